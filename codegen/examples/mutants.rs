@@ -1,16 +1,16 @@
-//! Compiles generated code of mutated and random documents: of each kind the first `COUNT` (300) documents
-//! from number `FIRST` (0) that are accepted, and two chains of many types. All of them are modules of one
-//! package in which warnings are errors.
+//! Compiles the code that is generated from mutated and random documents. Of each kind, it uses the first
+//! `COUNT` (300) accepted documents, starting with number `FIRST` (0). In addition, it compiles two chains of
+//! many types. All of them are modules of one package in which warnings are errors.
 //!
-//! `cargo run -p contract-codegen --example mutants -- [COUNT] [FIRST]`. The package stays in
-//! `target/mutants`; module `m4711` is the document of `MUTATION=4711` in `tests/mutations.rs`, and `r4711`
+//! `cargo run -p contract-codegen --example mutants -- [COUNT] [FIRST]`. The package remains in
+//! `target/mutants`. Module `m4711` is the document of `MUTATION=4711` in `tests/mutations.rs`, and `r4711`
 //! that of `RANDOM=4711` in `src/tests/random.rs`.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
     clippy::print_stdout,
     missing_docs,
-    reason = "a tool of the tests"
+    reason = "a tool panics on unexpected errors"
 )]
 
 #[allow(dead_code, reason = "shared with the tests of the cases")]
@@ -35,7 +35,7 @@ use std::{
 
 use contract_codegen::OutputFiles;
 
-/// Number of nested types, directly and in arrays.
+/// The number of types that are nested directly and in arrays.
 const CHAIN: usize = 400;
 
 fn main() -> ExitCode {
@@ -65,7 +65,7 @@ fn main() -> ExitCode {
     fs::write(folder.join("src/lib.rs"), root).unwrap();
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     fs::write(folder.join("Cargo.toml"), manifest_source(&workspace)).unwrap();
-    // Use the same dependency versions as the workspace.
+    // The package uses the same dependency versions as the workspace.
     fs::copy(workspace.join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
     let status = Command::new(env!("CARGO"))
         .args(["check", "--offline", "--all-features"])
@@ -108,8 +108,8 @@ fn add_module(folder: &Path, root: &mut String, name: &str, files: &OutputFiles)
     let _ = writeln!(root, "#[path = \"{name}/root.rs\"]\npub mod {name};");
 }
 
-/// Generates more nested types than the compiler's default recursion limit allows; `between` returns the
-/// schema between two of them.
+/// Generates more nested types than the default recursion limit of the compiler allows. `between` returns the
+/// schema that connects two of them.
 fn generate_chain(name: &str, between: impl Fn(&str) -> String) -> (String, OutputFiles) {
     let link = |at: usize| {
         let next = if at + 1 < CHAIN {

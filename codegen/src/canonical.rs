@@ -16,14 +16,14 @@ use std::{
 use jsonschema::canonical::{self, CanonicalSchema, Containment};
 use serde_json::Value;
 
-/// The timeout of the first step; each timeout halves the next one.
+/// The timeout of the first step. Each step that times out halves the timeout of the following steps.
 const INITIAL_TIMEOUT: Duration = Duration::from_secs(3);
-/// After this many timeouts all further steps are skipped, because the abandoned threads keep running.
+/// The number of timeouts after which all further steps are skipped, because abandoned threads keep running.
 const MAX_TIMEOUTS: u8 = 5;
-/// The stack size of a step in bytes; recursion follows the nesting depth of the schemas.
+/// The stack size of a step in bytes. Steps recurse to the nesting depth of the schemas.
 const STACK_SIZE: usize = 64 << 20;
 
-/// Checks containment between schemas. One instance serves one contract and counts its timeouts.
+/// A checker for containment between schemas. One instance serves one contract and counts its timeouts.
 #[derive(Debug, Default)]
 pub(crate) struct ContainmentChecker {
     timeouts: AtomicU8,
@@ -34,7 +34,7 @@ pub(crate) struct ContainmentChecker {
 pub(crate) struct CanonicalForm(CanonicalSchema);
 
 impl ContainmentChecker {
-    /// Canonicalizes a schema document with asserted `format`; `None` on failure or timeout.
+    /// Canonicalizes a schema document with asserted `format`. Returns `None` on failure or timeout.
     pub(crate) fn canonicalize(&self, document: Value) -> Option<CanonicalForm> {
         self.run_with_timeout(move || {
             let options = canonical::options().offline().should_validate_formats(true);
@@ -42,7 +42,7 @@ impl ContainmentChecker {
         })
     }
 
-    /// Returns whether `wide` accepts every value that `narrow` accepts; `None` if undecided.
+    /// Returns whether `wide` accepts every value that `narrow` accepts, or `None` if that is undecided.
     pub(crate) fn check_coverage(&self, wide: &CanonicalForm, narrow: &CanonicalForm) -> Option<bool> {
         let (wide, narrow) = (wide.clone(), narrow.clone());
         self.run_with_timeout(move || match wide.0.covers(&narrow.0).ok()? {
@@ -52,8 +52,8 @@ impl ContainmentChecker {
         })
     }
 
-    /// Returns whether the document `wide` accepts every value that the document `narrow` accepts; `None` if
-    /// undecided.
+    /// Returns whether the document `wide` accepts every value that the document `narrow` accepts, or `None`
+    /// if that is undecided.
     pub(crate) fn is_contained(&self, wide: Value, narrow: Value) -> Option<bool> {
         self.check_coverage(&self.canonicalize(wide)?, &self.canonicalize(narrow)?)
     }
@@ -67,9 +67,9 @@ impl ContainmentChecker {
         }
         let (answer, waiting) = mpsc::channel();
         let step = move || {
-            // The closure's state is dropped after a panic.
+            // Unwind safety: after a panic, the closure's state is dropped and not used again.
             let found = panic::catch_unwind(AssertUnwindSafe(step)).ok().flatten();
-            // The receiver is gone after a timeout.
+            // Sending fails after a timeout, because the receiver was dropped.
             let _ = answer.send(found);
         };
         thread::Builder::new().stack_size(STACK_SIZE).spawn(step).ok()?;

@@ -1,4 +1,5 @@
-//! The command line: parses the arguments, runs one library call, prints its result and returns an exit code.
+//! The command line. It parses the arguments, runs one library call, prints the result and returns an exit
+//! code.
 
 #[cfg_attr(not(feature = "serve"), allow(dead_code, reason = "only `mock` uses some of the arguments"))]
 mod args;
@@ -29,14 +30,15 @@ use self::{
     error::CommandError,
 };
 
-/// Name of the thread that runs the command. Panics of other threads are handled where those threads start.
+/// The name of the thread that runs the command. Panics of other threads are handled where those threads
+/// start.
 const WORKER_THREAD: &str = "contract-codegen";
 /// `EX_SOFTWARE` of BSD's `sysexits`.
 const EXIT_INTERNAL_ERROR: u8 = 70;
 
 /// Parses the arguments, runs the command and returns its exit code.
 pub(crate) fn main() -> ExitCode {
-    // Usage errors and `--help` end here, with 2 and 0.
+    // `parse` exits with 2 for usage errors and with 0 for `--help`.
     let cli = Cli::parse();
     let console = Console::new(cli.command.display_args());
     let code = run_guarded(move || run_command(&cli.command, &console));
@@ -61,7 +63,8 @@ fn run_command(command: &Command, console: &Console) -> u8 {
 }
 
 impl From<std::io::Error> for CommandError {
-    /// Reports a failed write to standard output; all other I/O errors are converted where the path is known.
+    /// Converts a failed write to standard output; all other I/O errors are converted where the path is
+    /// known.
     fn from(error: std::io::Error) -> Self {
         Self::Io(format!("cannot write to standard output: {error}"))
     }
@@ -69,13 +72,13 @@ impl From<std::io::Error> for CommandError {
 
 /// Runs `work` on its own thread and turns a panic into an error message that asks for a bug report.
 ///
-/// `JoinHandle::join` does not report the location of a panic, so that a panic hook records it. The hook also
+/// `JoinHandle::join` does not report the location of a panic, so a panic hook records it. The hook also
 /// silences panics of proof threads, which are caught where those threads start.
 fn run_guarded(work: impl FnOnce() -> u8 + Send + 'static) -> u8 {
     let panic_message = Arc::new(Mutex::new(String::new()));
     let recorded_message = Arc::clone(&panic_message);
     panic::set_hook(Box::new(move |info| {
-        // Panics of proof threads are caught there.
+        // Panics of other threads are caught where those threads start.
         if thread::current().name() == Some(WORKER_THREAD) {
             *recorded_message.lock().unwrap_or_else(PoisonError::into_inner) = info.to_string();
         }

@@ -2,14 +2,15 @@
 //!
 //! [`compare`] walks two contracts side by side and returns every difference as a [`ContractChange`] with a
 //! level for each direction: *readers* receive what the service sends, *writers* send what the service
-//! receives. A schema that only responses reach is compared for readers, one that only requests reach for
-//! writers, and one that both reach for both.
+//! receives. A schema that is used only in responses is compared for readers, a schema that is used only in
+//! requests for writers, and a schema that is used in both for both.
 //!
 //! Schemas are compared after `$ref` and `allOf` are flattened (`flattened`), so moving a definition or
-//! inlining a reference is not a change. The levels come from the table in [`rules`]. Where a level is only
-//! cautious, `proof` tries to prove or refute it for the given pair of schemas. [`ContractVersion::open`] and
-//! [`ContractVersion::load`] read files, [`revision::open_revision`] reads the files of a git revision, and
-//! [`mod@report`] renders the result. All other modules are free of side effects.
+//! inlining a reference is not a change. The levels come from the table in [`rules`]. If a rule reports a
+//! difference as breaking only as a precaution, `proof` tries to prove or refute that for the given pair of
+//! schemas. [`ContractVersion::open`] and [`ContractVersion::load`] read files, [`revision::open_revision`]
+//! reads the files of a git revision, and [`mod@report`] renders the result. All other modules are free of
+//! side effects.
 //!
 //! ```
 //! use contract_codegen::drift::{ChangeLevel, CompareOptions, ContractVersion, compare};
@@ -94,16 +95,16 @@ pub const CONFIGURATION_FILE: &str = "codegen.toml";
 pub struct ContractVersion {
     /// All schemas of the contract.
     pub(crate) graph: SchemaGraph,
-    /// The operations, one entry per OpenAPI document, sorted by URI.
+    /// The OpenAPI documents with their operations, sorted by URI.
     pub(crate) apis: Vec<OpenApiDocument>,
     /// The documents and overlays.
     pub(crate) sources: Sources,
-    /// The options that schemas were resolved with.
+    /// The options with which the schemas were resolved.
     options: ResolveOptions,
     fault_policy: FaultPolicy,
-    /// Faults that the loader repaired or skipped.
+    /// The faults that the loader repaired or skipped.
     tolerated_faults: Vec<Diagnostic>,
-    /// Per source: the path of the file, relative to the folder that the version was loaded from.
+    /// The path of each source's file, relative to the folder that the version was loaded from.
     file_names: Vec<String>,
 }
 
@@ -111,7 +112,7 @@ impl ContractVersion {
     /// Reads files and folders; `mounts` map URI prefixes to folders, as in [`Sources::from_files`].
     ///
     /// # Errors
-    /// Every problem of every file. Unknown keywords are not reported.
+    /// Returns every problem of every file. Unknown keywords are not reported.
     pub fn load(inputs: &[PathBuf], mounts: &[(String, PathBuf)]) -> Result<Self, Diagnostics> {
         Self::read_inputs(
             inputs,
@@ -121,11 +122,10 @@ impl ContractVersion {
         )
     }
 
-    /// Reads files and folders with the options that this version was read with, so that one configuration
-    /// applies to both.
+    /// Reads files and folders with the options of this version, so that one configuration applies to both.
     ///
     /// # Errors
-    /// As [`ContractVersion::load`].
+    /// Returns the same errors as [`ContractVersion::load`].
     pub fn load_with_same_options(
         &self,
         inputs: &[PathBuf],
@@ -159,11 +159,13 @@ impl ContractVersion {
         })
     }
 
-    /// Reads a contract as the generator does: with the inputs, mounts and type options of a `codegen.toml`,
-    /// given as a file or found in the given folder. Without one, reads the file or everything in the folder.
+    /// Reads a contract as the generator does, with the inputs, mounts and type options of a `codegen.toml`.
+    /// The path is the `codegen.toml` itself or its folder. Without a `codegen.toml`, the given file or
+    /// everything in the given folder is read.
     ///
     /// # Errors
-    /// As [`ContractVersion::load`], and when the `codegen.toml` cannot be read.
+    /// Returns the same errors as [`ContractVersion::load`], and an error if the `codegen.toml` cannot be
+    /// read.
     pub fn open(path: &Path) -> Result<Self, Diagnostics> {
         let configuration = if path.is_dir() { path.join(CONFIGURATION_FILE) } else { path.to_path_buf() };
         if !configuration.is_file() || configuration.extension().is_none_or(|ending| ending != "toml") {
@@ -186,10 +188,11 @@ impl ContractVersion {
         Self::read_inputs(&inputs, &mounts, ResolveOptions::from(&config.types), (&config.input, base))
     }
 
-    /// Parses strings, each given as name, URI (empty: derived from the name) and content.
+    /// Parses documents from strings. Each tuple is the name, the URI and the content of one document; an
+    /// empty URI is replaced by one that is derived from the name.
     ///
     /// # Errors
-    /// As [`ContractVersion::load`].
+    /// Returns the same errors as [`ContractVersion::load`].
     pub fn from_strings(texts: &[(&str, &str, &str)]) -> Result<Self, Diagnostics> {
         let options = ResolveOptions::default();
         run_on_deep_stack(|| {
@@ -220,7 +223,7 @@ impl ContractVersion {
     /// Returns the path of a source, as in [`SourceLocation::file`].
     #[must_use]
     pub(crate) fn file_name(&self, source: SourceId) -> String {
-        // Overlays keep their name, which is relative to the folder of the configuration.
+        // Overlays keep their name, which is relative to the folder of the configuration file.
         let overlay = || self.sources.source_texts().find(|(id, _)| *id == source).map(|(_, text)| text.name);
         self.file_names.get(source.0 as usize).cloned().or_else(overlay).unwrap_or_default()
     }
@@ -231,11 +234,12 @@ impl ContractVersion {
     }
 
     /// Returns true if both versions were read with the same options from the same bytes, so that they cannot
-    /// differ. Documents that are not inputs count only if an input refers to them. Returns false for
+    /// differ. Documents that are not inputs are compared only if an input refers to them. Returns false for
     /// contracts with overlays, whose effect is not compared here.
     fn is_same_input(&self, other: &Self) -> bool {
         let (all, others) = (&self.sources.sources, &other.sources.sources);
-        // The name of a single document is irrelevant: it can only be compared with the other one.
+        // The name of a single document is irrelevant, because it can only be compared with the single
+        // document of the other version.
         let alone = all.len() == 1;
         let same = |one: &SourceDocument, other: &SourceDocument| {
             one.digest == other.digest
@@ -251,21 +255,22 @@ impl ContractVersion {
             && self.sources.ids().all(|id| self.sources.is_input(id) == other.sources.is_input(id))
     }
 
-    /// Returns the identifiers of all schema documents: `$id`, or the URI derived from the document's path.
+    /// Returns the identifiers of all schema documents. An identifier is the `$id`, or the URI that is
+    /// derived from the path of the document.
     pub fn schema_identifiers(&self) -> impl Iterator<Item = &str> {
         let own = self.graph.resources.iter().filter(|resource| resource.root.is_some());
         own.map(|resource| resource.uri.as_str())
     }
 
-    /// Returns `info.version` of the first OpenAPI document by URI, or an empty string if there is none. A
-    /// contract of several documents has one version.
+    /// Returns `info.version` of the first OpenAPI document by URI, or an empty string if there is no OpenAPI
+    /// document. A contract with several documents has a single version.
     #[must_use]
     pub fn info_version(&self) -> &str {
         self.apis.first().map_or("", |api| api.version.as_str())
     }
 }
 
-/// Returns the folder that file names are relative to: the common folder of all inputs.
+/// Returns the folder to which file names are relative, which is the common folder of all inputs.
 fn common_folder(inputs: &[PathBuf]) -> PathBuf {
     let folder = |path: &PathBuf| {
         if path.is_dir() { path.clone() } else { path.parent().map_or_else(PathBuf::new, Path::to_path_buf) }
@@ -275,13 +280,13 @@ fn common_folder(inputs: &[PathBuf]) -> PathBuf {
     files::common_ancestor(&folders).unwrap_or_default()
 }
 
-/// Returns the relative path from a folder to a file, both absolute, or the file's path if they have no
-/// folder in common.
+/// Returns the relative path from a folder to a file, both given as absolute paths, or the file's path if
+/// they have no folder in common.
 fn relative_path(folder: &Path, file: &Path) -> String {
     let shared = folder.components().zip(file.components()).take_while(|(one, other)| one == other).count();
     let up = folder.components().count() - shared;
     let inside: PathBuf = file.components().skip(shared).collect();
-    // A common root folder does not count.
+    // A common file system root does not count as a common folder.
     let relative = shared > 1 || folder.components().count() <= 1;
     let path: PathBuf = if relative {
         std::iter::repeat_n(Path::new(".."), up).chain([inside.as_path()]).collect()
@@ -294,14 +299,14 @@ fn relative_path(folder: &Path, file: &Path) -> String {
 /// The effect of a change in one direction, in ascending order of severity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum ChangeLevel {
-    /// No effect on values, names or generated code.
+    /// The change has no effect on values, names or generated code.
     #[default]
     Same,
-    /// Something was added or became less likely; clients that ignore it work as before.
+    /// Something was added, or is sent less often than before; clients that ignore it work as before.
     Additive,
-    /// The wire format is the same, but a name that people and generated code use has changed.
+    /// The wire format is unchanged, but a name that people and generated code use has changed.
     Renamed,
-    /// Clients that worked may stop working.
+    /// Clients that worked with the old version may stop working.
     Breaking,
 }
 
@@ -328,11 +333,11 @@ impl fmt::Display for ChangeLevel {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SourceLocation {
     /// The path of the file, relative to the folder that its version was loaded from (the given folder, or
-    /// the folder of the given file or `codegen.toml`). With `/` on every system.
+    /// the folder of the given file or `codegen.toml`). The separator is `/` on every system.
     pub file: String,
-    /// JSON Pointer in the file.
+    /// A JSON Pointer into the file.
     pub pointer: String,
-    /// The line, counted from 1.
+    /// The line number, starting at 1.
     pub line: usize,
 }
 
@@ -342,10 +347,10 @@ impl fmt::Display for SourceLocation {
     }
 }
 
-/// One difference between two versions.
+/// A difference between two versions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContractChange {
-    /// The rule that classified it, an id of [`rules::RULES`].
+    /// The id of the rule that classified the change, one of [`rules::RULES`].
     pub rule: &'static str,
     /// The level for readers.
     pub readers: ChangeLevel,
@@ -355,15 +360,15 @@ pub struct ContractChange {
     pub old: Option<SourceLocation>,
     /// The location in the new version, or the nearest remaining location of a removed element.
     pub new: Option<SourceLocation>,
-    /// The changed element, as the shortest path to it: `GET /me/ships 200 body /items/*/name`.
+    /// The changed element, as the shortest path to it, such as `GET /me/ships 200 body /items/*/name`.
     pub subject: String,
-    /// Every use that reaches the same element, sorted: `GET /me/ships 200 body`.
+    /// Every part of an operation that uses the element, sorted, such as `GET /me/ships 200 body`.
     pub uses: Vec<String>,
     /// One sentence that states the difference and its effect on readers or writers.
     pub message: String,
-    /// Whether the level is confirmed by a proof or by an example value.
+    /// Whether a proof or an example value confirms the level.
     pub proven: bool,
-    /// A JSON value at the subject's place that only one of the versions accepts.
+    /// A JSON value of the changed element that only one of the versions accepts.
     pub witness: Option<String>,
 }
 
@@ -378,11 +383,11 @@ impl ContractChange {
 /// Options of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompareOptions {
-    /// Whether both versions belong to one major version. Then nothing that was declared may be removed,
-    /// even if readers do not depend on it.
+    /// Whether both versions belong to one major version. If so, no declared element may be removed, even if
+    /// readers do not depend on it.
     pub within_major: bool,
-    /// Whether cautious levels are checked by proofs, which takes time. Without proofs, a harmless change may
-    /// be reported as breaking, and an equivalent rewrite as a change.
+    /// Whether proofs check the levels that rules assign as a precaution, which takes time. Without proofs, a
+    /// harmless change may be reported as breaking, and an equivalent rewrite as a change.
     pub proofs: bool,
 }
 
@@ -401,7 +406,7 @@ pub enum VersionBump {
     Patch,
     /// `1.2.3` to `1.3.0`: something was added or renamed.
     Minor,
-    /// `1.2.3` to `2.0.0`: something was broken.
+    /// `1.2.3` to `2.0.0`: a breaking change was made.
     Major,
 }
 
@@ -417,7 +422,8 @@ impl VersionBump {
         }
     }
 
-    /// Returns the increment that a level requires. A new name requires no more than a new property.
+    /// Returns the increment that a level requires. A renamed element requires the same increment as an added
+    /// one.
     pub(crate) const fn for_level(level: ChangeLevel, no_change: bool) -> Self {
         match level {
             ChangeLevel::Breaking => Self::Major,
@@ -427,7 +433,8 @@ impl VersionBump {
         }
     }
 
-    /// Returns the increment between two `info.version`s, or `None` if one of them is not a version number.
+    /// Returns the increment between two values of `info.version`, or `None` if one of them is not a version
+    /// number.
     #[must_use]
     pub fn between_versions(old: &str, new: &str) -> Option<Self> {
         let (old, new) = (parse_version_numbers(old)?, parse_version_numbers(new)?);
@@ -449,20 +456,20 @@ fn parse_version_numbers(version: &str) -> Option<[u64; 3]> {
     Some([major, minor, patch])
 }
 
-/// All differences between two versions, in the order of the contract: operations first.
+/// All differences between two versions, in the order of the contract, with operations first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ContractDrift {
     /// The differences, including those of level [`ChangeLevel::Same`].
     pub changes: Vec<ContractChange>,
-    /// `info.version` of the old contract, as [`ContractVersion::info_version`]. It applies to the changes of
-    /// all documents.
+    /// `info.version` of the old contract, as returned by [`ContractVersion::info_version`]. It applies to
+    /// the changes of all documents.
     pub old_version: String,
     /// `info.version` of the new contract.
     pub new_version: String,
-    /// Faults that only the new version has. The loader repaired or skipped them, and the comparison uses the
-    /// repaired contract.
+    /// The faults that only the new version has. The loader repaired or skipped them, and the comparison uses
+    /// the repaired contract.
     pub faults: Vec<ContractFault>,
-    /// The number of faults of the old version.
+    /// The number of faults in the old version.
     pub old_faults: usize,
 }
 
@@ -494,7 +501,7 @@ impl ContractDrift {
 
 /// Compares two versions of a contract.
 ///
-/// The result is deterministic: the same contracts give the same changes in the same order.
+/// The result is deterministic: the same contracts always produce the same changes in the same order.
 #[must_use]
 pub fn compare(old: &ContractVersion, new: &ContractVersion, options: &CompareOptions) -> ContractDrift {
     let changes = if old.is_same_input(new) { Vec::new() } else { find_changes(old, new, options) };

@@ -1,4 +1,5 @@
-//! Explanations of generated items: where each is defined, why it has its form, and what enforces its rules.
+//! Explanations of generated items: where an item is defined, why it has its form, and which code enforces
+//! its rules.
 //!
 //! Entry point: [`explain_name`]. The module also lists every constraint of a contract for [`crate::report`].
 //!
@@ -40,13 +41,13 @@ pub use contract_codegen_core::enforced_constraints::EnforcedBy;
 /// The explanation of one type, field, schema or operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {
-    /// Kind and name, such as `struct StockLot, in module `models``.
+    /// The kind and the name, such as `struct StockLot, in module `models``.
     pub title: String,
-    /// One entry for each schema of the item, such as `stocks/lot.schema.json:12 #/$defs/lot`.
+    /// The locations of the item's schemas, such as `stocks/lot.schema.json:12 #/$defs/lot`.
     pub origins: Vec<String>,
-    /// `title` and `description` of the contract, on separate lines.
+    /// The `title` and the `description` in the contract, on separate lines.
     pub description: Option<String>,
-    /// The Rust form of the item and the reason for it.
+    /// The Rust form of the item, and the reason for this form.
     pub form: String,
     /// Rules for the value as a whole.
     pub rules: Vec<ExplainedRule>,
@@ -54,10 +55,10 @@ pub struct Explanation {
     pub parts: Vec<ExplainedPart>,
 }
 
-/// A constraint as text, with the mechanism that enforces it.
+/// The text of a constraint, and the mechanism that enforces it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExplainedRule {
-    /// Keyword and value, such as `maxLength 64`.
+    /// The keyword and its value, such as `maxLength 64`.
     pub text: String,
     /// The mechanism that enforces the rule; `None` for an annotation such as `format` or `default`.
     pub enforcement: Option<EnforcedBy>,
@@ -66,11 +67,11 @@ pub struct ExplainedRule {
 /// A field, a variant, a parameter, a body or a response.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExplainedPart {
-    /// The name in JSON or in the request: a property, a tag value, a parameter or a media type.
+    /// The name in JSON or in the request, that is, of a property, a tag value, a parameter or a media type.
     pub wire: String,
     /// The Rust name; empty if the part has none.
     pub name: String,
-    /// The Rust type, as generated code prints it.
+    /// The Rust type, as printed in generated code.
     pub ty: String,
     /// `required` or `optional`, or the role of the part, such as `value of `kind`` for a variant.
     pub presence: String,
@@ -84,7 +85,7 @@ pub struct ExplainedPart {
 /// operation by its id, method name or call type.
 ///
 /// # Errors
-/// Returns the most similar existing name if nothing has this name.
+/// Returns the most similar existing name if no item has the given name.
 pub fn explain_name(
     project: &Project,
     contract: &AnalyzedContract,
@@ -109,7 +110,7 @@ enum ExplainTarget {
     Type(TypeId),
     Member(TypeId, usize),
     Schema(SchemaId),
-    /// A call of one of the two plans, by its index.
+    /// A call of one of the two operation plans, by its index.
     Call(OperationSide, usize),
 }
 
@@ -224,7 +225,7 @@ impl Explainer<'_> {
         all
     }
 
-    /// Returns the schemas that a field's type already covers with rules of its own.
+    /// Returns the schemas whose rules are listed at the field's type and need not be repeated at the field.
     fn schemas_of_type(&self, ty: &TypeRef) -> Vec<SchemaId> {
         match ty {
             TypeRef::Named(id) => self.applied_schemas(&self.contract.shapes.get(*id).conj),
@@ -270,7 +271,7 @@ impl Explainer<'_> {
         if let TypeRef::Named(named) = ty {
             return self.explain_type(*named);
         }
-        // A nested schema may belong to a field that has a type.
+        // A nested schema without a type may be the schema of a field.
         let field =
             self.contract.shapes.ids().find_map(|owner| match &self.contract.shapes.get(owner).body {
                 TypeBody::Struct(body) => {
@@ -302,7 +303,7 @@ impl Explainer<'_> {
         all
     }
 
-    /// Returns the annotations of a location that nothing enforces: `format` and `default`.
+    /// Returns the annotations of a location that no code enforces: `format` and `default`.
     fn unenforced_rules(&self, conj: &SchemaConjunction, covered: &[SchemaId]) -> Vec<ExplainedRule> {
         let members = self.applied_schemas(conj).into_iter().filter(|id| !covered.contains(id));
         let schemas = members.map(|id| self.contract.graph.schema(id));
@@ -315,7 +316,7 @@ impl Explainer<'_> {
         texts.into_iter().map(|text| ExplainedRule { text, enforcement: None }).collect()
     }
 
-    /// Returns the rules for elements of a list or values of a map, unless a named type covers them.
+    /// Returns the rules for the elements of a list or the values of a map, unless a named type covers them.
     fn inner_rules(&self, conj: &SchemaConjunction, ty: &TypeRef) -> Vec<ExplainedRule> {
         let graph = &self.contract.graph;
         let schemas = self.applied_schemas(conj).into_iter().map(|id| graph.schema(id));
@@ -373,13 +374,13 @@ fn rules_from_constraints(constraints: Vec<SchemaConstraint>) -> Vec<ExplainedRu
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+    #![allow(clippy::unwrap_used, reason = "tests panic on failure")]
 
     use super::*;
     use contract_codegen_core::load::Sources;
 
-    /// A `default` beside a `$ref` overrides the default of the referenced schema, in code and in
-    /// explanations.
+    /// A `default` next to a `$ref` overrides the default of the referenced schema, both in generated code
+    /// and in explanations.
     #[test]
     fn the_nearest_default_is_explained() {
         let text = r##"{"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": {}, "components": {"schemas": {
@@ -411,7 +412,8 @@ mod tests {
         }
     }
 
-    /// The explanation shows the body types of generated code; schemas of text and byte bodies add no rules.
+    /// The explanation shows the body types of the generated code. The schemas of text and byte bodies add no
+    /// rules.
     #[test]
     fn body_types_match_the_generated_code() {
         let text = r##"{"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": {"/a": {"post": {

@@ -41,53 +41,53 @@ pub use self::{paging::PagedOperations, render::codegen_toml};
 /// The facts about a contract from which suggestions are made.
 #[derive(Clone, Debug, Default)]
 pub struct InitFindings {
-    /// Title and version of the contract.
+    /// The title and the version of the contract.
     pub title: String,
-    /// Suggested package name, derived from the title.
+    /// The suggested package name, derived from the title.
     pub package: String,
-    /// Number of operations.
+    /// The number of operations.
     pub operations: usize,
-    /// Number of webhooks and callbacks.
+    /// The number of webhooks and callbacks.
     pub webhooks: usize,
-    /// Number of types.
+    /// The number of types.
     pub types: usize,
-    /// URLs in `servers` of the documents.
+    /// The URLs in `servers` of all documents.
     pub servers: Vec<String>,
-    /// Tags of operations, each with the number of types that only its operations use.
+    /// The tags of operations, each with the number of types that only operations with this tag use.
     pub tags: Vec<(String, usize)>,
-    /// Selectors of schemas that look like secrets, each with the reason.
+    /// The selectors of schemas that look like secrets, each with the reason.
     pub secrets: Vec<(String, String)>,
-    /// Selectors of integers without bounds and without the format `int32`, `int64` or `uint64`.
+    /// The selectors of integers without bounds and without the format `int32`, `int64` or `uint64`.
     pub unbounded_integers: Vec<String>,
-    /// Selectors of base schemas with a `discriminator` and without `oneOf`, each with its number of
+    /// The selectors of base schemas with a `discriminator` and without `oneOf`, each with the number of its
     /// children.
     pub families: Vec<(String, usize)>,
-    /// Selector and source of each pattern that the linear-time matcher does not support.
+    /// The selector and the source of each pattern that the linear-time matcher does not support.
     pub unsupported_patterns: Vec<(String, String)>,
-    /// Messages about operations that the client cannot call.
+    /// The messages about operations that the client cannot call.
     pub unsupported_operations: Vec<String>,
-    /// Header parameters that carry an idempotency key.
+    /// The header parameters that carry an idempotency key.
     pub idempotency_headers: Vec<String>,
-    /// Header parameters that a transport, rather than the caller, typically supplies.
+    /// The header parameters that are typically supplied by a transport rather than by the caller.
     pub transport_headers: Vec<String>,
-    /// Operations that look paginated.
+    /// The operations that look paginated.
     pub pages: Vec<PagedOperations>,
-    /// URI prefixes with the local folder or file that resolves them, as given by the user.
+    /// The URI prefixes that the user mounted, each with the local folder or file that resolves them.
     pub mounts: Vec<(String, PathBuf)>,
-    /// URIs of references that no document resolves, without fragments.
+    /// The URIs of references that no document resolves, without fragments.
     pub unresolved_uris: Vec<String>,
-    /// True if the package will be inside a Cargo workspace; the caller sets this.
+    /// Whether the package will be inside a Cargo workspace. The caller of [`inspect_contract`] sets this.
     pub in_workspace: bool,
-    /// Number of keywords that are unknown to JSON Schema.
+    /// The number of keywords that JSON Schema does not define.
     pub unknown_keywords: usize,
-    /// Number of schemas with `properties` and without `type`.
+    /// The number of schemas with `properties` and without `type`.
     pub implied_objects: usize,
     /// All diagnostics that `generate` would report.
     pub diagnostics: Diagnostics,
 }
 
-/// Reads a contract and collects suggestions for its configuration. `mounts` resolve URIs with a prefix from
-/// a local folder, or one URI from a file.
+/// Reads a contract and collects suggestions for its configuration. Each entry of `mounts` resolves URIs with
+/// a prefix from a local folder, or one URI from a local file.
 ///
 /// # Errors
 /// Returns the diagnostics if the contract is invalid under any options.
@@ -166,7 +166,7 @@ fn find_unresolved_uris(contract: &AnalyzedContract) -> Vec<String> {
 
 /// Finds header parameters that are configured once rather than passed with each call.
 fn find_special_headers(plan: &SidePlan<'_>, found: &mut InitFindings) {
-    // The name of the header or its description identifies an idempotency key.
+    // An idempotency key is recognized by the name of the header or by its description.
     let mut names: BTreeMap<&str, bool> = BTreeMap::new();
     for parameter in plan.calls.iter().flat_map(|call| &call.parameters) {
         if parameter.row.location == ParameterIn::Header {
@@ -188,7 +188,7 @@ fn find_special_headers(plan: &SidePlan<'_>, found: &mut InitFindings) {
     }
 }
 
-/// Returns the tags by name, each with the number of types that only its operations use.
+/// Returns the tags by name, each with the number of types that only operations with this tag use.
 fn count_types_by_tag(contract: &AnalyzedContract, plan: &SidePlan<'_>) -> Vec<(String, usize)> {
     let called = || plan.calls.iter().map(|call| call.operation);
     let names: BTreeSet<&String> = called().flat_map(|operation| &operation.tags).collect();

@@ -1,7 +1,8 @@
 //! A code generator that turns OpenAPI 3.0, 3.1 and 3.2 documents and JSON Schema 2020-12 into Rust types,
 //! validators, a client and a server interface.
 //!
-//! A build script generates one file and reports the input files to cargo, so that a change of one reruns it:
+//! A build script generates one file and reports the input files to cargo, so that cargo reruns the script if
+//! one of them changes:
 //!
 //! ```no_run
 //! use std::process::ExitCode;
@@ -13,10 +14,10 @@
 //! }
 //! ```
 //!
-//! [`BuildScript`] is the short form for build scripts. It needs none of the features (`default-features = false`).
-//! [`Project`] is the full interface: it takes inputs and a [`config::Config`] and returns a [`AnalyzedContract`], or
-//! the [`OutputFiles`] of a complete output. [`Sources`] takes documents from memory. Problems are returned as
-//! [`diagnostics::Diagnostics`] with file and JSON Pointer.
+//! [`BuildScript`] is the short form for build scripts. It needs none of the features
+//! (`default-features = false`). [`Project`] is the full interface: it takes inputs and a [`config::Config`]
+//! and returns a [`AnalyzedContract`], or the [`OutputFiles`] of a complete output. [`Sources`] takes
+//! documents from memory. Problems are returned as [`diagnostics::Diagnostics`] with file and JSON Pointer.
 //!
 //! ```
 //! use contract_codegen::{Project, Sources, config::OutputLayout};

@@ -11,7 +11,7 @@
 //! # Ok::<(), contract_codegen::diagnostics::Diagnostics>(())
 //! ```
 
-// The comparison with other generators lowers single schemas and operations.
+// This module is used by the comparison with other generators, which lowers single schemas and operations.
 #[doc(hidden)]
 pub mod losses;
 #[doc(hidden)]

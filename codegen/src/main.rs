@@ -1,4 +1,4 @@
-//! The binary `contract-codegen`; the module `cli` implements its subcommands.
+//! The binary `contract-codegen`. The module `cli` implements its subcommands.
 
 mod cli;
 

@@ -1,5 +1,5 @@
-//! The mock server: answers every operation of a contract with examples or generated valid values, and
-//! validates every request.
+//! The mock server. It validates every request and responds to every operation of a contract with examples or
+//! generated valid values.
 //!
 //! ```no_run
 //! use contract_codegen::{MockServer, Project};
@@ -12,7 +12,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The module uses no sockets and no clock: a response depends on the contract and the seed and, with
+//! The module uses neither sockets nor a clock. A response depends on the contract, on the seed and, with
 //! `Prefer: dynamic=true`, on the request. The runtime parses and routes requests, as in generated servers,
 //! and the validation tables decide which values are valid.
 
@@ -55,33 +55,34 @@ use self::{
 };
 
 /// A mock server for one contract. It keeps the contract and its tables in memory until the process ends,
-/// like the tables of a generated server, so that a process should create it once.
+/// like the tables of a generated server, so a process should create it only once.
 pub struct MockServer {
     project: &'static Project,
     contract: &'static AnalyzedContract,
     plan: &'static SidePlan<'static>,
     tables: &'static TableSet<'static>,
     operations: OperationTable,
-    /// The operations without parameters, to validate a body independently of invalid parameters.
+    /// The operations without parameters, used to validate a body even if parameters are invalid.
     bodies: &'static [Operation],
-    /// Base paths of `servers`, the longest first.
+    /// The base paths of `servers`, longest first.
     bases: Vec<String>,
     schemes: Vec<CredentialScheme<'static>>,
-    /// Event data that ends a stream.
+    /// The event data that ends a stream.
     end_data: &'static [&'static str],
-    /// Names of final events.
+    /// The names of final events.
     last_events: &'static [&'static str],
     seed: u64,
-    /// Bodies that do not depend on the request, by index of the call, status and index of the media type.
+    /// The bodies that do not depend on the request, by index of the call, status, and index of the media
+    /// type.
     cached_bodies: Mutex<HashMap<(usize, u16, usize), GeneratedBody>>,
-    /// Schemas by location, to describe violations.
+    /// The schemas by location, used to describe violations.
     schemas_by_location: OnceLock<HashMap<String, SchemaId>>,
 }
 
-/// The result for a request; an extension of the response.
+/// The outcome of a request, stored as an extension of the response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MockVerdict {
-    /// The `operationId`; `None` if no operation matches the path and method.
+    /// The `operationId`; `None` if no operation matches the path and the method.
     pub operation: Option<String>,
     /// The origin of the body, or the reason for an error response.
     pub description: String,
@@ -89,15 +90,17 @@ pub struct MockVerdict {
     pub violations: Vec<RequestViolation>,
 }
 
-/// Problems of a contract that affect the mock server.
+/// The problems of a contract that affect the mock server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MockReview {
-    /// Locations of schemas without a known valid value, with the operations that answer 501.
+    /// The locations of schemas for which no valid value is known, each with the operations that therefore
+    /// respond with status 501.
     pub without_value: Vec<(String, Vec<String>)>,
-    /// Locations of examples that violate their schema, with the violated rule. The mock does not send them.
+    /// The locations of examples that violate their schema, each with the violated rule. The mock does not
+    /// send them.
     pub invalid_examples: Vec<(String, String)>,
-    /// Locations of `oneOf` schemas with a `discriminator` that reject a value because more than one branch
-    /// accepts it, with such a value.
+    /// The locations of `oneOf` schemas with a `discriminator` that reject a value because more than one
+    /// branch accepts it, each with such a value.
     pub overlapping_unions: Vec<(String, String)>,
 }
 
@@ -105,13 +108,14 @@ impl MockServer {
     /// Reads the contract of a project and creates its mock server.
     ///
     /// # Errors
-    /// Returns all problems of all files if the contract is invalid.
+    /// Returns all problems in all files if the contract is invalid.
     pub fn from_project(project: Project, seed: u64) -> Result<Self, Diagnostics> {
         let contract = project.read_contract()?;
         Ok(Self::new(project, contract, seed))
     }
 
-    /// Creates the mock server for a contract that this project has read. `seed` determines generated values.
+    /// Creates the mock server for a contract that was read with this project. `seed` determines the
+    /// generated values.
     #[must_use]
     pub fn new(project: Project, contract: AnalyzedContract, seed: u64) -> Self {
         let project: &'static Project = Box::leak(Box::new(project));
@@ -146,7 +150,7 @@ impl MockServer {
         }
     }
 
-    /// Returns the operations that the mock answers, as rows of the runtime.
+    /// Returns the operations that the mock server supports, as an operation table of the runtime.
     #[must_use]
     pub const fn operations(&self) -> OperationTable {
         self.operations
@@ -158,8 +162,8 @@ impl MockServer {
         self.contract
     }
 
-    /// Prepares the default responses, so that the first requests do not wait for them, and returns the
-    /// problems found.
+    /// Prepares the default responses, so that the first requests do not have to wait for them, and returns
+    /// the problems that were found.
     #[must_use]
     pub fn review(&self) -> MockReview {
         let calls: Vec<usize> = (0..self.plan.calls.len()).collect();
@@ -199,7 +203,7 @@ impl MockServer {
     /// Follows the references of a schema to their target.
     fn resolve_references(&self, schema: SchemaId) -> SchemaId {
         let mut at = schema;
-        // The limit guards against cycles in a graph that was built by hand.
+        // The limit protects against cycles in graphs that were not created by the loader.
         for _ in 0..32 {
             let Some(next) = self.contract.graph.schema(at).reference else { break };
             at = next;
@@ -225,13 +229,13 @@ impl MockServer {
         found
     }
 
-    /// Answers a request. The response has a [`MockVerdict`] among its extensions.
+    /// Returns the response to a request. The extensions of the response contain a [`MockVerdict`].
     #[must_use]
     pub fn respond_to(&self, request: Request<Bytes>) -> Response<Bytes> {
         let (parts, body) = request.into_parts();
         let origin = parts.headers.get(header::ORIGIN).cloned();
         let head = parts.method == Method::HEAD;
-        // Values and schemas may nest deeper than the stack of a server thread allows.
+        // Values and schemas may be nested more deeply than the stack of a server thread allows.
         let mut response = run_on_deep_stack(|| self.handle_request(parts, body));
         if let Some(origin) = origin {
             let headers = response.headers_mut();
@@ -240,7 +244,7 @@ impl MockServer {
             headers.append(header::VARY, HeaderValue::from_static("Origin"));
         }
         if head {
-            // RFC 9110, 9.3.2: a response to HEAD has the header fields of GET.
+            // A response to HEAD has the same header fields as a response to GET (RFC 9110, 9.3.2).
             let length = std::mem::take(response.body_mut()).len();
             if length > 0 {
                 response.headers_mut().insert(header::CONTENT_LENGTH, length.into());
@@ -249,8 +253,8 @@ impl MockServer {
         response
     }
 
-    /// Returns an error response in the format of all others, for example if the caller rejects a body that
-    /// is too large.
+    /// Returns an error response in the same format as all others. Callers need it if they reject a request
+    /// themselves, for example because its body is too large.
     #[must_use]
     pub fn error_response(status: StatusCode, detail: &str) -> Response<Bytes> {
         attach_verdict(None, Err(ProblemResponse::new(status, detail)))
@@ -267,7 +271,7 @@ impl MockServer {
         attach_verdict(operation, done)
     }
 
-    /// Finds the operation of a request and removes the base path from its URI.
+    /// Finds the operation of a request and removes the base path from the URI.
     fn route_request(&self, mut parts: Parts) -> RouteResult {
         let path = parts.uri.path().to_owned();
         let below = |base: &String| match path.strip_prefix(base.as_str())? {
@@ -307,7 +311,7 @@ impl MockServer {
         RouteResult::Done(Box::new(Err(problem_response.with_header(header::ALLOW, &methods))))
     }
 
-    /// Validates a request and answers it.
+    /// Validates a request and returns the response to it.
     fn answer_call(&self, at: usize, parts: &Arc<Parts>, body: &Bytes) -> MockResult {
         self.validate_request(at, parts, body)?;
         let preferences = RequestPreferences::from_headers(&parts.headers);
@@ -346,7 +350,7 @@ impl MockServer {
         Ok((response, origin))
     }
 
-    /// Returns the first success response; statuses from 200 to 299 come first.
+    /// Returns the first success response, preferring statuses from 200 to 299.
     fn default_response(&self, at: usize) -> Option<SelectedResponse> {
         let call = &self.plan.calls[at];
         let mut cases: Vec<(u16, StatusPattern)> = call
@@ -405,8 +409,8 @@ impl MockServer {
         }
     }
 
-    /// Returns the seed for a response: with `dynamic` it depends on the request, otherwise only on the
-    /// operation and status.
+    /// Returns the seed for a response. With `dynamic`, it depends on the request, otherwise only on the
+    /// operation and the status.
     fn response_seed(
         &self,
         answer: &SelectedResponse,
@@ -436,32 +440,32 @@ impl fmt::Debug for MockServer {
     }
 }
 
-/// A response with the origin of its body, or an error response.
+/// A response and the origin of its body, or an error response.
 type MockResult = Result<(Response<Bytes>, String), ProblemResponse>;
 
-/// The result of routing.
+/// The result of routing a request.
 enum RouteResult {
-    /// The index of a call, with the request head relative to the base path.
+    /// The index of the call, and the request head with a URI relative to the base path.
     To(usize, Arc<Parts>),
-    /// A response without a call.
+    /// A response that belongs to no call.
     Done(Box<MockResult>),
 }
 
-/// Problems of some operations.
+/// The problems of some operations.
 #[derive(Default)]
 struct ReviewFindings {
     without_value: Vec<(SchemaId, String)>,
     invalid_examples: Vec<(contract_codegen_core::tree::DocumentLocation, String)>,
 }
 
-/// The entry of `responses` that answers a call, and the status.
+/// The entry of `responses` that is used for the response to a call, and the status.
 struct SelectedResponse {
     at: usize,
     status: u16,
     response: Option<&'static api::Response>,
 }
 
-/// Builds the response and attaches its [`MockVerdict`].
+/// Creates the response and attaches its [`MockVerdict`].
 fn attach_verdict(operation: Option<String>, done: MockResult) -> Response<Bytes> {
     let (mut response, verdict) = match done {
         Ok((response, origin)) => {
@@ -476,20 +480,21 @@ fn attach_verdict(operation: Option<String>, done: MockResult) -> Response<Bytes
     response
 }
 
-/// Leaks strings of the options, since rows of the runtime require static ones.
+/// Leaks the strings of the options, because rows of the runtime require static strings.
 fn leak_strings(texts: Option<&'static Vec<String>>) -> &'static [&'static str] {
     let texts: Vec<&'static str> = texts.into_iter().flatten().map(String::as_str).collect();
     texts.leak()
 }
 
-/// Returns the path of a server URL without a trailing slash; empty if it has none or contains variables.
+/// Returns the path of a server URL without a trailing slash; empty if the URL has no path or contains
+/// variables.
 fn base_path(url: &str) -> String {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest.find('/').map_or("", |at| &rest[at..]));
     let path = rest.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
     if path.starts_with('/') && !path.contains('{') { path.to_owned() } else { String::new() }
 }
 
-/// Answers OPTIONS, including preflight requests of browsers (Fetch, 4.8).
+/// Returns the response to an OPTIONS request, including preflight requests of browsers (Fetch, 4.8).
 fn preflight_response(parts: &Parts, methods: &str) -> Response<Bytes> {
     let mut response = Response::new(Bytes::new());
     *response.status_mut() = StatusCode::NO_CONTENT;
@@ -512,7 +517,7 @@ fn not_acceptable(described: &api::Response) -> ProblemResponse {
     ProblemResponse::new(StatusCode::NOT_ACCEPTABLE, detail)
 }
 
-/// Hashes byte strings into a seed (FNV-1a).
+/// Combines byte strings and a seed into a new seed (FNV-1a).
 fn mix_seed(seed: u64, texts: &[&[u8]]) -> u64 {
     let step = |state: u64, byte: u8| (state ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     let start = seed.to_be_bytes().into_iter().fold(0xcbf2_9ce4_8422_2325, step);

@@ -1,5 +1,6 @@
-//! The report on a contract: its types, which of them accept more than their schema and what enforces the
-//! rest, the assumptions of the options, the results of other generators, and proofs.
+//! The report on a contract. It lists the types that accept more than their schema with the code that
+//! enforces the remaining rules, the assumptions of the options, the results of other generators, and the
+//! proofs.
 //!
 //! Entry point: [`Report::for_contract`].
 //!
@@ -43,21 +44,21 @@ pub use contract_codegen_core::proof::TypeProof;
 /// The report on one contract.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Title and version of the contract.
+    /// The title and the version of the contract.
     pub title: String,
-    /// Number of generated items by kind: `structs`, `fields`, `operations`.
+    /// The number of generated items by kind: `structs`, `fields`, `operations`.
     pub counts: Vec<(&'static str, usize)>,
-    /// Changes that overlays made to the documents.
+    /// The changes that overlays made to the documents.
     pub overlay_changes: Vec<OverlayChange>,
-    /// Number of constraints by keyword and enforcing mechanism.
+    /// The number of constraints by keyword and by the mechanism that enforces them.
     pub constraints: BTreeMap<&'static str, BTreeMap<EnforcedBy, usize>>,
     /// Types that accept more than their schemas.
     pub looser_types: Vec<LooserType>,
-    /// Assumptions of the options, one sentence each.
+    /// The assumptions of the options, one sentence each.
     pub assumptions: Vec<String>,
     /// Base schemas with a `discriminator` that do not become enums of their children.
     pub families: Vec<DiscriminatorFamily>,
-    /// Operations and webhooks that the client cannot send, with the reason.
+    /// The operations and webhooks that the client cannot send, each with the reason.
     pub unsendable: Vec<UnsendableOperation>,
     /// The proof for each type, in the order of the types.
     pub proofs: Vec<(String, TypeProof)>,
@@ -66,24 +67,24 @@ pub struct Report {
 /// The effect of one overlay action.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OverlayChange {
-    /// Path of the overlay file.
+    /// The path of the overlay file.
     pub file: String,
-    /// The `description` of the action, or else its `target`.
+    /// The `description` of the action, or its `target` if it has none.
     pub description: String,
-    /// `updated` or `removed`.
+    /// The effect of the action: `updated` or `removed`.
     pub effect: &'static str,
-    /// Changed locations, as `file:line #/pointer`.
+    /// The changed locations, as `file:line #/pointer`.
     pub places: Vec<String>,
 }
 
 /// A type or field that accepts more than its schema.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LooserType {
-    /// `Type` or `Type.field`.
+    /// The name, as `Type` or `Type.field`.
     pub name: String,
-    /// Location of the schema, as `file:line #/pointer`.
+    /// The location of the schema, as `file:line #/pointer`.
     pub place: String,
-    /// The Rust form and the reason for it.
+    /// The Rust form, and the reason for this form.
     pub reason: String,
     /// The mechanism that enforces the remaining rules.
     pub enforced: &'static str,
@@ -92,11 +93,11 @@ pub struct LooserType {
 /// A base schema with a `discriminator` and without `oneOf`, which becomes an ordinary struct.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DiscriminatorFamily {
-    /// Its selector for `types.families`.
+    /// The selector of the schema for `types.families`.
     pub selector: String,
-    /// Location of the schema, as `file:line #/pointer`.
+    /// The location of the schema, as `file:line #/pointer`.
     pub place: String,
-    /// Number of schemas that include it by `allOf`.
+    /// The number of schemas that include the base schema by `allOf`.
     pub children: usize,
 }
 
@@ -105,14 +106,14 @@ pub struct DiscriminatorFamily {
 pub struct UnsendableOperation {
     /// The `operationId`.
     pub id: String,
-    /// Location of the operation, as `file:line #/pointer`.
+    /// The location of the operation, as `file:line #/pointer`.
     pub place: String,
-    /// The reason why the client cannot send it.
+    /// The reason why the client cannot send the operation.
     pub reason: String,
 }
 
 impl Report {
-    /// Builds the report and proves every type; `step` receives progress messages.
+    /// Creates the report and proves every type; `step` receives progress messages.
     #[must_use]
     pub fn for_contract(project: &Project, contract: &AnalyzedContract, step: ProgressCallback<'_>) -> Self {
         run_on_deep_stack(|| {
@@ -121,7 +122,7 @@ impl Report {
             let checker = crate::canonical::ContainmentChecker::default();
             #[cfg(feature = "proofs")]
             let is_contained = |wide, narrow| checker.is_contained(wide, narrow);
-            // Without proofs, every type is tested with samples.
+            // Without the feature `proofs`, every type is tested with samples.
             #[cfg(not(feature = "proofs"))]
             let is_contained = |_, _| None;
             let proofs = prove_types(contract, &is_contained, |done| {
@@ -152,7 +153,7 @@ fn assemble_report(
     }
 }
 
-/// Returns every type and every struct field with its schemas and Rust type.
+/// Returns every type and every struct field, each with its schemas and its Rust type.
 fn typed_places(contract: &AnalyzedContract) -> Vec<(String, SchemaConjunction, TypeRef)> {
     let mut out = Vec::new();
     for id in contract.shapes.ids() {
@@ -324,8 +325,8 @@ fn list_unsendable(contract: &AnalyzedContract, plans: &ContractPlan<'_>) -> Vec
 }
 
 impl Report {
-    /// Returns the types that cannot hold some value that their schema accepts, with such a value if one was
-    /// found. Each is a bug of the generator.
+    /// Returns the types that cannot hold some value that their schema accepts, each with such a value if one
+    /// was found. Each gap is a bug of the generator.
     pub fn proof_gaps(&self) -> impl Iterator<Item = (&str, Option<String>)> {
         self.proofs.iter().filter_map(|(name, proof)| match proof {
             TypeProof::Gap(instance) => Some((name.as_str(), instance.as_ref().map(ToString::to_string))),
@@ -382,13 +383,14 @@ impl Report {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+    #![allow(clippy::unwrap_used, reason = "tests panic on failure")]
 
     use super::*;
     use crate::explain::explain_name;
     use contract_codegen_core::load::Sources;
 
-    /// Rules of parameters and of bodies without a named type are counted and explained like rules of types.
+    /// Rules of parameters, and of bodies without a named type, are counted and explained like the rules of
+    /// types.
     #[test]
     fn operation_rules_are_counted() {
         let text = r#"{"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": {"/t": {"post": {

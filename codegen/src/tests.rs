@@ -1,5 +1,5 @@
 //! Tests that span several modules of this crate.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests panic on failure")]
 
 #[cfg(feature = "proofs")]
 mod directions;

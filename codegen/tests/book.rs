@@ -1,4 +1,4 @@
-//! Tests the examples of the book: generated declarations, quoted code and commands.
+//! Tests of the examples in the book: generated declarations, quoted code and commands.
 //!
 //! In the pages of `docs/book/`, and in README.md
 //!
@@ -28,13 +28,13 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// A fenced block.
+/// A fenced code block.
 #[derive(Clone, Debug)]
 struct Block {
-    /// The index of its first line of text.
+    /// The index of the first line of the content.
     line: usize,
     language: String,
-    /// The comment above it, such as `file: a.json`.
+    /// The HTML comment above the block, such as `file: a.json`.
     note: Option<String>,
     text: String,
 }
@@ -45,7 +45,7 @@ impl Block {
     }
 }
 
-/// A page of the book with its blocks.
+/// A page of the book, with its blocks.
 struct Page {
     path: PathBuf,
     text: String,
@@ -92,7 +92,7 @@ fn parse_blocks(text: &str) -> Vec<Block> {
     found
 }
 
-/// Returns the contracts of a page with their options and the declarations that the page shows.
+/// Returns the contracts of a page, each with its options and the block that shows the declarations.
 fn find_examples(page: &Page) -> Vec<(&Block, String, &Block)> {
     let mut found = Vec::new();
     for (index, block) in page.blocks.iter().enumerate() {
@@ -113,7 +113,7 @@ fn find_examples(page: &Page) -> Vec<(&Block, String, &Block)> {
     found
 }
 
-/// Returns the generated declarations of a contract, without attributes and bodies.
+/// Returns the generated declarations of a contract, without attributes and function bodies.
 fn generate_declarations(contract: &Block, options: &str) -> String {
     let mut config: Config = toml::from_str(options).unwrap_or_else(|e| panic!("{e}\n{options}"));
     config.output.layout = OutputLayout::Modules;
@@ -142,7 +142,7 @@ fn simplify_item(item: syn::Item) -> Option<String> {
         syn::Item::Struct(mut item) => {
             item.attrs.clear();
             item.fields.iter_mut().for_each(|field| field.attrs.clear());
-            // Fields of clients and builders are private.
+            // The fields of clients and builders are private.
             let is_opaque = item.ident == "Client" || item.ident.to_string().ends_with("Builder");
             (!is_opaque).then_some(syn::Item::Struct(item))?
         }
@@ -196,7 +196,7 @@ fn pages_show_the_generated_declarations() {
     let mut count = 0;
     for page in read_pages() {
         let mut lines: Vec<String> = page.text.lines().map(str::to_owned).collect();
-        // In reverse order, so that line numbers remain valid.
+        // Blocks are replaced in reverse order, so that line numbers remain valid.
         for (contract, options, rust) in find_examples(&page).into_iter().rev() {
             count += 1;
             let found = generate_declarations(contract, &options);
@@ -279,7 +279,7 @@ fn commands_print_the_shown_output() {
     assert!(count > 10, "{count}");
 }
 
-/// Runs a command of this package; `cargo xtask tidy` checks other commands.
+/// Runs a command of this package. `cargo xtask tidy` checks all other commands.
 fn run_command(folder: &Path, command: &str, expected: i32) -> Option<String> {
     let arguments: Vec<String> =
         command.split(' ').map(|argument| argument.trim_matches('\'').to_owned()).collect();
@@ -313,7 +313,7 @@ fn every_keyword_is_documented() {
         .map(|line| line.trim_start_matches('"').split('"').next().unwrap())
         .collect();
     assert!(names.len() > 50, "{names:?}");
-    // Keywords of older drafts with a current replacement.
+    // These keywords of older drafts have a current replacement.
     let older = ["$recursiveAnchor"];
     for name in names.into_iter().filter(|name| !older.contains(name)) {
         let quoted = pages.contains(&format!("`{name}`")) || pages.contains(&format!("`{name}:"));
@@ -328,7 +328,7 @@ fn read_feature_rows(page: &str) -> Vec<String> {
     rows.take_while(|line| line.starts_with('|')).map(str::to_owned).collect()
 }
 
-/// Each feature in the list of the book has a case, and files that refer to the folder or module of the case.
+/// Each feature in the book's list has a case, and its files refer to the folder or the module of the case.
 #[test]
 fn every_feature_has_a_case() {
     let rows = read_feature_rows("docs/book/features.md");
@@ -355,7 +355,7 @@ fn every_feature_has_a_case() {
     }
 }
 
-/// The feature table in the README of each crate equals the features of its manifest.
+/// The feature table in the README of each crate equals the features in its manifest.
 #[test]
 fn crate_features_equal_the_readme_table() {
     for folder in ["runtime", "codegen", "dpop", "exchange/client"] {

@@ -1,4 +1,4 @@
-//! Runs the build script of the book in the same way as cargo.
+//! Tests that run the build script of the book in the same way as cargo does.
 #![allow(clippy::unwrap_used, clippy::print_stderr, missing_docs, reason = "tests panic on failure")]
 
 use std::{
@@ -13,11 +13,11 @@ fn main() -> ExitCode {
     BuildScript::new("tickets.yaml").with_config(|config| config.output.server = false).run("api.rs")
 }
 
-/// The environment variable that makes the test process a build script.
+/// The environment variable with which the test process acts as a build script.
 const BUILD_VARIABLE: &str = "BOOK_BUILD";
 
-/// The tests below run this function in a separate process with the folder and variables of a build script.
-/// Otherwise it does nothing.
+/// Acts as the build script. The tests below run this function in a separate process with the folder and the
+/// variables of a build script; in other processes, it does nothing.
 #[test]
 fn the_build_script() {
     if env::var_os(BUILD_VARIABLE).is_some() {
@@ -25,7 +25,7 @@ fn the_build_script() {
     }
 }
 
-/// Runs the build script; returns its lines for cargo, and true if it succeeded.
+/// Runs the build script. Returns the lines that it prints for cargo, and true if it succeeded.
 fn run_build_script(package: &Path, out: &Path) -> (Vec<String>, bool) {
     fs::create_dir_all(out).unwrap();
     let output = Command::new(env::current_exe().unwrap())
@@ -47,7 +47,7 @@ fn create_folder(name: &str) -> PathBuf {
     folder
 }
 
-/// The script writes the code, and lists all files of the contract, including referenced ones.
+/// The build script writes the code and lists all files of the contract, including referenced ones.
 #[test]
 fn build_script_writes_one_file_and_lists_its_inputs() {
     let package = create_folder("book-build");
@@ -80,14 +80,14 @@ fn build_script_writes_one_file_and_lists_its_inputs() {
         .filter(|line| !line.contains("gone.json"))
         .filter(|line| line.starts_with("cargo::warning="))
         .collect();
-    let [warning] = warnings.as_slice() else { panic!("notes are not warnings: {warnings:?}") };
+    let [warning] = warnings.as_slice() else { panic!("notes must not be warnings: {warnings:?}") };
     assert!(warning.contains("tickets.yaml:1:") && warning.contains("`gone`"), "{warning}");
 }
 
-/// The environment variable that makes the test process a build script with a `codegen.toml`.
+/// The environment variable with which the test process acts as a build script with a `codegen.toml`.
 const CONFIGURED_VARIABLE: &str = "BOOK_BUILD_CONFIGURED";
 
-/// Like [`the_build_script`], with a `codegen.toml`.
+/// Acts as a build script like [`the_build_script`], but with a `codegen.toml`.
 #[test]
 fn the_configured_build_script() {
     if env::var_os(CONFIGURED_VARIABLE).is_some() {
@@ -121,12 +121,12 @@ fn build_script_lists_its_folders() {
         for folder in ["api/schemas", "api/vendor"] {
             assert!(named.iter().any(|path| Path::new(path).ends_with(folder)), "{folder}: {stdout}");
         }
-        // A missing path would cause a rebuild every time.
+        // A missing path would trigger a rebuild every time.
         assert!(named.iter().all(|path| package.join(path).exists()), "{stdout}");
     }
 }
 
-/// Other build systems can use the list of files that were read.
+/// Other build systems can get the list of files that were read.
 #[test]
 fn programs_get_the_list_of_files_read() -> Result<(), Box<dyn std::error::Error>> {
     let package = create_folder("book-build-program");
@@ -143,7 +143,7 @@ fn programs_get_the_list_of_files_read() -> Result<(), Box<dyn std::error::Error
     Ok(())
 }
 
-/// An unreadable contract fails the build with an error for cargo, and the existing file is unchanged.
+/// An invalid contract fails the build with an error for cargo and leaves the existing file unchanged.
 #[test]
 fn invalid_contract_fails_the_build() {
     let package = create_folder("book-build-fails");

@@ -1,14 +1,14 @@
-//! Tests of the generated code: each folder of `cases/` contains a contract, the expected code, and valid and
+//! Tests of the generated code. Each folder of `cases/` contains a contract, the expected code, and valid and
 //! invalid documents for its types.
 //!
-//! * `input.json` or `input/` with several files, JSON or YAML, and a `codegen.toml` where
-//!   options matter;
-//! * `expected/*.rs`: the generated code, compiled into this binary with warnings as errors;
-//! * `valid/*.json`, and `invalid/*.json` with the violations in `*.expect.json`; the prefix
-//!   `Type--` of a name selects a type, the default is the type of the root schema;
+//! * `input.json`, or `input/` with several files, in JSON or YAML: the contract; `codegen.toml`: its
+//!   options, if it has any;
+//! * `expected/*.rs`: the generated code, which is compiled into this binary with warnings as errors;
+//! * `valid/*.json`, and `invalid/*.json` with the violations in `*.expect.json`; the prefix `Type--` of a
+//!   name selects a type, and the default is the type of the root schema;
 //! * `notes.txt`: the messages of the generator, if there are any;
 //! * `strict.txt`: the errors of `faults = "deny"` for faults that are repaired by default;
-//! * `error.txt` instead of all others, if the contract must be rejected.
+//! * `error.txt`: replaces all other outputs if the contract must be rejected.
 //!
 //! `constructs.md` lists the cases of each construct.
 //!

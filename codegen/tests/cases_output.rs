@@ -1,5 +1,5 @@
-//! Compares the output of the generator with the committed code of each folder in `cases/`. `cases.rs`
-//! describes the folders and tests the compiled code.
+//! Tests that compare the output of the generator with the committed code of each folder in `cases/`.
+//! `cases.rs` describes the folders and tests the compiled code.
 //!
 //! `UPDATE_CASES=1 cargo test -p contract-codegen --test cases_output` updates the committed code.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "tests panic on failure")]

@@ -1,5 +1,5 @@
-//! The command of the case `command_line`, in this process and as a package that cargo builds, with a server
-//! that returns scripted responses.
+//! Tests of the command of the case `command_line`, both in this process and as a package that cargo builds,
+//! with a server that returns scripted responses.
 
 #![deny(warnings)]
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
@@ -34,7 +34,7 @@ use contract_runtime::{
     client::ReqwestTransport,
 };
 
-/// Starts a server with one connection per response; the thread returns the requests.
+/// Starts a server that accepts one connection for each response. The thread returns the received requests.
 fn serve(responses: Vec<&'static str>) -> (String, JoinHandle<Vec<String>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
@@ -70,7 +70,7 @@ const EVENTS: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconn
      data: {\"title\":\"a\"}\n\ndata: {\"title\":\"b\"}\n\ndata: [DONE]\n\n";
 const NO_CONTENT: &str = "HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n";
 
-/// Runs the command in this process; returns exit, output and errors.
+/// Runs the command in this process and returns its exit, its output and its errors.
 fn run(arguments: &[&str]) -> (CliExit, String, String) {
     let (mut output, mut errors) = (Vec::new(), Vec::new());
     let mut process = ProcessContext {
@@ -149,12 +149,12 @@ fn commands_call_the_server() {
         errors.contains("/seat: maximum (file:///input.json#/components/schemas/Ticket/properties/seat)"),
         "{errors}"
     );
-    // A media range requires an explicit media type.
+    // For a media range, an explicit media type is required.
     let (exit, _, errors) = run(&["add-scan", "T-01", "--body", "-", "--server", "http://127.0.0.1:1"]);
     assert!(exit == CliExit::Usage && errors.contains("give --content-type TYPE"), "{errors}");
 }
 
-/// Writes the package of the case, without TLS, whose C code takes minutes to compile.
+/// Writes the package of the case without TLS, because the C code of TLS takes minutes to compile.
 fn write_package() -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cli-run");
     let _ = fs::remove_dir_all(&folder);
@@ -179,7 +179,7 @@ fn write_package() -> PathBuf {
 
 const TLS: &str = ", \"contract-runtime/reqwest-rustls\"";
 
-/// Builds the generated package with the dependency versions of this workspace, and runs its command.
+/// The generated package builds with the dependency versions of this workspace, and its command works.
 #[test]
 fn generated_package_has_a_command() {
     let folder = write_package();
@@ -203,7 +203,7 @@ fn generated_package_has_a_command() {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        // The process may have exited without reading its input.
+        // Write errors are ignored, because the process may have exited without reading its input.
         let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
         let output = child.wait_with_output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();

@@ -1,4 +1,4 @@
-//! Operations that a client cannot send, added to the contract of the case `hangar`.
+//! Tests of operations that a client cannot send, which are added to the contract of the case `hangar`.
 
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
@@ -16,7 +16,7 @@ fn add_operation(path: &str, item: &str) -> String {
     read_hangar().replacen(r#""paths": {"#, &format!(r#""paths": {{"{path}": {item},"#), 1)
 }
 
-/// An operation that a client cannot send is an error with its name, or is skipped with a warning.
+/// An operation that a client cannot send is reported as an error with its name, or skipped with a warning.
 #[test]
 fn unsupported_operations_are_rejected_or_skipped() {
     let check = |path: &str, item: &str, reason: &str| {

@@ -64,7 +64,7 @@ use types::{IdempotencyKey, Problem, Ship, ShipChangeSet};
 
 type Reply = fn() -> Result<Response<Bytes>, TransportError>;
 
-/// A transport with one response for all requests, which it records.
+/// A transport that returns the same response to all requests and records the requests.
 struct FakeTransport(Reply, Arc<Mutex<Vec<Request<Bytes>>>>);
 
 impl Transport for FakeTransport {
@@ -92,7 +92,7 @@ fn fake_client(reply: Reply) -> (Client, Arc<Mutex<Vec<Request<Bytes>>>>) {
     (Client::new("https://exchange.example/v1/", FakeTransport(reply, Arc::clone(&sent))), sent)
 }
 
-/// Polls a call once; the transports are never pending.
+/// Polls a call once. The transports are never pending.
 fn run<T>(call: impl Future<Output = T>) -> T {
     match pin!(call).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
@@ -108,7 +108,7 @@ fn changes(note: &str) -> ShipChangeSet {
     ShipChangeSet::new(note).unwrap()
 }
 
-/// A client with the default layers over reqwest takes one line, and each layer has options.
+/// A client with the default layers over reqwest is created in one line, and each layer has options.
 #[test]
 fn default_transport_takes_one_line() {
     let client = Client::new("https://exchange.example", ReqwestTransport::with_default_layers().unwrap());
@@ -135,7 +135,7 @@ impl Timer for InstantTimer {
 /// Layers around a transport retry safe calls, and responses contain the number of attempts.
 #[test]
 fn calls_pass_through_all_layers() {
-    /// A transport that succeeds for every third request.
+    /// A transport that succeeds only for every third request.
     #[derive(Clone, Default)]
     struct FlakyTransport(Arc<Mutex<Vec<String>>>);
     impl Transport for FlakyTransport {
@@ -155,7 +155,7 @@ fn calls_pass_through_all_layers() {
     let page = run(client.ships_read("a", "t", ShipsReadOptions::new())).unwrap();
     assert_eq!((page.ships.len(), page.extensions().get()), (1, Some(&AttemptCount(3))));
     assert_eq!(*flaky.0.lock().unwrap(), ["ships_read"; 3]);
-    // The error after the last attempt contains the number, too.
+    // The error after the last attempt also contains the number of attempts.
     let retries = Some(RetryOptions { max_attempts: 2, ..RetryOptions::default() });
     let layers = TransportStack { retry: retries, ..TransportStack::default() };
     let client = Client::new("https://exchange.example", layers.wrap(flaky, InstantTimer));
@@ -164,7 +164,7 @@ fn calls_pass_through_all_layers() {
     assert_eq!(error.attempts(), Some(2));
 }
 
-/// A tower service can be a transport; here it is the generated router.
+/// A tower service can be used as a transport; in this test it is the generated router.
 #[test]
 fn tower_service_is_a_transport() {
     let echo = Arc::new(Echo(Mutex::default()));
@@ -244,11 +244,11 @@ fn error_responses_are_typed_and_have_headers() {
     assert_eq!(format!("{error:?}"), format!("ErrorResponse({error})"));
 }
 
-/// Each status has the body type of the contract. An unexpected response of a proxy preserves status, headers
-/// and body.
+/// For each status, the body has the type in the contract. An unexpected response from a proxy preserves
+/// status, headers and body.
 #[test]
 fn error_responses_have_one_type_per_status() {
-    #[allow(deprecated, reason = "deprecated by the contract of this one")]
+    #[allow(deprecated, reason = "the contract declares the operation as deprecated")]
     let call = |reply: Reply| run(fake_client(reply).0.ship_remove("a")).unwrap_err();
     let unknown = call(|| make_response(404, "application/json", r#"{"code":"GONE"}"#));
     assert_eq!(unknown.body(), Some(&OtherOrProblem::Problem(problem("GONE"))));
@@ -260,7 +260,7 @@ fn error_responses_have_one_type_per_status() {
     assert_eq!((&page.headers["retry-after"], &page.body[..]), (&"7".parse().unwrap(), &b"<html>"[..]));
 }
 
-/// An unexpected response preserves its status, and its message contains nothing of the body.
+/// An unexpected response preserves its status, and its message contains no part of the body.
 #[test]
 fn unexpected_responses_hide_their_body() {
     let check = |reply: Reply, status: u16, expect: &str| {
@@ -279,7 +279,7 @@ fn unexpected_responses_hide_their_body() {
         200,
         "the body is not JSON (line 1, byte 17)",
     );
-    // Position and keyword are those of `T::parse`.
+    // The position and the keyword are the same as those of `T::parse`.
     check(
         || make_response(200, "application/json", r#"{"ships":"SECRET"}"#),
         200,
@@ -344,7 +344,7 @@ fn operations_have_their_repeat_safety() {
     assert_eq!(repeat(operations::OperationId::ShipsWrite), RepeatSafety::Keyed);
     assert_eq!(repeat(operations::OperationId::ShipRemove), RepeatSafety::Idempotent);
     assert_eq!(repeat(operations::OperationId::Picture), RepeatSafety::Idempotent);
-    // The configuration marks this `POST`.
+    // The configuration declares this `POST` operation as idempotent.
     assert_eq!(repeat(operations::OperationId::Import), RepeatSafety::Idempotent);
     assert_eq!(repeat(operations::OperationId::Resolve), RepeatSafety::Safe);
 }
@@ -361,7 +361,7 @@ fn problem(code: &str) -> Problem {
     read(&format!(r#"{{"code":{code:?}}}"#))
 }
 
-/// A stored call is validated once, and can be sent several times.
+/// A stored call is validated once and can be sent several times.
 #[test]
 fn stored_calls_are_sent_byte_for_byte() {
     let (client, sent) = fake_client(|| make_response(200, "application/ship+json", r#"{"name":"x"}"#));
@@ -390,7 +390,7 @@ fn stored_calls_are_sent_byte_for_byte() {
     assert!(broken.build_request(client.api_client()).into_stored().is_err());
 }
 
-/// Caller and transport exchange values with extensions.
+/// Callers and transports can exchange values in extensions.
 #[test]
 fn extensions_pass_between_caller_and_transport() {
     #[derive(Clone, Debug, PartialEq)]
@@ -462,7 +462,7 @@ fn echo_client() -> (Client, Arc<Echo>) {
     (Client::new("https://exchange.example", RouterTransport(router)), echo)
 }
 
-/// Polls a call to completion; no test waits for I/O.
+/// Polls a call to completion. No test waits for I/O.
 fn poll_to_completion<T>(call: impl Future<Output = T>) -> T {
     let mut call = pin!(call);
     for _ in 0..100 {
@@ -473,8 +473,8 @@ fn poll_to_completion<T>(call: impl Future<Output = T>) -> T {
     panic!("pending")
 }
 
-/// Parameters with equal names, or names that differ only in case, are distinct on both sides. Objects
-/// without `type` and raw bodies round-trip.
+/// Parameters with equal names, or with names that differ only in case, are distinct in client and server.
+/// Objects without `type` and raw bodies round-trip.
 #[test]
 fn calls_round_trip_between_client_and_server() {
     let (client, echo) = echo_client();
@@ -490,7 +490,7 @@ fn calls_round_trip_between_client_and_server() {
     assert_eq!(*echo.0.lock().unwrap(), [server::AnyCall::Manual(call)]);
 }
 
-/// A redirect next to `200` is an error for the client, for the service, and in the tables.
+/// A redirect status next to `200` is an error for the client, for the service and in the tables.
 #[test]
 fn client_and_server_agree_on_success() {
     let (client, _) = echo_client();

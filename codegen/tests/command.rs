@@ -1,4 +1,4 @@
-//! Runs the command and checks exit codes, messages and files.
+//! Tests that run the command and check its exit codes, messages and files.
 #![allow(clippy::unwrap_used, reason = "tests panic on failure")]
 
 #[path = "command/explain.rs"]
@@ -14,7 +14,7 @@ use std::{
 
 use serde_json::Value;
 
-/// A separate folder for a test.
+/// A separate folder for one test.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -62,7 +62,7 @@ impl CommandResult {
         self
     }
 
-    /// Parses the lines of `--json`; the last one is the summary.
+    /// Parses the lines of the `--json` output; the last line is the summary.
     fn lines(&self) -> Vec<Value> {
         self.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
@@ -117,7 +117,7 @@ fn generate_writes_a_package_and_only_what_changed() {
     }
     // Progress messages are printed only to terminals.
     assert!(!result.err.contains("reading the contract"), "{}", result.err);
-    // Few files are listed; many are counted, except with `--verbose`.
+    // A few changed files are listed individually. Many files are only counted, except with `--verbose`.
     assert!(result.err.contains("created ") && !result.err.contains("models.rs"), "{}", result.err);
     assert!(!result.err.contains("progenitor"), "another engine ran: {}", result.err);
     let result = folder.run(&["generate", "tickets.yaml", "--output", "other", "--verbose"]).expect_exit(0);
@@ -156,7 +156,7 @@ fn command_line_options_override_the_configuration() {
     assert!(folder.0.join("modules/root.rs").exists() && !folder.0.join("modules/Cargo.toml").exists());
 }
 
-/// Runs `cargo metadata` in a folder, with the dependency versions of this workspace.
+/// Runs `cargo metadata` in a folder with the dependency versions of this workspace.
 fn read_metadata(folder: &Path) -> Value {
     let lock = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.lock");
     fs::copy(lock, folder.join("Cargo.lock")).unwrap();
@@ -183,8 +183,8 @@ fn member_names(metadata: &Value) -> Vec<&str> {
     names
 }
 
-/// A member that uses all three packages. Packages with a shared runtime have the same types, and each
-/// package re-exports its runtime.
+/// The source of a workspace member that uses all three packages. Packages with a shared runtime have the
+/// same types, and each package re-exports its runtime.
 const FLEET: &str = "
 pub fn read(bytes: &[u8]) -> Result<north::types::Ticket, north::runtime::DocumentError> {
     north::runtime::Contract::parse(bytes)
@@ -255,7 +255,8 @@ fn packages_of_one_workspace_compile_together() {
     check_packages(&folder.0);
 }
 
-/// The first `generate` below a workspace and `init` explain how the package joins the workspace.
+/// The first `generate` below a workspace, and `init`, explain how the package becomes a member of the
+/// workspace.
 #[test]
 fn packages_below_a_workspace_get_a_hint_to_join() {
     let folder = Folder::new("joins");
@@ -265,10 +266,10 @@ fn packages_below_a_workspace_get_a_hint_to_join() {
         result.err.contains("`member = true` in [output]")
     };
     assert!(prints_hint(&["generate", "tickets.yaml", "-o", "api"]));
-    assert!(!prints_hint(&["generate", "tickets.yaml", "-o", "api"]), "the package exists");
-    assert!(!prints_hint(&["generate", "tickets.yaml", "-o", "out/api"]), "the package is excluded");
+    assert!(!prints_hint(&["generate", "tickets.yaml", "-o", "api"]), "no hint for an existing package");
+    assert!(!prints_hint(&["generate", "tickets.yaml", "-o", "out/api"]), "no hint for an excluded package");
     folder.put("joined.toml", "inputs = ['tickets.yaml']\n[output]\nmember = true\n");
-    assert!(!prints_hint(&["generate", "joined.toml", "-o", "joined"]), "the package is a member");
+    assert!(!prints_hint(&["generate", "joined.toml", "-o", "joined"]), "no hint for a member");
     folder.run(&["init", "tickets.yaml"]).expect_exit(0);
     let text = fs::read_to_string(folder.0.join("codegen.toml")).unwrap();
     assert!(
@@ -277,7 +278,7 @@ fn packages_below_a_workspace_get_a_hint_to_join() {
     );
 }
 
-/// Checks all packages of a folder with the compiler; warnings are errors.
+/// Checks all packages in a folder with the compiler, with warnings as errors.
 fn check_packages(folder: &Path) {
     let result = Command::new(env!("CARGO"))
         .args(["check", "--offline", "--workspace", "--quiet"])
@@ -445,7 +446,7 @@ fn only_generated_files_are_overwritten() {
     folder.run(&["check", "tickets.yaml", "--output", "src/api.rs"]).expect_exit(0);
     folder.put("tickets.yaml", &TICKETS.replace("maximum: 99", "maximum: 120"));
     let result = folder.run(&["check", "tickets.yaml", "--output", "src/api.rs"]).expect_exit(1);
-    // The difference omits the digest in the first lines.
+    // The printed difference omits the digests in the first lines of the file.
     assert!(result.out.contains("120") && !result.out.contains("sha256"), "{}", result.out);
     folder.run(&["generate", "tickets.yaml", "--output", "src/api.rs"]).expect_exit(0);
     fs::write(folder.0.join("src/lib.rs"), "pub mod api;\n").unwrap();
@@ -542,7 +543,7 @@ fn init_writes_a_valid_configuration() {
     assert!(!folder.0.join("codegen.toml").exists());
 }
 
-/// Mounts of the command line are written to the configuration, relative to its folder.
+/// Mounts from the command line are written to the configuration file, relative to its folder.
 #[test]
 fn init_writes_mounts() {
     let folder = Folder::new("init-mounts");
@@ -673,7 +674,7 @@ fn report_counts_and_proves() {
     assert_eq!(report["counts"]["operations"], 2);
 }
 
-/// The report lists each location of an overlay change, and sections without entries.
+/// The report lists each location of an overlay change, and omits sections without entries.
 #[test]
 fn report_lists_every_location_of_an_overlay_change() {
     let folder = Folder::new("report-mends");
@@ -692,7 +693,7 @@ fn report_lists_every_location_of_an_overlay_change() {
     assert!(result.out.ends_with("\nNone.\n") && !result.out.contains("\n.\n"), "{}", result.out);
 }
 
-/// Members of child schemas are in `extra`, unless the configuration selects an enum of the children.
+/// Members of child schemas are kept in `extra`, unless the configuration selects an enum of the children.
 #[test]
 fn report_lists_bases_that_could_be_enums() {
     let folder = Folder::new("report-families");
@@ -713,7 +714,7 @@ fn report_lists_bases_that_could_be_enums() {
     assert_eq!(families("codegen.toml"), Value::Array(Vec::new()));
 }
 
-/// Faults are warnings, or errors with `--strict`; overlays can repair them.
+/// Faults are reported as warnings, or as errors with `--strict`, and overlays can repair them.
 #[test]
 fn faults_are_warnings_or_errors_or_repaired() {
     let folder = Folder::new("faults");
@@ -749,7 +750,7 @@ fn faults_are_warnings_or_errors_or_repaired() {
     assert_eq!(report["mends"][0]["what"], "$.paths..parameters[0]");
     let text = folder.run(&["report", "codegen.toml"]).expect_exit(0).out;
     assert!(text.contains("mend.yaml") && text.contains("updated"), "{text}");
-    // Errors in an overlay change are located in the overlay.
+    // Errors in the value that an overlay inserts are located in the overlay.
     folder.put(
         "wrong.yaml",
         "overlay: 1.0.0\ninfo: { title: M, version: 1.0.0 }\nactions:\n  \

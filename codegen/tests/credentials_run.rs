@@ -1,4 +1,4 @@
-//! The credentials of the case `credentials`, tested with a server that checks them.
+//! Tests of the credentials of the case `credentials` with a server that verifies them.
 
 #![deny(warnings)]
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
@@ -43,7 +43,7 @@ use contract_runtime::{
 use credentials::{ClientCredentials, Credentials, MissingCredentials};
 use http::{Request, Response};
 
-/// A server that returns 204 for valid credentials and 401 otherwise. It issues tokens, and accepts only the
+/// A server that returns 204 for valid credentials and 401 otherwise. It issues tokens and accepts only the
 /// second one.
 #[derive(Clone, Default)]
 struct Vault(Arc<Mutex<Vec<String>>>);
@@ -68,7 +68,7 @@ impl Vault {
             "/machine" => authorization == "Bearer second",
             "/token" => authorization == "Bearer t",
             "/oauth/token" => {
-                // The request target has no host if the request is sent over a connection.
+                // If the request is sent over a connection, the request target contains no host.
                 assert!(matches!(request.uri().host(), None | Some("vault.example")));
                 assert_eq!(authorization, "Basic YXBwOmhpZGRlbg==");
                 assert_eq!(request.body(), "grant_type=client_credentials&scope=read");
@@ -99,7 +99,7 @@ fn client(credentials: Credentials) -> (Client, Vault) {
     (Client::new("https://vault.example", credentials.wrap(vault.clone())), vault)
 }
 
-/// Starts the server on a socket for this many requests.
+/// Starts the server on a socket for the given number of requests.
 fn serve(requests: usize) -> (String, Vault, JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
@@ -147,7 +147,7 @@ fn read_request(connection: &TcpStream) -> Request<Bytes> {
     request.body(body.into()).unwrap()
 }
 
-/// Checks the sent headers with the transport of reqwest.
+/// The credentials in the sent headers are accepted if the transport of reqwest sends them over TCP.
 #[tokio::test]
 async fn credentials_are_accepted_over_tcp() {
     let (address, vault, server) = serve(9);
@@ -187,7 +187,7 @@ async fn each_operation_sends_its_required_credentials() {
     client.both(BothOptions::new()).await.unwrap();
     client.both(BothOptions::new().page(2)).await.unwrap();
     client.with_token().await.unwrap();
-    // The first token is rejected, and a second one is requested and cached.
+    // The server rejects the first token, so the client requests a second one and caches it.
     client.machine().await.unwrap();
     client.machine().await.unwrap();
     let paths = vault.paths();

@@ -1,5 +1,5 @@
-//! The output is the same in every run and for every input order, for the exchange and for cases with several
-//! JSON and YAML files.
+//! Tests that the output is the same in every run and for every order of the inputs, for the exchange and for
+//! cases with several JSON and YAML files.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "tests panic on failure")]
 
 use std::{
@@ -67,7 +67,7 @@ fn case_files(case: &str) -> Vec<PathBuf> {
     find_documents(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases").join(case).join("input"))
 }
 
-/// Collects all permutations (Heap's algorithm).
+/// Collects all permutations of the first `count` items (Heap's algorithm).
 fn collect_permutations<T: Clone>(items: &mut Vec<T>, count: usize, found: &mut Vec<Vec<T>>) {
     if count <= 1 {
         found.push(items.clone());
@@ -79,7 +79,8 @@ fn collect_permutations<T: Clone>(items: &mut Vec<T>, count: usize, found: &mut 
     }
 }
 
-/// The files refer to each other, and one of them is an OpenAPI document.
+/// The output does not depend on the order of files that refer to each other, even if one is an OpenAPI
+/// document.
 #[test]
 fn output_of_files_does_not_depend_on_their_order() {
     for (case, count) in [("openapi_files", 5), ("ref_through_ref", 3)] {
@@ -96,7 +97,8 @@ fn output_of_files_does_not_depend_on_their_order() {
             let first = generate(files.clone());
             let mut permutations = Vec::new();
             collect_permutations(&mut files, count, &mut permutations);
-            // Every fifth of the 120 permutations of five files, and all six of three.
+            // This uses every fifth of the 120 permutations of five files, and all six permutations of three
+            // files.
             for order in permutations.into_iter().step_by(if count > 3 { 5 } else { 1 }) {
                 assert_same(&first, &generate(order));
             }
@@ -104,7 +106,7 @@ fn output_of_files_does_not_depend_on_their_order() {
     }
 }
 
-/// Strings are not sorted by a folder; only the list of inputs depends on their order.
+/// Documents from strings are not sorted by folder, but only the list of inputs depends on their order.
 #[test]
 fn output_of_strings_does_not_depend_on_their_order() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/openapi_files/input");
@@ -134,8 +136,8 @@ fn output_of_strings_does_not_depend_on_their_order() {
     }
 }
 
-/// Packages are siblings in a registry or a vendored folder. Their manifests are rewritten, with the original
-/// in `Cargo.toml.orig`.
+/// In a registry or a vendored folder, packages are siblings. Cargo has rewritten their manifests and keeps
+/// the original in `Cargo.toml.orig`.
 #[test]
 fn runtime_is_found_next_to_unpacked_packages() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("unpacked");
@@ -147,7 +149,7 @@ fn runtime_is_found_next_to_unpacked_packages() {
         fs::write(path, text).unwrap();
     };
     put("contract-codegen-core-0.1.0/Cargo.toml", "");
-    // An unrelated package.
+    // This package is unrelated, despite its name.
     put("runtime/Cargo.toml", "name = \"runtime\"\n");
     assert_eq!(build_script::home(&own, "0.1.0"), None);
     put("contract-runtime/Cargo.toml", "name = \"contract-runtime\"\n");
@@ -161,7 +163,7 @@ fn runtime_is_found_next_to_unpacked_packages() {
     assert_eq!(build_script::home(&here, "0.1.0"), Some(here.join("../../runtime")));
 }
 
-/// Returns the names of all generated types, aliases included.
+/// Returns the names of all generated types, including aliases.
 fn type_names(document: &Json) -> BTreeSet<String> {
     let sources = Sources::from_texts(&[("input.json", "", &document.to_string())]).unwrap();
     let mut project = Project::default();
@@ -182,7 +184,8 @@ fn find_declaration<'t>(models: &'t str, ty: &str, field: &str) -> &'t str {
     line.unwrap_or_else(|| panic!("{ty}.{field}")).trim()
 }
 
-/// Two operations and a component share anonymous schemas under equal and under different names.
+/// A contract in which two operations and a component share anonymous schemas under equal and under different
+/// names.
 const SHARED_SCHEMAS: &str = r##"{
     "openapi": "3.1.0", "info": { "title": "Shared", "version": "1" },
     "paths": {
@@ -211,7 +214,7 @@ const SHARED_SCHEMAS: &str = r##"{
     "components": { "schemas": { "State": { "type": "object", "properties": { "sort": { "enum": ["up", "down"] } } } } }
 }"##;
 
-/// Without one operation, every type that is left has the same name as before.
+/// If an operation is removed, every remaining type keeps its name.
 #[test]
 fn names_do_not_depend_on_other_operations() {
     let mut documents = vec![("shared".to_owned(), SHARED_SCHEMAS.to_owned())];

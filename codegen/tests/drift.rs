@@ -1,4 +1,4 @@
-//! Tests of the contract comparison: every rule, properties of all comparisons, and the command.
+//! Tests of the contract comparison: each rule, the properties that all comparisons have, and the command.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "tests panic on failure")]
 
 #[path = "drift/command.rs"]

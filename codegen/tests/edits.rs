@@ -1,5 +1,5 @@
-//! Editing one schema changes only a few lines, in the files of its area. Edits of two schemas do not change
-//! adjacent lines, so that two branches merge without conflicts.
+//! Tests that editing one schema changes only a few lines, in the files of its area, and that the edits of
+//! two schemas do not change adjacent lines, so that two branches merge without conflicts.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "tests panic on failure")]
 
 use std::{
@@ -11,7 +11,7 @@ use std::{
 use contract_codegen::{OutputFiles, Project, Sources};
 use similar::{DiffTag, TextDiff};
 
-/// Returns name and text of the documents of the exchange.
+/// Returns the names and contents of the documents of the exchange.
 fn read_documents() -> Vec<(String, String)> {
     let base = Path::new(env!("CARGO_MANIFEST_DIR")).join("../schemas");
     let folder = fs::read_dir(base.join("exchange/v1")).unwrap();
@@ -22,13 +22,14 @@ fn read_documents() -> Vec<(String, String)> {
     paths.iter().map(|path| (name(path), fs::read_to_string(path).unwrap())).collect()
 }
 
-/// Generates code after adding an optional property to each of these schemas.
+/// Generates code after adding an optional property to each of the given schemas.
 fn generate_edited(edited: &[&str]) -> OutputFiles {
     let mut documents = read_documents();
     for stem in edited {
         let ending = format!("{stem}.schema.json");
         let (_, text) = documents.iter_mut().find(|(name, _)| name.ends_with(&ending)).unwrap();
-        // Patterns are one sorted list, in which two new ones could be adjacent, so only one schema gets one.
+        // Patterns are one sorted list, in which two new patterns could be adjacent. Therefore only one
+        // schema gets a pattern.
         let pattern = if *stem == "ship" { r#", "pattern": "^[A-Z]+$""# } else { "" };
         let property =
             format!(r#""properties": {{ "hullNumber": {{ "type": "string", "maxLength": 64{pattern} }},"#);
@@ -45,7 +46,7 @@ fn generate_edited(edited: &[&str]) -> OutputFiles {
     project.generate_from(contract).unwrap_or_else(|problems| panic!("{problems}")).files
 }
 
-/// A range of replaced lines with the new lines.
+/// A range of replaced lines, and the lines that replace them.
 struct Hunk {
     old: std::ops::Range<usize>,
     new: Vec<String>,
@@ -63,7 +64,7 @@ fn diff_hunks(before: &str, after: &str) -> Vec<Hunk> {
         .collect()
 }
 
-/// Counts removed and added lines per file.
+/// Counts the removed and added lines of each file.
 fn count_changed_lines(before: &OutputFiles, after: &OutputFiles) -> BTreeMap<String, usize> {
     assert!(before.0.keys().eq(after.0.keys()), "files are added or removed");
     let mut found = BTreeMap::new();
@@ -76,7 +77,7 @@ fn count_changed_lines(before: &OutputFiles, after: &OutputFiles) -> BTreeMap<St
     found
 }
 
-/// Merges two edits like `git merge`; panics on a conflict of overlapping or adjacent edits.
+/// Merges two edits like `git merge`. Panics if the edits overlap or are adjacent.
 fn merge_edits(name: &str, before: &str, one: &str, other: &str) -> String {
     let mut hunks = diff_hunks(before, one);
     hunks.extend(diff_hunks(before, other));
@@ -95,20 +96,21 @@ fn merge_edits(name: &str, before: &str, one: &str, other: &str) -> String {
     out
 }
 
-/// With row numbers for the whole contract, this edit changed 230 lines in 10 files, and an edit of
-/// `blueprint`, which is earlier in the order, 1,281 lines in 13 files.
+/// A new property changes few lines. When rows were numbered for the whole contract, this edit changed 230
+/// lines in 10 files, and an edit of `blueprint`, which is earlier in the order, 1,281 lines in 13 files.
 #[test]
 fn new_property_changes_few_lines_in_its_area() {
     let found = count_changed_lines(&generate_edited(&[]), &generate_edited(&["ship"]));
     let files: Vec<&str> = found.keys().map(String::as_str).collect();
     assert_eq!(files, ["json_schemas.rs", "root.rs", "schemas.rs", "ships.rs"], "{found:?}");
-    assert_eq!(found["json_schemas.rs"], 2, "the members of the one type");
-    assert_eq!(found["root.rs"], 2, "the digest of the file");
+    assert_eq!(found["json_schemas.rs"], 2, "only the members of one type change");
+    assert_eq!(found["root.rs"], 2, "only the digest of the file changes");
     assert!(found["schemas.rs"] <= 20, "{found:?}");
     assert!(found["ships.rs"] <= 30, "{found:?}");
 }
 
-/// `ship` and `stock-lot` are adjacent in every list, like `blueprint` and `change-result`.
+/// Edits of two schemas merge even if these are adjacent in every list, such as `ship` and `stock-lot`, or
+/// `blueprint` and `change-result`.
 #[test]
 fn edits_of_two_schemas_merge_without_conflicts() {
     let before = generate_edited(&[]);

@@ -1,10 +1,10 @@
-//! Checks the dependencies between modules: a module may use only modules of lower layers, without cycles.
+//! Tests of the dependencies between modules: a module may use only modules of lower layers, without cycles.
 //!
 //! The imports are parsed from the sources, without tests. If a module needs an item of a higher layer, move
-//! the item to a layer below both.
+//! the item to a layer below both modules.
 //!
-//! The pipeline, the command's library and the runtime have a list of layers each. The other crates of the
-//! workspace must have no cycles.
+//! The pipeline, the library of the command and the runtime each have a list of layers. The other crates of
+//! the workspace must have no cycles.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests panic on failure")]
 
 use std::{
@@ -17,9 +17,9 @@ use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens as _;
 use syn::punctuated::Punctuated;
 
-/// The modules of the pipeline, from the lowest layer; each uses only those before it.
+/// The modules of the pipeline, from the lowest layer up. Each module uses only modules before it.
 const PIPELINE: &[&str] = &[
-    // Shared concepts: documents, schemas, operations, diagnostics.
+    // These modules contain shared concepts: documents, schemas, operations and diagnostics.
     "arena",
     "list_arena",
     "stack",
@@ -32,11 +32,11 @@ const PIPELINE: &[&str] = &[
     "names",
     "formats",
     "options",
-    // Loading.
+    // These modules load contracts.
     "load",
     "resolve",
     "pattern",
-    // Planning: conjunctions, directions, names, selected parts, types, calls.
+    // These modules plan the output: conjunctions, directions, names, selected parts, types and calls.
     "conjunction",
     "directions",
     "naming",
@@ -46,7 +46,7 @@ const PIPELINE: &[&str] = &[
     "typed_value",
     "checks",
     "plan",
-    // Code generation.
+    // These modules generate code.
     "rust_types",
     "emit",
     "operations",
@@ -60,7 +60,7 @@ const PIPELINE: &[&str] = &[
     "render",
     "package",
     "write",
-    // The results, their checks, and the run of all stages.
+    // These modules contain the results, their checks, and the run of all stages.
     "analyzed_contract",
     "locations",
     "enforced_constraints",
@@ -69,12 +69,13 @@ const PIPELINE: &[&str] = &[
     "build",
 ];
 
-/// The modules of the command's library, which are based on the pipeline; each uses those before it.
+/// The modules of the command's library, which are based on the pipeline. Each module uses only modules
+/// before it.
 const GENERATOR: &[&str] = &["canonical", "drift", "explain", "lower", "report", "init", "mock"];
 
-/// The modules of the runtime, likewise.
+/// The modules of the runtime, from the lowest layer up. Each module uses only modules before it.
 const RUNTIME: &[&str] = &[
-    // Strings, patterns and pointers.
+    // These modules contain strings, patterns and pointers.
     "text",
     "depth",
     "pointer",
@@ -82,7 +83,7 @@ const RUNTIME: &[&str] = &[
     "media_type",
     "path_template",
     "pattern",
-    // JSON values, their parsing, and types based on them.
+    // These modules contain JSON values, their parsing, and types based on them.
     "raw",
     "member_key",
     "map",
@@ -93,14 +94,14 @@ const RUNTIME: &[&str] = &[
     "timestamp",
     "format",
     "read",
-    // Schemas and validation.
+    // These modules contain schemas and validation.
     "violation",
     "schema",
     "contract",
     "json_schema",
     "strategies",
     "macros",
-    // Operations, clients and servers.
+    // These modules contain operations, clients and servers.
     "parameters",
     "sequence",
     "operation",
@@ -113,7 +114,8 @@ const RUNTIME: &[&str] = &[
     "cli",
 ];
 
-/// The used modules of each top-level module, with one file that uses them, including modules without uses.
+/// For each top-level module, the modules that it uses, each with one file that uses it. Modules without uses
+/// are included.
 type ModuleUses = BTreeMap<String, BTreeMap<String, String>>;
 
 fn read_uses(source: &Path) -> ModuleUses {
@@ -144,7 +146,7 @@ fn read_uses(source: &Path) -> ModuleUses {
     uses
 }
 
-/// Returns the re-exported names of the crate root, with the modules that define them.
+/// Returns the names that the crate root re-exports, each with the module that defines it.
 fn read_reexports(crate_root: &Path) -> BTreeMap<String, String> {
     fn collect_leaves(tree: &syn::UseTree, module: &str, found: &mut BTreeMap<String, String>) {
         match tree {
@@ -169,16 +171,16 @@ fn read_reexports(crate_root: &Path) -> BTreeMap<String, String> {
     found
 }
 
-/// A module in a file of its own.
+/// A module in a separate file.
 struct Submodule {
     name: String,
-    /// True for a test kit, which a feature publishes for the tests of other crates. It is a separate layer
-    /// above the modules that it tests, wherever its file is.
+    /// Whether the module is a test kit, which a feature publishes for the tests of other crates. A test kit
+    /// is a separate layer above the modules that it tests, regardless of the location of its file.
     is_kit: bool,
 }
 
-/// Returns the top-level modules that a file uses, and its submodules with files. The file is `depth` modules
-/// below the crate root. Items for tests are skipped.
+/// Returns the top-level modules that a file uses, and its submodules in separate files. The file is `depth`
+/// modules below the crate root. Items for tests are skipped.
 fn read_file_uses(path: &Path, depth: usize) -> (BTreeSet<String>, Vec<Submodule>) {
     let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let file = syn::parse_file(&text).unwrap();
@@ -194,7 +196,7 @@ fn read_file_uses(path: &Path, depth: usize) -> (BTreeSet<String>, Vec<Submodule
             continue;
         }
         match item {
-            // A file of another crate is checked with that crate.
+            // A file of another crate is checked together with that crate.
             syn::Item::Mod(item) if item.attrs.iter().any(|attribute| attribute.path().is_ident("path")) => {}
             syn::Item::Mod(item) if item.content.is_none() => {
                 let is_kit = item.attrs.iter().any(is_for_test_kits);
@@ -207,13 +209,13 @@ fn read_file_uses(path: &Path, depth: usize) -> (BTreeSet<String>, Vec<Submodule
 }
 
 /// Returns true if an attribute restricts an item to tests: `#[test]`, or a `#[cfg(…)]` that only test builds
-/// satisfy. Items that a feature also enables belong to the crate.
+/// satisfy. Items that a feature can also enable belong to the crate.
 fn is_for_tests(attribute: &syn::Attribute) -> bool {
     attribute.path().is_ident("test")
         || attribute.path().is_ident("cfg") && attribute.parse_args().is_ok_and(|meta| requires_test(&meta))
 }
 
-/// Returns true if an attribute enables an item in tests and by a feature.
+/// Returns true if an attribute enables an item both in tests and by a feature.
 fn is_for_test_kits(attribute: &syn::Attribute) -> bool {
     let is_either = |meta: syn::Meta| match meta {
         syn::Meta::List(list) => {
@@ -237,12 +239,12 @@ fn requires_test(condition: &syn::Meta) -> bool {
     }
 }
 
-/// Returns the conditions of a list.
+/// Returns the conditions in a list.
 fn parse_conditions(list: &syn::MetaList) -> Punctuated<syn::Meta, syn::Token![,]> {
     list.parse_args_with(Punctuated::parse_terminated).unwrap_or_default()
 }
 
-/// Collects the names after `crate::`, or after enough `super::` to reach the crate root.
+/// Collects the names after `crate::`, or after as many `super::` as are needed to reach the crate root.
 fn collect_names(tokens: TokenStream, depth: usize, found: &mut BTreeSet<String>) {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     for (index, token) in tokens.iter().enumerate() {
@@ -255,7 +257,7 @@ fn collect_names(tokens: TokenStream, depth: usize, found: &mut BTreeSet<String>
                 collect_names(group.stream(), depth + 1, found);
             }
             TokenTree::Group(group) => collect_names(group.stream(), depth, found),
-            // `$crate` refers to the crate of the macro, not to an import.
+            // `$crate` refers to the crate of the macro and is not an import.
             TokenTree::Ident(ident) if ident == "crate" && before(1).is_none_or(|punct| punct != "$") => {
                 collect_path_heads(tokens.get(index + 3..).unwrap_or_default(), 0, found);
             }
@@ -286,7 +288,7 @@ fn collect_path_heads(tokens: &[TokenTree], up: usize, found: &mut BTreeSet<Stri
     }
 }
 
-/// Finds a path of uses from one module to another.
+/// Finds a chain of uses from one module to another.
 fn find_path<'a>(uses: &'a ModuleUses, from: &'a str, to: &str) -> Option<Vec<&'a str>> {
     let mut paths = vec![vec![from]];
     let mut seen = BTreeSet::new();
@@ -348,7 +350,7 @@ fn runtime_modules_use_only_lower_layers() {
     check_layers("../runtime/src", RUNTIME);
 }
 
-/// Returns the source folders of the handwritten workspace members without a list of layers.
+/// Returns the source folders of the handwritten workspace members that have no list of layers.
 fn other_crates() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let manifest = fs::read_to_string(root.join("Cargo.toml")).unwrap();
@@ -375,7 +377,7 @@ fn other_crates_have_no_module_cycles() {
     assert!(cycles.is_empty(), "{}", cycles.join("\n"));
 }
 
-/// The generator has few public modules. Each is listed in the crate documentation and has an example.
+/// Each of the few public modules of the generator is listed in the crate documentation and has an example.
 #[test]
 fn public_modules_are_few_and_have_examples() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
@@ -407,7 +409,7 @@ fn assert_imports(text: &str, depth: usize, expect: &[&str]) {
     assert_eq!(found.into_iter().collect::<Vec<_>>(), expect, "{text}");
 }
 
-/// An item is skipped only if no build without tests contains it; a feature may publish it otherwise.
+/// An item is skipped only if it exists only in test builds; a feature may publish other items.
 #[test]
 fn only_items_for_tests_are_skipped() {
     let check = |attribute: &str, expect: bool| {
@@ -432,7 +434,7 @@ fn crate_imports_are_found_in_all_items() {
     assert_imports(text, 1, &["a", "b", "c", "e", "h"]);
 }
 
-/// `super` is the crate in a file next to the crate root; `super::super` is the crate in a subfolder.
+/// `super` is the crate in a file next to the crate root, and `super::super` is the crate in a subfolder.
 #[test]
 fn super_imports_are_found() {
     assert_imports("use super::{a::x, b}; pub(super) fn f() { super::c::g() }", 1, &["a", "b", "c"]);

@@ -47,7 +47,7 @@ fn run_command(folder: &Path, args: &[&str]) -> Output {
     command(folder, args).output().unwrap()
 }
 
-/// A running mock server, which is killed when the test ends.
+/// A running mock server. It is killed when the test ends.
 struct MockProcess {
     child: Child,
     lines: BufReader<ChildStdout>,
@@ -75,12 +75,12 @@ impl Drop for MockProcess {
     }
 }
 
-/// Sends a GET request; returns the status line and the body.
+/// Sends a GET request and returns the status line and the body.
 fn send_get(address: &str, path: &str) -> (String, String) {
     send_raw(address, &format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"))
 }
 
-/// Sends a raw request; returns the status line and the body.
+/// Sends raw request bytes and returns the status line and the body.
 fn send_raw(address: &str, request: &str) -> (String, String) {
     let mut stream = TcpStream::connect(address.strip_prefix("http://").unwrap()).unwrap();
     stream.write_all(request.as_bytes()).unwrap();
@@ -111,7 +111,7 @@ fn library_responds_without_a_socket() {
     );
 }
 
-/// The contract of the client in `client_runs.rs`.
+/// The mock server validates requests against the contract that is also used in `client_runs.rs`.
 #[test]
 fn hangar_requests_are_validated() {
     let case = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/hangar/codegen.toml");
@@ -147,7 +147,7 @@ fn mock_prints_its_address_and_logs_requests() {
     assert_eq!(mock.read_line(), "200 GET /pets/7 readPet: example `cat`");
     assert_eq!(send_get(address.0, "/pets/x").0, "HTTP/1.1 400 Bad Request");
     assert_eq!(mock.read_line(), "400 GET /pets/x readPet: path /id must be integer");
-    // A body that is too large is rejected before it is received.
+    // The server rejects a body that is too large before it receives it.
     let head = format!("host: localhost\r\nconnection: close\r\ncontent-length: {}\r\n\r\n", 65 << 20);
     let (status, body) = send_raw(address.0, &format!("POST /pets HTTP/1.1\r\n{head}"));
     assert_eq!(status, "HTTP/1.1 413 Payload Too Large");

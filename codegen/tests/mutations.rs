@@ -1,9 +1,9 @@
-//! Generates code from mutated contracts: for any document the generator returns code or an error with a
-//! location, and never panics.
+//! Tests with mutated contracts: for any document, the generator returns code or an error with a location,
+//! and never panics.
 //!
 //! The documents are those of `cases/` and of the exchange, with changes at random locations. A seed number
-//! determines each document: `MUTATION=4711` tests and prints a single one, `MUTATIONS=100000` tests more
-//! documents than the default. `cargo run -p contract-codegen --example mutants` compiles the output.
+//! determines each document. `MUTATION=4711` tests and prints a single document, and `MUTATIONS=100000` tests
+//! more documents than the default. `cargo run -p contract-codegen --example mutants` compiles the output.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "tests panic on failure")]
 
 #[allow(dead_code, reason = "shared with the tests of the cases")]
@@ -32,19 +32,20 @@ use contract_runtime::Json;
 
 use mutants::{document, generate, seeds};
 
-/// The default number of documents.
+/// The number of documents that are tested by default.
 const DEFAULT_DOCUMENTS: u64 = 10_000;
 
-/// A quarter of the usual stack of a main thread, which must suffice for any nesting depth.
+/// The stack size of the test threads in bytes, a quarter of the usual stack of a main thread. It must
+/// suffice for any nesting depth.
 const STACK_SIZE: usize = 2 << 20;
 
-/// The valid results for a document.
+/// The allowed results for a document.
 enum Verdict {
     Generated,
     Rejected,
 }
 
-/// Generates code from a document; returns an error if the result is not valid.
+/// Generates code from a document. Returns an error if the result is not allowed.
 fn check_document(text: &str) -> Result<Verdict, String> {
     match catch_unwind(AssertUnwindSafe(|| generate(text))) {
         Err(panic) => {
@@ -68,7 +69,8 @@ fn check_document(text: &str) -> Result<Verdict, String> {
     }
 }
 
-/// The outcome of many documents: each failure with the size and number of its smallest document.
+/// The results for many documents: each failure has the size and the number of the smallest document that
+/// causes it.
 #[derive(Default)]
 struct Outcome {
     generated: u64,
@@ -76,7 +78,7 @@ struct Outcome {
     failures: BTreeMap<String, (usize, u64)>,
 }
 
-/// Tests the documents on all processors.
+/// Tests documents on all processors.
 fn check_documents(numbers: std::ops::Range<u64>, seeds: &[Json]) -> Outcome {
     let next = AtomicU64::new(numbers.start);
     let outcome = Mutex::new(Outcome::default());
@@ -87,7 +89,7 @@ fn check_documents(numbers: std::ops::Range<u64>, seeds: &[Json]) -> Outcome {
                 return;
             }
             let text = document(number, seeds);
-            // A stack overflow ends the process and prints only the name of the thread.
+            // A stack overflow aborts the process and prints only the name of the thread.
             let builder = thread::Builder::new().name(format!("MUTATION={number}")).stack_size(STACK_SIZE);
             let verdict =
                 thread::scope(|scope| builder.spawn_scoped(scope, || check_document(&text)).unwrap().join());
@@ -139,6 +141,6 @@ fn mutated_documents_yield_code_or_a_located_error() {
         })
         .collect();
     assert!(failures.is_empty(), "{} kinds of failure\n{}", failures.len(), failures.join("\n"));
-    // Both results must be frequent, otherwise the documents are not useful.
+    // Both results must be frequent; otherwise the documents would be of little use.
     assert!(count == 1 || outcome.generated.min(outcome.rejected) > count / 10);
 }

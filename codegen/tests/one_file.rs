@@ -1,8 +1,7 @@
-//! The layout `file`, compiled with warnings as errors, as a private module and with `include!`. Its code
-//! must equal the layout `modules`.
+//! Tests of the layout `file`, compiled with warnings as errors, both as a private module and with
+//! `include!`. Its code must equal that of the layout `modules`.
 //!
-//! `cases_output.rs` compares `one_file/api.rs` with the output of the generator, and updates it with
-//! `UPDATE_CASES=1 cargo test -p contract-codegen --test cases_output`.
+//! To update it: `UPDATE_CASES=1 cargo test -p contract-codegen --test cases_output`.
 #![deny(warnings)]
 #![allow(
     clippy::unwrap_used,
@@ -66,7 +65,7 @@ fn types_parse_and_validate() {
     assert_eq!(api::operations::OperationId::ReadTicket.operation().path, "/tickets/{id}");
 }
 
-/// The example call of README.md.
+/// Calls the operation as in the example of README.md.
 async fn seat(address: &str) -> Result<i64, Box<dyn std::error::Error>> {
     let client = Client::new(address, ReqwestTransport::with_default_layers()?);
     let ticket = client.read_ticket("T-01").await?;

@@ -1,5 +1,6 @@
-//! Calls the generated server of the case `operations_all` with its generated client in one process, with
-//! every kind of parameter, body and response. The generated code is compiled with warnings as errors.
+//! Tests that call the generated server of the case `operations_all` with its generated client in one
+//! process, with every kind of parameter, body and response. The generated code is compiled with warnings as
+//! errors.
 
 #![deny(warnings)]
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
@@ -80,7 +81,7 @@ use responses::{JobResponse, ProblemOrTextOrWait as JobError};
 use serde::Serialize;
 use tower::ServiceExt;
 
-/// A transport that passes requests to a router and records them.
+/// A transport that records requests and passes them to a router.
 #[derive(Clone)]
 struct InProcess(Router, Arc<Mutex<Vec<http::Request<Bytes>>>>);
 
@@ -97,7 +98,7 @@ impl Transport for InProcess {
     }
 }
 
-/// Polls a call to completion; no test waits for I/O.
+/// Polls a call to completion. No test waits for I/O.
 fn run<T>(call: impl Future<Output = T>) -> T {
     let mut call = pin!(call);
     for _ in 0..100 {
@@ -294,7 +295,7 @@ fn parameters_of_every_location_and_style_arrive() {
     assert_eq!((&body[8], &body[9]), (&json(&"x,y"), &json(&"ci.yml")));
 }
 
-/// Arguments that cannot be serialized or violate their schema are not sent.
+/// Arguments are not sent if they cannot be serialized or violate their schema.
 #[test]
 fn invalid_arguments_are_not_sent() {
     let (client, sent) = echo_client();
@@ -333,7 +334,7 @@ fn each_response_has_its_own_type() {
     assert_error("500", 503, JobError::Problem(problem("BUSY")));
 }
 
-/// An unexpected response of a proxy preserves status, headers and body.
+/// An unexpected response from a proxy preserves its status, headers and body.
 #[test]
 fn proxy_errors_preserve_status_headers_and_body() {
     let page = || async {
@@ -373,13 +374,13 @@ fn parts_and_files_arrive() {
     let head = sent.lock().unwrap().remove(0);
     assert!(head.headers()["content-type"].to_str().unwrap().starts_with("multipart/form-data; boundary="));
 
-    // Constraints also apply to parts: `maxLength` of a file, `maxItems` of a list.
+    // Constraints also apply to parts, such as `maxLength` of a file and `maxItems` of a list.
     form.file = FilePart::from(vec![200; 17]);
     form.tags = Some(vec!["x".to_owned(); 4]);
     let Err(Error::InvalidRequest(violations)) = run(client.upload(&form)) else { panic!("sent") };
     let found: Vec<String> = violations.iter().map(|v| format!("{} {}", v.pointer, v.keyword)).collect();
     assert_eq!(found, ["/file maxLength", "/tags maxItems"]);
-    // The server reports the same violations if the client does not check.
+    // If the client does not check the form, the server reports the same violations.
     let unchecked_client = client.with_request_checks(client::RequestChecks::Off);
     let Err(Error::UnexpectedResponse(response)) = run(unchecked_client.upload(&form)) else {
         panic!("accepted")
@@ -401,11 +402,11 @@ fn media_type_selects_the_body_type() {
     assert_eq!(note(Some(NoteBody::Plain("ü".to_owned()))).unwrap(), "text ü");
     let image = TypedBytes::new("image/png", vec![1, 2, 3]);
     assert_eq!(note(Some(image.into())).unwrap(), "3 bytes of image/png");
-    // Not in the media range of the contract.
+    // This media type is not in the media range of the contract.
     let pdf = TypedBytes::new("application/pdf", vec![1]);
     assert!(matches!(note(Some(pdf.into())), Err(Error::InvalidRequest(_))));
 
-    // The same type as a form, which the client does not send.
+    // This is the same type as a form, which the client does not send.
     let router = server::router(Arc::new(Echo), RouterOptions::default());
     let form = "application/x-www-form-urlencoded";
     let send = |media_type: &str, body: &'static str| {
@@ -441,12 +442,12 @@ fn forms_are_serialized_with_their_encoding() {
     );
 }
 
-/// A request goes to the server of its operation, unless the client uses its base URL only.
+/// A request is sent to the server of its operation, unless the client uses only its base URL.
 #[test]
 fn server_of_the_operation_is_used() {
     let (client, sent) = echo_client();
     let first = run(client.bytes("abc"));
-    // The path prefix of that server has no route.
+    // The router has no route with the path prefix of that server.
     assert!(first.is_err());
     assert_eq!(run(client.with_base_url_only().bytes("abc")).unwrap().into_body(), "abc");
     let sent: Vec<String> = sent.lock().unwrap().iter().map(|request| request.uri().to_string()).collect();

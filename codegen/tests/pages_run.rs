@@ -1,4 +1,4 @@
-//! Pagination of the case `pages`, tested with a server that has a different style for each list.
+//! Tests of the pagination in the case `pages`, with a server that uses a different style for each list.
 
 #![deny(warnings)]
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
@@ -41,11 +41,11 @@ use contract_runtime::{
 };
 use http::{Request, Response};
 
-/// A transport with seven items in each list, which records the queries.
+/// A transport that serves seven items for each list and records the queries.
 #[derive(Clone, Default)]
 struct Depot(Arc<Mutex<Vec<String>>>);
 
-/// Serializes the numbers of a page as JSON.
+/// Serializes the numbers of a page as a JSON array.
 fn list(numbers: impl Iterator<Item = u64>, each: impl Fn(u64) -> String) -> String {
     let each: Vec<String> = numbers.filter(|number| (1..=7).contains(number)).map(each).collect();
     format!("[{}]", each.join(","))
@@ -70,7 +70,7 @@ impl Depot {
         let mut link = String::new();
         let body = match request.uri().path() {
             "/v1/depots/north/parcels" | "/v1/parcels/search" => {
-                // The second page is empty, but not the last one.
+                // The second page is empty, but it is not the last page.
                 let (page, next) = match parameter("cursor") {
                     None => (list(1..=3, object("id")), "\"a%2F3\""),
                     Some("a%252F3") => ("[]".to_owned(), "\"b\""),
@@ -110,14 +110,14 @@ impl Depot {
                 format!("{{\"rows\":{},\"total\":7}}", list(before + 1..=before + 3, object("n")))
             }
             "/v1/log" => {
-                // Even lines are hidden.
+                // Even rows are not listed.
                 let (skip, top) = (number("skip").unwrap_or(0), number("top").unwrap_or(2));
                 let seen = (skip + 1..=skip + top).filter(|number| number % 2 == 1);
                 format!("{{\"rows\":{},\"total\":7}}", list(seen, object("n")))
             }
             "/v1/hooks" => match query {
                 "" => {
-                    // The server has another address internally.
+                    // The link contains the internal address of the server.
                     link = "<http://inner/all/hooks?from=5>; rel=\"self next\"".to_owned();
                     format!("{{\"hooks\":{}}}", list(1..=4, text))
                 }
@@ -212,7 +212,7 @@ async fn cursor_of_the_page_selects_the_next_page() {
         .await;
 }
 
-/// Invalid requests are not sent, even if the cursor comes from the server.
+/// Invalid requests are not sent, even if their cursor comes from the server.
 #[tokio::test]
 async fn invalid_cursors_are_not_sent() {
     let (client, depot) = client();
@@ -239,7 +239,7 @@ async fn repeated_cursors_are_an_error() {
 #[tokio::test]
 async fn field_of_the_last_item_is_the_cursor() {
     let (client, depot) = client();
-    // `charges_items` is the name of an operation.
+    // The method has another name, because `charges_items` is the name of an operation.
     assert_seven_items(client.charges_each(ChargesOptions::new()), |charge| charge.id).await;
     assert_eq!(depot.take_queries(), ["", "starting_after=3", "starting_after=6"]);
 }
@@ -257,7 +257,7 @@ async fn link_header_selects_the_next_page() {
     assert!(none.next().await.is_none() && none.is_complete());
 }
 
-/// If the link has another origin, only its query is used, and only where the configuration allows it.
+/// If the link has another origin, only its query is used, and only if the configuration allows this.
 #[tokio::test]
 async fn only_the_query_of_a_foreign_link_is_used() {
     let (client, depot) = client();
@@ -270,7 +270,7 @@ async fn only_the_query_of_a_foreign_link_is_used() {
 }
 
 #[tokio::test]
-#[allow(deprecated, reason = "deprecated by the contract")]
+#[allow(deprecated, reason = "the contract declares the operation as deprecated")]
 async fn url_in_the_body_selects_the_next_page() {
     let (client, depot) = client();
     assert_seven_items(client.list_people_items(calls::ListPeopleOptions::new()), |name| {
@@ -332,7 +332,7 @@ async fn item_streams_resume_from_their_cursor() {
     assert_eq!(depot.take_queries(), ["offset=3"]);
 }
 
-/// Counts the items of any paginated operation.
+/// Returns the number of items of any paginated operation.
 async fn count<C: PagedCall + 'static>(mut pages: PageStream<C>) -> usize {
     let mut count = 0;
     while let Some(Ok(page)) = pages.next().await {
@@ -346,7 +346,7 @@ async fn generic_code_works_for_all_operations() {
     let (client, _) = client();
     assert_eq!(count(client.charges_pages(ChargesOptions::new())).await, 7);
     assert_eq!(count(client.list_events_pages(ListEventsOptions::new())).await, 7);
-    // A call that was built before.
+    // A call that was created as a value can also be used.
     let call = calls::ListRowsCall { options: ListRowsOptions::new() };
     assert_eq!(count(PageStream::new(client.api_client(), call)).await, 7);
 }

@@ -1,5 +1,5 @@
-//! Typed streams of the case `streams`: the client with a scripted server over TCP, and with the generated
-//! server in one process. The case `streams_typed` has events with types by name.
+//! Tests of the typed streams of the case `streams`: the client with a scripted server over TCP, and with the
+//! generated server in one process. In the case `streams_typed`, the name of an event determines its type.
 
 #![deny(warnings)]
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
@@ -49,7 +49,7 @@ fn ask(prompt: &str) -> Ask {
     Ask { prompt: prompt.to_owned(), stream: None, extra: Map::new() }
 }
 
-/// Returns a request for a streaming response.
+/// Creates a request for a streaming response.
 fn ask_for_stream(prompt: &str) -> Ask {
     Ask { stream: Some(true), ..ask(prompt) }
 }

@@ -1,22 +1,22 @@
-//! Calls an operation through a transport that signs requests. A real one sends them over the network and
-//! handles nonce challenges; this one responds from memory.
+//! Calls an operation through a transport that signs requests. A real transport sends them over the network
+//! and handles nonce challenges, whereas this one responds from memory.
 //!
 //! `cargo run -p exchange-api --features client --example call`
 
-#![allow(clippy::print_stdout, reason = "an example shows what it does")]
+#![allow(clippy::print_stdout, reason = "the example prints its results")]
 
 use bytes::Bytes;
 use contract_runtime::{operation::Operation, transport::ResponseFuture};
 use exchange_api::{Client, Error, Transport, calls::ShipsReadOptions, codes::Action};
 use http::{Request, Response, header::AUTHORIZATION};
 
-/// Signs every request with a new proof and sends it.
+/// A transport that signs every request with a new proof.
 struct Signing {
     access_token: String,
 }
 
 impl Signing {
-    /// Returns a DPoP proof for one request (RFC 9449, 4.2), in outline only.
+    /// Returns an outline of a DPoP proof for one request (RFC 9449, 4.2).
     fn proof(&self, request: &Request<Bytes>) -> String {
         format!("proof.for.{}.{}", request.method(), request.uri().path())
     }
@@ -49,7 +49,7 @@ fn answer(operation: &Operation) -> Response<Bytes> {
         ),
     };
     let response = Response::builder().status(status).header("Content-Type", kind);
-    response.body(Bytes::from_static(body.as_bytes())).expect("a valid answer")
+    response.body(Bytes::from_static(body.as_bytes())).expect("a valid response")
 }
 
 #[tokio::main(flavor = "current_thread")]

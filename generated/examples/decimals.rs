@@ -1,4 +1,5 @@
-//! Computes with an amount of the contract in the decimal type of another crate, and converts it back.
+//! Converts an amount of the contract to the decimal type of another crate, computes with it, and converts it
+//! back.
 //!
 //! `cargo run -p exchange-api --features rust_decimal --example decimals`
 

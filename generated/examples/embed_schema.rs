@@ -1,8 +1,8 @@
-//! Embeds types of the contract in a custom schema, with the documentation and rules of the exchange.
+//! Embeds types of the contract in a custom schema, with the documentation and the rules of the exchange.
 //!
 //! `cargo run -p exchange-api --features schemars --example embed_schema`
 
-#![allow(clippy::print_stdout, reason = "an example shows what it does")]
+#![allow(clippy::print_stdout, reason = "the example prints its results")]
 
 use exchange_api::types::{LocationRef, Quantity};
 use schemars::{JsonSchema, schema_for};

@@ -1,9 +1,9 @@
-//! Implements one operation of the server trait, leaves the others unimplemented, and calls the router
-//! without a socket.
+//! Implements one operation of the server trait, leaves the other operations unimplemented, and calls the
+//! router without a socket.
 //!
 //! `cargo run -p exchange-api --features server --example serve`
 
-#![allow(clippy::print_stdout, reason = "an example shows what it does")]
+#![allow(clippy::print_stdout, reason = "the example prints its results")]
 
 use std::sync::Arc;
 

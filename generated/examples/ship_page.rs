@@ -1,9 +1,9 @@
-//! Parses a page of ships from a newer exchange, with an org-unit kind and a field that this version does not
-//! know. Everything is kept and serialized unchanged.
+//! Parses a page of ships from a newer exchange. The page contains a kind of org unit and a field that this
+//! version does not know; both are preserved and serialized unchanged.
 //!
 //! `cargo run -p exchange-api --example ship_page`
 
-#![allow(clippy::print_stdout, reason = "an example shows what it does")]
+#![allow(clippy::print_stdout, reason = "the example prints its results")]
 
 use exchange_api::{Contract, Json, types::ShipPage};
 
@@ -46,7 +46,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("undeclared: {:?}", page.undeclared_members(50));
 
     let written = page.to_json()?;
-    assert!(written.strict_eq(&Json::parse(ANSWER.as_bytes())?), "numbers by their text, too");
+    assert!(written.strict_eq(&Json::parse(ANSWER.as_bytes())?), "numbers keep their spelling");
     println!("written back unchanged");
     Ok(())
 }

@@ -1,8 +1,8 @@
-//! Builds and validates a stock change set of three ops, two of which are a move.
+//! Creates and validates a stock change set with three ops, two of which are a move.
 //!
 //! `cargo run -p exchange-api --example stock_set`
 
-#![allow(clippy::print_stdout, reason = "an example shows what it does")]
+#![allow(clippy::print_stdout, reason = "the example prints its results")]
 
 use exchange_api::{
     Contract, Number,
@@ -23,7 +23,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             .stolen(false))
     };
 
-    // A move is a decrease and an increase in one set; in two sets the decrease counts as a removal (STK-20).
+    // A move consists of a decrease and an increase in one set. In two separate sets, the decrease would
+    // count as a removal (STK-20).
     let fall = lot("Area 18")?.expected_quantity(scu("12.5")?).quantity(scu("0")?).build()?;
     let rise = lot("Lorville")?.expected_quantity(scu("3")?).quantity(scu("15.5")?).build()?;
     let found = lot("Orison")?

@@ -2,12 +2,14 @@
 //! `schemas/`, with a few hand-written conveniences.
 //!
 //! * Every type of the contract is in [`types`], and in the module of its area.
-//! * Parsing is tolerant, validation is strict: see [`Contract`].
+//! * Parsing is tolerant and validation is strict; see [`Contract`].
 //! * Feature `client`: [`client::Client`] calls the exchange through any [`Transport`].
-//! * Feature `server`: [`server::Service`] is the exchange as a trait, [`server::router`] serves it, and
-//!   [`error_responses`] creates its error responses by code.
-//! * [`views::FeedPage`] and, for clients, [`call_views::FeedRead`]: traits for code that handles all feeds.
-//! * [`types::Problem`] is created from a code or from the violations of a request, on either side.
+//! * Feature `server`: [`server::Service`] is a trait with all operations of the exchange, [`server::router`]
+//!   serves it, and [`error_responses`] creates its error responses by code.
+//! * [`views::FeedPage`] and, for clients, [`call_views::FeedRead`]: traits for code that processes all feeds
+//!   in the same way.
+//! * [`types::Problem`] is created from a code or from the violations of a request, both in clients and in
+//!   servers.
 //! * [`operations`], [`codes`], [`reasons`], [`oauth_errors`] and [`scopes`] are the contract's tables.
 //!
 //! ```

@@ -1,6 +1,6 @@
-//! Reads every feed with one function, through the traits `FeedPage` and `FeedRead`: blueprints, stock, ships
-//! and the stock of org units.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on fails")]
+//! Tests that one function reads every feed through the traits `FeedPage` and `FeedRead`: blueprints, stock,
+//! ships and the stock of org units.
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "tests panic on failure")]
 
 use std::{
     fs,
@@ -23,7 +23,7 @@ use exchange_api::{
 use http::{Request, Response};
 use serde_json::Value;
 
-/// All entries of a feed, its tombstones and the position after it.
+/// All entries of a feed, its tombstones, and the position after the last entry.
 struct Read<Item> {
     items: Vec<Item>,
     removed: Vec<Tombstone>,
@@ -47,7 +47,7 @@ async fn read_all<C: FeedRead>(
     }
 }
 
-/// Returns the same page three times, as a feed of three pages.
+/// A transport that returns the same page three times, as a feed of three pages.
 #[derive(Clone)]
 struct ThreePages {
     page: Value,
@@ -68,7 +68,7 @@ impl Transport for ThreePages {
     }
 }
 
-/// Reads a feed of three pages.
+/// Reads a feed of three pages, and checks the entries and the requests.
 async fn check<C: FeedRead>(fixture: &str, call: C) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../schemas/fixtures").join(fixture);
     let text = fs::read(path.join("valid/full.json")).unwrap();
@@ -85,7 +85,7 @@ async fn check<C: FeedRead>(fixture: &str, call: C) {
     assert_eq!(*queries, ["limit=7", "cursor=c-1&limit=7", "cursor=c-2&limit=7"], "{fixture}");
 }
 
-/// FED-01
+/// FED-01: one function reads every feed with the cursor of the previous page.
 #[tokio::test]
 async fn one_function_reads_every_feed() {
     check("page--blueprintPage", BlueprintsReadCall { options: BlueprintsReadOptions::new().limit(7) }).await;

@@ -1,13 +1,13 @@
 //! The runtime of generated command lines.
 //!
-//! The generator writes a [`CliProgram`]: the commands, their options and their help. The encoding of
-//! arguments and bodies is in the table of operations, which clients use as well. A run has these steps:
+//! The generator writes a [`CliProgram`]: the commands, their options and their help. The operation table,
+//! which clients use as well, defines how arguments and bodies are encoded. A run has these steps:
 //!
 //! ```text
 //! words ─► command ─► arguments, body, credentials ─► one request ─► response ─► standard output
 //! ```
 //!
-//! Commands are built from tables when they are needed, so that compile time does not grow with the number of
+//! Commands are built from tables at run time, so that compile time does not grow with the number of
 //! operations. A run stores nothing, sends one request without retries, and does not sign in. Data is written
 //! to standard output, everything else to standard error, and the exit code is a [`CliExit`]. No credential
 //! is printed.
@@ -57,15 +57,15 @@ pub struct CliProgram {
     pub version: &'static str,
     /// The `info.description`, or empty.
     pub about: &'static str,
-    /// Prefix of its environment variables: `TICKETS` of `TICKETS_SERVER`.
+    /// The prefix of the program's environment variables, such as `TICKETS` in `TICKETS_SERVER`.
     pub variable_prefix: &'static str,
-    /// The default base URL; empty if the contract has no absolute one.
+    /// The default base URL; empty if the contract has no absolute URL.
     pub server: &'static str,
     /// One command per operation.
     pub commands: &'static [CommandSpec],
     /// The security schemes, if operations require any.
     pub security: Option<SecurityTable>,
-    /// The options of credentials, in the order of their schemes.
+    /// The credential options, in the order of the security schemes.
     pub credentials: &'static [CredentialSpec],
 }
 
@@ -74,35 +74,34 @@ pub struct CliProgram {
 pub struct CommandSpec {
     /// The name of the command.
     pub name: &'static str,
-    /// The row of the operation in the generated table.
+    /// The entry of the operation in the generated table.
     pub operation: &'static Operation,
     /// The `description` of the operation, or empty.
     pub about: &'static str,
-    /// The options of its parameters, in their order.
+    /// The command-line arguments for the operation's parameters, in the order of the contract.
     pub arguments: &'static [ArgumentSpec],
-    /// The `description` of its body, or empty.
+    /// The `description` of the request body, or empty.
     pub body: &'static str,
 }
 
-/// The option of a parameter, or its positional argument if it is part of the path.
+/// The option for a parameter, or the positional argument if the parameter is part of the path.
 #[derive(Clone, Copy, Debug)]
 pub struct ArgumentSpec {
-    /// The name; empty for a constant, which is not an option
-    /// ([`RouteMatch`]).
+    /// The name; empty for a parameter with a constant value ([`RouteMatch`]), which is not an option.
     pub name: &'static str,
     /// The `description` of the parameter, or empty.
     pub about: &'static str,
-    /// The values that it, or an element of it, can have; empty if they are not enumerated.
+    /// The values that the parameter or one of its elements can have; empty if they are not enumerated.
     pub values: &'static [&'static str],
-    /// Whether the contract marks it `deprecated`.
+    /// Whether the contract marks the parameter as `deprecated`.
     pub deprecated: bool,
-    /// Whether clients leave it to their transport. This transport does not supply it, so it is an optional
-    /// option.
+    /// Whether clients leave the parameter to their transport. The transport of the command line does not
+    /// supply it, so the option is optional.
     pub supplied: bool,
 }
 
 impl CommandSpec {
-    /// Returns the parameters that are options, with their index.
+    /// Returns the parameters that are arguments of the command, with their index.
     fn visible_arguments(
         &self,
     ) -> impl Iterator<Item = (usize, &'static Parameter, &'static ArgumentSpec)> + use<> {
@@ -111,7 +110,7 @@ impl CommandSpec {
         rows.filter(|(.., argument)| !argument.name.is_empty())
     }
 
-    /// Returns the constant parameters by index.
+    /// Returns the constant values of parameters, with the index of the parameter.
     fn constant_arguments(&self) -> impl Iterator<Item = (usize, &'static str)> + use<> {
         let rows = self.operation.parameters.iter().zip(self.arguments).enumerate();
         rows.filter_map(|(index, (parameter, argument))| match parameter.route_match {
@@ -122,23 +121,24 @@ impl CommandSpec {
 }
 
 impl ArgumentSpec {
-    /// An option without any details, for struct update syntax.
+    /// An argument without any details, for struct update syntax.
     pub const EMPTY: Self = Self { name: "", about: "", values: &[], deprecated: false, supplied: false };
 }
 
-/// The options of a security scheme.
+/// The credential options of a security scheme.
 #[derive(Clone, Copy, Debug)]
 pub struct CredentialSpec {
-    /// The option of an API key, a token, or a name and password; empty if the scheme has none.
+    /// The name of the option for the API key, token, or user name and password; empty if the scheme takes
+    /// none of these.
     pub name: &'static str,
-    /// The option of a client id and secret; empty if the contract has no token endpoint.
+    /// The name of the option for an OAuth client id and secret; empty if the scheme has no token endpoint.
     pub client: &'static str,
     /// The `description` of the scheme, or empty.
     pub about: &'static str,
 }
 
-/// The environment of a run. [`CliProgram::main`] uses that of this process; tests, and programs with a
-/// signing transport, provide their own.
+/// The environment of a run. [`CliProgram::main`] uses the environment of the current process; tests, and
+/// programs with a signing transport, provide their own.
 pub struct ProcessContext<'a> {
     /// Looks up an environment variable.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
@@ -152,12 +152,12 @@ pub struct ProcessContext<'a> {
     pub is_terminal: bool,
     /// The clock, for responses with `Retry-After` as a date.
     pub now: &'a dyn Fn() -> SystemTime,
-    /// Creates the transport when a request is sent. It must support streams.
+    /// Creates the transport for the request. It must support streams.
     pub transport: &'a dyn Fn() -> Result<Box<dyn Transport>, TransportError>,
 }
 
 impl CliProgram {
-    /// Runs the program with the arguments, environment and streams of this process.
+    /// Runs the program with the arguments, environment and standard streams of the current process.
     #[must_use]
     pub fn main(&'static self) -> ExitCode {
         let output = io::stdout();
@@ -173,7 +173,7 @@ impl CliProgram {
         self.run(std::env::args_os(), &mut process).into()
     }
 
-    /// Runs the program. The first word is its own name.
+    /// Runs the program. The first word is the program name.
     ///
     /// Must be called outside of an async runtime, since it starts one.
     pub fn run(
@@ -183,7 +183,8 @@ impl CliProgram {
     ) -> CliExit {
         let matches = match commands::build_command(self).try_get_matches_from(words) {
             Ok(matches) => matches,
-            // Requested output (`--help`) is data; an error is not.
+            // Output that the user requested, such as `--help`, goes to standard output. Errors go to
+            // standard error.
             Err(said) if said.use_stderr() => {
                 let _ = write!(process.errors, "{}", said.render());
                 return CliExit::Usage;
@@ -304,7 +305,8 @@ impl CliProgram {
                 _ => keyring.secret(index, text),
             };
         }
-        // The alternative that is used, and so the scopes to request, depends on all credentials together.
+        // The scopes to request are those of the alternative in use, which depends on all credentials
+        // together.
         for (index, client) in clients {
             let scopes = keyring.scopes(operation, index);
             keyring = keyring.client(index, client.with_scopes(scopes.iter().copied()));
@@ -313,7 +315,7 @@ impl CliProgram {
     }
 }
 
-/// Splits a credential at its colon. The error does not repeat the credential.
+/// Splits a credential at its first colon. The error does not contain the credential.
 fn split_pair<'t>(text: &'t str, option: &str, form: &str) -> Result<(&'t str, &'t str), CliError> {
     text.split_once(':').ok_or_else(|| CliError::usage_error(format!("--{option} is {form}; no `:` found")))
 }

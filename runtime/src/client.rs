@@ -1,7 +1,7 @@
 //! The runtime of generated clients: request builders, responses and errors.
 //!
-//! A generated [`Call`] names its operation, places its arguments and maps each status to a type.
-//! [`ApiClient`] does the rest. A generated call looks like this:
+//! A generated [`Call`] refers to its operation, adds its arguments to the request and maps each status to a
+//! type. [`ApiClient`] encodes, validates and sends the request. A generated call looks like this:
 //!
 //! ```text
 //! fn build_request(&self, client: &ApiClient) -> RequestBuilder {
@@ -17,8 +17,8 @@
 //! }
 //! ```
 //!
-//! A method of a generated client takes the same arguments by reference and returns a [`PendingCall`]:
-//! a future to which the caller can add extensions for the transport before awaiting it.
+//! A method of a generated client takes the same arguments by reference and returns a [`PendingCall`]. The
+//! caller can attach extensions for the transport to this future before awaiting it.
 //!
 //! Requests are strict: a body that violates the contract is not sent. Responses are tolerant: they are
 //! parsed without schema validation. No `Debug` or `Display` implementation in this module prints a
@@ -60,13 +60,13 @@ pub use self::retry::RetryAfter;
 #[cfg(feature = "stream")]
 pub use self::streaming::{PendingStreamCall, StreamCall};
 
-/// Selects whether arguments and request bodies are validated against the contract before sending.
+/// The setting for the validation of arguments and request bodies against the contract before sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum RequestChecks {
     /// A request that violates the contract fails with [`Error::InvalidRequest`] and is not sent.
     #[default]
     On,
-    /// Requests are sent without validation; the server decides.
+    /// Requests are sent without validation, which is left to the server.
     Off,
 }
 
@@ -86,8 +86,8 @@ pub struct ApiClient {
 }
 
 impl ApiClient {
-    /// Creates a client for `base_url`: scheme, host and, if the API is not served at the root, the start
-    /// of the path, such as `https://exchange.example`. One trailing `/` is ignored.
+    /// Creates a client for `base_url`, such as `https://exchange.example`. It consists of scheme, host and,
+    /// if the API is not served at the root, the start of the path. One trailing `/` is ignored.
     ///
     /// An invalid URL is reported by the first call.
     pub fn new(base_url: &str, transport: impl Transport + 'static) -> Self {
@@ -111,8 +111,9 @@ impl ApiClient {
         self
     }
 
-    /// Returns the client with these string fields of error bodies (`code`, an id) shown in the `Display`
-    /// output of its errors. By default none is shown, because an error body may contain secrets.
+    /// Returns the client with these fields of error bodies shown in the `Display` output of its errors, such
+    /// as `code` or an id. Only string fields are shown. By default no field is shown, because an error body
+    /// may contain secrets.
     #[must_use]
     pub const fn with_shown_fields(mut self, names: &'static [&'static str]) -> Self {
         self.shown_fields = names;
@@ -126,16 +127,16 @@ impl ApiClient {
         self
     }
 
-    /// Returns the client with this source of randomness for idempotency keys that callers do not pass. By default
-    /// the standard library's hash seeds are used.
+    /// Returns the client with this source of randomness, which generates idempotency keys if callers pass
+    /// none. By default the hash seeds of the standard library are used.
     #[must_use]
     pub fn with_random(mut self, random: impl Fn() -> u64 + Send + Sync + 'static) -> Self {
         self.random = RandomSource::new(random);
         self
     }
 
-    /// Returns the client with every request sent to its own base URL. By default an operation with
-    /// servers of its own ([`Operation::servers`]) is sent to the first of them.
+    /// Returns the client with every request sent to the client's base URL. By default, an operation that
+    /// declares separate servers ([`Operation::servers`]) is sent to the first of these.
     #[must_use]
     pub fn with_base_url_only(mut self) -> Self {
         self.base_url_only = true;
@@ -159,8 +160,8 @@ impl ApiClient {
         self.send(call.build_request(self))
     }
 
-    /// Sends a call to an address of its own; see [`RequestBuilder::with_address`]. Webhooks need this, since
-    /// their receivers choose their addresses.
+    /// Sends a call to the given address instead of the base URL; see [`RequestBuilder::with_address`].
+    /// Webhooks need this, because each receiver has its own address.
     pub fn call_at<C: Call>(&self, address: &str, call: &C) -> PendingCall<'_, C> {
         self.send(call.build_request(self).with_address(address))
     }
@@ -178,7 +179,7 @@ impl ApiClient {
     }
 }
 
-/// Shows the settings only: the base URL may contain a password.
+/// Shows only the settings, because the base URL may contain a password.
 impl fmt::Debug for ApiClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ApiClient").field("checks", &self.checks).finish_non_exhaustive()

@@ -1,4 +1,4 @@
-//! [`Contract`]: the trait of every generated type, for parsing, validation and detection of undeclared
+//! [`Contract`]: the trait of all generated types, for parsing, validation and detection of undeclared
 //! members.
 
 #[cfg(test)]
@@ -25,19 +25,19 @@ pub(crate) use unrepresentable::find_unrepresentable;
 /// A type generated from a schema.
 ///
 /// Parsing is tolerant: it keeps unknown members and unknown values of open enumerations, and it accepts
-/// values outside of limits. Validation is strict and separate.
+/// values that violate constraints. Validation is strict and separate.
 pub trait Contract: Serialize + for<'de> ReadJson<'de> + ReportUndeclared + Send {
     /// The validator of the type's schema.
     const VALIDATOR: Validator<'static>;
 
-    /// Returns true if every constraint of the schema holds. Fast: inspects only the typed value, without
-    /// converting it to JSON.
+    /// Returns true if every constraint of the schema holds. This check is fast, because it inspects only the
+    /// typed value and does not convert it to JSON.
     fn is_valid(&self) -> bool;
 
     /// Validates the value against every constraint of the schema.
     ///
     /// # Errors
-    /// Returns all violations, as the schema reports them.
+    /// Returns all violations of the schema.
     fn validate(&self) -> Result<(), Violations> {
         if self.is_valid() {
             return Ok(());
@@ -57,18 +57,18 @@ pub trait Contract: Serialize + for<'de> ReadJson<'de> + ReportUndeclared + Send
     /// Parses a JSON document without checking constraints.
     ///
     /// # Errors
-    /// [`DocumentError::NotJson`] if it is not a JSON document, [`DocumentError::TooDeep`] beyond
-    /// [`depth::DEFAULT_DEPTH`] levels. If it does not fit the type: [`DocumentError::Invalid`] with the
-    /// violations of the schema, or [`DocumentError::Unrepresentable`] if there are none.
+    /// [`DocumentError::NotJson`] if the input is not a JSON document, and [`DocumentError::TooDeep`] beyond
+    /// [`depth::DEFAULT_DEPTH`] levels. If the document does not fit the type, [`DocumentError::Invalid`]
+    /// with the violations of the schema, or [`DocumentError::Unrepresentable`] if there are none.
     fn parse(bytes: &[u8]) -> Result<Self, DocumentError> {
         Self::parse_with_depth(bytes, depth::DEFAULT_DEPTH)
     }
 
-    /// Parses like [`Contract::parse`] with a custom limit for nested arrays and objects, which is capped at
-    /// [`depth::MAX_DEPTH`].
+    /// Parses like [`Contract::parse`], but with a custom limit for nested arrays and objects. The limit is
+    /// capped at [`depth::MAX_DEPTH`].
     ///
     /// # Errors
-    /// As [`Contract::parse`].
+    /// Same as [`Contract::parse`].
     fn parse_with_depth(bytes: &[u8], depth: usize) -> Result<Self, DocumentError> {
         read::read_document(bytes, depth).map_err(|error| {
             let reads = |json: &Json| read::read_document::<Self>(json.to_string().as_bytes(), depth).is_ok();
@@ -79,13 +79,13 @@ pub trait Contract: Serialize + for<'de> ReadJson<'de> + ReportUndeclared + Send
     /// Parses a JSON document and validates it against every constraint of the schema.
     ///
     /// # Errors
-    /// As [`Contract::parse`], and [`DocumentError::Invalid`] if a constraint does not hold.
+    /// Same as [`Contract::parse`], and [`DocumentError::Invalid`] if a constraint does not hold.
     fn parse_valid(bytes: &[u8]) -> Result<Self, DocumentError> {
         let value = Self::parse(bytes)?;
         if value.is_valid() {
             return Ok(value);
         }
-        // The document is equivalent to the value, and already serialized.
+        // The document is equivalent to the value and is already serialized.
         let found = match Json::parse(bytes) {
             Ok(json) => Self::VALIDATOR.validate(&json),
             Err(_) => validate_serialized(&value, Self::VALIDATOR),
@@ -103,21 +103,21 @@ pub trait Contract: Serialize + for<'de> ReadJson<'de> + ReportUndeclared + Send
         Self::parse_with_depth(json.to_string().as_bytes(), depth::MAX_DEPTH)
     }
 
-    /// Converts the value to JSON, numbers exact.
+    /// Converts the value to JSON with exact numbers.
     ///
     /// # Errors
-    /// Fails if a custom type refuses to serialize.
+    /// Fails if a custom `Serialize` implementation returns an error.
     fn to_json(&self) -> Result<Json, serde_json::Error> {
         to_json(self)
     }
 }
 
 impl Json {
-    /// Reads the value as a type: a generated one, a `String`, an integer, a `Vec` or a [`Map`] of them.
+    /// Reads the value as a generated type, a `String`, an integer, or a `Vec` or [`Map`] of these.
     /// Constraints are not checked.
     ///
     /// # Errors
-    /// [`DocumentError::Unrepresentable`] if the value does not have the form of the type.
+    /// [`DocumentError::Unrepresentable`] if the type cannot represent the value.
     pub fn read_as<T: for<'de> ReadJson<'de> + Send>(&self) -> Result<T, DocumentError> {
         let (text, depth) = (self.to_string(), depth::MAX_DEPTH);
         let reads = |json: &Self| read::read_document::<T>(json.to_string().as_bytes(), depth).is_ok();
@@ -127,12 +127,13 @@ impl Json {
 }
 
 impl Map<Json> {
-    /// Reads the value of `key` as a type, as [`Json::read_as`] does; `None` if there is no such member.
+    /// Reads the value of `key` as a type, as [`Json::read_as`] does. Returns `None` if there is no such
+    /// member.
     ///
-    /// This is how the members that a contract does not declare are read: `pet.extra.get_as::<String>("owner")`.
+    /// This reads members that a contract does not declare: `pet.extra.get_as::<String>("owner")`.
     ///
     /// # Errors
-    /// [`DocumentError::Unrepresentable`] if the value does not have the form of the type.
+    /// [`DocumentError::Unrepresentable`] if the type cannot represent the value.
     pub fn get_as<T: for<'de> ReadJson<'de> + Send>(&self, key: &str) -> Result<Option<T>, DocumentError> {
         self.get(key).map(Json::read_as).transpose()
     }
@@ -145,11 +146,12 @@ pub enum DocumentError {
     NotJson(JsonError),
     /// The document is nested deeper than the limit of the parser; it was not examined further.
     TooDeep(JsonError),
-    /// A JSON document that violates its schema.
+    /// The JSON document violates its schema.
     Invalid(Violations),
-    /// A valid document that the type cannot represent, with a line and column of the text.
+    /// The document is valid, but the type cannot represent it. The fields locate the error.
     Unrepresentable {
-        /// JSON Pointer of the first integer with more than 64 bits, if that is the reason; otherwise `""`.
+        /// The JSON Pointer of the first integer with more than 64 bits if that is the reason, otherwise
+        /// `""`.
         pointer: String,
         /// The line, counted from 1.
         line: usize,
@@ -180,8 +182,9 @@ impl fmt::Display for DocumentError {
 impl std::error::Error for DocumentError {}
 
 impl DocumentError {
-    /// Determines why `bytes` could not be parsed. Serde reports a line, the schema reports a pointer. For a
-    /// valid document, `reads` tests modified documents to find the value that the type cannot represent.
+    /// Determines why `bytes` could not be parsed. Serde reports a line, and the schema reports a pointer. If
+    /// the document is valid, the function calls `reads` with modified documents to find the value that the
+    /// type cannot represent.
     pub(crate) fn diagnose(
         bytes: &[u8],
         depth: usize,
@@ -267,7 +270,7 @@ macro_rules! no_undeclared_members {
     )*};
 }
 
-// Types without members that occur next to types with members, in a tuple or behind a type alias.
+// Types without members that can be combined with types that have members, in a tuple or by a type alias.
 no_undeclared_members!(Json, Number, String, bool, i64, u64);
 
 impl<T> ReportUndeclared for Secret<T> {}
@@ -299,7 +302,7 @@ pub struct UndeclaredMembers {
 }
 
 impl UndeclaredMembers {
-    /// Adds all members of one object.
+    /// Adds all members of an object.
     pub fn add_all(&mut self, at: &InstancePath<'_>, extra: &Map<Json>) {
         for name in extra.keys() {
             if self.is_full() {
@@ -323,7 +326,8 @@ impl UndeclaredMembers {
     }
 }
 
-/// The error for a string that is not a value of an enumeration or format; holds the name of the Rust type.
+/// The error for a string that is not a value of an enumeration or format. Contains the name of the Rust
+/// type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownValue(pub &'static str);
 
@@ -337,8 +341,7 @@ impl std::error::Error for UnknownValue {}
 
 /// Deserializes a JSON string and converts it.
 ///
-/// # Errors
-/// Fails if the value is not a string, or with the error of `make`.
+/// # Errors Fails if the value is not a string, or if `make` returns an error.
 pub fn read_string<'de, D: Deserializer<'de>, T, E: fmt::Display>(
     deserializer: D,
     make: impl FnOnce(&str) -> Result<T, E>,
@@ -370,18 +373,18 @@ pub fn missing_members(validator: Validator<'_>, given: &[(&str, bool)]) -> Viol
     Violations::new(all).unwrap_or_else(|| Violations::from_violation(violation(String::new())))
 }
 
-/// Returns true if a value satisfies a schema, for constraints that a type cannot check directly.
+/// Returns true if a value satisfies a schema. Used for constraints that a type cannot check directly.
 pub fn satisfies_schema<T: Serialize + ?Sized>(value: &T, validator: Validator<'_>) -> bool {
     to_json(value).is_ok_and(|json| validator.is_valid(&json))
 }
 
-/// Returns true if a value can be serialized: no object in it has a duplicate member.
+/// Returns true if a value can be serialized, that is, if no object in it has a duplicate member.
 #[must_use]
 pub fn is_serializable<T: Serialize + ?Sized>(value: &T) -> bool {
     serde_json::to_writer(std::io::sink(), value).is_ok()
 }
 
-/// Returns true if a list that is sorted by bytes contains the string.
+/// Returns true if a list contains the string. The list must be sorted by bytes.
 #[must_use]
 pub fn contains_sorted(text: &str, sorted: &[&str]) -> bool {
     sorted.binary_search(&text).is_ok()
@@ -396,7 +399,7 @@ pub fn all_distinct<T: Serialize>(elements: &[T]) -> bool {
     elements.iter().all(|element| to_json(element).is_ok_and(|json| seen.insert(json)))
 }
 
-/// Validates the serialized form of a value, which may be a value that cannot be serialized.
+/// Validates the serialized form of a value. A value that cannot be serialized is a violation.
 pub(crate) fn validate_serialized<T: Serialize + ?Sized>(
     value: &T,
     validator: Validator<'_>,
@@ -416,7 +419,7 @@ pub(crate) fn validate_serialized<T: Serialize + ?Sized>(
     validator.validate(&json)
 }
 
-/// Asserts that the type check and the schema agree: a value that the type rejects violates the schema.
+/// Asserts that the type check and the schema agree that the value is invalid.
 fn debug_assert_rejected(found: &Result<(), Violations>, validator: Validator<'_>) {
     debug_assert!(
         found.is_err(),
@@ -425,7 +428,7 @@ fn debug_assert_rejected(found: &Result<(), Violations>, validator: Validator<'_
     );
 }
 
-/// Converts a value to JSON without a depth limit, since the value was built by this program.
+/// Converts a value to JSON without a depth limit, because this program built the value.
 pub(crate) fn to_json<T: Serialize + ?Sized>(value: &T) -> Result<Json, serde_json::Error> {
     let text = serde_json::to_vec(value)?;
     Json::parse_unlimited(&text).map_err(serde::ser::Error::custom)

@@ -1,12 +1,13 @@
-//! Nesting limits of JSON documents, and stacks for deep documents.
+//! Nesting limits of JSON documents, and stacks for deeply nested documents.
 //!
-//! Parsing, validation and serialization recurse with the document, so without a limit the sender would
-//! control how much stack the program needs. Every thread can handle `SHALLOW_DEPTH` levels. A deeper
-//! document is processed a second time on a thread with a stack of the required size, if the caller's limit
-//! permits it. Shallow documents, which are nearly all, cost nothing extra.
+//! Parsing, validation and serialization recurse into the document. Without a limit, the sender would
+//! therefore control how much stack the program needs. Every thread can handle `SHALLOW_DEPTH` levels. A
+//! deeper document is processed a second time on a thread with a stack of the required size, if the caller's
+//! limit permits it. Shallow documents, which are the vast majority, have no extra cost.
 //!
-//! Each such stack is sized for one document. A document that a custom `Deserialize` implementation parses in
-//! between has an unknown depth: it is read as a shallow document or on a stack of its own.
+//! Each such stack is sized for one document. If a custom `Deserialize` implementation parses another
+//! document in between, the depth of that document is unknown. It is then read as a shallow document or on a
+//! separate stack.
 
 use std::cell::Cell;
 use std::ops::Range;
@@ -16,23 +17,23 @@ use std::thread;
 /// The default limit for nested arrays and objects, in levels.
 pub const DEFAULT_DEPTH: usize = 512;
 
-/// The greatest limit that any parser accepts, in levels. Parsed values are also copied, compared, printed
-/// and dropped on the caller's stack, so a deeper value would overflow it.
+/// The maximum limit that any parser accepts, in levels. Parsed values are also copied, compared, printed and
+/// dropped on the caller's stack, which a deeper value would overflow.
 pub const MAX_DEPTH: usize = 2_048;
 
-/// The number of levels that any thread's stack can hold; equal to the recursion limit of `serde_json`.
+/// The number of levels that the stack of any thread can hold. Equal to the recursion limit of `serde_json`.
 pub(crate) const SHALLOW_DEPTH: usize = 128;
 
-/// Stack bytes reserved for each level. The usual 2 MiB stack of a thread gives each shallow level 16 KiB;
-/// four times that leaves room for the frames of large types in unoptimized builds.
+/// The number of stack bytes reserved for each level. The usual 2 MiB stack of a thread has 16 KiB for each
+/// shallow level. Four times as much leaves room for the frames of large types in unoptimized builds.
 const STACK_BYTES_PER_LEVEL: usize = 64 << 10;
 
 /// The number of nested documents that may be read on one stack.
 const MAX_DOCUMENTS_PER_STACK: usize = 2;
 
 thread_local! {
-    /// The document that this thread's stack was sized for: the number of levels, and the document's start
-    /// and end addresses.
+    /// The document that this thread's stack was sized for: the number of levels, and the start and end
+    /// addresses of the document.
     static MADE_FOR: Cell<(usize, usize, usize)> = const { Cell::new((SHALLOW_DEPTH, 0, 0)) };
     /// The number of documents currently being read on this stack.
     static READING: Cell<usize> = const { Cell::new(0) };
@@ -41,7 +42,7 @@ thread_local! {
 /// Returns the number of levels of `text` that this thread's stack can hold.
 ///
 /// The result exceeds `SHALLOW_DEPTH` only for the document that the thread was created for and for slices of
-/// it. The depth of that document is known, so its parts need no second measurement.
+/// it. The depth of that document is known, so its slices need no separate measurement.
 pub(crate) fn stack_levels(text: &str) -> usize {
     let (levels, start, end) = MADE_FOR.get();
     let place = text.as_bytes().as_ptr_range();
@@ -55,7 +56,7 @@ pub(crate) fn stack_levels(text: &str) -> usize {
 /// Reads a document of unknown depth on the current stack. Returns `None` if this stack is already reading
 /// `MAX_DOCUMENTS_PER_STACK` documents.
 pub(crate) fn read_on_current_stack<T>(read: impl FnOnce() -> T) -> Option<T> {
-    /// Restores the counter, also when `read` panics.
+    /// A guard that restores the counter, even if `read` panics.
     struct ReadingGuard(usize);
     impl Drop for ReadingGuard {
         fn drop(&mut self) {
@@ -87,7 +88,7 @@ pub(crate) fn read_on_new_stack<T: Send>(
 }
 
 /// Runs `work` on a new thread with a stack of the given size and waits for it. Returns `None` if the thread
-/// cannot be started; resumes a panic of `work`.
+/// cannot be started. A panic in `work` is propagated.
 pub(crate) fn run_on_stack<T: Send>(bytes: usize, work: impl FnOnce() -> T + Send) -> Option<T> {
     thread::scope(|scope| {
         let deep = thread::Builder::new().name("deep document".to_owned()).stack_size(bytes);
@@ -96,8 +97,8 @@ pub(crate) fn run_on_stack<T: Send>(bytes: usize, work: impl FnOnce() -> T + Sen
     })
 }
 
-/// Returns the greatest nesting depth of arrays and objects in a JSON text. The result is unspecified, but
-/// never a panic, for input that is not JSON.
+/// Returns the maximum nesting depth of arrays and objects in a JSON text. For input that is not JSON, the
+/// result is unspecified, but the function never panics.
 pub(crate) fn measure_depth(text: &[u8]) -> usize {
     let (mut depth, mut most) = (0_usize, 0);
     let mut bytes = text.iter();
@@ -159,7 +160,7 @@ mod tests {
         assert_eq!(stack_levels(document), SHALLOW_DEPTH);
     }
 
-    /// Every slice of the document has the levels of the document; a copy of it does not.
+    /// A slice of the document has the stack levels of the document, but a copy has not.
     #[test]
     fn stack_is_sized_for_one_document() {
         let (document, other) = ("[[1], 2]", "[[1], 2]".to_owned());

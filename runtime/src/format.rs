@@ -1,8 +1,9 @@
 //! [`StringFormat`]: the formats of JSON Schema 2020-12 (Validation, 7.3) as predicates on strings.
 //!
-//! `format` is an annotation unless the meta-schema enables assertion; then these predicates decide. Each
-//! scans its input once. Formats that need Unicode tables or a regex engine (`idn-hostname`, `idn-email`,
-//! `regex`) are not implemented, and the generator reports a schema that asserts one of them.
+//! The `format` keyword is an annotation unless the meta-schema enables assertion, in which case these
+//! predicates apply. Each predicate scans its input once. Formats that need Unicode tables or a regex engine
+//! (`idn-hostname`, `idn-email`, `regex`) are not implemented, and the generator reports a schema that
+//! asserts one of them.
 
 pub mod base64;
 
@@ -17,23 +18,23 @@ pub enum StringFormat {
     DateTime,
     /// `date`, RFC 3339, 5.6.
     Date,
-    /// `time`, RFC 3339, 5.6, with its offset.
+    /// `time`, RFC 3339, 5.6, with a time offset.
     Time,
     /// `duration`, RFC 3339, appendix A.
     Duration,
     /// `email`, RFC 5321, 4.1.2.
     Email,
-    /// `hostname`, RFC 1123, 2.1; the punycode after `xn--` is not decoded.
+    /// `hostname`, RFC 1123, 2.1. The Punycode after `xn--` is not decoded.
     Hostname,
     /// `ipv4`, RFC 2673, 3.2.
     Ipv4,
     /// `ipv6`, RFC 4291, 2.2.
     Ipv6,
-    /// `uri`, RFC 3986, with its scheme.
+    /// `uri`, RFC 3986, with a scheme.
     Uri,
     /// `uri-reference`, RFC 3986.
     UriReference,
-    /// `iri`, RFC 3987, with its scheme.
+    /// `iri`, RFC 3987, with a scheme.
     Iri,
     /// `iri-reference`, RFC 3987.
     IriReference,
@@ -68,7 +69,7 @@ impl StringFormat {
         Self::RelativeJsonPointer,
     ];
 
-    /// Returns an ordinary string that has the format.
+    /// Returns a typical string that has the format.
     #[must_use]
     pub const fn example(self) -> &'static str {
         match self {
@@ -114,13 +115,13 @@ impl StringFormat {
         }
     }
 
-    /// Returns the format with this `format` keyword, if it is supported.
+    /// Returns the format for a value of the `format` keyword, if the format is supported.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|format| format.as_str() == name)
     }
 
-    /// Returns true if the string has the named format. Every string has an unsupported format.
+    /// Returns true if the string has the named format, or if the format is not supported.
     #[must_use]
     pub fn is_match_by_name(name: &str, text: &str) -> bool {
         Self::from_name(name).is_none_or(|format| format.is_match(text))
@@ -150,8 +151,8 @@ impl StringFormat {
     }
 }
 
-/// Checks an ISO 8601 duration. Units must follow each other without a gap (`P1Y2M`, not `P1Y2D`), and weeks
-/// cannot be combined with other units.
+/// Checks an ISO 8601 duration. Units must follow each other without a gap (`P1Y2M`, but not `P1Y2D`), and
+/// weeks cannot be combined with other units.
 fn is_duration(text: &str) -> bool {
     let Some(rest) = text.strip_prefix('P') else { return false };
     let (date, time) = match rest.split_once('T') {
@@ -165,7 +166,7 @@ fn is_duration(text: &str) -> bool {
     time_holds && if date.is_empty() { time.is_some() } else { are_units(date, "YMD") }
 }
 
-/// Checks for a list of numbers in which each has the unit after the previous one in `units`.
+/// Checks a list of numbers with units. Each unit must directly follow the previous one in `units`.
 fn are_units(text: &str, units: &str) -> bool {
     let mut rest = text;
     let mut from: Option<usize> = None;
@@ -203,13 +204,13 @@ fn is_email(text: &str) -> bool {
     is_local && is_domain
 }
 
-/// Checks for an `atext` byte (RFC 5322, 3.2.3).
+/// Returns true for an `atext` byte (RFC 5322, 3.2.3).
 fn is_atom(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-/=?^_`{|}~".contains(&byte)
 }
 
-/// Checks the content of a quoted local part (RFC 5321, 4.1.2): printable ASCII, with quotes and backslashes
-/// escaped by a backslash.
+/// Checks the content of a quoted local part (RFC 5321, 4.1.2). It must be printable ASCII, with quotes and
+/// backslashes escaped by a backslash.
 fn is_quoted(text: &str) -> bool {
     let mut bytes = text.bytes();
     while let Some(byte) = bytes.next() {
@@ -264,7 +265,7 @@ fn is_uri(text: &str, need: SchemeRule, letters: CharacterSet) -> bool {
             let (authority, path) = rest.split_at_checked(end).unwrap_or((rest, ""));
             is_authority(authority, letters) && is_path(path)
         }
-        // A relative path must not look as if it began with a scheme.
+        // The first segment of a relative path must not look like a scheme.
         None => {
             let first = rest.split('/').next().unwrap_or_default();
             is_path(rest) && (scheme.is_some() || !first.contains(':'))
@@ -328,8 +329,8 @@ fn is_ip_literal(text: &str) -> bool {
     )
 }
 
-/// Returns true if the string consists of unreserved characters, sub-delimiters, escapes and the characters
-/// in `others`.
+/// Returns true if the string consists of unreserved characters, sub-delimiters, percent-encoded bytes and
+/// the characters in `others`.
 fn consists_of(text: &str, others: &str, letters: CharacterSet) -> bool {
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
@@ -347,7 +348,7 @@ fn consists_of(text: &str, others: &str, letters: CharacterSet) -> bool {
     true
 }
 
-/// Checks for a `ucschar` (RFC 3987, 2.2).
+/// Returns true for a `ucschar` (RFC 3987, 2.2).
 fn is_ucschar(c: char) -> bool {
     let code = c as u32;
     match code {
@@ -389,7 +390,8 @@ fn is_template_literal(text: &str) -> bool {
     true
 }
 
-/// Checks an expression of a URI template (RFC 6570, 2.2 to 2.4): an operator, and names with modifiers.
+/// Checks an expression of a URI template (RFC 6570, 2.2 to 2.4), which has an optional operator and names
+/// with modifiers.
 fn is_expression(text: &str) -> bool {
     let names = text.strip_prefix(|c| "+#./;?&=,!@|".contains(c)).unwrap_or(text);
     names.split(',').all(|name| {
@@ -432,7 +434,8 @@ fn is_pointer(text: &str) -> bool {
         && text.split('~').skip(1).all(|after| after.starts_with(['0', '1']))
 }
 
-/// Checks a relative JSON Pointer: levels up, an index offset, and then a pointer or `#`.
+/// Checks a relative JSON Pointer, which has a number of levels, an optional index offset, and then a pointer
+/// or `#`.
 fn is_relative_pointer(text: &str) -> bool {
     let after = |text: &str| {
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();
@@ -457,8 +460,8 @@ mod tests {
     #[track_caller]
     fn check(format: StringFormat, good: &[&str], bad: &[&str]) {
         assert_eq!(StringFormat::from_name(format.as_str()), Some(format));
-        good.iter().for_each(|text| assert!(format.is_match(text), "{text:?} is a {}", format.as_str()));
-        bad.iter().for_each(|text| assert!(!format.is_match(text), "{text:?} is no {}", format.as_str()));
+        good.iter().for_each(|text| assert!(format.is_match(text), "{text:?} is not a {}", format.as_str()));
+        bad.iter().for_each(|text| assert!(!format.is_match(text), "{text:?} is a {}", format.as_str()));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! [`Json`]: any JSON value, with numbers as written and object members in order.
+//! [`Json`]: any JSON value, with numbers exactly as written and object members in order.
 //!
 //! Generated types store undeclared members as `Json`, and schemas are evaluated on it. [`Json::parse`] is a
 //! strict RFC 8259 parser: it rejects input that two parsers might interpret differently.
@@ -21,9 +21,9 @@ pub type JsonObject = Map<Json>;
 
 /// Any JSON value.
 ///
-/// `==` compares numbers by value and objects regardless of order, as JSON Schema does;
-/// [`strict_eq`](Self::strict_eq) distinguishes `1` from `1.0`. `Display` prints compact JSON. Deserializes
-/// from `serde_json` only.
+/// `==` compares numbers by value and ignores the order of object members, as JSON Schema does.
+/// [`strict_eq`](Self::strict_eq) distinguishes `1` from `1.0`. `Display` prints compact JSON. `Json` can be
+/// deserialized only by `serde_json`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Json {
     /// The literal `null`.
@@ -33,7 +33,7 @@ pub enum Json {
     Bool(bool),
     /// A number, exactly as written.
     Number(Number),
-    /// A string, unescaped.
+    /// A string, with escape sequences decoded.
     String(String),
     /// An array of values.
     Array(Vec<Json>),
@@ -47,10 +47,10 @@ impl fmt::Display for JsonType {
     }
 }
 
-/// The reason why a text is not acceptable JSON, and the position.
+/// The reason why a text is not valid JSON, and the position of the error.
 ///
-/// The message contains neither values nor member names, because they may be confidential;
-/// [`pointer`](Self::pointer) does contain member names.
+/// The message contains neither values nor member names, because they may be confidential. However,
+/// [`pointer`](Self::pointer) contains member names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JsonError {
@@ -62,7 +62,7 @@ pub struct JsonError {
     pub line: usize,
     /// The character within the line, counted from 1.
     pub column: usize,
-    /// JSON Pointer (RFC 6901) of the innermost value that contains the error.
+    /// The JSON Pointer (RFC 6901) of the innermost value that contains the error.
     pub pointer: String,
     /// The token that was expected instead of an unexpected character or end of input.
     pub expected: Option<ExpectedToken>,
@@ -99,21 +99,21 @@ pub enum JsonErrorKind {
     ByteOrderMark,
     /// The input ends within a value.
     UnexpectedEnd,
-    /// A character that is not allowed at this position.
+    /// The character is not allowed at this position.
     UnexpectedCharacter,
-    /// Further input after the value.
+    /// The value is followed by further input.
     TrailingCharacters,
-    /// An invalid number: `01`, `1.`, `-`.
+    /// A number is invalid: `01`, `1.`, `-`.
     InvalidNumber,
-    /// A backslash with an invalid escape sequence.
+    /// A backslash is followed by an invalid escape sequence.
     InvalidEscape,
-    /// A surrogate `\uD800` to `\uDFFF` without its counterpart.
+    /// A surrogate `\uD800` to `\uDFFF` has no counterpart.
     LoneSurrogate,
-    /// An unescaped character below U+0020 in a string.
+    /// A string contains an unescaped character below U+0020.
     ControlCharacter,
-    /// A key that occurs twice in an object.
+    /// A key occurs twice in an object.
     DuplicateMember,
-    /// More nested arrays and objects than the depth limit permits.
+    /// Arrays and objects are nested more deeply than the limit permits.
     TooDeep,
 }
 
@@ -146,7 +146,7 @@ impl Error for JsonError {}
 impl Json {
     /// Parses a text that consists of exactly one JSON value and white space.
     ///
-    /// Strict: rejects byte order marks, duplicate members, lone surrogates and more than
+    /// Rejects byte order marks, duplicate members, lone surrogates and documents with more than
     /// [`depth::DEFAULT_DEPTH`] levels.
     ///
     /// # Errors
@@ -155,11 +155,11 @@ impl Json {
         Self::parse_with_depth(text, depth::DEFAULT_DEPTH)
     }
 
-    /// Parses like [`Json::parse`] with a custom limit for nested arrays and objects, which is capped at
-    /// [`depth::MAX_DEPTH`].
+    /// Parses like [`Json::parse`], but with a custom limit for nested arrays and objects. The limit is
+    /// capped at [`depth::MAX_DEPTH`].
     ///
     /// # Errors
-    /// As [`Json::parse`]. Also returns [`JsonErrorKind::TooDeep`] if a stack for that depth cannot be
+    /// Same as [`Json::parse`]. Also returns [`JsonErrorKind::TooDeep`] if a stack for that depth cannot be
     /// allocated.
     pub fn parse_with_depth(text: &[u8], depth: usize) -> Result<Self, JsonError> {
         parse::parse_json(text, depth.min(depth::MAX_DEPTH))
@@ -241,8 +241,8 @@ impl Json {
         }
     }
 
-    /// Returns the value at a JSON Pointer (RFC 6901): `""` is the whole value, `/a/0` an element, `/a~1b`
-    /// the member `a/b`.
+    /// Returns the value at a JSON Pointer (RFC 6901): `""` is the whole value, `/a/0` is an array element,
+    /// and `/a~1b` is the member `a/b`.
     ///
     /// Returns `None` if there is no such value or `pointer` is malformed.
     #[must_use]
@@ -272,7 +272,7 @@ impl Json {
         Some(out)
     }
 
-    /// Compares like `==`, but numbers as written: `1` and `1.0` differ. Ignores the order of members.
+    /// Compares like `==`, but compares numbers as written, so that `1` and `1.0` differ.
     #[must_use]
     pub fn strict_eq(&self, other: &Self) -> bool {
         match (self, other) {

@@ -1,14 +1,15 @@
-//! [`schemars`] schemas of generated types, written from the tables that validate the types. A program that
-//! embeds a generated type in its own schema thereby publishes the constraints of the contract.
+//! [`schemars`] schemas of generated types, derived from the tables that validate the types. A program that
+//! embeds a generated type in its own schema therefore publishes the constraints of the contract.
 //!
-//! The schema of a type accepts exactly the documents of the contract's schema, with two exceptions, each
-//! noted in a `$comment`. A number that `serde_json` cannot hold without its feature `arbitrary_precision`
-//! makes the schema accept more, never less: a `not`, a `oneOf` or an `if` over such a number is widened as
-//! well. A `format_schema` that the contract asserts has an effect only in validators that assert formats;
-//! most treat it as an annotation, also below `not`.
+//! The schema of a type accepts exactly the documents that the contract's schema accepts, with two
+//! exceptions, which are documented in a `$comment`. First, `serde_json` cannot represent some numbers
+//! without its feature `arbitrary_precision`. The schema then accepts more documents, never fewer: a `not`, a
+//! `oneOf` or an `if` over such a number is widened as well. Second, a `format` that the contract asserts has
+//! an effect only in validators that assert formats. Most validators treat it as an annotation, even below
+//! `not`.
 //!
-//! A `$dynamicRef` is replaced by a `$ref` to its resolved target: the schemas that it reaches are written
-//! once for each resolution.
+//! A `$dynamicRef` is replaced by a `$ref` to its resolved target. Schemas that reach a `$dynamicRef` are
+//! written once for each resolution.
 
 mod exactness;
 mod writer;
@@ -35,7 +36,7 @@ pub type SubschemaFn = fn(&mut SchemaGenerator) -> Schema;
 pub struct SchemaAnnotations {
     /// The annotated schema.
     pub schema: SchemaId,
-    /// String annotations: `title`, `description`, `format_schema`, `contentEncoding`, `contentMediaType`.
+    /// String annotations: `title`, `description`, `format`, `contentEncoding`, `contentMediaType`.
     pub texts: &'static [(&'static str, &'static str)],
     /// The names of boolean annotations that are `true`: `deprecated`, `readOnly`, `writeOnly`.
     pub flags: &'static [&'static str],
@@ -57,7 +58,7 @@ pub struct MemberDescription {
 pub struct PublishedSchemas {
     /// The tables of all schemas.
     pub tables: &'static SchemaTables<'static>,
-    /// The schemas that are referenced by name, sorted by id. Every cycle passes through one of them.
+    /// The schemas that are referenced by name, sorted by id. Every reference cycle contains one of them.
     pub named: &'static [(SchemaId, SubschemaFn)],
     /// The annotations, sorted by schema.
     pub annotations: &'static [SchemaAnnotations],
@@ -68,7 +69,7 @@ pub struct PublishedSchemas {
 }
 
 impl PublishedSchemas {
-    /// Writes the schema of a type by its row. `id` identifies the type among all types.
+    /// Returns the schema of a type, given its row in the tables. `id` identifies the type among all types.
     pub fn schema(&self, row: SchemaId, id: &str, generator: &mut SchemaGenerator) -> Schema {
         let mut names =
             DefinitionNames { published: self, generator, own: Vec::new(), prefix: id.replace("::", ".") };
@@ -78,7 +79,7 @@ impl PublishedSchemas {
             writer.write_schema(row, &DynamicAnchors::for_root(self.tables, row), &mut |row, meaning| {
                 names.reference_to(row, meaning)
             });
-        // The list grows during the iteration.
+        // The list may grow during the iteration.
         let mut at = 0;
         while let Some((row, meaning)) = names.own.get(at).cloned() {
             let schema =
@@ -91,8 +92,8 @@ impl PublishedSchemas {
     }
 }
 
-/// Writes a schema of the tables as a self-contained document. Each reachable row has a definition that is
-/// named by a number.
+/// Returns a schema of the tables as a self-contained document. Each row that it reaches becomes a definition
+/// whose name is a number.
 #[must_use]
 pub fn schema_document(tables: &SchemaTables<'_>, row: SchemaId) -> serde_json::Value {
     let writer = SchemaWriter { tables, annotations: &[], members: &[] };
@@ -118,11 +119,12 @@ pub fn schema_document(tables: &SchemaTables<'_>, row: SchemaId) -> serde_json::
     })
 }
 
-/// Assigns names to the definitions that schemas refer to.
+/// A helper that assigns names to the definitions that schemas refer to.
 struct DefinitionNames<'a> {
     published: &'a PublishedSchemas,
     generator: &'a mut SchemaGenerator,
-    /// Definitions that are specific to this type, because their `$dynamicRef`s resolve differently here.
+    /// Definitions that are specific to this type, because their `$dynamicRef`s have different targets in
+    /// this type.
     own: Vec<(SchemaId, DynamicAnchors<'static>)>,
     prefix: String,
 }
@@ -164,7 +166,8 @@ pub fn format_schema(name: &str) -> Schema {
     schemars::json_schema!({ "type": "string", "format": name })
 }
 
-/// Returns the schema of an open enumeration: any string, with the known values as examples.
+/// Returns the schema of an open enumeration, which accepts any string and lists the known values as
+/// examples.
 pub fn open_enum_schema(values: &mut dyn Iterator<Item = &str>) -> Schema {
     schemars::json_schema!({ "type": "string", "examples": values.collect::<Vec<_>>() })
 }

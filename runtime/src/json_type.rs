@@ -1,6 +1,7 @@
 //! [`JsonType`]: the six types of JSON values.
 
-/// The type of a JSON value. Unlike the JSON Schema keyword `type` it does not distinguish integers.
+/// The type of a JSON value. Unlike the JSON Schema keyword `type`, it does not distinguish integers from
+/// other numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum JsonType {
     /// The literal `null`.

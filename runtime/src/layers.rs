@@ -1,9 +1,9 @@
 //! Layers around a transport: retries, timeouts, a concurrency limit and tracing spans. [`TransportStack`]
-//! combines them in a suitable order.
+//! combines these in a suitable order.
 //!
-//! An outer layer sees the effects of the inner ones: a [`Timeout`] inside a [`Retry`] limits one attempt,
-//! one around it limits all attempts. Every layer supports streams. It applies until the head of the response
-//! arrives; the body is up to the reader.
+//! The order of layers matters. A [`Timeout`] inside a [`Retry`] limits each attempt; a `Timeout` around it
+//! limits all attempts together. Every layer supports streams. For these it applies until the head of the
+//! response arrives, not to the body.
 
 mod concurrency_limit;
 mod retry;

@@ -1,13 +1,15 @@
-//! Runtime of the code that `contract-codegen` generates: exact JSON, object members that may be absent, null
-//! or unknown, JSON Schema validation, and the client and server layers.
+//! Runtime of the code that `contract-codegen` generates: exact JSON, types for absent, null and unknown
+//! object members, JSON Schema validation, and the client and server layers.
 //!
-//! Generated code is small because everything that does not vary between schemas is implemented here once.
+//! Generated code is small because everything that does not depend on the schema is implemented here once.
 //! This crate contains nothing specific to one contract. It opens no socket and reads no clock, except in the
 //! features that provide a complete transport or program (`reqwest`, `cli`).
 //!
 //! * [`Number`] preserves a JSON number exactly as written.
-//! * [`Json`] is any JSON value, [`Map`] its objects: insertion order, no duplicate keys.
-//! * [`Nullable`] distinguishes JSON `null` from a value; `Option<Nullable<T>>` also from absence.
+//! * [`Json`] is any JSON value, and [`Map`] is its object type, with insertion order and without duplicate
+//!   keys.
+//! * [`Nullable`] distinguishes JSON `null` from a value, and `Option<Nullable<T>>` also distinguishes
+//!   absence.
 //! * [`Secret`] keeps a value out of logs.
 //! * [`Timestamp`] compares date-times by their instants.
 //! * [`read`] contains the building blocks of generated `Deserialize` and `Serialize` implementations.
@@ -43,8 +45,8 @@
 //!
 //! # Only `serde_json`
 //!
-//! Numbers are read through `serde_json`'s raw values, so [`Number`], [`Json`] and the unions of [`read`] can
-//! be deserialized with `serde_json` only.
+//! Numbers are read as raw values of `serde_json`, so [`Number`], [`Json`] and the unions of [`read`] can
+//! only be deserialized by `serde_json`.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::print_stdout))]
 

@@ -1,4 +1,4 @@
-//! Macros that implement traits for generated types, for all code that does not vary between the types.
+//! Macros that implement traits for generated types. They contain all code that does not depend on the type.
 
 mod formats;
 #[cfg(feature = "schemars")]
@@ -8,8 +8,8 @@ mod schema_ids;
 #[cfg(feature = "proptest")]
 mod strategies;
 
-/// Implements `Deserialize` through [`ReadJson`](crate::read::ReadJson), so that types of other crates can
-/// contain the generated type.
+/// Implements `Deserialize` through [`ReadJson`](crate::read::ReadJson), so that the generated type can be a
+/// field of types in other crates.
 #[macro_export]
 macro_rules! deserialize_by_read_json {
     ($name:ident) => {
@@ -83,7 +83,8 @@ macro_rules! string_serde_impls {
     };
 }
 
-/// Implements a closed string enumeration: each variant with its value on the wire. Other values are rejected.
+/// Implements a closed string enumeration, given each variant with its value on the wire. Other values are
+/// rejected.
 #[macro_export]
 macro_rules! closed_enum {
     ($name:ident { values { $($variant:ident = $wire:literal),* $(,)? } }) => {
@@ -125,8 +126,8 @@ macro_rules! closed_enum {
     };
 }
 
-/// Implements an open string enumeration: each variant with its value on the wire, and `Unknown` for other
-/// values.
+/// Implements an open string enumeration, given each variant with its value on the wire. Other values are
+/// stored in `Unknown`.
 #[macro_export]
 macro_rules! open_enum {
     ($name:ident { values { $($variant:ident = $wire:literal),* $(,)? } }) => {
@@ -191,16 +192,16 @@ macro_rules! open_enum {
 /// Implements deserialization, serialization and the report of undeclared members for a struct that
 /// represents an object.
 ///
-/// `tag` lists members with a constant value and without a field; `required` and `optional` list the fields,
+/// `tag` lists members that have a constant value and no field. `required` and `optional` list the fields,
 /// each with its name on the wire. `nested` lists the fields that may contain undeclared members. `extra`
-/// declares the kind of the members without a field: `undeclared`, `declared`, `values` of a type that may
+/// declares the kind of the members that have no field: `undeclared`, `declared`, `values` of a type that may
 /// itself contain undeclared members, or `undeclared unless [PATTERN, …]` matches.
 ///
-/// `new` lists the arguments of the constructor, with `constant` values for the other required fields. Without
+/// `new` lists the arguments of the constructor, and `constant` values for the other required fields. Without
 /// arguments, the constants are the values of `Default`.
 ///
-/// Tags are written first, so that readers that dispatch on a tag need not buffer other members; then the
-/// required members, then the others.
+/// Tags are written first, so that readers that dispatch on a tag need not buffer other members. The required
+/// members follow, and then all others.
 #[macro_export]
 macro_rules! object {
     (
@@ -215,7 +216,7 @@ macro_rules! object {
         }
     ) => {
         impl $name {
-            /// The names of members with a field or a constant value; `extra` contains none of them.
+            /// The names of the members that have a field or a constant value. `extra` contains none of them.
             pub(crate) const DECLARED: &'static [&'static str] =
                 &[$($($tag_wire,)*)? $($($req_wire,)*)? $($($opt_wire,)*)?];
         }
@@ -310,7 +311,8 @@ macro_rules! object {
     (@convert into $arg:ident) => { $arg.into() };
     (@convert boxed $arg:ident) => { ::std::boxed::Box::new($arg.into()) };
     (@missing [] []) => {};
-    // A single exit for all missing members: separate exits would each drop all values read before.
+    // There is a single exit for all missing members, because separate exits would each drop all values that
+    // were read before.
     (@missing [$($tag:ident $tag_wire:literal)*] [$($req:ident $req_wire:literal)*]) => {
         let members = [$(($tag_wire, $tag.is_some()),)* $(($req_wire, $req.is_some()),)*];
         let (true, $(::std::option::Option::Some($req),)*) = (true $(&& $tag.is_some())*, $($req,)*) else {
@@ -333,10 +335,11 @@ macro_rules! object {
     };
 }
 
-/// Defines the builder of a struct: a setter for each member, and `build`, which validates the whole value.
+/// Defines the builder of a struct. It has a setter for each member, and `build`, which validates the
+/// complete value.
 ///
-/// Each field has its name on the wire and the form of its setter: `one` converts into the field's type,
-/// `list` collects from an iterator, `boxed` boxes the value. `constant` fields are required and have a
+/// Each field has its name on the wire and the kind of its setter: `one` converts into the field's type,
+/// `list` collects from an iterator, and `boxed` boxes the value. `constant` fields are required and have a
 /// default value.
 #[macro_export]
 macro_rules! builder {
@@ -373,7 +376,7 @@ macro_rules! builder {
             $($($crate::builder!(@setter $name $opt $opt_wire $opt_kind $opt_ty [$($opt_as)?]);)*)?
             $($($crate::builder!(@setter $name $con $con_wire $con_kind $con_ty [$($con_as)?]);)*)?
             $(
-                /// Adds a member that has no setter of its own.
+                /// Adds a member for which there is no setter.
                 pub fn extra(
                     mut self,
                     name: impl ::std::convert::Into<::std::string::String>,
@@ -448,8 +451,8 @@ macro_rules! builder {
     };
 }
 
-/// Implements a closed union of objects that are discriminated by a tag: each variant with its tag values.
-/// Objects with another tag are rejected.
+/// Implements a closed union of objects that are discriminated by a tag, given each variant with its tag
+/// values. Objects with another tag are rejected.
 #[macro_export]
 macro_rules! closed_union {
     (
@@ -482,12 +485,13 @@ macro_rules! closed_union {
     };
 }
 
-/// Implements an open union of objects that are discriminated by a tag: each variant with its tag values, and
-/// `Unknown` for objects with another tag.
+/// Implements an open union of objects that are discriminated by a tag, given each variant with its tag
+/// values. Objects with another tag are stored in `Unknown`.
 ///
-/// With `tag`, an object without the tag is rejected; with `optional_tag` it is `Unknown`. With
-/// `discriminator`, an object that its variant cannot represent is `Unknown` as well. If the discriminator's
-/// name is followed by a variant, objects with another tag or none are read as that variant.
+/// With `tag`, an object without the tag is rejected; with `optional_tag`, it becomes `Unknown`. With
+/// `discriminator`, an object that its variant cannot represent becomes `Unknown` as well. If the
+/// discriminator's name is followed by a variant, objects with another tag or no tag are read as that
+/// variant.
 #[macro_export]
 macro_rules! open_union {
     (
@@ -556,8 +560,9 @@ macro_rules! open_union {
     };
 }
 
-/// Implements reading and writing of a union of objects without a tag: each variant with its type and its
-/// [`ObjectForm`](crate::read::ObjectForm). With `open`, objects of no form are kept in the variant that follows.
+/// Implements reading and writing of a union of objects without a tag, given each variant with its type and
+/// its [`ObjectForm`](crate::read::ObjectForm). With `open`, objects that have none of these forms are stored
+/// in the variant that follows.
 #[macro_export]
 macro_rules! object_union {
     (
@@ -635,8 +640,8 @@ macro_rules! object_union {
     (@unknown $unknown:ident) => { ::std::option::Option::Some(Self::$unknown) };
 }
 
-/// Implements `Debug` for an [`open_union!`](crate::open_union) whose variants hold secrets: `Unknown` prints
-/// its tag only, if there is one.
+/// Implements `Debug` for an [`open_union!`](crate::open_union) whose variants contain secrets. For
+/// `Unknown`, only the tag is printed, if there is one.
 #[macro_export]
 macro_rules! secret_union {
     ($name:ident { $($variant:ident),* $(,)? }) => {
@@ -661,9 +666,9 @@ macro_rules! secret_union {
     };
 }
 
-/// Implements a union of values that are discriminated by their JSON type: each variant with one
-/// [`JsonType`](crate::JsonType). Variants of arrays may list the JSON types of the first element, which decide
-/// between several of them; an empty array is the first.
+/// Implements a union of values that are discriminated by their JSON type, given each variant with one
+/// [`JsonType`](crate::JsonType). If several variants are arrays, each lists the JSON types of its first
+/// element; an empty array becomes the first of these variants.
 #[macro_export]
 macro_rules! untagged_union {
     (
@@ -700,11 +705,11 @@ macro_rules! untagged_union {
     };
 }
 
-/// Implements the methods `as_…` and `into_…` of a union for each variant in `access`, conversions into the union
-/// `from` the values of its variants, and the report of undeclared members in its `nested` variants.
+/// Implements for a union: the methods `as_…` and `into_…` for each variant in `access`, conversions `from`
+/// the values of its variants, and the report of undeclared members in its `nested` variants.
 ///
-/// The kind of a variant's value decides what `as_…` returns: `copy` the value, `text` a `&str`, `boxed` a
-/// reference to the value in the box, `one` a reference to the value.
+/// The kind of a variant's value determines the return value of `as_…`: for `copy` the value, for `text` a
+/// `&str`, for `boxed` a reference to the value in the box, and for `one` a reference to the value.
 #[macro_export]
 macro_rules! union_variants {
     (

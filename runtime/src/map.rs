@@ -1,7 +1,7 @@
 //! [`Map`]: the members of a JSON object in insertion order.
 //!
 //! Most objects are small, so a map of up to sixteen members is searched linearly. A larger map has a hash
-//! index, so that a hostile body with many members does not cost quadratic time.
+//! index, so that a malicious body with many members does not take quadratic time.
 
 #[cfg(test)]
 mod tests;
@@ -21,7 +21,7 @@ use crate::text;
 /// A map from strings to `V` that keeps insertion order.
 ///
 /// Equality ignores the order. An empty map does not allocate. Lookup and insertion take constant time for
-/// any size and any keys; [`remove`](Self::remove) is linear.
+/// any number of members and any keys; [`remove`](Self::remove) takes linear time.
 #[derive(Clone)]
 pub struct Map<V> {
     entries: Vec<(SharedName, V)>,
@@ -29,23 +29,24 @@ pub struct Map<V> {
     index: Option<Box<HashIndex>>,
 }
 
-/// A member key. Objects of one document may share it, because most have the same keys.
+/// A member key. Objects of one document may share keys, because most of them have the same members.
 pub(crate) type SharedName = Arc<str>;
 
-/// Up to this many members a linear search is faster than hashing.
+/// The maximum number of members for which a linear search is used, because it is faster than hashing.
 const MAX_LINEAR_SEARCH: usize = 16;
 
-/// The positions of the entries by the hash of their key: open addressing with linear probing.
+/// The positions of the entries by the hash of their key, with open addressing and linear probing.
 #[derive(Clone)]
 struct HashIndex {
-    // Seeded per map, so that an attacker cannot prepare colliding keys.
+    // Seeded for each map, so that an attacker cannot prepare colliding keys.
     state: RandomState,
-    /// Position plus one; zero marks a free slot. The length is a power of two, at most half full.
+    /// The position plus one, or zero for a free slot. The length is a power of two, and at most half of the
+    /// slots are in use.
     slots: Vec<usize>,
 }
 
 impl HashIndex {
-    /// Indexes `entries` and leaves room for as many again.
+    /// Indexes `entries` and reserves space for as many further ones.
     fn from_entries<V>(entries: &[(SharedName, V)]) -> Self {
         let slots = vec![0; (entries.len() * 4).next_power_of_two()];
         let mut index = Self { state: RandomState::new(), slots };
@@ -57,7 +58,7 @@ impl HashIndex {
         index
     }
 
-    /// Returns the position of `key`, or the free slot for it as `Err`.
+    /// Returns the position of `key`, or as `Err` the free slot for it.
     fn find_slot<V>(&self, entries: &[(SharedName, V)], key: &str) -> Result<usize, usize> {
         let mask = self.slots.len() - 1;
         let mut slot = self.state.hash_one(key) as usize & mask;
@@ -94,7 +95,7 @@ impl<V> Map<V> {
     }
 
     /// Returns the position of `key` in insertion order, and its value. The linear search is inlined into the
-    /// caller: parsing and schema evaluation spend much of their time here.
+    /// caller, because parsing and schema evaluation spend much of their time here.
     #[inline(always)]
     pub(crate) fn get_full(&self, key: &str) -> Option<(usize, &V)> {
         if self.index.is_none() {
@@ -122,7 +123,7 @@ impl<V> Map<V> {
     }
 
     /// Sets the value of `key` and returns the previous value, if any. A replaced value keeps its position; a
-    /// new key goes to the end.
+    /// new key is appended.
     pub fn insert(&mut self, key: String, value: V) -> Option<V> {
         match self.find_position(&key) {
             Some(position) => Some(std::mem::replace(&mut self.entries[position].1, value)),
@@ -150,12 +151,12 @@ impl<V> Map<V> {
         Ok(())
     }
 
-    /// Reserves room for the given number of members in an empty map.
+    /// Reserves space for the given number of members in an empty map.
     pub(crate) fn reserve(&mut self, members: usize) {
         self.entries.reserve_exact(members);
     }
 
-    /// Appends a member whose key is known to be new. Does not check for duplicates.
+    /// Appends a member without checking for duplicates. The key must be new.
     pub(crate) fn push(&mut self, key: SharedName, value: V) {
         let position = self.entries.len();
         if let Some(index) = &mut self.index
@@ -177,8 +178,8 @@ impl<V> Map<V> {
             .then(|| Box::new(HashIndex::from_entries(&self.entries)));
     }
 
-    /// Removes the member with this key and keeps the order of the others. Takes time linear in the size of
-    /// the map.
+    /// Removes the member with this key and returns its value. The order of the other members is kept. Takes
+    /// time linear in the size of the map.
     pub fn remove(&mut self, key: &str) -> Option<V> {
         let position = self.find_position(key)?;
         let (_, value) = self.entries.remove(position);
@@ -220,7 +221,7 @@ impl<V> Map<V> {
         self.entries.iter().map(|(_, value)| value)
     }
 
-    /// Returns the members sorted by key, for results that must not depend on insertion order.
+    /// Returns the members sorted by key, for results that must not depend on the insertion order.
     fn sorted_by_key(&self) -> Vec<&(SharedName, V)> {
         let mut sorted: Vec<_> = self.entries.iter().collect();
         sorted.sort_unstable_by(|a, b| a.0.cmp(&b.0));
@@ -301,7 +302,7 @@ impl<V> DoubleEndedIterator for IntoIter<V> {
 impl<V> ExactSizeIterator for IntoIter<V> {}
 
 impl<V> FromIterator<(String, V)> for Map<V> {
-    /// Keeps the last of several values with the same key, at the position of the first.
+    /// If a key occurs several times, keeps the last value at the position of the first.
     fn from_iter<I: IntoIterator<Item = (String, V)>>(members: I) -> Self {
         let mut map = Self::new();
         map.extend(members);
@@ -333,7 +334,7 @@ impl<V: Eq> Eq for Map<V> {}
 
 impl<V: Hash> Hash for Map<V> {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        // Adding up hashes would be cheaper, but sums are easy to make collide.
+        // A sum of hashes would be cheaper, but collisions of sums are easy to construct.
         state.write_usize(self.len());
         for member in self.sorted_by_key() {
             member.hash(state);

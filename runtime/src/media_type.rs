@@ -11,34 +11,35 @@ pub struct MediaType<'t> {
 }
 
 impl<'t> MediaType<'t> {
-    /// Splits a string into essence and parameters. Never fails: a malformed string has no valid type and is
-    /// contained in no range.
+    /// Splits a string into essence and parameters. Never fails. A malformed string has no valid type, and no
+    /// range contains it.
     #[must_use]
     pub fn parse(text: &'t str) -> Self {
         let (essence, parameters) = text.split_at(text.find(';').unwrap_or(text.len()));
         Self { essence: essence.trim(), parameters }
     }
 
-    /// Returns the part before the parameters as written, for example `text/csv` of `text/csv;
-    /// charset=utf-8`.
+    /// Returns the part before the parameters as written, for example `text/csv` in
+    /// `text/csv; charset=utf-8`.
     #[must_use]
     pub const fn essence(&self) -> &'t str {
         self.essence
     }
 
-    /// Returns the part before the slash, for example `text` of `text/csv`.
+    /// Returns the part before the slash, for example `text` in `text/csv`.
     #[must_use]
     pub fn top_level_type(&self) -> &'t str {
         self.essence.split_once('/').map_or(self.essence, |(kind, _)| kind)
     }
 
-    /// Returns the part after the slash, for example `csv` of `text/csv`; empty if there is no slash.
+    /// Returns the part after the slash, for example `csv` in `text/csv`. Returns an empty string if there is
+    /// no slash.
     #[must_use]
     pub fn subtype(&self) -> &'t str {
         self.essence.split_once('/').map_or("", |(_, subtype)| subtype)
     }
 
-    /// Iterates over the parameters in order: names as written, values unquoted.
+    /// Iterates over the parameters in order, with names as written and values unquoted.
     pub fn parameters(&self) -> impl Iterator<Item = (&'t str, Cow<'t, str>)> + use<'t> {
         parse_parameters(self.parameters)
     }
@@ -49,13 +50,13 @@ impl<'t> MediaType<'t> {
         find_parameter(self.parameters, name)
     }
 
-    /// Returns true for `…/json` and the suffix `+json` (RFC 6839, 3.1).
+    /// Returns true for the subtype `json` and the suffix `+json` (RFC 6839, 3.1).
     #[must_use]
     pub fn is_json(&self) -> bool {
         self.subtype().eq_ignore_ascii_case("json") || self.has_suffix("+json")
     }
 
-    /// Returns true for `text/…`, `application/xml` and the suffix `+xml`.
+    /// Returns true for the type `text`, for `application/xml` and for the suffix `+xml`.
     #[must_use]
     pub fn is_text(&self) -> bool {
         self.top_level_type().eq_ignore_ascii_case("text")
@@ -69,7 +70,7 @@ impl<'t> MediaType<'t> {
         self.has_essence("application/x-www-form-urlencoded")
     }
 
-    /// Returns true for `multipart/…`, whatever the subtype.
+    /// Returns true for `multipart/…` with any subtype.
     #[must_use]
     pub fn is_multipart(&self) -> bool {
         self.top_level_type().eq_ignore_ascii_case("multipart")
@@ -81,13 +82,14 @@ impl<'t> MediaType<'t> {
         self.essence.contains('*')
     }
 
-    /// Ranks media ranges by how unspecific they are: the smaller rank of two is the more specific range.
+    /// Returns a rank that grows with the number of wildcards. Of two ranges, the one with the smaller rank
+    /// is more specific.
     #[must_use]
     pub fn wildcard_rank(&self) -> usize {
         2 * self.essence.matches('*').count() - usize::from(self.range_suffix().is_some())
     }
 
-    /// Returns true if `other` equals this media type or lies in this range. Ignores parameters.
+    /// Returns true if `other` equals this media type or is within this range. Ignores parameters.
     #[must_use]
     pub fn contains(&self, other: &MediaType<'_>) -> bool {
         let fits = |own: &str, other: &str| own == "*" || own.eq_ignore_ascii_case(other);
@@ -104,7 +106,7 @@ impl<'t> MediaType<'t> {
         self.subtype().strip_prefix('*').filter(|suffix| suffix.starts_with('+'))
     }
 
-    /// Returns true if the media type is a valid header value: visible ASCII and spaces only.
+    /// Returns true if the media type is a valid header value, that is, consists of visible ASCII and spaces.
     #[must_use]
     pub fn is_sendable(&self) -> bool {
         let visible = |text: &str| text.bytes().all(|byte| (b' '..=b'~').contains(&byte));
@@ -122,9 +124,9 @@ impl<'t> MediaType<'t> {
     }
 }
 
-/// Returns the media type to send where an API description names `name`.
+/// Returns the media type to send if an API description contains `name`.
 ///
-/// A message must not carry a range (RFC 9110, 8.3), so ranges map to a concrete type. `application/*+json`
+/// A message must not contain a range (RFC 9110, 8.3), so ranges map to a concrete type. `application/*+json`
 /// maps to a type in the unregistered tree (RFC 6838, 3.4).
 #[must_use]
 pub fn concrete_media_type(name: &str) -> &str {
@@ -142,13 +144,14 @@ pub fn concrete_media_type(name: &str) -> &str {
     }
 }
 
-/// Returns the value of one parameter in `; name=a; filename="b"`, as in `Content-Type` and
-/// `Content-Disposition`. Decodes quotes that browsers write as `%22` and other clients as `\"`.
+/// Returns the value of a parameter in `; name=a; filename="b"`, as in `Content-Type` and
+/// `Content-Disposition`. Decodes quotes inside the value, which browsers write as `%22` and other clients as
+/// `\"`.
 pub(crate) fn find_parameter<'t>(parameters: &'t str, name: &str) -> Option<Cow<'t, str>> {
     parse_parameters(parameters).find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value)
 }
 
-/// Iterates over all parameters up to an unterminated quote. Skips parameters without a value.
+/// Iterates over all parameters until an unterminated quote. Skips parameters without a value.
 fn parse_parameters(parameters: &str) -> impl Iterator<Item = (&str, Cow<'_, str>)> {
     let next = |text| str::split_once(text, ';').map(|(_, rest)| rest);
     let mut left = next(parameters);
@@ -174,7 +177,7 @@ fn parse_parameters(parameters: &str) -> impl Iterator<Item = (&str, Cow<'_, str
     })
 }
 
-/// Splits at the closing quote: the unescaped value, and the rest after the quote.
+/// Splits at the closing quote. Returns the unescaped value and the rest after the quote.
 fn split_quoted(text: &str) -> Option<(Cow<'_, str>, &str)> {
     let mut from = 0;
     let end = loop {

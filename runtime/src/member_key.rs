@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde::de::value::{BorrowedStrDeserializer, StringDeserializer};
 use serde::de::{DeserializeSeed, Deserializer, Error, Visitor};
 
-/// The key of an object member. Borrowed if the input is in memory and the key contains no escapes, otherwise
-/// owned.
+/// The key of an object member. The key is borrowed if the input is in memory and the key contains no escape
+/// sequences, and owned otherwise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemberKey<'de>(pub(crate) Cow<'de, str>);
 
@@ -20,7 +20,7 @@ impl<'de> MemberKey<'de> {
         &self.0
     }
 
-    /// Converts the key into a `String`; allocates if it was borrowed.
+    /// Converts the key into a `String`. Allocates if the key was borrowed.
     #[must_use]
     pub fn into_string(self) -> String {
         self.0.into_owned()

@@ -1,7 +1,7 @@
 //! [`Nullable`]: a value that the contract allows to be JSON `null`.
 //!
-//! Absence and `null` are different: an optional member is an `Option`, a nullable one a `Nullable`, and a
-//! member that may be absent or `null` an `Option<Nullable<T>>`.
+//! An optional member has the type `Option<T>`, a nullable member `Nullable<T>`, and a member that may be
+//! absent or `null` has the type `Option<Nullable<T>>`.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -11,9 +11,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// JSON `null` or a `T`.
 ///
-/// In `Option<Nullable<T>>`, `None` is an absent member, `Some(Nullable::Null)` one that
-/// is `null`, and `Some(Nullable::Value(_))` one with a value. Generated code keeps the
-/// three apart; a derived `Deserialize` does not, because serde takes `null` for `None`.
+/// In `Option<Nullable<T>>`, `None` is an absent member, `Some(Nullable::Null)` is a member that is `null`,
+/// and `Some(Nullable::Value(_))` is a member with a value. Generated code distinguishes all three. A derived
+/// `Deserialize` implementation does not, because serde converts `null` into `None`.
 ///
 /// ```
 /// use contract_runtime::Nullable;
@@ -43,7 +43,7 @@ impl<T> Nullable<T> {
         }
     }
 
-    /// Converts into an `Option`: `None` for `null`.
+    /// Converts into an `Option`, with `None` for `null`.
     #[inline]
     #[must_use]
     pub fn into_option(self) -> Option<T> {
@@ -70,7 +70,7 @@ impl<T> Nullable<T> {
         matches!(self, Self::Null)
     }
 
-    /// Applies `change` to the value; `null` stays `null`.
+    /// Applies `change` to the value. `null` remains `null`.
     #[inline]
     #[must_use]
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Nullable<U> {

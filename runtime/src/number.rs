@@ -1,8 +1,9 @@
 //! [`Number`]: a JSON number that preserves its spelling and compares by exact value.
 //!
-//! Amounts must be sent as they were received (`12.30` is not `12.3`) and limits must be exact for any
-//! length, so a number is never converted to `f64` internally. Arithmetic beyond comparison, rounding and
-//! divisibility is left to a decimal library; see the features `bigdecimal` and `rust_decimal`.
+//! Amounts must be sent exactly as they were received (`12.30` is not `12.3`), and limits must be exact for
+//! numbers of any length. Therefore a number is never converted to `f64` internally. Only comparison,
+//! rounding and divisibility are implemented; for other arithmetic, use a decimal library through the
+//! features `bigdecimal` and `rust_decimal`.
 
 #[cfg(any(feature = "bigdecimal", feature = "rust_decimal"))]
 mod convert;
@@ -26,13 +27,13 @@ use crate::raw;
 use decimal::{CanonicalNumber, DecimalParts, RoundedNumber};
 use grammar::{BUFFER_SIZE, ScannedNumber, print_small, scan_number};
 
-/// A JSON number: stored as written, compared, ordered and hashed by exact value.
+/// A JSON number. It is stored as written, and compared, ordered and hashed by its exact value.
 ///
-/// `1`, `1.0` and `10e-1` are equal but print as they were written. Every operation takes time linear in the
-/// length of the number, also for `1e1000000000`: exponents are never expanded.
+/// `1`, `1.0` and `10e-1` are equal, but print as they were written. Every operation takes time linear in the
+/// length of the number, even for `1e1000000000`, because exponents are never expanded.
 ///
-/// Deserializes from `serde_json` only and fails with `expected a number` for other types. Serializes the
-/// exact spelling.
+/// Can be deserialized only by `serde_json`. Other JSON types fail with `expected a number`. Serialization
+/// preserves the exact spelling.
 #[derive(Clone)]
 pub struct Number(NumberRepr);
 
@@ -40,7 +41,7 @@ pub struct Number(NumberRepr);
 enum NumberRepr {
     /// The value `digits / 10^scale`, for numbers that [`print_small`] prints exactly as written.
     Small { digits: i64, scale: u8 },
-    /// All other numbers: long numbers, exponents, `-0`.
+    /// All other numbers, such as long numbers, numbers with exponents, and `-0`.
     Text(Cow<'static, str>),
 }
 
@@ -57,15 +58,15 @@ pub enum NumberError {
 }
 
 impl Number {
-    /// Creates a whole number.
+    /// Creates an integer.
     #[inline]
     #[must_use]
     pub const fn from_i64(value: i64) -> Self {
         Self(NumberRepr::Small { digits: value, scale: 0 })
     }
 
-    /// Creates the number `digits / 10^scale`, written with exactly `scale` decimals: `from_decimal(1230, 2)`
-    /// is `12.30`.
+    /// Creates the number `digits / 10^scale`, written with exactly `scale` decimals. For example,
+    /// `from_decimal(1230, 2)` is `12.30`.
     #[inline]
     #[must_use]
     pub const fn from_decimal(digits: i64, scale: u8) -> Self {
@@ -76,7 +77,7 @@ impl Number {
     /// [`parse`](Self::parse) for strings from any other source.
     ///
     /// # Panics
-    /// Panics if the string is not a JSON number; in a constant this is a compile error:
+    /// Panics if the string is not a JSON number. In a constant, this is a compile error:
     ///
     /// ```compile_fail,E0080
     /// const LIMIT: contract_runtime::Number = contract_runtime::Number::literal("one");
@@ -90,7 +91,8 @@ impl Number {
         }
     }
 
-    /// Parses exactly the JSON number grammar: no `+`, no leading zeros, no white space.
+    /// Parses a string that matches the JSON number grammar, which has no `+`, no leading zeros and no white
+    /// space.
     ///
     /// Fails with [`NumberError::Syntax`] otherwise.
     pub fn parse(text: &str) -> Result<Self, NumberError> {
@@ -101,7 +103,7 @@ impl Number {
         }
     }
 
-    /// Returns the number as written. Allocates for numbers that are stored in binary.
+    /// Returns the number as written. Allocates if the number is stored in binary.
     #[must_use]
     pub fn to_json_text(&self) -> Cow<'_, str> {
         match &self.0 {
@@ -125,7 +127,7 @@ impl Number {
         self.with_text(|text| use_decimal(&DecimalParts::new(text)))
     }
 
-    /// Returns true if the value has no fraction: for `1`, `1.0` and `1e2`.
+    /// Returns true if the value has no fraction, as in `1`, `1.0` and `1e2`.
     #[must_use]
     pub fn is_integer(&self) -> bool {
         match self.0 {
@@ -137,7 +139,7 @@ impl Number {
         }
     }
 
-    /// Returns the value if it is a whole number within `i64`, however it is written.
+    /// Returns the value if it is an integer within the range of `i64`, regardless of its spelling.
     #[must_use]
     pub fn as_i64(&self) -> Option<i64> {
         match self.0 {
@@ -146,13 +148,13 @@ impl Number {
         }
     }
 
-    /// Returns the value if it is a whole number within `u64`, however it is written.
+    /// Returns the value if it is an integer within the range of `u64`, regardless of its spelling.
     #[must_use]
     pub fn as_u64(&self) -> Option<u64> {
         self.as_i128().and_then(|value| u64::try_from(value).ok())
     }
 
-    /// Returns the value if it is a whole number within `i128`, however it is written.
+    /// Returns the value if it is an integer within the range of `i128`, regardless of its spelling.
     #[must_use]
     pub fn as_i128(&self) -> Option<i128> {
         match self.0 {
@@ -165,16 +167,18 @@ impl Number {
         }
     }
 
-    /// Returns the greatest integer less than or equal to this number if it fits into `i128`: `12` for
-    /// `1.25e1`, `-1` for `-1e-9`. Takes time linear in the length of the number, not in the exponent.
+    /// Returns the greatest integer less than or equal to this number, if it fits into `i128`. For example,
+    /// `1.25e1` returns `12`, and `-1e-9` returns `-1`. Takes time linear in the length of the number,
+    /// regardless of the exponent.
     #[must_use]
     pub fn floor(&self) -> Option<i128> {
         let fraction_below = *self < Self::from_i64(0) && !self.is_integer();
         self.to_i128_truncated()?.checked_sub(fraction_below.into())
     }
 
-    /// Returns the least integer greater than or equal to this number if it fits into `i128`: `13` for
-    /// `1.25e1`, `0` for `-1e-9`. Takes time linear in the length of the number, not in the exponent.
+    /// Returns the least integer greater than or equal to this number, if it fits into `i128`. For example,
+    /// `1.25e1` returns `13`, and `-1e-9` returns `0`. Takes time linear in the length of the number,
+    /// regardless of the exponent.
     #[must_use]
     pub fn ceil(&self) -> Option<i128> {
         let fraction_above = *self > Self::from_i64(0) && !self.is_integer();
@@ -184,7 +188,7 @@ impl Number {
     /// Returns the integer part, rounded toward zero.
     fn to_i128_truncated(&self) -> Option<i128> {
         match self.0 {
-            // With more than 18 decimals the power of ten exceeds every magnitude.
+            // With more than 18 decimals, the power of ten exceeds the magnitude of any `digits`.
             NumberRepr::Small { digits, scale } => {
                 Some(pow10(scale).map_or(0, |unit| i128::from(digits / unit)))
             }
@@ -192,13 +196,13 @@ impl Number {
         }
     }
 
-    /// Returns true if the value, whole or not, lies between `i64::MIN` and `i64::MAX`.
+    /// Returns true if the value lies between `i64::MIN` and `i64::MAX`, even if it has a fraction.
     #[must_use]
     pub fn is_within_i64(&self) -> bool {
         self.is_between(i64::MIN.into(), i64::MAX.into())
     }
 
-    /// Returns true if the value, whole or not, lies between zero and `u64::MAX`.
+    /// Returns true if the value lies between zero and `u64::MAX`, even if it has a fraction.
     #[must_use]
     pub fn is_within_u64(&self) -> bool {
         self.is_between(0, u64::MAX.into())
@@ -208,7 +212,8 @@ impl Number {
         self.floor().is_some_and(|floor| floor >= least) && self.ceil().is_some_and(|ceil| ceil <= greatest)
     }
 
-    /// Returns the nearest `f64`; infinite above its range, zero below it.
+    /// Returns the nearest `f64`. The result is infinite if the value is too large and zero if it is too
+    /// small.
     #[must_use]
     pub fn to_f64(&self) -> f64 {
         // Both operands are exact, so the single division rounds correctly.
@@ -223,10 +228,10 @@ impl Number {
         self.with_text(|text| text.parse().unwrap_or(f64::NAN))
     }
 
-    /// Returns true if this number divided by `divisor` is exactly a whole number.
+    /// Returns true if this number divided by `divisor` is exactly an integer.
     ///
-    /// Zero is a multiple of everything except zero; nothing is a multiple of zero. Signs do not matter.
-    /// Takes time linear in the length of this number for divisors of up to 37 digits.
+    /// Zero is a multiple of every number except zero, and no number is a multiple of zero. Signs are
+    /// ignored. Takes time linear in the length of this number if the divisor has at most 37 digits.
     #[must_use]
     pub fn is_multiple_of(&self, divisor: &Self) -> bool {
         if let (&NumberRepr::Small { digits: a, scale: sa }, &NumberRepr::Small { digits: b, scale: sb }) =
@@ -235,7 +240,7 @@ impl Number {
             if b == 0 {
                 return false;
             }
-            // Compare in units of the finer scale if that fits.
+            // Compares in units of the larger scale, if both numbers fit.
             let scaled = if sa <= sb {
                 pow10(sb - sa).and_then(|unit| a.checked_mul(unit)).map(|a| (a, b))
             } else {
@@ -248,11 +253,11 @@ impl Number {
         self.with_decimal(|number| divisor.with_decimal(|divisor| number.is_multiple_of(divisor)))
     }
 
-    /// Rounds to `decimals` decimals, half away from zero: to three decimals, `0.0005` becomes `0.001` and
-    /// `-0.0005` becomes `-0.001`.
+    /// Rounds to `decimals` decimals, half away from zero. For example, with three decimals `0.0005` becomes
+    /// `0.001`, and `-0.0005` becomes `-0.001`.
     ///
     /// A value that needs no rounding keeps its spelling. Any other result has exactly `decimals` decimals,
-    /// and zero has no sign.
+    /// and a result of zero has no sign.
     #[must_use]
     pub fn round_half_up(&self, decimals: u8) -> Self {
         if let NumberRepr::Small { digits, scale } = self.0 {
@@ -273,10 +278,10 @@ impl Number {
         }
     }
 
-    /// Returns the value in whole units of `10^-decimals`, rounded as by
-    /// [`round_half_up`](Self::round_half_up): with two decimals, `12.345` is `1235`.
+    /// Returns the value in units of `10^-decimals`, rounded like [`round_half_up`](Self::round_half_up). For
+    /// example, with two decimals `12.345` returns `1235`.
     ///
-    /// Returns `None` if that does not fit into `i64`.
+    /// Returns `None` if the result does not fit into `i64`.
     #[must_use]
     pub fn to_scaled_i64(&self, decimals: u8) -> Option<i64> {
         match self.0 {
@@ -307,7 +312,7 @@ impl Number {
     }
 }
 
-/// The powers of ten that fit into `i64`.
+/// All powers of ten that fit into `i64`.
 const POWERS: [i64; 19] = {
     let mut powers = [1; 19];
     let mut at = 1;
@@ -318,7 +323,7 @@ const POWERS: [i64; 19] = {
     powers
 };
 
-/// Returns `10^exponent` if it fits into `i64`, which is the case up to 18.
+/// Returns `10^exponent` if it fits into `i64`, which is true for exponents up to 18.
 #[inline]
 fn pow10(exponent: u8) -> Option<i64> {
     POWERS.get(usize::from(exponent)).copied()
@@ -338,7 +343,7 @@ fn divide_half_up(digits: i64, drop: u8) -> (i64, RoundingOutcome) {
     };
     let (whole, rest) = (magnitude / unit, magnitude % unit);
     if rest == 0 {
-        // `digits` itself if the unit is 1, otherwise small enough for the cast.
+        // The result is `digits` itself if the unit is 1, and otherwise small enough for the cast.
         return (if drop == 0 { digits } else { digits.signum() * whole as i64 }, RoundingOutcome::Exact);
     }
     let rounded = whole + u64::from(rest >= unit - rest);
@@ -370,7 +375,7 @@ impl Ord for Number {
             {
                 a.cmp(b)
             }
-            // Against a whole number, as most bounds are: two instructions if the bound is constant.
+            // Fast path for integers, which most bounds are: two instructions if the bound is constant.
             (NumberRepr::Small { digits: a, scale }, NumberRepr::Small { digits: b, scale: 0 }) => {
                 match pow10(*scale).and_then(|unit| b.checked_mul(unit)) {
                     Some(b) => a.cmp(&b),
@@ -445,14 +450,14 @@ impl From<u64> for Number {
 impl TryFrom<f64> for Number {
     type Error = NumberError;
 
-    /// Converts into the shortest number that parses back to the same float: `0.1`, `1`, `1e300`, `-0`.
+    /// Converts into the shortest number that parses to the same float, such as `0.1`, `1`, `1e300`, or `-0`.
     ///
     /// Fails with [`NumberError::NotFinite`] for infinities and NaN.
     fn try_from(value: f64) -> Result<Self, NumberError> {
         if !value.is_finite() {
             return Err(NumberError::NotFinite);
         }
-        // `Debug` switches to exponents where `Display` would write hundreds of zeros.
+        // `Debug` uses exponents for values for which `Display` would write hundreds of zeros.
         let text = format!("{value:?}");
         Self::parse(text.strip_suffix(".0").unwrap_or(&text))
     }

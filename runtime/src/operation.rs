@@ -1,8 +1,8 @@
-//! The generated table of operations as plain data, and lookups in it.
+//! The generated operation table as plain data, and lookups in it.
 //!
-//! The generator writes a table of [`Operation`]s. The server routes by it, the client encodes requests by
-//! it, and middleware (scopes, idempotency, limits) reads it. The table needs no HTTP library, and lookups do
-//! not allocate.
+//! The generator writes a table of [`Operation`]s. The server uses it to route requests, the client to encode
+//! them, and middleware to check scopes, idempotency keys and limits. The table needs no HTTP library, and
+//! lookups do not allocate.
 
 #[cfg(feature = "server")]
 use std::borrow::Cow;
@@ -22,16 +22,16 @@ mod search;
 
 pub use self::item_format::{ItemEncoding, ItemFormat};
 
-/// One operation: a method of a path.
+/// An operation, that is, a method of a path.
 #[derive(Clone, Copy)]
 pub struct Operation {
     /// The `operationId`, unique in its document.
     pub id: &'static str,
     /// The HTTP method in upper case, such as `GET`.
     pub method: &'static str,
-    /// The path template, such as `/pets/{id}`, in its normal form ([`normalize_path`]). Query pairs that
-    /// every request has follow it as they are sent: `/pets?kind=cat`. For webhooks and callbacks the name,
-    /// which does not begin with `/`, or the id if an earlier one has the same name and method.
+    /// The path template in its normal form ([`normalize_path`]), such as `/pets/{id}`. Query pairs that
+    /// every request has follow it in encoded form: `/pets?kind=cat`. For webhooks and callbacks it is the
+    /// name, which does not begin with `/`, or the id if an earlier one has the same name and method.
     pub path: &'static str,
     /// The `tags`, in the order of the contract.
     pub tags: &'static [&'static str],
@@ -39,13 +39,14 @@ pub struct Operation {
     pub summary: &'static str,
     /// Whether the operation can be called without authentication.
     pub anonymous: bool,
-    /// Alternatives of scopes, each with scopes that are required together. Empty if no scope is required.
+    /// Alternative sets of scopes. All scopes of one set are required together. Empty if no scope is
+    /// required.
     pub scopes: &'static [&'static [&'static str]],
-    /// Whether the operation requires an idempotency key header.
+    /// Whether the operation requires an idempotency key in a header.
     pub idempotent: bool,
-    /// Whether a request may be sent a second time.
+    /// Whether a request may be repeated.
     pub repeat: RepeatSafety,
-    /// Whether the contract marks it `deprecated`.
+    /// Whether the contract marks the operation as `deprecated`.
     pub deprecated: bool,
     /// The parameters, in document order.
     pub parameters: &'static [Parameter],
@@ -53,21 +54,21 @@ pub struct Operation {
     pub body: Option<BodySpec>,
     /// The responses, in document order.
     pub responses: &'static [ResponseSpec],
-    /// Server URLs of the operation that replace those of the document, with the defaults of their variables.
-    /// Empty for most operations.
+    /// The server URLs of the operation, which replace those of the document. Variables are replaced by their
+    /// defaults. Empty for most operations.
     pub servers: &'static [&'static str],
 }
 
-/// The effect of sending the same request a second time.
+/// The effect of repeating a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RepeatSafety {
-    /// Read-only (RFC 9110, 9.2.1, or by configuration).
+    /// The operation is read-only (RFC 9110, 9.2.1), or configured as such.
     Safe,
-    /// Repetition has no further effect, by the method (RFC 9110, 9.2.2) or by configuration.
+    /// Repetition has no further effect, according to the method (RFC 9110, 9.2.2) or the configuration.
     Idempotent,
-    /// Repetition has no further effect, since the request carries an idempotency key.
+    /// Repetition has no further effect, because the request carries an idempotency key.
     Keyed,
-    /// Repetition may have a further effect, so the request must not be repeated blindly.
+    /// Repetition may have a further effect, so the request must not be repeated automatically.
     NonIdempotent,
 }
 
@@ -84,7 +85,7 @@ impl RepeatSafety {
 pub struct ResponseSpec {
     /// The statuses that the entry describes.
     pub statuses: StatusRange,
-    /// Whether it is a success or an error.
+    /// Whether the response is a success or an error.
     pub kind: ResponseKind,
     /// The media types of the body; empty for a response without a body.
     pub content: &'static [ContentSpec],
@@ -95,30 +96,31 @@ pub struct ResponseSpec {
 pub enum StatusRange {
     /// One status, such as `200`.
     Code(u16),
-    /// A class of statuses, by the first digit: `4XX`.
+    /// A class of statuses, identified by the first digit, such as `4XX`.
     Class(u16),
-    /// `default`: error statuses without an entry of their own. As a [`ResponseKind::Success`], `2XX` too.
+    /// `default`: all error statuses without a separate entry. If the entry is a [`ResponseKind::Success`],
+    /// all `2XX` statuses as well.
     Default,
 }
 
-/// Whether a response is a success or an error, for client and server.
+/// The kind of a response: success or error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResponseKind {
-    /// A success: `Ok` of the client and of the server.
+    /// A success response, which client and server represent as `Ok`.
     Success,
-    /// An error: `Err` of the client and of the server.
+    /// An error response, which client and server represent as `Err`.
     Error,
 }
 
 impl ResponseSpec {
-    /// Returns the row of a media type; the most specific one if several ranges match.
+    /// Returns the entry for a media type. If several ranges match, returns the most specific one.
     #[must_use]
     pub fn content_for(&self, media_type: &str) -> Option<&'static ContentSpec> {
         most_specific(self.content, media_type)
     }
 }
 
-/// Returns the most specific row whose media type matches.
+/// Returns the most specific entry whose media type matches.
 fn most_specific(content: &'static [ContentSpec], media_type: &str) -> Option<&'static ContentSpec> {
     let media_type = MediaType::parse(media_type);
     let fits = content.iter().filter(|content| MediaType::parse(content.media_type).contains(&media_type));
@@ -137,17 +139,17 @@ pub struct BodySpec {
 /// One media type of a request or response body.
 #[derive(Clone, Copy)]
 pub struct ContentSpec {
-    /// The media type or a range: `application/json`, `image/*`.
+    /// The media type or media range, such as `application/json` or `image/*`.
     pub media_type: &'static str,
-    /// How bodies of this media type are encoded.
+    /// The encoding of bodies with this media type.
     pub format: BodyFormat,
-    /// URI of its schema with JSON Pointer, or empty.
+    /// The URI of the schema with a JSON Pointer, or empty.
     pub schema: &'static str,
-    /// Validates a body, or each item of a stream.
+    /// The validator of the body, or of each item of a stream.
     pub validator: Option<Validator<'static>>,
 }
 
-/// Bytes with a media type that the contract leaves open.
+/// Bytes with their media type, for a media type range in the contract.
 #[cfg(any(feature = "client", feature = "server"))]
 #[derive(Clone, PartialEq, Eq)]
 pub struct TypedBytes {
@@ -165,7 +167,7 @@ impl TypedBytes {
     }
 }
 
-/// Shows the size and the media type: the content may be secret.
+/// Shows only the size and the media type, because the content may be secret.
 #[cfg(any(feature = "client", feature = "server"))]
 impl fmt::Debug for TypedBytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -173,14 +175,14 @@ impl fmt::Debug for TypedBytes {
     }
 }
 
-/// How a request or response body is encoded.
+/// The encoding of a request or response body.
 #[derive(Clone, Copy, Debug)]
 pub enum BodyFormat {
-    /// One JSON document, validated as a whole.
+    /// One JSON document, which is validated as a whole.
     Json,
     /// Plain text, which must be valid UTF-8.
     Text,
-    /// Bytes that are passed on without decoding.
+    /// Bytes that are not decoded.
     Bytes,
     /// `application/x-www-form-urlencoded` with the declared fields and the type of undeclared ones.
     Form(&'static [Parameter], ScalarType),
@@ -192,44 +194,44 @@ pub enum BodyFormat {
     Items(ItemFormat),
 }
 
-/// The parts of one property of a multipart body.
+/// The multipart parts for one property of a body.
 #[derive(Clone, Copy, Debug)]
 pub struct PartSpec {
-    /// The name of the property and its parts.
+    /// The name of the property and of its parts.
     pub name: &'static str,
     /// The encoding of each part.
     pub encoding: PartEncoding,
     /// The number of parts.
     pub count: PartCount,
-    /// `Content-Type` of each part unless the file has its own; empty for none.
+    /// The `Content-Type` of each part, unless a file has a separate one; empty for none.
     pub media_type: &'static str,
 }
 
-/// The encoding of a part.
+/// The encoding of a multipart part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartEncoding {
-    /// Bytes without decoding.
+    /// Bytes that are not decoded.
     Binary,
-    /// One value as UTF-8 text.
+    /// One value as a UTF-8 string.
     Text(ScalarType),
     /// A JSON document.
     Json,
 }
 
-/// The number of parts of a property.
+/// The number of multipart parts for a property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartCount {
-    /// Exactly one part; a second one is an error.
+    /// Exactly one part. A second one is an error.
     Single,
-    /// One part per element of a list.
+    /// One part for each element of a list.
     PerElement,
-    /// One value or a list; a single part is one value.
+    /// One part for a value, or one part for each element of a list. A single part is read as one value.
     SingleOrPerElement,
 }
 
 impl BodySpec {
-    /// Returns the row of a media type; the most specific one if several ranges match: `image/png`, then
-    /// `image/*`, then `*/*`. Parameters of the media type are ignored.
+    /// Returns the entry for a media type. If several ranges match, returns the most specific one:
+    /// `image/png`, then `image/*`, then `*/*`. Parameters of the media type are ignored.
     #[must_use]
     pub fn content_for(&self, media_type: &str) -> Option<&'static ContentSpec> {
         most_specific(self.content, media_type)
@@ -255,24 +257,25 @@ impl Operation {
         servers: &[],
     };
 
-    /// Returns true for webhooks and callbacks, which are sent to an address that the receiver chooses.
+    /// Returns true for webhooks and callbacks, whose address the receiver chooses.
     #[must_use]
     pub fn is_webhook(&self) -> bool {
         !self.path.starts_with('/')
     }
 
-    /// Returns the first tag, by which operations are grouped; empty without tags.
+    /// Returns the first tag, which is used to group operations; empty without tags.
     #[must_use]
     pub fn first_tag(&self) -> &'static str {
         self.tags.first().copied().unwrap_or("")
     }
 
-    /// Returns true if the granted scopes include all scopes of one alternative, or if no scope is required.
+    /// Returns true if the granted scopes include all scopes of one alternative set, or if no scope is
+    /// required.
     pub fn permits(&self, granted: impl Fn(&str) -> bool) -> bool {
         self.scopes.is_empty() || self.scopes.iter().any(|all| all.iter().all(|s| granted(s)))
     }
 
-    /// Returns the entry of a status: its own, that of its class, or `default`.
+    /// Returns the entry for a status: the entry of the status itself, of its class, or `default`.
     #[must_use]
     pub fn response_for_status(&self, status: u16) -> Option<&'static ResponseSpec> {
         let of = |due: StatusRange| self.responses.iter().find(|response| response.statuses == due);
@@ -285,24 +288,26 @@ impl Operation {
         of(StatusRange::Code(status)).or_else(|| of(StatusRange::Class(status / 100))).or_else(default)
     }
 
-    /// Returns whether a status is a success or an error; `None` if the contract does not list it.
+    /// Returns whether a status is a success or an error. Returns `None` if the contract does not list the
+    /// status.
     #[must_use]
     pub fn response_kind(&self, status: u16) -> Option<ResponseKind> {
         let response = self.response_for_status(status)?;
-        // A `default` that describes successes, for lack of others, describes errors as well.
+        // If a `default` entry describes success responses because there are no others, it describes errors
+        // as well.
         let refusal = response.statuses == StatusRange::Default && status >= 400;
         Some(if refusal { ResponseKind::Error } else { response.kind })
     }
 
     /// Returns true if the path matches the template. Characters that must be percent-encoded are compared in
-    /// encoded form with hexadecimal digits of either case; `%61` does not match `a`, and `%2F` does not
+    /// encoded form, with hexadecimal digits in either case. `%61` does not match `a`, and `%2F` does not
     /// match `/`. A placeholder matches one or more characters other than `/`.
     #[must_use]
     pub fn matches_path(&self, path: &str) -> bool {
         path_template::matches_path(self.path, path)
     }
 
-    /// Returns true if the query has the pairs of the path template.
+    /// Returns true if the query contains the query pairs of the path template.
     #[cfg(feature = "server")]
     fn has_pairs(&self, query: &str) -> bool {
         split_query(path_template::split_query(self.path).1).all(|(name, value)| {
@@ -311,8 +316,8 @@ impl Operation {
         })
     }
 
-    /// Returns true if a request matches the parameters that select the operation
-    /// ([`Parameter::route_match`]), or, with `texts_alone`, those with a constant value.
+    /// Returns true if a request satisfies all conditions that select the operation
+    /// ([`Parameter::route_match`]). With `texts_alone`, only conditions with a constant value are checked.
     #[cfg(feature = "server")]
     fn has_marks<'a>(
         &self,
@@ -334,8 +339,8 @@ impl Operation {
         })
     }
 
-    /// Returns the value of a placeholder, still percent-encoded. `None` if the path does not match or the
-    /// placeholder does not exist.
+    /// Returns the value of a placeholder, still percent-encoded. Returns `None` if the path does not match
+    /// or the placeholder does not exist.
     #[must_use]
     pub fn path_value<'p>(&self, path: &'p str, name: &str) -> Option<&'p str> {
         path_template::placeholder_value(self.path, path, name)
@@ -349,7 +354,7 @@ fn split_query(query: &str) -> impl Iterator<Item = (&str, &str)> {
     each.map(|pair| pair.split_once('=').unwrap_or((pair, "")))
 }
 
-/// Returns the values of a name in a query; `None` for a value that cannot be decoded.
+/// Returns the values of a name in a query, with `None` for each value that cannot be decoded.
 #[cfg(feature = "server")]
 fn decoded_values<'q>(query: &'q str, name: &str) -> impl Iterator<Item = Option<Cow<'q, str>>> {
     let named =
@@ -357,7 +362,7 @@ fn decoded_values<'q>(query: &'q str, name: &str) -> impl Iterator<Item = Option
     named.map(|(_, value)| decode_query(value))
 }
 
-/// Compares id, method and path.
+/// Compares only id, method and path.
 impl PartialEq for Operation {
     fn eq(&self, other: &Self) -> bool {
         (self.id, self.method, self.path) == (other.id, other.method, other.path)
@@ -390,7 +395,7 @@ pub struct OperationTable {
 pub enum OperationLookup {
     /// The operation that serves the request.
     Found(&'static Operation),
-    /// The path exists, but not with this method.
+    /// Operations have this path, but none has this method.
     MethodNotAllowed(AllowedMethods),
     /// No operation has this path.
     NotFound,
@@ -404,15 +409,15 @@ pub struct AllowedMethods {
 }
 
 impl OperationTable {
-    /// Creates a table. `order` has the indices of `all` in the order of the search: of two templates that
-    /// match the same path the more literal one comes first, and equal templates are adjacent. The generator
-    /// computes it.
+    /// Creates a table. `order` contains the indices of `all` in the order in which they are searched: if two
+    /// templates match the same path, the more literal one comes first, and equal templates are adjacent. The
+    /// generator computes this order.
     #[must_use]
     pub const fn new(all: &'static [Operation], order: &'static [u16]) -> Self {
         Self { all, order }
     }
 
-    /// Returns all rows of the table, in document order.
+    /// Returns all operations of the table, in document order.
     #[must_use]
     pub const fn all(&self) -> &'static [Operation] {
         self.all
@@ -424,11 +429,11 @@ impl OperationTable {
         self.all.iter().find(|operation| operation.id == id)
     }
 
-    /// Finds the operation by method and path (without query), the first if there are several; a complete
-    /// request needs [`OperationTable::find_request`].
+    /// Finds the operation for a method and a path without query. Returns the first one if there are several.
+    /// To find the operation for a complete request, use [`OperationTable::find_request`].
     ///
     /// Literal segments take precedence over placeholders from left to right. The path is matched before the
-    /// method. `HEAD` finds the `GET` operation unless there is a `HEAD` operation (RFC 9110, 9.3.2).
+    /// method. `HEAD` returns the `GET` operation unless there is a `HEAD` operation (RFC 9110, 9.3.2).
     #[must_use]
     pub fn find(&self, method: &str, path: &str) -> OperationLookup {
         let Some(first) = search::find_first_match(self, path) else { return OperationLookup::NotFound };
@@ -440,12 +445,12 @@ impl OperationTable {
         }
     }
 
-    /// Finds the operation of a request. `query` is without `?`.
+    /// Finds the operation for a request. `query` does not include the `?`.
     ///
     /// Operations with the same method and path are distinguished by the query pairs of their templates and
-    /// by the parameters with a [`RouteMatch`]. A request that matches none is
-    /// for the first operation whose constants it has, else for the first of all, which then reports what is
-    /// missing.
+    /// by parameters with a [`RouteMatch`]. If a request satisfies none of these conditions, the first
+    /// operation whose constant values match is returned, or else the first one of all. That operation then
+    /// reports what is missing.
     #[cfg(feature = "server")]
     #[must_use]
     pub fn find_request<'a>(
@@ -574,7 +579,8 @@ mod tests {
             ("GET", "/?Action=Stop", "stop"),
             ("HEAD", "/?a=1&Action=Run+it", "run"),
             ("GET", "/?%41ction=Run%20it&Action=", "run"),
-            // A request for neither must not get errors about the parameters of one of them.
+            // A request that matches neither action must not report errors about the parameters of one of
+            // them.
             ("GET", "/?Action=Else", "run"),
             ("POST", "/", "plain"),
             ("PUT", "/", "GET, HEAD, POST"),
@@ -605,7 +611,7 @@ mod tests {
         assert_eq!(of(204), Some(ResponseKind::Success));
         assert_eq!((of(302), of(404), of(599)), (Some(ResponseKind::Error), of(302), of(302)));
         assert_eq!((of(301), of(100)), (None, None));
-        // A lone `default` is both.
+        // If `default` is the only response, it describes success and error responses.
         let alone = Operation { responses: ALONE, ..Operation::EMPTY };
         assert_eq!(alone.response_kind(200), Some(ResponseKind::Success));
         assert_eq!((alone.response_kind(500), alone.response_kind(302)), (Some(ResponseKind::Error), None));

@@ -1,31 +1,33 @@
-//! Parameters of operations: their encoding, as plain data.
+//! The encoding of operation parameters, as plain data.
 //!
-//! A row defines the location, the style and the type of a parameter. Clients encode by it (feature `client`)
-//! and servers decode by it (feature `server`), so that decoding returns the encoded value. A value that
-//! cannot be encoded unambiguously is rejected before the request is sent:
+//! A [`Parameter`] defines the location, the style and the type of a parameter. Clients use it for encoding
+//! (feature `client`) and servers for decoding (feature `server`), so that decoding returns the encoded
+//! value. A value that cannot be encoded unambiguously is rejected before the request is sent:
 //!
-//! * `null` has no encoding (RFC 6570, 2.3: undefined). It is left out as an argument and as a member of an
+//! * `null` has no encoding (RFC 6570, 2.3: undefined). It is omitted as an argument or as a member of an
 //!   object, and rejected as an element of a list.
-//! * An empty list that is not required is left out. A required one is `name=` where the list is one string,
-//!   and rejected where every element is encoded separately; `[""]` is rejected where it would decode as the
-//!   empty list. The same holds for objects without members.
+//! * An empty list that is not required is omitted. A required one is sent as `name=` if the style encodes
+//!   the list as one string, and is rejected if the style encodes every element separately. `[""]` is
+//!   rejected if it would decode as the empty list. The same rules apply to objects without members.
 //! * Headers are not percent-encoded. A value with leading or trailing white space is rejected, and so are
 //!   elements that contain the separator.
 //! * Elements of `spaceDelimited` and `pipeDelimited` lists that contain the separator are rejected.
-//! * If a string fits several shapes (`oneOf` a string or a list), decoding returns the first that the schema
-//!   accepts: scalar, list, object; of scalars number, boolean, string. So a list of one element decodes as
-//!   that element, and the string `7` as the number.
-//! * A list for a parameter of any type is decoded where its name is repeated, and rejected where it would be
-//!   one string; an object is rejected.
-//! * For an object whose members are encoded separately, the server reads the declared members only, since
+//! * If a string fits several shapes (`oneOf` a string or a list), decoding returns the first value that the
+//!   schema accepts, in the order scalar, list, object. Scalars are tried in the order number, boolean,
+//!   string. Therefore a list of one element decodes as that element, and the string `7` decodes as a number.
+//! * A list for a parameter of any type can be sent if the style repeats the name for each element. It is
+//!   rejected if the style encodes it as one string. Objects are rejected.
+//! * If the members of an object are encoded separately, the server reads only the declared members, because
 //!   other names belong to other parameters. Undeclared members are rejected, unless the shape defines their
 //!   type or declares no member.
-//! * Integers are encoded as digits, whatever their spelling in JSON (`5e2` as `500`).
-//! * Lists and objects inside of lists and objects are encoded as JSON. `deepObject` parameters and those with a
-//!   [`WireConvention`] encode them with bracketed names: `a[b][c]=1`, `a[tags][]=x`, `a[items][0][price]=1`.
-//! * A member name that is empty or contains a bracket has no encoding below brackets and is rejected. So is a
-//!   list without indices whose elements cannot be told apart. An empty list or object is `name=`.
-//! * Servers read lists of a query or form in any notation: `tags=a`, `tags[]=a` and `tags[0]=a`.
+//! * Integers are encoded as digits, regardless of their spelling in JSON (`5e2` as `500`).
+//! * Lists and objects inside lists and objects are encoded as JSON. `deepObject` parameters and parameters
+//!   with a [`WireConvention`] encode them with bracketed names: `a[b][c]=1`, `a[tags][]=x`,
+//!   `a[items][0][price]=1`.
+//! * A member name that is empty or contains a bracket cannot be encoded inside brackets and is rejected. A
+//!   list without indices is rejected if its elements cannot be distinguished. An empty list or object is
+//!   sent as `name=`.
+//! * Servers read lists in a query or form in any notation: `tags=a`, `tags[]=a` and `tags[0]=a`.
 
 use std::fmt;
 
@@ -67,30 +69,30 @@ pub use wire_convention::{ArrayNotation, NestedNotation, WireConvention};
 pub struct Parameter {
     /// The name of the parameter in requests.
     pub name: &'static str,
-    /// The part of the request that carries the parameter (`in`).
+    /// The part of the request that contains the parameter (`in`).
     pub location: ParameterLocation,
-    /// Whether a request without it is rejected.
+    /// Whether a request without the parameter is rejected.
     pub required: bool,
     /// The `style`, which determines the encoding of lists and objects.
     pub style: ParameterStyle,
     /// Whether every element is encoded separately (OpenAPI 3.1, 4.8.12).
     pub explode: bool,
-    /// Whether reserved characters are sent unencoded, as far as a query can contain them.
+    /// Whether reserved characters are sent unencoded, if a query can contain them.
     pub allow_reserved: bool,
-    /// Whether an empty value that violates the schema counts as absent (`allowEmptyValue` of an optional
+    /// Whether an empty value that violates the schema counts as absent (`allowEmptyValue` on an optional
     /// parameter).
     pub allow_empty: bool,
-    /// Whether it is an idempotency key, which clients generate if the caller passes none.
+    /// Whether the parameter is an idempotency key. Clients generate one if the caller passes none.
     pub idempotency_key: bool,
-    /// The convention for lists and nested values in queries and forms; `None` for the encoding that OpenAPI
-    /// defines, and for [`WireConvention::DEEP_OBJECT`] below `deepObject`.
+    /// The convention for lists and nested values in queries and forms. `None` selects the encoding that
+    /// OpenAPI defines, and [`WireConvention::DEEP_OBJECT`] for the style `deepObject`.
     pub wire: Option<WireConvention>,
     /// The type into which the encoded value is converted.
     pub shape: ValueShape,
     /// Validates the converted value; `None` if the parameter has no schema.
     pub validator: Option<Validator<'static>>,
-    /// The condition that selects this operation among others with the same method and path. `None` for most,
-    /// whose path and method are unique.
+    /// The condition that selects this operation among others with the same method and path. `None` for most
+    /// parameters.
     pub route_match: Option<RouteMatch>,
 }
 
@@ -103,7 +105,7 @@ impl Parameter {
     pub const HEADER: Self = Self::with_defaults(ParameterLocation::Header, ParameterStyle::Simple, false);
     /// A string in a cookie with OpenAPI's defaults.
     pub const COOKIE: Self = Self::with_defaults(ParameterLocation::Cookie, ParameterStyle::Form, true);
-    /// The whole query string.
+    /// The complete query string.
     pub const QUERY_STRING: Self =
         Self::with_defaults(ParameterLocation::QueryString, ParameterStyle::Form, true);
 
@@ -140,23 +142,23 @@ pub enum RouteMatch {
     Equals(&'static str),
 }
 
-/// The part of a request that carries a parameter (`in`).
+/// The part of a request that contains a parameter (`in`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ParameterLocation {
     /// A placeholder of the path template.
     Path,
     /// A name and value in the query string.
     Query,
-    /// A request header, matched without regard to case.
+    /// A request header, whose name is case-insensitive.
     Header,
     /// One pair of the `Cookie` header.
     Cookie,
-    /// The whole query string, which excludes other query parameters (OpenAPI 3.2, 4.12.1).
+    /// The complete query string, which excludes other query parameters (OpenAPI 3.2, 4.12.1).
     QueryString,
 }
 
 impl ParameterLocation {
-    /// Returns the name in OpenAPI: `path`, `query`, `header`, `cookie`, `querystring`.
+    /// Returns the name in OpenAPI: `path`, `query`, `header`, `cookie` or `querystring`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -183,62 +185,65 @@ pub enum ParameterStyle {
     /// `.value`, in paths. Exploded lists are separated by dots, and dots in their elements are
     /// percent-encoded.
     Label,
-    /// `;name=value`, in paths; exploded lists repeat the name.
+    /// `;name=value`, in paths. Exploded lists repeat the name.
     Matrix,
     /// `name=value`, in queries and cookies. Exploded lists in cookies repeat the name.
     Form,
-    /// Space-separated: `a%20b`.
+    /// Values separated by spaces: `a%20b`.
     SpaceDelimited,
-    /// Pipe-separated: `a|b`.
+    /// Values separated by vertical bars: `a|b`.
     PipeDelimited,
     /// Members in brackets: `name[member]=value`.
     DeepObject,
-    /// `name=value` in cookies without encoding. A value that cookies cannot contain is rejected (OpenAPI
-    /// 3.2, 4.12.3).
+    /// `name=value` in cookies without encoding. A value with characters that are invalid in cookies is
+    /// rejected (OpenAPI 3.2, 4.12.3).
     Cookie,
 }
 
 /// The type into which the encoded value of a parameter is converted.
 #[derive(Clone, Copy, Debug)]
 pub enum ValueShape {
-    /// A single value without inner structure.
+    /// A single value that is neither a list nor an object.
     Scalar(ScalarType),
     /// A list whose elements are scalars.
     Array(ScalarType),
-    /// An object with these members. Undeclared members are not read where every member is encoded
-    /// separately; elsewhere they are strings.
+    /// An object with these members. Undeclared members are strings, unless every member is encoded
+    /// separately, in which case they are not read.
     Object(&'static [(&'static str, ValueShape)]),
-    /// An object with these members and undeclared ones of a scalar type. In an exploded query, the
-    /// undeclared members are all names that belong to no other parameter.
+    /// An object with these members and with undeclared members of a scalar type. In an exploded query, all
+    /// names that belong to no other parameter are undeclared members.
     Map(&'static [(&'static str, ValueShape)], ScalarType),
     /// A list whose elements have this shape, encoded by a [`WireConvention`].
     List(&'static ValueShape),
-    /// An object with these members and undeclared ones of this shape, encoded by a [`WireConvention`].
+    /// An object with these members and with undeclared members of this shape, encoded by a
+    /// [`WireConvention`].
     MapOf(&'static [(&'static str, ValueShape)], &'static ValueShape),
-    /// One of several shapes, tried in this order.
+    /// One of several shapes, which are tried in this order.
     OneOf(&'static [ValueShape]),
-    /// A JSON document (a parameter with `content`).
+    /// A JSON document, for a parameter with `content`.
     Json,
-    /// A form with these fields and undeclared ones of a scalar type. Only as a whole query string.
+    /// A form with these fields and with undeclared fields of a scalar type. Only valid for the complete
+    /// query string.
     Form(&'static [Parameter], ScalarType),
 }
 
-/// The type of a scalar, by which a string is converted into JSON.
+/// The type of a scalar, which determines how a string is converted into JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ScalarType {
     /// A string.
     Text,
-    /// A number. Any other string stays a string, which `type` then rejects.
+    /// A number. Any other string remains a string, which the keyword `type` then rejects.
     Number,
-    /// An integer as digits with an optional sign: `0500`, but not `5e2` or `500.0`. At most so many digits,
-    /// if the schema bounds the value on both sides. Any other string stays a string.
+    /// An integer, written as digits with an optional sign: `0500`, but not `5e2` or `500.0`. Contains the
+    /// maximum number of digits if the schema bounds the value on both sides. Any other string remains a
+    /// string.
     Integer(Option<u16>),
-    /// `true` or `false`. Any other string stays a string.
+    /// `true` or `false`. Any other string remains a string.
     Boolean,
-    /// A number, `true`, `false` or `null` if the string has this form, else a string.
+    /// A number, `true`, `false` or `null` if the string has this form, or else a string.
     Any,
-    /// One of these types if the string has its form, else a string.
+    /// One of these types if the string has its form, or else a string.
     Of(TypeSet),
-    /// A JSON document: a list or an object inside of another one.
+    /// A JSON document, for a list or an object inside another one.
     Json,
 }

@@ -1,19 +1,18 @@
 //! Path templates: `/pets/{id}`, `/files/{name}.json`, `/compare/{base}...{head}`.
 //!
 //! Templates and paths are compared segment by segment. Both are normalized first: characters that a path
-//! must not contain are percent-encoded in upper case (RFC 3986, 6.2.2.1). `%2F` does not match `/`, and
-//! `%61` in a path does not match `a`: no client has to encode it, and a proxy in front of the server that
-//! routes by path would see a different path. A placeholder matches the shortest non-empty string that lets
-//! the rest of its segment match. Query pairs after the last segment (`/pets?kind=cat`) are not part of the
-//! path template.
+//! must not contain are percent-encoded in upper case (RFC 3986, 6.2.2.1). `%2F` does not match `/`. `%61` in
+//! a path does not match `a`, because no client needs to encode it, and a proxy that routes by path would see
+//! a different path. A placeholder matches the shortest non-empty string with which the rest of its segment
+//! matches. Query pairs after the last segment (`/pets?kind=cat`) are not part of the path template.
 
 use std::{borrow::Cow, fmt::Write as _};
 
 /// Characters that may appear unencoded in a path, and the delimiters that end it (RFC 3986, 3.3).
 const PATH_BYTES: &[u8] = b"-._~!$&'()*+,;=:@/?#";
 
-/// Returns the template with its literal parts in normal form (RFC 3986, 6.2.2), as clients send them:
-/// unreserved characters are decoded, characters that a path must not contain are percent-encoded.
+/// Returns the template with its literal parts in normal form (RFC 3986, 6.2.2), as clients send them.
+/// Unreserved characters are decoded, and characters that a path must not contain are percent-encoded.
 #[must_use]
 pub fn normalize_template(template: &str) -> Cow<'_, str> {
     percent_normalize(template, |byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte))
@@ -24,8 +23,8 @@ pub(crate) fn normalize_path(path: &str) -> Cow<'_, str> {
     percent_normalize(path, |_| false)
 }
 
-/// Percent-encodes where a path requires it, and keeps existing escapes unless `is_decoded` accepts their
-/// byte.
+/// Percent-encodes all characters for which a path requires it. Existing percent-encoded bytes are kept,
+/// unless `is_decoded` returns true for the byte.
 fn percent_normalize(template: &str, is_decoded: impl Fn(u8) -> bool) -> Cow<'_, str> {
     let is_plain =
         |byte: u8| byte.is_ascii_alphanumeric() || PATH_BYTES.contains(&byte) || b"{}".contains(&byte);
@@ -64,7 +63,8 @@ enum PathByte {
     Encoded(u8),
 }
 
-/// Returns the first byte of a path and the number of input bytes that it takes (3 for an escape).
+/// Returns the first byte of a path and the number of input bytes that it occupies (3 if it is
+/// percent-encoded).
 fn next_byte(text: &[u8]) -> Option<(PathByte, usize)> {
     let digit = |at: usize| text.get(at).and_then(|byte| char::from(*byte).to_digit(16));
     let encoded = match (text.first()?, digit(1), digit(2)) {
@@ -80,7 +80,7 @@ fn next_byte(text: &[u8]) -> Option<(PathByte, usize)> {
     })
 }
 
-/// Returns the length of the prefix of `text` that matches `literal`, or `None` without a match.
+/// Returns the length of the prefix of `text` that matches `literal`, or `None` if there is no match.
 fn literal_match_len(text: &str, literal: &str) -> Option<usize> {
     let (mut at, mut literal) = (0, literal.as_bytes());
     while let Some((wanted, length)) = next_byte(literal) {
@@ -134,7 +134,7 @@ pub(crate) fn split_query(template: &str) -> (&str, &str) {
     begins.map_or((template, ""), |at| (&template[..at], &template[at + 1..]))
 }
 
-/// Returns true if two templates differ at most in the names of their placeholders.
+/// Returns true if two templates differ only in the names of their placeholders.
 pub(crate) fn same_shape(one: &str, other: &str) -> bool {
     let ((mut one, _), (mut other, _)) = (split_query(one), split_query(other));
     loop {
@@ -172,7 +172,7 @@ fn match_segment<'t, 'p>(
     };
     while let Some((name, rest)) = placeholder {
         let (literal, following) = split_at_placeholder(rest);
-        // The last literal must end the segment; a literal in between matches at its first occurrence.
+        // The last literal must end the segment. A literal in between matches at its first occurrence.
         let Some((end, behind)) = find_literal(segment, literal, following.is_none()) else { return false };
         take(name, &segment[..end]);
         segment = &segment[behind..];
@@ -181,7 +181,7 @@ fn match_segment<'t, 'p>(
     segment.is_empty()
 }
 
-/// Splits a segment into the literal before the first `{`, and the placeholder's name with the rest.
+/// Splits a segment into the literal before the first `{`, and the name of the placeholder with the rest.
 fn split_at_placeholder(pattern: &str) -> (&str, Option<(&str, &str)>) {
     match pattern.split_once('{') {
         Some((literal, rest)) => (literal, rest.split_once('}').or(Some((rest, "")))),
@@ -212,7 +212,7 @@ mod tests {
             ("/%C3%A4/{id}", "/%c3%a4/x", "id", Some("x")),
             ("/%C3%A4/{id}", "/ä/x", "id", Some("x")),
             ("/ä/{id}", "/%C3%A4/x", "id", Some("x")),
-            // What needs no encoding has one spelling.
+            // Characters that need no encoding have only one spelling.
             ("/a/{id}", "/%61/%41", "id", None),
             ("/a/{id}", "/a/%41", "id", Some("%41")),
             ("/{id}.x", "/%78%2e%78", "id", None),
@@ -226,7 +226,8 @@ mod tests {
         }
     }
 
-    /// RFC 3986, 2.1, 3.3, 6.2.2.
+    /// Literal parts are normalized, and normalizing them again does not change them (RFC 3986, 2.1, 3.3,
+    /// 6.2.2).
     #[test]
     fn literals_are_encoded_once() {
         for (template, expect) in [

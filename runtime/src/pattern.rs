@@ -1,9 +1,9 @@
 //! Compiled regular expressions for the `pattern` and `patternProperties` keywords.
 //!
-//! The generator compiles an ECMA-262 pattern once (`codegen/core/src/pattern.rs`); this module executes the
-//! result. Matching takes time proportional to input length × program size for every pattern and every input,
-//! and does not recurse. It does not locate a match, it only reports whether there is one (JSON Schema
-//! Validation 6.3.3: a pattern is not anchored).
+//! The generator compiles an ECMA-262 pattern once (`codegen/core/src/pattern.rs`), and this module executes
+//! the result. For every pattern and every input, matching takes time proportional to input length × program
+//! size, and does not recurse. It only reports whether there is a match and does not locate it. Patterns are
+//! not anchored (JSON Schema Validation 6.3.3).
 
 mod dfa;
 mod nfa;
@@ -25,9 +25,9 @@ pub struct Pattern<'t> {
 /// The three representations of a compiled pattern.
 #[derive(Debug, Clone, Copy)]
 pub enum PatternProgram<'t> {
-    /// A chain of atoms, matched once from left to right without backtracking.
+    /// A chain of atoms that is matched once from left to right without backtracking.
     Sequence(AtomSequence<'t>),
-    /// A transition table of a small deterministic automaton.
+    /// The transition table of a small deterministic automaton.
     Dfa(Dfa<'t>),
     /// A nondeterministic program, for all other patterns.
     Nfa(Nfa<'t>),
@@ -35,8 +35,9 @@ pub enum PatternProgram<'t> {
 
 /// A chain of atoms in which greedy matching is always correct.
 ///
-/// Invariants, which the compiler must prove: an atom with a variable count shares no character with the
-/// atoms after it up to the first that cannot be empty. A sequence without `start` has a fixed length.
+/// Invariants that the compiler must prove: an atom with a variable count shares no character with the atoms
+/// after it, up to and including the first one that cannot be empty. A sequence without `start` has a fixed
+/// length.
 #[derive(Debug, Clone, Copy)]
 pub struct AtomSequence<'t> {
     /// True if the match must begin at the start of the input.
@@ -50,15 +51,15 @@ pub struct AtomSequence<'t> {
 /// One step of an [`AtomSequence`].
 #[derive(Debug, Clone, Copy)]
 pub enum SequenceAtom<'t> {
-    /// Exactly this string.
+    /// This exact string.
     Literal(&'t str),
-    /// `min` to `max` characters of a class; [`UNBOUNDED`] means no maximum.
+    /// Between `min` and `max` characters of a class. [`UNBOUNDED`] means no maximum.
     Class {
         /// The set of matching characters.
         class: CharClass<'t>,
-        /// The least number of characters.
+        /// The minimum number of characters.
         min: u32,
-        /// The greatest number of characters.
+        /// The maximum number of characters.
         max: u32,
     },
 }
@@ -71,7 +72,7 @@ pub const UNBOUNDED: u32 = u32::MAX;
 pub struct CharClass<'t> {
     /// Bit *n* represents the ASCII character *n*.
     pub ascii: u128,
-    /// The other characters: inclusive ranges, ascending and disjoint.
+    /// The non-ASCII characters as inclusive ranges, ascending and disjoint.
     pub ranges: &'t [(char, char)],
 }
 
@@ -93,7 +94,7 @@ impl CharClass<'_> {
     }
 }
 
-/// A nondeterministic program. All its threads are executed simultaneously.
+/// A nondeterministic program, whose threads are executed simultaneously.
 #[derive(Debug, Clone, Copy)]
 pub struct Nfa<'t> {
     /// True if every match must begin at the start of the input.
@@ -128,7 +129,7 @@ pub enum LookAround {
     End,
     /// `\b`: a boundary of an ASCII word (ECMA-262 without the flag `i`).
     WordBoundary,
-    /// `\B`: no boundary of an ASCII word.
+    /// `\B`: any position that is not a boundary of an ASCII word.
     NotWordBoundary,
 }
 
@@ -147,7 +148,7 @@ impl LookAround {
 impl Pattern<'_> {
     /// Returns true if the pattern matches anywhere in the input.
     ///
-    /// Takes time proportional to input length × program size at most. Allocates only for programs with more
+    /// Takes time at most proportional to input length × program size. Allocates only for programs with more
     /// than 256 instructions.
     #[inline]
     pub fn is_match(&self, text: &str) -> bool {

@@ -1,4 +1,4 @@
-//! JSON Pointers (RFC 6901) as strings: building, escaping and splitting.
+//! Builds, escapes and splits JSON Pointers (RFC 6901) in string form.
 
 use std::borrow::Cow;
 
@@ -19,7 +19,7 @@ pub fn push_token(pointer: &mut String, name: &str) {
 
 /// Appends an array index to a pointer.
 pub fn push_index_token(pointer: &mut String, index: usize) {
-    // As many as the longest index has.
+    // The longest index has 20 digits.
     let mut digits = [b'0'; 20];
     let (mut first, mut rest) = (digits.len() - 1, index);
     digits[first] += (rest % 10) as u8;
@@ -54,8 +54,8 @@ pub fn escape_token(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// Decodes a reference token into an object key. Returns `None` if a tilde is followed by anything but `0` or
-/// `1` (RFC 6901, 3).
+/// Decodes a reference token into an object key. Returns `None` if a tilde is not followed by `0` or `1` (RFC
+/// 6901, 3).
 #[must_use]
 pub fn unescape_token(token: &str) -> Option<Cow<'_, str>> {
     let Some(first) = token.find('~') else { return Some(Cow::Borrowed(token)) };
@@ -73,7 +73,7 @@ pub fn unescape_token(token: &str) -> Option<Cow<'_, str>> {
     Some(Cow::Owned(name))
 }
 
-/// Parses a reference token as an array index: digits without a leading zero (RFC 6901, 4).
+/// Parses a reference token as an array index, which consists of digits without a leading zero (RFC 6901, 4).
 #[must_use]
 pub fn parse_index(token: &str) -> Option<usize> {
     let canonical = token == "0" || token.starts_with(|first: char| matches!(first, '1'..='9'));

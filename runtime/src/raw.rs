@@ -1,4 +1,4 @@
-//! The JSON text of a single value, taken from `serde_json` without copying where possible.
+//! The JSON text of a single value, obtained from `serde_json` without copying if possible.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,8 +12,8 @@ use crate::json_type::JsonType;
 
 pub(crate) mod json_index;
 
-/// Reads the next value of `deserializer` as JSON text. Borrows from the input if that is in memory. Fails
-/// for any deserializer other than that of `serde_json`.
+/// Reads the next value of `deserializer` as JSON text. The result is borrowed if the input is in memory.
+/// Fails for every deserializer except that of `serde_json`.
 pub(crate) fn read_raw_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Cow<'de, str>, D::Error> {
     let text = match raw_value_name() {
         Some(name) => deserializer.deserialize_newtype_struct(name, RawValueVisitor)?,
@@ -26,25 +26,26 @@ pub(crate) fn read_raw_text<'de, D: Deserializer<'de>>(deserializer: D) -> Resul
     Ok(text)
 }
 
-/// Returns the error `invalid type: string, expected a number` for the JSON value `read_raw_text`. It names
-/// the type of the value, never its content.
+/// Returns an error such as `invalid type: string, expected a number` for the JSON value `text`. The error
+/// contains the type of the value, never its content.
 pub(crate) fn type_mismatch<E: de::Error>(text: &str, expected: &str) -> E {
     E::invalid_type(Unexpected::Other(JsonType::from_json_text(text).as_str()), &expected)
 }
 
 /// Deserializes a value from its JSON text. Error messages contain neither data nor positions, because the
-/// position within `read_raw_text` is meaningless to the caller. Also fails if the value is nested too
-/// deeply.
+/// position within `text` is meaningless to the caller. Also fails if the value is nested too deeply.
 ///
-/// Borrowed text is scanned once, even if nested values are taken as text again ([`json_index`]). Owned text
-/// comes from a stream, which is never deeper than `SHALLOW_DEPTH`; it is scanned once per nested level.
+/// Borrowed text is scanned only once, even if nested values are read as text again ([`json_index`]). Owned
+/// text is scanned once for each nested level. It comes from a stream, which is never deeper than
+/// `SHALLOW_DEPTH`.
 pub(crate) fn parse_value<'de, S: DeserializeSeed<'de>, E: de::Error>(
     text: Cow<'de, str>,
     seed: S,
 ) -> Result<S::Value, E> {
     let value = match text {
         Cow::Borrowed(text) => json_index::read_indexed(text, seed),
-        // Deserialize as a stream: values must not borrow from a string that is dropped here.
+        // Owned text is deserialized as a stream, because values must not borrow from a string that is
+        // dropped here.
         Cow::Owned(text) => {
             check_depth(&text)?;
             json_index::read_effort::count_bytes(text.len());
@@ -54,12 +55,12 @@ pub(crate) fn parse_value<'de, S: DeserializeSeed<'de>, E: de::Error>(
     value.map_err(|error| E::custom(describe_error(&error)))
 }
 
-/// Deserializes a document on the current thread, as deep as its stack permits.
+/// Deserializes a document on the current thread, with as many levels as its stack permits.
 pub(crate) fn parse_document<'de, S: DeserializeSeed<'de>>(
     bytes: &'de [u8],
     seed: S,
 ) -> serde_json::Result<S::Value> {
-    // Validate UTF-8 once for the whole document instead of for every key and string.
+    // UTF-8 is validated once for the complete document instead of for every key and string.
     let text = std::str::from_utf8(bytes).map_err(de::Error::custom)?;
     let mut reader = serde_json::Deserializer::from_str(text);
     allow_known_depth(&mut reader, text);
@@ -77,10 +78,10 @@ fn allow_known_depth<'de, R: serde_json::de::Read<'de>>(
     }
 }
 
-/// Returns the message of an error without the input values that `serde_json` includes and without the
-/// position.
+/// Returns the message of an error without the position and without the input values that `serde_json`
+/// includes.
 ///
-/// Use it for logs and responses: `error.to_string()` may contain data from the input.
+/// Use this function for logs and responses, because `error.to_string()` may contain data from the input.
 #[must_use]
 pub fn describe_error(error: &serde_json::Error) -> String {
     let mut message = error.to_string();
@@ -91,7 +92,7 @@ pub fn describe_error(error: &serde_json::Error) -> String {
     }
     for known in ["invalid type", "invalid value", "unknown variant", "unknown field"] {
         if message.strip_prefix(known).is_some_and(|rest| rest.starts_with([':', ' '])) {
-            // The expectation is a constant of the program, and always the last part of the message.
+            // The expectation is a constant of the program and always the last part of the message.
             let expected = message.rfind(", expected ").map_or("", |at| &message[at..]);
             return format!("{known}{expected}");
         }
@@ -99,10 +100,10 @@ pub fn describe_error(error: &serde_json::Error) -> String {
     message
 }
 
-/// Fails if `read_raw_text` is nested deeper than any thread's stack can hold.
+/// Fails if `text` is nested more deeply than the stack of any thread can hold.
 ///
-/// Deserializing a value from its text restarts the depth count, so without this limit nested unions would
-/// recurse as deeply as the input does.
+/// Deserializing a value from its text restarts the depth count. Without this limit, nested unions would
+/// therefore recurse as deeply as the input.
 fn check_depth<E: de::Error>(text: &str) -> Result<(), E> {
     if text.len() > depth::SHALLOW_DEPTH * 2 && depth::measure_depth(text.as_bytes()) > depth::SHALLOW_DEPTH {
         return Err(E::custom("nested too deeply"));
@@ -150,9 +151,9 @@ impl<'de> DeserializeSeed<'de> for RawValueVisitor {
 
 /// Returns the type name by which `serde_json` recognizes a raw value.
 ///
-/// `serde_json` offers borrowed (`&RawValue`) or owned (`Box<RawValue>`) text, but not whichever is possible.
-/// The name is private, so this function captures it from a call of `RawValue::deserialize`. The optimizer
-/// reduces the result to a constant.
+/// `serde_json` offers borrowed (`&RawValue`) or owned (`Box<RawValue>`) text, but no type that borrows if
+/// possible. The type name is private, so this function captures it from a call of `RawValue::deserialize`.
+/// The optimizer reduces the result to a constant.
 fn raw_value_name() -> Option<&'static str> {
     match <&RawValue>::deserialize(RawValueNameProbe) {
         Ok(_) => None,

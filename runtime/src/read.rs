@@ -1,8 +1,9 @@
 //! The building blocks of generated `Deserialize` and `Serialize` implementations.
 //!
-//! A generated object loops over its keys and calls [`read_field`], [`read_extra`] and [`require_field`]. To
-//! serialize, it passes its fields to [`MemberWriter`]. Values are read through [`ReadJson`] instead of
-//! `Deserialize`, because JSON Schema and serde disagree about integers, optional members and tuples.
+//! Generated code for an object iterates over the keys and calls [`read_field`], [`read_extra`] and
+//! [`require_field`]. To serialize, it passes its fields to [`MemberWriter`]. Values are read through
+//! [`ReadJson`] instead of `Deserialize`, because JSON Schema and serde disagree about integers, optional
+//! members and tuples.
 //!
 //! ```
 //! use contract_runtime::read::{self, FromMap, MemberKey, ReadJson};
@@ -66,25 +67,25 @@ pub use union::{
 
 /// A type that is deserialized by the rules of JSON Schema.
 ///
-/// Differences from `Deserialize`: integers may be written as `1.0` or `1e2`, tuples are arrays of exactly
-/// their length, and `Option` does not implement it, because absence is not a value and `null` is a
-/// [`Nullable`](crate::Nullable).
+/// It differs from `Deserialize` as follows: integers may be written as `1.0` or `1e2`, tuples are arrays of
+/// exactly their length, and `Option` does not implement the trait, because absence is not a value and `null`
+/// is represented by [`Nullable`](crate::Nullable).
 pub trait ReadJson<'de>: Sized {
-    /// Reads one JSON value. Fails if it does not have the form of `Self`. The error message may contain the
+    /// Reads one JSON value. Fails if `Self` cannot represent the value. The error message may contain the
     /// value; see [`describe_error`].
     fn read_json<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error>;
 }
 
 /// A type that is deserialized from the members of a JSON object; see [`read_object`](fn@read_object).
 pub trait FromMap<'de>: Sized {
-    /// A description of the type for the error message if the value is not an object, for example `a member`.
+    /// A description of the type, such as `a member`, for the error message if the value is not an object.
     const EXPECTING: &'static str;
 
     /// Reads all members of `map`.
     fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error>;
 }
 
-/// Reads a JSON object. Fails if the value is not an object, or with the error of `T::from_map`.
+/// Reads a JSON object. Fails if the value is not an object, or if `T::from_map` returns an error.
 pub fn read_object<'de, T: FromMap<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     deserializer.deserialize_map(ObjectVisitor(PhantomData))
 }
@@ -117,16 +118,17 @@ impl<'de, T: FromMap<'de>> FromMap<'de> for Box<T> {
     }
 }
 
-/// Reads a complete document with at most `depth` nested arrays and objects; see [`depth::DEFAULT_DEPTH`] and
+/// Reads a complete document with at most `depth` nested arrays and objects. See [`depth::DEFAULT_DEPTH`] and
 /// [`depth::MAX_DEPTH`].
 ///
 /// # Errors
-/// Fails if the document is not JSON, is nested too deeply, or does not have the form of `T`. The message may
+/// Fails if the document is not JSON, is nested too deeply, or cannot be represented by `T`. The message may
 /// contain input values; see [`describe_error`].
 pub fn read_document<T: for<'de> ReadJson<'de> + Send>(bytes: &[u8], depth: usize) -> serde_json::Result<T> {
     let depth = depth.min(depth::MAX_DEPTH);
     let too_deep = || serde_json::Error::custom("nested too deeply");
-    // A value that is read from its own text restarts the depth count, at most once.
+    // A nested value that is read from its own text restarts the depth count, at most once. Lower limits are
+    // therefore checked in advance.
     if depth < 2 * depth::SHALLOW_DEPTH && depth::measure_depth(bytes) > depth {
         return Err(too_deep());
     }
@@ -137,8 +139,8 @@ pub fn read_document<T: for<'de> ReadJson<'de> + Send>(bytes: &[u8], depth: usiz
         None => None,
     };
     let levels = depth::measure_depth(bytes);
-    // The error may only mean that the current stack cannot hold the document: `serde_json` rejects the level
-    // that reaches its limit. Retry on a sufficient stack.
+    // The error may only mean that the current stack cannot hold the document, because `serde_json` rejects
+    // the level that reaches its limit. In that case, retry on a sufficiently large stack.
     let again = error.is_none() || levels >= depth::SHALLOW_DEPTH;
     let apart =
         (again && levels <= depth).then(|| depth::read_on_new_stack(bytes, levels + 1, read)).flatten();
@@ -159,10 +161,10 @@ impl<'de, T: FromMap<'de>> Visitor<'de> for ObjectVisitor<T> {
     }
 }
 
-/// Reads the value of member `name` into its slot. Fails if the slot is filled, which means that the member
-/// occurs twice.
+/// Reads the value of the member `name` into its slot. Fails if the slot is already filled, which means that
+/// the member occurs twice.
 ///
-/// `null` is an error unless `T` accepts it, also for optional members.
+/// `null` is an error unless `T` accepts it, even for optional members.
 pub fn read_field<'de, A: MapAccess<'de>, T: ReadJson<'de>>(
     map: &mut A,
     slot: &mut Option<T>,
@@ -175,12 +177,12 @@ pub fn read_field<'de, A: MapAccess<'de>, T: ReadJson<'de>>(
     Ok(())
 }
 
-/// Returns the content of a slot. Fails if member `name` was absent.
+/// Returns the content of a slot. Fails if the member `name` is absent.
 pub fn require_field<T, E: Error>(slot: Option<T>, name: &'static str) -> Result<T, E> {
     slot.ok_or_else(|| E::missing_field(name))
 }
 
-/// Returns the error for the first absent member in a list of names and presence flags.
+/// Returns the error for the first absent member, given a list of names and presence flags.
 #[cold]
 #[must_use]
 pub fn missing_field_error<E: Error>(due: &[(&'static str, bool)]) -> E {
@@ -188,7 +190,7 @@ pub fn missing_field_error<E: Error>(due: &[(&'static str, bool)]) -> E {
     E::missing_field(name)
 }
 
-/// Reads an undeclared member into `read_extra`. Fails if the member occurs twice.
+/// Reads an undeclared member into `extra`. Fails if the member occurs twice.
 pub fn read_extra<'de, A: MapAccess<'de>, T: ReadJson<'de>>(
     map: &mut A,
     extra: &mut Map<T>,
@@ -199,8 +201,8 @@ pub fn read_extra<'de, A: MapAccess<'de>, T: ReadJson<'de>>(
     extra.try_insert_str(key.as_str(), value).map_err(|_| A::Error::custom("duplicate member"))
 }
 
-/// Reads the value of a member with the keyword `const`. Fails for any other value, or if the member occurs
-/// twice.
+/// Reads the value of a member with the keyword `const`. Fails if the value differs from the constant, or if
+/// the member occurs twice.
 pub fn read_constant<'de, A: MapAccess<'de>, T: ConstantValue + ?Sized>(
     map: &mut A,
     slot: &mut Option<()>,
@@ -217,7 +219,7 @@ pub fn read_constant<'de, A: MapAccess<'de>, T: ConstantValue + ?Sized>(
     }
 }
 
-/// A Rust value that represents the keyword `const` in generated code.
+/// A Rust value that represents the value of the keyword `const` in generated code.
 pub trait ConstantValue {
     /// Reads the next JSON value and returns true if it equals this constant.
     fn is_next<'de, D: Deserializer<'de>>(&self, deserializer: D) -> Result<bool, D::Error>;
@@ -251,8 +253,8 @@ impl<'de, T: ConstantValue + ?Sized> DeserializeSeed<'de> for ConstantSeed<'_, T
     }
 }
 
-/// Serializes the members of an object one after the other. The first error suppresses further output and is
-/// returned by [`end`](Self::end), so that generated code has no branch for each member.
+/// A writer that serializes the members of an object one after the other. After an error, no further members
+/// are written. [`end`](Self::end) returns the error, so that generated code needs no branch for each member.
 pub struct MemberWriter<M: SerializeMap> {
     map: M,
     failed: Option<M::Error>,
@@ -280,7 +282,7 @@ impl<M: SerializeMap> MemberWriter<M> {
         }
     }
 
-    /// Writes the members without fields in their order. Fails if one of them has the name of a declared
+    /// Writes the members that have no field, in their order. Fails if one of them has the name of a declared
     /// member, which would then occur twice.
     pub fn write_extra<T: Serialize>(&mut self, others: &Map<T>, declared: &[&str]) {
         if !is_disjoint(others, declared) {
@@ -298,7 +300,7 @@ impl<M: SerializeMap> MemberWriter<M> {
     /// Ends the object.
     ///
     /// # Errors
-    /// Returns the first error of any of the writes.
+    /// Returns the first error of any write.
     pub fn end(self) -> Result<M::Ok, M::Error> {
         match self.failed {
             Some(error) => Err(error),
@@ -307,7 +309,7 @@ impl<M: SerializeMap> MemberWriter<M> {
     }
 }
 
-/// Returns true if no member without a field has the name of a declared member.
+/// Returns true if none of the members without a field has the name of a declared member.
 #[inline]
 #[must_use]
 pub fn is_disjoint<T>(others: &Map<T>, declared: &[&str]) -> bool {

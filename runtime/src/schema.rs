@@ -1,30 +1,30 @@
 //! JSON Schema 2020-12: tables that describe schemas, and the [`Validator`] that interprets them.
 //!
-//! The generator emits [`SchemaTables`] as constants and evaluates the same tables itself; the semantics of
-//! the keywords are ordinary code below `schema/`. All keywords of the core, applicator, unevaluated and
-//! validation vocabularies are implemented. Annotations (`title`, `contentMediaType`, `format` unless
-//! asserted, …) assert nothing and are never in a table.
+//! The generator emits [`SchemaTables`] as constants and evaluates the same tables itself. The semantics of
+//! the keywords are implemented in the modules below `schema/`. All keywords of the core, applicator,
+//! unevaluated and validation vocabularies are implemented. Annotations (`title`, `contentMediaType`,
+//! `format` unless asserted, …) assert nothing and are never part of a table.
 //!
 //! # Reported violations
 //!
-//! Violations are leaves: an applicator reports the violations of its subschema, not itself. If the subschema
-//! is the boolean `false`, the value is reported under the name of the applicator (`additionalProperties`,
-//! `items`, `unevaluatedProperties`, …), or as `false` where the schema names the value (`properties`,
-//! `patternProperties`, `prefixItems`, `$ref`, `allOf`, `then`, …).
+//! Only the innermost violations are reported: an applicator reports the violations of its subschema, not
+//! itself. If the subschema is the boolean `false`, the value is reported under the name of the applicator
+//! (`additionalProperties`, `items`, `unevaluatedProperties`, …), or as `false` if the schema names the value
+//! (`properties`, `patternProperties`, `prefixItems`, `$ref`, `allOf`, `then`, …).
 //!
 //! | keyword | pointer | reported as |
 //! |---|---|---|
-//! | `split_required`, `dependentRequired` | the pointer that the missing member would have | itself, once per member |
-//! | `type` | the value | itself; the other keywords of the schema object are then not evaluated |
+//! | `required`, `dependentRequired` | the pointer that the missing member would have | itself, once per member |
+//! | `type` | the value | itself; if it fails, the other keywords of the schema object are not evaluated |
 //! | `anyOf`, `oneOf` without a match | the value | itself, or the violations of the selected branch |
 //! | `oneOf` with several matches, `not`, `uniqueItems` | the value | itself |
 //! | `contains` | the array | itself, `minContains` or `maxContains` |
 //! | `propertyNames` | the member | itself |
 //!
-//! The selected branch is the one that a [`BranchSelector`] names, or else the only branch that permits the
-//! type of the value, or else the only branch that does not reject the value by its own `type`, `const` or
-//! `enum`. Members and elements that a failed part of the same schema object could have evaluated are not
-//! additionally reported as unevaluated.
+//! The selected branch is the one that a [`BranchSelector`] determines, or else the only branch that permits
+//! the type of the value, or else the only branch that does not reject the value by its own `type`, `const`
+//! or `enum`. If a part of a schema object failed, the members and elements that it could have evaluated are
+//! not additionally reported as unevaluated.
 
 mod array;
 mod assertion;
@@ -59,8 +59,8 @@ pub struct SchemaTables<'t> {
 pub struct SchemaId(pub u32);
 
 impl SchemaId {
-    /// Returns the id of the schema `rows` rows further on. Generated code names the first row of each
-    /// resource and definition, and counts from there.
+    /// Returns the id of the schema that follows this one by `rows` rows. Generated code has constants for
+    /// the first row of each resource and definition, and counts from these.
     #[must_use]
     pub const fn offset_by(self, rows: u32) -> Self {
         Self(self.0 + rows)
@@ -85,7 +85,7 @@ pub const fn first_rows<const GROUPS: usize>(counts: &[u32]) -> [u32; GROUPS] {
     first
 }
 
-/// A schema resource (Core 4.3.5): the unit that one `$id` identifies.
+/// A schema resource (Core 4.3.5), which is identified by one `$id`.
 #[derive(Debug)]
 pub struct SchemaResource<'t> {
     /// The absolute URI, without a fragment.
@@ -94,22 +94,21 @@ pub struct SchemaResource<'t> {
     pub dynamic_anchors: &'t [(&'t str, SchemaId)],
 }
 
-/// One schema: `true` has no keywords, `false` has [`Keyword::False`].
+/// A schema. The boolean schema `true` has no keywords, and `false` has [`Keyword::False`].
 #[derive(Debug)]
 pub struct Schema<'t> {
     /// The resource that contains the schema.
     pub resource: ResourceId,
-    /// JSON Pointer of the schema from the root of its resource.
+    /// The JSON Pointer of the schema, relative to the root of its resource.
     pub location: &'t str,
-    /// The keywords. Invariant: `Type` comes first, so that it can suppress the others, and
-    /// `UnevaluatedItems` and `UnevaluatedProperties` come last, in this order. The order of the others is
-    /// irrelevant.
+    /// The keywords. Invariant: `Type` comes first, so that it can suppress the others. `UnevaluatedItems`
+    /// and `UnevaluatedProperties` come last, in this order. The order of the others is irrelevant.
     pub keywords: &'t [Keyword<'t>],
 }
 
-/// One keyword of a schema with its value, named as in JSON Schema.
+/// A keyword of a schema with its value, named as in JSON Schema.
 ///
-/// Invariant: all lists of names are sorted by their bytes.
+/// Invariant: all lists of names are sorted by bytes.
 #[derive(Debug, Clone)]
 pub enum Keyword<'t> {
     /// The boolean schema `false` (Core 4.3.2).
@@ -132,36 +131,36 @@ pub enum Keyword<'t> {
     ExclusiveMinimum(Number),
     /// `maxLength` in code points (Validation 6.3.1).
     MaxLength(u64),
-    /// `format` as an assertion, if the meta-schema enables it (Validation 7.2.2).
+    /// `format`, if the meta-schema enables its assertion (Validation 7.2.2).
     Format(StringFormat),
-    /// `format` as an assertion, for a format that is mapped to a Rust type.
+    /// `format` as an assertion, for a format that maps to a Rust type.
     TypedFormat(TypedFormat<'t>),
     /// `minLength` in code points (Validation 6.3.2).
     MinLength(u64),
     /// `pattern`: an unanchored regular expression (Validation 6.3.3).
     Pattern(&'t Pattern<'t>),
-    /// `maxItems`: the greatest number of elements (Validation 6.4.1).
+    /// `maxItems`: the maximum number of elements (Validation 6.4.1).
     MaxItems(u64),
-    /// `minItems`: the least number of elements (Validation 6.4.2).
+    /// `minItems`: the minimum number of elements (Validation 6.4.2).
     MinItems(u64),
     /// `uniqueItems: true` (Validation 6.4.3); `false` is omitted from tables.
     UniqueItems,
     /// `contains` (Core 10.3.1.3) with `minContains` and `maxContains` (Validation 6.4.4 and 6.4.5).
     Contains {
-        /// The schema that an element must match to count.
+        /// The schema that an element must match to be counted.
         schema: SchemaId,
-        /// The value of `minContains`; 1 if absent.
+        /// The value of `minContains`. `None` means 1.
         min: Option<u64>,
-        /// The value of `maxContains`; no limit if absent.
+        /// The value of `maxContains`. `None` means no limit.
         max: Option<u64>,
     },
-    /// `maxProperties`: the greatest number of members (Validation 6.5.1).
+    /// `maxProperties`: the maximum number of members (Validation 6.5.1).
     MaxProperties(u64),
-    /// `minProperties`: the least number of members (Validation 6.5.2).
+    /// `minProperties`: the minimum number of members (Validation 6.5.2).
     MinProperties(u64),
-    /// `split_required` (Validation 6.5.3), without the names covered by [`Properties`](Self::Properties).
+    /// `required` (Validation 6.5.3), without the names that are covered by [`Properties`](Self::Properties).
     Required(&'t [&'t str]),
-    /// `dependentRequired`: names that the presence of another member requires (Validation 6.5.4).
+    /// `dependentRequired`: the names that are required if another member is present (Validation 6.5.4).
     DependentRequired(&'t [(&'t str, &'t [&'t str])]),
     /// `prefixItems`: the schemas of the first elements (Core 10.3.1.1).
     PrefixItems(&'t [SchemaId]),
@@ -172,8 +171,8 @@ pub enum Keyword<'t> {
         /// The number of leading elements that `prefixItems` covers.
         from: usize,
     },
-    /// `properties` (Core 10.3.2.1), and a bit set of the required ones among the first 64; the lowest bit is
-    /// the first property (see [`split_required`]).
+    /// `properties` (Core 10.3.2.1), and a bit set of the required ones among the first 64 properties. The
+    /// lowest bit represents the first property; see [`split_required`].
     Properties(&'t [(&'t str, SchemaId)], u64),
     /// `patternProperties`: the schemas of members with matching names (Core 10.3.2.2).
     PatternProperties(&'t [(&'t Pattern<'t>, SchemaId)]),
@@ -186,9 +185,9 @@ pub enum Keyword<'t> {
         /// The patterns in `patternProperties` of the same schema object.
         patterns: &'t [&'t Pattern<'t>],
     },
-    /// `propertyNames`: the schema of the names of members (Core 10.3.2.4).
+    /// `propertyNames`: the schema of member names (Core 10.3.2.4).
     PropertyNames(SchemaId),
-    /// `dependentSchemas`: schemas that the presence of a member applies (Core 10.2.2.4).
+    /// `dependentSchemas`: the schemas that apply if a member is present (Core 10.2.2.4).
     DependentSchemas(&'t [(&'t str, SchemaId)]),
     /// `allOf`: schemas that must all match (Core 10.2.1.1).
     AllOf(&'t [SchemaId]),
@@ -209,21 +208,21 @@ pub enum Keyword<'t> {
     },
     /// `$ref`: a static reference to a schema (Core 8.2.3.1).
     Ref(SchemaId),
-    /// `$dynamicRef`: a reference that the dynamic scope resolves (Core 8.2.3.2).
+    /// `$dynamicRef`: a reference that is resolved by the dynamic scope (Core 8.2.3.2).
     DynamicRef {
         /// The fragment of the reference.
         anchor: &'t str,
         /// The target of the reference if no other resource has a matching `$dynamicAnchor`.
         initial: SchemaId,
     },
-    /// `unevaluatedItems`: the schema of the elements left unevaluated (Core 11.2).
+    /// `unevaluatedItems`: the schema of the unevaluated elements (Core 11.2).
     UnevaluatedItems(SchemaId),
-    /// `unevaluatedProperties`: the schema of the members left unevaluated (Core 11.3).
+    /// `unevaluatedProperties`: the schema of the unevaluated members (Core 11.3).
     UnevaluatedProperties(SchemaId),
 }
 
 impl Keyword<'_> {
-    /// Appends the schemas that the keyword contains or refers to. For a `$dynamicRef` that is its initial
+    /// Appends the schemas that the keyword contains or refers to. For a `$dynamicRef`, this is its initial
     /// target.
     pub fn collect_schemas(&self, found: &mut Vec<SchemaId>) {
         match self {
@@ -252,7 +251,7 @@ impl Keyword<'_> {
     }
 }
 
-/// A format with a mapped Rust type: a string has the format if the type can parse it.
+/// A format that maps to a Rust type. A string has the format if the type can parse it.
 #[derive(Debug, Clone, Copy)]
 pub struct TypedFormat<'t> {
     /// The value of the `format` keyword.
@@ -261,7 +260,7 @@ pub struct TypedFormat<'t> {
     pub is_match: fn(&str) -> bool,
 }
 
-/// Splits the names of `split_required` into the bits for [`Keyword::Properties`] and the remaining names for
+/// Splits the names of `required` into the bits for [`Keyword::Properties`] and the remaining names for
 /// [`Keyword::Required`].
 #[must_use]
 pub fn split_required<'n>(declared: &[(&str, SchemaId)], names: &[&'n str]) -> (u64, Vec<&'n str>) {
@@ -281,43 +280,44 @@ pub fn split_required<'n>(declared: &[(&str, SchemaId)], names: &[&'n str]) -> (
 pub struct BranchSelector<'t> {
     /// The name of the tag member.
     pub tag: &'t str,
-    /// The guarantee that the tag gives.
+    /// The guarantee that the tag provides.
     pub certainty: TagCertainty,
     /// The values of the tag, each with the index of its branch.
     pub branches: &'t [(Literal<'t>, usize)],
 }
 
-/// The guarantee that a tag gives about the branches of a union.
+/// The guarantee that a tag provides about the branches of a union.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TagCertainty {
-    /// Every branch requires the tag, with distinct values, as the generator has proven. An object with one
-    /// of the values matches that branch or none, so no other branch is tried.
+    /// Every branch requires the tag with distinct values, as the generator has proven. An object with one of
+    /// these values matches the selected branch or none, so no other branch is tried.
     Required,
-    /// As [`Required`](Self::Required) for objects with the tag; without it, any branch may match.
+    /// Same as [`Required`](Self::Required) for objects that have the tag. An object without the tag may
+    /// match any branch.
     Present,
-    /// A `discriminator` names a branch, but other branches may match as well. It determines the reported
-    /// violations, never the validity (OpenAPI 3.1, 4.8.25).
+    /// A `discriminator` names a branch, but other branches may match as well. The tag determines which
+    /// violations are reported, never the validity (OpenAPI 3.1, 4.8.25).
     Hint,
 }
 
-/// A set of type names of the `type` keyword (Validation 6.1.1).
+/// A set of types for the keyword `type` (Validation 6.1.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TypeSet(u8);
 
 impl TypeSet {
-    /// The set of `null` only.
+    /// The set that contains only `null`.
     pub const NULL: TypeSet = TypeSet(1);
-    /// The set of `boolean` only.
+    /// The set that contains only `boolean`.
     pub const BOOLEAN: TypeSet = TypeSet(2);
-    /// The set of `integer` only: numbers without a fractional part, however they are written.
+    /// The set that contains only `integer`: numbers without a fraction, regardless of their spelling.
     pub const INTEGER: TypeSet = TypeSet(4);
-    /// The set of `number` only, which includes integers.
+    /// The set that contains only `number`, which includes integers.
     pub const NUMBER: TypeSet = TypeSet(8);
-    /// The set of `string` only.
+    /// The set that contains only `string`.
     pub const STRING: TypeSet = TypeSet(16);
-    /// The set of `array` only.
+    /// The set that contains only `array`.
     pub const ARRAY: TypeSet = TypeSet(32);
-    /// The set of `object` only.
+    /// The set that contains only `object`.
     pub const OBJECT: TypeSet = TypeSet(64);
 
     /// Returns the union of both sets.
@@ -348,23 +348,23 @@ impl TypeSet {
 
 /// The limits of one validation.
 ///
-/// When `depth` or `effort` is exceeded, validation stops and returns a single violation with that keyword.
+/// If `depth` or `effort` is exceeded, validation stops and returns a single violation with that keyword.
 #[derive(Debug, Clone, Copy)]
 pub struct ValidationLimits {
     /// The maximum number of collected violations. If there are more, those with the shortest pointers are
-    /// kept, and among equally short ones the first found. Therefore a violation of an array itself, such as
-    /// `maxItems`, is never displaced by violations of its elements.
+    /// kept, and among pointers of equal length the first ones. A violation of an array itself, such as
+    /// `maxItems`, is therefore never displaced by violations of its elements.
     pub violations: usize,
-    /// The maximum depth of nested schema applications; both the nesting of the value and references count.
+    /// The maximum depth of nested schema applications. Both nested values and references count.
     pub depth: usize,
-    /// The maximum number of schema applications, where large values count more than 1. Only recursive
-    /// schemas with overlapping branches come near it.
+    /// The maximum number of schema applications. For a large value, an application counts more than 1. Only
+    /// recursive schemas with overlapping branches can come close to this limit.
     pub effort: u64,
 }
 
 impl ValidationLimits {
-    /// 1000 violations, 20 million applications, and eight nested applications for each level of the default
-    /// depth limit of documents.
+    /// 1000 violations, 20 million schema applications, and a nesting depth of eight schema applications for
+    /// each level that documents may have by default ([`depth::DEFAULT_DEPTH`]).
     pub const DEFAULT: ValidationLimits = ValidationLimits {
         violations: DEFAULT_MAX_VIOLATIONS,
         depth: 8 * depth::DEFAULT_DEPTH,
@@ -393,7 +393,7 @@ impl<'t> Validator<'t> {
         Self { tables, root }
     }
 
-    /// Returns the location of the schema: resource URI, `#`, JSON Pointer.
+    /// Returns the location of the schema, which consists of the resource URI, `#` and a JSON Pointer.
     #[must_use]
     pub fn schema_location(&self) -> String {
         self.tables.schema_location(self.tables.schema(self.root))
@@ -420,17 +420,17 @@ impl<'t> Validator<'t> {
         evaluate::validate(self, value, limits)
     }
 
-    /// Validates a `serde_json` value. Its numbers are only as exact as `serde_json` stored them; parse text
-    /// as [`Json`] instead.
+    /// Validates a `serde_json` value. Its numbers are only as exact as `serde_json` stored them. For exact
+    /// numbers, parse the text as [`Json`] instead.
     ///
     /// # Errors
-    /// As [`Validator::validate`].
+    /// Same as [`Validator::validate`].
     pub fn validate_value(&self, value: &serde_json::Value) -> Result<(), Violations> {
         self.validate(&Json::from(value))
     }
 }
 
-/// The schema of an id outside the table. It rejects every value, so that a wrong id is noticed.
+/// The schema for an id that is not in the table. It rejects every value, so that a wrong id is noticed.
 static UNKNOWN_SCHEMA: Schema<'_> =
     Schema { resource: ResourceId(u32::MAX), location: "", keywords: &[Keyword::False] };
 
@@ -448,7 +448,7 @@ impl<'t> SchemaTables<'t> {
         anchors.iter().find(|(name, _)| *name == anchor).map(|&(_, id)| id)
     }
 
-    /// Returns resource URI, `#` and JSON Pointer of a schema.
+    /// Returns the location of a schema, which consists of the resource URI, `#` and a JSON Pointer.
     fn schema_location(&self, schema: &Schema<'_>) -> String {
         let uri = self.resource(schema.resource).map_or("", |resource| resource.uri);
         [uri, "#", schema.location].concat()

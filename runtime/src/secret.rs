@@ -6,10 +6,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
 use crate::Json;
 
-/// A password, token or similar. `Debug` and `Display` print `[secret]`; `Serialize` writes the real value.
+/// A confidential value, such as a password or a token. `Debug` and `Display` print `[secret]`, but
+/// `Serialize` writes the real value.
 ///
-/// A deserialization error does not mention the input. `Hash` and `Ord` are not implemented, so a secret does
-/// not become a map key by accident.
+/// A deserialization error does not contain the input. `Hash` and `Ord` are not implemented, so that a secret
+/// cannot become a map key by accident.
 ///
 /// ```
 /// use contract_runtime::Secret;
@@ -37,13 +38,13 @@ impl<T> Secret<T> {
     }
 }
 
-/// Replaces a deserialization error of a secret by one that does not mention the input.
+/// Replaces a deserialization error of a secret by one that does not contain the input.
 pub(crate) fn redact_error<E: Error, F: Error>(_reason: F) -> E {
     E::custom("a secret does not have the expected form")
 }
 
-/// Formats an object that matches no known variant of a union by its `tag` only, because any other member may
-/// hold a secret of one of the variants.
+/// Formats an object that matches no known variant of a union. Only its `tag` is shown, because any other
+/// member may contain a secret of one of the variants.
 ///
 /// # Errors
 /// Returns the error of the formatter.
@@ -75,7 +76,8 @@ impl<T> fmt::Display for Secret<T> {
 }
 
 impl<T: AsRef<str>> PartialEq for Secret<T> {
-    /// Compares every byte of `self`, so that the time taken does not depend on how much of a guess is right.
+    /// Compares every byte of `self`, so that the duration does not depend on the number of correct bytes in
+    /// a guess.
     fn eq(&self, other: &Self) -> bool {
         let (own, guess) = (self.0.as_ref().as_bytes(), other.0.as_ref().as_bytes());
         let mut difference = own.len() ^ guess.len();

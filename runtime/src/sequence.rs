@@ -1,5 +1,5 @@
-//! Sequences of documents in one body: server-sent events, JSON lines, JSON text sequences. This module does
-//! no I/O: it takes bytes in chunks of any size and returns complete items.
+//! Sequences of documents in one body: server-sent events, JSON lines and JSON text sequences. This module
+//! performs no I/O. It accepts bytes in chunks of any size and returns complete items.
 //!
 //! ```
 //! use contract_runtime::sequence::{ItemDecoder, ItemFraming};
@@ -33,14 +33,14 @@ pub enum ItemFraming {
     Events,
     /// One JSON document per line: `application/jsonl`, `application/x-ndjson`.
     Lines,
-    /// `application/json-seq` (RFC 7464): each document between a record separator and a line feed.
+    /// `application/json-seq` (RFC 7464): each document is between a record separator and a line feed.
     Sequence,
 }
 
 impl ItemFraming {
-    /// Returns the framing of a media type; `None` for a single document.
+    /// Returns the framing of a media type, or `None` for a single document.
     ///
-    /// A structured suffix (RFC 8091) counts as well: `application/geo+json-seq`.
+    /// Structured suffixes (RFC 8091) are recognized as well, such as `application/geo+json-seq`.
     #[must_use]
     pub fn from_media_type(media_type: &MediaType<'_>) -> Option<Self> {
         let essence = media_type.essence().to_ascii_lowercase();
@@ -63,12 +63,12 @@ impl ItemFraming {
     }
 }
 
-/// The position of an item. Both numbers count from 0 over all connections of a stream.
+/// The position of an item. Index and offset count from 0 over all connections of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct ItemPosition {
-    /// Number of items before it, including unreadable ones.
+    /// The number of items before it, including unreadable ones.
     pub index: u64,
-    /// Byte offset of its start.
+    /// The byte offset of its start.
     pub offset: u64,
 }
 
@@ -78,14 +78,14 @@ impl fmt::Display for ItemPosition {
     }
 }
 
-/// One item with undecoded data. Only events have other fields than the data.
+/// An item with undecoded data. Only events have fields other than the data.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct RawItem {
     /// The position in the stream.
     pub position: ItemPosition,
-    /// The document. For an event, the joined `data` lines, always UTF-8.
+    /// The document. For an event, the joined `data` lines, which are always UTF-8.
     pub data: Vec<u8>,
-    /// `event`; `None` if it is missing or empty, which means `message`.
+    /// `event`. `None` if it is missing or empty, which means `message`.
     pub event: Option<String>,
     /// `id`, if this event has one.
     pub id: Option<String>,
@@ -93,7 +93,7 @@ pub struct RawItem {
     pub retry: Option<u64>,
 }
 
-/// Shows the position and the size: the data may be secret.
+/// Shows only the position and the size, because the data may be secret.
 impl fmt::Debug for RawItem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RawItem")
@@ -109,8 +109,8 @@ impl fmt::Debug for RawItem {
 pub enum DecodeFault {
     /// The item exceeds the size limit.
     TooLarge(ItemPosition),
-    /// The item is truncated: a number, `true`, `false` or `null` of a JSON text sequence without trailing
-    /// white space (RFC 7464, 2.4).
+    /// The item is truncated. This is a number, `true`, `false` or `null` in a JSON text sequence that is not
+    /// followed by white space (RFC 7464, 2.4).
     Truncated(ItemPosition),
 }
 
@@ -135,14 +135,14 @@ impl fmt::Display for DecodeFault {
 
 impl std::error::Error for DecodeFault {}
 
-/// Splits chunks of any size into items.
+/// A decoder that splits chunks of any size into items.
 #[derive(Clone)]
 pub struct ItemDecoder {
     state: DecoderState,
     ready: VecDeque<Result<RawItem, DecodeFault>>,
 }
 
-/// Shows the number of decoded items.
+/// Shows only the number of decoded items.
 impl fmt::Debug for ItemDecoder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ItemDecoder").field("ready", &self.ready.len()).finish_non_exhaustive()
@@ -156,8 +156,8 @@ enum DecoderState {
 }
 
 impl ItemDecoder {
-    /// Creates a decoder. An item of more than `limit` bytes is [`DecodeFault::TooLarge`], and no more than
-    /// about `limit` bytes of it are buffered.
+    /// Creates a decoder. An item of more than `limit` bytes is reported as [`DecodeFault::TooLarge`], and
+    /// about `limit` bytes of it are buffered at most.
     #[must_use]
     pub fn new(framing: ItemFraming, limit: usize) -> Self {
         let state = match framing {
@@ -168,7 +168,7 @@ impl ItemDecoder {
         Self { state, ready: VecDeque::new() }
     }
 
-    /// Sets the last event id of a stream that is resumed, until an event has another one.
+    /// Sets the last event id of a resumed stream. It applies until an event has another id.
     #[must_use]
     pub fn resume_after(mut self, last_event_id: &str) -> Self {
         if let DecoderState::Events(events) = &mut self.state {
@@ -185,8 +185,8 @@ impl ItemDecoder {
         }
     }
 
-    /// Ends the body after its last byte: completes a pending item. An event without a terminating blank line
-    /// is dropped, as the standard defines.
+    /// Ends the body after its last byte and completes a pending item. An event without a terminating blank
+    /// line is dropped, as the standard defines.
     pub fn finish(&mut self) {
         match &mut self.state {
             DecoderState::Events(events) => events.restart(),
@@ -194,8 +194,8 @@ impl ItemDecoder {
         }
     }
 
-    /// Continues on a new connection: drops a pending item, keeps counting items, and keeps the last event
-    /// id.
+    /// Continues on a new connection. A pending item is dropped. The item count and the last event id are
+    /// kept.
     pub fn restart(&mut self) {
         match &mut self.state {
             DecoderState::Events(events) => events.restart(),
@@ -203,12 +203,12 @@ impl ItemDecoder {
         }
     }
 
-    /// Returns the next decoded item; `None` if more bytes are needed.
+    /// Returns the next decoded item, or `None` if more bytes are needed.
     pub fn next_item(&mut self) -> Option<Result<RawItem, DecodeFault>> {
         self.ready.pop_front()
     }
 
-    /// Returns the id to resume after, for `Last-Event-ID`; empty if there is none.
+    /// Returns the id for `Last-Event-ID`, after which the stream can be resumed. Empty if there is none.
     #[must_use]
     pub fn last_event_id(&self) -> &str {
         match &self.state {

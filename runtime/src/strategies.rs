@@ -1,9 +1,9 @@
 //! [`proptest`] strategies for generated types: valid values, and documents that violate one constraint.
 //!
-//! Strategies are derived from the tables that validate the types, so they follow the schema: members,
+//! Strategies are derived from the tables that validate the types. They therefore follow the schema: members,
 //! branches, bounds, and patterns by their compiled programs. Each value is validated before it is returned.
-//! Failures shrink: optional members are removed, arrays and strings become shorter, numbers smaller, unions
-//! take earlier branches, and the result remains valid.
+//! Failures shrink: optional members are removed, arrays and strings become shorter, numbers become smaller,
+//! and unions use earlier branches. The result remains valid.
 //!
 //! ```
 //! use contract_runtime::{Json, schema::*, strategies};
@@ -54,8 +54,8 @@ pub trait ValueStrategies: Contract + Debug + Sized + 'static {
 
     /// Returns a strategy for documents that violate exactly one constraint, paired with the violation.
     ///
-    /// The result is JSON and not `Self`, because the type cannot hold all of these documents. For a type
-    /// that accepts every document, proptest fails with the error that too many values were rejected.
+    /// The result is JSON and not `Self`, because the type cannot represent all of these documents. For a
+    /// type that accepts every document, proptest fails with the error that too many values were rejected.
     fn nearly_valid() -> BoxedStrategy<(Json, Violation)> {
         nearly_valid_documents(Self::VALIDATOR)
     }

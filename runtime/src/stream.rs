@@ -1,8 +1,8 @@
-//! Streams of items that are parsed while they arrive: event streams, JSON lines and JSON text sequences, for
-//! clients and servers.
+//! Streams of items that are parsed as they arrive. Supports event streams, JSON lines and JSON text
+//! sequences, for clients and servers.
 //!
-//! An item that cannot be parsed is an error with its [`ItemPosition`], after which the stream continues; see
-//! [`StreamError::is_recoverable`]. At most one chunk and one item are in memory.
+//! An item that cannot be parsed is reported as an error with its [`ItemPosition`], and the stream continues;
+//! see [`StreamError::is_recoverable`]. At most one chunk and one item are in memory.
 
 mod encode;
 mod error;
@@ -37,16 +37,16 @@ use crate::{
     transport::{ByteStream, Timer},
 };
 
-/// Size limits of a stream and its items.
+/// The size limits of a stream and its items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamLimits {
-    /// Largest number of bytes of one item. A larger item is an error, and the stream continues. Default 8
-    /// MiB.
+    /// The maximum size of an item in bytes. A larger item is reported as an error, and the stream continues.
+    /// The default is 8 MiB.
     pub max_item_bytes: usize,
-    /// Largest number of bytes of all connections together, after which the stream ends. Unlimited by
-    /// default.
+    /// The maximum number of bytes over all connections, after which the stream ends. Unlimited by default.
     pub max_total_bytes: u64,
-    /// Largest number of bytes of a response that is not a stream, most often an error. Default 8 MiB.
+    /// The maximum size of a response that is not a stream, usually an error response, in bytes. The default
+    /// is 8 MiB.
     pub max_error_body_bytes: usize,
 }
 
@@ -59,16 +59,16 @@ impl Default for StreamLimits {
 /// Settings for reconnecting an event stream (WHATWG HTML, 9.2.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReconnectOptions {
-    /// Delay before reconnecting, unless the server sends `retry`. Default 3 s.
+    /// The delay before reconnecting, unless the server sends `retry`. The default is 3 s.
     pub default_delay: Duration,
-    /// Lower bound of the first delay, against servers that send `retry: 0`. Default 100 ms.
+    /// The lower bound of the first delay, for servers that send `retry: 0`. The default is 100 ms.
     pub min_delay: Duration,
-    /// Upper bound of the delay, which doubles with each connection without data. Default one minute. A
-    /// longer `retry` of the server is respected.
+    /// The upper bound of the delay, which doubles with each connection without data. The default is one
+    /// minute. A longer `retry` of the server takes precedence.
     pub max_delay: Duration,
-    /// Number of consecutive connections without any data (not even a comment) after which the stream ends
-    /// with an error: that of the last connection, or [`StreamError::IdleConnections`]. The standard has no
-    /// such limit; `u32::MAX` disables it. Default 10.
+    /// The number of consecutive connections without any data (not even a comment) after which the stream
+    /// ends with an error. This is the error of the last connection, or [`StreamError::IdleConnections`]. The
+    /// standard has no such limit; `u32::MAX` disables it. The default is 10.
     pub max_idle_connections: u32,
 }
 
@@ -88,7 +88,7 @@ impl Default for ReconnectOptions {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServerSentEvent<T> {
-    /// The event name; `message` if the stream has none.
+    /// The event name; `message` if the event has none.
     pub event: String,
     /// The id of this event, if it has one.
     pub id: Option<String>,
@@ -104,14 +104,14 @@ impl<T> ServerSentEvent<T> {
         Self { event: "message".to_owned(), id: None, retry: None, data }
     }
 
-    /// Sets the event name, by which clients dispatch.
+    /// Sets the event name, which clients use for dispatch.
     #[must_use]
     pub fn with_name(mut self, event: impl Into<String>) -> Self {
         self.event = event.into();
         self
     }
 
-    /// Sets the id after which a client can resume.
+    /// Sets the id, after which a client can resume the stream.
     #[must_use]
     pub fn with_id(mut self, id: impl Into<String>) -> Self {
         self.id = Some(id.into());
@@ -132,11 +132,11 @@ impl<T> From<T> for ServerSentEvent<T> {
     }
 }
 
-/// Selects whether items are validated against the contract.
+/// The setting for the validation of items against the contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(
     not(all(feature = "client", feature = "server")),
-    allow(dead_code, reason = "each side has its own")
+    allow(dead_code, reason = "clients and servers use different variants")
 )]
 pub(crate) enum ItemChecks {
     /// Items are parsed without schema validation, like response bodies.
@@ -145,14 +145,14 @@ pub(crate) enum ItemChecks {
     Strict,
 }
 
-/// A streaming body with the contract's description of it.
+/// A streaming body together with its description in the contract.
 pub struct StreamSource {
     pub(crate) body: ByteStream,
     pub(crate) content: &'static ContentSpec,
     pub(crate) limits: StreamLimits,
     pub(crate) checks: ItemChecks,
     pub(crate) reopener: Option<Box<dyn StreamReopener>>,
-    /// The id after which the event stream was resumed; empty for none.
+    /// The event id after which the stream was resumed; empty if it was not resumed.
     pub(crate) last_event_id: String,
 }
 
@@ -181,7 +181,7 @@ pub struct EventReader<T> {
 }
 
 impl<T: for<'de> ReadJson<'de> + Send> EventReader<T> {
-    /// Returns the next event; `None` after the last.
+    /// Returns the next event, or `None` after the last one.
     pub async fn next(&mut self) -> Option<Result<ServerSentEvent<T>, StreamError>> {
         poll_fn(|context| self.poll_event(context)).await
     }
@@ -201,23 +201,23 @@ impl<T: for<'de> ReadJson<'de> + Send> EventReader<T> {
 }
 
 impl<T> EventReader<T> {
-    /// Reconnects when a connection ends without one of the configured end markers, and resumes after the
-    /// last event id.
+    /// Reconnects if a connection ends without one of the configured end markers, and resumes after the last
+    /// event id.
     ///
-    /// As the standard defines, the reader waits and reconnects with `Last-Event-ID`, however the connection
-    /// ended. A response that is not an event stream ends the stream with [`StreamError::Reconnect`], `204`
-    /// without an error. The stream ends with an error after [`ReconnectOptions::max_idle_connections`]
-    /// consecutive connections without data. Operations that are not safe to repeat
-    /// ([`RepeatSafety`](crate::operation::RepeatSafety)) are never repeated: their streams end with the
-    /// connection.
+    /// As the standard defines, the reader waits and reconnects with `Last-Event-ID`, regardless of how the
+    /// connection ended. If the response is not an event stream, the stream ends with
+    /// [`StreamError::Reconnect`]. After a `204` response it ends without an error. After
+    /// [`ReconnectOptions::max_idle_connections`] consecutive connections without data it ends with an error.
+    /// Operations that are not safe to repeat ([`RepeatSafety`](crate::operation::RepeatSafety)) are never
+    /// repeated, so their streams end with the connection.
     #[must_use]
     pub fn with_reconnection(mut self, timer: impl Timer + 'static, how: ReconnectOptions) -> Self {
         self.reader.enable_reconnection(Arc::new(timer), how);
         self
     }
 
-    /// Returns the id to resume after, as the standard defines it: that of the last event with an id, else
-    /// the one that the stream was resumed after. Empty if there is none.
+    /// Returns the id after which the stream can be resumed, as the standard defines it: the id of the last
+    /// event with an id, or else the id after which this stream was resumed. Empty if there is none.
     #[must_use]
     pub fn last_event_id(&self) -> &str {
         self.reader.last_event_id()
@@ -263,7 +263,7 @@ pub struct ItemReader<T> {
 }
 
 impl<T: for<'de> ReadJson<'de> + Send> ItemReader<T> {
-    /// Returns the next document; `None` after the last.
+    /// Returns the next document, or `None` after the last one.
     pub async fn next(&mut self) -> Option<Result<T, StreamError>> {
         poll_fn(|context| self.poll_document(context)).await
     }

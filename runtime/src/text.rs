@@ -1,10 +1,10 @@
 //! String helpers: code point counts for `minLength` and `maxLength`, line and column positions for error
 //! messages, and a fast comparison of short names.
 //!
-//! JSON Schema counts Unicode code points. A code point takes one to four bytes of UTF-8, so the byte length
-//! alone decides most comparisons and [`char_count_at_least`] rarely has to scan.
+//! JSON Schema counts Unicode code points. A code point occupies one to four bytes in UTF-8. The byte length
+//! alone therefore decides most comparisons, and [`char_count_at_least`] rarely needs to scan.
 
-/// Returns true if `text` has `least` code points or more.
+/// Returns true if `text` has at least `least` code points.
 ///
 /// Constant time unless the byte length lies between `least` and `4 * least`.
 #[inline]
@@ -15,7 +15,7 @@ pub const fn char_count_at_least(text: &str, least: usize) -> bool {
     if length < least {
         return false;
     }
-    // Code points take at most four bytes: fewer than `least` of them cannot fill this many bytes.
+    // Code points occupy at most four bytes, so fewer than `least` of them cannot fill this many bytes.
     if let Some(most) = least.checked_mul(4)
         && most <= length + 3
     {
@@ -35,7 +35,7 @@ pub const fn char_count_at_least(text: &str, least: usize) -> bool {
     false
 }
 
-/// Returns true if `text` has `most` code points or fewer.
+/// Returns true if `text` has at most `most` code points.
 ///
 /// Constant time unless the byte length lies between `most` and `4 * most`.
 #[inline]
@@ -48,7 +48,7 @@ pub const fn char_count_at_most(text: &str, most: usize) -> bool {
 }
 
 /// Compares two strings like `==`. Names of up to 32 bytes are compared inline as two overlapping chunks
-/// instead of by a call to `memcmp`.
+/// instead of by a call of `memcmp`.
 #[inline]
 pub(crate) fn str_eq(one: &str, other: &str) -> bool {
     fn ends<const N: usize>(one: &[u8], other: &[u8]) -> bool {
@@ -58,7 +58,7 @@ pub(crate) fn str_eq(one: &str, other: &str) -> bool {
     if one.len() != other.len() {
         return false;
     }
-    // The first and the last chunk overlap or meet.
+    // The first and the last chunk overlap or are adjacent.
     match one.len() {
         8..=16 => ends::<8>(one, other),
         4..=7 => ends::<4>(one, other),
@@ -71,8 +71,8 @@ pub(crate) fn str_eq(one: &str, other: &str) -> bool {
 /// Returns the line and the column of the byte at `offset`, both counted from 0. The column counts
 /// characters.
 ///
-/// Takes bytes because the input may be invalid UTF-8 from `offset` on. Each call scans the input up to
-/// `offset`; build a [`LineStarts`] once for many lookups.
+/// Accepts bytes because the input may be invalid UTF-8 from `offset` on. Each call scans the input up to
+/// `offset`. For many lookups, build a [`LineStarts`] once.
 #[must_use]
 pub fn line_and_column(text: &[u8], offset: usize) -> (usize, usize) {
     let before = &text[..offset.min(text.len())];
@@ -101,7 +101,7 @@ impl LineStarts {
         self.starts.partition_point(|start| *start <= offset).saturating_sub(1)
     }
 
-    /// Returns the byte offset of the start of a line (counted from 0), or `None` past the last line.
+    /// Returns the byte offset of the start of a line (counted from 0), or `None` beyond the last line.
     #[must_use]
     pub fn start_of_line(&self, line: usize) -> Option<usize> {
         self.starts.get(line).copied()

@@ -1,8 +1,8 @@
-//! [`Timestamp`]: the instant of an RFC 3339 date-time, for comparing strings by the time that they denote.
+//! [`Timestamp`]: the instant of an RFC 3339 date-time, for comparing strings by their instants.
 //!
-//! One instant has many representations: `00:00:00Z`, `00:00:00.0z` and `01:00:00+01:00`, and their
-//! lexicographic order differs from the order of time (`00:00:00.5Z` sorts before `00:00:00Z`). A timestamp
-//! is parsed when it is compared and borrows from the string. The string is what types store and serialize.
+//! An instant has many representations, such as `00:00:00Z`, `00:00:00.0z` and `01:00:00+01:00`. Their
+//! lexicographic order differs from their order in time: `00:00:00.5Z` sorts before `00:00:00Z`. A timestamp
+//! borrows from the string and is parsed when it is compared. Types store and serialize the string.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -13,18 +13,18 @@ use std::hash::{Hash, Hasher};
 /// Ordered by time. Two timestamps are equal if they denote the same instant, regardless of their spelling.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp<'t> {
-    /// Minutes since 1970-01-01T00:00Z. Offsets are whole minutes.
+    /// The minutes since 1970-01-01T00:00Z. Offsets are always whole minutes.
     minutes: i64,
-    /// The second within the minute: 0 to 60, where 60 is a leap second.
+    /// The second within the minute, from 0 to 60, where 60 is a leap second.
     second: u8,
     /// The fraction digits without trailing zeros, so that their lexicographic order is the numeric order.
     fraction: &'t str,
 }
 
 impl<'t> Timestamp<'t> {
-    /// Parses an RFC 3339 date-time with any offset; `T` and `Z` in either case (RFC 3339, 5.6).
+    /// Parses an RFC 3339 date-time with any offset. `T` and `Z` are accepted in either case (RFC 3339, 5.6).
     ///
-    /// Returns `None` for any other string, for a day that does not exist, and for a second 60 that is not at
+    /// Returns `None` for any other string, for a day that does not exist, and for second 60 unless it is at
     /// the end of a day in UTC.
     #[must_use]
     pub fn parse(text: &'t str) -> Option<Self> {
@@ -53,14 +53,14 @@ impl<'t> Timestamp<'t> {
         Some(Self { minutes, second, fraction: fraction.trim_end_matches('0') })
     }
 
-    /// Returns the whole seconds since 1970-01-01T00:00:00Z in Unix time: a leap second has the number of the
-    /// second after it.
+    /// Returns the whole seconds since 1970-01-01T00:00:00Z in Unix time, in which a leap second has the same
+    /// number as the second after it.
     #[must_use]
     pub const fn unix_seconds(&self) -> i64 {
         self.minutes * 60 + self.second as i64
     }
 
-    /// Returns the nanoseconds within the second; further digits are truncated.
+    /// Returns the nanoseconds within the second. Further digits are truncated.
     #[must_use]
     pub fn subsec_nanos(&self) -> u32 {
         let digits = self.fraction.bytes().map(|digit| u32::from(digit - b'0'));
@@ -74,8 +74,7 @@ impl fmt::Debug for Timestamp<'_> {
     }
 }
 
-/// Compares two strings by the instants that they denote. Strings that are not date-times sort last, by their
-/// bytes.
+/// Compares two strings by their instants. Strings that are not date-times sort last, by their bytes.
 #[must_use]
 pub fn compare_timestamps(a: &str, b: &str) -> Ordering {
     comparison_key(a).cmp(&comparison_key(b))
@@ -97,8 +96,9 @@ fn parse_triple(text: &str, mark: char) -> Option<[i64; 3]> {
     parts.next().is_none().then_some(found)
 }
 
-/// Parses two or four ASCII digits; rejects signs, spaces and the digits of other scripts. The total length
-/// fixes the lengths of the groups: a year of three digits leaves a month of three, which fails.
+/// Parses two or four ASCII digits. Rejects signs, spaces and the digits of other scripts. The lengths of the
+/// groups are determined by the total length: if the year has three digits, the month has three as well,
+/// which fails.
 fn parse_digits(digits: &str) -> Option<i64> {
     let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
     (plain && matches!(digits.len(), 2 | 4)).then(|| digits.parse().ok())?
@@ -133,22 +133,23 @@ pub(crate) const fn days_in_month(year: i64, month: i64) -> i64 {
     }
 }
 
-/// Returns the days from 1970-01-01 to a day of the proleptic Gregorian calendar, years 0 to 9999.
+/// Returns the number of days from 1970-01-01 to a day of the proleptic Gregorian calendar, for the years 0
+/// to 9999.
 pub(crate) const fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
-    // Years begin in March here, so that the leap day is the last day of its year.
+    // Years start in March here, so that the leap day is the last day of its year.
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
-    // The five months from March on have 153 days, and so have the next five.
+    // The five months from March on have 153 days in total, and so have the next five.
     let before_month = (153 * month + 2) / 5;
     year * 365 + leap_days + before_month + day - 719_469
 }
 
-/// Formats seconds since 1970-01-01T00:00:00Z as an RFC 3339 date-time in UTC, which
-/// [`Timestamp::unix_seconds`] parses back. Returns `None` outside the years 0 to 9999.
+/// Formats seconds since 1970-01-01T00:00:00Z as an RFC 3339 date-time in UTC. [`Timestamp::unix_seconds`]
+/// returns the same number for the result. Returns `None` outside the years 0 to 9999.
 #[must_use]
 pub fn format_unix_seconds(unix_seconds: i64) -> Option<String> {
     let (days, second) = (unix_seconds.div_euclid(86_400) + 719_468, unix_seconds.rem_euclid(86_400));
-    // Cycles of 400 years, each beginning on 1 March.
+    // The calendar repeats in cycles of 400 years, which start on 1 March here.
     let (cycle, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
     let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
     let day = day - (365 * year + year / 4 - year / 100);
@@ -294,7 +295,7 @@ mod tests {
             ),
             (None, None, None)
         );
-        // Every day of two cycles of 400 years, each at a different time of day.
+        // The test covers every day of two 400-year cycles, each at a different time of day.
         for day in -150_000_i64..150_000 {
             let seconds = day * 86_400 + (day * 7919).rem_euclid(86_400);
             let text = format_unix_seconds(seconds).unwrap();

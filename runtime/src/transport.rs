@@ -1,10 +1,10 @@
 //! The interface between generated clients and the code that sends their requests.
 //!
-//! A generated client defines the request of an operation. A [`Transport`] delivers it: it signs requests,
-//! meets authentication challenges, waits and retries. A transport takes a complete request and returns a
-//! complete response, so that repeating an interrupted transfer is its own task. Failures reach the caller as
-//! a [`TransportError`]. An error response is returned even if its body is incomplete ([`PartialBody`]),
-//! since its head determines the kind of error and the time to wait.
+//! A generated client builds the request of an operation. A [`Transport`] delivers it: it signs requests,
+//! responds to authentication challenges, waits and retries. A transport accepts a complete request and
+//! returns a complete response, so it is also responsible for repeating interrupted transfers. Failures reach
+//! the caller as a [`TransportError`]. An error response is returned even if its body is incomplete
+//! ([`PartialBody`]), because its head determines the kind of error and the `Retry-After` delay.
 
 use std::{error::Error as StdError, fmt, future::Future, pin::Pin, sync::Arc};
 
@@ -27,23 +27,24 @@ pub use timer::{SleepFuture, Timer};
 pub type ResponseFuture<'a> =
     Pin<Box<dyn Future<Output = Result<http::Response<Bytes>, TransportError>> + Send + 'a>>;
 
-/// Sends requests. Implemented by sessions, plain HTTP clients and tests.
+/// A sender of requests. Implemented by sessions, plain HTTP clients and tests.
 pub trait Transport: Send + Sync {
-    /// Sends a request and waits for the complete response, whatever its status.
+    /// Sends a request and waits for the complete response, regardless of its status.
     ///
-    /// The request has an absolute URI, `Accept`, and `Content-Type` if it has a body. Headers that the
-    /// contract leaves to the transport (signatures, tokens) are added here, anew for each attempt. Dropping
-    /// the future cancels the request.
+    /// The request has an absolute URI, `Accept`, and `Content-Type` if it has a body. The transport adds the
+    /// headers that the contract leaves to it (signatures, tokens), again for each attempt. Dropping the
+    /// future cancels the request.
     ///
     /// # Errors
-    /// If no response was received: [`TransportError`] has the reason, and whether the request may have
-    /// arrived. Also if the body of a success is truncated or too large. An error response is returned with
-    /// the bytes that arrived, and [`PartialBody`] among its extensions.
+    /// Returns an error if no response was received. The [`TransportError`] contains the reason, and whether
+    /// the request may have arrived. Also returns an error if the body of a success response is truncated or
+    /// too large. An error response is returned with the bytes that arrived, and with [`PartialBody`] among
+    /// its extensions.
     fn send<'a>(&'a self, operation: &'static Operation, request: http::Request<Bytes>)
     -> ResponseFuture<'a>;
 
-    /// Returns the transport for streaming requests and responses; `None` if there is none. A transport that
-    /// wraps another one wraps its streams as well.
+    /// Returns the transport for streaming requests and responses, or `None` if streams are not supported. A
+    /// transport that wraps another one must wrap the streams of that transport as well.
     #[cfg(feature = "stream")]
     fn stream_transport(&self) -> Option<&dyn StreamTransport> {
         None
@@ -80,7 +81,7 @@ impl<T: Transport + ?Sized> Transport for Box<T> {
     }
 }
 
-/// Copies a request with another body.
+/// Copies the head of a request and combines it with another body.
 #[cfg(any(feature = "stream", feature = "credentials", feature = "layers"))]
 pub(crate) fn copy_with_body<A, B>(request: &http::Request<A>, body: B) -> http::Request<B> {
     let mut copy = http::Request::new(body);
@@ -91,8 +92,8 @@ pub(crate) fn copy_with_body<A, B>(request: &http::Request<A>, body: B) -> http:
     copy
 }
 
-/// Combines a response with the error that ended its body. A success becomes the error; any other response
-/// gets [`PartialBody`].
+/// Combines a response with the error that ended its body. For a success response, returns the error. Adds
+/// [`PartialBody`] to any other response.
 #[cfg(any(feature = "reqwest", feature = "tower", all(feature = "client", feature = "stream")))]
 pub(crate) fn from_partial_body(
     mut answer: http::Response<Bytes>,
@@ -119,7 +120,7 @@ pub(crate) async fn collect_response(
     from_partial_body(http::Response::from_parts(parts, came), error)
 }
 
-/// The error of a transport without streams.
+/// Returns the error of a transport that does not support streams.
 #[cfg(feature = "stream")]
 pub(crate) fn streams_unsupported() -> TransportError {
     TransportError::new(TransportFault::Declined, Delivery::NotSent)
@@ -130,28 +131,28 @@ pub(crate) fn streams_unsupported() -> TransportError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TransportFault {
-    /// The request cannot be encoded: an invalid address or header.
+    /// The request cannot be encoded, for example because of an invalid address or header.
     Request,
-    /// The connection failed: name resolution, routing, TLS handshake, certificate.
+    /// The connection failed, for example during name resolution, routing or the TLS handshake.
     Connect,
     /// A timeout expired.
     Timeout,
     /// The connection ended before the response was complete.
     Interrupted,
-    /// The body of a success, or the head of any response, exceeds the limit.
+    /// The body of a success response, or the head of any response, exceeds the limit.
     TooLarge,
-    /// The transport did not send the request: signed out, suspended, shut down.
+    /// The transport did not send the request, for example because it is signed out, suspended or shut down.
     Declined,
-    /// Another reason, which the source explains.
+    /// There is another reason, which the source of the error explains.
     Other,
 }
 
-/// Marks an error response with an incomplete body, among its extensions. Status and headers, including
-/// `Retry-After`, are complete.
+/// Marks an error response whose body is incomplete, among the extensions of the response. Status and
+/// headers, including `Retry-After`, are complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PartialBody(pub TransportFault);
 
-/// Whether a request without a response may have been processed.
+/// The delivery state of a request without a response, which determines whether it may have been processed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
     /// No byte was sent. Repeating the request is always safe.
@@ -160,7 +161,7 @@ pub enum Delivery {
     Unknown,
 }
 
-/// No response was received. Prints no address, header or body.
+/// The error if no response was received. It contains no address, header or body.
 #[derive(Debug)]
 pub struct TransportError {
     fault: TransportFault,
@@ -183,14 +184,14 @@ impl TransportError {
         self
     }
 
-    /// Adds the underlying error. It must not contain secrets: `Display` and `Debug` show it.
+    /// Adds the underlying error. It must not contain secrets, because `Display` and `Debug` show it.
     #[must_use]
     pub fn with_source(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         self.source = Some(source.into());
         self
     }
 
-    /// Returns the reason.
+    /// Returns the reason of the failure.
     #[must_use]
     pub const fn fault(&self) -> TransportFault {
         self.fault
@@ -208,7 +209,7 @@ impl TransportError {
         self.attempts
     }
 
-    /// Returns the underlying error of a known type: `error.downcast_source::<SessionError>()`.
+    /// Returns the underlying error if it has a known type: `error.downcast_source::<SessionError>()`.
     #[must_use]
     pub fn downcast_source<T: StdError + 'static>(&self) -> Option<&T> {
         self.source.as_deref()?.downcast_ref()

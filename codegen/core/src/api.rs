@@ -1,4 +1,4 @@
-//! The operations of an OpenAPI document, with all references resolved. `resolve::openapi` reads them.
+//! The operations of an OpenAPI document, with all references resolved. `resolve::openapi` parses them.
 
 pub mod schemes;
 pub(crate) mod tokens;
@@ -16,7 +16,7 @@ use crate::{
 pub struct OpenApiDocument {
     pub source: SourceId,
     pub title: String,
-    /// `info.version`; empty when missing.
+    /// `info.version`; empty if the document has none.
     pub version: String,
     pub description: Option<String>,
     /// `servers[].url`, with variables replaced by their defaults.
@@ -26,19 +26,19 @@ pub struct OpenApiDocument {
     pub tags: Vec<TagDefinition>,
     /// All operations below `paths`, in document order.
     pub operations: Vec<Operation>,
-    /// The operations of webhooks and callbacks; `path` holds the name of the webhook.
+    /// The operations of webhooks and callbacks. Their `path` is the name of the webhook.
     pub webhooks: Vec<Operation>,
-    /// `components.securitySchemes`: the names and the raw objects.
+    /// The names and the raw objects of `components.securitySchemes`.
     pub security_schemes: Vec<(String, Json)>,
 }
 
-/// One of the `variables` of a server.
+/// An entry of `variables` of a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerVariable {
     /// The unexpanded `url` of the server.
     pub server_url: String,
     pub name: String,
-    /// `enum`; empty if any value is allowed.
+    /// The values in `enum`; empty if any value is allowed.
     pub values: Vec<String>,
 }
 
@@ -61,11 +61,11 @@ impl OpenApiDocument {
             let declared = self.tags.iter().find(|each| each.name == **tag)?;
             declared.parent.as_deref()
         };
-        // Bounded by the number of tags: cycles are reported while the document is read.
+        // The number of steps is bounded by the number of tags; the parser reports cycles.
         std::iter::successors(Some(tag), move |tag| parent(tag)).take(self.tags.len() + 1)
     }
 
-    /// Replaces all schema ids after the graph was reduced.
+    /// Replaces all schema ids after schemas were removed from the graph.
     pub(crate) fn remap_schemas(&mut self, moved: &SchemaRemapping) {
         for operation in self.operations.iter_mut().chain(&mut self.webhooks) {
             let bodies = operation.request_body.iter_mut().flat_map(|body| &mut body.content);
@@ -79,15 +79,15 @@ impl OpenApiDocument {
     }
 }
 
-/// An operation: one method of one path, or of a webhook or callback.
+/// An operation: one method of a path, a webhook or a callback.
 #[derive(Clone, Debug, Default)]
 pub struct Operation {
     pub place: DocumentLocation,
-    /// `operationId`; derived from method and path when missing.
+    /// `operationId`, or a name derived from method and path if it is missing.
     pub id: String,
-    /// The method as sent: `GET`.
+    /// The method as it is sent, such as `GET`.
     pub method: String,
-    /// The path template as written: `/exchange/v1/me/ships`.
+    /// The path template as written in the document, such as `/exchange/v1/me/ships`.
     pub path: String,
     /// The path template for routing: percent-encoded, without the fragment, and with only those query pairs
     /// that are not parameters.
@@ -99,30 +99,30 @@ pub struct Operation {
     /// The merged parameters of path item and operation (OpenAPI 3.1, 4.8.9 and 4.8.10).
     pub parameters: Vec<Parameter>,
     pub request_body: Option<RequestBody>,
-    /// `responses`, in document order.
+    /// The entries of `responses`, in document order.
     pub responses: Vec<Response>,
-    /// The alternatives of `security`, one of which suffices. Each is a list of schemes with scopes that are
-    /// required together. Empty: no authentication.
+    /// The alternatives of `security`, one of which suffices. Each alternative lists the schemes that are
+    /// required together, each with its scopes. If the list is empty, no authentication is required.
     pub security: Vec<Vec<(String, Vec<String>)>>,
-    /// The members that start with `x-`.
+    /// The specification extensions (properties that start with `x-`).
     pub extensions: Map<Json>,
-    /// `servers[].url` of the operation, else of its path item, with variables replaced by their defaults.
+    /// `servers[].url` of the operation, or else of its path item, with variables replaced by their defaults.
     pub servers: Vec<String>,
-    /// The variables of these servers.
+    /// The variables of `servers`.
     pub variables: Vec<ServerVariable>,
-    /// Set for a callback: the `operationId` of the operation that declares it, and the runtime expression of
-    /// its URL.
+    /// The `operationId` of the operation that declares this callback, and the runtime expression of the
+    /// callback's URL. `None` if the operation is not a callback.
     pub callback: Option<(String, String)>,
 }
 
 impl Operation {
-    /// Returns the path template without a query.
+    /// Returns the path template without its query.
     pub fn path_template(&self) -> &str {
         self.route.split('?').next().unwrap_or_default()
     }
 
-    /// Iterates over the query pairs that every request contains, percent-encoded. A name without `=` has an
-    /// empty value.
+    /// Iterates over the query pairs that every request contains, percent-encoded. If a name has no `=`, its
+    /// value is empty.
     pub fn fixed_query_pairs(&self) -> impl Iterator<Item = (&str, &str)> {
         let query = self.route.split_once('?').map_or("", |(_, query)| query);
         let pairs = query.split('&').filter(|pair| !pair.is_empty());
@@ -133,15 +133,15 @@ impl Operation {
 /// A parameter of an operation.
 #[derive(Clone, Debug)]
 pub struct Parameter {
-    /// The location of the object itself, not of a reference to it.
+    /// The location of the Parameter Object itself, not of a reference to it.
     pub place: DocumentLocation,
-    /// `name` as sent.
+    /// `name`, as it is sent.
     pub name: String,
     pub location: ParameterIn,
     pub required: bool,
     pub deprecated: bool,
     pub description: Option<String>,
-    /// `style`, or the default of the location (`simple`, `form`, …).
+    /// `style`, or the default of the parameter location (`simple`, `form`, …).
     pub style: String,
     /// `explode`, or the default of the style.
     pub explode: bool,
@@ -149,26 +149,27 @@ pub struct Parameter {
     pub allow_empty: bool,
     /// `schema`, or the schema of the single entry of `content`.
     pub schema: Option<SchemaId>,
-    /// The media type of the single entry of `content`.
+    /// The media type of the single entry of `content`; `None` if the parameter has a `schema`.
     pub content: Option<String>,
-    /// `encoding` of that entry: the raw objects by property.
+    /// `encoding` of the single entry of `content`: the raw objects by property.
     pub encoding: Vec<(String, Json)>,
     /// The entries of `example` and `examples`, in document order.
     pub examples: Vec<Example>,
-    /// The only value of the parameter, if it distinguishes operations with the same path and method. Clients
-    /// send it without an argument.
+    /// The only value of the parameter, if that value distinguishes operations with the same path and method.
+    /// Clients send it without requiring an argument.
     pub constant: Option<String>,
 }
 
 /// An entry of `content`.
 #[derive(Clone, Debug)]
 pub struct MediaType {
-    /// The media type: `application/json`.
+    /// The media type, such as `application/json`.
     pub name: String,
     pub schema: Option<SchemaId>,
     /// `itemSchema`: the schema of each item of a sequential media type (OpenAPI 3.2, 4.14).
     pub item_schema: Option<SchemaId>,
-    /// The `contentSchema` of `data`, if `itemSchema` describes a server-sent event with JSON in `data`.
+    /// The `contentSchema` of the property `data`, if `itemSchema` describes a server-sent event with JSON in
+    /// `data`.
     pub data_schema: Option<SchemaId>,
     /// `encoding`: the raw objects by property.
     pub encoding: Vec<(String, Json)>,
@@ -176,21 +177,21 @@ pub struct MediaType {
     pub examples: Vec<Example>,
 }
 
-/// An example: the location of its value, which most stages never read.
+/// An example, stored as the location of its value, which most stages never need.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Example {
-    /// The key in `examples`; empty for `example`.
+    /// The key in `examples`, or an empty string for `example`.
     pub name: String,
     /// The location of the example's value.
     pub place: DocumentLocation,
-    /// Set if the value is the serialized string (`serializedValue` of OpenAPI 3.2).
+    /// True if the value is the serialized string (`serializedValue` of OpenAPI 3.2).
     pub serialized: bool,
-    /// The value, if it is a string with `=`: it may show the encoding of a query or form.
+    /// The value, if it is a string that contains `=` and may therefore show the encoding of a query or form.
     pub pairs: Option<String>,
 }
 
 impl MediaType {
-    /// Iterates over the schemas of the whole body and of its items.
+    /// Iterates over the schema of the whole body and the schema of its items.
     pub fn schema_ids(&self) -> impl Iterator<Item = SchemaId> + use<> {
         [self.schema, self.item_schema, self.data_schema].into_iter().flatten()
     }
@@ -202,34 +203,34 @@ impl MediaType {
     }
 }
 
-/// A `requestBody` with its reference resolved.
+/// A request body; a reference to it is resolved.
 #[derive(Clone, Debug, Default)]
 pub struct RequestBody {
     pub place: DocumentLocation,
     pub required: bool,
     pub description: Option<String>,
-    /// `content`, in document order.
+    /// The entries of `content`, in document order.
     pub content: Vec<MediaType>,
 }
 
 /// The status codes that an entry of `responses` covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StatusPattern {
-    /// One status code: `200`.
+    /// One status code, such as `200`.
     Code(u16),
-    /// A class of status codes, `4XX`: the leading digit.
+    /// A class of status codes such as `4XX`, stored as its leading digit.
     Range(u8),
     Default,
 }
 
-/// An entry of `responses` with its reference resolved.
+/// An entry of `responses`; a reference to it is resolved.
 #[derive(Clone, Debug)]
 pub struct Response {
     pub place: DocumentLocation,
-    /// The key in `responses`.
+    /// The key in `responses`, parsed.
     pub status: StatusPattern,
     pub description: String,
-    /// `content`, in document order.
+    /// The entries of `content`, in document order.
     pub content: Vec<MediaType>,
     pub headers: Vec<ResponseHeader>,
 }
@@ -237,14 +238,14 @@ pub struct Response {
 /// A response header.
 #[derive(Clone, Debug)]
 pub struct ResponseHeader {
-    /// The name as written.
+    /// The name as written in the document.
     pub name: String,
     pub required: bool,
     pub description: Option<String>,
     pub explode: bool,
     /// `schema`, or the schema of the single entry of `content`.
     pub schema: Option<SchemaId>,
-    /// The media type of the single entry of `content`.
+    /// The media type of the single entry of `content`; `None` if the header has a `schema`.
     pub content: Option<String>,
     /// The entries of `example` and `examples`, in document order.
     pub examples: Vec<Example>,

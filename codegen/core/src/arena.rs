@@ -19,12 +19,11 @@ pub struct Id<T> {
 
 impl<T> Id<T> {
     const fn from_index(index: usize) -> Self {
-        // An element is parsed from a document, and documents are smaller than 4 GiB.
         #[expect(clippy::cast_possible_truncation, reason = "documents are smaller than 4 GiB")]
         Self { index: index as u32, marker: PhantomData }
     }
 
-    /// Returns the position of the element in its arena, for serialization.
+    /// Returns the index of the element in its arena, for serialization.
     #[must_use]
     pub const fn index(self) -> usize {
         self.index as usize
@@ -39,7 +38,7 @@ impl<T> Clone for Id<T> {
 
 impl<T> Copy for Id<T> {}
 
-/// The id of the first element: a placeholder for values that are filled in later.
+/// Returns the id of the first element, as a placeholder for values that are set later.
 impl<T> Default for Id<T> {
     fn default() -> Self {
         Self::from_index(0)
@@ -96,17 +95,18 @@ impl<T> Arena<T> {
         Id::from_index(self.members.len() - 1)
     }
 
-    /// Returns the ids of the first `count` elements of any arena, for elements that refer to each other.
+    /// Returns the first `count` ids of any arena, for elements that refer to each other before they are
+    /// added.
     pub(crate) fn first_ids(count: usize) -> impl Iterator<Item = Id<T>> {
         (0..count).map(Id::from_index)
     }
 
-    /// Returns the id of the element at a position that [`Id::index`] returned.
+    /// Returns the id of the element at an index that [`Id::index`] returned.
     pub(crate) fn id_at_index(&self, index: usize) -> Option<Id<T>> {
         (index < self.members.len()).then(|| Id::from_index(index))
     }
 
-    /// Returns the element of an id; `None` when the id is beyond the end of this arena.
+    /// Returns the element with this id, or `None` if the id is beyond the end of this arena.
     #[must_use]
     pub fn get(&self, id: Id<T>) -> Option<&T> {
         self.members.get(id.index())

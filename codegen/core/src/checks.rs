@@ -1,6 +1,6 @@
-//! Builds the validation checks of types: conditions on fields beyond what the types guarantee.
+//! Builds the validation checks of types: conditions on the fields that the types alone do not guarantee.
 //!
-//! A constraint that the type guarantees costs nothing. A constraint that requires more than the fields
+//! A constraint that the type guarantees requires no check. A constraint that depends on more than the fields
 //! (`unevaluated…`, `$dynamicRef`) is evaluated by the validation tables. All other constraints become
 //! comparisons.
 //!
@@ -45,14 +45,14 @@ use crate::{
     tables::TableSet,
 };
 
-/// The nesting depth down to which checks are expanded; deeper ones use the tables.
+/// The maximum nesting depth of inline checks; deeper schemas are checked by the validation tables.
 const MAX_DEPTH: u8 = 24;
 
-/// The number of schemas expanded for one field, or beside the fields of one type. Mutually nested unions
-/// would otherwise multiply with each level.
+/// The maximum number of schemas that are expanded inline for one field, or for the constraints of one type
+/// outside its fields. Without a limit, the number would multiply with each level of nested unions.
 const MAX_VISITS: u32 = 256;
 
-/// The input for building checks.
+/// The parts of a contract from which checks are built.
 #[derive(Debug)]
 pub struct CheckScope<'a> {
     graph: &'a SchemaGraph,
@@ -60,15 +60,15 @@ pub struct CheckScope<'a> {
     tables: &'a TableSet<'a>,
     implied_objects: bool,
     type_refs: ArenaMap<TypeDef, TypeRef>,
-    /// The normalized place of each type, for comparison.
+    /// The normalized conjunction of each type, for comparison.
     places: ArenaMap<TypeDef, SchemaConjunction>,
-    /// Schemas with a union whose tag is not required, so that it does not prove the variant.
+    /// The schemas with a union whose tag is optional, so that the tag does not determine the variant.
     loosely_tagged: BTreeSet<SchemaId>,
     unwritable: UnwritableTypes,
 }
 
 impl<'a> CheckScope<'a> {
-    /// Prepares to build the checks of a contract with decided types.
+    /// Creates the scope for a contract whose types are already decided.
     #[must_use]
     pub fn new(
         graph: &'a SchemaGraph,
@@ -123,12 +123,13 @@ impl TypeChecks {
     }
 }
 
-/// A value with a known type.
+/// A value that generated code can access, with its type.
 #[derive(Clone)]
 struct TypedPlace<'a> {
     ty: &'a TypeRef,
     place: ValuePlace,
-    /// True if the value is in a `Box`, which method calls and arguments dereference but `match` does not.
+    /// True if the value is in a `Box`: method calls and arguments dereference it automatically, but `match`
+    /// does not.
     boxed: bool,
 }
 
@@ -137,28 +138,28 @@ impl<'a> TypedPlace<'a> {
         Self { ty, place, boxed: false }
     }
 
-    /// Returns the value that a closure or pattern binds. Bindings shadow each other: a test sees only the
-    /// innermost.
+    /// Returns the value that a closure or pattern binds. Bindings shadow each other, so a test can access
+    /// only the innermost one.
     const fn bound_value(ty: &'a TypeRef) -> Self {
         Self::new(ty, ValuePlace::Bound)
     }
 }
 
-/// Cached answers whether a type needs no check; each answer requires a walk through the whole type.
+/// A cache of whether a type needs no check; computing this requires a walk through the whole type.
 type TrivialTypes = Rc<RefCell<BTreeMap<TypeId, bool>>>;
 
-/// Builds checks and caches which types need none.
+/// The builder of checks, which caches which types need no check.
 struct CheckBuilder<'a> {
     scope: &'a CheckScope<'a>,
     trivial: TrivialTypes,
-    /// The same cache for checks that accept values which cannot be written.
+    /// The same cache for checks that accept values that cannot be serialized.
     lenient: TrivialTypes,
-    /// The number of schemas that may still be expanded here.
+    /// The number of schemas that may still be expanded in the current check.
     visits: Cell<u32>,
-    /// Schemas from which a `$dynamicRef` is reachable. Its target depends on where the evaluation began
-    /// (Core 8.2.3.2), so their types are not checked field by field.
+    /// The schemas from which a `$dynamicRef` is reachable. The target of the reference depends on where the
+    /// evaluation began (Core 8.2.3.2), so their types are not checked field by field.
     dynamic: Rc<BTreeSet<SchemaId>>,
-    /// True if checks reject values that cannot be written, which no keyword requires.
+    /// True if checks reject values that cannot be serialized, which no keyword requires.
     writable: bool,
     focus: Option<KeywordFocus<'a>>,
 }
@@ -180,7 +181,8 @@ impl<'a> CheckBuilder<'a> {
         SchemaFacts::from_conjunction(self.scope.graph, conj, self.scope.implied_objects)
     }
 
-    /// Builds an expanded check if it stays within the limit, or else the check by tables.
+    /// Builds an inline check if it needs at most `MAX_VISITS` schemas, or else a check by the validation
+    /// tables.
     fn bounded_check(&self, write: impl FnOnce() -> Check, tables: impl FnOnce() -> Check) -> Check {
         let before = self.visits.replace(MAX_VISITS);
         let check = write();
@@ -190,19 +192,20 @@ impl<'a> CheckBuilder<'a> {
         }
     }
 
-    /// Consumes one unit of the limit; returns false once it is exhausted.
+    /// Consumes one unit of the limit; returns false if the limit is exhausted.
     fn take_visit(&self) -> bool {
         let left = self.visits.get();
         self.visits.set(left.saturating_sub(1));
         left > 1
     }
 
-    /// Returns true if the chosen branch of a schema's union covers all that the union requires.
+    /// Returns true if the chosen branch of a schema's union implies the whole union.
     fn is_decided_by_tag(&self, chosen: &[SchemaId], id: SchemaId) -> bool {
         chosen.contains(&id) && !self.scope.loosely_tagged.contains(&id)
     }
 
-    /// Builds the check of a type.
+    /// Builds the inline check of a type, or a check by the validation tables if the inline check would be
+    /// too large.
     fn type_check(&self, id: TypeId) -> Check {
         let def = self.scope.shapes.get(id);
         self.bounded_check(|| self.write_type_check(id, def), || row_check(def))
@@ -228,7 +231,7 @@ impl<'a> CheckBuilder<'a> {
         if self.writable { self.require_writable(check, &own) } else { check }
     }
 
-    /// Returns true if a type's check always holds.
+    /// Returns true if the type's check always succeeds.
     fn is_trivial(&self, id: TypeId) -> bool {
         if let Some(focus) = &self.focus {
             return focus.whole.is_trivial(id);
@@ -236,15 +239,15 @@ impl<'a> CheckBuilder<'a> {
         if let Some(&known) = self.trivial.borrow().get(&id) {
             return known;
         }
-        // For a recursive type, assume a nontrivial check.
+        // A recursive type is assumed to need a check.
         self.trivial.borrow_mut().insert(id, false);
         let trivial = self.type_check(id) == Always;
         self.trivial.borrow_mut().insert(id, trivial);
         trivial
     }
 
-    /// Returns true for `unevaluated…` keywords, which depend on other keywords and cannot be split into
-    /// fields.
+    /// Returns true if the type's schemas use `unevaluated…` keywords, which depend on other keywords and
+    /// cannot be split into fields.
     fn needs_tables(&self, def: &TypeDef) -> bool {
         let facts = self.facts_of(&def.conj);
         facts.unconditional.iter().chain(&facts.conditional).any(|&m| {
@@ -280,7 +283,7 @@ impl<'a> CheckBuilder<'a> {
         check
     }
 
-    /// Builds the check of several schemas combined.
+    /// Builds the check of a conjunction of schemas.
     fn conjunction_check(&self, conj: &SchemaConjunction, at: &TypedPlace<'a>, depth: u8) -> Check {
         if let Some(check) = self.own_check(conj, at) {
             return check;
@@ -289,7 +292,7 @@ impl<'a> CheckBuilder<'a> {
         Check::all_distinct(conj.ids.iter().map(|&id| self.schema_at(id, at, skip, depth)).collect())
     }
 
-    /// Returns the value's own type check if it covers exactly these schemas.
+    /// Returns a call of the check of the value's own type, if that check covers exactly these schemas.
     fn own_check(&self, conj: &SchemaConjunction, at: &TypedPlace<'a>) -> Option<Check> {
         if self.focus.is_some_and(|focus| conj.ids.contains(&focus.id)) {
             return None;
@@ -308,7 +311,7 @@ impl<'a> CheckBuilder<'a> {
         Check::all_distinct(conj.ids.iter().map(|&id| self.keyword_checks(id, at, skip, depth)).collect())
     }
 
-    /// Builds the check of one schema at a value.
+    /// Builds the check of one schema for a value.
     fn schema_check(&self, id: SchemaId, at: &TypedPlace<'a>, depth: u8) -> Check {
         self.schema_at(id, at, &[], depth)
     }
@@ -322,7 +325,7 @@ impl<'a> CheckBuilder<'a> {
         self.keyword_checks(id, at, chosen, depth)
     }
 
-    /// Builds the check of a schema's keywords at a value whose type does not check them itself.
+    /// Builds the check of a schema's keywords for a value whose type does not check them itself.
     fn keyword_checks(&self, id: SchemaId, at: &TypedPlace<'a>, chosen: &[SchemaId], depth: u8) -> Check {
         let s = self.graph_schema(id);
         match s.boolean {
@@ -364,7 +367,7 @@ impl<'a> CheckBuilder<'a> {
         own.and(parts).and(self.applicator_checks(s, self.is_decided_by_tag(chosen, id), &again))
     }
 
-    /// Builds the check of a schema at a value of a named type.
+    /// Builds the check of a schema for a value of a named type.
     fn named_type_checks(
         &self,
         id: SchemaId,
@@ -380,7 +383,7 @@ impl<'a> CheckBuilder<'a> {
             TypeBody::Struct(body) => self.struct_check(id, body, at, depth),
             TypeBody::Objects(body) => self.objects_check(id, of, body, at, depth),
             TypeBody::ByKind(variants) => self.kinds_check(id, of, variants, at, depth),
-            // Generated modules can access each other's fields.
+            // Generated modules can access each other's private fields.
             TypeBody::Newtype(inner) => {
                 self.schema_at(id, &TypedPlace::new(inner, at.place.newtype_value()), chosen, depth - 1)
             }
@@ -395,7 +398,7 @@ impl<'a> CheckBuilder<'a> {
     }
 }
 
-/// Returns the check of a whole value by the tables.
+/// Returns a check that validates the whole value with the validation tables.
 fn row_check(def: &TypeDef) -> Check {
     ValueTest::Tables(ValuePlace::Own, PlaceForm::Typed, def.conj.ids.clone()).into()
 }
@@ -429,7 +432,7 @@ fn strip_boxes(ty: &TypeRef) -> &TypeRef {
     }
 }
 
-/// Returns true if the result of a schema depends on what adjacent or calling schemas evaluated.
+/// Returns true if the result of a schema depends on the results of adjacent schemas or of referring ones.
 fn is_contextual(s: &Schema) -> bool {
     s.dynamic_reference.is_some() || s.unevaluated_items.is_some() || s.unevaluated_properties.is_some()
 }

@@ -1,10 +1,10 @@
-//! The schemas that apply to one value, combined.
+//! Combines the schemas that apply to one value.
 //!
 //! `$ref` and `allOf` apply several schemas to the same value, and a chosen `oneOf` or `anyOf` branch adds
-//! another. A [`SchemaConjunction`] identifies such a place in a contract. [`SchemaFacts`] describe what the
-//! combined schemas allow. All later stages query these two types.
+//! another. A [`SchemaConjunction`] identifies such a set of schemas. [`SchemaFacts`] describe which values
+//! the combined schemas allow. All later stages use these two types.
 //!
-//! This module does not know Rust types, files or configuration.
+//! This module does not depend on Rust types, files or configuration.
 
 pub mod discriminator;
 mod facts;
@@ -22,9 +22,9 @@ use crate::schema::{SchemaId, TypeSet};
 pub struct SchemaConjunction {
     /// The schemas, sorted and without duplicates.
     pub ids: Vec<SchemaId>,
-    /// Schemas whose `oneOf` or `anyOf` is replaced by one branch, which is in `ids`.
+    /// The schemas whose `oneOf` or `anyOf` is replaced by one branch, which is in `ids`.
     pub chosen: Vec<SchemaId>,
-    /// The JSON types that the value may still have.
+    /// The JSON types that the value may have.
     pub within: TypeSet,
 }
 
@@ -64,7 +64,7 @@ impl SchemaConjunction {
     }
 }
 
-/// Returns the JSON type of a value; an integral number is [`TypeSet::INTEGER`].
+/// Returns the JSON type of a value; the type of an integral number is [`TypeSet::INTEGER`].
 #[must_use]
 pub fn type_of(value: &Json) -> TypeSet {
     match value {
@@ -78,8 +78,8 @@ pub fn type_of(value: &Json) -> TypeSet {
     }
 }
 
-/// Returns true if a value has one of the JSON types. Like readers, it does not distinguish integers from other
-/// numbers.
+/// Returns true if a value has one of the JSON types. Like parsers, this function does not distinguish
+/// integers from other numbers.
 #[must_use]
 pub fn may_have_type(value: &Json, types: TypeSet) -> bool {
     let own = type_of(value);

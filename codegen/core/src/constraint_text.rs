@@ -1,5 +1,5 @@
-//! The constraints of a schema as English text for documentation and messages, and the escaping of contract
-//! text in comments.
+//! Formats the constraints of a schema as English text for documentation and messages, and escapes contract
+//! text for comments.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use contract_runtime::Json;
 
 use crate::schema::{Schema, SchemaGraph, SchemaId};
 
-/// Describes the conjunction of the schemas' constraints: `1 to 128 characters; matches …`.
+/// Describes the combined constraints of several schemas, such as `1 to 128 characters; matches …`.
 #[must_use]
 pub fn describe_limits(schemas: &[&Schema]) -> String {
     let mut phrases = Vec::new();
@@ -52,12 +52,12 @@ pub fn describe_limits(schemas: &[&Schema]) -> String {
     phrases.join("; ")
 }
 
-/// Describes the constraints of a schema and of the schemas that it references.
+/// Describes the combined constraints of a schema and of the schemas that it references.
 #[must_use]
 pub fn describe_schema_limits(graph: &SchemaGraph, schema: SchemaId) -> String {
     let mut schemas = Vec::new();
     let mut next = Some(schema);
-    // Bounded, since a graph that was built by hand may contain cycles.
+    // The number of steps is limited, because a graph that was built by other code may contain cycles.
     while let Some(id) = next.filter(|_| schemas.len() < 64) {
         schemas.push(graph.schema(id));
         next = graph.schema(id).reference;
@@ -65,11 +65,11 @@ pub fn describe_schema_limits(graph: &SchemaGraph, schema: SchemaId) -> String {
     describe_limits(&schemas)
 }
 
-/// Describes the default value, if it is short enough to print. The last schema with a default takes
-/// precedence, since it is nearest to the use.
+/// Describes the default value, unless it is too long to print. The last schema with a default takes
+/// precedence, because it is nearest to the use.
 #[must_use]
 pub(crate) fn describe_default(schemas: &[&Schema]) -> Option<String> {
-    /// Bytes of the longest list or object that is printed.
+    /// The maximum length in bytes of a default list or object that is printed.
     const LONGEST: usize = 72;
     let default = schemas.iter().rev().find_map(|schema| schema.default.as_ref())?;
     let text = default.to_string();
@@ -77,7 +77,7 @@ pub(crate) fn describe_default(schemas: &[&Schema]) -> Option<String> {
     short.then(|| format!("Default: `{text}`."))
 }
 
-/// Escapes text for a comment: normalizes line ends, expands tabs to spaces, and escapes unprintable
+/// Escapes text for a comment: normalizes line endings, expands tabs to spaces, and escapes unprintable
 /// characters.
 #[must_use]
 pub(crate) fn sanitize_comment(text: &str) -> String {
@@ -92,8 +92,8 @@ pub(crate) fn sanitize_comment(text: &str) -> String {
     out
 }
 
-/// Returns true for control characters and for marks that change the text direction. The compiler rejects the
-/// latter in comments, since they can hide code.
+/// Returns true for control characters and for characters that change the text direction. The compiler
+/// rejects the latter in comments, because they can hide code.
 pub(crate) fn is_unprintable(c: char) -> bool {
     let turns = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     turns || (c.is_control() && c != '\n')

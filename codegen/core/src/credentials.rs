@@ -1,5 +1,5 @@
-//! Writes the module `credentials`: a setter for each of the contract's `securitySchemes`, and the tables
-//! with which the runtime adds credentials to requests.
+//! Generates the module `credentials`: a setter for each of the contract's `securitySchemes`, and the tables
+//! that the runtime uses to add credentials to requests.
 
 use std::collections::BTreeSet;
 
@@ -20,25 +20,25 @@ use crate::{
 
 /// A security scheme that operations use.
 pub struct CredentialScheme<'a> {
-    /// The name in `securitySchemes`.
+    /// The name of the scheme in `securitySchemes`.
     pub name: &'a str,
-    /// Where a request carries the secret.
+    /// The part of the request that carries the credential.
     pub kind: SecuritySchemeKind,
-    /// The description in the contract.
+    /// The description of the scheme in the contract.
     pub(crate) description: Option<&'a str>,
     /// True if the contract declares the scheme in a supported form.
     is_supported: bool,
-    /// True if the strings of a `security` entry are scopes, and not roles that only the server evaluates
-    /// (OpenAPI 3.1, 4.8.30).
+    /// True if the strings of a `security` entry are scopes. Otherwise, they are roles that only the server
+    /// evaluates (OpenAPI 3.1, 4.8.30).
     pub(crate) has_scopes: bool,
     /// True if the scheme is `deprecated` (OpenAPI 3.2, 4.27).
     is_deprecated: bool,
 }
 
-/// Names of other methods of the generated struct.
+/// The names of other methods of the generated struct, which setters must not have.
 const RESERVED_METHODS: &[&str] = &["new", "wrap", "clone", "fmt", "default"];
 
-/// Writes the module; `None` if no operation requires declared credentials.
+/// Generates the module, or returns `None` if no operation requires declared credentials.
 pub fn credentials_module(plan: &SidePlan<'_>) -> Option<TokenStream> {
     let schemes = used_schemes(plan);
     if schemes.is_empty() {
@@ -131,16 +131,16 @@ pub fn credentials_module(plan: &SidePlan<'_>) -> Option<TokenStream> {
     })
 }
 
-/// Returns true if operations require credentials that the contract declares.
+/// Returns true if at least one operation requires credentials that the contract declares.
 #[must_use]
 pub fn uses_credentials(plan: &SidePlan<'_>) -> bool {
     !used_schemes(plan).is_empty()
 }
 
-/// Returns the schemes that operations require; none if the contract declares none of them.
+/// Returns the schemes that operations require, or no scheme if the contract declares none of them.
 ///
-/// The location of an undeclared scheme in a request is unknown, so that the transport must supply it.
-/// Otherwise no call that requires it could be sent.
+/// The location of an undeclared scheme in a request is unknown, so the transport must supply its credential.
+/// Otherwise, no request that requires it could be sent.
 pub(crate) fn used_schemes<'a>(plan: &SidePlan<'a>) -> Vec<CredentialScheme<'a>> {
     let names = plan.calls.iter().flat_map(|call| call.operation.security.iter().flatten());
     let mut names: BTreeSet<&str> = names.map(|(name, _)| name.as_str()).collect();
@@ -160,7 +160,7 @@ pub(crate) fn used_schemes<'a>(plan: &SidePlan<'a>) -> Vec<CredentialScheme<'a>>
     schemes
 }
 
-/// Warns about operations that require two schemes with the same location in a request.
+/// Adds a warning for each operation that requires two schemes with the same location in a request.
 pub(crate) fn warn_of_conflicts(plan: &SidePlan<'_>, diagnostics: &mut Diagnostics) {
     let schemes = used_schemes(plan);
     let find = |name: &str| schemes.iter().find(|scheme| scheme.name == name);
@@ -196,7 +196,7 @@ pub(crate) fn warn_of_conflicts(plan: &SidePlan<'_>, diagnostics: &mut Diagnosti
 }
 
 impl CredentialScheme<'_> {
-    /// Returns where a request carries the secret: location and name.
+    /// Returns the location and the name of the credential in a request.
     fn request_place(&self) -> Option<(&'static str, String)> {
         match &self.kind {
             SecuritySchemeKind::Header(name) => Some(("header", name.to_ascii_lowercase())),
@@ -210,8 +210,8 @@ impl CredentialScheme<'_> {
     }
 }
 
-/// Makes the token URLs of client credentials absolute. A relative one refers to the first server of the
-/// document (OpenAPI 3.1, 4.6); without a server it is removed.
+/// Makes the token URLs of client credentials absolute. A relative URL refers to the first server of the
+/// document (OpenAPI 3.1, 4.6). It is removed if the document has no server.
 pub(crate) fn resolve_token_urls(api: &mut OpenApiDocument) {
     let server = api.servers.iter().find(|server| uri::is_absolute(server));
     for (_, scheme) in &mut api.security_schemes {
@@ -237,7 +237,7 @@ fn object_member<'j>(value: &'j mut Json, name: &str) -> Option<&'j mut Json> {
 
 /// Parses an entry of `securitySchemes`.
 pub fn parse_scheme<'a>(name: &'a str, raw: &'a Json) -> CredentialScheme<'a> {
-    // The loader has already reported an invalid entry.
+    // The loader has already reported invalid entries.
     let found = SecuritySchemeKind::from_json(raw);
     let is_supported = found.is_ok();
     let kind = found.unwrap_or(SecuritySchemeKind::MutualTls);
@@ -262,8 +262,8 @@ fn scheme_row(scheme: &CredentialScheme<'_>) -> TokenStream {
     quote!(SecurityScheme { name: #name, kind: SchemeKind::#kind })
 }
 
-/// Returns the alternatives of an operation in the order in which they are tried. Unsupported schemes count
-/// as supplied by the transport, so that alternatives with such a scheme come last.
+/// Returns the alternatives of an operation in the order in which they are tried. The transport must supply
+/// the credentials of unsupported schemes, so alternatives with such a scheme come last.
 fn ordered_alternatives<'o>(
     operation: &'o Operation,
     schemes: &[CredentialScheme<'_>],
@@ -274,7 +274,7 @@ fn ordered_alternatives<'o>(
     alternatives
 }
 
-/// Writes the alternatives as lists of scheme indices.
+/// Generates the alternatives as lists of scheme indices.
 fn requirement_rows(operation: &Operation, schemes: &[CredentialScheme<'_>]) -> TokenStream {
     let alternatives = ordered_alternatives(operation, schemes).into_iter().map(|alternative| {
         let indices = alternative.iter().map(|(name, _)| {
@@ -286,7 +286,7 @@ fn requirement_rows(operation: &Operation, schemes: &[CredentialScheme<'_>]) -> 
     quote!(&[#(#alternatives),*])
 }
 
-/// Writes the token scopes of the alternatives.
+/// Generates the scopes that each alternative requires of a token.
 fn scope_rows(operation: &Operation, schemes: &[CredentialScheme<'_>]) -> TokenStream {
     let entries = ordered_alternatives(operation, schemes).into_iter().enumerate();
     let rows = entries.flat_map(|(at, alternative)| alternative.iter().map(move |entry| (at, entry)));
@@ -377,7 +377,7 @@ mod tests {
     use super::*;
     use crate::{generate::Project, load::Sources, plan::OperationSide};
 
-    /// An undeclared scheme does not prevent calls.
+    /// Calls that require an undeclared scheme are possible; the transport supplies its credential.
     #[test]
     fn undeclared_schemes_are_left_to_the_transport() {
         let document = r#"{"openapi": "3.1.0", "info": {"title": "", "version": "1"}, "security": [{"nowhere": []}],
@@ -407,7 +407,7 @@ mod tests {
         assert_eq!(requirements.collect::<Vec<_>>(), ["&[&[1]]", "&[&[0],&[1]]"]);
     }
 
-    /// An unsupported scheme must not take precedence over supported ones.
+    /// Alternatives with an unsupported scheme come after those with only supported schemes.
     #[test]
     fn alternatives_with_unsupported_schemes_come_last() {
         let document = r#"{"openapi": "3.1.0", "info": {"title": "", "version": "1"}, "security": [{"odd": []}, {"key": []}],
@@ -427,8 +427,8 @@ mod tests {
         assert_eq!(requirements, "&[&[0],&[1]]");
     }
 
-    /// Roles are evaluated by the server (OpenAPI 3.1, 4.8.30), and an alternative without scopes does not
-    /// hide those of another one.
+    /// Only OAuth scopes are generated, because the server evaluates roles (OpenAPI 3.1, 4.8.30). An
+    /// alternative without scopes does not hide the scopes of another one.
     #[test]
     fn scopes_belong_to_a_scheme_of_an_alternative() {
         let document = r#"{"openapi": "3.1.0", "info": {"title": "", "version": "1"},
@@ -453,7 +453,7 @@ mod tests {
         assert_eq!(scopes, [expected, ""]);
     }
 
-    /// A relative token URL refers to the server of its own document (OpenAPI 3.1, 4.6).
+    /// A relative token URL is resolved against the server of its own document (OpenAPI 3.1, 4.6).
     #[test]
     fn relative_token_urls_resolve_against_the_server() {
         let resolve = |servers: &[&str], address: &str| {
@@ -483,7 +483,8 @@ mod tests {
         check(&[], "https://id.example/token", "https://id.example/token");
     }
 
-    /// Two setters with one name would not compile, and a lint rejects `type__client`.
+    /// Setter names are distinct, because duplicates would not compile, and contain no double underscore,
+    /// which a lint rejects.
     #[test]
     fn setter_names_are_distinct() {
         let schemes = [

@@ -1,10 +1,10 @@
-//! Diagnostics of a run: errors, warnings and notes with their locations.
+//! The diagnostics of a run: errors, warnings and notes with their locations.
 //!
-//! Every stage pushes into [`Diagnostics`]; this module prints nothing. [`Diagnostics::render`] formats them
-//! for people, [`Diagnostics::json_lines`] for programs.
+//! Every stage adds its diagnostics to [`Diagnostics`]; this module prints nothing. [`Diagnostics::render`]
+//! formats them for people, [`Diagnostics::json_lines`] for programs.
 //!
 //! A *fault* is an error after which the parser continued with a [`Diagnostic::fallback`]. Parsers always
-//! report and recover. Only [`FaultPolicy`] determines if faults reject a contract.
+//! report and recover. Only [`FaultPolicy`] determines if faults cause a contract to be rejected.
 //!
 //! ```
 //! # use contract_codegen_core as contract_codegen;
@@ -25,19 +25,19 @@ use serde::Deserialize;
 
 pub use crate::tree::{DocumentLocation, SourceId, Span};
 
-/// The severity of a diagnostic; errors sort first.
+/// The severity of a diagnostic. Errors sort first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// No code is generated.
+    /// An error. No code is generated.
     Error,
-    /// The generator chose an interpretation that the author may not expect.
+    /// A warning. The generator chose an interpretation that the author may not expect.
     Warning,
-    /// Additional information that needs no action.
+    /// A note with additional information that requires no action.
     Note,
 }
 
 impl Severity {
-    /// Returns the word in front of the code: `error`, `warning`, `note`.
+    /// Returns the word that precedes the code: `error`, `warning` or `note`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -57,13 +57,13 @@ pub struct Diagnostic {
     pub code: &'static str,
     /// One sentence that does not contain the location.
     pub message: String,
-    /// The location; `None` when the problem concerns no single document.
+    /// The location, or `None` if the problem does not concern a single document.
     pub place: Option<DocumentLocation>,
     /// Related locations, each with a label.
     pub labels: Vec<(DocumentLocation, String)>,
     /// The recommended action.
     pub help: Option<String>,
-    /// The assumption with which the parser continued, as a clause; `None` if it could not continue.
+    /// The assumption with which the parser continued, as a clause, or `None` if it could not continue.
     pub fallback: Option<String>,
 }
 
@@ -71,10 +71,10 @@ pub struct Diagnostic {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FaultPolicy {
-    /// Faults become warnings: the generator continues with the fallback.
+    /// Faults become warnings, and the generator continues with the fallback.
     #[default]
     Warn,
-    /// Faults stay errors, and no code is generated.
+    /// Faults remain errors, and no code is generated.
     Deny,
 }
 
@@ -114,7 +114,7 @@ impl Diagnostic {
         self
     }
 
-    /// Adds a related location with its label (`first defined here`).
+    /// Adds a related location with a label such as `first defined here`.
     #[must_use]
     pub(crate) fn with_label(mut self, place: DocumentLocation, text: impl Into<String>) -> Self {
         self.labels.push((place, text.into()));
@@ -128,14 +128,14 @@ impl Diagnostic {
         self
     }
 
-    /// Sets the assumption with which the parser continues, as a clause: `it is ignored`.
+    /// Sets the assumption with which the parser continues, as a clause such as `it is ignored`.
     #[must_use]
     pub(crate) fn with_fallback(mut self, text: impl Into<String>) -> Self {
         self.fallback = Some(text.into());
         self
     }
 
-    /// Returns true for an error without a fallback.
+    /// Returns true if the diagnostic is an error without a fallback.
     #[must_use]
     pub(crate) fn is_fatal(&self) -> bool {
         self.severity == Severity::Error && self.fallback.is_none()
@@ -149,21 +149,22 @@ impl Diagnostic {
     }
 }
 
-/// The content of a source, for excerpts around locations in it.
+/// The content of a source file, from which excerpts around locations are taken.
 #[derive(Clone, Debug)]
 pub struct SourceText {
-    /// The display name, usually that of a file.
+    /// The display name, usually the name of the file.
     pub name: String,
     /// The content of the file.
     pub text: Arc<str>,
 }
 
-/// A holder of [`SourceText`]s.
+/// A collection of [`SourceText`]s.
 pub trait SourceTextProvider {
     /// Iterates over all [`SourceText`]s with their source ids.
     fn source_texts(&self) -> impl Iterator<Item = (SourceId, SourceText)>;
 
-    /// Returns the location in an overlay that the value at `place` was copied from; `None` if there is none.
+    /// Returns the overlay location from which the value at `place` was copied, or `None` if it was not
+    /// copied.
     fn original_place(&self, place: &DocumentLocation) -> Option<DocumentLocation> {
         let _ = place;
         None
@@ -200,8 +201,8 @@ impl Diagnostics {
         self.list.retain(pass);
     }
 
-    /// Stores the texts of `holder` for excerpts, and replaces locations by their origin in an overlay. Texts
-    /// are shared, not copied.
+    /// Stores the source texts of `holder` for excerpts, and replaces locations that come from an overlay by
+    /// the location in the overlay. The texts are shared, not copied.
     pub fn attach_sources(&mut self, holder: &impl SourceTextProvider) {
         for each in &mut self.list {
             let labels = each.labels.iter_mut().map(|(place, _)| place);
@@ -214,7 +215,7 @@ impl Diagnostics {
         self.texts.extend(holder.source_texts());
     }
 
-    /// Prefixes the names of all files.
+    /// Adds a prefix to the names of all files.
     pub fn prefix_file_names(mut self, prefix: &str) -> Self {
         self.texts.values_mut().for_each(|text| text.name.insert_str(0, prefix));
         self
@@ -257,12 +258,12 @@ impl Diagnostics {
         self.list.len()
     }
 
-    /// Iterates over all diagnostics, in insertion order or in that of the last [`Diagnostics::sort`].
+    /// Iterates over all diagnostics, in insertion order or in the order of the last [`Diagnostics::sort`].
     pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
         self.list.iter()
     }
 
-    /// Sorts by severity, file and offset, and removes duplicates.
+    /// Sorts the diagnostics by severity, file and offset, and removes duplicates.
     pub fn sort(&mut self) {
         let texts = &self.texts;
         let key = |diagnostic: &Diagnostic| {
@@ -285,29 +286,29 @@ impl Diagnostics {
 
     /// Formats all diagnostics for people: excerpts with line numbers, help, and a summary line.
     ///
-    /// `color` enables ANSI colors unless `NO_COLOR` is set in the environment.
+    /// `color` enables ANSI colors, unless the environment variable `NO_COLOR` is set.
     #[must_use]
     pub fn render(&self, color: bool) -> String {
         render::render_human(&self.sorted_copy(), color, None)
     }
 
-    /// Formats each as one line for the output of other tools: `file:line:column #/pointer: code: message
-    /// (help)`.
+    /// Formats each diagnostic as one line for the output of other tools:
+    /// `file:line:column #/pointer: code: message (help)`.
     #[must_use]
     pub fn single_lines(&self) -> Vec<(Severity, String)> {
         render::render_lines(&self.sorted_copy())
     }
 
-    /// Formats at most three diagnostics of each kind. A kind shares severity, code and message, apart from
-    /// quoted names and numbers.
+    /// Formats at most three diagnostics of each kind. Diagnostics are of one kind if they have the same
+    /// severity, code and message, apart from quoted names and numbers.
     #[must_use]
     pub fn render_brief(&self, color: bool) -> String {
         render::render_human(&self.sorted_copy(), color, Some(render::MAX_PER_KIND))
     }
 
     /// Formats all diagnostics for programs, as one JSON object per line with `severity`, `code`, `message`,
-    /// `file`, `pointer`, `line`, `column` (both from 1), `help`, and `mend` (the fallback of a fault).
-    /// Unknown values are `null`.
+    /// `file`, `pointer`, `line`, `column` (both counted from 1), `help`, and `mend` (the fallback of a
+    /// fault). Unknown values are `null`.
     #[must_use]
     pub fn json_lines(&self) -> String {
         render::json_lines(&self.sorted_copy())

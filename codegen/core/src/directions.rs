@@ -1,11 +1,11 @@
 //! Request-only and response-only properties of OpenAPI 3.0.
 //!
-//! OpenAPI 3.0 limits `required` beside `readOnly` and `writeOnly`: "if the property is marked as readOnly
-//! being true and is in the required list, the required will take effect on the response only", and vice
-//! versa for `writeOnly` (3.0.3, 4.7.24.2). Since 3.1 both keywords are annotations, as in JSON Schema, and
-//! `required` applies in both directions.
+//! OpenAPI 3.0 limits the effect of `required` on `readOnly` and `writeOnly` properties: "if the property is
+//! marked as readOnly being true and is in the required list, the required will take effect on the response
+//! only", and vice versa for `writeOnly` (3.0.3, 4.7.24.2). Since OpenAPI 3.1, both keywords are annotations,
+//! as in JSON Schema, and `required` applies in both directions.
 //!
-//! The version of the document that contains a schema decides which rule applies.
+//! The OpenAPI version of the document that contains the schema determines which rule applies.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,7 +45,7 @@ pub struct OneWayRequirement {
 /// The properties that are sent or required in one direction only.
 #[derive(Debug, Default)]
 pub struct OneWayProperties {
-    /// The documents with OpenAPI 3.0.
+    /// The documents that use OpenAPI 3.0.
     sources: BTreeSet<SourceId>,
     read_only: BTreeSet<SchemaId>,
     write_only: BTreeSet<SchemaId>,
@@ -53,7 +53,7 @@ pub struct OneWayProperties {
 }
 
 impl OneWayProperties {
-    /// Collects the one-way properties of a graph; `is_old` returns true for documents with OpenAPI 3.0.
+    /// Collects the one-way properties of a graph. `is_old` returns true for documents that use OpenAPI 3.0.
     pub fn from_graph(graph: &SchemaGraph, is_old: impl Fn(SourceId) -> bool) -> Self {
         let sources: BTreeSet<SourceId> = graph.ids().map(|id| graph.schema(id).place.source).collect();
         let sources: BTreeSet<SourceId> = sources.into_iter().filter(|source| is_old(*source)).collect();
@@ -78,7 +78,7 @@ impl OneWayProperties {
         let write_only = marked(|graph, id| graph.schema(id).write_only);
         let mut found = Self { sources, read_only, write_only, requirements: BTreeMap::new() };
         let has = |id: &SchemaId| graph.schema(*id).properties.iter().any(|(_, id)| found.is_marked(*id));
-        // Schemas that declare such a property, themselves or in an `allOf` part.
+        // These schemas declare such a property, directly or in an `allOf` part.
         for whole in spread(graph.ids().filter(has).collect()) {
             let requirements = found.collect_requirements(graph, whole);
             if !requirements.is_empty() {
@@ -88,29 +88,30 @@ impl OneWayProperties {
         found
     }
 
-    /// Iterates over the schemas with one-way requirements, their own or those of a part, and these
+    /// Iterates over the schemas that have one-way requirements, directly or in a part, with these
     /// requirements.
     pub fn requirements_by_schema(&self) -> impl Iterator<Item = (SchemaId, &[OneWayRequirement])> {
         self.requirements.iter().map(|(whole, requirements)| (*whole, requirements.as_slice()))
     }
 
-    /// Returns the one-way requirements of a schema and its parts.
+    /// Returns the one-way requirements of a schema, including those of its parts.
     pub fn requirements_of(&self, whole: SchemaId) -> &[OneWayRequirement] {
         self.requirements.get(&whole).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the only direction in which a property is sent; `declarations` are its schemas at one place.
+    /// Returns the direction in which a property is sent if it is sent in only one. `declarations` are the
+    /// schemas of the property.
     pub fn sent_direction(&self, declarations: &[SchemaId]) -> Option<Direction> {
         let is = |marked: &BTreeSet<SchemaId>| declarations.iter().any(|id| marked.contains(id));
         match (is(&self.read_only), is(&self.write_only)) {
             (true, false) => Some(Direction::Response),
             (false, true) => Some(Direction::Request),
-            // `readOnly` and `writeOnly` exclude each other; with both, neither applies.
+            // `readOnly` and `writeOnly` exclude each other. If a property has both, neither applies.
             _ => None,
         }
     }
 
-    /// Returns true if `required` depends on the direction in this document.
+    /// Returns true if the effect of `required` depends on the direction in this document.
     pub fn is_directional(&self, source: SourceId) -> bool {
         self.sources.contains(&source)
     }
@@ -143,7 +144,7 @@ impl OneWayProperties {
     }
 }
 
-/// Returns all schemas that repeated steps reach from the start, including the start.
+/// Returns all schemas that are reachable from the start by repeated steps, including the start.
 pub(crate) fn transitive_closure(
     mut waiting: Vec<SchemaId>,
     step: impl Fn(SchemaId, &mut Vec<SchemaId>),

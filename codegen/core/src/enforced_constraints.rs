@@ -1,7 +1,7 @@
 //! Lists the constraints that apply at a location, each with the mechanism that enforces it: the Rust type,
 //! its generated check, or the validation tables.
 //!
-//! [`Enforcement`], which also generates the checks, decides the mechanism.
+//! [`Enforcement`] selects the mechanism; it also generates the checks.
 
 use std::collections::BTreeSet;
 
@@ -21,20 +21,20 @@ use crate::{
     tables::{TableArenas, TableSet},
 };
 
-/// One keyword of one schema.
+/// A constraint: one keyword of one schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchemaConstraint {
     /// The keyword, such as `maxLength`.
     pub keyword: &'static str,
-    /// Its value as text, truncated to one line.
+    /// The value of the keyword as text, truncated to one line.
     pub value: String,
-    /// The mechanism that enforces it.
+    /// The mechanism that enforces the constraint.
     pub enforcement: EnforcedBy,
     /// The schema that contains the keyword.
     pub schema: SchemaId,
 }
 
-/// Lists the constraints at locations of a contract.
+/// A lister of the constraints at locations of a contract.
 #[derive(Debug)]
 pub struct ConstraintLister<'a> {
     contract: &'a AnalyzedContract,
@@ -43,7 +43,7 @@ pub struct ConstraintLister<'a> {
 }
 
 impl<'a> ConstraintLister<'a> {
-    /// Creates a lister; `tables` must be those of the contract.
+    /// Creates a lister. `tables` must be the validation tables of the same contract.
     #[must_use]
     pub fn new(contract: &'a AnalyzedContract, tables: &'a TableSet<'a>) -> Self {
         let AnalyzedContract { graph, shapes, options, .. } = contract;
@@ -51,9 +51,9 @@ impl<'a> ConstraintLister<'a> {
         Self { contract, tables, enforcement }
     }
 
-    /// Lists every constraint at a location of the given type.
+    /// Lists every constraint for a value of the given type.
     ///
-    /// `covered` are schemas to skip, because the constraints of a named type include theirs.
+    /// Schemas in `covered` are skipped, because a named type already lists their constraints.
     #[must_use]
     pub fn constraints_at(
         &self,
@@ -87,7 +87,7 @@ impl<'a> ConstraintLister<'a> {
                     visit(keyword, value);
                 }
             });
-            // The type of a mapped format keeps any string, so that the check enforces the format.
+            // The type of a mapped format accepts any string, so the check enforces the format.
             let mapped =
                 self.contract.options.formats.for_schema(schema).filter(|_| schema.asserted.is_none());
             if let Some(mapped) = mapped {
@@ -103,13 +103,13 @@ impl<'a> ConstraintLister<'a> {
         out
     }
 
-    /// Lists the constraints of a struct field; for a constant that has no field, the type enforces those
-    /// that it fulfills.
+    /// Lists the constraints of a struct field. A constant may have no field; in that case, the type enforces
+    /// the constraints that the constant satisfies.
     #[must_use]
     pub fn field_constraints(&self, field: &StructField, covered: &[SchemaId]) -> Vec<SchemaConstraint> {
         let mut all = self.constraints_at(&field.conj, &field.ty, covered);
         if let Some(constant) = field.constant.as_ref().filter(|_| field.omitted) {
-            // If the constant violates a rule, no value is valid and `is_valid` reports this.
+            // If the constant violates a constraint, no value is valid and `is_valid` returns false.
             for each in &mut all {
                 let holds = self.tables.is_valid(each.schema, constant);
                 each.enforcement = if holds { EnforcedBy::Type } else { EnforcedBy::Check };
@@ -122,17 +122,17 @@ impl<'a> ConstraintLister<'a> {
 /// Returns a schema with only the given keyword and the keywords that it depends on.
 pub fn schema_with_keyword(s: &Schema, keyword: &str) -> Schema {
     match Keyword::find(keyword) {
-        // Compare names: an asserted `format` is a keyword of its own with the same name.
+        // The names are compared, because an asserted `format` is a separate keyword with the same name.
         Some(keyword) => {
             s.with_keywords(|each| each.name() == keyword.name() || keyword.depends_on().contains(&each))
         }
-        // The schema `false` has no keyword.
+        // The schema `false` has no keywords.
         None => Schema { boolean: s.boolean, ..s.with_keywords(|_| false) },
     }
 }
 
-/// Returns the value of a keyword as text for an error message; `None` if the schema lacks the keyword or its
-/// value has no short form.
+/// Returns the value of a keyword as text for an error message. Returns `None` if the schema does not contain
+/// the keyword or its value has no short form.
 pub fn describe_keyword(schema: &Schema, keyword: &str) -> Option<String> {
     let mut found: Vec<String> = Vec::new();
     for_each_keyword(schema, &mut |name, value| {
@@ -143,8 +143,8 @@ pub fn describe_keyword(schema: &Schema, keyword: &str) -> Option<String> {
     (!found.is_empty()).then(|| truncate_value(&found.join(", ")))
 }
 
-/// Calls `visit` with each keyword of a schema and its value as text. The targets of `$ref` and `allOf` are
-/// listed as schemas of their own.
+/// Calls `visit` with each keyword of a schema and the keyword's value as text. The targets of `$ref` and
+/// `allOf` are listed as separate schemas.
 fn for_each_keyword(s: &Schema, visit: &mut dyn FnMut(&'static str, String)) {
     if s.boolean == Some(false) {
         visit("false", "no value is valid".to_owned());
@@ -213,7 +213,7 @@ fn for_each_keyword(s: &Schema, visit: &mut dyn FnMut(&'static str, String)) {
     }
 }
 
-/// Formats `null or string`.
+/// Formats type names as `null or string`.
 pub fn join_type_names(types: TypeSet) -> String {
     types.type_names().join(" or ")
 }
@@ -252,7 +252,7 @@ pub fn collect_constraints(contract: &AnalyzedContract) -> Vec<SchemaConstraint>
         )
     };
     all.extend(operations().flat_map(validated_schemas).flat_map(at));
-    // Text and byte bodies are strings by definition, so that `type: string` needs no enforcement.
+    // Text and byte bodies are strings by definition, so `type: string` need not be enforced.
     let is_enforceable =
         |found: &SchemaConstraint| found.keyword != "type" || !found.value.contains("string");
     let passed = operations().flat_map(unvalidated_schemas).flat_map(at).filter(is_enforceable);
@@ -262,8 +262,8 @@ pub fn collect_constraints(contract: &AnalyzedContract) -> Vec<SchemaConstraint>
     all
 }
 
-/// Returns the schemas of an operation whose values are validated: parameters, structured request bodies and
-/// JSON responses.
+/// Returns the schemas of an operation whose values are validated: those of parameters, structured request
+/// bodies and JSON responses.
 fn validated_schemas(operation: &Operation) -> impl Iterator<Item = SchemaId> {
     let parameters = operation.parameters.iter().map(|parameter| parameter.schema);
     let sent = request_media_types(operation).filter(|media| is_structured(media)).map(|media| media.schema);
@@ -271,8 +271,8 @@ fn validated_schemas(operation: &Operation) -> impl Iterator<Item = SchemaId> {
     parameters.chain(sent).chain(answers.map(|media| media.schema)).flatten()
 }
 
-/// Returns the schemas of text and byte bodies, which are passed on without validation. Streams are excluded,
-/// since the options decide whether their items are validated.
+/// Returns the schemas of text and byte bodies, which are passed through without validation. Streams are
+/// excluded, because the options determine if their items are validated.
 fn unvalidated_schemas(operation: &Operation) -> impl Iterator<Item = SchemaId> {
     let is_one =
         |media: &&api::MediaType| ItemFraming::from_media_type(&MediaType::parse(&media.name)).is_none();
@@ -289,7 +289,7 @@ fn response_media_types(operation: &Operation) -> impl Iterator<Item = &api::Med
     operation.responses.iter().flat_map(|response| &response.content)
 }
 
-/// Returns true if a body is parsed according to its schema, and not passed on as text or bytes.
+/// Returns true if a body is parsed according to its schema instead of being passed through as text or bytes.
 fn is_structured(media: &api::MediaType) -> bool {
     let name = MediaType::parse(&media.name);
     name.is_json() || name.is_form() || name.is_multipart()

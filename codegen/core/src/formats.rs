@@ -1,8 +1,8 @@
-//! Formats that become types: built-in mappings to types of well-known packages, and types of the contract's
-//! owner.
+//! Formats that become types: built-in mappings to types of well-known packages, and types from the
+//! configuration.
 //!
-//! A mapped format is asserted: a string that the type rejects violates the keyword `format`. Readers keep
-//! the original string in that case.
+//! A mapped format is asserted: a string that the type rejects violates the keyword `format`. Such a string
+//! is kept when it is parsed.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,11 @@ use contract_runtime::format::{StringFormat, base64};
 
 use crate::{config::FormatType, names, schema::Schema};
 
-/// The formats of a contract that become types, by name.
+/// The formats of a contract that are mapped to types, by name.
 #[derive(Clone, Debug, Default)]
 pub struct FormatTypes(BTreeMap<String, MappedFormat>);
 
-/// A format with its type.
+/// A format and the type to which it is mapped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MappedFormat {
     /// The value of the keyword `format`.
@@ -93,10 +93,10 @@ const BUILTIN_MAPPINGS: &[BuiltinMapping] = &[
     ),
 ];
 
-/// The format name of OpenAPI 3.0 for what is `contentEncoding: base64` in later versions.
+/// The name of the OpenAPI 3.0 format that corresponds to `contentEncoding: base64` in later versions.
 const BYTE: &str = "byte";
 
-/// The manifest lines of the packages.
+/// The manifest lines of the packages that define the types.
 const DEPENDENCIES: &[(&str, &str)] = &[
     ("jiff", "jiff = { version = \"0.2\", default-features = false, features = [\"std\"] }"),
     ("chrono", "chrono = { version = \"0.4\", default-features = false, features = [\"std\"] }"),
@@ -109,10 +109,10 @@ const DEPENDENCIES: &[(&str, &str)] = &[
 ];
 
 impl FormatTypes {
-    /// Resolves the options of `types.formats`.
+    /// Resolves the option `types.formats`.
     ///
     /// # Errors
-    /// The second list holds a format and a message for each unknown mapping and each invalid path.
+    /// Returns, in the second list, a format and a message for each unknown mapping and each invalid path.
     pub fn from_options(options: &BTreeMap<String, FormatType>) -> (Self, Vec<(String, String)>) {
         let (mut wires, mut all, mut problems) = (Vec::new(), Vec::new(), Vec::new());
         for (format, chosen) in options {
@@ -132,7 +132,7 @@ impl FormatTypes {
         (Self(named.collect()), problems)
     }
 
-    /// Returns the type for a schema's format, or for its `contentEncoding: base64`.
+    /// Returns the type for the format of a schema, or for its `contentEncoding: base64`.
     #[must_use]
     pub fn for_schema(&self, schema: &Schema) -> Option<&MappedFormat> {
         let own = schema.format.as_ref().and_then(|format| self.0.get(format));
@@ -140,7 +140,7 @@ impl FormatTypes {
         own.or_else(encoded)
     }
 
-    /// Iterates over all mapped formats, by name.
+    /// Iterates over all mapped formats, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = &MappedFormat> {
         self.0.values()
     }
@@ -152,19 +152,19 @@ impl FormatTypes {
 }
 
 impl MappedFormat {
-    /// Returns the path of the wrapper type from the modules of models.
+    /// Returns the path of the wrapper type, relative to the modules of models.
     #[must_use]
     pub fn type_path(&self) -> String {
         format!("{MODULE_PATH}{}", self.name)
     }
 
-    /// Returns the name of the wrapper type, if `path` is such a path.
+    /// Returns the name of the wrapper type if `path` refers to one.
     #[must_use]
     pub fn name_from_path(path: &str) -> Option<&str> {
         path.strip_prefix(MODULE_PATH)
     }
 
-    /// Returns the call of the runtime macro that defines the wrapper type.
+    /// Returns the invocation of the runtime macro that defines the wrapper type.
     #[must_use]
     pub fn macro_call(&self) -> String {
         let Self { format, name, value, read, write, .. } = self;
@@ -224,8 +224,8 @@ fn map_format(format: &str, chosen: &FormatType) -> Result<MappedFormat, String>
     }
 }
 
-/// Returns a function that checks a string against a format without its mapped type. Unknown formats accept
-/// every string.
+/// Returns a function that checks a string against a format without its mapped type. If the format is
+/// unknown, the function accepts every string.
 #[must_use]
 pub fn format_check(format: &str) -> fn(&str) -> bool {
     macro_rules! known {

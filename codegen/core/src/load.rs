@@ -1,7 +1,8 @@
-//! Loads files, folders and strings into trees. The loader interprets no schemas and never uses the network.
+//! Loads files, folders and strings into trees. The loader does not interpret schemas and never accesses the
+//! network.
 //!
-//! The URI of a source is the `$id` of its root, or derived from its name relative to the inputs. The same
-//! contract therefore gives the same graph in every folder and on every machine.
+//! The URI of a source is the `$id` of its root, or it is derived from the source's name relative to the
+//! inputs. The same contract therefore results in the same graph in every folder and on every machine.
 
 mod bytes;
 pub mod files;
@@ -32,39 +33,40 @@ use crate::{
     tree::{DocumentLocation, DocumentNode, NodeValue, ObjectMember, SourceDocument, SourceId, Span},
 };
 
-/// The maximum nesting depth of a document, the same as for JSON values; bounds every recursion over trees.
+/// The maximum nesting depth of a document, which is the same as for JSON values. It limits every recursion
+/// over trees.
 pub const MAX_DEPTH: usize = depth::DEFAULT_DEPTH;
 
 /// The documents of a contract, and the folders from which referenced documents are loaded.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
-    /// The documents: first the inputs by name, then those that references loaded.
+    /// The documents: first the inputs, sorted by name, then those that were loaded for references.
     pub sources: Vec<SourceDocument>,
-    /// Notes on skipped files, and faults of the documents.
+    /// The notes on skipped files, and the faults of the documents.
     pub(crate) notes: Diagnostics,
-    /// The changes that overlays made.
+    /// The changes that overlays made to the documents.
     pub overlay_edits: Vec<OverlayEdit>,
     /// The overlays with their digests.
     pub overlays: Vec<(SourceText, String)>,
-    /// The values that came from overlays, with their origins.
+    /// The values that overlays inserted, with their origins.
     origins: BTreeMap<SourceId, overlay::OverlayOrigins>,
-    /// The paths of the overlays.
+    /// The paths of the overlay files.
     overlay_paths: Vec<PathBuf>,
     /// The origin of each source.
     retrievals: Vec<SourceRetrieval>,
-    /// The sources by the normalized URIs that identify them as a whole.
+    /// The sources by the normalized URIs that identify whole documents.
     names: BTreeMap<String, SourceId>,
-    /// The common folder of all inputs.
+    /// The deepest folder that contains all inputs.
     root: Option<PathBuf>,
     mounts: Vec<MountPoint>,
-    /// Paths of files that references name and that do not exist.
+    /// The paths of referenced files that do not exist.
     absent: BTreeSet<PathBuf>,
     offered: BTreeMap<String, OfferedText>,
 }
 
 #[derive(Clone, Debug)]
 struct SourceRetrieval {
-    /// The URI derived from the location, which is the base of `$id`.
+    /// The URI derived from the location, against which `$id` is resolved.
     base_uri: String,
     path: Option<PathBuf>,
     is_input: bool,
@@ -75,12 +77,12 @@ struct SourceRetrieval {
 struct MountPoint {
     prefix: String,
     path: PathBuf,
-    /// Set once a reference used the mount.
+    /// True if a reference has used the mount.
     is_used: bool,
 }
 
 impl MountPoint {
-    /// Returns the part of a URI after the prefix, as a file path.
+    /// Returns the part of a URI after the prefix of the mount, as a file path.
     fn rest(&self, uri: &str) -> Option<String> {
         uri::percent_decode(uri.strip_prefix(&self.prefix)?.trim_start_matches('/'))
     }
@@ -92,29 +94,30 @@ struct OfferedText {
     text: String,
 }
 
-/// A referenced file above the common folder of the inputs, which is not read. Paths are relative to the
+/// A referenced file above the common folder of the inputs. It is not loaded. Paths are relative to the
 /// working directory.
 #[derive(Clone, Debug)]
 pub(crate) struct FileAboveRoot {
     /// The folder that contains both the file and the inputs.
     pub(crate) folder: String,
-    /// The URI prefix of a mount for it: the URI of its folder, or its own.
+    /// The URI prefix with which the file could be mounted: the URI of its folder, or its own URI.
     pub(crate) uri: String,
-    /// The path of that mount.
+    /// The path to use in that mount.
     pub(crate) path: String,
 }
 
-/// The name by which an overlay selects its document.
+/// The name with which an overlay selects its document.
 #[derive(Clone, Copy, Debug)]
 enum OverlayTarget<'a> {
-    /// `document` in the configuration.
+    /// The option `document` in the configuration.
     FromConfig(&'a str),
-    /// `extends` in the overlay: the location from which its author retrieved the document.
+    /// The field `extends` in the overlay: the location from which the author of the overlay retrieved the
+    /// document.
     FromExtends(&'a str),
 }
 
-/// Returns the file names to which strings of a document may refer, with every extension that a reference may
-/// omit: `b.json` and others for `../b.json#/$defs/c`.
+/// Returns the names of all files to which the strings of a document may refer, with each extension that a
+/// reference may omit. For example, `../b.json#/$defs/c` may refer to `b.json` and to `b.json.yaml`.
 pub fn referenced_file_names(name: &str, bytes: &[u8]) -> BTreeSet<String> {
     run_on_deep_stack(|| {
         let tree = decode_document(SourceId(0), name, bytes).1;
@@ -135,14 +138,14 @@ pub fn referenced_file_names(name: &str, bytes: &[u8]) -> BTreeSet<String> {
 /// A condition on a source.
 type SourcePredicate<'a> = dyn Fn(SourceId, &SourceDocument) -> bool + 'a;
 
-/// Loads like [`Sources::from_files`], but returns the sources next to the problems, so that one run finds
-/// all of them.
+/// Loads the inputs like [`Sources::from_files`], but also returns the sources if there are problems, so that
+/// one run finds all problems.
 pub(crate) fn load_all(inputs: &[PathBuf], mounts: &[(String, PathBuf)]) -> (Sources, Diagnostics) {
     let mut sources = Sources::default();
     let mut problems = Diagnostics::new();
     problems.extend(mounts.iter().filter_map(|(prefix, path)| check_mount(prefix, path)));
     if problems.has_errors() {
-        // Each reference below the mount would repeat this error.
+        // Otherwise, each reference below the mount would repeat this error.
         return (sources, problems);
     }
     for (prefix, path) in mounts {
@@ -168,7 +171,7 @@ pub(crate) fn load_all(inputs: &[PathBuf], mounts: &[(String, PathBuf)]) -> (Sou
         }
     }
     let root = files::common_ancestor(&folders).unwrap_or_default();
-    // A file that is an input itself counts as explicit even when an input folder contains it.
+    // A file that is itself an input counts as explicit, even if an input folder also contains it.
     found.sort_by(|left, right| (&left.path, right.explicit).cmp(&(&right.path, left.explicit)));
     found.dedup_by(|later, kept| later.path == kept.path);
     for file in found {
@@ -194,22 +197,23 @@ pub(crate) fn check_mount(prefix: &str, path: &Path) -> Option<Diagnostic> {
 }
 
 impl Sources {
-    /// Loads the inputs: files, and folders with all contract documents in them.
+    /// Loads the inputs: files, and all contract documents in folders.
     ///
     /// `mounts` map URI prefixes to folders, or single URIs to files.
     ///
     /// # Errors
-    /// All problems of all files, with excerpts.
+    /// Returns all problems of all files, with excerpts.
     pub fn from_files(inputs: &[PathBuf], mounts: &[(String, PathBuf)]) -> Result<Self, Diagnostics> {
         let (sources, problems) = load_all(inputs, mounts);
         sources.into_result(problems)
     }
 
-    /// Loads documents from memory. Each is a name (a YAML extension selects YAML), a retrieval URI (empty:
-    /// derived from the name) and the content. All of them are inputs.
+    /// Loads documents from memory; all of them are inputs. Each document is a name, a retrieval URI and the
+    /// content. A YAML extension in the name selects YAML. If the retrieval URI is empty, it is derived from
+    /// the name.
     ///
     /// # Errors
-    /// All problems of all documents, with excerpts.
+    /// Returns all problems of all documents, with excerpts.
     pub fn from_texts(texts: &[(&str, &str, &str)]) -> Result<Self, Diagnostics> {
         let mut sources = Self::default();
         let mut problems = Diagnostics::new();
@@ -236,7 +240,8 @@ impl Sources {
         self.mounts.iter().filter(|mount| !mount.is_used).map(|mount| mount.prefix.as_str())
     }
 
-    /// Applies all overlays of the options; `place` returns the location of a file in the options.
+    /// Applies all overlays of the options. `place` returns the location at which the options name an overlay
+    /// file.
     pub fn apply_overlays(
         &mut self,
         input: &InputConfig,
@@ -314,9 +319,9 @@ impl Sources {
         }
     }
 
-    /// Returns the document of an overlay. A match of the URI or the full name takes precedence over the end
-    /// of the name or path, and that over the bare file name. The file name counts only if the overlay gives
-    /// no folder, or an absolute URI.
+    /// Returns the document to which an overlay applies. A match of the URI or the full name takes precedence
+    /// over a match of the end of the name or path, and that takes precedence over a match of the file name.
+    /// The file name is compared only if the overlay names no folder or, in `extends`, an absolute URI.
     fn find_overlay_target(&self, named: Option<OverlayTarget<'_>>) -> Result<SourceId, String> {
         let inputs = || self.ids().filter(|id| self.is_input(*id) && !self.is_broken(*id));
         let all = |passes: &SourcePredicate<'_>| -> Vec<SourceId> {
@@ -331,7 +336,7 @@ impl Sources {
         let named = named.map(|(OverlayTarget::FromConfig(named) | OverlayTarget::FromExtends(named))| named);
         let found = match named {
             Some(named) => {
-                // The path is relative to the overlay, whose own folder is irrelevant.
+                // The path is relative to the overlay, and the folder of the overlay is not considered.
                 let mut rest = named;
                 while let Some(less) = rest.strip_prefix("./").or_else(|| rest.strip_prefix("../")) {
                     rest = less;
@@ -360,7 +365,7 @@ impl Sources {
         }
     }
 
-    /// Offers a document for a URI. It becomes a source only when a reference needs it.
+    /// Offers a document for a URI. It becomes a source only if a reference needs it.
     pub fn offer(&mut self, name: &str, uri: &str, text: &str) {
         let offer = OfferedText { name: name.to_owned(), text: text.to_owned() };
         self.offered.insert(uri::normalized_key(uri), offer);
@@ -371,7 +376,7 @@ impl Sources {
         self.sources.get(id.0 as usize)
     }
 
-    /// Returns the file of a source; `None` for documents from memory.
+    /// Returns the path of a source, or `None` for a document from memory.
     #[must_use]
     pub fn path(&self, id: SourceId) -> Option<&Path> {
         self.retrievals.get(id.0 as usize)?.path.as_deref()
@@ -400,8 +405,8 @@ impl Sources {
         self.sources.iter().map(|source| (source.uri.as_str(), source.tree.to_json()))
     }
 
-    /// Iterates over the paths of all files that were read: documents, including those that references and
-    /// mounts loaded, and overlays.
+    /// Iterates over the paths of all files that were loaded: inputs, referenced and mounted documents, and
+    /// overlays.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         let documents = self.retrievals.iter().filter_map(|each| each.path.as_deref());
         documents.chain(self.overlay_paths.iter().map(PathBuf::as_path))
@@ -412,31 +417,31 @@ impl Sources {
         self.absent.iter().map(PathBuf::as_path)
     }
 
-    /// Returns true for an input, false for a document that a reference loaded.
+    /// Returns true for an input, and false for a document that was loaded for a reference.
     #[must_use]
     pub fn is_input(&self, id: SourceId) -> bool {
         self.retrievals.get(id.0 as usize).is_some_and(|retrieval| retrieval.is_input)
     }
 
-    /// Returns true if the source could not be parsed; its tree is `null` then.
+    /// Returns true if the source could not be parsed. Its tree is `null` in that case.
     pub(crate) fn is_broken(&self, id: SourceId) -> bool {
         self.retrievals.get(id.0 as usize).is_none_or(|retrieval| retrieval.is_broken)
     }
 
-    /// Returns the source that a URI identifies as a whole, by its `$id` or by its retrieval URI.
+    /// Returns the source whose `$id` or retrieval URI is the given URI.
     #[must_use]
     pub(crate) fn find(&self, uri: &str) -> Option<SourceId> {
         self.names.get(&uri::normalized_key(uri)).copied()
     }
 
-    /// Iterates over the normalized URIs that identify a source as a whole.
+    /// Iterates over the normalized URIs that identify whole documents.
     pub(crate) fn names(&self) -> impl Iterator<Item = (&str, SourceId)> {
         self.names.iter().map(|(uri, id)| (uri.as_str(), *id))
     }
 
-    /// Loads the document of a URI from an offer, a mount, a file next to the referring one, or the built-in
-    /// meta-schemas. Returns false if none of them has it, or if it was already loaded. Problems
-    /// of a document that exists but cannot be read are added to `problems`.
+    /// Loads the document of a URI from an offer, a mount, a file next to the referring document, or the
+    /// built-in meta-schemas. Returns false if none of them contains it, or if it was already loaded. If a
+    /// document exists but cannot be loaded, its problems are added to `problems`.
     pub(crate) fn load_referenced(&mut self, uri: &str, from: SourceId, problems: &mut Diagnostics) -> bool {
         let key = uri::normalized_key(uri);
         if self.names.contains_key(&key) {
@@ -474,7 +479,7 @@ impl Sources {
     }
 
     /// Returns the target of a file reference if it exists above the common folder of the inputs. The file is
-    /// not read: a document must not decide which other files of a disk become part of a contract.
+    /// not loaded, because a document must not decide which other files become part of a contract.
     pub(crate) fn find_above_root(
         &self,
         uri: &str,
@@ -493,7 +498,7 @@ impl Sources {
         let found = files::find_with_extension(&path)?;
         let folder = files::common_ancestor(&[root.to_path_buf(), found.parent()?.to_path_buf()])?;
         let (prefix, _) = uri.rsplit_once('/')?;
-        // A mount of the root folder would match the URIs of the inputs, too.
+        // A mount for the root folder would also match the URIs of the inputs.
         let (uri, path) = match prefix {
             "file://" => (uri.to_owned(), found.as_path()),
             prefix => (format!("{prefix}/"), found.parent()?),
@@ -507,7 +512,7 @@ impl Sources {
         root.or(mount).unwrap_or_else(|| path.display().to_string())
     }
 
-    /// Returns the existing file of a URI, and records a missing one.
+    /// Returns the file for a URI if it exists, and records it as absent otherwise.
     fn file_for_uri(&mut self, uri: &str, from: SourceId) -> Option<PathBuf> {
         for mount in &mut self.mounts {
             if mount.path.is_file() {
@@ -538,15 +543,15 @@ impl Sources {
         found
     }
 
-    /// Returns the mounted folder that should contain a URI and does not: the missing file name, the folder,
-    /// and the prefix of the mount.
+    /// Returns a mount whose folder should contain the URI but does not, as the missing file name, the
+    /// folder, and the prefix of the mount.
     pub(crate) fn find_unanswered_mount(&self, uri: &str) -> Option<(String, String, String)> {
         let folders = self.mounts.iter().filter(|mount| !mount.path.is_file());
         let (mount, rest) = folders.filter_map(|mount| Some((mount, mount.rest(uri)?))).next()?;
         Some((rest, files::display_path(&mount.path), mount.prefix.clone()))
     }
 
-    /// Derives a URI prefix and its folder from the `$id` and the path of a source:
+    /// Derives a URI prefix and its folder from the `$id` and the path of a source. For example,
     /// `https://x/v1/a.schema.json` in `schemas/v1/a.schema.json` maps `https://x/` to `schemas/`.
     fn implied_folder(&self, root: &Path, from: SourceId) -> Option<(String, PathBuf)> {
         let source = self.get(from)?;
@@ -584,7 +589,7 @@ impl Sources {
         problems: &mut Diagnostics,
     ) {
         let retrieval = uri.map_or_else(|| uri::from_file_name(&name), str::to_owned);
-        // Problems of a file that turns out to be no contract document are dropped.
+        // Problems of a file that turns out not to be a contract document are dropped.
         let mut found = Diagnostics::new();
         let id = self.add_source(name, path, bytes, &retrieval, true, &mut found);
         let Some(source) = self.get(id) else { return };
@@ -603,8 +608,8 @@ impl Sources {
         }
     }
 
-    /// Parses and appends a document. One that cannot be parsed becomes a broken source, so that diagnostics
-    /// can show excerpts of it.
+    /// Parses and appends a document. A document that cannot be parsed becomes a broken source, so that
+    /// diagnostics can show excerpts of it.
     fn add_source(
         &mut self,
         name: String,
@@ -619,7 +624,7 @@ impl Sources {
         let (text, mut tree, mut found) = decode_document(id, &name, bytes);
         found.extend(tree.as_mut().and_then(|tree| openapi_version::normalize_version(id, tree)));
         let broken = tree.is_none() || found.iter().any(Diagnostic::is_fatal);
-        // Problems of a document that only references need affect only these references.
+        // The problems of a document that is not an input affect only the references to it.
         let optional = |each: Diagnostic| {
             if input || each.fallback.is_some() {
                 each
@@ -645,7 +650,7 @@ impl Sources {
         id
     }
 
-    /// Moves faults to `notes`, where the fault policy decides about them later, and keeps fatal errors.
+    /// Moves faults to `notes`, where the fault policy is applied to them later, and keeps fatal errors.
     fn defer_faults(&mut self, problems: &mut Diagnostics) {
         let (fatal, mended) = std::mem::take(problems).into_iter().partition(Diagnostic::is_fatal);
         let (fatal, mended): (Vec<Diagnostic>, Vec<Diagnostic>) = (fatal, mended);
@@ -676,7 +681,8 @@ impl SourceTextProvider for Sources {
         self.ids().zip(self.sources.iter().map(text)).chain(overlays)
     }
 
-    /// Returns the location in an overlay of the value at a place, or of the nearest enclosing one.
+    /// Returns the overlay location of the value at `place`, or of the nearest enclosing value that came from
+    /// an overlay.
     fn original_place(&self, place: &DocumentLocation) -> Option<DocumentLocation> {
         let origins = self.origins.get(&place.source)?;
         let tree = &self.get(place.source)?.tree;
@@ -701,7 +707,8 @@ fn document_uri(tree: &DocumentNode, retrieval: &str) -> String {
 }
 
 /// Returns the member that identifies a document: `$id` (`id` in draft-04) of a root schema, or `$self` of an
-/// OpenAPI document (OpenAPI 3.2, 4.1). An old `$id` that is only a fragment identifies no document.
+/// OpenAPI document (OpenAPI 3.2, 4.1). In old drafts, an `$id` that is only a fragment does not identify a
+/// document.
 pub(crate) fn identifier_member(tree: &DocumentNode) -> Option<&ObjectMember> {
     if tree.get("openapi").is_some() {
         return tree.member("$self").filter(|member| member.value.as_str().is_some());
@@ -711,14 +718,14 @@ pub(crate) fn identifier_member(tree: &DocumentNode) -> Option<&ObjectMember> {
     member.value.as_str().filter(|id| !id.is_empty() && !id.starts_with('#')).map(|_| member)
 }
 
-/// Returns true if a `$schema` names draft-04, where `id` identifies schemas.
+/// Returns true if a `$schema` value identifies draft-04, in which `id` identifies schemas.
 pub(crate) fn is_draft_04(dialect: &str) -> bool {
     let bare = dialect.strip_suffix('#').unwrap_or(dialect);
     let path = bare.strip_prefix("https://").or_else(|| bare.strip_prefix("http://"));
     path == Some("json-schema.org/draft-04/schema")
 }
 
-/// Returns the SHA-256 digest in lower-case hex.
+/// Returns the SHA-256 digest in lowercase hexadecimal.
 fn sha256_hex(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -728,7 +735,7 @@ pub(crate) fn span(start: usize, end: usize) -> Span {
     Span { start: narrow(start), end: narrow(end) }
 }
 
-/// Appends a member, or replaces the one at index `known`.
+/// Appends a member, or replaces the member at index `known`.
 pub(crate) fn insert_member(members: &mut Vec<ObjectMember>, member: ObjectMember, known: Option<usize>) {
     match known.and_then(|at| members.get_mut(at)) {
         Some(known) => *known = member,
@@ -736,7 +743,7 @@ pub(crate) fn insert_member(members: &mut Vec<ObjectMember>, member: ObjectMembe
     }
 }
 
-/// The keys of the object that is being parsed. They are hashed only once there are many of them.
+/// The keys of the object that is being parsed. They are hashed only if there are many of them.
 #[derive(Default)]
 pub(crate) struct KeyIndex {
     keys: HashMap<String, usize>,
@@ -750,7 +757,7 @@ impl KeyIndex {
             count_lookups(members.len());
             return members.iter().position(|member| member.key == key);
         }
-        // Members are append-only with distinct keys, so only the new ones must be indexed.
+        // Members are only appended and their keys are distinct, so only the new ones must be indexed.
         let new = self.keys.len();
         count_lookups(members.len() - new);
         for (at, member) in members.iter().enumerate().skip(new) {
@@ -760,7 +767,7 @@ impl KeyIndex {
     }
 }
 
-/// Counts inspected members, so that tests can check the complexity without measuring time.
+/// Counts the members that were inspected, so that tests can check the complexity without measuring time.
 #[cfg(test)]
 fn count_lookups(members: usize) {
     tests::INSPECTED_MEMBERS.set(tests::INSPECTED_MEMBERS.get() + members);

@@ -1,4 +1,4 @@
-//! Locations of a contract as text: `file:line #/pointer`.
+//! Formats locations in a contract as `file:line #/pointer`.
 
 use std::{cell::RefCell, collections::BTreeMap};
 
@@ -10,14 +10,15 @@ use crate::{
 };
 
 impl AnalyzedContract {
-    /// Formats a location of the contract as `file:line #/pointer`.
+    /// Formats a location in the contract as `file:line #/pointer`.
     #[must_use]
     pub fn format_location(&self, place: &DocumentLocation) -> String {
         LocationFormatter::new(self).format_location(place)
     }
 }
 
-/// Formats locations of a contract as `file:line #/pointer`; indexes the lines of each document once.
+/// A formatter for locations in a contract (`file:line #/pointer`), which indexes the lines of each document
+/// once.
 #[derive(Debug)]
 pub struct LocationFormatter<'a> {
     contract: &'a AnalyzedContract,

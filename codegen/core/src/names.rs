@@ -1,6 +1,6 @@
-//! The rules that turn wire names into Rust names.
+//! The rules for converting wire names to Rust names.
 //!
-//! Names depend only on the contract, not on the order in which it is read.
+//! Names depend only on the contract, not on the order in which it is loaded.
 
 use std::borrow::Cow;
 
@@ -15,10 +15,11 @@ const KEYWORDS: &[&str] = &[
     "virtual", "where", "while", "yield",
 ];
 
-/// Names whose inner capitals would be mistaken for word starts: `OAuth2` becomes `oauth2`.
+/// Names with inner capitals that do not start a word, and their replacements. For example, `OAuth2` becomes
+/// `oauth2`.
 const CAPITALIZED_NAMES: &[(&str, &str)] = &[("OAuth", "Oauth"), ("IPv", "Ipv")];
 
-/// Names that modules other than those of the models use without their path.
+/// The names of types that generated modules other than the models use without a path.
 const RESERVED_TYPES: &[&str] = &[
     "Box",
     "Contract",
@@ -39,8 +40,8 @@ const RESERVED_TYPES: &[&str] = &[
     "Vec",
 ];
 
-/// Names of values in Rust's prelude, which a generated tuple struct would hide. Generated code writes full paths
-/// where a type of the contract has the name of another item.
+/// The names of values in Rust's prelude, which a generated tuple struct would shadow. If a type of the
+/// contract has the name of any other item, generated code uses the full path of that item.
 const RESERVED_MODELS: &[&str] = &["Err", "None", "Ok", "Self", "Some"];
 
 /// Returns true for a valid Rust identifier that is not a keyword.
@@ -53,20 +54,20 @@ pub fn is_rust_identifier(name: &str) -> bool {
         && !KEYWORDS.contains(&name)
 }
 
-/// Returns true if modules other than those of the models use the name for something else.
+/// Returns true if generated modules other than the models use the name for another type.
 #[must_use]
 pub fn is_reserved_type(name: &str) -> bool {
     RESERVED_TYPES.contains(&name)
 }
 
-/// Returns true if no generated type can have the name.
+/// Returns true if the name is not available for generated types.
 #[must_use]
 pub fn is_reserved_model(name: &str) -> bool {
     RESERVED_MODELS.contains(&name)
 }
 
 /// Returns true if the name is valid for a generated type and the lint `non_camel_case_types` accepts it: it
-/// starts with a capital, and has no `_` next to a letter with case.
+/// starts with an uppercase letter, and no `_` is next to a letter that has a case.
 #[must_use]
 pub fn is_model_name(name: &str) -> bool {
     let is_cased = |c: char| c.is_lowercase() || c.is_uppercase();
@@ -81,7 +82,8 @@ pub fn is_model_name(name: &str) -> bool {
     is_rust_identifier(name) && is_of_types && !is_reserved_model(name)
 }
 
-/// Returns a type or variant name: `stock-lot` → `StockLot`, `+1` → `Plus1`, `` → `Empty`.
+/// Returns a type or variant name: `stock-lot` becomes `StockLot`, `+1` becomes `Plus1`, and an empty name
+/// becomes `Empty`.
 #[must_use]
 pub fn type_name(wire: &str) -> String {
     let name = pascal_case(wire);
@@ -92,38 +94,38 @@ pub fn type_name(wire: &str) -> String {
     }
 }
 
-/// Returns the name of a generated type, which differs from all names that its module uses.
+/// Returns the name of a generated type, which differs from all reserved names.
 #[must_use]
 pub fn model_name(wire: &str) -> String {
     let name = pascal_case(wire);
     if RESERVED_MODELS.contains(&name.as_str()) { format!("{name}Value") } else { name }
 }
 
-/// Returns a variant name. Unlike for types, only `Self` is reserved.
+/// Returns a variant name. Unlike for types, only `Self` is reserved for variants.
 #[must_use]
 pub fn variant_name(wire: &str) -> String {
     let name = pascal_case(wire);
     if name == "Self" { "SelfValue".to_owned() } else { name }
 }
 
-/// Renames `Unknown`, which is reserved for the variant of unlisted values. Closed enumerations reserve it,
-/// too, so that opening one renames no variant.
+/// Renames `Unknown`, which is reserved for the variant of unlisted values. Closed enums also reserve it, so
+/// that opening an enum renames no variant.
 pub fn reserve_unknown(names: &mut [String]) {
     for name in names.iter_mut().filter(|name| *name == "Unknown") {
         "UnknownValue".clone_into(name);
     }
 }
 
-/// Returns a field, method or module name: `orgUnit` → `org_unit`, `DPoP` → `dpop`, `type` → `type_`.
-/// Keywords get an underscore instead of `r#`, so that the spelling is the same in code and documentation;
-/// `self` cannot be raw.
+/// Returns a field, method or module name: `orgUnit` becomes `org_unit`, `DPoP` becomes `dpop`, `type`
+/// becomes `type_`. Keywords get an underscore instead of `r#`, so that the spelling is the same in code and
+/// documentation. Moreover, `self` cannot be a raw identifier.
 #[must_use]
 pub fn field_name(wire: &str) -> String {
     escape_keyword(&snake_case(wire))
 }
 
-/// Returns the name of a constant: `stock-lot` → `STOCK_LOT`. Other characters than ASCII are replaced by
-/// their code points, so that no lint rejects them: `größe` → `GRUF6UDFE`.
+/// Returns the name of a constant: `stock-lot` becomes `STOCK_LOT`. Non-ASCII characters are replaced by
+/// their code points, so that no lint rejects the name: `größe` becomes `GRUF6UDFE`.
 #[must_use]
 pub fn constant_name(wire: &str) -> String {
     let mut name = String::new();
@@ -136,13 +138,13 @@ pub fn constant_name(wire: &str) -> String {
     name
 }
 
-/// Returns the module name of a registry table: `OauthError` → `oauth_errors`.
+/// Returns the module name of a registry table: `OauthError` becomes `oauth_errors`.
 #[must_use]
 pub fn table_module(table: &str) -> String {
     format!("{}s", field_name(table).trim_end_matches('_'))
 }
 
-/// Returns the stem of a file name or URI: `…/page.schema.json` → `page`.
+/// Returns the stem of a file name or URI: `…/page.schema.json` becomes `page`.
 #[must_use]
 pub fn file_stem(uri: &str) -> String {
     let file = uri.rsplit(['/', ':']).next().unwrap_or(uri);
@@ -153,18 +155,18 @@ pub fn file_stem(uri: &str) -> String {
     stem.to_owned()
 }
 
-/// Makes a list of names distinct. Names that clash get a prefix for their case (`Upper`, `Lower`), then a
-/// number.
+/// Makes a list of names distinct. Names that clash get a prefix for the case of their wire name (`Upper`,
+/// `Lower`), and then a number if necessary.
 ///
-/// `names` is rewritten in place; `wires` holds the wire name of each. The result does not depend on their
-/// order.
+/// `names` is changed in place; `wires` contains the wire name for each element. The result does not depend
+/// on the order of the names.
 pub fn make_distinct(wires: &[&str], names: &mut [String]) {
     let before = names.to_vec();
     let bare = |name: &str| name.trim_end_matches('_').to_owned();
     let clashes = |i: usize| before.iter().filter(|n| **n == before[i]).count() > 1;
-    // Names of fields, methods and modules start in lower case; those of types and variants do not.
+    // Names of fields, methods and modules start with a lowercase letter; names of types and variants do not.
     let small = before.iter().all(|n| !bare(n).starts_with(char::is_uppercase));
-    // Names that clash usually differ in case only: `a` and `A`, `low` and `LOW`, `type` and `Type`.
+    // Names that clash usually differ only in case, such as `a` and `A`, `low` and `LOW`, `type` and `Type`.
     for i in 0..names.len() {
         let wire = wires[i];
         if !clashes(i) {
@@ -207,7 +209,8 @@ fn pascal_case(wire: &str) -> String {
     if name.starts_with(|c: char| !unicode_ident::is_xid_start(c)) { format!("N{name}") } else { name }
 }
 
-/// Returns a name in lower case, which may be a keyword: `orgUnit` → `org_unit`, `type` → `type`.
+/// Returns a name in snake case, which may be a keyword: `orgUnit` becomes `org_unit`, and `type` stays
+/// `type`.
 #[must_use]
 pub fn snake_case(wire: &str) -> String {
     let words: Vec<String> =
@@ -219,8 +222,8 @@ pub fn snake_case(wire: &str) -> String {
     if name.starts_with(|c: char| !unicode_ident::is_xid_start(c)) { format!("n{name}") } else { name }
 }
 
-/// Converts one word of a `camelCase` name. Alternating capitals and single letters are an abbreviation:
-/// `DPoP` is one word.
+/// Converts one word of a `camelCase` name. Alternating capitals and single lowercase letters are an
+/// abbreviation, so `DPoP` is one word.
 fn snake_word(word: &str) -> String {
     let snake = normalize_capitals(word).to_snake_case();
     let parts: Vec<usize> = snake.split('_').map(|part| part.chars().count()).collect();
@@ -232,8 +235,8 @@ fn snake_word(word: &str) -> String {
     }
 }
 
-/// Replaces names of [`CAPITALIZED_NAMES`] by their spelling with one capital, unless a capital precedes
-/// them.
+/// Replaces names of [`CAPITALIZED_NAMES`] by their spelling with a single capital, unless another capital
+/// precedes them.
 fn normalize_capitals(word: &str) -> Cow<'_, str> {
     let mut word = Cow::Borrowed(word);
     for (name, plain) in CAPITALIZED_NAMES {
@@ -256,7 +259,8 @@ fn escape_keyword(name: &str) -> String {
     }
 }
 
-/// Replaces meaningful symbols by words, and all other characters that identifiers exclude by separators.
+/// Replaces meaningful symbols by words, and all other characters that identifiers cannot contain by
+/// separators.
 fn replace_symbols(wire: &str) -> String {
     let mut out = String::with_capacity(wire.len());
     for (i, c) in wire.char_indices() {
@@ -276,7 +280,7 @@ fn replace_symbols(wire: &str) -> String {
             '$' => out.push(' '),
             // The compiler normalizes identifiers to NFC, which could make two names equal.
             '\u{300}'..='\u{36f}' => {}
-            // Letter-like symbols normalize to letters: the Ångström sign becomes `Å`.
+            // Letter-like symbols normalize to letters: for example, the Ångström sign becomes `Å`.
             '\u{2100}'..='\u{214f}' => out.push_str(&format!(" U{:X} ", u32::from(c))),
             c if unicode_ident::is_xid_continue(c) => out.push(c),
             _ => out.push(' '),
@@ -285,7 +289,7 @@ fn replace_symbols(wire: &str) -> String {
     out
 }
 
-/// Names a wire name that consists of symbols only, by code points: `U2603`.
+/// Returns a name from the code points of a wire name that consists only of symbols, such as `U2603`.
 fn code_point_name(wire: &str) -> String {
     let mut name = String::new();
     for c in wire.chars() {

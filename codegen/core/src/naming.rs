@@ -1,8 +1,8 @@
-//! Assigns Rust names to schemas. Names are assigned for the whole contract before it is reduced to a part,
-//! so that a type has the same name in both.
+//! Assigns Rust names to schemas. Names are assigned for the whole contract before unused schemas are
+//! removed, so that a type has the same name with and without the other schemas.
 //!
-//! A schema with a declared name keeps it; clashing names are qualified with that of the file. An anonymous
-//! type is named after its own location, not after the schemas that refer to it.
+//! A schema with a declared name keeps it; clashing names are qualified with the file name. An anonymous type
+//! is named after its own location, not after the schemas that refer to it.
 
 mod aliases;
 mod equal_schemas;
@@ -28,21 +28,21 @@ pub(crate) use self::rows::RowNames;
 /// The names of a contract's types.
 #[derive(Clone, Debug, Default)]
 pub struct TypeNames {
-    /// The names of schemas that the contract or its owner names.
+    /// The names of schemas that the contract or the configuration names.
     named: BTreeMap<SchemaId, String>,
     /// The names of anonymous types, by schema.
     places: BTreeMap<SchemaId, PlaceName>,
-    /// All names of the whole contract.
+    /// All names that are used in the whole contract.
     taken: BTreeSet<String>,
-    /// Names that the owner chose and that several schemas of the whole contract would have.
+    /// Names from the configuration that would apply to several schemas of the whole contract.
     contested: BTreeMap<String, Vec<SchemaId>>,
     /// The final target of each schema that is only a reference.
     pub(crate) aliases: BTreeMap<SchemaId, SchemaId>,
-    /// The first of several equal anonymous schemas, for each of them.
+    /// For each of several equal anonymous schemas, the first of them.
     pub(crate) equals: BTreeMap<SchemaId, SchemaId>,
-    /// Anonymous schemas that accept every value.
+    /// The anonymous schemas that accept every value.
     pub(crate) unconstrained: BTreeSet<SchemaId>,
-    /// The names of row groups in the tables.
+    /// The names of row groups in the validation tables.
     pub(crate) rows: RowNames,
 }
 
@@ -68,7 +68,7 @@ impl TypeNames {
         names
     }
 
-    /// Replaces schema ids after the graph was reduced.
+    /// Replaces all schema ids after schemas were removed from the graph.
     #[must_use]
     pub(crate) fn moved(self, moved: &SchemaRemapping) -> Self {
         let aliases = self.aliases.into_iter();
@@ -84,37 +84,37 @@ impl TypeNames {
         }
     }
 
-    /// Returns the name of a schema that has one.
+    /// Returns the declared name of a schema, if it has one.
     #[must_use]
     pub fn name_of(&self, id: SchemaId) -> Option<&str> {
         self.named.get(&id).map(String::as_str)
     }
 
-    /// Iterates over all schemas with a name.
+    /// Iterates over all schemas with a declared name.
     pub fn named(&self) -> impl Iterator<Item = SchemaId> {
         self.named.keys().copied()
     }
 
-    /// Returns the names that the owner chose and that several schemas would have, with all of these schemas.
-    /// Empty after the contract was reduced.
+    /// Returns the names from the configuration that would apply to several schemas, with all of these
+    /// schemas. The map is empty after schemas were removed from the graph.
     pub(crate) const fn contested(&self) -> &BTreeMap<String, Vec<SchemaId>> {
         &self.contested
     }
 
-    /// Returns the path of names that leads to an anonymous schema, if it may need a type.
+    /// Returns the path of names that leads to an anonymous schema, if the schema may need a type.
     #[must_use]
     pub fn hint(&self, id: SchemaId) -> Option<&str> {
         self.places.get(&id).map(|place| place.hint.as_str())
     }
 
-    /// Returns the own names of schemas that have the type of an equal one.
+    /// Returns the names that schemas would have if they did not share the type of an equal schema.
     pub(crate) fn duplicate_names(&self) -> BTreeMap<SchemaId, String> {
         let duplicates = self.equals.iter().filter(|(id, first)| id != first);
         duplicates.filter_map(|(id, _)| Some((*id, self.places.get(id)?.name.clone()))).collect()
     }
 
-    /// Takes the name of an anonymous type for the first match of these schemas with `hint`; each name is
-    /// returned once.
+    /// Takes the name of the last of these schemas that is anonymous and has the path `hint`, or else creates
+    /// a name from `hint`. Each name is returned only once.
     pub(crate) fn take(&mut self, ids: &[SchemaId], hint: &str) -> String {
         for id in ids.iter().rev() {
             if self.places.get(id).is_some_and(|place| place.hint == hint) {
@@ -124,8 +124,8 @@ impl TypeNames {
         self.make_unique(names::model_name(hint))
     }
 
-    /// Assigns names to all schemas with a declared name; clashing names are qualified with that of the file.
-    /// The only one of several documents or components that operations use keeps its name.
+    /// Assigns names to all schemas with a declared name. Clashing names are qualified with the file name,
+    /// except for a document or component that is the only one of them used by operations.
     fn assign_declared_names(&mut self, graph: &SchemaGraph, api: &OpenApiDocument, options: &SchemaOptions) {
         let mut ids_by_name: BTreeMap<String, Vec<SchemaId>> = BTreeMap::new();
         for id in graph.ids() {
@@ -166,7 +166,8 @@ impl TypeNames {
         for (name, id) in clashing {
             let stem = names::file_stem(&graph.resource(graph.schema(id).resource).uri);
             let qualified = match !self.taken.contains(&name) && is_whole(graph, id) {
-                // It keeps its plain name if it clashes only with `$defs`, or is the only one in use.
+                // The schema keeps its plain name if it clashes only with `$defs`, or if operations use no
+                // other schema of this name.
                 true => name,
                 false => format!("{}{name}", names::type_name(&stem)),
             };
@@ -186,12 +187,12 @@ impl TypeNames {
     }
 }
 
-/// Returns true for a document or a component.
+/// Returns true if the schema is a whole document or a component.
 fn is_whole(graph: &SchemaGraph, id: SchemaId) -> bool {
     matches!(graph.schema(id).origin, SchemaOrigin::Root(_) | SchemaOrigin::Component(_))
 }
 
-/// Returns the schemas that operations reach.
+/// Returns the schemas that are reachable from operations.
 fn schemas_in_use(graph: &SchemaGraph, api: &OpenApiDocument) -> BTreeSet<SchemaId> {
     let mut found = BTreeSet::new();
     let mut waiting: Vec<SchemaId> = type_places(api).into_iter().map(|(id, _)| id).collect();
@@ -210,7 +211,8 @@ mod tests {
 
     use crate::{generate::Project, load::Sources};
 
-    /// The only component that operations use keeps its name, whatever the other files are called.
+    /// A component keeps its name if operations use no other component of this name, regardless of the file
+    /// names.
     #[test]
     fn components_in_use_keep_their_names() {
         let head = "openapi: 3.1.0\ninfo: { title: T, version: '1' }\n";

@@ -51,7 +51,7 @@ impl OperationSide {
         }
     }
 
-    /// Returns the name of the module with the table, and of its enum of ids.
+    /// Returns the name of the module with the operation table, and the name of its enum of ids.
     pub(crate) const fn table_names(self) -> (&'static str, &'static str) {
         match self {
             Self::Paths => ("operations", "OperationId"),
@@ -60,7 +60,7 @@ impl OperationSide {
     }
 }
 
-/// The runtime types that a table uses, collected for its imports.
+/// The runtime types that the operation table uses, collected for its imports.
 #[derive(Default)]
 struct UsedRuntimeTypes {
     operation: BTreeSet<&'static str>,
@@ -170,7 +170,7 @@ struct SharedParameters<'p>(BTreeMap<&'p ParameterRow, Ident>);
 impl<'p> SharedParameters<'p> {
     fn from_plan(plan: &'p SidePlan<'_>) -> Self {
         let mut counts: BTreeMap<&ParameterRow, usize> = BTreeMap::new();
-        // In document order, which determines the numbers of clashing names.
+        // The constants are in document order, which determines the numbers of clashing names.
         let mut order: Vec<&ParameterRow> = Vec::new();
         for parameter in plan.calls.iter().flat_map(|call| &call.parameters) {
             let count = counts.entry(&parameter.row).or_default();
@@ -184,7 +184,7 @@ impl<'p> SharedParameters<'p> {
         names::make_distinct(&wires, &mut names);
         let named = order.into_iter().zip(names).map(|(row, name)| {
             let name = name.trim_end_matches('_').to_uppercase();
-            // The suffix avoids clashes with the table's own names.
+            // The suffix avoids clashes with the other names in the module.
             (row, format_ident!("{name}_PARAMETER"))
         });
         Self(named.collect())
@@ -211,8 +211,8 @@ fn id_value(call: &PlannedCall<'_>) -> StringValue {
     StringValue { wire: call.operation.id.clone(), name: call.id.clone(), doc }
 }
 
-/// Returns the table path of each call. Webhooks and callbacks have names instead of paths; of several with
-/// the same name and method, all but the first use their id.
+/// Returns the path of each call in the table. Webhooks and callbacks have names instead of paths. If several
+/// have the same name and method, all but the first use their operation id instead.
 fn table_paths<'a>(plan: &SidePlan<'a>) -> Vec<&'a str> {
     let mut taken = BTreeSet::new();
     let path = |call: &PlannedCall<'a>| {
@@ -220,7 +220,7 @@ fn table_paths<'a>(plan: &SidePlan<'a>) -> Vec<&'a str> {
         if plan.side == OperationSide::Paths {
             return route.as_str();
         }
-        // The runtime treats a leading `/` as a path below the client's base URL.
+        // The runtime would treat a leading `/` as a path below the client's base URL.
         let [name, id] = [path, id].map(|name| name.trim_start_matches('/'));
         [name, id].into_iter().find(|each| taken.insert((method, *each))).unwrap_or(id)
     };
@@ -279,7 +279,8 @@ fn operation_row(
     }
 }
 
-/// Generates one row for each status, successes first; a contract without successes gets `2XX` of any kind.
+/// Generates one row for each status, success responses first. A contract without success responses gets a
+/// row `2XX` for any content.
 fn response_rows(call: &PlannedCall<'_>, rows: &mut RowWriter<'_>) -> Vec<TokenStream> {
     let mut out = Vec::new();
     let mut seen: Vec<StatusPattern> = Vec::new();
@@ -287,7 +288,7 @@ fn response_rows(call: &PlannedCall<'_>, rows: &mut RowWriter<'_>) -> Vec<TokenS
         [(&call.responses, ResponseOutcome::Success), (&call.errors, ResponseOutcome::Error)]
     {
         for case in &answers.cases {
-            // `default` may be both; its row is marked as a success.
+            // `default` may be both a success and an error; its row is marked as a success.
             if seen.contains(&case.status) {
                 continue;
             }
@@ -321,7 +322,7 @@ fn response_row(
         ResponseOutcome::Success => "Success",
         ResponseOutcome::Error => "Error",
     });
-    // All media types, including aliases.
+    // The row contains all media types, including aliases.
     let described = call.operation.responses.iter().find(|response| response.status == status);
     let cases: Vec<_> = answers.cases.iter().filter(|case| case.status == status).collect();
     let empty = cases.iter().all(|case| case.payload == ResponsePayload::Nothing);
@@ -345,14 +346,14 @@ fn response_row(
                 rows.content_row(&media.name, &quote!(#format), schema)
             })
             .collect(),
-        // Without a description any content is possible.
+        // Without a description, any content is possible.
         None => vec![rows.content_row("*/*", &quote!(Bytes), None)],
         Some(_) => Vec::new(),
     };
     quote!(ResponseSpec { statuses: StatusRange::#statuses, kind: ResponseKind::#word, content: &[#(#contents),*] })
 }
 
-/// Generates the enum of scopes, or a re-export of the registry table; `None` without scopes.
+/// Generates the enum of scopes, or a re-export of the registry table. Returns `None` if there are no scopes.
 fn scopes_enum(plan: &SidePlan<'_>) -> Option<TokenStream> {
     if plan.scopes.is_empty() {
         return None;

@@ -1,4 +1,4 @@
-//! The owner's options for schemas, with selectors resolved to schema ids.
+//! The configured options for schemas, with selectors resolved to schema ids.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,39 +11,39 @@ use crate::{
 /// The options for schemas and their types.
 #[derive(Clone, Debug, Default)]
 pub struct SchemaOptions {
-    /// The Rust names that the owner chose.
+    /// The Rust names from the configuration.
     pub names: BTreeMap<SchemaId, String>,
     /// The schemas with secret values.
     pub secrets: BTreeSet<SchemaId>,
-    /// Enumerations and tagged unions of requests that keep unknown values.
+    /// The enums and tagged unions of requests that keep unknown values.
     pub open: BTreeSet<SchemaId>,
-    /// Enumerations and tagged unions of responses that reject unknown values.
+    /// The enums and tagged unions of responses that reject unknown values.
     pub closed: BTreeSet<SchemaId>,
     /// The schemas that only requests use.
     pub requests: BTreeSet<SchemaId>,
-    /// The owner's types that replace generated ones.
+    /// The configured types that replace generated types.
     pub replace: BTreeMap<SchemaId, String>,
-    /// The module of each schema's type; `models` for absent schemas.
+    /// The module of each schema's type. The type of a schema without an entry is in `models`.
     pub areas: BTreeMap<SchemaId, String>,
-    /// Unbounded integers become `Number` instead of `i64`.
+    /// True if unbounded integers become `Number` instead of `i64`.
     pub exact_integers: bool,
-    /// A schema with `properties` but without `type` is an object.
+    /// True if a schema with `properties` but without `type` describes an object.
     pub implied_objects: bool,
-    /// Schemas whose unsupported pattern is not checked.
+    /// The schemas whose unsupported pattern is not checked.
     pub unchecked: BTreeSet<SchemaId>,
     /// The schemas of each view over types, in the order of the views.
     pub views: Vec<Vec<SchemaId>>,
-    /// Schemas on cycles of required properties, for which no value can be constructed.
+    /// The schemas on cycles of required properties, for which no value can be constructed.
     pub unconstructible: BTreeSet<SchemaId>,
     /// The formats that become types.
     pub formats: FormatTypes,
-    /// Attributes of types and fields, including derives.
+    /// The attributes of types and fields, including derives.
     pub attributes: BTreeMap<SchemaId, Vec<String>>,
     /// The settings for lists and nested values in queries and forms.
     pub wire: BTreeMap<SchemaId, WireSettings>,
-    /// The selectors of these settings, with the schemas that they match.
+    /// The selectors of `wire`, with the schemas that they match.
     pub wire_selectors: BTreeMap<String, Vec<SchemaId>>,
-    /// The traits that every type derives; `Default` only where it is possible.
+    /// The traits that every type derives; `Default` is derived only if that is possible.
     pub common_derives: Vec<String>,
 }
 
@@ -58,9 +58,10 @@ impl SchemaOptions {
         }
     }
 
-    /// Replaces schema ids after the graph was reduced.
+    /// Replaces all schema ids after schemas were removed from the graph.
     ///
-    /// Destructures without `..`, so that a new option does not compile until it is handled here.
+    /// The function destructures `self` without `..`, so that a new option does not compile until it is
+    /// handled here.
     #[must_use]
     pub(crate) fn remapped(self, moved: &SchemaRemapping) -> Self {
         let Self {

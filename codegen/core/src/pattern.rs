@@ -1,14 +1,14 @@
 //! Compiles ECMA-262 patterns to the static programs of `contract_runtime::pattern`.
 //!
 //! JSON Schema patterns are ECMA-262 regular expressions with the `u` flag (Core 6.4). `translate` parses
-//! their syntax; `regex-syntax` contributes the set algebra and the Unicode tables. The program is a chain
-//! that is matched in one pass where that is provably exact (`assemble`), else a small table of states
-//! (`determinize`), else a nondeterministic program. Patterns that cannot be matched in linear time are
-//! rejected.
+//! their syntax; `regex-syntax` provides the set algebra and the Unicode tables. If this is provably exact,
+//! the program is a chain that is matched in one pass (`assemble`). Otherwise, it is a small table of states
+//! (`determinize`) or, as a last resort, a nondeterministic program. Patterns that cannot be matched in
+//! linear time are rejected.
 //!
-//! The compiler is more lenient than the `u` flag where all dialects agree: an escaped space or ASCII
-//! punctuation character stands for itself, and so do `]`, `}`, a `{` that begins no quantifier, and a `-`
-//! next to a class escape.
+//! The compiler is more lenient than the `u` flag if all dialects agree: an escaped space or ASCII
+//! punctuation character matches itself, and so do `]`, `}`, a `{` that does not begin a quantifier, and a
+//! `-` next to a class escape.
 //!
 //! ```
 //! # use contract_codegen_core as contract_codegen;
@@ -36,20 +36,20 @@ use contract_runtime::pattern::SequenceAtom;
 
 use crate::list_arena::ListArena;
 
-/// The maximum number of instructions of a program.
+/// The maximum number of instructions in a program.
 pub const INSTRUCTION_LIMIT: usize = 20_000;
 
 /// The error of a pattern that cannot be compiled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PatternError {
-    /// The offset in the pattern, in bytes.
+    /// The byte offset in the pattern.
     pub offset: usize,
-    /// The problem at the offset, as a clause.
+    /// The problem at this offset, as a clause.
     pub reason: String,
 }
 
 impl PatternError {
-    /// Returns the recommended change of the pattern, as an imperative.
+    /// Returns the recommended change of the pattern, as an imperative clause.
     #[must_use]
     pub fn remedy(&self) -> &'static str {
         if self.reason.ends_with("cannot be matched in linear time") {
@@ -75,7 +75,7 @@ impl std::error::Error for PatternError {}
 /// A compiled pattern, which can be executed or printed as Rust code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CompiledPattern {
-    /// The pattern as spelled in the schema.
+    /// The pattern as it is spelled in the schema.
     pub source: String,
     pub(crate) program: CompiledProgram,
 }
@@ -85,31 +85,31 @@ pub struct CompiledPattern {
 pub(crate) enum CompiledProgram {
     /// A chain of atoms in which greedy matching is always correct.
     Sequence {
-        /// The match must begin at the start of the string.
+        /// True if the match must begin at the start of the string.
         start: bool,
-        /// The match must end at the end of the string.
+        /// True if the match must end at the end of the string.
         end: bool,
         atoms: Vec<CompiledAtom>,
     },
-    /// A table of states; the arguments of `contract_runtime::pattern::Dfa::new`.
+    /// A table of states. The fields are the arguments of `contract_runtime::pattern::Dfa::new`.
     Dfa {
-        /// The first character of each run of characters with the same class, and that class.
+        /// The first character and the class of each run of characters with the same class.
         runs: Vec<(char, u8)>,
         /// The number of classes, which is the length of a row.
         stride: u16,
         /// The initial state.
         start: u16,
-        /// The first of the states that do not accept at the end of the string.
+        /// The number of the first state that does not accept at the end of the string.
         open: u16,
         /// The transition rows.
         next: Vec<u16>,
     },
-    /// A nondeterministic program.
+    /// A nondeterministic program, which consists of instructions.
     Nfa {
-        /// Every match must begin at the start of the string.
+        /// True if every match must begin at the start of the string.
         start: bool,
         instructions: Vec<NfaInstruction>,
-        /// The classes to which instructions refer.
+        /// The classes to which the instructions refer.
         classes: Vec<CompiledClass>,
     },
 }
@@ -118,11 +118,11 @@ pub(crate) enum CompiledProgram {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum CompiledAtom {
     Literal(String),
-    /// A number of characters of a class.
+    /// A repeated character of a class.
     Class {
         class: CompiledClass,
         min: u32,
-        /// The maximum count; `contract_runtime::pattern::UNBOUNDED` for none.
+        /// The maximum count, or `contract_runtime::pattern::UNBOUNDED` if there is none.
         max: u32,
     },
 }
@@ -130,17 +130,17 @@ pub(crate) enum CompiledAtom {
 /// The owned form of `contract_runtime::pattern::CharClass`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct CompiledClass {
-    /// Bit *n* stands for the ASCII character *n*.
+    /// A bit mask in which bit *n* represents the ASCII character *n*.
     pub(crate) ascii: u128,
-    /// The other characters as inclusive ranges. Invariant: ascending and disjoint.
+    /// The non-ASCII characters as inclusive ranges. Invariant: the ranges are ascending and disjoint.
     pub(crate) ranges: Vec<(char, char)>,
 }
 
 /// Compiles a pattern.
 ///
 /// # Errors
-/// When the pattern is not ECMA-262 with the `u` flag, when it contains look-around or back-references, or
-/// when its program exceeds [`INSTRUCTION_LIMIT`].
+/// Returns an error if the pattern is not an ECMA-262 pattern with the `u` flag, if it contains look-around
+/// or back-references, or if its program exceeds [`INSTRUCTION_LIMIT`].
 pub fn compile(source: &str) -> Result<CompiledPattern, PatternError> {
     let translated = translate::translate_pattern(source)?;
     let hir = parse_hir(&translated).map_err(|reason| PatternError { offset: 0, reason })?;
@@ -149,7 +149,7 @@ pub fn compile(source: &str) -> Result<CompiledPattern, PatternError> {
 }
 
 impl CompiledPattern {
-    /// Builds the runtime pattern; its lists are stored in the arenas.
+    /// Builds the runtime pattern, whose lists are stored in the arenas.
     #[must_use]
     pub(crate) fn to_pattern<'t>(
         &'t self,
@@ -159,13 +159,13 @@ impl CompiledPattern {
         print::build_pattern(self, atoms, classes)
     }
 
-    /// Returns true if the pattern matches somewhere in the string.
+    /// Returns true if the pattern matches anywhere in the string.
     #[must_use]
     pub fn is_match(&self, text: &str) -> bool {
         self.to_pattern(&ListArena::default(), &ListArena::default()).is_match(text)
     }
 
-    /// Returns a one-line Rust expression of type `Pattern`. It requires imports of
+    /// Returns a one-line Rust expression of type `Pattern`. The expression requires imports of
     /// `contract_runtime::pattern` and `pattern::Pattern`.
     #[must_use]
     pub(crate) fn to_rust_expression(&self) -> String {
@@ -176,7 +176,7 @@ impl CompiledPattern {
 /// Parses the output of `translate`.
 fn parse_hir(translated: &str) -> Result<regex_syntax::hir::Hir, String> {
     regex_syntax::ParserBuilder::new()
-        // `(?-u:\B)` could match inside of a multi-byte character, but the programs match whole characters.
+        // `(?-u:\B)` could match inside a multi-byte character, but the programs match only whole characters.
         .utf8(false)
         .build()
         .parse(translated)

@@ -1,15 +1,15 @@
-//! Plans every operation once for all code writers: names, parameters, bodies, responses, errors, and the
-//! order in which paths are matched.
+//! Plans every operation once for all parts of the generator: names, parameters, bodies, responses, errors,
+//! and the order in which paths are matched.
 //!
 //! ```text
 //! Api + Shapes ──► plan ──┬► operations   the operation table
-//!                         ├► bodies, calls, answers   types shared by client and server
+//!                         ├► bodies, calls, responses   types shared by client and server
 //!                         ├► client, server
 //!                         └► lower   contracts for other generators
 //! ```
 //!
-//! A plan is plain data: no code, and types as references into [`Shapes`]. The index of a call is that of its
-//! operation; the index of a parameter is its row in the table. The entry point is [`build_plan`].
+//! A plan is plain data: it contains no code and refers to types in [`Shapes`]. A call has the same index as
+//! its operation, and a parameter has the same index as its table row. The entry point is [`build_plan`].
 
 mod bodies;
 mod idempotency;
@@ -67,9 +67,9 @@ pub struct PlanInput<'a> {
     pub streams: Option<&'a StreamConfig>,
     /// The configuration entries `[[pages]]`.
     pub pages: &'a [config::PaginationConfig],
-    /// True if a registry table has the name [`SCOPE`].
+    /// True if the name of a registry table is [`SCOPE`].
     pub scope_table: bool,
-    /// True if `properties` without `type` mean an object.
+    /// True if a schema with `properties` and without `type` describes an object.
     pub implied_objects: bool,
     /// The configuration section `[wire]`.
     pub wire: &'a WireConfig,
@@ -79,13 +79,13 @@ pub struct PlanInput<'a> {
     pub wire_selectors: &'a BTreeMap<String, Vec<SchemaId>>,
 }
 
-/// The group of operations that a plan covers.
+/// The group of operations to which a plan applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum OperationSide {
-    /// Operations below `paths`, which clients call.
+    /// The operations below `paths`, which clients call.
     #[default]
     Paths,
-    /// Operations below `webhooks`, and callbacks, which the API provider calls.
+    /// The operations below `webhooks` and the callbacks, which the API provider calls.
     Webhooks,
 }
 
@@ -96,26 +96,26 @@ pub struct SidePlan<'a> {
     pub api: &'a OpenApiDocument,
     /// One call for each operation, in document order.
     pub calls: Vec<PlannedCall<'a>>,
-    /// The configuration of streams, if any call is streamed.
+    /// The configuration of streams, if at least one call is streamed.
     pub streams: Option<&'a StreamConfig>,
-    /// The problems found in `[[pages]]` entries.
+    /// The problems of the operations that `[[pages]]` entries select.
     pub page_problems: Vec<PageProblem>,
     /// The order in which paths are matched, as indices into `calls`.
     pub order: Vec<usize>,
-    /// The enums for responses and errors, each once, by name.
+    /// The enums for responses and errors. Each enum is included once and sorted by name.
     pub response_enums: Vec<ResponseEnum>,
-    /// The error type that most operations have.
+    /// The most frequent error type of the operations.
     pub common_error: Option<ErrorType>,
-    /// The scopes that security schemes declare or operations require, with descriptions.
+    /// The scopes that security schemes declare or operations require, with their descriptions.
     pub scopes: Vec<(String, Option<String>)>,
     /// True if a registry table provides the enum of scopes.
     pub scope_table: bool,
 }
 
-/// The name of the enum of scopes; a registry table with this name replaces it.
+/// The name of the enum of scopes. A registry table with this name replaces the enum.
 pub const SCOPE: &str = "Scope";
 
-/// The plans of both sides of a contract.
+/// The plans for both sides of a contract.
 #[derive(Clone, Debug)]
 pub struct ContractPlan<'a> {
     /// The plan of the operations below `paths`.
@@ -125,7 +125,7 @@ pub struct ContractPlan<'a> {
 }
 
 impl ErrorType {
-    /// Returns true if both are the same Rust type.
+    /// Returns true if both types are the same Rust type.
     #[must_use]
     pub fn is_same_rust_type(&self, other: &Self) -> bool {
         match (self, other) {
@@ -155,7 +155,7 @@ impl<'a> ContractPlan<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ErrorType {
     One(ResponsePayload),
-    /// An enum of [`SidePlan::response_enums`], by name.
+    /// An enum of [`SidePlan::response_enums`], by its name.
     Enum(String),
 }
 
@@ -163,43 +163,44 @@ pub enum ErrorType {
 #[derive(Clone, Debug)]
 pub struct PlannedCall<'a> {
     pub operation: &'a Operation,
-    /// The variant in the generated enums `OperationId` and `Incoming`: `PetWrite`.
+    /// The name of the variant in the generated enums `OperationId` and `Incoming`, such as `PetWrite`.
     pub id: String,
-    /// The generated method: `pet_write`.
+    /// The name of the generated method, such as `pet_write`.
     pub method: String,
-    /// The generated struct of optional arguments: `PetWrite`.
+    /// The name of the generated struct for optional arguments, such as `PetWrite`.
     pub options: String,
-    /// The generated struct of all arguments: `PetWriteCall`.
+    /// The name of the generated struct for all arguments, such as `PetWriteCall`.
     pub name: String,
     /// The effect of repeating the same request.
     pub retry: RetrySafety,
     /// True if the idempotency header is required, regardless of `retry`.
     pub requires_key: bool,
-    /// The parameters with a table row, in document order.
+    /// The parameters that have a table row, in document order.
     pub parameters: Vec<PlannedParameter<'a>>,
     pub body: Option<RequestBodyPlan<'a>>,
     pub responses: ResponseSet,
     pub errors: ResponseSet,
-    /// The `Accept` header: the media types that a client can read, those of successes first.
+    /// The `Accept` header: the media types that a client can parse. Those of success responses come first.
     pub accept: Option<String>,
     pub streams: StreamPlan,
-    /// The index of the `[[pages]]` entry that paginates the operation, and the pagination.
+    /// The index of the `[[pages]]` entry that applies to the operation, and the resulting pagination.
     pub pages: Option<(usize, Pagination)>,
-    /// True if a caller need not authenticate.
+    /// True if the caller need not authenticate.
     pub anonymous: bool,
-    /// Alternative sets of scopes without duplicates; empty if some alternative requires no scope.
+    /// Alternative lists of scopes without duplicates. The outer list is empty if at least one alternative
+    /// requires no scope.
     pub scopes: Vec<Vec<&'a str>>,
-    /// The reason if no client can send the operation.
+    /// The reason why no client can send the operation, or `None` if clients can send it.
     pub unsendable_reason: Option<String>,
 }
 
-/// The effect of repeating a request, where the configuration overrides the HTTP method.
+/// The effect of repeating a request. The configuration may override the effect that the HTTP method implies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RetrySafety {
     ByMethod,
     Safe,
     Idempotent,
-    /// The second request changes nothing more, because both carry the same idempotency key.
+    /// The second request has no further effect, because both requests carry the same idempotency key.
     Keyed,
 }
 
@@ -207,12 +208,12 @@ pub enum RetrySafety {
 #[derive(Clone, Debug)]
 pub struct PlannedParameter<'a> {
     pub parameter: &'a api::Parameter,
-    /// The field; `None` if the transport supplies the parameter or its value is constant.
+    /// The name of the field, or `None` if the transport supplies the parameter or its value is constant.
     pub field: Option<String>,
     /// The type without `null`, which has no string form.
     pub ty: TypeRef,
-    /// The only strings that the parameter, or each of its elements, can be; empty if there are others or too
-    /// many.
+    /// The only strings that are valid for the parameter, or for each of its elements. The list is empty if
+    /// other strings are valid or if there are too many.
     pub allowed_values: Vec<String>,
     /// True if the parameter or its schema is deprecated.
     pub deprecated: bool,
@@ -231,8 +232,8 @@ impl OperationSide {
 }
 
 impl PlannedCall<'_> {
-    /// Iterates over the required arguments with their row indices: path parameters in template order, then
-    /// the others in document order.
+    /// Iterates over the required arguments with their row indices: path parameters in the order of the
+    /// template, then the others in document order.
     pub fn required_parameters(&self) -> impl Iterator<Item = (usize, &PlannedParameter<'_>)> {
         let mut rows: Vec<(usize, &PlannedParameter<'_>)> =
             self.field_parameters().filter(|(_, p)| p.row.required).collect();
@@ -249,15 +250,15 @@ impl PlannedCall<'_> {
         self.field_parameters().filter(|(_, parameter)| !parameter.row.required)
     }
 
-    /// Returns true if any argument is optional, including the body.
+    /// Returns true if at least one argument, including the body, is optional.
     #[must_use]
     pub fn has_options(&self) -> bool {
         self.optional_parameters().next().is_some()
             || self.body.as_ref().is_some_and(|body| !body.body.required)
     }
 
-    /// Describes the operation for messages and documentation: `GET /pets`. A fragment is never sent, so it
-    /// is replaced by the parameters that identify the request: `GET / with Action=Run`.
+    /// Describes the operation for messages and documentation, such as `GET /pets`. A fragment in the path is
+    /// never sent, so it is replaced by the parameters that identify the request: `GET / with Action=Run`.
     #[must_use]
     pub fn describe_place(&self) -> String {
         let Operation { method, path, .. } = self.operation;
@@ -289,8 +290,8 @@ impl PlannedCall<'_> {
 }
 
 impl<'a> SidePlan<'a> {
-    /// Iterates over the operations that a server can route; of operations that match the same requests only
-    /// the first.
+    /// Iterates over the operations that a server can route. If several operations match the same requests,
+    /// only the first is included.
     pub fn served_calls(&self) -> impl Iterator<Item = &PlannedCall<'a>> {
         let found: BTreeSet<usize> = self.order.iter().copied().collect();
         let calls = self.calls.iter().enumerate();
@@ -316,7 +317,7 @@ pub fn build_plan<'a>(given: PlanInput<'a>, side: OperationSide) -> SidePlan<'a>
             path_order::clear_unneeded_marks(&mut calls);
             order
         }
-        // Webhook paths are names; the receiver chooses the address.
+        // Webhook paths are only names; the receiver chooses the actual URL.
         OperationSide::Webhooks => (0..calls.len()).collect(),
     };
     let unfit = pages::plan_pages(given, side, &mut calls);
@@ -339,7 +340,7 @@ pub fn build_plan<'a>(given: PlanInput<'a>, side: OperationSide) -> SidePlan<'a>
     }
 }
 
-/// Reports options that name an unknown operation.
+/// Reports options that refer to an unknown operation.
 pub fn check_operation_lists(options: &Config, api: &OpenApiDocument, diagnostics: &mut Diagnostics) {
     let config = &options.operations;
     let called: BTreeSet<&str> = api.operations.iter().map(|o| o.id.as_str()).collect();
@@ -355,7 +356,7 @@ pub fn check_operation_lists(options: &Config, api: &OpenApiDocument, diagnostic
         let (downloads, uploads) = (&streams.downloads, &streams.uploads);
         [("streams.downloads", downloads, &called), ("streams.uploads", uploads, &called)]
     });
-    // Clients call operations; webhooks call clients.
+    // The operations are those that a client calls, so webhooks are excluded.
     let views = options.views.iter().map(|view| ("view.operations", &view.operations, &called));
     let pages = options.pages.iter().map(|pages| ("pages.operations", &pages.operations, &called));
     pages::check_entries(options, api, diagnostics);
@@ -405,14 +406,14 @@ fn build_call<'a>(
         streams: StreamPlan::default(),
         pages: None,
     };
-    // Webhook requests are answered at once, so they are not streamed.
+    // Responses to webhooks are sent immediately, so webhooks are not streamed.
     if side == OperationSide::Paths && !raw {
         call.streams = given.plan_streams(&call);
     }
     call
 }
 
-/// Iterates over the parameters with a table row; parameters that middleware reads have none.
+/// Iterates over the parameters that have a table row. Parameters that only middleware uses have none.
 fn visible_parameters<'o>(
     config: &OperationConfig,
     operation: &'o Operation,
@@ -454,16 +455,16 @@ fn plan_parameters<'a>(
             row: ParameterRow {
                 name: parameter.name.clone(),
                 location: parameter.location,
-                // OpenAPI 3.1, 4.8.12.1: path parameters are always required.
+                // Path parameters are always required (OpenAPI 3.1, 4.8.12.1).
                 required: parameter.required || parameter.location == ParameterIn::Path,
                 style: parameter.style.clone(),
                 explode: parameter.explode,
                 allow_reserved: parameter.allow_reserved,
-                // OpenAPI 3.1, 4.8.12.2.1: "This is valid only for query parameters".
+                // `allowEmptyValue` is "valid only for query parameters" (OpenAPI 3.1, 4.8.12.2.1).
                 allow_empty: parameter.allow_empty
                     && !parameter.required
                     && parameter.location == ParameterIn::Query,
-                // The transport supplies other keys.
+                // If the transport supplies the header, clients generate no key.
                 idempotency_key: !parameter.required
                     && key.is_some_and(|key| std::ptr::eq(key, parameter))
                     && !is_supplied(given.client, parameter),
@@ -490,7 +491,7 @@ fn retry_safety(given: PlanInput<'_>, operation: &Operation) -> RetrySafety {
     }
 }
 
-/// Returns the reason if no client can send the operation.
+/// Returns the reason why no client can send the operation, or `None` if clients can send it.
 fn find_unsendable_reason(
     side: OperationSide,
     operation: &Operation,
@@ -511,7 +512,7 @@ fn find_unsendable_reason(
             return Some(format!("a client cannot send the media type `{}`", media.name));
         }
     }
-    // A webhook has a name instead of a path, so path parameters have no place.
+    // A webhook has a name instead of a path, so path parameters cannot be sent.
     let mut in_path = operation.parameters.iter().filter(|each| each.location == ParameterIn::Path);
     let misplaced = in_path.next().filter(|_| side == OperationSide::Webhooks)?;
     Some(format!("path parameter `{}` is not in the path", misplaced.name))
@@ -534,7 +535,8 @@ fn scope_alternatives(operation: &Operation) -> Vec<Vec<&str>> {
     all
 }
 
-/// Returns the scopes that security schemes declare, in their order, then the others that operations require.
+/// Returns the scopes in the order in which security schemes declare them, followed by other scopes that
+/// operations require.
 pub(crate) fn collect_scopes(api: &OpenApiDocument) -> Vec<(String, Option<String>)> {
     let mut all: Vec<(String, Option<String>)> = Vec::new();
     let mut add = |scope: &str, doc: Option<&str>| {
@@ -557,10 +559,10 @@ pub(crate) fn collect_scopes(api: &OpenApiDocument) -> Vec<(String, Option<Strin
     all
 }
 
-/// Returns the description of a schema or of its reference target.
+/// Returns the description of a schema, or else that of the schema that it references.
 pub(crate) fn description_of(graph: &SchemaGraph, schema: SchemaId) -> Option<String> {
     let mut next = Some(schema);
-    // Bounded like every walk over references, in case of cycles.
+    // The number of steps is limited, in case the references form a cycle.
     for _ in 0..8 {
         let schema = graph.schema(next?);
         if let Some(text) = &schema.description {

@@ -1,9 +1,10 @@
 //! Checks that each generated type can hold every value that its schema accepts.
 //!
-//! `accepted_schema` expresses the values that a type can read as a JSON Schema. A [`ContainmentCheck`] of the
-//! caller then decides whether that schema covers the source schema. Undecided types are tested with sample values:
-//! each is valid by the validation tables, and must survive a round trip through the type unchanged. A value
-//! that does not is a gap, which is a bug in `shape`. `structure` is a cheap subset of these checks.
+//! `accepted_schema` describes the values that a type can hold as a JSON Schema. A [`ContainmentCheck`] that
+//! the caller provides then decides if that schema covers the source schema. If it cannot decide, the type is
+//! tested with sample values that the validation tables accept. Each value must survive a round trip through
+//! the type unchanged. A value that does not is a gap, which is a bug in `shape`. `structure` performs a
+//! cheap subset of these checks.
 
 mod accepted_schema;
 mod source_schema;
@@ -32,14 +33,14 @@ use crate::{
 pub enum TypeProof {
     /// The type can hold every value that the schema accepts.
     Proven,
-    /// As `Proven`, under the assumptions of the options: integers fit in 64 bits, `properties` mean an
-    /// object.
+    /// The type can hold every value under the assumptions of the options: integers fit into 64 bits, and
+    /// `properties` describe an object.
     Assumed,
-    /// Undecided, but this many valid values round-trip.
+    /// The check was undecided, but all tested values round-trip. Contains the number of these values.
     Tested(usize),
-    /// The schema accepts a value that the type cannot hold; the value, if one was found.
+    /// The schema accepts a value that the type cannot hold. Contains the value, if one was found.
     Gap(Option<Json>),
-    /// Not checked, with the reason.
+    /// The type was not checked, for the given reason.
     Skipped(&'static str),
 }
 
@@ -57,14 +58,15 @@ impl TypeProof {
     }
 }
 
-/// Decides whether the first schema document accepts every value that the second one accepts; `None` if undecided.
+/// A function that returns true if the first schema document accepts every value that the second one accepts,
+/// and `None` if it cannot decide.
 pub type ContainmentCheck<'a> =
     dyn Fn(serde_json::Value, serde_json::Value) -> Option<bool> + Send + Sync + 'a;
 
 /// Checks every type of a contract, in the order of the types.
 ///
-/// `is_contained` decides whether one schema document accepts every value that another one accepts. Calls `seen`
-/// before each type with the number of types already checked, for progress reports.
+/// `is_contained` decides if one schema document accepts every value that another one accepts. `seen` is
+/// called before each type with the number of types that are already checked, for progress reports.
 #[must_use]
 pub fn prove_types(
     contract: &AnalyzedContract,
@@ -79,7 +81,7 @@ pub fn prove_types(
             samples: SampleCache::default(),
         };
         let count = contract.shapes.types.len();
-        // Contracts with very many types get fewer samples for each.
+        // In large contracts, fewer samples are generated for each type.
         let places = u32::try_from(MAX_TOTAL_PLACES / count.max(1)).unwrap_or(u32::MAX);
         let effort =
             if count > LARGE_CONTRACT_TYPES { SampleEffort::Within(places) } else { SampleEffort::Thorough };
@@ -91,16 +93,16 @@ pub fn prove_types(
     })
 }
 
-/// State shared by the checks of all types.
+/// The state that the checks of all types share.
 #[derive(Debug)]
 struct ProofCache<'g> {
     writer: SchemaDocumentWriter<'g>,
     samples: SampleCache,
 }
 
-/// The number of places visited while sampling all types of a large contract.
+/// The maximum number of values visited while sampling all types of a large contract.
 const MAX_TOTAL_PLACES: usize = 1_500_000;
-/// The number of types above which a contract counts as large.
+/// The number of types above which a contract is treated as large.
 const LARGE_CONTRACT_TYPES: usize = 2_000;
 
 fn prove_type(
@@ -134,8 +136,8 @@ fn prove_type(
     }
 }
 
-/// Returns valid sample values of a type's schema, deterministically: minimum, maximum and each branch.
-/// `tables` belong to the contract.
+/// Returns valid sample values of a type's schema: minimum, maximum and values for each branch. The result is
+/// deterministic. `tables` must be the validation tables of the contract.
 #[cfg(test)]
 pub(crate) fn valid_samples(
     contract: &AnalyzedContract,
@@ -163,7 +165,7 @@ fn cached_samples(
     values.into_iter().filter(valid).collect()
 }
 
-/// Returns true if a type reads a value and writes it back unchanged.
+/// Returns true if a value can be parsed as the type and is serialized unchanged.
 fn round_trips(contract: &AnalyzedContract, id: TypeId, value: &Json) -> bool {
     let typed = typed_value::read_value(&contract.shapes, &TypeRef::Named(id), value);
     typed.is_some_and(|typed| typed_value::write_value(&contract.shapes, &typed) == *value)

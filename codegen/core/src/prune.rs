@@ -1,7 +1,7 @@
-//! Reduces a contract to selected operations and the schemas that they reach.
+//! Reduces a contract to the selected operations and the schemas that are reachable from them.
 //!
-//! The result is a smaller contract with new ids; later stages do not see the rest. Names are resolved before
-//! this stage, so a type has the same name in the part as in the whole contract.
+//! The result is a smaller contract with new ids, and later stages do not see the omitted part. Names are
+//! assigned before this stage, so a type has the same name as in the whole contract.
 
 mod glob;
 
@@ -19,7 +19,7 @@ use crate::{
     tree::{DocumentLocation, SourceId},
 };
 
-/// A contract before its types are decided: schemas, operations, options and names.
+/// A contract before its types are decided, with its schemas, operations, options and names.
 #[derive(Clone, Debug, Default)]
 pub struct NamedContract {
     pub graph: SchemaGraph,
@@ -31,7 +31,7 @@ pub struct NamedContract {
 /// The size of a contract before pruning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ContractSize {
-    /// The number of operations, without webhooks and callbacks.
+    /// The number of operations, not counting webhooks and callbacks.
     pub operations: usize,
     /// The number of webhooks and callbacks.
     pub webhooks: usize,
@@ -39,8 +39,8 @@ pub struct ContractSize {
     pub schemas: usize,
 }
 
-/// Keeps the selected operations and everything they reach, or the whole contract if nothing is selected.
-/// Removes diagnostics about the omitted part.
+/// Keeps the selected operations and everything that is reachable from them, or the whole contract if nothing
+/// is selected. Diagnostics about the omitted part are removed.
 pub fn prune_contract(
     settled: NamedContract,
     config: &Config,
@@ -69,27 +69,27 @@ pub fn prune_contract(
     (part, Some(whole))
 }
 
-/// The selected part, with the ids of the whole contract.
+/// The selected part of a contract, with the ids of the whole contract.
 struct SelectedPart {
     api: OpenApiDocument,
     schemas: BTreeSet<SchemaId>,
 }
 
-/// A place without its span: the document and the JSON Pointer.
+/// A location without its span: the document and the JSON Pointer.
 type PlaceKey = (SourceId, String);
 
-/// The places outside the selected part.
+/// The locations outside the selected part.
 #[derive(Debug, Default)]
 struct OmittedPlaces {
     omitted_operations: HashSet<PlaceKey>,
     kept_operations: HashSet<PlaceKey>,
-    /// All schemas, mapped to true if kept.
+    /// All schemas, mapped to true if they are kept.
     schemas: std::collections::HashMap<PlaceKey, bool>,
 }
 
 impl OmittedPlaces {
-    /// Removes diagnostics about omitted places. Adds a note with the number of errors among them, including
-    /// repaired ones.
+    /// Removes diagnostics about omitted locations. Adds a note with the number of errors among them,
+    /// including faults.
     fn remove_diagnostics(&self, diagnostics: &mut Diagnostics) {
         let mut faults = 0usize;
         diagnostics.retain(|each| {
@@ -105,9 +105,9 @@ impl OmittedPlaces {
         }
     }
 
-    /// Returns true if a place is outside the selected part.
+    /// Returns true if a location is outside the selected part.
     fn contains_place(&self, place: &DocumentLocation) -> bool {
-        // The innermost known enclosing place decides.
+        // The innermost known location that encloses this one decides.
         let mut spot = (place.source, place.pointer.clone());
         loop {
             if let Some(left) = self.schemas.get(&spot) {
@@ -125,13 +125,14 @@ impl OmittedPlaces {
     }
 }
 
-/// Selects operations by the configuration and collects the schemas that they reach.
+/// Selects operations by the configuration and collects the schemas that are reachable from them.
 ///
-/// Schema documents among the inputs that no operation of the whole contract reaches are kept, too. Returns
-/// `None` if the configuration selects nothing.
+/// Schema documents among the inputs are also kept if no operation of the whole contract refers to them.
+/// Returns `None` if the configuration selects nothing.
 ///
 /// # Errors
-/// Returns a diagnostic for each selection that matches no operation, or if no operation remains.
+/// Returns a diagnostic for each selection that matches no operation, or one diagnostic if no operation
+/// remains.
 fn select_operations(
     options: &Config,
     graph: &SchemaGraph,
@@ -202,7 +203,7 @@ impl OmittedPlaces {
     }
 }
 
-/// Returns the schemas inside the given operations and the schemas that they reference.
+/// Returns the schemas inside the given operations and all schemas that these reference.
 pub fn operation_schemas<'a>(
     graph: &SchemaGraph,
     operations: impl Iterator<Item = &'a Operation>,
@@ -223,7 +224,7 @@ pub fn operation_schemas<'a>(
     found
 }
 
-/// Returns all schemas reachable from the seeds, including the children of discriminator bases.
+/// Returns all schemas that are reachable from the seeds, including the children of discriminator bases.
 pub fn reachable_schemas(graph: &SchemaGraph, seeds: Vec<SchemaId>) -> BTreeSet<SchemaId> {
     let mut found = BTreeSet::new();
     let mut waiting = seeds;
@@ -240,18 +241,18 @@ pub fn reachable_schemas(graph: &SchemaGraph, seeds: Vec<SchemaId>) -> BTreeSet<
     found
 }
 
-/// Returns the subschemas of a schema and the children of a discriminator base.
+/// Returns the direct subschemas of a schema, and its children if it is a discriminator base.
 pub(crate) fn direct_dependencies(graph: &SchemaGraph, id: SchemaId) -> impl Iterator<Item = SchemaId> + '_ {
     let schema = graph.schema(id);
     schema.child_schemas().chain(schema.content_schema).chain(schema.family_members().iter().copied())
 }
 
-/// Returns the anchor of a schema's `$dynamicRef`, if it has one.
+/// Returns the anchor to which the `$dynamicRef` of a schema refers, if the schema has one.
 pub(crate) fn dynamic_anchor(graph: &SchemaGraph, id: SchemaId) -> Option<&str> {
     graph.schema(id).dynamic_reference.as_ref().and_then(|dynamic| dynamic.anchor.as_deref())
 }
 
-/// Returns the schemas with a dynamic anchor; the evaluation path decides which one applies.
+/// Returns the schemas with a dynamic anchor. The evaluation path determines which of them applies.
 pub(crate) fn schemas_with_anchor<'g>(
     graph: &'g SchemaGraph,
     anchor: &'g str,
@@ -260,7 +261,7 @@ pub(crate) fn schemas_with_anchor<'g>(
     all.filter(move |(name, _)| name == anchor).map(|(_, id)| *id)
 }
 
-/// Returns the schemas of input documents that no operation reaches.
+/// Returns the schemas of input documents that are not reachable from any operation.
 fn independent_schemas(graph: &SchemaGraph, sources: &Sources, whole: &BTreeSet<SchemaId>) -> Vec<SchemaId> {
     let reached: BTreeSet<SourceId> = whole.iter().map(|id| graph.schema(*id).place.source).collect();
     let alone = |source: SourceId| {
@@ -270,7 +271,7 @@ fn independent_schemas(graph: &SchemaGraph, sources: &Sources, whole: &BTreeSet<
     graph.ids().filter(|&id| alone(graph.schema(id).place.source)).collect()
 }
 
-/// Returns true if a selection matches an operation.
+/// Returns true if an operation satisfies all criteria of a selection.
 pub(crate) fn matches_selection(
     api: &OpenApiDocument,
     selection: &OperationSelector,
@@ -279,7 +280,7 @@ pub(crate) fn matches_selection(
 ) -> bool {
     let OperationSelector { tag, path, operation: id, webhook } = selection;
     let all = [
-        // A nested tag inherits its parent tags.
+        // A nested tag also matches by its parent tags.
         tag.as_ref().map(|tag| {
             operation
                 .tags
@@ -295,7 +296,8 @@ pub(crate) fn matches_selection(
     all.iter().any(Option::is_some) && all.into_iter().flatten().all(|fits| fits)
 }
 
-/// Returns a diagnostic if a selection matches no operation; `option` is the option that contains it.
+/// Returns a diagnostic if a selection matches no operation. `option` is the option that contains the
+/// selection.
 pub(crate) fn check_selection(
     options: &Config,
     option: &str,
@@ -335,9 +337,9 @@ fn operation_tags(operation: &Operation) -> impl Iterator<Item = &str> {
     operation.tags.iter().map(String::as_str)
 }
 
-/// Returns help text for an unknown name: the nearest known name, or a list.
+/// Returns help text for an unknown name: the most similar known name, or a list of known names.
 fn suggest_match(word: &str, known: &[&str]) -> String {
-    /// The maximum number of names listed.
+    /// The maximum number of names in the list.
     const SOME: usize = 12;
     if let Some(near) = nearest_match(word, known.iter().copied()) {
         return format!("did you mean `{near}`?");

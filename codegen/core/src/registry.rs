@@ -1,8 +1,8 @@
-//! Registry modules: an enum with one variant for each row of a JSON table, such as error codes with their
-//! status and title.
+//! Generates registry modules: an enum with one variant for each row of a JSON table, such as error codes
+//! with their status and title.
 //!
 //! Every other column becomes an accessor, whose type is inferred from all rows. Inconsistent columns are
-//! rejected with the location of the first differing row.
+//! rejected with the location of the first row that differs.
 
 mod columns;
 
@@ -22,18 +22,18 @@ use crate::{
     tree::{DocumentLocation, DocumentNode, SourceId, join_token},
 };
 
-/// One row of the table: its key and its location.
+/// One row of the table.
 struct TableRow<'a> {
     key: &'a str,
     tree: &'a DocumentNode,
     place: DocumentLocation,
 }
 
-/// Writes the module of a table. `tree` is the table file, `source` its id for diagnostics, and `needed` are
-/// keys that the contract uses.
+/// Generates the module of a table. `tree` is the table file, `source` is the id of the file for diagnostics,
+/// and `needed` contains the keys that the contract uses.
 ///
-/// Returns `None` after an error: no array at `rows`, a row without key, a duplicate key, a needed key
-/// without a row, inconsistent columns, options that name no column.
+/// Returns `None` after an error: no array at `rows`, a row without a key, a duplicate key, a needed key
+/// without a row, inconsistent columns, or options that refer to unknown columns.
 pub fn write_registry(
     config: &TableConfig,
     source: SourceId,
@@ -129,7 +129,7 @@ fn row_docs(config: &TableConfig, row: &TableRow<'_>) -> Vec<String> {
     text.map(rustdoc_markdown).into_iter().collect()
 }
 
-/// Writes a private struct for a row, its values for each variant, and the accessors.
+/// Generates a private struct for a row, its values for each variant, and the accessors.
 fn row_items(
     config: &TableConfig,
     variants: &[String],

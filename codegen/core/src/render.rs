@@ -1,5 +1,5 @@
-//! Prints modules as Rust source files: a header, then items separated by blank lines. The output is
-//! deterministic: it depends neither on time nor on paths nor on the order in which files are read.
+//! Prints modules as Rust source files: a header, then the items separated by blank lines. The output is
+//! deterministic: it does not depend on the time, on paths, or on the order in which files are loaded.
 
 mod macro_calls;
 mod table_rows;
@@ -18,7 +18,7 @@ use syn::{
     parse::{ParseStream, Parser as _},
 };
 
-/// Generated files: content by path below the output folder, with `/` as separator.
+/// The contents of the generated files, by path below the output folder with `/` as the separator.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OutputFiles(pub BTreeMap<String, String>);
 
@@ -34,26 +34,26 @@ impl OutputFiles {
     }
 }
 
-/// Stack size of a printing thread, in bytes. Unused stack occupies no physical memory.
+/// The stack size of a printing thread, in bytes. Unused stack does not occupy physical memory.
 const STACK_BYTES: usize = 256 << 20;
 
-/// A part of a package that a Cargo feature enables.
+/// A part of a generated package that a Cargo feature enables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PackagePart {
     /// The client.
     Client,
     /// The server interface.
     Server,
-    /// JSON Schemas of the types.
+    /// The JSON Schemas of the types.
     Schemars,
-    /// `proptest` strategies for the types.
+    /// The `proptest` strategies for the types.
     Proptest,
     /// The command-line program.
     Cli,
 }
 
 impl PackagePart {
-    /// Returns the name of the feature, in the package and in the runtime.
+    /// Returns the name of the feature, which is the same in the package and in the runtime.
     #[must_use]
     pub const fn feature_name(self) -> &'static str {
         match self {
@@ -66,24 +66,24 @@ impl PackagePart {
     }
 }
 
-/// The parts that require a module: it is compiled if any of them is enabled, and always if the list is
-/// empty.
+/// The parts that require a module. The module is compiled if at least one of them is enabled, or always if
+/// the list is empty.
 pub type FeatureGate = &'static [PackagePart];
 
-/// A generated module before printing.
+/// A generated module before it is printed.
 #[derive(Clone, Debug)]
 pub struct GeneratedModule {
     /// The module name, without a path.
     pub name: String,
     /// The lines of its documentation.
     pub doc: Vec<String>,
-    /// The parts that require it.
+    /// The parts that require the module.
     pub gate: FeatureGate,
-    /// True if documentation omits it.
+    /// True if the module is omitted from the documentation.
     pub hidden: bool,
-    /// Its items as unformatted source.
+    /// The items of the module as unformatted source code.
     source: String,
-    /// Items that are already formatted and follow the others.
+    /// Items that are already formatted, which are printed after the other items.
     printed: String,
 }
 
@@ -101,7 +101,7 @@ impl GeneratedModule {
         }
     }
 
-    /// Compiles the module only with one of these parts.
+    /// Compiles the module only if one of these parts is enabled.
     #[must_use]
     pub fn with_gate(mut self, gate: FeatureGate) -> Self {
         self.gate = gate;
@@ -138,8 +138,8 @@ impl GeneratedModule {
     }
 }
 
-/// Prints modules in parallel, with one thread for each processor, since printing takes most of the run time.
-/// Results are in the order of the modules.
+/// Prints modules in parallel, with one thread for each processor, because printing takes most of the run
+/// time. The results are in the order of the modules.
 #[must_use]
 pub fn print_modules(modules: &[GeneratedModule]) -> Vec<Result<String, String>> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(modules.len().max(1));
@@ -147,7 +147,7 @@ pub fn print_modules(modules: &[GeneratedModule]) -> Vec<Result<String, String>>
     let done: Mutex<Vec<(usize, Result<String, String>)>> = Mutex::default();
     std::thread::scope(|scope| {
         for _ in 0..threads {
-            // Parser and printer are recursive and need a large stack.
+            // The parser and the printer are recursive and need a large stack.
             let worker = std::thread::Builder::new().stack_size(STACK_BYTES);
             let spawned = worker.spawn_scoped(scope, || {
                 loop {
@@ -176,7 +176,8 @@ fn print_module(module: &GeneratedModule) -> Result<String, String> {
         out.push_str(line);
         out.push('\n');
     }
-    // Parse item by item: the syntax tree of a whole module takes many times the memory of its source.
+    // Items are parsed one by one, because the syntax tree of a whole module takes many times the memory of
+    // its source.
     let items = |input: ParseStream<'_>| {
         for attribute in input.call(Attribute::parse_inner)? {
             out.push('\n');
@@ -210,7 +211,7 @@ fn print_module(module: &GeneratedModule) -> Result<String, String> {
     Ok(out)
 }
 
-/// Formats the call of a macro that contains a single enum.
+/// Formats the invocation of a macro that contains a single enum.
 fn print_enum_macro(call: &ItemMacro) -> Option<String> {
     let item: ItemEnum = call.mac.parse_body().ok()?;
     let mut out = format!("{}! {{\n", macro_calls::macro_path(call));
@@ -227,7 +228,7 @@ fn format_items(attrs: Vec<Attribute>, items: Vec<Item>) -> String {
     prettyplease::unparse(&syn::File { shebang: None, frontmatter: None, attrs, items })
 }
 
-/// Inserts blank lines between the members of an `impl` or a trait.
+/// Inserts blank lines between the items of an `impl` block or a trait.
 fn separate_members(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 16);
     let block = text

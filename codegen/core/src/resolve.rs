@@ -32,19 +32,20 @@ use crate::{
 
 use self::{dialect::SchemaDialect, discover::Discovery, parse::SchemaParser};
 
-/// The treatment of keywords that the dialect does not define. `x-` members are always accepted.
+/// The treatment of keywords that the dialect does not define. Keywords that start with `x-` are always
+/// accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum UnknownKeywordPolicy {
     Deny,
     #[default]
     Warn,
-    /// They are ignored, as JSON Schema specifies.
+    /// Unknown keywords are ignored, as JSON Schema specifies.
     Ignore,
 }
 
 pub use self::nullable::NullableSemantics;
 
-/// Options for the interpretation of documents.
+/// The options for the interpretation of documents.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct ResolveOptions {
     pub unknown_keywords: UnknownKeywordPolicy,
@@ -67,11 +68,11 @@ impl From<&TypeOptions> for ResolveOptions {
     }
 }
 
-/// Builds the graph of all inputs and of everything that they reach, and one [`OpenApiDocument`] for each
-/// OpenAPI document among the inputs, sorted by URI.
+/// Builds the graph of all inputs and of everything that is reachable from them, and one [`OpenApiDocument`]
+/// for each OpenAPI document among the inputs, sorted by URI.
 ///
 /// Referenced documents are loaded into `sources`. The graph is complete only if the diagnostics contain no
-/// error. The diagnostics are sorted and have their source texts attached.
+/// error. The diagnostics are sorted, and their source texts are attached.
 pub fn resolve_documents(
     sources: &mut Sources,
     options: &ResolveOptions,
@@ -99,7 +100,8 @@ pub fn resolve_documents(
     }
 }
 
-/// Returns the dialect of schemas without `$schema`: OpenAPI 3.0 if all OpenAPI documents have this version.
+/// Returns the dialect of schemas without `$schema`. It is that of OpenAPI 3.0 if all OpenAPI documents have
+/// this version.
 fn fallback_dialect(sources: &Sources) -> SchemaDialect {
     let versions = || sources.sources.iter().filter_map(|source| dialect::openapi_version(&source.tree));
     let old = versions().any(|version| version.starts_with("3.0"));
@@ -110,7 +112,7 @@ fn fallback_dialect(sources: &Sources) -> SchemaDialect {
     }
 }
 
-/// Returns true if schemas of a document use the dialect of OpenAPI 3.0 by default.
+/// Returns true if the schemas of a document use the dialect of OpenAPI 3.0 by default.
 pub fn is_openapi_30(sources: &Sources, id: SourceId) -> bool {
     sources.get(id).is_some_and(|source| match dialect::openapi_version(&source.tree) {
         Some(version) => version.starts_with("3.0"),
@@ -176,8 +178,8 @@ fn assemble_graph(
 
 type SortKey<'a> = (&'a str, u32, Reverse<u32>, String);
 
-/// Returns the sort key of a schema: the URI of its source, then the position in the document. Values of YAML
-/// aliases share a span and are ordered by pointer.
+/// Returns the sort key of a schema: the URI of its source, and then the position in the document. The values
+/// of YAML aliases share a span, so they are ordered by pointer.
 fn sort_key<'a>(
     sources: &'a Sources,
     source: SourceId,
@@ -188,7 +190,7 @@ fn sort_key<'a>(
     (uri, tree.span.start, Reverse(tree.span.end), pointer.to_owned())
 }
 
-/// Sorts positions by key, and returns them with the id of each.
+/// Sorts the nodes by key, and returns their indices in this order with the id of each.
 fn assign_ids<K: Ord, T>(
     mut all: Vec<usize>,
     key: impl Fn(usize) -> K,

@@ -1,13 +1,14 @@
-//! The interface through which code writers print the Rust types that the `shape` stage decided.
+//! The interface through which the generators print the Rust types that the `shape` stage selected.
 
 use proc_macro2::TokenStream;
 use quote::quote;
 
 use crate::{schema::SchemaId, shape::TypeRef};
 
-/// Prints types and validators as seen from a module directly below the generated root.
+/// A printer of types and validators, as they are referenced from a module directly below the generated root.
 pub trait RustTypes {
-    /// Returns the path of a type: `super::types::StockLot`, `i64`, `String`, `Vec<super::types::Ship>`.
+    /// Returns the path of a type, such as `super::types::StockLot`, `i64`, `String` or
+    /// `Vec<super::types::Ship>`.
     fn rust_type(&self, ty: &TypeRef) -> TokenStream;
 
     /// Returns the path of the type of a schema, which may be an alias.
@@ -19,30 +20,31 @@ pub trait RustTypes {
     /// Returns true if the type is known to be `Copy`.
     fn is_copy(&self, ty: &TypeRef) -> bool;
 
-    /// Returns true if other types convert into this one, as the contents of its variants into a union.
+    /// Returns true if other types can be converted into this one. For example, the contents of variants can
+    /// be converted into their union.
     fn has_conversions(&self, ty: &TypeRef) -> bool;
 
     /// Returns the equality traits that the type implements.
     fn equality(&self, ty: &TypeRef) -> EqualityTraits;
 
-    /// Returns a constant expression of type `contract_runtime::schema::Validator` for a schema; it requires
-    /// an import of the module `schemas`.
+    /// Returns a constant expression of type `contract_runtime::schema::Validator` for a schema. The
+    /// expression requires an import of the module `schemas`.
     fn validator_expression(&self, schema: SchemaId) -> TokenStream;
 }
 
-/// The equality traits of a type, from fewest to most.
+/// The equality traits that a type implements, in ascending order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EqualityTraits {
-    /// `PartialEq` only: a type from outside the generated crate, of which no other traits are known.
+    /// `PartialEq` only, for a type from outside the generated crate whose other traits are unknown.
     Partial,
-    /// `PartialEq` and `Eq`, but not `Hash`: a hash could reveal a secret.
+    /// `PartialEq` and `Eq`, but not `Hash`, because a hash could reveal a secret.
     Full,
     /// `PartialEq`, `Eq` and `Hash`.
     Hashable,
 }
 
 impl EqualityTraits {
-    /// Returns the traits that a type with fields of all these traits can derive.
+    /// Returns the traits that a type can derive if its fields implement these traits.
     #[must_use]
     pub fn weakest_of(parts: impl IntoIterator<Item = Self>) -> Self {
         parts.into_iter().fold(Self::Hashable, Self::min)
@@ -59,13 +61,13 @@ impl EqualityTraits {
     }
 }
 
-/// The form in which generated code passes a value that it only reads.
+/// The form in which generated code passes a value that is only read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PassingMode {
-    /// By value, for `Copy` types.
+    /// By value, for types that are `Copy`.
     ByValue,
     Str,
-    /// As a slice of the elements.
+    /// By a slice of the elements.
     Slice,
     ByReference,
 }
@@ -93,7 +95,7 @@ impl PassingMode {
         (handed, handed.argument_type(&types.rust_type(of)))
     }
 
-    /// Returns the argument type; `ty` is the value's type, or the element type for slices.
+    /// Returns the type of the argument. `ty` is the type of the value, or of the elements for slices.
     #[must_use]
     pub fn argument_type(self, ty: &TokenStream) -> TokenStream {
         match self {

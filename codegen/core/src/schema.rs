@@ -1,6 +1,6 @@
 //! The schema graph: every schema of a contract, parsed once, with resolved references.
 //!
-//! `load` parses text into trees and `resolve` builds this graph from the trees. All later stages (naming,
+//! `load` parses text into trees, and `resolve` builds this graph from the trees. All later stages (naming,
 //! type shapes, tables, drift) use [`SchemaId`]s and need neither URIs nor raw documents.
 
 pub mod document;
@@ -17,20 +17,20 @@ use crate::{
 
 pub(crate) use self::part::SchemaRemapping;
 
-/// The id of a schema of a [`SchemaGraph`].
+/// The id of a schema in a [`SchemaGraph`].
 pub type SchemaId = Id<Schema>;
 
-/// The id of a schema resource of a [`SchemaGraph`] (JSON Schema Core 2020-12, 8.2.1).
+/// The id of a schema resource in a [`SchemaGraph`] (JSON Schema Core 2020-12, 8.2.1).
 pub type ResourceId = Id<SchemaResource>;
 
 /// A schema resource: the part of a document that one `$id` identifies, or a whole document.
 #[derive(Clone, Debug)]
 pub struct SchemaResource {
-    /// The absolute URI without fragment.
+    /// The absolute URI without a fragment.
     pub uri: String,
     /// The source that contains the resource.
     pub source: SourceId,
-    /// The root schema; `None` if the root is not a schema, as in an OpenAPI document.
+    /// The root schema, or `None` if the root is not a schema, as in an OpenAPI document.
     pub root: Option<SchemaId>,
     /// The names of `$dynamicAnchor`s with the schemas that define them.
     pub dynamic_anchors: Vec<(String, SchemaId)>,
@@ -39,7 +39,7 @@ pub struct SchemaResource {
 /// The position of a schema in its document, from which the name of its type is derived.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum SchemaOrigin {
-    /// The root of a file or of an embedded `$id`, with the stem of the file (`stock-lot`).
+    /// The root of a file or of an embedded `$id`, with the stem of the file name (`stock-lot`).
     Root(String),
     /// A member of `$defs` or `definitions`, with its key.
     Definition(String),
@@ -50,7 +50,7 @@ pub enum SchemaOrigin {
     Inline,
 }
 
-/// A set of JSON types in which `integer` is a type of its own (Validation 6.1.1).
+/// A set of JSON types, in which `integer` is a separate type (Validation 6.1.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct TypeSet(pub u8);
 
@@ -83,7 +83,7 @@ impl TypeSet {
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
-    /// Returns the number of JSON types in the set; `integer` together with `number` counts once.
+    /// Returns the number of JSON types in the set. `integer` and `number` together count as one.
     #[must_use]
     pub const fn count(self) -> u32 {
         let own = self.0 & !Self::INTEGER.0;
@@ -95,7 +95,7 @@ impl TypeSet {
         self.0 == 0
     }
 
-    /// All types with their names, `number` before `integer`, which it includes.
+    /// All types with their names. `number` precedes `integer`, because it includes `integer`.
     pub const NAMED: [(Self, &'static str); 7] = [
         (Self::NULL, "null"),
         (Self::BOOLEAN, "boolean"),
@@ -127,30 +127,30 @@ impl TypeSet {
     }
 }
 
-/// `contains` with `minContains` and `maxContains` (Core 10.3.1.3, Validation 6.4.4 and 6.4.5).
+/// The keyword `contains` with `minContains` and `maxContains` (Core 10.3.1.3, Validation 6.4.4 and 6.4.5).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ContainsConstraint {
-    /// The schema of the elements to count.
+    /// The schema of the elements that are counted.
     pub schema: SchemaId,
-    /// `minContains`; an absent one means 1.
+    /// `minContains`; if it is absent, the minimum is 1.
     pub min: Option<u64>,
     pub max: Option<u64>,
 }
 
-/// `$dynamicRef` (Core 8.2.3.2).
+/// The keyword `$dynamicRef` (Core 8.2.3.2).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DynamicReference {
-    /// The anchor name, if the initial target defines it as a `$dynamicAnchor`. `None` if the reference
-    /// behaves like `$ref`.
+    /// The name of the anchor, if the initial target defines it as a `$dynamicAnchor`. Otherwise, the
+    /// reference behaves like `$ref`.
     pub anchor: Option<String>,
     /// The target of the reference before the dynamic scope is considered.
     pub initial: SchemaId,
 }
 
-/// The part of a schema that the parser dropped because it was invalid.
+/// The kind of the part of a schema that the parser dropped because it was invalid.
 ///
-/// A schema with a gap accepts more values than its author intended, so that acceptance of a value proves
-/// nothing about the contract. Invariant: larger variants include smaller ones.
+/// A schema with a gap accepts more values than its author intended, so the acceptance of a value proves
+/// nothing about the contract. Invariant: each variant includes the effects of the variants before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum SchemaGap {
     /// Nothing was dropped.
@@ -158,22 +158,23 @@ pub enum SchemaGap {
     None,
     /// An assertion such as a bound or a type, which can only reject values.
     Assertion,
-    /// An applicator such as `$ref` or `properties`, which also decides about the evaluated properties and
-    /// items that `unevaluatedProperties` and `unevaluatedItems` of enclosing schemas depend on.
+    /// An applicator such as `$ref` or `properties`. Applicators also determine which properties and items
+    /// are evaluated, on which `unevaluatedProperties` and `unevaluatedItems` of enclosing schemas depend.
     Applicator,
 }
 
-/// The `discriminator` of OpenAPI, an annotation (3.1, 4.8.25).
+/// The `discriminator` of OpenAPI, which is an annotation (3.1, 4.8.25).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Discriminator {
     /// `propertyName`: the property whose value selects the schema.
     pub tag: String,
-    /// `mapping`: property values with their schemas, as far as the contract defines those. A schema of
-    /// `components/schemas` that is absent here is selected by its own name.
+    /// `mapping`: property values with their schemas, if the contract defines these schemas. A schema in
+    /// `components/schemas` without an entry is selected by its own name.
     pub mapping: Vec<(String, SchemaId)>,
     /// `defaultMapping`: the schema for missing and unmapped values (OpenAPI 3.2, 4.25).
     pub default: Option<SchemaId>,
-    /// The schemas that include this one by `allOf`, if the option `types.families` makes an enum of them.
+    /// The schemas that include this one by `allOf`, if the option `types.families` combines them into an
+    /// enum.
     pub family: Vec<SchemaId>,
 }
 
@@ -182,20 +183,20 @@ pub struct Discriminator {
 /// Absent keywords are `None` or empty. The schema `false` has [`Schema::boolean`] `Some(false)`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Schema {
-    /// The location in the source document.
+    /// The location of the schema in the source document.
     pub place: DocumentLocation,
-    /// The schema resource that contains it.
+    /// The schema resource that contains the schema.
     pub resource: ResourceId,
-    /// The JSON Pointer from the root of the resource; empty for the root.
+    /// The JSON Pointer from the root of the resource, which is empty for the root.
     pub location: String,
-    /// The position from which its type name is derived.
+    /// The position from which the name of the type is derived.
     pub origin: SchemaOrigin,
     /// The value of a boolean schema.
     pub boolean: Option<bool>,
-    /// The part that was dropped while parsing.
+    /// The kind of the part that was dropped when the schema was parsed.
     pub gap: SchemaGap,
-    /// True for a schema that other schemas complete with a `$dynamicAnchor`, and for the anchored schema
-    /// that stands for the missing part. It has no type of its own unless a value uses it directly.
+    /// True for a generic schema, which other schemas complete with a `$dynamicAnchor`, and for the anchored
+    /// schema that represents the missing part. A generic schema has no type unless a value uses it directly.
     pub is_generic: bool,
 
     /// The resolved target of `$ref`.
@@ -220,11 +221,11 @@ pub struct Schema {
     pub content_encoding: Option<String>,
     pub content_media_type: Option<String>,
     pub content_schema: Option<SchemaId>,
-    /// Members that start with `x-`, and `discriminator`, `xml` and `externalDocs` of OpenAPI.
+    /// The members that start with `x-`, and `discriminator`, `xml` and `externalDocs` of OpenAPI.
     pub extensions: Map<Json>,
     /// `discriminator` with resolved schemas.
     pub discriminator: Option<Discriminator>,
-    /// Inverts the option `types.implied-objects` for this schema (`types.implied-otherwise`).
+    /// True if the option `types.implied-objects` is inverted for this schema (`types.implied-otherwise`).
     pub implied_otherwise: bool,
 
     /// The types that `type` allows.
@@ -261,8 +262,8 @@ pub struct Schema {
     pub property_names: Option<SchemaId>,
     /// `required`, in document order.
     pub required: Vec<String>,
-    /// Properties that only requests or only responses require: `readOnly` and `writeOnly` ones of OpenAPI
-    /// 3.0.
+    /// The properties that only requests or only responses require, because they are `readOnly` or
+    /// `writeOnly` in OpenAPI 3.0.
     pub one_way: Vec<String>,
     pub min_properties: Option<u64>,
     pub max_properties: Option<u64>,
@@ -282,13 +283,14 @@ pub struct Schema {
 }
 
 impl Schema {
-    /// Returns the schemas that include this one, if `types.families` makes an enum of them; else empty.
+    /// Returns the schemas that include this one if `types.families` combines them into an enum, or else an
+    /// empty slice.
     #[must_use]
     pub fn family_members(&self) -> &[SchemaId] {
         self.discriminator.as_ref().map_or(&[], |discriminator| &discriminator.family)
     }
 
-    /// Includes another schema in place of `target`, by `$ref` and `allOf`.
+    /// Replaces `target` by another schema in `$ref` and `allOf`.
     pub(crate) fn replace_included(&mut self, target: SchemaId, other: SchemaId) {
         let included = self.reference.iter_mut().chain(&mut self.all_of);
         included.filter(|id| **id == target).for_each(|id| *id = other);
@@ -310,7 +312,7 @@ impl Schema {
     }
 }
 
-/// All schemas that the inputs contain or reach, with resolved references.
+/// All schemas that the inputs contain or refer to, with resolved references.
 #[derive(Clone, Debug, Default)]
 pub struct SchemaGraph {
     /// All schemas, sorted by the URI of their source and then in document order.
@@ -334,7 +336,7 @@ impl SchemaGraph {
         self.schemas.ids()
     }
 
-    /// Returns `uri#pointer`, the form that documentation and violations contain.
+    /// Returns `uri#pointer`, the form that is used in documentation and violations.
     #[must_use]
     pub fn absolute_location(&self, id: SchemaId) -> String {
         let schema = self.schema(id);

@@ -1,9 +1,9 @@
-//! Decides the Rust type of every schema.
+//! Selects the Rust type of every schema.
 //!
-//! A type accepts a superset: it holds every value that its schema accepts. Constraints that a type cannot
-//! express (`if`/`then`, `dependentRequired`, `not`, bounds) do not change it; the `checks` stage enforces
-//! them. A place in the contract is a [`SchemaConjunction`], all schemas that apply there. The entry point is
-//! [`build_shapes`].
+//! A type holds every value that its schema accepts, and may hold others. Constraints that a type cannot
+//! express (`if`/`then`, `dependentRequired`, `not`, bounds) do not change the type; the `checks` stage
+//! enforces them. A type is selected for a [`SchemaConjunction`], which is the set of all schemas that apply
+//! to a value. The entry point is [`build_shapes`].
 
 mod boxes;
 mod build;
@@ -46,19 +46,19 @@ pub type TypeId = Id<TypeDef>;
 pub enum TypeRef {
     /// Any JSON value.
     Json,
-    /// `bool`
+    /// `bool`.
     Bool,
-    /// `i64` or `u64`
+    /// `i64` or `u64`.
     Int(IntKind),
     /// An exact decimal number.
     Number,
-    /// `String`
+    /// `String`.
     String,
     /// A string that is redacted when printed.
     Secret,
     /// A type of the generated crate.
     Named(TypeId),
-    /// A type from outside the generated crate: its path and the schema that it replaces.
+    /// A type from outside the generated crate, with its path and the schema that it replaces.
     Replaced(String, SchemaId),
     /// An array of any length.
     Vec(Box<TypeRef>),
@@ -68,12 +68,12 @@ pub enum TypeRef {
     Tuple(Vec<TypeRef>),
     /// A value or `null`.
     Nullable(Box<TypeRef>),
-    /// A boxed type, where a type contains itself.
+    /// A boxed type, which is used if a type would otherwise contain itself.
     Boxed(Box<TypeRef>),
 }
 
 impl TypeRef {
-    /// Returns the type in the box, or the type itself if it is not boxed.
+    /// Returns the type inside the box, or the type itself if it is not boxed.
     #[must_use]
     pub fn unboxed(&self) -> &Self {
         match self {
@@ -82,7 +82,8 @@ impl TypeRef {
         }
     }
 
-    /// Returns true if both print as the same Rust type. Two schemas may be replaced by the same path.
+    /// Returns true if both types are printed as the same Rust type. Two different schemas may be replaced by
+    /// the same path.
     #[must_use]
     pub fn is_same_rust_type(&self, other: &Self) -> bool {
         match (self, other) {
@@ -100,21 +101,21 @@ impl TypeRef {
     }
 }
 
-/// The machine integer of a type.
+/// The machine integer type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum IntKind {
-    /// `i64`
+    /// `i64`.
     I64,
-    /// `u64`
+    /// `u64`.
     U64,
 }
 
-/// A generated type and the schemas that it implements.
+/// A generated type, with the schemas that it implements.
 #[derive(Clone, Debug)]
 pub struct TypeDef {
-    /// The Rust name, unique in the generated crate.
+    /// The Rust name of the type, which is unique in the generated crate.
     pub name: String,
-    /// The named schema that the type implements, if any.
+    /// The named schema that the type implements; `None` for an anonymous type.
     pub schema: Option<SchemaId>,
     /// The schemas that apply to values of the type.
     pub conj: SchemaConjunction,
@@ -139,22 +140,22 @@ impl TypeDef {
 /// The structure of a generated type.
 #[derive(Clone, Debug)]
 pub enum TypeBody {
-    /// Not decided yet.
+    /// The structure is not selected yet.
     Pending,
     /// An object with declared properties.
     Struct(StructBody),
-    /// An object whose tag, or whose properties, select a variant.
+    /// An object whose tag or whose properties select a variant.
     Objects(ObjectUnion),
     /// A value whose JSON type selects a variant.
     ByKind(Vec<KindVariant>),
-    /// A string from a list.
+    /// A string from a list of values.
     Enum(StringEnum),
-    /// A single value with a name and constraints of its own.
+    /// A single value that has its own name and constraints.
     Newtype(TypeRef),
 }
 
 impl TypeBody {
-    /// Iterates over the types of fields, variants and contents; omitted fields are skipped.
+    /// Iterates over the types of fields, variants and contents. Omitted fields are skipped.
     pub(crate) fn type_refs(&self) -> Box<dyn Iterator<Item = &TypeRef> + '_> {
         match self {
             Self::Struct(body) => {
@@ -171,7 +172,7 @@ impl TypeBody {
 /// The structure of an object with declared properties.
 #[derive(Clone, Debug)]
 pub struct StructBody {
-    /// The fields in document order, base before refinement.
+    /// The fields in document order. Fields of a base precede those of its refinement.
     pub fields: Vec<StructField>,
     /// The type of undeclared properties, if the schema constrains it.
     pub additional: Option<TypeRef>,
@@ -194,7 +195,7 @@ pub struct StructField {
     pub described_by: Option<SchemaId>,
     /// The only value that the property can have.
     pub constant: Option<Json>,
-    /// True if the constant is written without a field, because it distinguishes variants.
+    /// True if there is no field for the constant, because the constant distinguishes variants.
     pub omitted: bool,
 }
 
@@ -203,16 +204,16 @@ pub struct StructField {
 pub struct ObjectUnion {
     /// The schema with the `oneOf` or `anyOf`.
     pub holder: SchemaId,
-    /// How readers find the variant of an object.
+    /// The method by which the variant of an object is selected.
     pub selector: VariantSelector,
     /// The variants in document order.
     pub variants: Vec<ObjectVariant>,
-    /// True if readers keep objects that match no variant.
+    /// True if objects that match no variant are kept.
     pub open: bool,
 }
 
 impl ObjectUnion {
-    /// Returns the tag, if there is one.
+    /// Returns the tag, if the union has one.
     #[must_use]
     pub fn tag(&self) -> Option<&VariantTag> {
         match &self.selector {
@@ -221,25 +222,26 @@ impl ObjectUnion {
         }
     }
 
-    /// Returns true if every valid object has a tag, and the tag alone decides the variant.
+    /// Returns true if every valid object has a tag and the tag alone determines the variant.
     #[must_use]
     pub fn has_reliable_tag(&self) -> bool {
         self.tag().is_some_and(|tag| tag.certainty == TagCertainty::Required)
     }
 
-    /// Returns true if an object may be read as a variant whose schema rejects it.
+    /// Returns true if an object may be parsed as a variant whose schema rejects it.
     #[must_use]
     pub fn is_loose(&self) -> bool {
         self.tag().is_none_or(|tag| tag.certainty == TagCertainty::Hint)
     }
 }
 
-/// How readers find the variant of an object.
+/// The method by which the variant of an object is selected.
 #[derive(Clone, Debug)]
 pub enum VariantSelector {
-    /// By the value of a property.
+    /// Selects the variant by the value of a property.
     Tag(VariantTag),
-    /// By the names, JSON types and constants of the properties: one form for each variant.
+    /// Selects the variant by the names, JSON types and constants of the properties. There is one form for
+    /// each variant.
     Members(Vec<ObjectForm>),
 }
 
@@ -248,12 +250,12 @@ pub enum VariantSelector {
 pub struct VariantTag {
     /// The property name.
     pub name: String,
-    /// The reliability of the tag in identifying the variant. If the tag is optional or comes from a
-    /// `discriminator` only, readers keep objects that match no variant.
+    /// The reliability with which the tag identifies the variant. If the tag is optional or comes only from a
+    /// `discriminator`, objects that match no variant are kept.
     pub certainty: TagCertainty,
     /// The tag values of each variant.
     pub literals: Vec<Vec<Json>>,
-    /// The index of the variant for unmapped or missing tags.
+    /// The index of the variant that unmapped or missing tag values select.
     pub default_variant: Option<usize>,
 }
 
@@ -264,19 +266,19 @@ pub struct ObjectVariant {
     pub name: String,
     /// The type of the variant's content.
     pub ty: TypeRef,
-    /// The position among the holder's branches.
+    /// The index in the branches of the schema that contains the union.
     pub branch: usize,
 }
 
-/// A variant selected by one or more JSON types.
+/// A variant that one or more JSON types select.
 #[derive(Clone, Debug)]
 pub struct KindVariant {
     /// The Rust name of the variant.
     pub name: String,
     /// The JSON types that select the variant.
     pub types: TypeSet,
-    /// The JSON types of the elements that select the variant among those of arrays; all types if it is the only
-    /// one. An empty array selects the first.
+    /// The JSON types of array elements that select this variant, if several variants are arrays. If only one
+    /// variant is an array, this is the set of all types. An empty array selects the first array variant.
     pub items: TypeSet,
     /// The schemas that apply to values of the variant.
     pub conj: SchemaConjunction,
@@ -285,7 +287,7 @@ pub struct KindVariant {
 }
 
 impl KindVariant {
-    /// Returns true if readers choose the variant for a value.
+    /// Returns true if the variant is selected for a value.
     #[must_use]
     pub fn selects(&self, json: &Json) -> bool {
         let first = json.as_array().and_then(<[Json]>::first);
@@ -293,42 +295,43 @@ impl KindVariant {
     }
 }
 
-/// The structure of a string enumeration.
+/// The structure of a string enum.
 #[derive(Clone, Debug)]
 pub struct StringEnum {
-    /// For each value: wire value, Rust name, documentation.
+    /// The wire value, the Rust name and the documentation of each value.
     pub values: Vec<(String, String, Option<String>)>,
-    /// True if readers keep values that are not listed.
+    /// True if values that are not listed are kept.
     pub open: bool,
 }
 
-/// Another name of a generated type.
+/// An alternative name of a generated type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TypeAlias<'a> {
-    /// The Rust name, unique in the generated crate.
+    /// The Rust name of the alias, which is unique in the generated crate.
     pub name: &'a str,
-    /// The type.
+    /// The generated type to which the alias refers.
     pub target: TypeId,
 }
 
-/// All types of a contract, and the type of each place.
+/// All types of a contract, and the type of each conjunction of schemas.
 #[derive(Clone, Debug, Default)]
 pub struct Shapes {
     /// All generated types.
     pub types: Arena<TypeDef>,
-    /// Unions of which no standalone value exists, only parts of other types; kept for their tags.
+    /// Unions that occur only as parts of other types and never as a separate value. They are kept for their
+    /// tags.
     pub parts: Vec<TypeDef>,
-    /// The type of each requested place.
+    /// The type of each conjunction that was requested.
     pub places: BTreeMap<SchemaConjunction, TypeRef>,
     /// The final target of each schema that is a bare reference.
     pub aliases: BTreeMap<SchemaId, SchemaId>,
-    /// For duplicate anonymous schemas: the first schema with equal content.
+    /// For each of several equal anonymous schemas, the first of them.
     pub equals: BTreeMap<SchemaId, SchemaId>,
-    /// The own names of duplicate anonymous schemas: aliases of the type of the first one.
+    /// The names of the other equal anonymous schemas, which become aliases of the type of the first one.
     pub duplicate_names: BTreeMap<SchemaId, String>,
-    /// Anonymous schemas that accept everything.
+    /// Anonymous schemas that accept every value.
     pub unconstrained: BTreeSet<SchemaId>,
-    /// Schemas listed in the options `open` and `closed` whose entry had an effect.
+    /// The schemas in the options `open` and `closed` for which the option had an effect.
     pub used_overrides: BTreeSet<SchemaId>,
 }
 
@@ -339,7 +342,8 @@ impl Shapes {
         &self.types[id]
     }
 
-    /// Returns true if a type is known to be `Copy`; types from outside the generated crate are not.
+    /// Returns true if a type is known to be `Copy`. For types from outside the generated crate, this is
+    /// unknown.
     #[must_use]
     pub fn is_copy(&self, ty: &TypeRef) -> bool {
         match ty {
@@ -358,8 +362,8 @@ impl Shapes {
         }
     }
 
-    /// Returns the alias that a place has for the generated type in `ty`, because an equal schema elsewhere named the
-    /// type.
+    /// Returns the alias that a schema has for the generated type in `ty`. A schema has an alias if the type
+    /// is named after an equal schema elsewhere.
     #[must_use]
     pub fn alias_at(&self, graph: &SchemaGraph, ty: &TypeRef, place: SchemaId) -> Option<TypeAlias<'_>> {
         let place = self.aliases.get(&place).copied().unwrap_or(place);
@@ -381,21 +385,21 @@ impl Shapes {
         self.types.ids()
     }
 
-    /// Returns the maximum nesting depth of types, counting through boxes, arrays and maps.
+    /// Returns the maximum nesting depth of types, including nesting through boxes, arrays and maps.
     #[must_use]
     pub fn nesting_depth(&self) -> usize {
         boxes::nesting_depth(self)
     }
 
-    /// Resolves aliases, replaces duplicates by the first of them and drops unconstrained schemas, so that
-    /// equivalent places compare equal.
+    /// Resolves aliases, replaces each duplicate by the first of the equal schemas, and drops unconstrained
+    /// schemas, so that equivalent conjunctions are equal.
     #[must_use]
     pub fn normalize(&self, conj: &SchemaConjunction) -> SchemaConjunction {
         self.resolve_ids(conj, |id| self.equals.get(&id).copied().unwrap_or(id))
     }
 
-    /// As [`Self::normalize`], but keeps duplicates: in a combination of several schemas, a duplicate
-    /// elsewhere must not replace one of them.
+    /// Normalizes like [`Self::normalize`], but keeps duplicates: in a conjunction of several schemas, a
+    /// duplicate elsewhere must not replace one of them.
     #[must_use]
     pub(crate) fn normalize_own(&self, conj: &SchemaConjunction) -> SchemaConjunction {
         self.resolve_ids(conj, |id| id)
@@ -414,11 +418,12 @@ impl Shapes {
             .collect();
         ids.sort_unstable();
         ids.dedup();
-        // The holder may be behind a reference or in an `allOf`, so it need not be in `ids`.
+        // The schema with the union may be the target of a reference or part of an `allOf`, so it need not be
+        // in `ids`.
         SchemaConjunction { ids, chosen: conj.chosen.clone(), within: conj.within }
     }
 
-    /// Returns the type of a schema; [`TypeRef::Json`] if the schema was not shaped.
+    /// Returns the type of a schema, or [`TypeRef::Json`] if no type was selected for it.
     #[must_use]
     pub fn type_of_schema(&self, schema: SchemaId) -> &TypeRef {
         let place = SchemaConjunction::from_schema(schema);

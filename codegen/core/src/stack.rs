@@ -1,20 +1,21 @@
-//! A deep stack for recursive work.
+//! Runs recursive functions on a thread with a large stack.
 //!
-//! Contracts nest, and the functions that walk them recurse. The stack of the calling thread is often too
-//! small, so every public function of the library that walks a contract starts with [`run_on_deep_stack`].
+//! Contracts are nested, and the functions that walk them are recursive. The stack of the calling thread is
+//! often too small, so every public function of the library that walks a contract starts with
+//! [`run_on_deep_stack`].
 
 use std::{cell::Cell, panic, thread};
 
-/// Bytes of virtual memory; the system commits only used pages.
+/// The stack size in bytes of virtual memory. The operating system commits only the pages that are used.
 const STACK_SIZE: usize = 256 << 20;
 
 thread_local! {
-    /// Set on the threads that [`run_on_deep_stack`] starts.
+    /// True on the threads that [`run_on_deep_stack`] starts.
     static ON_DEEP_STACK: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `work` on a thread with a deep stack, or directly if this thread already has one. A panic in `work`
-/// continues on the calling thread.
+/// Runs `work` on a thread with a large stack, or directly if the current thread already has one. A panic in
+/// `work` is propagated to the calling thread.
 pub fn run_on_deep_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     if ON_DEEP_STACK.get() {
         return work();
@@ -30,7 +31,7 @@ pub fn run_on_deep_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     });
     match (done, work) {
         (Some(done), _) => done,
-        // The thread could not be started: run on the stack of the caller, which may suffice.
+        // If the thread cannot be started, `work` runs on the stack of the caller, which may be sufficient.
         (None, Some(work)) => work(),
         (None, None) => unreachable!("a started thread returns a result or panics"),
     }
@@ -47,7 +48,7 @@ mod tests {
 
     #[test]
     fn deep_recursion_fits_the_stack() {
-        // Needs more than the 2 MiB that a test thread has.
+        // This recursion needs more than the 2 MiB of a test thread's stack.
         let levels = 8_000;
         assert!(run_on_deep_stack(|| descend(levels)) > levels / 2);
         assert_eq!(run_on_deep_stack(|| run_on_deep_stack(|| 3)), 3);

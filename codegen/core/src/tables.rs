@@ -1,8 +1,8 @@
-//! The validation tables: the schema graph in the runtime's format, in memory for the generator's own checks
-//! and printed as constants into the generated crate.
+//! The validation tables: the schema graph in the format of the runtime. They are used in memory for the
+//! generator's own checks, and printed as constants into the generated crate.
 //!
-//! A [`TablePlan`] assigns rows to schemas and owns the data that no schema owns. A [`TableSet`] contains the
-//! tables themselves, which borrow from the plan, the graph and [`TableArenas`].
+//! A [`TablePlan`] assigns a row to each schema and owns the generated data that is not part of the schema
+//! graph. A [`TableSet`] contains the tables, which borrow from the plan, the graph and [`TableArenas`].
 
 mod build;
 mod print;
@@ -32,18 +32,18 @@ use crate::{
     shape::{Shapes, TypeBody},
 };
 
-/// The layout of a contract's tables, and the data that they borrow.
+/// The layout of a contract's validation tables, and the data that they borrow.
 #[derive(Debug)]
 pub struct TablePlan {
     rows: TableRows,
-    /// The constant's name and the compiled program of each pattern, by source.
+    /// The name of the constant and the compiled program for each pattern, by the source of the pattern.
     patterns: BTreeMap<String, (String, CompiledPattern)>,
-    /// The branches that tags select, by the schema with the union.
+    /// The tag and its branches for each schema that contains a tagged union.
     choices: BTreeMap<SchemaId, TagBranches>,
     formats: FormatTypes,
 }
 
-/// The tag of a union and the branch that each value selects.
+/// The tag of a union, and the branch that each tag value selects.
 #[derive(Clone, Debug)]
 struct TagBranches {
     tag: String,
@@ -51,7 +51,7 @@ struct TagBranches {
     branches: Vec<(Json, usize)>,
 }
 
-/// The tables of a contract.
+/// The validation tables of a contract.
 #[derive(Debug)]
 pub struct TableSet<'t> {
     plan: &'t TablePlan,
@@ -68,17 +68,17 @@ pub struct RejectedPattern {
     pub error: crate::pattern::PatternError,
 }
 
-/// The strings that a pattern applies to.
+/// The strings to which a pattern applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PatternRole {
-    /// The value: `pattern`.
+    /// The value, for `pattern`.
     Value,
-    /// Property names: a key of `patternProperties`.
+    /// Property names, for a key of `patternProperties`.
     Key,
 }
 
-/// Compiles every pattern of the graph. Patterns that are not ECMA-262 or that a linear matcher does not
-/// support are returned as errors.
+/// Compiles every pattern of the graph. Returns an error for each pattern that is not valid in ECMA-262 or
+/// that a linear-time matcher cannot support.
 #[must_use]
 pub fn compile_patterns(graph: &SchemaGraph) -> (BTreeMap<String, CompiledPattern>, Vec<RejectedPattern>) {
     let mut all = BTreeMap::new();
@@ -105,7 +105,7 @@ pub fn compile_patterns(graph: &SchemaGraph) -> (BTreeMap<String, CompiledPatter
 }
 
 impl TablePlan {
-    /// Assigns the rows; the tagged unions of `shapes` determine which branch a tag selects.
+    /// Assigns the rows. The tagged unions of `shapes` determine which branch a tag value selects.
     #[must_use]
     pub(crate) fn new(
         graph: &SchemaGraph,
@@ -114,7 +114,7 @@ impl TablePlan {
         names: &RowNames,
         formats: &FormatTypes,
     ) -> Self {
-        // Names and patterns have the same order.
+        // Names and patterns are sorted in the same order.
         let names_of_patterns: Vec<String> = pattern_names(patterns.keys()).into_values().collect();
         let named = patterns.into_iter().zip(names_of_patterns);
         let patterns = named.map(|((source, compiled), name)| (source, (name, compiled)));
@@ -126,7 +126,7 @@ impl TablePlan {
         }
     }
 
-    /// Plans the tables of a graph without types.
+    /// Plans the validation tables of a graph for which no types were selected.
     #[must_use]
     pub fn from_graph(graph: &SchemaGraph) -> Self {
         Self::new(
@@ -138,7 +138,7 @@ impl TablePlan {
         )
     }
 
-    /// Builds the tables; `graph` must be the graph that the plan was made for.
+    /// Builds the tables. `graph` must be the graph for which the plan was made.
     #[must_use]
     pub fn build_tables<'t>(&'t self, graph: &'t SchemaGraph, arenas: &'t TableArenas<'t>) -> TableSet<'t> {
         build::build_tables(self, graph, arenas)
@@ -152,8 +152,8 @@ impl TablePlan {
 }
 
 impl TableSet<'_> {
-    /// Returns an expression for the row that validates a place, as seen from a sibling of the module
-    /// `schemas`: `schemas::SHIP.offset_by(3)`.
+    /// Returns an expression for the row that validates a conjunction, as it is referenced from a sibling of
+    /// the module `schemas`: `schemas::SHIP.offset_by(3)`.
     #[must_use]
     pub fn row_expression(&self, conj: &SchemaConjunction) -> TokenStream {
         self.group_expression(self.plan.rows.row_of_all(&conj.ids))
@@ -177,7 +177,7 @@ impl TableSet<'_> {
         quote!(schemas::#name #plus)
     }
 
-    /// Returns the name of a pattern's constant.
+    /// Returns the name of the constant for a pattern.
     #[must_use]
     pub fn pattern_constant(&self, source: &str) -> Option<Ident> {
         let (name, _) = self.plan.patterns.get(source)?;
@@ -189,12 +189,12 @@ impl TableSet<'_> {
         self.plan.formats.iter()
     }
 
-    /// Returns the type that a schema's format is mapped to.
+    /// Returns the type to which the format of a schema is mapped.
     pub(crate) fn mapped_format(&self, schema: &Schema) -> Option<&MappedFormat> {
         self.plan.formats.for_schema(schema)
     }
 
-    /// Matches a string against a compiled pattern; false if the pattern is unknown.
+    /// Returns true if a string matches a compiled pattern, and false if the pattern is unknown.
     #[must_use]
     pub fn is_match(&self, source: &str, text: &str) -> bool {
         self.patterns.get(source).is_some_and(|pattern| pattern.is_match(text))
@@ -215,7 +215,7 @@ impl TableSet<'_> {
     /// Validates a value against a schema of the graph.
     ///
     /// # Errors
-    /// Returns all violations.
+    /// Returns all violations if the value is invalid.
     pub fn validate(&self, id: SchemaId, value: &Json) -> Result<(), Violations> {
         match self.plan.rows.of(id) {
             Some(row) => Validator::new(&self.tables, row).validate(value),
@@ -223,13 +223,13 @@ impl TableSet<'_> {
         }
     }
 
-    /// Returns the start of the generated module `schemas`: imports and the function `validator`.
+    /// Returns the beginning of the generated module `schemas`: its imports and the function `validator`.
     #[must_use]
     pub fn schemas_module(&self) -> TokenStream {
         print::module_prelude(self)
     }
 
-    /// Returns the row names and tables as source text, which follows
+    /// Returns the row names and tables as source text, which follows the output of
     /// [`schemas_module`](Self::schemas_module).
     #[must_use]
     pub fn tables_source(&self) -> String {
@@ -237,18 +237,18 @@ impl TableSet<'_> {
     }
 }
 
-/// Returns the branches that tags select, by the schema with the union.
+/// Returns the tag and its branches for each schema that contains a tagged union.
 fn tag_choices(graph: &SchemaGraph, shapes: &Shapes) -> BTreeMap<SchemaId, TagBranches> {
     let mut out = BTreeMap::new();
     for def in shapes.types.iter().chain(&shapes.parts) {
         let TypeBody::Objects(tagged) = &def.body else { continue };
         let Some(tag) = tagged.tag() else { continue };
-        // The children of a discriminator base do not affect its validity.
+        // The children of a discriminator base do not affect the validity of a value.
         if !graph.schema(tagged.holder).family_members().is_empty() {
             continue;
         }
-        // A refinement elsewhere may allow fewer variants. The entry belongs to the holder itself, or to a
-        // union that only adds `null` to it.
+        // A conjunction with other schemas may allow fewer variants. The entry is therefore created only for
+        // the schema with the union itself, or for a union that only adds `null` to it.
         let around = |id: &SchemaId| {
             let schema = graph.schema(*id);
             def.conj.chosen.contains(id) && schema.is_constrained_only_by(&[Rule::AnyOf, Rule::OneOf])

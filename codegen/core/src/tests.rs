@@ -1,8 +1,8 @@
-//! Tests that span several stages and run on many contracts. Tests of a single stage are in its module, tests
-//! of observable behavior in `codegen/tests`.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+//! Tests that span several stages and use many contracts. Tests of a single stage are in the module of that
+//! stage, and tests of the observable behavior are in `codegen/tests`.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a panic fails the test")]
 
-#[allow(dead_code, reason = "shared with the tests of the cases")]
+#[allow(dead_code, reason = "the tests of the generated cases use the other items")]
 #[path = "../../tests/harness/folder.rs"]
 pub(crate) mod folder;
 mod parts;

@@ -1,4 +1,4 @@
-//! Parsed documents as trees in which every value has its byte range.
+//! Parsed documents as trees, in which every value has its byte range.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -6,7 +6,7 @@ pub use contract_runtime::pointer::escape_token;
 pub use contract_runtime::pointer::join_token;
 use contract_runtime::{Json, Number, pointer};
 
-/// Returns the unescaped name of a JSON Pointer token; an invalid token is returned unchanged.
+/// Returns the unescaped name in a JSON Pointer token. An invalid token is returned unchanged.
 #[must_use]
 pub fn unescape_token(token: &str) -> Cow<'_, str> {
     pointer::unescape_token(token).unwrap_or(Cow::Borrowed(token))
@@ -20,14 +20,15 @@ impl SourceId {
     /// The configuration file, which is not a document of the contract.
     pub const OPTIONS: Self = Self(u32::MAX);
 
-    /// Returns the id of the overlay with this index. Overlays are not documents of the contract, either.
+    /// Returns the id of the overlay with this index. Like the configuration file, overlays are not documents
+    /// of the contract.
     #[must_use]
     pub fn overlay(index: usize) -> Self {
         Self(u32::try_from(index).map_or(0, |index| (u32::MAX - 1).saturating_sub(index)))
     }
 }
 
-/// A byte range in a source.
+/// A range of bytes in a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Span {
     /// The offset of the first byte.
@@ -39,7 +40,7 @@ pub struct Span {
 /// The location of a value in a source, as diagnostics report it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct DocumentLocation {
-    /// The source that holds the value.
+    /// The source that contains the value.
     pub source: SourceId,
     /// The JSON Pointer of the value in the source.
     pub pointer: String,
@@ -54,12 +55,12 @@ pub struct DocumentNode {
     pub span: Span,
 }
 
-/// A JSON value; numbers keep their spelling.
+/// A JSON value. Numbers keep their spelling.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NodeValue {
     Null,
     Bool(bool),
-    /// The spelling of the number, which is valid JSON.
+    /// The spelling of a number, which is valid JSON.
     Number(String),
     /// The unescaped string.
     String(String),
@@ -76,40 +77,40 @@ pub struct ObjectMember {
     pub value: DocumentNode,
 }
 
-/// An input document: its text, tree and digest.
+/// A document of the contract, with its text, tree and digest.
 #[derive(Clone, Debug)]
 pub struct SourceDocument {
     /// The display name: the path relative to the common folder of the inputs.
     pub name: String,
     /// The absolute base URI: the `$id` of the root, or a URI derived from the file name.
     pub uri: String,
-    /// The text as read, without a byte order mark.
+    /// The decoded text, without a byte order mark.
     pub text: Arc<str>,
     pub tree: DocumentNode,
-    /// SHA-256 of the bytes, in lower-case hex.
+    /// The SHA-256 digest of the bytes, in lowercase hexadecimal.
     pub digest: String,
 }
 
 impl DocumentNode {
-    /// Returns the member of an object; `None` for any other value.
+    /// Returns the member of an object, or `None` for any other value.
     #[must_use]
     pub fn member(&self, key: &str) -> Option<&ObjectMember> {
         self.members().iter().find(|member| member.key == key)
     }
 
-    /// Returns the value of an object's member.
+    /// Returns the value of a member of an object.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Self> {
         self.member(key).map(|member| &member.value)
     }
 
-    /// Returns the members of an object; empty for any other value.
+    /// Returns the members of an object, or an empty slice for any other value.
     #[must_use]
     pub fn members(&self) -> &[ObjectMember] {
         if let NodeValue::Object(members) = &self.value { members } else { &[] }
     }
 
-    /// Returns the elements of an array; empty for any other value.
+    /// Returns the elements of an array, or an empty slice for any other value.
     #[must_use]
     pub fn elements(&self) -> &[Self] {
         if let NodeValue::Array(elements) = &self.value { elements } else { &[] }
@@ -125,7 +126,7 @@ impl DocumentNode {
         if let NodeValue::Bool(value) = &self.value { Some(*value) } else { None }
     }
 
-    /// Returns the spelling of a number.
+    /// Returns the spelling of a number, or `None` for any other value.
     #[must_use]
     pub fn as_number(&self) -> Option<&str> {
         if let NodeValue::Number(text) = &self.value { Some(text) } else { None }
@@ -136,7 +137,7 @@ impl DocumentNode {
         matches!(self.value, NodeValue::Object(_))
     }
 
-    /// Returns the JSON type with its article, for messages: `a string`, `an array`.
+    /// Returns the JSON type with its article for messages, such as `a string` or `an array`.
     #[must_use]
     pub const fn kind_with_article(&self) -> &'static str {
         match self.value {
@@ -149,13 +150,13 @@ impl DocumentNode {
         }
     }
 
-    /// Converts to a JSON value without byte ranges.
+    /// Converts the tree to a JSON value without byte ranges.
     #[must_use]
     pub fn to_json(&self) -> Json {
         match &self.value {
             NodeValue::Null => Json::Null,
             NodeValue::Bool(value) => Json::Bool(*value),
-            // The parsers accept only valid numbers, so the fallback to a string is never taken.
+            // The parsers accept only valid numbers, so the fallback to a string is never used.
             NodeValue::Number(text) => {
                 Number::parse(text).map_or_else(|_| Json::String(text.clone()), Json::Number)
             }

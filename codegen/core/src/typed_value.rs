@@ -1,12 +1,13 @@
-//! Interprets generated types: reads a JSON value into the form that a generated type would hold, and writes
-//! it back.
+//! Interprets generated types: parses a JSON value into the form that a generated type would hold, and
+//! serializes it again.
 //!
-//! Reading and writing mirror the code that `emit` generates over the runtime's `read`: unknown properties
-//! are kept, optional properties may be absent, `null` requires a nullable type, and a tag that identifies a
-//! variant has no field. Data that a type would lose becomes visible here without compiling it.
+//! The rules are those of the code that `emit` generates: unknown properties are kept, optional properties
+//! may be absent, `null` requires a nullable type, and a tag that identifies a variant has no field. This
+//! shows which data a type would lose, without compiling it.
 //!
-//! Only the choice among several variants of an object without a tag differs: generated code asks the validation
-//! tables, and here the best variant that can hold the object is used.
+//! Only one rule differs. If several variants of a union without a tag match an object, generated code uses
+//! the validation tables to select the variant, whereas this module uses the best variant that can hold the
+//! object.
 
 use std::cmp::Reverse;
 
@@ -35,30 +36,30 @@ pub enum TypedValue {
     Vec(Vec<TypedValue>),
     Tuple(Vec<TypedValue>),
     Map(Vec<(String, TypedValue)>),
-    /// A struct: its fields in order, and the undeclared properties.
+    /// A struct, with its fields in order and its undeclared properties.
     Struct(TypeId, Vec<Option<TypedValue>>, Box<TypedValue>),
-    /// An enum variant, by index.
+    /// A variant of an enum, by its index.
     Variant(TypeId, usize, Box<TypedValue>),
     /// An object of an open union that matches no variant.
     UnknownObject(TypeId, Json),
-    /// A listed value of a string enumeration, by index.
+    /// A listed value of a string enum, by its index.
     Listed(TypeId, usize),
-    /// A string that an open enumeration does not list.
+    /// A string that an open enum does not list.
     Unlisted(TypeId, String),
     Newtype(TypeId, Box<TypedValue>),
 }
 
-/// The maximum number of types that wrap the same value. Real contracts need a few; a newtype around itself
-/// would recurse forever.
+/// The maximum number of types that wrap the same value. Real contracts need only a few, but a newtype around
+/// itself would recurse endlessly.
 const MAX_NESTING: u8 = 100;
 
-/// Reads a JSON value as a type; `None` if the generated type would reject it.
+/// Parses a JSON value as a type. Returns `None` if the generated type would reject the value.
 #[must_use]
 pub fn read_value(shapes: &Shapes, ty: &TypeRef, json: &Json) -> Option<TypedValue> {
     read_at(shapes, ty, json, MAX_NESTING)
 }
 
-/// Writes a typed value as JSON.
+/// Serializes a typed value as JSON.
 #[must_use]
 pub fn write_value(shapes: &Shapes, typed: &TypedValue) -> Json {
     match typed {
@@ -108,14 +109,14 @@ pub fn write_value(shapes: &Shapes, typed: &TypedValue) -> Json {
     }
 }
 
-/// Returns true if no undeclared property of a struct has the name of a declared one.
+/// Returns true if no undeclared property of a struct has the same name as a declared one.
 #[cfg(test)]
 pub(crate) fn has_disjoint_rest(shapes: &Shapes, id: TypeId, rest: &TypedValue) -> bool {
     let (TypeBody::Struct(body), TypedValue::Map(rest)) = (&shapes.get(id).body, rest) else { return true };
     !body.fields.iter().any(|field| rest.iter().any(|(name, _)| *name == field.wire))
 }
 
-/// Returns true if no struct inside a value has a duplicate property, so that it can be written.
+/// Returns true if no struct in a value has a duplicate property, so that the value can be serialized.
 #[cfg(test)]
 pub(crate) fn has_unique_members(shapes: &Shapes, typed: &TypedValue) -> bool {
     let inside = |typed: &TypedValue| has_unique_members(shapes, typed);
@@ -132,7 +133,7 @@ pub(crate) fn has_unique_members(shapes: &Shapes, typed: &TypedValue) -> bool {
     }
 }
 
-/// Converts a machine integer, `i64` or `u64`, to a number.
+/// Converts a machine integer (`i64` or `u64`) to a number.
 pub(crate) fn integer_number(value: i128) -> Number {
     i64::try_from(value)
         .map_or_else(|_| Number::from(u64::try_from(value).unwrap_or_default()), Number::from_i64)
@@ -228,7 +229,7 @@ fn read_objects(
         VariantSelector::Members(forms) => {
             let fitting = (0..forms.len()).filter(|at| forms[*at].fits(object));
             let mut fitting: Vec<usize> = fitting.collect();
-            // The first of the best, as the sort is stable.
+            // If several variants match equally well, the first of them is used, because the sort is stable.
             fitting.sort_by_key(|at| {
                 let form = &forms[*at];
                 (!form.fits_lists(object), Reverse(form.count_declared(object)))

@@ -1,9 +1,9 @@
-//! Views (`[[view]]`): traits over types with common properties, and over calls with common parameters, so
-//! that code for all of them is written once.
+//! Views (`[[view]]`): traits over types with common properties, and over calls with common parameters. Code
+//! that uses a view works for all of these types or calls.
 //!
-//! [`resolve_views`] determines each view as plain data; [`views_module`] and [`call_views_module`] print it.
-//! A getter has the same signature in all implementations: a property with different types becomes an
-//! associated type, and an incompatible one is an error.
+//! [`resolve_views`] represents each view as plain data; [`views_module`] and [`call_views_module`] generate
+//! code from it. A getter has the same signature in all implementations: a property with different types
+//! becomes an associated type, and a property with incompatible types is an error.
 
 mod calls;
 mod problems;
@@ -28,13 +28,13 @@ use crate::{
 /// The views of a contract.
 #[derive(Debug, Default)]
 pub struct ContractViews<'a> {
-    /// Views over types.
+    /// The views over types.
     pub types: Vec<TypeView<'a>>,
-    /// Views over calls.
+    /// The views over calls.
     pub calls: Vec<CallView<'a>>,
 }
 
-/// A trait over types.
+/// A view over types, for which a trait is generated.
 #[derive(Debug)]
 pub struct TypeView<'a> {
     /// The configuration of the view.
@@ -48,15 +48,15 @@ pub struct TypeView<'a> {
 /// A property that all types of a view have.
 #[derive(Debug)]
 pub struct ViewMember {
-    /// Its JSON name.
+    /// The name of the property in JSON.
     pub wire: String,
     /// The name of the getter.
     pub name: String,
-    /// Its description, if it is the same in all types.
+    /// The description of the property, if it is the same in all types.
     pub doc: Option<String>,
     /// True if the property is optional in at least one type.
     pub optional: bool,
-    /// Its type in the view.
+    /// The type of the property in the view.
     pub holds: MemberType,
 }
 
@@ -65,9 +65,9 @@ pub struct ViewMember {
 pub enum MemberType {
     /// The same type in all types of the view.
     Same(TypeRef),
-    /// A different type in each of them.
+    /// A different type in each type of the view.
     Each(AssociatedType),
-    /// A list whose element type differs.
+    /// A list whose element type differs between the types of the view.
     ListOf(AssociatedType),
 }
 
@@ -91,8 +91,8 @@ impl ViewMember {
     }
 }
 
-/// Resolves the views of a contract. `listed` contains the schemas of each view that the selection of
-/// operations keeps; a view without any of them is omitted.
+/// Resolves the views of a contract. `listed` contains, for each view, the schemas that remain after
+/// operations were selected. A view without any of them is omitted.
 #[must_use]
 pub fn resolve_views<'a>(
     config: &'a Config,
@@ -172,14 +172,14 @@ fn type_view<'a>(
     (whole && check_associated(&members, problems)).then_some(TypeView { view, members, types })
 }
 
-/// Returns the struct of a schema and its fields.
+/// Returns the struct for a schema and the fields of the struct.
 fn struct_of(schema: SchemaId, shapes: &Shapes) -> Option<(TypeId, &[StructField])> {
     let TypeRef::Named(id) = strip_boxes(shapes.type_of_schema(schema)) else { return None };
     let TypeBody::Struct(body) = &shapes.get(*id).body else { return None };
     Some((*id, &body.fields))
 }
 
-/// Returns the type of a property in the view; reports types that are incompatible.
+/// Returns the type of a property in the view, and reports incompatible types.
 fn member_type(
     wire: &str,
     of: &[(TypeId, &StructField)],
@@ -189,7 +189,8 @@ fn member_type(
     let all: Vec<&TypeRef> = of.iter().map(|(_, field)| strip_boxes(&field.ty)).collect();
     let first = *all.first()?;
     let chosen = problems.view.associated.get(wire).cloned();
-    // A configured associated type stays, even if the selection leaves only one of the types.
+    // A configured associated type is kept, even if only one of the types remains after operations were
+    // selected.
     if chosen.is_none() && all.iter().all(|ty| ty.is_same_rust_type(first)) {
         return Some(MemberType::Same(first.clone()));
     }
@@ -228,7 +229,8 @@ fn member_type(
     Some(MemberType::Each(AssociatedType { name, types: all.into_iter().cloned().collect() }))
 }
 
-/// Returns a number for the container of a type; an associated type requires the same container everywhere.
+/// Returns a number that identifies the kind of container of a type. An associated type requires the same
+/// kind of container in all types.
 const fn container_kind(ty: &TypeRef) -> u8 {
     match ty {
         TypeRef::Vec(_) => 1,
@@ -239,7 +241,8 @@ const fn container_kind(ty: &TypeRef) -> u8 {
     }
 }
 
-/// Checks that associated types have unique valid names, and that each configured one belongs to a property.
+/// Checks that associated types have unique and valid names, and that each configured one belongs to a
+/// property.
 fn check_associated(members: &[ViewMember], problems: &mut ViewProblems<'_, '_>) -> bool {
     let view = problems.view;
     let mut good = true;
@@ -272,8 +275,8 @@ fn check_associated(members: &[ViewMember], problems: &mut ViewProblems<'_, '_>)
     good
 }
 
-/// Derives an element name: `items` → `Item`, `entries` → `Entry`; names without such a singular become
-/// `…Item`.
+/// Derives the name for the elements of a list: `items` becomes `Item`, and `entries` becomes `Entry`. Names
+/// for which no singular is known become `…Item`.
 fn element_name(wire: &str) -> String {
     let name = names::variant_name(wire);
     match name.strip_suffix('s') {
@@ -283,7 +286,7 @@ fn element_name(wire: &str) -> String {
     }
 }
 
-/// Removes a box, which does not affect the getter.
+/// Removes a box, because boxes do not affect the getter.
 fn strip_boxes(ty: &TypeRef) -> &TypeRef {
     match ty {
         TypeRef::Boxed(inner) => strip_boxes(inner),

@@ -1,23 +1,24 @@
-//! Tests the streams that a vendor publishes in its OpenAPI document: a scripted server sends them byte for
-//! byte, and the client generated from the document parses them.
+//! Tests the streams that a vendor publishes in its OpenAPI document. A scripted server sends them byte for
+//! byte, and the client that is generated from the document parses them.
 //!
 //! `cargo run -p contract-codegen --example vendor_streams -- openapi.json`, with the document of an LLM
 //! vendor that contains example streams of its operations (`x-oaiMeta`). Code is generated for each operation
-//! that accepts JSON and returns `text/event-stream`. The only options are the end markers of streams,
-//! idempotent operations, and properties that are `null` in examples although their schemas do not allow it.
+//! that accepts JSON and returns `text/event-stream`. The only configuration options are the end markers of
+//! streams, idempotent operations, and properties that are `null` in examples although their schemas do not
+//! allow it.
 //!
-//! The program runs three times for each operation: with the stream in one piece, with the same stream in
-//! single bytes, and with a stream that breaks off within an event and continues over a second connection.
-//! Every event must be typed, in order, and must serialize to the same JSON. Published events lack properties
-//! that their schema requires by now (`sequence_number`); these are added first.
+//! For each operation, the program sends the stream in one piece, then in single bytes, and finally
+//! interrupted within an event and continued over a second connection. Every event must be typed, in order,
+//! and must serialize to the same JSON. The published examples are older than the schema and lack properties
+//! that it now requires (`sequence_number`). The program adds these properties first.
 //!
-//! The package stays in `target/vendor-streams`.
+//! The package remains in `target/vendor-streams`.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
     clippy::print_stdout,
     missing_docs,
-    reason = "a tool of the tests"
+    reason = "a tool panics on unexpected errors"
 )]
 
 use std::{
@@ -48,7 +49,7 @@ struct PublishedStream {
     path: String,
     /// The request of the example, as JSON.
     request: Value,
-    /// The data of its events, as JSON.
+    /// The data of the events, as JSON.
     events: Vec<Value>,
     /// The whole stream, as sent over a connection.
     stream: String,
@@ -75,7 +76,7 @@ fn main() -> ExitCode {
     fs::write(folder.join("program/Cargo.toml"), PACKAGE).unwrap();
     fs::write(folder.join("program/src/main.rs"), program_source(&published)).unwrap();
     fs::write(folder.join("program/src/scripted.rs"), SERVER).unwrap();
-    // Use the same dependency versions as the workspace.
+    // The package uses the same dependency versions as the workspace.
     fs::copy(workspace.join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
     let status = Command::new(env!("CARGO"))
         .args(["run", "--offline", "--quiet", "--package", "program"])
@@ -86,7 +87,7 @@ fn main() -> ExitCode {
     if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Adds missing properties that the schema at `pointer` requires, recursively; integers have the value
+/// Adds missing properties that the schema at `pointer` requires, recursively; integers get the value
 /// `number`. Adds to `nulls` the schemas of properties that are `null` although their schemas do not allow
 /// it.
 fn add_required_members(
@@ -188,12 +189,12 @@ fn last_event(stream: &str) -> Option<&str> {
     names.next_back().filter(|_| !stream.contains("data: [DONE]"))
 }
 
-/// Returns the example streams of operations that accept JSON, and the schemas of properties with unexpected
-/// `null`.
+/// Returns the example streams of operations that accept JSON, and the schemas of properties that are
+/// unexpectedly `null`.
 fn find_streams(document: &Value) -> (Vec<PublishedStream>, BTreeSet<String>) {
     let (mut all, mut nulls) = (Vec::new(), BTreeSet::new());
     for (path, item) in document["paths"].as_object().unwrap() {
-        // A path with a query is the same request with one more property.
+        // A path with a query stands for the same request with an additional property.
         for (method, operation) in item.as_object().unwrap().iter().filter(|_| !path.contains(['?', '{'])) {
             let key = path.replace('/', "~1");
             let pointer = format!("/paths/{key}/{method}/responses/200/content/text~1event-stream/schema");
@@ -226,13 +227,13 @@ fn find_streams(document: &Value) -> (Vec<PublishedStream>, BTreeSet<String>) {
     (all, nulls)
 }
 
-/// Returns the JSON body of a curl call; `None` for a form.
+/// Returns the JSON body of a curl command; `None` if the body is a form.
 fn parse_curl_body(curl: &str) -> Option<Value> {
     let (_, text) = curl.split_once("-d '")?;
     Some(serde_json::from_str(text.rsplit_once('\'').unwrap().0).unwrap())
 }
 
-/// Returns data and names of published events. Some are published as one line of JSON for each event.
+/// Returns the data and the names of published events. Some examples contain one line of JSON for each event.
 fn parse_events(text: &str) -> (Vec<Value>, Vec<String>) {
     let data = text.lines().map(|line| line.strip_prefix("data: ").unwrap_or(line));
     let json = data.filter(|line| line.starts_with('{')).map(|json| serde_json::from_str(json).unwrap());

@@ -53,7 +53,7 @@ impl DeliveryMode {
         }
     }
 
-    /// Reads the events, and compares them and the requests with the published ones.
+    /// Reads the events, and compares the events and the requests with the published ones.
     async fn check_stream<T: Contract>(
         self,
         of: &PublishedStream,

@@ -62,7 +62,7 @@ pub(crate) enum Command {
     /// Convert the contract to OpenAPI 3.0.3 for tools that support nothing newer
     #[command(after_help = LOWER_HELP)]
     Lower(LowerArgs),
-    /// Show where a type, field, schema or operation is defined and what enforces its rules
+    /// Show where a type, field, schema or operation is defined and which code enforces its rules
     #[command(after_help = EXPLAIN_HELP)]
     Explain(ExplainArgs),
     /// Report loose types, assumptions, proofs and, on request, the results of other generators
@@ -71,7 +71,7 @@ pub(crate) enum Command {
     /// Compare two versions of a contract and report breaking changes
     #[command(after_help = DRIFT_HELP)]
     Drift(DriftArgs),
-    /// Run a mock server that validates requests and answers with examples or generated values
+    /// Run a mock server that validates requests and responds with examples or generated values
     #[command(after_help = MOCK_HELP)]
     Mock(MockArgs),
 }
@@ -197,7 +197,7 @@ the address is not available.";
 pub(crate) enum LayoutArg {
     /// A complete package with Cargo.toml
     Crate,
-    /// Source files for a package of your own
+    /// Source files for your own package
     Modules,
     /// One source file, for `mod api;` or `include!`
     File,
@@ -213,7 +213,7 @@ pub(crate) enum PartArg {
     Server,
 }
 
-/// Selections of operations and webhooks; without any, all of them are generated.
+/// Selections of operations and webhooks. Without a selection, all of them are generated.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Selections")]
 pub(crate) struct SelectionArgs {
@@ -284,7 +284,7 @@ pub(crate) struct InitArgs {
     pub(crate) display: DisplayArgs,
 }
 
-/// Parses `https://example.com/schemas/=vendor`, split at the last `=`.
+/// Parses `PREFIX=PATH`, such as `https://example.com/schemas/=vendor`. The last `=` is the separator.
 fn parse_mount(text: &str) -> Result<(String, PathBuf), String> {
     match text.rsplit_once('=') {
         Some((prefix, path)) if !prefix.is_empty() && !path.is_empty() => {
@@ -341,7 +341,7 @@ pub(crate) struct LowerArgs {
     /// Print only the schemas, as `definitions` of JSON Schema draft-07, for example for typify
     #[arg(long = "draft-07", conflicts_with = "losses")]
     pub(crate) draft_07: bool,
-    /// List every omission on standard error
+    /// List each part of the contract that OpenAPI 3.0 cannot express, on standard error
     #[arg(long)]
     pub(crate) losses: bool,
     #[command(flatten)]
@@ -403,7 +403,7 @@ pub(crate) struct DriftArgs {
     /// Print SARIF 2.1.0, for code scanning
     #[arg(long, conflicts_with_all = ["json", "markdown", "annotations"])]
     pub(crate) sarif: bool,
-    /// Also show changes without effect on any reader or writer, such as descriptions
+    /// Also show changes that affect neither readers nor writers, such as changed descriptions
     #[arg(long)]
     pub(crate) all: bool,
     /// Judge changes only by their effect on readers
@@ -415,7 +415,7 @@ pub(crate) struct DriftArgs {
     /// Allow the newer version to be the next major version
     #[arg(long)]
     pub(crate) across_majors: bool,
-    /// Print the meaning of a rule, or list all rules; compare nothing
+    /// Print the meaning of a rule, or list all rules, without comparing anything
     #[arg(long, value_name = "RULE", num_args = 0..=1, conflicts_with_all = ["versions", "against"])]
     pub(crate) explain: Option<Option<String>>,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! Console output: results on standard output, diagnostics and progress on standard error.
+//! Console output: results are printed to standard output, diagnostics and progress to standard error.
 
 use std::{
     env,
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::args::{ColorWhen, DisplayArgs};
 
-/// Prints results, diagnostics and progress for a terminal, or as JSON lines.
+/// The printer of results, diagnostics and progress, for a terminal or as JSON lines.
 #[derive(Debug)]
 pub(crate) struct Console {
     json: bool,
@@ -47,13 +47,13 @@ impl Console {
         self.color
     }
 
-    /// Returns true if output consists of JSON lines.
+    /// Returns true if the output consists of JSON lines.
     #[cfg(feature = "serve")]
     pub(crate) const fn is_json(&self) -> bool {
         self.json
     }
 
-    /// Shows the current step beside the spinner; only on terminals.
+    /// Shows the current step next to the spinner, on terminals only.
     pub(crate) fn show_step(&self, what: &str) {
         self.progress.set_message(what.to_owned());
         self.progress.enable_steady_tick(Duration::from_millis(120));
@@ -64,7 +64,7 @@ impl Console {
         self.verbose
     }
 
-    /// Prints a line to standard error, unless output is JSON.
+    /// Prints a line to standard error, unless the output is JSON.
     pub(crate) fn print_line(&self, text: &str) {
         self.progress.finish_and_clear();
         if !self.json {
@@ -72,7 +72,7 @@ impl Console {
         }
     }
 
-    /// Prints a line with a right-aligned status word, such as `  created api/lib.rs`.
+    /// Prints a line with a right-aligned label, such as ` created api/lib.rs`.
     pub(crate) fn print_status(&self, label: &str, rest: &str) {
         let label = format!("{label:>9}");
         self.print_line(&if self.color {
@@ -82,7 +82,7 @@ impl Console {
         });
     }
 
-    /// Prints diagnostics: with source excerpts on standard error, or as JSON lines on standard output.
+    /// Prints diagnostics, with source excerpts to standard error, or as JSON lines to standard output.
     pub(crate) fn print_diagnostics(&self, diagnostics: &Diagnostics) {
         self.progress.finish_and_clear();
         if diagnostics.is_empty() {
@@ -101,20 +101,21 @@ impl Console {
         }
     }
 
-    /// Prints the result of a command to standard output, unless output is JSON.
+    /// Prints the result of a command to standard output, unless the output is JSON.
     pub(crate) fn print_result(&self, text: &str) -> io::Result<()> {
         self.progress.finish_and_clear();
         if self.json { Ok(()) } else { print_stdout(text) }
     }
 
-    /// Prints one of several results to standard output: a line of text, or one of JSON.
+    /// Prints one of several results to standard output, as a line of plain text or of JSON.
     #[cfg(feature = "serve")]
     pub(crate) fn print_event(&self, text: &str, data: Value) -> io::Result<()> {
         self.progress.finish_and_clear();
         print_stdout(&if self.json { format!("{data}\n") } else { format!("{text}\n") })
     }
 
-    /// Prints an additional message: to standard error, or as a line of JSON on standard output.
+    /// Prints an additional message: as plain text on standard error, or as a line of JSON on standard
+    /// output.
     #[cfg(feature = "serve")]
     pub(crate) fn print_side_event(&self, text: &str, data: Value) -> io::Result<()> {
         if self.json {
@@ -133,17 +134,17 @@ impl Console {
     }
 }
 
-/// Counts the warnings.
+/// Returns the number of warnings.
 pub(crate) fn count_warnings(diagnostics: &Diagnostics) -> usize {
     diagnostics.iter().filter(|each| each.severity == Severity::Warning).count()
 }
 
-/// Writes a line to standard error; write errors are ignored.
+/// Writes a line to standard error. Write errors are ignored.
 pub(crate) fn print_stderr(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
-/// Writes to standard output; a closed pipe is not an error.
+/// Writes to standard output. A closed pipe is not an error.
 fn print_stdout(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {

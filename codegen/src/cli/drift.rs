@@ -20,7 +20,7 @@ use super::{
     project,
 };
 
-/// Value of [`report::exit_code`] for a breaking change.
+/// The value of [`report::exit_code`] for a breaking change.
 const REPORT_EXIT_BREAKING: u8 = 2;
 
 /// Compares the two versions and prints the result in the requested format.
@@ -36,7 +36,7 @@ pub(crate) fn run_drift(args: &DriftArgs, console: &Console) -> Result<u8, Comma
         let before = open_older_version(old, &new);
         (before, after.join().unwrap_or_else(|panic| panic::resume_unwind(panic)))
     });
-    // Report problems of the newer version first: this is the one under development.
+    // Problems of the newer version are reported first, because that version is under development.
     let after = after?;
     let (before, old_prefix, named) = before?;
     console.show_step("comparing");
@@ -69,7 +69,7 @@ pub(crate) fn run_drift(args: &DriftArgs, console: &Console) -> Result<u8, Comma
     Ok(exit)
 }
 
-/// Source of the older version.
+/// The source of the older version.
 enum OlderVersion {
     Path(PathBuf),
     Revision(String),
@@ -92,7 +92,7 @@ fn parse_versions(args: &DriftArgs) -> Result<(OlderVersion, PathBuf), CommandEr
     }
 }
 
-/// Opens the older version; also returns the folder prefix of its file names and the git revision.
+/// Opens the older version. Returns it with the folder prefix of its file names and its git revision.
 fn open_older_version(
     old: OlderVersion,
     new: &Path,
@@ -125,7 +125,7 @@ fn open_version(path: &Path) -> Result<ContractVersion, CommandError> {
     Ok(ContractVersion::open(path)?)
 }
 
-/// Returns the prefix that turns file names of this version into paths, such as `schemas/`.
+/// Returns the prefix that turns the file names of a version into paths, such as `schemas/`.
 fn folder_prefix(path: &Path) -> String {
     let folder = if path.is_dir() { Some(path) } else { path.parent() };
     let path_text = folder.map(|folder| folder.display().to_string().replace('\\', "/")).unwrap_or_default();

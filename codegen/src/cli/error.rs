@@ -5,13 +5,13 @@ use serde_json::json;
 
 use super::console::Console;
 
-/// `check` found differences, or `drift` found breaking changes.
+/// The exit code if `check` found differences or `drift` found breaking changes.
 pub(crate) const EXIT_DIFFERENT: u8 = 1;
-/// The command line is invalid.
+/// The exit code if the command line is invalid.
 const EXIT_USAGE: u8 = 2;
-/// The contract is invalid.
+/// The exit code if the contract is invalid.
 pub(crate) const EXIT_INVALID_CONTRACT: u8 = 3;
-/// A file, socket or git repository could not be read or written.
+/// The exit code if a file, a socket or a git repository could not be read or written.
 pub(crate) const EXIT_IO: u8 = 4;
 
 /// The reason why a command failed.

@@ -1,4 +1,4 @@
-//! `explain`: shows where a name is defined, why its type has its form, and what enforces its rules.
+//! `explain`: shows where a name is defined, why its type has its form, and which code enforces its rules.
 
 use contract_codegen::explain as explaining;
 use serde_json::json;

@@ -21,15 +21,15 @@ use super::{
     project,
 };
 
-/// Largest number of changed files that are listed one by one; more are summarized by folder.
+/// The maximum number of changed files that are listed individually; more files are summarized by folder.
 const MAX_LISTED_FILES: usize = 12;
 
-/// The generated files and the location that they belong to.
+/// The generated files, and the location on disk that they are written to or compared with.
 struct GenerationRun {
     generated: GeneratedCode,
     output: PathBuf,
     layout: OutputLayout,
-    /// True if the package is a member of the surrounding Cargo workspace.
+    /// Whether the package is a member of the surrounding Cargo workspace.
     member: bool,
 }
 
@@ -43,7 +43,7 @@ impl GenerationRun {
         }
     }
 
-    /// Returns the path on disk of a generated file, for display.
+    /// Returns the path of a generated file on disk, for display.
     fn display_path(&self, file: &str) -> String {
         let path =
             if self.layout == OutputLayout::File { self.output.clone() } else { self.output.join(file) };
@@ -58,7 +58,7 @@ pub(crate) fn run_generate(args: &GenerateArgs, console: &Console) -> Result<u8,
     console.show_step("writing the files");
     let changes = run.apply_to_disk(WriteMode::Write)?;
     print_changed_files(&run, &changes, console);
-    // The note appears only when the package is created.
+    // This note is printed only if the package is new.
     let is_new =
         changes.files.get("Cargo.toml") == Some(&FileChange::Created) && run.layout == OutputLayout::Crate;
     let workspace = write::workspace_around(&run.output).filter(|_| is_new && !run.member);
@@ -78,7 +78,8 @@ pub(crate) fn run_generate(args: &GenerateArgs, console: &Console) -> Result<u8,
     Ok(0)
 }
 
-/// Compares generated code with the files on disk; prints the difference and the command that updates them.
+/// Compares generated code with the files on disk. Prints the differences and the command that updates the
+/// files.
 pub(crate) fn run_check(args: &GenerateArgs, console: &Console) -> Result<u8, CommandError> {
     let run = generate_files(args, console)?;
     let changes = run.apply_to_disk(WriteMode::Check)?;
@@ -114,8 +115,8 @@ fn generate_files(args: &GenerateArgs, console: &Console) -> Result<GenerationRu
     Ok(GenerationRun { generated, output, layout, member })
 }
 
-/// Prints the changed files, or their number for each kind of change if there are more than
-/// [`MAX_LISTED_FILES`].
+/// Prints the changed files. If there are more than [`MAX_LISTED_FILES`], prints only the number of files for
+/// each kind of change.
 fn print_changed_files(run: &GenerationRun, changes: &FileChanges, console: &Console) {
     let differing = || changes.files.iter().filter(|(_, change)| **change != FileChange::Same);
     if console.is_verbose() || differing().count() <= MAX_LISTED_FILES {
@@ -158,7 +159,7 @@ fn print_summary(generated: &GeneratedCode, changes: &FileChanges, console: &Con
     );
 }
 
-/// Formats `12 of 766 operations, 140 of 909 types, 1204 fields, 3 warnings`.
+/// Formats the counts, such as `12 of 766 operations, 140 of 909 types, 1204 fields, 3 warnings`.
 fn describe_counts(GeneratedCode { contract, counts, .. }: &GeneratedCode) -> String {
     let counts: BTreeMap<&str, usize> = counts.iter().copied().collect();
     let of = |name: &str| counts.get(name).copied().unwrap_or(0);
@@ -183,7 +184,7 @@ fn describe_counts(GeneratedCode { contract, counts, .. }: &GeneratedCode) -> St
     parts.join(", ")
 }
 
-/// Formats `1 file` or `3 files`.
+/// Formats a number with its noun, such as `1 file` or `3 files`.
 pub(crate) fn count_noun(number: usize, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }

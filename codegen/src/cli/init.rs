@@ -49,7 +49,7 @@ pub(crate) fn run_init(args: &InitArgs, console: &Console) -> Result<u8, Command
     console.print_status("created", &output.display().to_string());
     let summary = describe_findings(&found);
     summary.iter().for_each(|(label, what)| console.print_status(label, what));
-    // Such a union rejects requests that its types can send, so that the warning needs a name here.
+    // Each overlapping union is printed, not only counted: it rejects values that its types can represent.
     for problem in found.diagnostics.iter().filter(|each| each.code == "overlapping-union") {
         console.print_status("warning", &problem.message);
     }
@@ -65,7 +65,8 @@ pub(crate) fn run_init(args: &InitArgs, console: &Console) -> Result<u8, Command
     Ok(0)
 }
 
-/// Writes the file. Without `force`, it never overwrites a file, even one created in the meantime.
+/// Writes the file. Without `force`, it never overwrites a file, not even one that another process has just
+/// created.
 fn write_config(path: &Path, text: &str, force: bool) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
@@ -80,7 +81,7 @@ fn write_config(path: &Path, text: &str, force: bool) -> io::Result<()> {
     options.open(path)?.write_all(text.as_bytes())
 }
 
-/// Returns a summary of the suggestions: a keyword and one line for each kind.
+/// Returns a summary of the suggestions: a label and one line for each kind.
 fn describe_findings(found: &InitFindings) -> Vec<(&'static str, String)> {
     let first = |list: Vec<&str>| match list.as_slice() {
         [] => None,

@@ -14,11 +14,11 @@ use serde_json::{Value, json};
 
 use super::{args::MockArgs, console::Console, error::CommandError, project};
 
-/// Largest request body, in bytes; larger ones are answered with 413.
+/// The maximum size of a request body in bytes; larger bodies get status 413.
 const MAX_BODY_BYTES: usize = 64 << 20;
-/// Number of requests that are answered at the same time; further requests wait.
+/// The maximum number of requests that are processed at the same time; further requests wait.
 const MAX_CONCURRENT_REQUESTS: usize = 32;
-/// Largest number of violations or examples in one message.
+/// The maximum number of violations or examples in one message.
 const MAX_LISTED_ITEMS: usize = 5;
 
 /// Runs the mock server until Ctrl-C.
@@ -54,7 +54,8 @@ pub(crate) fn run_mock(args: &MockArgs, console: &Console) -> Result<u8, Command
             json!({ "listening": { "address": address, "operations": count } }),
         )
     };
-    // With `--json` the address comes first, for programs; otherwise last, so that it stays visible.
+    // With `--json`, the address is printed first, so that programs can read it early; otherwise it is
+    // printed last, so that it stays visible.
     if console.is_json() {
         listening()?;
     }
@@ -77,18 +78,18 @@ pub(crate) fn run_mock(args: &MockArgs, console: &Console) -> Result<u8, Command
         let listener = tokio::net::TcpListener::from_std(listener).map_err(cannot)?;
         tokio::select! {
             served = axum::serve(listener, app).into_future() => served.map_err(cannot),
-            // The handler also works if a shell started the process in the background with the signal
+            // This handler also works if a shell started the process in the background with the signal
             // ignored.
             Ok(()) = tokio::signal::ctrl_c() => Ok(()),
         }
     });
-    // Open requests are aborted.
+    // Requests in progress are aborted.
     runtime.shutdown_background();
     ended.map(|()| 0)
 }
 
-/// Prints operations without a valid response and examples that are not sent. The diagnostics of the contract
-/// include overlapping unions.
+/// Prints the operations without a valid response, and the examples that are not sent. Overlapping unions are
+/// already among the diagnostics of the contract.
 fn report_review(review: &MockReview, console: &Console) -> Result<(), CommandError> {
     let MockReview { without_value, invalid_examples, overlapping_unions: _ } = review;
     for (place, operations) in without_value {
@@ -117,10 +118,10 @@ fn report_review(review: &MockReview, console: &Console) -> Result<(), CommandEr
     Ok(())
 }
 
-/// Answers one request and logs it as one line.
+/// Responds to one request and logs it as one line.
 async fn handle_request(mock: Arc<MockServer>, console: Arc<Console>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
-    // The query is not logged: it may contain an API key.
+    // The query is not logged, because it may contain an API key.
     let (method, path) = (parts.method.to_string(), parts.uri.path().to_owned());
     let announced = body.size_hint().lower() > MAX_BODY_BYTES as u64;
     let read = if announced { None } else { to_bytes(body, MAX_BODY_BYTES).await.ok() };
@@ -150,7 +151,7 @@ async fn handle_request(mock: Arc<MockServer>, console: Arc<Console>, request: R
     response.map(Body::from)
 }
 
-/// Formats `200 GET /tickets/a-17 readTicket: the example`.
+/// Formats a line such as `200 GET /tickets/a-17 readTicket: the example`.
 fn format_request_line(method: &str, path: &str, status: u16, verdict: &MockVerdict) -> String {
     let operation = verdict.operation.as_ref().map(|id| format!(" {id}")).unwrap_or_default();
     let broken: Vec<String> =
@@ -159,7 +160,7 @@ fn format_request_line(method: &str, path: &str, status: u16, verdict: &MockVerd
     format!("{status} {method} {path}{operation}: {detail}")
 }
 
-/// Formats `body /seat must be at most 99`.
+/// Formats a violation, such as `body /seat must be at most 99`.
 fn format_violation(broken: &RequestViolation) -> String {
     format!("{} {} {}", broken.place, broken.pointer, broken.message)
 }

@@ -12,7 +12,7 @@ use super::{
     error::CommandError,
 };
 
-/// Opens the inputs as a project, with the settings of a `codegen.toml` among them.
+/// Opens the inputs as a project. If one of them is a `codegen.toml`, its settings apply.
 pub(crate) fn open_project(inputs: &[PathBuf]) -> Result<Project, CommandError> {
     let is_config =
         |path: &&PathBuf| path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("toml"));
@@ -40,7 +40,7 @@ pub(crate) fn open_project(inputs: &[PathBuf]) -> Result<Project, CommandError> 
     Ok(project)
 }
 
-/// Returns the inputs of the command line, or else the configuration file in its default location.
+/// Returns the inputs of the command line, or else the configuration file at its default location.
 pub(crate) fn resolve_inputs(given: &[PathBuf], after: &str) -> Result<Vec<PathBuf>, CommandError> {
     if !given.is_empty() {
         return Ok(given.to_vec());
@@ -53,7 +53,7 @@ pub(crate) fn resolve_inputs(given: &[PathBuf], after: &str) -> Result<Vec<PathB
     Ok(vec![usual])
 }
 
-/// Opens a project and applies the selections of operations and the reading options.
+/// Opens a project and applies the reading options and the selected operations.
 pub(crate) fn open_selected_project(
     inputs: &[PathBuf],
     selected: &SelectionArgs,
@@ -77,7 +77,7 @@ pub(crate) fn open_selected_project(
     Ok(project)
 }
 
-/// Returns `codegen.toml` or `schemas/codegen.toml`, whichever exists first.
+/// Returns the first of `codegen.toml` and `schemas/codegen.toml` that exists.
 fn find_default_config() -> Option<PathBuf> {
     ["codegen.toml", "schemas/codegen.toml"]
         .iter()
@@ -112,7 +112,7 @@ pub(crate) fn configure_project(args: &GenerateArgs) -> Result<Project, CommandE
             config.output.server &= !args.no_server;
         }
     }
-    // Without a client there is no command-line program for it.
+    // The command-line program needs the client.
     if args.no_client || args.only.is_some_and(|part| part != PartArg::Client) {
         config.output.cli = None;
     }
@@ -130,7 +130,7 @@ fn is_rust_file(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("rs"))
 }
 
-/// Returns the output path: the option `--output`, or else `path` in the `[output]` table.
+/// Returns the output path, which is the option `--output` or else `path` in the `[output]` table.
 pub(crate) fn resolve_output(args: &GenerateArgs, project: &Project) -> Result<PathBuf, CommandError> {
     let own = || project.config.output.path.as_ref().map(|path| project.base.join(path));
     args.output.clone().or_else(own).ok_or_else(|| {

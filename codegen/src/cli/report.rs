@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::{EXIT_INTERNAL_ERROR, args::ReportArgs, console::Console, error::CommandError, project};
 
-/// Prints the report. A proof gap is a bug of the generator, so that the command fails with exit code 70.
+/// Prints the report. A proof gap is a bug of the generator, so the command fails with exit code 70.
 pub(crate) fn run_report(args: &ReportArgs, console: &Console) -> Result<u8, CommandError> {
     let project = project::open_selected_project(&args.inputs, &args.selection, args.reading)?;
     let contract = project.read_contract_with(&|what| console.show_step(what))?;
@@ -14,7 +14,7 @@ pub(crate) fn run_report(args: &ReportArgs, console: &Console) -> Result<u8, Com
     print_report(&report, args.markdown, console)
 }
 
-/// Prints the report, its gaps as errors, and the summary; returns the exit code.
+/// Prints the report, its proof gaps as errors, and the summary. Returns the exit code.
 fn print_report(report: &Report, markdown: bool, console: &Console) -> Result<u8, CommandError> {
     console.print_result(&report.to_text(markdown))?;
     let (exit, errors) = report_verdict(report);
@@ -23,7 +23,7 @@ fn print_report(report: &Report, markdown: bool, console: &Console) -> Result<u8
     Ok(exit)
 }
 
-/// Returns the exit code of a report, and an error line for each gap.
+/// Returns the exit code of a report and an error line for each gap.
 fn report_verdict(report: &Report) -> (u8, Vec<String>) {
     let errors = report.proof_gaps().map(|(name, instance)| {
         let value = instance.map(|value| format!(": {value}")).unwrap_or_default();
@@ -47,7 +47,7 @@ mod tests {
         Report { proofs: proofs.collect(), ..Report::default() }
     }
 
-    /// No known contract produces a gap, so that the test constructs one.
+    /// No known contract produces a gap, so the test constructs one.
     #[test]
     fn gap_exits_with_70_and_prints_the_value() {
         let console = Console::new(DisplayArgs { color: ColorWhen::Never, json: false, verbose: false });

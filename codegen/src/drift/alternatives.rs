@@ -1,4 +1,4 @@
-//! Compares a schema on one side with a union on the other side that contains it.
+//! Compares a schema in one version with a union in the other version that contains it.
 
 use contract_codegen_core::schema::{
     Schema, SchemaId, TypeSet,
@@ -17,26 +17,26 @@ use super::{
     verdicts::KeywordFacet,
 };
 
-/// A schema on one side that corresponds to branches of a union on the other side.
+/// A schema in one version that corresponds to branches of a union in the other version.
 pub(super) struct UnionAlternatives<'g> {
-    /// The side of the union.
+    /// The version with the union.
     pub(super) side: VersionSide,
     union: SchemaUnion<'g>,
-    /// The branches that correspond to the schema, with the types of values that each applies to.
+    /// The branches that correspond to the schema, each with the types of the values that it applies to.
     branches: Vec<(SchemaId, TypeSet)>,
 }
 
 impl UnionAlternatives<'_> {
-    /// Returns the branches to compare. If there are several, `null` is left out because it is valid on both
-    /// sides.
+    /// Returns the branches to compare. If there are several, `null` is omitted, because it is valid in both
+    /// versions.
     pub(super) fn compared_branches(&self, graph: &VersionSchemas<'_>) -> Vec<(SchemaId, TypeSet)> {
         let branches = self.branches.iter().copied();
         branches.filter(|(branch, _)| self.branches.len() == 1 || !is_null(graph, *branch)).collect()
     }
 }
 
-/// Compares a schema with the corresponding branches of a union on the other side, and reports the further
-/// branches. Returns false if the pair is not of this kind.
+/// Compares a schema with the corresponding branches of a union in the other version, and reports the
+/// remaining branches. Returns false if the pair does not consist of a schema and such a union.
 pub(super) fn compare_alternatives<'g>(comparison: &mut Comparison<'g>, pair: &SchemaPair<'g>) -> bool {
     let Some(alternatives) = find_alternatives(comparison, pair) else { return false };
     let UnionAlternatives { side, union, .. } = alternatives;
@@ -110,8 +110,8 @@ impl AlternativeComparer<'_, '_> {
     }
 }
 
-/// Returns the union of one side and its branches that correspond to the schema of the other side, if only
-/// one side has a union.
+/// Returns the union and those of its branches that correspond to the schema in the other version, if only
+/// one version has a union.
 pub(super) fn find_alternatives<'g>(
     comparison: &mut Comparison<'g>,
     pair: &SchemaPair<'g>,
@@ -148,7 +148,7 @@ pub(super) fn find_alternatives<'g>(
     Some(UnionAlternatives { side, union, branches: vec![(branch, TypeSet::ALL)] })
 }
 
-/// Returns the union of a schema that consists of one union with several branches.
+/// Returns the union of a schema that consists only of one union with several branches.
 fn pure_union<'g>(flat: &FlattenedSchema<'g>) -> Option<SchemaUnion<'g>> {
     const KEYWORDS: [Keyword; 4] = [Keyword::Ref, Keyword::AllOf, Keyword::AnyOf, Keyword::OneOf];
     let unions = flat.unions();
@@ -162,8 +162,8 @@ fn is_null(graph: &VersionSchemas<'_>, id: SchemaId) -> bool {
     FlattenedSchema::from_schemas(graph, &[id]).types() == TypeSet::NULL
 }
 
-/// Returns the branches that a schema of several types corresponds to, each for its own types, if the types
-/// distinguish all branches; `None` if fewer than two correspond.
+/// Returns the branches that a schema of several types corresponds to, each with its own types, if the types
+/// distinguish all branches; `None` if fewer than two branches correspond.
 fn branches_by_type<'g>(
     schema: &FlattenedSchema<'g>,
     graph: &'g VersionSchemas<'g>,
@@ -184,14 +184,14 @@ fn branches_by_type<'g>(
     if corresponding.len() < 2 {
         return None;
     }
-    // TypeSet that no branch accepts are reported with the first branch.
+    // Types that no branch accepts are reported with the first branch.
     let (_, first) = corresponding.iter_mut().find(|(_, types)| *types != TypeSet::NULL)?;
     *first = first.union(schema.types().difference(seen));
     Some(corresponding)
 }
 
-/// Returns the only branch that shares types with a schema, or among several objects the one that shares most
-/// properties.
+/// Returns the only branch that shares types with a schema, or, if several object branches do, the one that
+/// shares the most properties.
 fn most_similar_branch<'g>(
     schema: &FlattenedSchema<'g>,
     graph: &'g VersionSchemas<'g>,
@@ -216,7 +216,7 @@ fn most_similar_branch<'g>(
     }
 }
 
-/// Returns the schemas that contribute annotations to the branches of a union that only one side has.
+/// Returns the source of annotations for the branches of a union that only one version has.
 pub(super) fn annotation_source(pair: &SchemaPair<'_>, side: VersionSide) -> AnnotationSource {
     let union = if side == VersionSide::Old { &pair.old } else { &pair.new };
     match &pair.site.annotations {

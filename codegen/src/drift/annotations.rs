@@ -1,4 +1,4 @@
-//! Compares annotation keywords: `default`, `deprecated`, titles, descriptions, examples, extensions.
+//! Compares annotation keywords: `default`, `deprecated`, titles, descriptions, examples and extensions.
 
 use contract_codegen_core::schema::{SchemaId, TypeSet};
 
@@ -12,13 +12,13 @@ use super::{
     site::AnnotationSource,
 };
 
-/// Compares the annotations of a pair.
+/// A comparer for the annotations of a pair of schemas.
 struct AnnotationComparer<'c, 'g> {
     comparison: &'c mut Comparison<'g>,
     pair: &'c SchemaPair<'g>,
 }
 
-/// Compares the annotations of a pair, unless they were compared at the surrounding union.
+/// Compares the annotations of a pair, unless they were already compared for the surrounding union.
 pub(super) fn compare_annotations<'g>(comparison: &mut Comparison<'g>, pair: &SchemaPair<'g>) {
     if pair.site.annotations != AnnotationSource::AlreadyCompared {
         let with_union = with_union_annotations(pair);
@@ -158,9 +158,9 @@ impl<'g> AnnotationComparer<'_, 'g> {
     }
 }
 
-/// Returns the pair with the annotations that belong to it although they are written elsewhere: for a branch
-/// of a union the annotations around the union, for a union with one branch those of the branch. Returns
-/// `None` if there are no such annotations.
+/// Adds the annotations that belong to a pair but are written elsewhere: for a branch of a union, those
+/// around the union; for a union with one branch, those of the branch. Returns `None` if there are no such
+/// annotations.
 pub(super) fn with_union_annotations<'g>(pair: &SchemaPair<'g>) -> Option<SchemaPair<'g>> {
     let (old, new) = match &pair.site.annotations {
         AnnotationSource::Around(VersionSide::Old, around) => (
@@ -185,7 +185,7 @@ pub(super) fn with_union_annotations<'g>(pair: &SchemaPair<'g>) -> Option<Schema
     Some(SchemaPair { old, new, old_ids, new_ids, site: pair.site.clone() })
 }
 
-/// Returns the only branch of the only union that is not `null`.
+/// Returns the branch that is not `null`, if there is exactly one union with exactly one such branch.
 pub(super) fn single_non_null_branch(flat: &FlattenedSchema<'_>) -> Option<SchemaId> {
     let unions = flat.unions();
     let [union] = unions.as_slice() else { return None };
@@ -194,8 +194,8 @@ pub(super) fn single_non_null_branch(flat: &FlattenedSchema<'_>) -> Option<Schem
     forms.next().filter(|_| forms.next().is_none())
 }
 
-/// Returns the encoding and the media type of a string's content. OpenAPI 3.0 expresses with `format` what
-/// 3.1 expresses with `contentEncoding` and `contentMediaType` (OpenAPI 3.1, 4.4.1.2).
+/// Returns the encoding and the media type of a string's content. OpenAPI 3.0 specifies them with `format`,
+/// and OpenAPI 3.1 with `contentEncoding` and `contentMediaType` (OpenAPI 3.1, 4.4.1.2).
 pub(super) fn content_encoding_and_type<'g>(
     flat: &FlattenedSchema<'g>,
 ) -> (Option<&'g str>, Option<&'g str>) {

@@ -1,4 +1,5 @@
-//! Compares OpenAPI documents: matches documents and operations of both versions, and compares the pairs.
+//! Compares OpenAPI documents. It matches the documents and operations of both versions, and compares each
+//! pair.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -28,14 +29,14 @@ struct OperationEntry<'g> {
     operation: &'g Operation,
 }
 
-/// The correspondence between the operations of both versions.
+/// The matched operations of both versions, and the unmatched ones.
 struct OperationMatching<'g> {
     pairs: Vec<(OperationEntry<'g>, OperationEntry<'g>)>,
     removed: Vec<&'g Operation>,
     added: Vec<&'g Operation>,
 }
 
-/// Compares the OpenAPI documents of both versions.
+/// A comparer for the OpenAPI documents of both versions.
 pub(super) struct ApiComparer<'c, 'g> {
     comparison: &'c mut Comparison<'g>,
     /// The pairs of documents that correspond to each other.
@@ -48,7 +49,7 @@ impl<'c, 'g> ApiComparer<'c, 'g> {
         Self { comparison, documents: BTreeSet::new(), renamed_schemes: BTreeMap::new() }
     }
 
-    /// Compares everything in OpenAPI documents except schemas that no operation uses.
+    /// Compares everything in the OpenAPI documents except schemas that no operation uses.
     pub(super) fn compare_apis(&mut self) {
         let (old, new) = self.comparison.versions();
         let documents = pair_documents(old, new);
@@ -120,7 +121,7 @@ impl<'c, 'g> ApiComparer<'c, 'g> {
         }
     }
 
-    /// Returns the schemes of two documents that were only renamed.
+    /// Returns the security schemes of two documents that were renamed but not changed.
     fn renamed_schemes(
         &mut self,
         old: &'g OpenApiDocument,
@@ -141,21 +142,21 @@ fn entries<'g>(
     entries.collect()
 }
 
-/// Matches operations, by route and id, by callback, by route, and by id.
+/// Matches operations by route and id, then by callback, then by route, and finally by id.
 fn match_operations<'g>(old: &[OperationEntry<'g>], new: Vec<OperationEntry<'g>>) -> OperationMatching<'g> {
     let id = |operation: &Operation| operation.id.clone();
     let route_and_id = |operation: &Operation| {
         let expression = operation.callback.as_ref().map_or("", |(_, expression)| expression);
         format!("{} {} {expression}", operation_route(operation), operation.id)
     };
-    // The name of a callback is not sent.
+    // The name of a callback is not sent, so it is not part of the key.
     let callback = |operation: &Operation| match &operation.callback {
         Some((caller, expression)) => format!("{} {caller} {expression}", operation.method),
         None => route_and_id(operation),
     };
     let mut partners: Vec<Option<OperationEntry<'g>>> = vec![None; old.len()];
     let mut remaining: Vec<Option<OperationEntry<'g>>> = new.into_iter().map(Some).collect();
-    // Routes are matched first; an id may have moved to another operation.
+    // Routes are matched first, because an id may have moved to another operation.
     for key in [&route_and_id as &dyn Fn(&Operation) -> String, &callback, &operation_route, &id] {
         let mut by_key: HashMap<String, Vec<usize>> = HashMap::new();
         for (index, entry) in remaining.iter().enumerate().rev() {
@@ -179,8 +180,9 @@ fn match_operations<'g>(old: &[OperationEntry<'g>], new: Vec<OperationEntry<'g>>
     OperationMatching { pairs, removed, added }
 }
 
-/// Matches the documents of both versions: by file name, else by title. The only remaining ones are matched
-/// if they have a route in common, if their names differ only in digits, or if there are no other documents.
+/// Matches the documents of both versions by file name, or else by title. If one document of each version
+/// remains, these two are matched if they share a route, if their names differ only in digits, or if there
+/// are no other documents.
 fn pair_documents<'g>(
     old: &'g ContractVersion,
     new: &'g ContractVersion,
@@ -213,7 +215,7 @@ fn pair_documents<'g>(
     partners.into_iter().filter_map(|(before, after)| Some((before, after?))).collect()
 }
 
-/// Returns method and path without the names of path parameters.
+/// Returns the method and the path, without the names of path parameters.
 fn operation_route(operation: &Operation) -> String {
     format!("{} {}", operation.method, anonymous_path(&operation.path))
 }

@@ -1,4 +1,4 @@
-//! Compares arrays: elements by position, further elements, `contains`.
+//! Compares arrays: elements by position, the remaining elements, and `contains`.
 
 use contract_codegen_core::{
     conjunction::SchemaConjunction,
@@ -18,7 +18,7 @@ use super::{
 /// The maximum length of arrays that are generated as candidates for a witness.
 const MAX_SAMPLE_LENGTH: u64 = 20;
 
-/// Compares two arrays.
+/// A comparer for two arrays.
 pub(super) struct ArrayComparer<'c, 'g> {
     comparison: &'c mut Comparison<'g>,
     pair: &'c SchemaPair<'g>,
@@ -75,7 +75,7 @@ impl<'c, 'g> ArrayComparer<'c, 'g> {
 
     fn compare_contains(&mut self) {
         let pair = self.pair;
-        // Bounds of 0 and infinity restrict nothing, but a matching element counts as evaluated.
+        // Bounds of 0 and infinity restrict nothing, but each matching element counts as evaluated.
         let looks = pair.old.any_schema(|schema| schema.unevaluated_items.is_some())
             || pair.new.any_schema(|schema| schema.unevaluated_items.is_some());
         let all = |flat: &FlattenedSchema<'g>| {
@@ -144,7 +144,7 @@ impl<'c, 'g> ArrayComparer<'c, 'g> {
         self.comparison.report_restriction(rule, pair, message, facet.with_candidates(candidates));
     }
 
-    /// Returns arrays of elements that match `contains`, of every length up to one above the largest bound.
+    /// Returns arrays of elements that match `contains`, with every length up to one above the largest bound.
     fn sample_arrays(&self, old: &ContainsConstraint, new: &ContainsConstraint) -> Vec<Json> {
         let pair = self.pair;
         let Some(prover) = self.comparison.enabled_prover(pair.site.value_use) else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! Compares the content of request and response bodies, by media type.
+//! Compares the content of request and response bodies for each media type.
 
 use contract_codegen_core::api::MediaType;
 use contract_runtime::media_type;
@@ -14,7 +14,7 @@ use super::{
     xml::{XmlComparer, are_xml},
 };
 
-/// Compares the media types of two bodies.
+/// A comparer for the media types of two bodies.
 pub(super) struct ContentComparer<'c, 'g> {
     comparison: &'c mut Comparison<'g>,
     operation: &'c OperationPair<'g>,
@@ -22,7 +22,8 @@ pub(super) struct ContentComparer<'c, 'g> {
     site: &'c ComparisonSite,
     added: &'static DriftRule,
     removed: &'static DriftRule,
-    /// Whether clients read the body, so that each media type in a range can be read.
+    /// Whether clients read the body. If so, clients that can read a media range can read each media type in
+    /// it.
     is_read_response: bool,
 }
 
@@ -52,7 +53,7 @@ impl<'c, 'g> ContentComparer<'c, 'g> {
     pub(super) fn compare_content(&mut self, old: &'g [MediaType], new: &'g [MediaType]) {
         for before in old {
             for after in self.match_media_type(before, new) {
-                // The media type is named only if there are several.
+                // The site names the media type only if there are several.
                 let site = match old.len() {
                     1 => self.site.clone(),
                     _ => {
@@ -74,7 +75,8 @@ impl<'c, 'g> ContentComparer<'c, 'g> {
         }
     }
 
-    /// Returns the media types that correspond to an old one, and reports it if it was removed or narrowed.
+    /// Returns the new media types that correspond to an old one. Reports the old one if it was removed or
+    /// narrowed.
     fn match_media_type(&mut self, before: &'g MediaType, new: &'g [MediaType]) -> Vec<&'g MediaType> {
         let same = media::find_equivalent(new, &before.name);
         if let Some(after) = same.or_else(|| find_accepting_range(new, &before.name, self.site.value_use)) {

@@ -1,4 +1,4 @@
-//! Matches the branches of two unions, and describes single branches.
+//! Matches the branches of two unions and describes individual branches.
 
 use contract_codegen_core::{
     conjunction::SchemaConjunction,
@@ -19,7 +19,7 @@ use super::{
 
 pub(super) const UNION_KEYWORDS: &[Keyword] = &[Keyword::OneOf, Keyword::AnyOf];
 
-/// Two corresponding branches, and the label of the step to them.
+/// Two corresponding branches, and the label of the path segment that leads to them.
 #[derive(Clone, Debug)]
 pub(super) struct BranchMatch {
     pub(super) old: SchemaId,
@@ -35,14 +35,15 @@ pub(super) struct BranchTags<'g> {
 }
 
 impl<'g> BranchTags<'g> {
-    /// Returns the name of the property and its constant in a branch of one side, by its position.
+    /// Returns the name of the property and its constant in the branch at a position of the union in one
+    /// version.
     pub(super) fn tag_at(&self, side: VersionSide, position: usize) -> Option<(&'g str, &'g Json)> {
         let values = if side == VersionSide::Old { &self.old_values } else { &self.new_values };
         values.get(position).map(|value| (self.name, *value))
     }
 }
 
-/// The correspondence between the branches of two unions.
+/// The matched branches of two unions, and the unmatched ones.
 pub(super) struct BranchMatching<'g> {
     pub(super) tags: Option<BranchTags<'g>>,
     pub(super) matches: Vec<BranchMatch>,
@@ -50,7 +51,7 @@ pub(super) struct BranchMatching<'g> {
     pub(super) added: Vec<SchemaId>,
 }
 
-/// Matches the branches of two unions: by tag, else by content.
+/// Matches the branches of two unions by their tags, or else by their content.
 pub(super) fn match_branches<'g>(
     comparison: &mut Comparison<'g>,
     old: &[SchemaId],
@@ -78,8 +79,8 @@ fn match_by_tag(tags: &BranchTags<'_>, old: &[SchemaId], new: &[SchemaId]) -> Ve
     pairs.collect()
 }
 
-/// Matches branches without a tag: identical ones, those with the same name, those without a difference,
-/// those with the same types, and the last remaining ones.
+/// Matches branches without a tag, in this order: identical branches, branches with the same name, branches
+/// without a difference, branches with the same types, and the last remaining ones.
 fn match_by_content(comparison: &mut Comparison<'_>, old: &[SchemaId], new: &[SchemaId]) -> Vec<BranchMatch> {
     let (old_graph, new_graph) = (comparison.graph(VersionSide::Old), comparison.graph(VersionSide::New));
     let mut matcher = BranchMatcher { old: old.to_vec(), new: new.to_vec(), pairs: Vec::new() };
@@ -137,7 +138,7 @@ fn exclusive_types<'g>(
     (!branches.iter().any(shares_types)).then_some(types)
 }
 
-/// Returns a required property whose constants distinguish all branches on both sides.
+/// Returns a required property whose constants distinguish all branches in both versions.
 fn find_shared_tag<'g>(
     (old_graph, old): (&'g VersionSchemas<'g>, &[SchemaId]),
     (new_graph, new): (&'g VersionSchemas<'g>, &[SchemaId]),
@@ -175,7 +176,7 @@ fn distinct_tag_values<'g>(branches: &[FlattenedSchema<'g>], tag: &str) -> Optio
     Some(found)
 }
 
-/// Returns true if a union accepts all values of some schemas of the giving side, by any of its branches.
+/// Returns true if the union accepts every value that the given schemas of the sending version accept.
 pub(super) fn union_absorbs<'g>(
     comparison: &mut Comparison<'g>,
     pair: &SchemaPair<'g>,
@@ -197,7 +198,7 @@ pub(super) fn union_absorbs<'g>(
         && comparison.judge_values(schemas, &pair.site, &KeywordFacet::new(UNION_KEYWORDS)) == Some(Ok(()))
 }
 
-/// Returns values of one branch of a union.
+/// Returns sample values of one branch of a union.
 pub(super) fn sample_branch<'g>(
     comparison: &Comparison<'g>,
     value_use: ValueUse,
@@ -210,7 +211,7 @@ pub(super) fn sample_branch<'g>(
     prover.sample_values(side, &conjunction.choose_branch(union.holder, branch))
 }
 
-/// Returns the site of two corresponding branches.
+/// Returns the comparison site of two corresponding branches.
 pub(super) fn branch_site(pair: &SchemaPair<'_>, branch: &BranchMatch) -> ComparisonSite {
     let is_only = single_non_null_branch(&pair.old) == Some(branch.old)
         && single_non_null_branch(&pair.new) == Some(branch.new);
@@ -230,7 +231,7 @@ pub(super) fn branch_type_name(graph: &SchemaGraph, id: SchemaId) -> Option<Stri
     }
 }
 
-/// Returns the label of a branch: its tag, its name, its types or its position.
+/// Returns the label of a branch: its tag, or else its name, its types or its position.
 pub(super) fn branch_label<'g>(
     graph: &'g VersionSchemas<'g>,
     id: SchemaId,

@@ -1,9 +1,9 @@
-//! The context of a comparison, which all parts share: recursion into subschemas, nested comparisons, proofs
-//! and findings.
+//! The context of a comparison, which all comparers share. It handles the recursion into subschemas, nested
+//! comparisons, proofs and findings.
 //!
-//! Each part of a contract has a comparer of its own, such as `ObjectComparer` or `OperationComparer`. A
-//! comparer finds the differences of its part, reports them with the `report_…` methods of [`Comparison`],
-//! and passes subschemas to [`Comparison::compare_schemas`].
+//! Each part of a contract has its own comparer, such as `ObjectComparer` or `OperationComparer`. A comparer
+//! finds the differences of its part, reports them with the `report_…` methods of [`Comparison`], and passes
+//! subschemas to [`Comparison::compare_schemas`].
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -33,7 +33,7 @@ use super::{
     witness_search::{VisitedPair, WitnessSearch},
 };
 
-/// The two sides of one place: the schemas that apply to it in each version.
+/// The schemas that apply to one location in the old and in the new version.
 #[derive(Clone, Debug)]
 pub(super) struct SchemaPair<'g> {
     pub(super) old: FlattenedSchema<'g>,
@@ -43,16 +43,16 @@ pub(super) struct SchemaPair<'g> {
     pub(super) site: ComparisonSite,
 }
 
-/// The question that a nested comparison answers.
+/// The question that a nested comparison answers with yes or no.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum NestedQuestion {
-    /// Whether there is a difference other than in annotations.
+    /// Do the schemas differ in anything other than annotations?
     Differs,
-    /// Whether the change breaks readers. With `proofs`, a proof may show that it does not.
+    /// Does the change break readers? With `proofs`, a proof may show that it does not.
     Breaks { proofs: bool },
 }
 
-/// A question, and whether a difference that answers it with yes was found.
+/// The question of a nested comparison, and whether a difference has already answered it with yes.
 #[derive(Clone, Copy, Debug)]
 struct OpenQuestion {
     question: NestedQuestion,
@@ -86,15 +86,15 @@ impl PairKey {
     }
 }
 
-/// A step from a pair of schemas to a pair of subschemas.
+/// A step from a pair of schemas to a pair of subschemas, with the path segment that it adds.
 struct SubschemaStep {
     old: SchemaId,
     new: SchemaId,
-    /// The kind of step and the token in the path; `None` for a reference, which adds nothing to the path.
+    /// The kind of step and its token in the path; `None` for a reference, which adds nothing to the path.
     step: Option<(StepKind, String)>,
 }
 
-/// The context of a comparison.
+/// The context of a comparison of two contract versions.
 pub(super) struct Comparison<'g> {
     old: &'g ContractVersion,
     new: &'g ContractVersion,
@@ -103,11 +103,11 @@ pub(super) struct Comparison<'g> {
     identity: SchemaIdentity,
     verdicts: VerdictCache<'g>,
     findings: FindingLog<'g>,
-    /// The node of each pair that was compared.
+    /// The graph node of each pair that was compared.
     compared: HashMap<PairKey, usize>,
     /// The pairs that were compared keyword by keyword.
     visited: Vec<VisitedPair>,
-    /// The nodes of whole values; parts such as branches are not included.
+    /// The nodes whose schemas describe whole values. Nodes of parts, such as branches, are not included.
     value_nodes: BTreeSet<usize>,
     /// The results of nested comparisons.
     nested_results: DifferenceCache<(NestedQuestion, PairKey)>,
@@ -149,7 +149,7 @@ impl<'g> Comparison<'g> {
     }
 }
 
-/// Access to the compared versions.
+/// Accessors for the compared versions.
 impl<'g> Comparison<'g> {
     pub(super) const fn versions(&self) -> (&'g ContractVersion, &'g ContractVersion) {
         (self.old, self.new)
@@ -164,9 +164,9 @@ impl<'g> Comparison<'g> {
     }
 }
 
-/// Recursion into pairs of schemas.
+/// Methods that compare pairs of schemas recursively.
 impl<'g> Comparison<'g> {
-    /// Compares two lists of schemas that apply to one place, once per direction.
+    /// Compares two lists of schemas that apply to one location, once for each direction.
     pub(super) fn compare_schemas(&mut self, old: &[SchemaId], new: &[SchemaId], site: &ComparisonSite) {
         let is_answered = self.open_question.is_some_and(|open| open.is_answered_yes);
         if is_answered || self.is_unchanged(old, new, site) {
@@ -196,7 +196,7 @@ impl<'g> Comparison<'g> {
         }
     }
 
-    /// Returns true if two lists of schemas are identical, including annotations around them.
+    /// Returns true if two lists of schemas are identical, including the annotations around them.
     pub(super) fn is_unchanged(&self, old: &[SchemaId], new: &[SchemaId], site: &ComparisonSite) -> bool {
         !matches!(site.annotations, AnnotationSource::Around(..)) && self.identity.is_identical(old, new)
     }
@@ -209,7 +209,7 @@ impl<'g> Comparison<'g> {
     ) {
         let known = self.nested_results.begin_comparison(&key);
         if known.is_none() {
-            // A nested comparison needs no paths.
+            // A nested comparison records no findings, so it needs no paths.
             self.compare_new_pair(old, new, &ComparisonSite { path: String::new(), ..site.clone() });
         }
         if let Some(open) = &mut self.open_question {
@@ -230,8 +230,7 @@ impl<'g> Comparison<'g> {
             for SubschemaStep { old, new, step } in steps {
                 let site = match step {
                     None => site.clone(),
-                    // A property that is never sent in this direction, in either version, cannot break
-                    // anything.
+                    // A property that neither version sends in this direction cannot break anything.
                     Some((StepKind::Member, token)) if self.is_never_sent(old, new, site.value_use) => {
                         site.below(StepKind::Member, &token).with_harmless_differences()
                     }
@@ -250,13 +249,13 @@ impl<'g> Comparison<'g> {
         SchemaComparer::new(self, &pair).compare_keywords();
     }
 
-    /// Returns true if both versions never send a property in a direction.
+    /// Returns true if neither version sends a property in a direction.
     fn is_never_sent(&self, old: SchemaId, new: SchemaId, value_use: ValueUse) -> bool {
         let is_unsent = |side, id| self.graph(side).is_never_sent(&[id], value_use);
         is_unsent(VersionSide::Old, old) && is_unsent(VersionSide::New, new)
     }
 
-    /// Flattens two lists of schemas into the two sides of a place.
+    /// Flattens the schemas that apply to one location in the old and in the new version.
     pub(super) fn flatten_pair(
         &self,
         old_ids: &[SchemaId],
@@ -269,7 +268,8 @@ impl<'g> Comparison<'g> {
         let has_union = |flat: &FlattenedSchema<'g>| !flat.unions().is_empty();
         let have_unions =
             (has_union(whole_old.as_ref().unwrap_or(&old)), has_union(whole_new.as_ref().unwrap_or(&new)));
-        // A union with one branch is that branch, unless the other side has a union with more branches.
+        // A union with one branch is treated as that branch, unless the other version has a union with more
+        // branches.
         let old = if have_unions == (false, true) { old } else { whole_old.unwrap_or(old) };
         let new = if have_unions == (true, false) { new } else { whole_new.unwrap_or(new) };
         SchemaPair {
@@ -281,8 +281,9 @@ impl<'g> Comparison<'g> {
         }
     }
 
-    /// Returns the subschemas to compare if two schemas have the same content and differ only below, in
-    /// places that need no other check. This is the fast path for the unchanged part of a large contract.
+    /// Returns the pairs of subschemas to compare if two schemas have the same content, so that only their
+    /// subschemas can differ, and no keyword needs another check. This is the fast path for the unchanged
+    /// part of a large contract.
     fn unchanged_steps(&self, old: SchemaId, new: SchemaId) -> Option<Vec<SubschemaStep>> {
         if !self.identity.has_same_content(old, new) {
             return None;
@@ -292,7 +293,7 @@ impl<'g> Comparison<'g> {
         let is_other = |(keyword, _): (Keyword, KeywordValue<'_>)| {
             keyword.role().applies_schemas() && !followed.contains(&keyword)
         };
-        // A reference is compared together with its sibling keywords.
+        // A reference must be compared together with its sibling keywords.
         let has_siblings = before.reference.is_some() && before.keywords().nth(1).is_some();
         let types = before.types.unwrap_or(TypeSet::ALL);
         let is_idle = !before.properties.is_empty() && !types.contains(TypeSet::OBJECT)
@@ -306,7 +307,7 @@ impl<'g> Comparison<'g> {
         };
         add(before.reference, after.reference, None);
         for ((name, old), (_, new)) in before.properties.iter().zip(&after.properties) {
-            // The prover compares `required` together with the property's schema.
+            // The prover considers `required` together with the property's schema.
             if before.required.contains(name) && !self.identity.is_identical(&[*old], &[*new]) {
                 return None;
             }
@@ -316,14 +317,14 @@ impl<'g> Comparison<'g> {
         Some(steps)
     }
 
-    /// Returns true if whole values are found at a site.
+    /// Returns true if the values at a site are whole values.
     fn is_value_site(&self, site: &ComparisonSite) -> bool {
         let is_in_value = || site.node.is_none_or(|node| self.value_nodes.contains(&node));
         if site.path.is_empty() { is_in_value() } else { !site.is_part }
     }
 }
 
-/// Nested comparisons, which record no findings.
+/// Methods for nested comparisons, which record no findings.
 impl Comparison<'_> {
     /// Returns true if two lists of schemas have no difference other than in annotations.
     pub(super) fn has_no_difference(&mut self, old: &[SchemaId], new: &[SchemaId]) -> bool {
@@ -337,7 +338,7 @@ impl Comparison<'_> {
         !self.answer_question(NestedQuestion::Breaks { proofs: options.proofs }, old, new, options)
     }
 
-    /// Runs a nested comparison until its question is answered.
+    /// Runs a nested comparison and returns true if the answer to its question is yes.
     fn answer_question(
         &mut self,
         question: NestedQuestion,
@@ -353,7 +354,7 @@ impl Comparison<'_> {
     }
 }
 
-/// Proofs.
+/// Methods that prove or refute differences.
 impl<'g> Comparison<'g> {
     /// Returns the prover for a direction.
     pub(super) fn prover(&self, value_use: ValueUse) -> &SchemaProver<'g> {
@@ -365,15 +366,16 @@ impl<'g> Comparison<'g> {
         self.options.proofs.then(|| self.prover(value_use))
     }
 
-    /// Decides whether a facet refuses values that the other side gives. Returns `None` if that is unknown or
-    /// proofs are disabled.
+    /// Decides whether the facet refuses values that are sent: for readers, those of the new version are
+    /// checked against the old one, for writers the reverse. Returns `None` if that is unknown or proofs are
+    /// disabled.
     pub(super) fn find_verdict(
         &mut self,
         pair: &SchemaPair<'g>,
         value_use: ValueUse,
         facet: &KeywordFacet,
     ) -> Option<ProofVerdict> {
-        // Readers break if the new version accepts values that the old one refuses.
+        // Readers break if the new version accepts values that the old version refuses.
         let schemas = match value_use {
             ValueUse::Read => GivenAndRefusing {
                 giving: (VersionSide::New, &pair.new_ids),
@@ -387,8 +389,8 @@ impl<'g> Comparison<'g> {
         self.judge_values(schemas, &pair.site, facet)
     }
 
-    /// Decides whether a facet of the refusing side refuses a value that the giving side accepts. Returns
-    /// `None` if that is unknown or proofs are disabled.
+    /// Decides whether a facet of the receiving version refuses a value that the sending version accepts.
+    /// Returns `None` if that is unknown or proofs are disabled.
     pub(super) fn judge_values(
         &mut self,
         schemas: GivenAndRefusing<'_>,
@@ -398,13 +400,13 @@ impl<'g> Comparison<'g> {
         if self.options.proofs { self.verdicts.judge_values(schemas, site, facet) } else { None }
     }
 
-    /// Returns true if both sides are proven to accept the same values.
+    /// Returns true if both versions are proven to accept the same values.
     pub(super) fn is_proven_equivalent(&self, pair: &SchemaPair<'g>) -> bool {
         let prover = self.enabled_prover(pair.site.value_use);
         prover.is_some_and(|prover| prover.are_equivalent(&pair.old_ids, &pair.new_ids))
     }
 
-    /// Returns true if a facet is proven to refuse nothing in either direction, so that the change is a
+    /// Returns true if a facet is proven to refuse nothing in either direction, so that the change is only a
     /// rewrite.
     fn is_equivalent_rewrite(
         &mut self,
@@ -419,9 +421,9 @@ impl<'g> Comparison<'g> {
     }
 }
 
-/// Findings.
+/// Methods that record findings.
 impl<'g> Comparison<'g> {
-    /// Records a change outside of schemas. Both levels of the rule count.
+    /// Records a change outside of schemas, with the levels of the rule for readers and for writers.
     pub(super) fn report_contract_change(
         &mut self,
         rule: &'static DriftRule,
@@ -433,7 +435,7 @@ impl<'g> Comparison<'g> {
         self.report_levels(rule, levels, places, subject, message);
     }
 
-    /// Records a change of a webhook or a callback, whose rules may have other levels.
+    /// Records a change of a webhook or a callback, for which the rule may have other levels.
     pub(super) fn report_webhook_change(
         &mut self,
         rule: &'static DriftRule,
@@ -464,13 +466,13 @@ impl<'g> Comparison<'g> {
         self.record_finding(NewFinding { rule, levels, locations, message, proof: None }, &site);
     }
 
-    /// Records a change of a schema that no proof can judge.
+    /// Records a change of a schema that proofs cannot judge.
     pub(super) fn report_change(&mut self, rule: &'static DriftRule, pair: &SchemaPair<'g>, message: String) {
         let places = (flattened_place(&pair.old), flattened_place(&pair.new));
         self.report_change_at(rule, &pair.site, places, message);
     }
 
-    /// As [`Comparison::report_change`], at another site.
+    /// Records a change like [`Comparison::report_change`], at another site.
     pub(super) fn report_change_at(
         &mut self,
         rule: &'static DriftRule,
@@ -483,7 +485,7 @@ impl<'g> Comparison<'g> {
         self.record_finding(NewFinding { rule, levels, locations, message, proof: None }, site);
     }
 
-    /// As [`Comparison::report_change`], located at a keyword.
+    /// Records a change like [`Comparison::report_change`], located at a keyword.
     pub(super) fn report_keyword_change(
         &mut self,
         rule: &'static DriftRule,
@@ -497,7 +499,7 @@ impl<'g> Comparison<'g> {
         self.record_finding(NewFinding { rule, levels, locations, message, proof: None }, &pair.site);
     }
 
-    /// Records a change of the accepted values. A proof may lower its level, a witness may confirm it.
+    /// Records a change of the accepted values. A proof may lower its level, and a witness may confirm it.
     pub(super) fn report_restriction(
         &mut self,
         rule: &'static DriftRule,
@@ -509,7 +511,8 @@ impl<'g> Comparison<'g> {
         self.report_with_verdict(rule, pair, message, &facet, verdict);
     }
 
-    /// As [`Comparison::report_restriction`], at another site; the pair provides the accepted values.
+    /// Records a change like [`Comparison::report_restriction`], at another site; the pair provides the
+    /// accepted values.
     pub(super) fn report_restriction_at(
         &mut self,
         rule: &'static DriftRule,
@@ -526,7 +529,7 @@ impl<'g> Comparison<'g> {
         self.record_finding(NewFinding { rule, levels, locations, message, proof }, site);
     }
 
-    /// Records a change of the accepted values with a known verdict.
+    /// Records a change of the accepted values whose verdict is already known.
     pub(super) fn report_with_verdict(
         &mut self,
         rule: &'static DriftRule,
@@ -541,7 +544,7 @@ impl<'g> Comparison<'g> {
         self.record_finding(NewFinding { rule, levels, locations, message, proof }, &pair.site);
     }
 
-    /// Tries to prove or refute a breaking level.
+    /// Tries to prove or refute a change if the level of its rule is breaking.
     fn verdict_for_rule(
         &mut self,
         rule: &'static DriftRule,
@@ -583,7 +586,7 @@ impl<'g> Comparison<'g> {
         if is_rewrite { (ChangeLevel::Same, proven(None)) } else { (level, proof) }
     }
 
-    /// Returns the levels of a change that no proof can judge.
+    /// Returns the levels of a change that proofs cannot judge.
     fn direction_levels(&self, rule: &DriftRule, value_use: ValueUse) -> LevelPair {
         direction_level(value_use, self.raise_within_major(rule, rule_level(rule, value_use)))
     }
@@ -595,7 +598,7 @@ impl<'g> Comparison<'g> {
         if is_raised { ChangeLevel::Breaking } else { level }
     }
 
-    /// Records a finding, or answers the question of the nested comparison with it.
+    /// Records a finding. In a nested comparison, the finding only answers the open question.
     fn record_finding(&mut self, mut finding: NewFinding, site: &ComparisonSite) {
         let highest = if site.is_harmless { ChangeLevel::Additive } else { ChangeLevel::Breaking };
         let LevelPair { readers, writers } = &mut finding.levels;
@@ -610,7 +613,8 @@ impl<'g> Comparison<'g> {
         };
     }
 
-    /// Returns the locations of a keyword on both sides, or of the schema if it is missing there.
+    /// Returns the locations of a keyword in both versions, or of the schema in a version without the
+    /// keyword.
     fn locate_keyword(&mut self, pair: &SchemaPair<'g>, facet: &KeywordFacet) -> LocationPair {
         if self.open_question.is_some() {
             return (None, None);
@@ -638,7 +642,7 @@ impl<'g> Comparison<'g> {
         &self.findings
     }
 
-    /// Returns true if the values of a node are whole values, not parts such as branches.
+    /// Returns true if the values of a node are whole values and not parts such as branches.
     pub(super) fn is_value_node(&self, node: usize) -> bool {
         self.value_nodes.contains(&node)
     }
@@ -652,7 +656,7 @@ const fn rule_level(rule: &DriftRule, value_use: ValueUse) -> ChangeLevel {
     }
 }
 
-/// Applies a level to the users of one direction.
+/// Assigns a level to readers or writers, depending on the direction.
 const fn direction_level(value_use: ValueUse, level: ChangeLevel) -> LevelPair {
     match value_use {
         ValueUse::Read => LevelPair { readers: level, writers: ChangeLevel::Same },
@@ -660,7 +664,7 @@ const fn direction_level(value_use: ValueUse, level: ChangeLevel) -> LevelPair {
     }
 }
 
-/// Returns the place of a flattened schema: the outermost schema that is more than a reference.
+/// Returns the location of a flattened schema: that of the outermost schema that is more than a reference.
 pub(super) fn flattened_place<'g>(flat: &FlattenedSchema<'g>) -> Option<&'g DocumentLocation> {
     let is_more = |schema: &&contract_codegen_core::schema::Schema| {
         schema.reference.is_none() || !schema.is_constrained_only_by(&[Keyword::Ref])

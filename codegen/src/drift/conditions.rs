@@ -1,4 +1,4 @@
-//! Compares conditional keywords: `if`, `not`, dependencies and unevaluated properties and items.
+//! Compares conditional keywords: `if`, `not`, dependencies, and unevaluated properties and items.
 
 use contract_codegen_core::{
     conjunction::SchemaConjunction,
@@ -15,10 +15,10 @@ use super::{
     verdicts::KeywordFacet,
 };
 
-/// The maximum nesting depth that a condition is analyzed to.
+/// The maximum nesting depth to which conditions are analyzed.
 const MAX_CONDITION_DEPTH: u8 = 4;
 
-/// Compares the conditional keywords of a pair.
+/// A comparer for the conditional keywords of a pair of schemas.
 pub(super) struct ConditionComparer<'c, 'g> {
     comparison: &'c mut Comparison<'g>,
     pair: &'c SchemaPair<'g>,
@@ -29,7 +29,7 @@ impl<'c, 'g> ConditionComparer<'c, 'g> {
         Self { comparison, pair }
     }
 
-    /// Compares all keywords that apply under a condition.
+    /// Compares all keywords that apply only under a condition.
     pub(super) fn compare_conditions(&mut self) {
         self.compare_if();
         self.compare_not();
@@ -39,7 +39,7 @@ impl<'c, 'g> ConditionComparer<'c, 'g> {
 
     fn compare_if(&mut self) {
         let pair = self.pair;
-        // A condition without restricting consequences has no effect.
+        // A condition has no effect if neither `then` nor `else` restricts anything.
         let has_effect = |flat: &FlattenedSchema<'g>, schema: &Schema| {
             let consequences = schema.then.into_iter().chain(schema.otherwise);
             schema.condition.is_some() && consequences.into_iter().any(|id| flat.can_reject(id))
@@ -105,8 +105,8 @@ impl<'c, 'g> ConditionComparer<'c, 'g> {
         }
     }
 
-    /// Returns true if a condition holds only for objects with properties that the old version does not know,
-    /// so that it restricts no value of the old version.
+    /// Returns true if a condition holds only for objects with properties or values that the old version does
+    /// not declare, so that it restricts no value of the old version.
     fn tests_only_new_properties(&self, holder: &Schema) -> bool {
         let pair = self.pair;
         let has_else = holder.otherwise.is_some_and(|id| pair.new.can_reject(id));
@@ -116,7 +116,7 @@ impl<'c, 'g> ConditionComparer<'c, 'g> {
             && self.restricts_only_objects(&[Keyword::If, Keyword::Then, Keyword::Else])
     }
 
-    /// Returns true if a test of the new version matches no object that the old version knows.
+    /// Returns true if a condition of the new version matches no object that the old version describes.
     pub(super) fn matches_no_known_object(&self, test: SchemaId) -> bool {
         let pair = self.pair;
         let test = FlattenedSchema::from_schemas(pair.new.graph, &[test]);
@@ -127,8 +127,8 @@ impl<'c, 'g> ConditionComparer<'c, 'g> {
         )
     }
 
-    /// Returns true if the keywords refuse no value of another type than object. `required` and `properties`
-    /// accept these.
+    /// Returns true if the keywords refuse no values of types other than object. `required` and `properties`
+    /// accept such values.
     pub(super) fn restricts_only_objects(&self, keywords: &'static [Keyword]) -> bool {
         let pair = self.pair;
         let others = pair.old.types().intersection(pair.site.types).difference(TypeSet::OBJECT);
@@ -143,8 +143,8 @@ impl<'c, 'g> ConditionComparer<'c, 'g> {
             })
     }
 
-    /// Returns true if a test requires a property or a value that only the new version declares. Clients may
-    /// send properties that neither version declares, so these do not count.
+    /// Returns true if a condition requires a property or a value that only the new version declares.
+    /// Properties that neither version declares do not count, because clients may send them.
     fn requires_unknown_property(
         &self,
         (old, new): (&FlattenedSchema<'g>, &FlattenedSchema<'g>),
@@ -169,7 +169,7 @@ impl<'c, 'g> ConditionComparer<'c, 'g> {
             !values.is_empty() && values.iter().all(is_rejected) || {
                 let before = FlattenedSchema::from_schemas(old.graph, &before);
                 let after = FlattenedSchema::from_schemas(new.graph, &new.property_schemas(name));
-                // Tests of properties accept every value that is not an object.
+                // Conditions on properties accept every value that is not an object.
                 before.types().difference(TypeSet::OBJECT).is_empty()
                     && self.requires_unknown_property((&before, &after), &tested, (value_use, depth_below))
             }
@@ -235,7 +235,7 @@ impl<'c, 'g> ConditionComparer<'c, 'g> {
         }
     }
 
-    /// Returns values that `not` refuses and the other side may accept.
+    /// Returns values that `not` refuses and the other version may accept.
     fn sample_forbidden_values(&self, side: VersionSide, nots: &[SchemaId]) -> Vec<Json> {
         let pair = self.pair;
         let Some(prover) = self.comparison.enabled_prover(pair.site.value_use) else { return Vec::new() };
@@ -251,7 +251,7 @@ impl<'c, 'g> ConditionComparer<'c, 'g> {
             let all = flat.schemas().flat_map(|schema| &schema.dependent_required);
             let mut pairs: Vec<(&str, &str)> = all
                 .flat_map(|(name, others)| others.iter().map(|other| (name.as_str(), other.as_str())))
-                // An unconditionally required property does not depend on another one.
+                // If a property is always required, it does not depend on another property.
                 .filter(|(_, other)| !flat.requires_property(other))
                 .collect();
             pairs.sort_unstable();
@@ -339,7 +339,7 @@ impl<'c, 'g> ConditionComparer<'c, 'g> {
             (properties, "unevaluatedProperties", KeywordFacet::new(&[Keyword::UnevaluatedProperties])),
             (items, "unevaluatedItems", KeywordFacet::new(&[Keyword::UnevaluatedItems])),
         ] {
-            // `unevaluatedProperties: false` closes the object, which `objects` compares.
+            // `unevaluatedProperties: false` closes the object; the module `objects` compares it.
             let plain = |flat: &FlattenedSchema<'g>, id: &SchemaId| {
                 let closes = flat.graph.schema(*id).boolean == Some(false);
                 flat.can_reject(*id) && (!closes || keyword == "unevaluatedItems")
@@ -373,7 +373,7 @@ impl<'c, 'g> ConditionComparer<'c, 'g> {
         }
     }
 
-    /// Compares two optional schemas that apply to the same value. A missing schema accepts everything.
+    /// Compares two optional schemas that apply to the same value. An absent schema accepts everything.
     fn compare_optional_parts(&mut self, old: Option<SchemaId>, new: Option<SchemaId>, token: &str) {
         let pair = self.pair;
         let list = |id: Option<SchemaId>| id.into_iter().collect::<Vec<_>>();

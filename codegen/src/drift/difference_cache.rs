@@ -1,27 +1,27 @@
 //! A cache for the results of nested comparisons.
 //!
-//! A comparison often has to find out whether two schemas differ, above all to match branches, and schemas
-//! may be recursive. Each pair is compared once. A pair whose comparison is still in progress counts as equal
-//! when it is reached again. A result that depends on this assumption is provisional: it is discarded if the
-//! pair turns out to differ, and becomes final when it depends on no comparison in progress (the strongly
+//! A comparison often has to find out whether two schemas differ, mainly to match branches, and schemas may
+//! be recursive. Each pair is compared once. If a pair is reached again while its comparison is still in
+//! progress, it counts as equal. A result that depends on this assumption is provisional: it is discarded if
+//! the pair turns out to differ, and becomes final when it depends on no comparison in progress (the strongly
 //! connected components of Tarjan 1972).
 
 use std::{collections::HashMap, hash::Hash};
 
-/// The results of nested comparisons of one kind of key; `true` means that there is a difference.
+/// The results of nested comparisons with keys of one type; `true` means that there is a difference.
 #[derive(Debug)]
 pub(super) struct DifferenceCache<K> {
     results: HashMap<K, CachedDifference>,
-    /// The comparisons in progress, the outermost first.
+    /// The comparisons in progress, outermost first.
     open_comparisons: Vec<OpenComparison>,
-    /// The keys whose result is equal only if a comparison in progress finds no difference.
+    /// The keys whose result is equal only if no comparison in progress finds a difference.
     provisional: Vec<K>,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum CachedDifference {
     Final(bool),
-    /// Equal, unless the comparison in progress with this index finds a difference.
+    /// The pair is equal, unless the comparison in progress with this index finds a difference.
     Provisional(usize),
 }
 
@@ -40,8 +40,8 @@ impl<K> Default for DifferenceCache<K> {
 }
 
 impl<K: Hash + Eq + Clone> DifferenceCache<K> {
-    /// Returns the known result. Without one, starts a comparison that ends with
-    /// [`DifferenceCache::finish_comparison`]; comparisons started in between are nested in it.
+    /// Returns the cached result. Without one, it starts a comparison that ends with
+    /// [`DifferenceCache::finish_comparison`]; comparisons that are started in between are nested in it.
     pub(super) fn begin_comparison(&mut self, key: &K) -> Option<bool> {
         match self.results.get(key) {
             Some(CachedDifference::Final(differ)) => Some(*differ),
@@ -61,7 +61,7 @@ impl<K: Hash + Eq + Clone> DifferenceCache<K> {
         }
     }
 
-    /// Stores the result of the comparison that was started last.
+    /// Stores the result of the comparison that was started last, and ends this comparison.
     pub(super) fn finish_comparison(&mut self, key: K, differ: bool) {
         let Some(OpenComparison { outermost_dependency: outermost, provisional_before: unsettled }) =
             self.open_comparisons.pop()
@@ -98,9 +98,9 @@ mod tests {
 
     use super::*;
 
-    /// A graph in which some nodes differ; its nodes are compared one after the other.
+    /// A graph in which some nodes differ; the test compares its nodes one after the other.
     struct DifferenceGraph {
-        /// Per node: whether it differs itself, and its successors.
+        /// For each node: whether it differs itself, and its successors.
         nodes: BTreeMap<u32, (bool, Vec<u32>)>,
         cache: DifferenceCache<u32>,
         comparisons: usize,
@@ -118,7 +118,7 @@ mod tests {
             differ
         }
 
-        /// Computes the same result by walking the graph.
+        /// Computes the expected result by walking the graph.
         fn differs_by_walk(&self, node: u32) -> bool {
             let (mut seen, mut todo) = (vec![node], vec![node]);
             while let Some((is_different, next)) = todo.pop().and_then(|node| self.nodes.get(&node)) {
@@ -146,7 +146,8 @@ mod tests {
 
     #[test]
     fn cycles_are_equal_unless_a_node_differs() {
-        // 0 → 1 → 2 → 0, and 0 → 3, which differs: 1 and 2 are equal only if 0 is assumed to be equal.
+        // The edges are 0 → 1 → 2 → 0 and 0 → 3, and 3 differs. Nodes 1 and 2 are equal only if 0 is assumed
+        // to be equal.
         let mut cache = difference_graph([
             (0, (false, vec![1, 3])),
             (1, (false, vec![2])),
@@ -163,11 +164,11 @@ mod tests {
         assert_eq!(equal.comparisons, 3, "cached nodes must not be compared again");
     }
 
-    /// Compares every node of every graph of four nodes.
+    /// In every graph of four nodes, the cached result of each node equals the result of a walk.
     #[test]
     fn cached_results_match_a_graph_walk() {
         for edges in 0_u32..1 << 16 {
-            // One node differs; by symmetry it does not matter which one.
+            // One node differs. By symmetry, it does not matter which one.
             let next = |node: u32| (0..4).filter(|to| edges >> (node * 4 + to) & 1 == 1).collect();
             let mut cache = difference_graph((0..4).map(|node| (node, (node == 3, next(node)))));
             for node in 0..4 {

@@ -1,8 +1,8 @@
-//! The schemas of both versions as each direction sees them.
+//! The schemas of both versions as they apply in each direction.
 //!
-//! In OpenAPI 3.0 a read-only property that `required` lists may be missing from requests, and a write-only
-//! property from responses; each version follows the rules of its own documents. Validators do not know
-//! directions. So each direction gets copies of the schemas that require only what that direction requires.
+//! In OpenAPI 3.0, a required property may be missing from requests if it is read-only, and from responses if
+//! it is write-only. Each version follows the rules of its own documents. Validators do not know directions,
+//! so each direction gets copies of the schemas that require only the properties of that direction.
 
 use std::{
     borrow::Cow,
@@ -32,18 +32,19 @@ pub(super) struct VersionSchemas<'g> {
     graph: Cow<'g, SchemaGraph>,
     pub(super) programs: Rc<PatternCache>,
     pub(super) one_way: Rc<OneWayProperties>,
-    /// For each copy with relaxed requirements: the schema that it was copied from.
+    /// For each copy with relaxed requirements, the schema that it was copied from.
     relaxed_copies: BTreeMap<SchemaId, SchemaId>,
 }
 
 impl VersionSchemas<'_> {
-    /// Returns true if a property is never sent in a direction, according to all its `properties` subschemas
-    /// at one place.
+    /// Returns true if a property is never sent in a direction, according to all subschemas in `properties`
+    /// that apply at one location.
     pub(super) fn is_never_sent(&self, schema_ids: &[SchemaId], usage: ValueUse) -> bool {
         self.one_way.sent_direction(schema_ids).is_some_and(|sent| sent != message_direction(usage))
     }
 
-    /// Returns schemas that apply to one value, without those that another one of them already refers to.
+    /// Returns the schemas that apply to one value, without those that another of these schemas already
+    /// refers to.
     pub(super) fn without_nested_parts<'i>(&self, ids: &'i [SchemaId]) -> Cow<'i, [SchemaId]> {
         if self.relaxed_copies.is_empty() || ids.len() < 2 {
             return Cow::Borrowed(ids);
@@ -102,7 +103,7 @@ impl<'g> SchemaVersions<'g> {
         }
     }
 
-    /// Returns the schemas as a direction sees them, or `None` if that makes no difference.
+    /// Returns the schemas as they apply in a direction, or `None` if they are the same as the written ones.
     pub(super) fn for_direction(&self, usage: ValueUse) -> Option<Self> {
         let of = |schemas: &VersionSchemas<'g>| {
             let left_out = find_waived_requirements(schemas, usage);
@@ -119,7 +120,7 @@ impl<'g> SchemaVersions<'g> {
     }
 }
 
-/// The schemas of both versions: as written, and per direction where that differs.
+/// The schemas of both versions: as written, and for each direction in which they differ from that.
 pub(super) struct DirectionViews<'g> {
     pub(super) plain: SchemaVersions<'g>,
     read: Option<SchemaVersions<'g>>,
@@ -156,7 +157,7 @@ impl<'g> DirectionProvers<'g> {
         }
     }
 
-    /// Returns the direction if it has its own view of the schemas.
+    /// Returns the direction if its schemas differ from the written ones.
     pub(super) fn own_view(&self, usage: ValueUse) -> Option<ValueUse> {
         self.own_prover(usage).map(|_| usage)
     }
@@ -173,7 +174,7 @@ impl<'g> DirectionProvers<'g> {
     }
 }
 
-/// Returns the kind of message that values of a use are sent in.
+/// Returns the message direction (request or response) in which values of a use are sent.
 const fn message_direction(usage: ValueUse) -> Direction {
     match usage {
         ValueUse::Read => Direction::Response,
@@ -181,10 +182,10 @@ const fn message_direction(usage: ValueUse) -> Direction {
     }
 }
 
-/// Property names that schemas require.
+/// The property names that each schema requires.
 type RequiredNames = BTreeMap<SchemaId, BTreeSet<String>>;
 
-/// Returns for each schema the property names that it and its parts require and the direction does not.
+/// Returns for each schema the property names that it or its parts require but the direction does not.
 fn find_waived_requirements(
     schemas: &VersionSchemas<'_>,
     usage: ValueUse,
@@ -199,8 +200,8 @@ fn find_waived_requirements(
     all
 }
 
-/// Removes names from `required`. A schema that is part of several others is copied for those that waive
-/// different requirements.
+/// An operation that removes names from `required`. If several schemas that waive different requirements
+/// share a part, the part is copied.
 struct RequirementRelaxer<'a, 'g> {
     schemas: &'a VersionSchemas<'g>,
     waived: &'a BTreeMap<SchemaId, RequiredNames>,
@@ -238,7 +239,7 @@ impl<'a, 'g> RequirementRelaxer<'a, 'g> {
         schema
     }
 
-    /// Returns a part of a schema with waived requirements, as a copy if the part alone would waive others.
+    /// Returns a part of a schema with waived requirements; a copy if the part alone would waive others.
     fn relax_part(&mut self, id: SchemaId, required_names: &RequiredNames) -> SchemaId {
         let parts = FlattenedSchema::from_schemas(self.schemas, &[id]).schema_ids;
         let own: RequiredNames =

@@ -1,6 +1,5 @@
-//! Compares which branch each value of a `discriminator` selects, unless the constants of the branches decide
-//! it.
-//! A `discriminator` does not affect validity; readers use it to select a branch.
+//! Compares the branches that the values of a `discriminator` select, unless constants in the branches select
+//! them. A `discriminator` does not affect validity; readers use it to select a branch.
 
 use contract_codegen_core::{
     conjunction::discriminator::discriminator_values,
@@ -18,12 +17,12 @@ use super::{
 /// The name of a discriminator property, and the branch that each of its values selects.
 struct DiscriminatorMeanings<'g> {
     tag: &'g str,
-    /// Whether the branches themselves decide it, by `const` or `enum`.
+    /// Whether the branches are selected by their own `const` or `enum`.
     by_constants: bool,
     values: Vec<(&'g str, SchemaId)>,
 }
 
-/// Compares the discriminators of a pair.
+/// A comparer for the discriminators of a pair of schemas.
 pub(super) struct DiscriminatorComparer<'c, 'g> {
     comparison: &'c mut Comparison<'g>,
     pair: &'c SchemaPair<'g>,
@@ -59,12 +58,12 @@ impl<'c, 'g> DiscriminatorComparer<'c, 'g> {
         self.compare_default_mapping(was, is);
     }
 
-    /// Compares the branch for unmapped and missing values (`defaultMapping`, OpenAPI 3.2, 4.25).
+    /// Compares the branches that unmapped and missing values select (`defaultMapping`, OpenAPI 3.2, 4.25).
     fn compare_default_mapping(&mut self, was: &str, is: &str) {
         let pair = self.pair;
         let discriminator =
             |flat: &FlattenedSchema<'g>| flat.find_first(|schema| schema.discriminator.as_ref());
-        // An added, removed or renamed discriminator is reported elsewhere.
+        // If the discriminator was added, removed or renamed, that is reported elsewhere.
         let (Some(old), Some(new), true) = (discriminator(&pair.old), discriminator(&pair.new), was == is)
         else {
             return;
@@ -94,7 +93,7 @@ impl<'c, 'g> DiscriminatorComparer<'c, 'g> {
 
     fn compare_meanings(&mut self, old: &DiscriminatorMeanings<'g>, new: &DiscriminatorMeanings<'g>) {
         let pair = self.pair;
-        // Constants are compared together with the branches.
+        // Constants are compared together with the branches that contain them.
         if old.by_constants && new.by_constants {
             return;
         }
@@ -134,7 +133,7 @@ impl<'c, 'g> DiscriminatorComparer<'c, 'g> {
         }
     }
 
-    /// Returns true if two branches correspond: by type name, or because they have no difference.
+    /// Returns true if two branches have the same type name or have no difference.
     fn is_same_branch(&mut self, old: SchemaId, new: SchemaId) -> bool {
         let pair = self.pair;
         let known = branch_type_name(pair.old.graph, old);
@@ -143,8 +142,8 @@ impl<'c, 'g> DiscriminatorComparer<'c, 'g> {
     }
 }
 
-/// Returns the branches that the values of a property select: by constants of the branches, else by the
-/// `discriminator`.
+/// Maps each value of a tag property to the branch that it selects. The `const` and `enum` values of the
+/// branches take precedence over the `discriminator`. Returns `None` if there is neither.
 fn discriminator_meanings<'g>(flat: &FlattenedSchema<'g>, tag: &'g str) -> Option<DiscriminatorMeanings<'g>> {
     let holder = flat.schemas().find(|schema| schema.discriminator.is_some());
     let branches: Vec<SchemaId> = match holder {
@@ -168,8 +167,8 @@ fn discriminator_values_by_branch<'g>(
     branches: &[SchemaId],
 ) -> Vec<(&'g str, SchemaId)> {
     if branches.is_empty() {
-        // Without branches, the schemas that extend this one by `allOf` are selected, as far as the mapping
-        // lists them.
+        // Without branches, the discriminator selects among the schemas that extend this one with `allOf`;
+        // only those that the mapping lists are known.
         return discriminator.mapping.iter().map(|(value, id)| (value.as_str(), *id)).collect();
     }
     let each = |branch: &SchemaId| {
@@ -179,7 +178,8 @@ fn discriminator_values_by_branch<'g>(
     branches.iter().flat_map(each).collect()
 }
 
-/// Returns the strings that the branches list for a property, if they distinguish all branches.
+/// Returns the strings that the branches list for a property, each with its branch, if they distinguish all
+/// branches.
 fn constant_tag_values<'g>(
     flat: &FlattenedSchema<'g>,
     tag: &str,

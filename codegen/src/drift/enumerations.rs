@@ -1,4 +1,4 @@
-//! Compares enumerations: `enum`, `const`, and unions that list values, closed and open ones.
+//! Compares closed and open enumerations: `enum`, `const`, and unions that list values.
 
 use contract_codegen_core::{
     conjunction::type_of,
@@ -15,12 +15,13 @@ use super::{
     verdicts::KeywordFacet,
 };
 
-/// The parts of a pair that a comparison of enumerations has covered, so that nothing is reported twice.
+/// The parts of a pair that the comparison of enumerations has already covered, so that no difference is
+/// reported twice.
 #[derive(Clone, Debug, Default)]
 pub(super) struct EnumerationOutcome {
     /// Whether the enumeration covers all restrictions of scalars.
     pub(super) covers_scalars: bool,
-    /// The old union that lists values, if one does.
+    /// The old union that lists values, if there is one.
     pub(super) old_holder: Option<SchemaId>,
     pub(super) new_holder: Option<SchemaId>,
 }
@@ -28,7 +29,7 @@ pub(super) struct EnumerationOutcome {
 const CONSTANT_KEYWORDS: &[Keyword] = &[Keyword::Enum, Keyword::Const];
 const ENUMERATION_KEYWORDS: &[Keyword] = &[Keyword::Enum, Keyword::Const, Keyword::OneOf, Keyword::AnyOf];
 
-/// Compares the enumerations of a pair.
+/// A comparer for the enumerations of a pair of schemas.
 pub(super) struct EnumerationComparer<'c, 'g> {
     comparison: &'c mut Comparison<'g>,
     pair: &'c SchemaPair<'g>,
@@ -39,7 +40,7 @@ impl<'c, 'g> EnumerationComparer<'c, 'g> {
         Self { comparison, pair }
     }
 
-    /// Compares two constants; returns false if one side has none.
+    /// Compares two constants; returns false if one version has none.
     pub(super) fn compare_constants(&mut self) -> bool {
         let pair = self.pair;
         let constant = |flat: &FlattenedSchema<'g>| {
@@ -59,7 +60,7 @@ impl<'c, 'g> EnumerationComparer<'c, 'g> {
         true
     }
 
-    /// Compares the listed values of both sides.
+    /// Compares the listed values of both versions.
     pub(super) fn compare_enumerations(&mut self) -> EnumerationOutcome {
         let pair = self.pair;
         if self.compare_constants() {
@@ -68,7 +69,8 @@ impl<'c, 'g> EnumerationComparer<'c, 'g> {
             return EnumerationOutcome { covers_scalars: true, ..EnumerationOutcome::default() };
         }
         let (old_holder, new_holder) = match (pair.old.value_listing(), pair.new.value_listing()) {
-            // A list next to or instead of other restrictions: the union itself is compared.
+            // Unless both versions list values, or one version lists all values, the unions themselves are
+            // compared.
             (ValueListing::None | ValueListing::Open(_), ValueListing::None)
             | (ValueListing::None, ValueListing::Open(_)) => return EnumerationOutcome::default(),
             (ValueListing::Open(old), ValueListing::Open(new)) => return self.compare_open_lists(&old, &new),
@@ -128,7 +130,7 @@ impl<'c, 'g> EnumerationComparer<'c, 'g> {
     fn compare_open_lists(&mut self, old: &OpenListing<'g>, new: &OpenListing<'g>) -> EnumerationOutcome {
         let pair = self.pair;
         self.report_known_values(&old.values, &new.values);
-        // A listed value that another branch accepts too is refused by `oneOf`.
+        // `oneOf` refuses a listed value that another branch also accepts.
         let added = new.values.iter().filter(|value| !old.values.contains(value));
         let listed: Vec<&'g Json> = old.values.iter().chain(added).copied().collect();
         self.report_acceptance_changes(&listed);
@@ -154,7 +156,8 @@ impl<'c, 'g> EnumerationComparer<'c, 'g> {
         self.comparison.report_restriction(rule, self.pair, message, facet);
     }
 
-    /// Reports listed values whose validity changed because of other keywords or further branches.
+    /// Reports listed values whose validity changed because of other keywords or because of the remaining
+    /// branches.
     fn report_acceptance_changes(&mut self, listed: &[&'g Json]) {
         self.report_lost_values(listed);
         self.report_gained_values(listed);
@@ -194,7 +197,7 @@ impl<'c, 'g> EnumerationComparer<'c, 'g> {
         }
     }
 
-    /// Reports added and removed values of open enumerations.
+    /// Reports values that were added to or removed from open enumerations.
     fn report_known_values(&mut self, old: &[&'g Json], new: &[&'g Json]) {
         let pair = self.pair;
         for value in new.iter().filter(|value| !old.contains(value)) {
@@ -214,7 +217,7 @@ impl<'c, 'g> EnumerationComparer<'c, 'g> {
     }
 }
 
-/// Returns the union of a schema that has exactly one.
+/// Returns the union of a schema that has exactly one union.
 fn single_union<'g>(flat: &FlattenedSchema<'g>) -> Option<SchemaUnion<'g>> {
     let unions = flat.unions();
     unions.first().copied().filter(|_| unions.len() == 1)
@@ -225,7 +228,7 @@ fn common_values<'g>(old: &[&'g Json], new: &[&'g Json]) -> Vec<&'g Json> {
     old.iter().filter(|value| new.contains(value)).copied().collect()
 }
 
-/// Formats a value for a message: as JSON in backticks, cut after 60 characters.
+/// Formats a value for a message, as JSON in backticks that is cut after 60 characters.
 pub(super) fn format_value(value: &Json) -> String {
     let text = escape_invisible(&value.to_string());
     if text.chars().count() <= 60 {
@@ -235,13 +238,13 @@ pub(super) fn format_value(value: &Json) -> String {
     format!("`{start}…`")
 }
 
-/// Escapes invisible characters and characters that change the text direction in JSON or in a pattern, in the
-/// notation of JSON.
+/// Replaces invisible characters, and characters that change the text direction, with JSON escapes. The input
+/// is JSON or a pattern.
 pub(super) fn escape_invisible(text: &str) -> String {
     let is_hidden = |letter: char| {
         letter.is_control()
             || letter.is_whitespace() && letter != ' '
-            // Characters without width, direction marks, tags (Unicode, `Default_Ignorable_Code_Point`).
+            // Characters without width, direction marks and tags (Unicode `Default_Ignorable_Code_Point`).
             || matches!(
                 letter,
                 '\u{ad}'

@@ -1,5 +1,5 @@
 //! Faults of the compared contracts. The loader repaired or skipped them, so the comparison does not cover
-//! the document as written; reports list those that the new version added.
+//! the document as written. Reports list the faults that only the new version has.
 
 use std::collections::HashMap;
 
@@ -10,18 +10,18 @@ use super::{ContractVersion, SourceLocation, locations::SourceLocator, proof::Ve
 /// A fault of the new version that the loader tolerated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContractFault {
-    /// The kind of fault, in kebab case; stable.
+    /// The kind of fault in kebab case. The codes are stable.
     pub code: &'static str,
-    /// The fault, and the repair that was applied.
+    /// A description of the fault and of the repair that was applied.
     pub message: String,
-    /// The location in the new version.
+    /// The location of the fault in the new version.
     pub new: Option<SourceLocation>,
 }
 
-/// The identity of a fault: its kind, its message, and its JSON Pointer.
+/// The identity of a fault: its code, its message, and its JSON Pointer.
 type FaultKey<'a> = (&'static str, String, Option<&'a str>);
 
-/// Builds the key without the URI of the document, which may differ between versions.
+/// Creates the key without the URI of the document, which may differ between the versions.
 fn fault_key<'a>(version: &ContractVersion, fault: &'a Diagnostic) -> FaultKey<'a> {
     let place = fault.place.as_ref();
     let source = place.and_then(|place| version.sources.get(place.source));
@@ -46,7 +46,7 @@ pub(super) fn find_new_faults(old: &ContractVersion, new: &ContractVersion) -> V
             _ => rest.push((fault, key)),
         }
     }
-    // A fault that only moved is not new.
+    // A fault that only moved within the document is not new.
     let mut moved: HashMap<(&str, String), usize> = HashMap::new();
     for ((code, message, _), count) in known {
         *moved.entry((code, message)).or_default() += count;

@@ -1,4 +1,5 @@
-//! The findings of a comparison: records changes with the paths that lead to them, and builds the result.
+//! The findings of a comparison. Changes are recorded with the paths that lead to them, and converted to the
+//! result at the end.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -13,7 +14,7 @@ use super::{
     site::ComparisonSite,
 };
 
-/// The places of an element in both versions, as far as they exist.
+/// The locations of an element in the documents of both versions; `None` where it does not exist.
 pub(super) type PlacePair<'p> = (Option<&'p DocumentLocation>, Option<&'p DocumentLocation>);
 
 /// The levels of a change for readers and writers.
@@ -23,7 +24,7 @@ pub(super) struct LevelPair {
     pub(super) writers: ChangeLevel,
 }
 
-/// The result of trying to prove a change.
+/// The outcome of an attempt to prove a change.
 #[derive(Clone, Debug)]
 pub(super) struct ProofOutcome {
     /// Whether the level is proven.
@@ -38,22 +39,23 @@ pub(super) struct NewFinding {
     pub(super) levels: LevelPair,
     pub(super) locations: LocationPair,
     pub(super) message: String,
-    /// `None` if no proof was needed.
+    /// The outcome of the proof; `None` if no proof was needed.
     pub(super) proof: Option<ProofOutcome>,
 }
 
-/// A recorded change with the data that its text is built from at the end.
+/// A recorded change, and the data from which its text is built at the end.
 struct RecordedFinding {
     change: ContractChange,
-    /// The paths that lead to the change, with its level on each. The worst one is named.
+    /// The paths that lead to the change, each with its level there. The path with the highest level is
+    /// reported.
     paths: BTreeMap<PathEdge, ChangeLevel>,
-    /// Per path: a value that only one of the versions accepts there.
+    /// For each path, a value that only one of the versions accepts there.
     witnesses: BTreeMap<PathEdge, String>,
     has_proof_attempt: bool,
     are_all_proven: bool,
 }
 
-/// Changes with equal keys are one finding.
+/// The identity of a finding: changes with equal keys are one finding.
 #[derive(PartialEq, Eq, Hash)]
 struct FindingKey {
     rule: &'static str,
@@ -61,7 +63,7 @@ struct FindingKey {
     message: String,
 }
 
-/// All findings, the graph of paths to the compared pairs, and the source files.
+/// All findings, the graph of paths to the compared pairs, and the locations in the source files.
 pub(super) struct FindingLog<'g> {
     findings: Vec<RecordedFinding>,
     index: HashMap<FindingKey, usize>,
@@ -87,7 +89,7 @@ impl<'g> FindingLog<'g> {
         node
     }
 
-    /// Adds another path to a pair of schemas.
+    /// Adds a further path to a pair of schemas.
     pub(super) fn add_path(&mut self, node: usize, site: &ComparisonSite) {
         let edge = self.edge_to(site);
         self.paths.add_edge(node, edge);
@@ -99,7 +101,7 @@ impl<'g> FindingLog<'g> {
         PathEdge { from, path: site.path.clone() }
     }
 
-    /// Returns the locations of places, or of keywords in them.
+    /// Returns the locations of a pair of elements, or of a keyword in them.
     pub(super) fn locate(
         &mut self,
         (old, new): PlacePair<'_>,
@@ -109,7 +111,7 @@ impl<'g> FindingLog<'g> {
         (old, new.map(|place| self.locator.locate(VersionSide::New, place, new_keyword)))
     }
 
-    /// Records a change, or adds a path to the equal one that was recorded before.
+    /// Records a change. If an equal change was recorded before, its paths are merged.
     pub(super) fn record(&mut self, finding: NewFinding, site: &ComparisonSite) {
         let NewFinding { rule, levels: LevelPair { readers, writers }, locations, message, proof } = finding;
         let edge = self.edge_to(site);
@@ -133,7 +135,7 @@ impl<'g> FindingLog<'g> {
         *level = (*level).max(readers).max(writers);
     }
 
-    /// Returns the nodes with a breaking change.
+    /// Returns the nodes that have a breaking change.
     pub(super) fn breaking_nodes(&self) -> BTreeSet<usize> {
         let paths = self.findings.iter().flat_map(|finding| &finding.paths);
         let breaking = paths.filter(|(_, level)| **level == ChangeLevel::Breaking);
@@ -145,7 +147,7 @@ impl<'g> FindingLog<'g> {
             .collect()
     }
 
-    /// Adds a node and all nodes that lead to it to a set.
+    /// Adds a node, and all nodes that lead to it, to a set.
     pub(super) fn add_with_ancestors(&self, node: usize, nodes: &mut BTreeSet<usize>) {
         let mut waiting = vec![node];
         while let Some(node) = waiting.pop() {
@@ -155,7 +157,8 @@ impl<'g> FindingLog<'g> {
         }
     }
 
-    /// Returns the changes, each with its shortest path, its uses and its effect.
+    /// Returns the changes, each with its shortest path, its uses and its consequence for readers and
+    /// writers.
     pub(super) fn into_changes(self) -> Vec<ContractChange> {
         let resolved = self.paths.resolve_paths();
         let changes = self.findings.into_iter().map(|finding| {
@@ -196,7 +199,7 @@ impl RecordedFinding {
     }
 }
 
-/// Returns the second half of a message: the effect on readers and writers.
+/// Returns the second half of a message, which describes the effect on readers and writers.
 fn describe_consequence(rule: &DriftRule, change: &ContractChange) -> String {
     use ChangeLevel::Breaking;
     let may_break = rule.readers.max(rule.writers) == Breaking;

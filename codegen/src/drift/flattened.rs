@@ -1,4 +1,4 @@
-//! A flattened view of the schemas that apply to one place, with `$ref` and `allOf` resolved.
+//! A flattened view of the schemas that apply to one location, with `$ref` and `allOf` resolved.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use contract_runtime::{Json, Number};
 
 use super::{directions::VersionSchemas, site::ValueUse};
 
-/// The maximum nesting depth of unions that are analyzed.
+/// The maximum nesting depth to which unions are analyzed.
 const MAX_UNION_DEPTH: u8 = 6;
 
 /// A conjunction of schemas, flattened.
@@ -18,13 +18,13 @@ const MAX_UNION_DEPTH: u8 = 6;
 pub(super) struct FlattenedSchema<'g> {
     pub(super) graph: &'g VersionSchemas<'g>,
     facts: SchemaFacts,
-    /// Every schema that applies unconditionally, the outermost first.
+    /// Every schema that applies unconditionally, outermost first.
     pub(super) schema_ids: Vec<SchemaId>,
-    /// The schemas whose union has one branch, which is flattened too.
+    /// The schemas whose union has a single branch that was flattened into this view.
     resolved_unions: Vec<SchemaId>,
 }
 
-/// One `oneOf` or `anyOf`.
+/// A single `oneOf` or `anyOf`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SchemaUnion<'g> {
     pub(super) holder: SchemaId,
@@ -32,21 +32,22 @@ pub(super) struct SchemaUnion<'g> {
     pub(super) branches: &'g [SchemaId],
 }
 
-/// One bound of a range of numbers.
+/// A bound of a range of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NumericBound<'g> {
     pub(super) value: &'g Number,
     pub(super) exclusive: bool,
 }
 
-/// The property names that a schema that forbids undeclared names takes as declared.
+/// The declared property names of a schema that forbids all others (`additionalProperties` or
+/// `unevaluatedProperties`).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct ClosedNames<'g> {
     pub(super) names: BTreeSet<&'g str>,
     pub(super) patterns: BTreeSet<&'g str>,
-    /// Whether further names are accepted with a schema of their own.
+    /// Whether `additionalProperties` accepts further names.
     allows_others: bool,
-    /// Whether some of the names count only if a branch or a condition applies.
+    /// Whether some of the names are declared only in a branch or under a condition.
     is_conditional: bool,
 }
 
@@ -69,15 +70,15 @@ impl<'g> ClosedNames<'g> {
 /// The list of values that a schema accepts.
 #[derive(Clone, Debug)]
 pub(super) enum ValueListing<'g> {
-    /// There is no list.
+    /// The schema does not list its values.
     None,
     /// Only these values are accepted. `holder` is the union that lists them, unless an `enum` does.
     Closed { values: Vec<&'g Json>, holder: Option<SchemaUnion<'g>> },
-    /// Other values are accepted, too.
+    /// Other values are also accepted.
     Open(OpenListing<'g>),
 }
 
-/// A union of listed values and of branches that accept other values of the same types.
+/// A union of listed values and branches that accept other values of the same types.
 #[derive(Clone, Debug)]
 pub(super) struct OpenListing<'g> {
     pub(super) values: Vec<&'g Json>,
@@ -94,7 +95,7 @@ impl<'g> FlattenedSchema<'g> {
                 &SchemaConjunction::from_schemas(ids.iter().copied()),
                 false,
             );
-            // Without the dynamic scope, a `$dynamicRef` is compared as its initial target.
+            // The dynamic scope is not considered: a `$dynamicRef` is compared as its initial target.
             let initial =
                 facts.unconditional.iter().filter_map(|id| graph.schema(*id).dynamic_reference.as_ref());
             let more: Vec<SchemaId> = initial
@@ -110,7 +111,8 @@ impl<'g> FlattenedSchema<'g> {
         Self { graph, facts, schema_ids: members, resolved_unions: Vec::new() }
     }
 
-    /// Flattens each union with a single branch, too. Returns `None` if there is no such union.
+    /// Returns the view with each union with a single branch flattened as well, or `None` if there is no such
+    /// union.
     pub(super) fn with_single_branches(&self) -> Option<Self> {
         let mut members = self.schema_ids.clone();
         let mut conj = SchemaConjunction::from_schemas(members.iter().copied());
@@ -131,7 +133,7 @@ impl<'g> FlattenedSchema<'g> {
         Some(whole.restricted_to(self.types()))
     }
 
-    /// Adds schemas that apply inside these.
+    /// Returns the view with additional schemas that apply to the same value, nested inside the present ones.
     pub(super) fn with_inner(&self, inner: &[SchemaId]) -> Self {
         let mut members = self.schema_ids.clone();
         add_missing(&mut members, &FlattenedSchema::from_schemas(self.graph, inner).schema_ids);
@@ -139,13 +141,13 @@ impl<'g> FlattenedSchema<'g> {
         Self { schema_ids: members, resolved_unions: self.resolved_unions.clone(), ..flat }
     }
 
-    /// Restricts the view to values of some types.
+    /// Restricts the view to values of the given types.
     pub(super) fn restricted_to(mut self, types: TypeSet) -> Self {
         self.facts.types = self.facts.types.intersection(types);
         self
     }
 
-    /// Returns true if the schemas can refuse a value, or one of its properties or elements.
+    /// Returns true if the schemas can refuse a value, or a property or element of it.
     pub(super) fn restricts_values(&self) -> bool {
         let idle = [Keyword::Ref, Keyword::AllOf];
         self.facts.has_dynamic_reference || self.any_schema(|schema| !schema.is_constrained_only_by(&idle))
@@ -156,7 +158,7 @@ impl<'g> FlattenedSchema<'g> {
         self.schema_ids.iter().map(move |id| graph.schema(*id))
     }
 
-    /// Returns the first result, from the outermost schema on.
+    /// Returns the first result of `pick`, starting with the outermost schema.
     pub(super) fn find_first<T>(&self, pick: impl Fn(&'g Schema) -> Option<T>) -> Option<T> {
         self.schemas().find_map(pick)
     }
@@ -173,7 +175,7 @@ impl<'g> FlattenedSchema<'g> {
         self.schemas().filter_map(pick).min()
     }
 
-    /// Returns the distinct strings, sorted.
+    /// Returns the distinct strings that `pick` returns, sorted.
     pub(super) fn distinct_strings(&self, pick: impl Fn(&'g Schema) -> Option<&'g String>) -> Vec<&'g str> {
         let texts: BTreeSet<&str> = self.schemas().filter_map(pick).map(String::as_str).collect();
         texts.into_iter().collect()
@@ -229,12 +231,12 @@ impl<'g> FlattenedSchema<'g> {
         unions.iter().any(|union| Some(union.holder) != holder)
     }
 
-    /// Returns the types that values can have, also according to unions and listed values.
+    /// Returns the types that values can have, considering also unions and listed values.
     pub(super) const fn types(&self) -> TypeSet {
         self.facts.types
     }
 
-    /// Returns the list of accepted values, whether it is written as `enum`, `const` or union.
+    /// Returns the list of accepted values, regardless of whether it is written as `enum`, `const` or union.
     pub(super) fn value_listing(&self) -> ValueListing<'g> {
         if let Some(values) = self.listed_values() {
             return ValueListing::Closed { values, holder: None };
@@ -248,7 +250,7 @@ impl<'g> FlattenedSchema<'g> {
                     None => others.push(*id),
                 }
             }
-            // `null` is not an enumeration.
+            // `null` alone is not an enumeration.
             let kinds = values
                 .iter()
                 .fold(TypeSet::default(), |all, value| all.union(type_of(value)))
@@ -276,7 +278,7 @@ impl<'g> FlattenedSchema<'g> {
         ValueListing::None
     }
 
-    /// Returns all accepted values if they are listed.
+    /// Returns all accepted values if the schema lists them.
     fn finite_values(&self, depth: u8) -> Option<Vec<&'g Json>> {
         const NULL: &Json = &Json::Null;
         if let Some(values) = self.listed_values() {
@@ -294,7 +296,7 @@ impl<'g> FlattenedSchema<'g> {
         union.branches.iter().map(of).collect::<Option<Vec<_>>>().map(|lists| lists.concat())
     }
 
-    /// Returns the names that `properties` declares, in order.
+    /// Returns the names that `properties` declares, in the order of the contract.
     pub(super) fn declared_names(&self) -> Vec<&'g str> {
         let mut names: Vec<&str> = Vec::new();
         for (name, _) in self.schemas().flat_map(|schema| &schema.properties) {
@@ -309,7 +311,7 @@ impl<'g> FlattenedSchema<'g> {
         self.any_schema(|schema| schema.properties.iter().any(|(other, _)| other == name))
     }
 
-    /// Returns true if a property is declared, required or restricted, unconditionally or not.
+    /// Returns true if a schema, a branch or a condition declares, requires or restricts a property.
     pub(super) fn mentions_property(&self, name: &str) -> bool {
         self.schemas().any(|schema| self.schema_mentions(schema, name)) || self.mentions_conditionally(name)
     }
@@ -319,7 +321,7 @@ impl<'g> FlattenedSchema<'g> {
         self.facts.conditional.iter().any(|id| self.schema_mentions(self.graph.schema(*id), name))
     }
 
-    /// Returns true if one schema declares, requires or restricts a property.
+    /// Returns true if a single schema declares, requires or restricts a property.
     fn schema_mentions(&self, schema: &Schema, name: &str) -> bool {
         let mut own = self.own_property_schemas(schema, name).peekable();
         schema.required.iter().any(|other| other == name)
@@ -327,7 +329,7 @@ impl<'g> FlattenedSchema<'g> {
             || schema.additional_properties.is_some_and(|id| self.is_restrictive(id))
     }
 
-    /// Returns the subschemas for a property by `properties` and `patternProperties`.
+    /// Returns the subschemas of `properties` and `patternProperties` that apply to a property.
     fn own_property_schemas<'s>(
         &'s self,
         schema: &'s Schema,
@@ -340,7 +342,7 @@ impl<'g> FlattenedSchema<'g> {
             .map(|(_, id)| *id)
     }
 
-    /// Returns true if a property is declared, unconditionally or not.
+    /// Returns true if a schema, a branch or a condition declares a property.
     pub(super) fn may_declare(&self, name: &str) -> bool {
         let declares = |schema: &Schema| schema.properties.iter().any(|(other, _)| other == name);
         self.any_schema(declares) || self.facts.conditional.iter().any(|id| declares(self.graph.schema(*id)))
@@ -373,7 +375,7 @@ impl<'g> FlattenedSchema<'g> {
         all.filter(|id| self.graph.schema(*id).boolean.is_none()).collect()
     }
 
-    /// Returns true if a schema is neither boolean nor without effect.
+    /// Returns true if a schema has an effect and is not boolean.
     pub(super) fn is_restrictive(&self, id: SchemaId) -> bool {
         self.graph.schema(id).boolean.is_none() && self.can_reject(id)
     }
@@ -398,7 +400,7 @@ impl<'g> FlattenedSchema<'g> {
         self.any_schema(closes)
     }
 
-    /// Returns true if a property is undeclared and forbidden.
+    /// Returns true if a property is undeclared and therefore forbidden.
     pub(super) fn is_closed_for(&self, name: &str) -> bool {
         let schemas = self.property_schemas(name);
         self.is_closed() && (schemas.is_empty() || schemas.into_iter().any(|id| self.is_false_schema(id)))
@@ -408,7 +410,7 @@ impl<'g> FlattenedSchema<'g> {
         self.graph.schema(id).boolean == Some(false)
     }
 
-    /// Returns the subschemas of patterns that match every name.
+    /// Returns the subschemas of the `patternProperties` whose pattern matches every name.
     fn catch_all_patterns<'s>(&'s self, schema: &'s Schema) -> impl Iterator<Item = SchemaId> + 's {
         let all = schema.pattern_properties.iter();
         all.filter(|(pattern, _)| self.graph.programs.matches_every_string(pattern)).map(|(_, id)| *id)
@@ -429,10 +431,9 @@ impl<'g> FlattenedSchema<'g> {
         self.any_schema(|schema| asks(schema) && schema.required.iter().any(|other| other == name))
     }
 
-    /// Returns for each schema that forbids undeclared names the names and patterns that it takes as
-    /// declared.
-    /// `additionalProperties` considers those in the same schema (Core 10.3.2.3), `unevaluatedProperties`
-    /// also those of its subschemas (Core 11.3).
+    /// Returns the declared names and patterns of each schema that forbids undeclared names. For
+    /// `additionalProperties`, these are declared in the same schema (Core 10.3.2.3), for
+    /// `unevaluatedProperties` also in its subschemas (Core 11.3).
     pub(super) fn closed_name_sets(&self) -> BTreeSet<ClosedNames<'g>> {
         let graph = self.graph;
         let forbids = |id: Option<SchemaId>| id.is_some_and(|id| graph.schema(id).boolean == Some(false));
@@ -440,7 +441,7 @@ impl<'g> FlattenedSchema<'g> {
         for (id, schema) in self.schema_ids.iter().zip(self.schemas()) {
             let mut every = self.catch_all_patterns(schema).peekable();
             if every.peek().is_some() {
-                // Such a pattern matches every name, so declared names are refused, too.
+                // Such a pattern matches every name, so declared names are refused as well.
                 if every.any(|id| self.is_false_schema(id)) {
                     all.insert(ClosedNames::from_schemas(graph, [], false));
                 }
@@ -460,8 +461,8 @@ impl<'g> FlattenedSchema<'g> {
         all
     }
 
-    /// Returns every schema that the element at an index must satisfy; `None` stands for elements after all
-    /// `prefixItems`.
+    /// Returns every schema that the element at an index must satisfy; the index `None` stands for the
+    /// elements after all `prefixItems`.
     pub(super) fn element_schemas(&self, index: Option<usize>) -> Vec<SchemaId> {
         let pick =
             |schema: &'g Schema| index.and_then(|at| schema.prefix_items.get(at).copied()).or(schema.items);
@@ -474,13 +475,13 @@ impl<'g> FlattenedSchema<'g> {
     }
 }
 
-/// Appends the schemas that the list does not contain yet.
+/// Appends the schemas that the list does not yet contain.
 fn add_missing(members: &mut Vec<SchemaId>, more: &[SchemaId]) {
     let new: Vec<SchemaId> = more.iter().copied().filter(|id| !members.contains(id)).collect();
     members.extend(new);
 }
 
-/// Formats types for a message: `string or null`.
+/// Formats types for a message, such as `string or null`.
 pub(super) fn type_names(types: TypeSet) -> String {
     if types == TypeSet::ALL {
         return "anything".to_owned();

@@ -1,4 +1,4 @@
-//! Compares `format`, as an annotation or as an assertion, depending on the dialect.
+//! Compares `format`, which is an annotation or an assertion, depending on the dialect.
 
 use contract_codegen_core::schema::{TypeSet, keywords::Keyword};
 use contract_runtime::{Json, format::StringFormat};
@@ -12,13 +12,13 @@ use super::{
     verdicts::KeywordFacet,
 };
 
-/// The keyword that asserts formats.
+/// The facet of asserted formats.
 pub(super) const FORMAT_KEYWORDS: &[Keyword] = &[Keyword::AssertedFormat];
 
-/// Strings that no format accepts.
+/// Strings that match no format.
 const STRINGS_WITHOUT_FORMAT: [&str; 2] = ["", "\u{7f} "];
 
-/// Compares the formats of a pair.
+/// A comparer for the formats of a pair of schemas.
 pub(super) struct FormatComparer<'c, 'g> {
     comparison: &'c mut Comparison<'g>,
     pair: &'c SchemaPair<'g>,
@@ -29,7 +29,7 @@ impl<'c, 'g> FormatComparer<'c, 'g> {
         Self { comparison, pair }
     }
 
-    /// Compares formats: as assertions if they are asserted, else as annotations.
+    /// Compares the formats, as assertions if they are asserted and otherwise as annotations.
     pub(super) fn compare_formats(&mut self) {
         let pair = self.pair;
         if self.compare_asserted_formats() {
@@ -38,7 +38,7 @@ impl<'c, 'g> FormatComparer<'c, 'g> {
         let pick = |flat: &FlattenedSchema<'g>| flat.distinct_strings(|schema| schema.format.as_ref());
         let (mut old, mut new) = (pick(&pair.old), pick(&pair.new));
         if content_encoding_and_type(&pair.old) == content_encoding_and_type(&pair.new) {
-            // The content of the string is the same, expressed by other keywords.
+            // The content of the string is unchanged; other keywords now express it.
             let is_other = |format: &&str| !matches!(*format, "byte" | "binary");
             old.retain(is_other);
             new.retain(is_other);
@@ -51,7 +51,7 @@ impl<'c, 'g> FormatComparer<'c, 'g> {
             old.iter().chain(&new).all(|format| integer_format_fits(format, flat))
         };
         let both = || fits(&pair.old) && fits(&pair.new);
-        // Only one side has formats: they matter to readers of the old version and to writers of the new one.
+        // If only one version has formats, an old one matters to readers and a new one to writers.
         let given = || match pair.site.value_use {
             ValueUse::Read => new.is_empty() && fits(&pair.new),
             ValueUse::Write => old.is_empty() && fits(&pair.old),
@@ -75,7 +75,7 @@ impl<'c, 'g> FormatComparer<'c, 'g> {
         self.comparison.report_change(rule, pair, message);
     }
 
-    /// Reports changes of the asserted formats; returns false if there are none.
+    /// Reports changes to the asserted formats; returns false if no format is asserted.
     fn compare_asserted_formats(&mut self) -> bool {
         let pair = self.pair;
         let (old, new) = (asserted_formats(&pair.old), asserted_formats(&pair.new));
@@ -106,7 +106,7 @@ impl<'c, 'g> FormatComparer<'c, 'g> {
     }
 }
 
-/// Returns true if the formats of one side imply those that the other side asserts.
+/// Returns true if the formats of one schema imply those that the other schema asserts.
 pub(super) fn implies_formats_of(given: &FlattenedSchema<'_>, accepting: &FlattenedSchema<'_>) -> bool {
     formats_imply(&asserted_formats(given), &asserted_formats(accepting))
 }
@@ -118,25 +118,26 @@ fn asserted_formats(flat: &FlattenedSchema<'_>) -> Vec<StringFormat> {
     all
 }
 
-/// Returns true if strings with all given formats have all expected ones.
+/// Returns true if strings that match all given formats also match all expected formats.
 fn formats_imply(given: &[StringFormat], accepting: &[StringFormat]) -> bool {
     accepting.iter().all(|format| given.iter().any(|own| own == format || is_kind_of(*own, *format)))
 }
 
-/// Returns true if every string of one format has another one, too.
-/// RFC 3986, 4.1: a URI is a URI reference; RFC 3987, 1.2: every URI is an IRI.
+/// Returns true if every string that matches one format also matches another.
+///
+/// A URI is a URI reference (RFC 3986, 4.1), and every URI is an IRI (RFC 3987, 1.2).
 const fn is_kind_of(one: StringFormat, other: StringFormat) -> bool {
     use StringFormat::{Iri, IriReference, Uri, UriReference};
     matches!((one, other), (Uri, UriReference | Iri | IriReference) | (UriReference | Iri, IriReference))
 }
 
-/// Returns true if both sides accept only numbers and `null`.
+/// Returns true if both versions accept only numbers and `null`.
 fn accepts_only_numbers(pair: &SchemaPair<'_>) -> bool {
     let numbers = TypeSet::NUMBER.union(TypeSet::NULL);
     pair.old.types().union(pair.new.types()).difference(numbers).is_empty()
 }
 
-/// Parses `int32` or `uint8` into signedness and number of bits.
+/// Parses a format such as `int32` or `uint8` into signedness and number of bits.
 fn parse_integer_format(name: &str) -> Option<(bool, u32)> {
     match name.strip_prefix("uint") {
         Some(bits) => Some((false, bits.parse().ok()?)),
@@ -159,13 +160,13 @@ fn integer_format_fits(format: &str, flat: &FlattenedSchema<'_>) -> bool {
     }
     let (Some(lower), Some(upper)) = (flat.lower_bound(), flat.upper_bound()) else { return false };
     let whole = flat.types().contains(TypeSet::INTEGER) && !flat.types().contains(TypeSet::NUMBER);
-    // The first and the last integer in the range.
+    // These are the first and the last integer in the range.
     let first = lower.value.floor().and_then(|end| end.checked_add(lower.exclusive.into()));
     let last = upper.value.ceil().and_then(|end| end.checked_sub(upper.exclusive.into()));
     whole && inside(first) && inside(last)
 }
 
-/// Returns true if one format can represent every number of another one.
+/// Returns true if one number format can represent every number of another.
 fn number_format_includes(wide: &[&str], narrow: &[&str]) -> bool {
     let ([wide], [narrow]) = (wide, narrow) else { return false };
     match (parse_integer_format(wide), parse_integer_format(narrow)) {

@@ -1,9 +1,9 @@
-//! Detects schemas of two versions that are identical, including everything that they refer to.
+//! Detects schemas that are identical in both versions, including all schemas to which they refer.
 //!
-//! Identical schemas need no comparison, and nearly all of a large contract is identical. Each schema
-//! is assigned a class: first the schemas of finite trees, from the leaves up, then the recursive ones
-//! by partition refinement. Classes are assigned by complete keys, never by hashes alone, so no difference is
-//! missed.
+//! Identical schemas need no comparison, and nearly all of a large contract is identical. Each schema is
+//! assigned a class. Schemas of finite trees are classified first, from the leaves up, and recursive schemas
+//! afterwards, by partition refinement. Classes are assigned by complete keys and never by hashes alone, so
+//! no difference is missed.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -30,7 +30,7 @@ use super::{
 pub(super) struct SchemaIdentity {
     old: Vec<u32>,
     new: Vec<u32>,
-    /// The classes of the schemas' own content, regardless of the schemas that they refer to.
+    /// The classes of each schema's own content, regardless of the schemas that it refers to.
     old_own: Vec<u32>,
     new_own: Vec<u32>,
 }
@@ -58,7 +58,7 @@ impl SchemaIdentity {
         classes.get(id.index()).copied()
     }
 
-    /// Returns true if two schemas differ at most in the schemas that they refer to.
+    /// Returns true if two schemas differ at most in the schemas to which they refer.
     pub(super) fn has_same_content(&self, old: SchemaId, new: SchemaId) -> bool {
         let own = self.old_own.get(old.index());
         own.is_some() && own == self.new_own.get(new.index())
@@ -91,9 +91,9 @@ struct IdentityNode<'g> {
 struct NodeContent<'g> {
     boolean: Option<bool>,
     extensions: &'g Map<Json>,
-    /// The values of a `discriminator` that select each branch, which may be derived from type names.
+    /// The `discriminator` values that select each branch. They may be derived from type names.
     discriminator_values: Vec<Vec<&'g str>>,
-    /// The only direction that the schema's values are sent in, and the properties that it requires in only
+    /// The only direction in which the schema's values are sent, and the properties that it requires in only
     /// one direction. Both depend on the OpenAPI version of the document.
     direction: Option<Direction>,
     one_way_requirements: Vec<(&'g str, Direction)>,
@@ -123,7 +123,7 @@ impl<'g> IdentityNode<'g> {
         let schema = graph.schema(id);
         let mut children = Vec::new();
         let mut keywords = Vec::new();
-        // Definitions have no effect unless something refers to them.
+        // Definitions have no effect unless a reference points to them.
         for (keyword, value) in schema.keywords().filter(|(keyword, _)| *keyword != Keyword::Defs) {
             children.extend(value.schema_ids().map(|child| first + child.index()));
             let part = match value {
@@ -165,7 +165,7 @@ impl<'g> IdentityNode<'g> {
     }
 }
 
-/// Assigns consecutive numbers to distinct keys.
+/// An assignment of consecutive numbers to distinct keys.
 struct KeyNumbers<K>(HashMap<K, u32>);
 
 impl<K: Hash + Eq> KeyNumbers<K> {
@@ -178,7 +178,7 @@ impl<K: Hash + Eq> KeyNumbers<K> {
 fn assign_classes(nodes: &[IdentityNode<'_>], own: &[u32]) -> Vec<u32> {
     let mut classes: Vec<Option<u32>> = vec![None; nodes.len()];
     let mut numbers = KeyNumbers(HashMap::new());
-    // From the leaves up, as far as possible.
+    // Finite trees are classified from the leaves up.
     let mut parents: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
     let mut open: Vec<usize> = nodes.iter().map(|node| node.children.len()).collect();
     for (at, node) in nodes.iter().enumerate() {
@@ -210,7 +210,7 @@ fn assign_classes(nodes: &[IdentityNode<'_>], own: &[u32]) -> Vec<u32> {
 }
 
 /// Refines the classes of recursive schemas until they are stable. Only schemas with a child whose class
-/// changed are examined again, and the largest part of a class keeps its number, so the time is nearly
+/// changed are examined again, and the largest part of a split class keeps its number, so the time is nearly
 /// linear (Hopcroft 1971).
 fn refine_classes(
     nodes: &[IdentityNode<'_>],
@@ -224,7 +224,7 @@ fn refine_classes(
         known.iter().zip(own).map(|(known, own)| known.unwrap_or(first + own)).collect();
     let mut dirty: BTreeSet<usize> = (0..nodes.len()).filter(|at| known.get(*at) == Some(&None)).collect();
     let mut next = classes.iter().max().map_or(0, |last| last + 1);
-    // Per class: its size, and the classes of its members' children at the last examination.
+    // For each class: its size, and the classes of its members' children at the last examination.
     let mut sizes: HashMap<u32, usize> = HashMap::new();
     let mut child_classes: HashMap<u32, Vec<u32>> = HashMap::new();
     for class in dirty.iter().filter_map(|at| classes.get(*at)) {
@@ -241,7 +241,7 @@ fn refine_classes(
         for (class, mut parts) in groups {
             let seen: usize = parts.values().map(Vec::len).sum();
             let size = sizes.get(&class).copied().unwrap_or(seen);
-            // Members that were not examined are unchanged and keep the number.
+            // Members that were not examined are unchanged and keep the number of the class.
             let stays = if seen < size {
                 child_classes.get(&class).cloned()
             } else {
@@ -272,7 +272,7 @@ fn refine_classes(
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+    #![allow(clippy::unwrap_used, reason = "tests panic on failure")]
 
     use super::*;
     use crate::drift::ContractVersion;

@@ -11,14 +11,14 @@ use contract_runtime::{pointer::join_token, text::LineStarts};
 
 use super::{ContractVersion, SourceLocation, proof::VersionSide};
 
-/// The locations of an element in both versions.
+/// The source locations of an element in both versions; `None` where it does not exist.
 pub(super) type LocationPair = (Option<SourceLocation>, Option<SourceLocation>);
 
-/// Locates places in the source files of both versions.
+/// A lookup of the source locations of elements in the files of both versions.
 pub(super) struct SourceLocator<'g> {
     old: &'g ContractVersion,
     new: &'g ContractVersion,
-    /// Per source.
+    /// The line starts of each source file; the key is `true` for files of the new version.
     lines: BTreeMap<(bool, SourceId), LineStarts>,
 }
 
@@ -27,7 +27,7 @@ impl<'g> SourceLocator<'g> {
         Self { old, new, lines: BTreeMap::new() }
     }
 
-    /// Returns the location of a place, or of a keyword in it.
+    /// Returns the source location of an element, or of a keyword in it.
     pub(super) fn locate(
         &mut self,
         side: VersionSide,
@@ -35,7 +35,7 @@ impl<'g> SourceLocator<'g> {
         keyword: Option<Keyword>,
     ) -> SourceLocation {
         let version = if side == VersionSide::Old { self.old } else { self.new };
-        // Older drafts may use another keyword, and overlays may add it.
+        // Older drafts may use another keyword, and an overlay may add the keyword.
         let named = keyword.and_then(|keyword| {
             let member = version
                 .sources
@@ -47,7 +47,7 @@ impl<'g> SourceLocator<'g> {
             Some(DocumentLocation { source: place.source, pointer, span: member.key_span })
         });
         let place = named.as_ref().unwrap_or(place);
-        // A value from an overlay is located in the overlay.
+        // A value that an overlay adds is located in the overlay.
         let origin = version.sources.original_place(place);
         let place = origin.as_ref().unwrap_or(place);
         let lines = self.lines.entry((side == VersionSide::New, place.source));
@@ -58,8 +58,8 @@ impl<'g> SourceLocator<'g> {
     }
 }
 
-/// Returns the place that a JSON Pointer refers to, or else the deepest existing place on the way to it,
-/// where a missing element would be.
+/// Returns the element that a JSON Pointer refers to. If it does not exist, returns the deepest existing
+/// ancestor, where the missing element would be.
 pub(super) fn nearest_place(
     version: &ContractVersion,
     source: SourceId,

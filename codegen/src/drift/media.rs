@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use contract_codegen_core::api::MediaType;
 
-/// The identity of a media type: type and subtype, and parameters.
+/// The identity of a media type: its type and subtype, and its parameters.
 pub(super) type MediaTypeKey = (String, BTreeMap<String, String>);
 
-/// Returns the entry for a media type: with the same name, else with the same key.
+/// Returns the entry for a media type: the one with the same name, or else the one with the same key.
 pub(super) fn find_equivalent<'g>(all: &'g [MediaType], name: &str) -> Option<&'g MediaType> {
     let literal = all.iter().find(|media| media.name.eq_ignore_ascii_case(name));
     literal.or_else(|| {
@@ -16,8 +16,8 @@ pub(super) fn find_equivalent<'g>(all: &'g [MediaType], name: &str) -> Option<&'
     })
 }
 
-/// Returns type and subtype in lower case, and the significant parameters. `charset` has no meaning for
-/// JSON (RFC 8259, 11), and UTF-8 is the default for other types.
+/// Returns type and subtype in lower case, and the significant parameters. `charset` has no meaning for JSON
+/// (RFC 8259, 11), and `charset=utf-8` is the default for other types.
 pub(super) fn media_type_key(name: &str) -> MediaTypeKey {
     let essence = contract_runtime::media_type::MediaType::parse(name);
     let parameters = essence.parameters().filter_map(|(key, value)| {

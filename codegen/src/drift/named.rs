@@ -1,4 +1,4 @@
-//! Compares schemas by name: those that no operation uses, and the identifiers of all schema documents.
+//! Compares the schemas that no operation uses, matched by name, and the identifiers of all schema documents.
 
 use std::{
     cmp::Reverse,
@@ -26,18 +26,18 @@ use super::{
 
 /// The minimum similarity of two files that are matched by content, in percent.
 const MIN_SIMILARITY_PERCENT: usize = 50;
-/// The maximum number of pairs of files that are matched by content.
+/// The maximum number of pairs of files that are compared by content.
 const MAX_RESOURCE_PAIRS: usize = 1_000_000;
 
-/// Two schema documents that correspond to each other under different identifiers.
+/// Two schema documents that correspond to each other but have different identifiers.
 struct RenamedResource<'g> {
     old: &'g SchemaResource,
     new: &'g SchemaResource,
-    /// Whether they were matched by content only.
+    /// Whether the documents were matched only by their content.
     is_by_content: bool,
 }
 
-/// Compares schemas by name.
+/// A comparer for schemas that are matched by name.
 pub(super) struct NamedSchemaComparer<'c, 'g> {
     comparison: &'c mut Comparison<'g>,
 }
@@ -47,13 +47,13 @@ impl<'c, 'g> NamedSchemaComparer<'c, 'g> {
         Self { comparison }
     }
 
-    /// Compares the schemas that no operation reaches, for readers and writers.
+    /// Compares the schemas that no operation uses, for readers and for writers.
     pub(super) fn compare_named_schemas(&mut self) {
         let followed = self.compare_resources();
         let (old, new) = self.comparison.versions();
         let (used_before, used_after) = (used_schemas(old), used_schemas(new));
         let (names, renamed) = self.match_schemas(&followed);
-        // Referenced schemas are compared where they are used.
+        // Referenced schemas are compared at the references.
         let (referenced_before, referenced_after) =
             (referenced_schemas(&old.graph), referenced_schemas(&new.graph));
         let inside = |before: &SchemaId| {
@@ -109,8 +109,8 @@ impl<'c, 'g> NamedSchemaComparer<'c, 'g> {
         }
     }
 
-    /// Matches the named schemas of both versions. Returns the matches by location or name with the unmatched
-    /// schemas, and the renamed schemas: those with equal content under another name.
+    /// Matches the named schemas of both versions. Returns the matches by location or name, together with the
+    /// unmatched schemas, and the renamed schemas, which have equal content under another name.
     fn match_schemas(
         &self,
         followed: &[RenamedResource<'g>],
@@ -118,7 +118,8 @@ impl<'c, 'g> NamedSchemaComparer<'c, 'g> {
         let (old, new) = self.comparison.versions();
         let mut moved: HashMap<&str, &str> =
             followed.iter().map(|each| (each.old.uri.as_str(), each.new.uri.as_str())).collect();
-        // A single OpenAPI document corresponds to the other one, regardless of their names.
+        // If each version has a single OpenAPI document, these two correspond to each other, regardless of
+        // their names.
         if let ([before], [after]) = (old.apis.as_slice(), new.apis.as_slice())
             && let (Some(before), Some(after)) =
                 (old.sources.get(before.source), new.sources.get(after.source))
@@ -140,7 +141,7 @@ impl<'c, 'g> NamedSchemaComparer<'c, 'g> {
             Some(format!("{uri}#{}", schema.location))
         };
         names.match_by_key(follows, |after| Some(new.graph.absolute_location(after)));
-        // A moved schema keeps its name.
+        // A schema that moved to another document keeps its name.
         names.match_by_key(
             |before| Some(old.graph.schema(before).origin.clone()),
             |after| Some(new.graph.schema(after).origin.clone()),
@@ -173,7 +174,8 @@ impl<'c, 'g> NamedSchemaComparer<'c, 'g> {
         for RenamedResource { old: before, new: after, is_by_content: by_content } in &followed {
             let (Some(root), Some(to)) = (before.root, after.root) else { continue };
             if is_file_uri(&before.uri) && is_file_uri(&after.uri) {
-                // These have no `$id`. The name of a file matters only if the file was matched by content.
+                // Documents without `$id` are identified by their file. The file name matters only if the
+                // file was matched by content.
                 if *by_content {
                     let places = (Some(&old.graph.schema(root).place), Some(&new.graph.schema(to).place));
                     let message = format!("the file was renamed to {}", schema_label(new, to));
@@ -209,8 +211,8 @@ impl<'c, 'g> NamedSchemaComparer<'c, 'g> {
         followed
     }
 
-    /// Matches the schema documents whose identifier is gone. Returns the matches, and the unmatched old
-    /// documents.
+    /// Matches the schema documents whose identifier no longer exists. Returns the matches and the unmatched
+    /// old documents.
     fn match_resources(&self) -> (Vec<RenamedResource<'g>>, Vec<&'g SchemaResource>) {
         let (old, new) = self.comparison.versions();
         let fresh = |of: &'g ContractVersion, others: &'g ContractVersion| {
@@ -219,7 +221,7 @@ impl<'c, 'g> NamedSchemaComparer<'c, 'g> {
             roots.filter(|each| !known.contains(each.uri.as_str())).collect::<Vec<_>>()
         };
         let mut names = NameMatcher { removed: fresh(old, new), added: fresh(new, old), pairs: Vec::new() };
-        // Two contracts of one file each correspond to each other, regardless of the names.
+        // If each contract consists of one file, these correspond to each other, regardless of their names.
         let (first, second) = (only_root_schema(old), only_root_schema(new));
         let only = |alone: Option<SchemaId>, each: &SchemaResource| {
             (alone.is_some() && alone == each.root).then_some(())
@@ -258,7 +260,7 @@ impl<'c, 'g> NamedSchemaComparer<'c, 'g> {
     }
 }
 
-/// Items with a name that only one side has, and the matches found so far.
+/// The items whose name exists in only one version, and the matches found so far.
 struct NameMatcher<T> {
     removed: Vec<T>,
     added: Vec<T>,
@@ -266,7 +268,7 @@ struct NameMatcher<T> {
 }
 
 impl<T: Copy> NameMatcher<T> {
-    /// Matches items with equal keys, if the key is unique on both sides.
+    /// Matches items with equal keys, if the key is unique in both versions.
     fn match_by_key<K: Hash + Eq>(&mut self, old: impl Fn(T) -> Option<K>, new: impl Fn(T) -> Option<K>) {
         let mut keys: HashMap<K, (Vec<usize>, Vec<usize>)> = HashMap::new();
         for (at, each) in self.removed.iter().enumerate() {
@@ -286,7 +288,7 @@ impl<T: Copy> NameMatcher<T> {
         self.take_matches(pairs.collect());
     }
 
-    /// Matches the most similar items, down to the minimum similarity.
+    /// Matches the most similar items first, down to the minimum similarity.
     fn match_by_similarity(
         &mut self,
         old: impl Fn(T) -> BTreeSet<String>,
@@ -335,8 +337,8 @@ impl<T: Copy> NameMatcher<T> {
     }
 }
 
-/// Returns the content of a file as comparable strings: its properties with their types, its definitions, its
-/// values.
+/// Returns the content of a file as comparable strings: its properties with their types, its definitions, and
+/// its values.
 fn resource_features<'g>(graph: &'g VersionSchemas<'g>, resource: &SchemaResource) -> BTreeSet<String> {
     let Some(root) = resource.root else { return BTreeSet::new() };
     let flat = FlattenedSchema::from_schemas(graph, &[root]);
@@ -352,7 +354,7 @@ fn resource_features<'g>(graph: &'g VersionSchemas<'g>, resource: &SchemaResourc
     all
 }
 
-/// Returns the root schema of a contract that consists of one file.
+/// Returns the root schema of a contract that consists of a single file.
 fn only_root_schema(contract: &ContractVersion) -> Option<SchemaId> {
     let [_] = contract.sources.sources.as_slice() else { return None };
     let mut roots =
@@ -360,12 +362,12 @@ fn only_root_schema(contract: &ContractVersion) -> Option<SchemaId> {
     roots.next().filter(|_| roots.next().is_none())
 }
 
-/// Returns true if an identifier was derived from a file name because there is no `$id`.
+/// Returns true if an identifier was derived from a file name because the document has no `$id`.
 fn is_file_uri(uri: &str) -> bool {
     uri.starts_with("file:")
 }
 
-/// Returns the schemas with a name of their own, whole files first.
+/// Returns the schemas that have a name, root schemas of files first.
 fn named_schema_ids(graph: &SchemaGraph) -> Vec<SchemaId> {
     let mut ids: Vec<SchemaId> =
         graph.ids().filter(|id| graph.schema(*id).origin != SchemaOrigin::Inline).collect();
@@ -373,7 +375,7 @@ fn named_schema_ids(graph: &SchemaGraph) -> Vec<SchemaId> {
     ids
 }
 
-/// Formats the location of a schema: `page.schema.json#/$defs/cursor`.
+/// Formats the location of a schema, such as `page.schema.json#/$defs/cursor`.
 fn schema_label(contract: &ContractVersion, id: SchemaId) -> String {
     let schema = contract.graph.schema(id);
     let source = contract.sources.get(schema.place.source).map_or("", |source| source.name.as_str());
@@ -390,7 +392,7 @@ fn referenced_schemas(graph: &SchemaGraph) -> ArenaMap<Schema, bool> {
     named
 }
 
-/// Returns for each schema whether an operation reaches it.
+/// Returns for each schema whether an operation uses it, directly or indirectly.
 fn used_schemas(contract: &ContractVersion) -> ArenaMap<Schema, bool> {
     let operations = contract.apis.iter().flat_map(|api| api.operations.iter().chain(&api.webhooks));
     let mut waiting: Vec<SchemaId> = operations.flat_map(operation_schemas).collect();

@@ -1,4 +1,4 @@
-//! Compares objects: declared and required properties, patterns, undeclared properties.
+//! Compares objects: declared and required properties, patterns, and undeclared properties.
 
 use contract_codegen_core::{
     schema::{SchemaId, TypeSet, keywords::Keyword},
@@ -23,7 +23,7 @@ const CLOSING_KEYWORDS: &[Keyword] = &[
 const PROPERTY_KEYWORDS: &[Keyword] =
     &[Keyword::Properties, Keyword::PatternProperties, Keyword::AdditionalProperties];
 
-/// Compares two objects.
+/// A comparer for two objects.
 pub(super) struct ObjectComparer<'c, 'g> {
     comparison: &'c mut Comparison<'g>,
     pair: &'c SchemaPair<'g>,
@@ -97,7 +97,7 @@ impl<'c, 'g> ObjectComparer<'c, 'g> {
             (pair.old.requires_in_direction(name, usage), pair.new.requires_in_direction(name, usage));
         let (rule, message) = match (old, new) {
             (false, true) => {
-                // OpenAPI 3.0 requires it in one direction only.
+                // OpenAPI 3.0 requires this property in only one direction.
                 let why = if pair.old.requires_property(name) { " in both directions" } else { "" };
                 (rules::PROPERTY_REQUIRED, format!("`{name}` is required{why}"))
             }
@@ -109,8 +109,8 @@ impl<'c, 'g> ObjectComparer<'c, 'g> {
         self.report_requirement(rule, (name, &at), places, message);
     }
 
-    /// Reports a property that became required or optional. If `required` lists it on both sides, only the
-    /// direction differs, which no proof can judge.
+    /// Reports a property that became required or optional. If `required` lists it in both versions, only the
+    /// direction changed, which proofs cannot judge.
     fn report_requirement(
         &mut self,
         rule: &'static DriftRule,
@@ -139,7 +139,7 @@ impl<'c, 'g> ObjectComparer<'c, 'g> {
         let places = (flattened_place(&pair.old), property_place(&pair.new, name));
         let was_required = pair.old.requires_in_direction(name, at.value_use);
         let is_required = pair.new.requires_in_direction(name, at.value_use);
-        // Branches may accept other values of the property.
+        // Other branches may accept further values of the property.
         let sometimes = pair.old.mentions_conditionally(name) && is_restricted_property(&pair.new, name);
         if is_required && !was_required {
             let message = format!("`{name}` is new and required");
@@ -176,7 +176,7 @@ impl<'c, 'g> ObjectComparer<'c, 'g> {
                 facet,
             );
         }
-        // An undeclared property may have been restricted by a pattern or by `additionalProperties`.
+        // A pattern or `additionalProperties` may have restricted an undeclared property.
         let before = self.restricting_schemas(&pair.old, name);
         if !before.is_empty() {
             let after = pair.new.property_schemas(name);
@@ -233,7 +233,7 @@ impl<'c, 'g> ObjectComparer<'c, 'g> {
         }
     }
 
-    /// Returns the schemas of an undeclared property that restrict its values.
+    /// Returns the schemas that restrict the values of an undeclared property.
     fn restricting_schemas(&self, flat: &FlattenedSchema<'g>, name: &str) -> Vec<SchemaId> {
         let mut ids = flat.property_schemas(name);
         ids.retain(|id| flat.is_restrictive(*id));
@@ -246,7 +246,7 @@ impl<'c, 'g> ObjectComparer<'c, 'g> {
             flat.schemas().flat_map(|schema| &schema.pattern_properties).collect::<Vec<_>>()
         };
         let (old, new) = (all(&pair.old), all(&pair.new));
-        // A pattern that matches every name is compared by `compare_undeclared`.
+        // `compare_undeclared` compares patterns that match every name.
         let programs = &pair.old.graph.programs;
         let of_some = |(pattern, _): &&&(String, SchemaId)| !programs.matches_every_string(pattern);
         let mut patterns: Vec<(&String, &String)> = Vec::new();
@@ -259,7 +259,7 @@ impl<'c, 'g> ObjectComparer<'c, 'g> {
             if patterns.iter().any(|(_, known)| *known == pattern) {
                 continue;
             }
-            // The same names in another spelling.
+            // These patterns match the same names, spelled differently.
             let is_removed = |known: &String| !new.iter().any(|(other, _)| other == known);
             let same = |(known, _): &&mut (&String, &String)| {
                 is_removed(known) && programs.are_equal_patterns(known, pattern)
@@ -312,7 +312,7 @@ impl<'c, 'g> ObjectComparer<'c, 'g> {
                     facet,
                 );
             } else {
-                // One side treats these names as undeclared.
+                // One version treats these names as undeclared.
                 if before.is_empty() {
                     before = pair.old.additional_schemas();
                 }
@@ -353,12 +353,12 @@ impl<'c, 'g> ObjectComparer<'c, 'g> {
         }
     }
 
-    /// Compares the names that schemas that forbid undeclared properties take as declared.
+    /// Compares the sets of declared names of schemas that forbid all other properties.
     fn compare_closed_names(&mut self) {
         let pair = self.pair;
         let closings = |flat: &FlattenedSchema<'g>, other: &FlattenedSchema<'g>| {
             let mut all: Vec<ClosedNames<'g>> = flat.closed_name_sets().into_iter().collect();
-            // Properties and patterns that only one side declares are reported elsewhere.
+            // Properties and patterns that only one version declares are reported elsewhere.
             let is_own = |name: &str| flat.declares_property(name) && !other.may_declare(name);
             let matches = |flat: &FlattenedSchema<'g>, pattern: &str| {
                 flat.any_schema(|schema| schema.pattern_properties.iter().any(|(known, _)| known == pattern))
@@ -391,13 +391,13 @@ impl<'c, 'g> ObjectComparer<'c, 'g> {
     }
 }
 
-/// Returns the place of a property, or of the object if it is not declared.
+/// Returns the location of a property, or of the object if the property is not declared.
 fn property_place<'g>(flat: &FlattenedSchema<'g>, name: &str) -> Option<&'g DocumentLocation> {
     let declared = flat.schemas().flat_map(|schema| &schema.properties).find(|(other, _)| other == name);
     declared.map(|(_, id)| &flat.graph.schema(*id).place).or_else(|| flattened_place(flat))
 }
 
-/// Returns the site of a property, marked as harmless if the property is never sent.
+/// Returns the comparison site of a property, marked as harmless if the property is never sent.
 fn property_site(pair: &SchemaPair<'_>, name: &str) -> ComparisonSite {
     let at = pair.site.below(StepKind::Member, &escape_token(name));
     let giving = if at.value_use == ValueUse::Write { &pair.old } else { &pair.new };

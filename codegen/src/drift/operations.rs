@@ -20,12 +20,12 @@ use super::{
     site::{ComparisonSite, ValueUse},
 };
 
-/// Two documents that declare an operation.
+/// The two documents that declare the versions of an operation.
 #[derive(Clone, Copy)]
 pub(super) struct DocumentPair<'g> {
     pub(super) old: &'g OpenApiDocument,
     pub(super) new: &'g OpenApiDocument,
-    /// Whether the documents correspond to each other; otherwise the operation moved to another document.
+    /// Whether the documents correspond to each other. If not, the operation moved to another document.
     pub(super) is_matched: bool,
 }
 
@@ -35,7 +35,8 @@ pub(super) struct OperationPair<'g> {
     pub(super) old: &'g Operation,
     pub(super) new: &'g Operation,
     pub(super) documents: DocumentPair<'g>,
-    /// The use of response values: `Write` for webhooks and callbacks, whose responses clients send.
+    /// The direction of response values. It is `Write` for webhooks and callbacks, because clients send their
+    /// responses.
     pub(super) response_use: ValueUse,
 }
 
@@ -48,12 +49,13 @@ impl<'g> OperationPair<'g> {
         (Some(&self.old.place), Some(&self.new.place))
     }
 
-    /// The use of request values: `Read` for webhooks and callbacks, whose requests the service sends.
+    /// Returns the direction of request values. It is `Read` for webhooks and callbacks, because the service
+    /// sends their requests.
     pub(super) const fn request_use(&self) -> ValueUse {
         self.response_use.reversed()
     }
 
-    /// Records a change of the operation, with the levels for webhooks and callbacks if it is one.
+    /// Records a change of the operation. Webhooks and callbacks have their own levels.
     pub(super) fn report(
         &self,
         comparison: &mut Comparison<'g>,
@@ -69,12 +71,12 @@ impl<'g> OperationPair<'g> {
     }
 }
 
-/// Formats method and path of an operation.
+/// Formats the method and the path of an operation.
 pub(super) fn operation_label(operation: &Operation) -> String {
     format!("{} {}", operation.method, operation.path)
 }
 
-/// Compares two versions of an operation.
+/// A comparer for two versions of an operation.
 pub(super) struct OperationComparer<'c, 'g> {
     comparison: &'c mut Comparison<'g>,
     operation: &'c OperationPair<'g>,
@@ -85,7 +87,7 @@ impl<'c, 'g> OperationComparer<'c, 'g> {
         Self { comparison, operation }
     }
 
-    /// Compares everything that belongs to the operation.
+    /// Compares all parts of the operation.
     pub(super) fn compare_operation(&mut self, renamed_schemes: &RenamedSchemes<'g>) {
         self.compare_route();
         self.compare_names();
@@ -123,7 +125,7 @@ impl<'c, 'g> OperationComparer<'c, 'g> {
     fn compare_names(&mut self) {
         let OperationPair { old, new, .. } = *self.operation;
         if old.id != new.id {
-            // Without an `operationId`, only generated code uses the derived name.
+            // The name of an operation without `operationId` is derived and appears only in generated code.
             let name = match has_derived_id(old) && has_derived_id(new) {
                 true => "generated name of the operation without `operationId`",
                 false => "`operationId`",
@@ -154,7 +156,8 @@ impl<'c, 'g> OperationComparer<'c, 'g> {
         }
     }
 
-    /// Compares the servers of the operation. Servers of corresponding documents are compared elsewhere.
+    /// Compares the servers of the operation. Servers of corresponding documents are compared with the
+    /// documents.
     fn compare_servers(&mut self) {
         let OperationPair { old, new, documents, .. } = *self.operation;
         if documents.is_matched && old.servers.is_empty() && new.servers.is_empty() {
@@ -224,12 +227,12 @@ fn has_derived_id(operation: &Operation) -> bool {
     operation.id == make_operation_id(&operation.method.to_ascii_lowercase(), &operation.path)
 }
 
-/// Returns the servers of an operation, or else those of the document.
+/// Returns the servers of an operation, or those of the document if the operation declares none.
 fn effective_servers<'g, T>(operation: &Operation, own: &'g [T], document: &'g [T]) -> &'g [T] {
     if operation.servers.is_empty() { document } else { own }
 }
 
-/// Returns an optional schema as a list.
+/// Converts an optional schema to a list with one schema or none.
 pub(super) fn optional_schema(schema: Option<SchemaId>) -> Vec<SchemaId> {
     schema.into_iter().collect()
 }

@@ -1,4 +1,4 @@
-//! Compares values that match two branches of a `oneOf`, which refuses them.
+//! Compares the values that match two branches of a `oneOf` and are therefore refused.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,12 +15,12 @@ use super::{
     verdicts::{GivenAndRefusing, KeywordFacet},
 };
 
-/// The maximum number of pairs of branches that proofs are attempted for.
+/// The maximum number of pairs of branches for which proofs are attempted.
 const MAX_PROVED_PAIRS: usize = 200;
-/// The maximum number of pairs of branches that are checked for being disjoint.
+/// The maximum number of pairs of branches that are checked for obviously sharing no value.
 const MAX_SCREENED_PAIRS: usize = 200_000;
 
-/// Compares the overlaps between branches of a pair.
+/// A comparer for the overlaps between the branches of a pair of unions.
 pub(super) struct OverlapComparer<'c, 'g> {
     comparison: &'c mut Comparison<'g>,
     pair: &'c SchemaPair<'g>,
@@ -31,8 +31,8 @@ impl<'c, 'g> OverlapComparer<'c, 'g> {
         Self { comparison, pair }
     }
 
-    /// Reports that values that match two branches became invalid, or valid, where a schema became one branch
-    /// of a `oneOf`.
+    /// Reports that values that match two branches became invalid or valid, because a schema became one
+    /// branch of a `oneOf` or the reverse.
     pub(super) fn compare_overlap(&mut self, side: VersionSide, union: SchemaUnion<'g>) {
         let pair = self.pair;
         let (rule, value_use, message) = match side {
@@ -102,7 +102,8 @@ impl<'c, 'g> OverlapComparer<'c, 'g> {
         self.report_overlap(rule, side, &overlapping, message);
     }
 
-    /// Returns true if the branch of one side may accept values that the other branch refuses.
+    /// Returns true if the branch of one version may accept values that the corresponding branch of the other
+    /// version refuses.
     fn may_accept_more(&mut self, side: VersionSide, (before, after): (SchemaId, SchemaId)) -> bool {
         let pair = self.pair;
         let (old, new) = ((VersionSide::Old, &[before][..]), (VersionSide::New, &[after][..]));
@@ -112,13 +113,13 @@ impl<'c, 'g> OverlapComparer<'c, 'g> {
         let verdict = self.comparison.judge_values(schemas, &site, &KeywordFacet::new(Keyword::ALL));
         match (verdict, side) {
             (Some(verdict), _) => verdict.is_err(),
-            // A new branch that the old one cannot read accepts more.
+            // A new branch accepts more if the old branch cannot read all of its values.
             (None, VersionSide::New) => !self.comparison.can_read(&[before], &[after]),
             (None, VersionSide::Old) => !self.comparison.has_no_difference(&[before], &[after]),
         }
     }
 
-    /// Searches for a value of the other side that matches two branches.
+    /// Reports a value that the other version accepts and that matches two of the given overlapping branches.
     fn report_overlap(
         &mut self,
         rule: &'static DriftRule,
@@ -150,7 +151,7 @@ impl<'c, 'g> OverlapComparer<'c, 'g> {
     }
 }
 
-/// Returns the pairs of branches that may overlap and contain at least one of some branches.
+/// Returns the pairs of branches that may overlap and that contain at least one of the given branches.
 fn possibly_overlapping_pairs<'g>(
     graph: &'g VersionSchemas<'g>,
     union: SchemaUnion<'_>,
@@ -178,7 +179,7 @@ fn possibly_overlapping_pairs<'g>(
 }
 
 /// Returns true if two branches obviously share no value: by their types, by their listed values, by a
-/// property with different values, or by a property that one requires and the other forbids.
+/// property with different values, or by a property that one branch requires and the other forbids.
 fn is_disjoint<'g>(
     graph: &'g VersionSchemas<'g>,
     one: &FlattenedSchema<'g>,

@@ -1,4 +1,4 @@
-//! Compares parameters, matched by location and name; path parameters are matched by position.
+//! Compares parameters. They are matched by location and name; path parameters are matched by position.
 
 use contract_codegen_core::{
     api::{Operation, Parameter, ParameterIn},
@@ -16,7 +16,7 @@ use super::{
     site::{ComparisonSite, ValueUse},
 };
 
-/// Compares the parameters of an operation.
+/// A comparer for the parameters of an operation.
 pub(super) struct ParameterComparer<'c, 'g> {
     comparison: &'c mut Comparison<'g>,
     operation: &'c OperationPair<'g>,
@@ -47,7 +47,7 @@ impl<'c, 'g> ParameterComparer<'c, 'g> {
             }
         }
         for before in removed {
-            // A parameter with the same name in another location has moved.
+            // A parameter has moved if the new version has the same name in another location.
             let has_same_name = |after: &&Parameter| same_name(after.location, &after.name, &before.name);
             let moved = added.iter().position(has_same_name).map(|index| added.remove(index));
             self.report_moved_or_removed(before, moved);
@@ -138,7 +138,8 @@ impl<'c, 'g> ParameterComparer<'c, 'g> {
         self.compare_parameter_schemas(before, after);
     }
 
-    /// Returns true if both versions of a parameter are scalars, which every style serializes alone.
+    /// Returns true if both versions of a parameter are scalars, which every style serializes without
+    /// delimiters.
     fn is_scalar_parameter(&self, before: &Parameter, after: &Parameter) -> bool {
         let joined = TypeSet::ARRAY.union(TypeSet::OBJECT);
         let is_plain = |side, schema| {
@@ -151,24 +152,23 @@ impl<'c, 'g> ParameterComparer<'c, 'g> {
     }
 }
 
-/// Returns how a parameter declares its serialization.
+/// Returns the declared serialization of a parameter.
 fn declared_style(parameter: &Parameter) -> (&str, bool, bool, Option<MediaTypeKey>) {
     let Parameter { style, explode, allow_reserved, content, .. } = parameter;
     (style, *explode, *allow_reserved, content.as_deref().map(media_type_key))
 }
 
-/// Returns the part of the serialization that affects the wire format. Percent-encoding does not matter,
-/// because names and values are decoded. Scalars are the same in every style of a query (OpenAPI 3.1,
-/// 4.8.12.4).
+/// Returns the part of the serialization that affects the wire format. Percent-encoding is ignored, because
+/// names and values are decoded. Scalars have the same form in every query style (OpenAPI 3.1, 4.8.12.4).
 fn effective_style(parameter: &Parameter, is_scalar: bool) -> (&str, bool, Option<MediaTypeKey>) {
     let (style, explode, _, content) = declared_style(parameter);
     let in_query = matches!(style, "form" | "spaceDelimited" | "pipeDelimited");
     let style = if is_scalar && in_query { "form" } else { style };
-    // A scalar has nothing to join in `matrix` and `label` either.
+    // A scalar has no parts to join in `matrix` and `label` either.
     (style, explode && !is_scalar, content)
 }
 
-/// Returns the site of a parameter, with its wire encoding.
+/// Returns the comparison site of a parameter, with its wire encoding.
 fn parameter_site(operation: &OperationPair<'_>, before: &Parameter, after: &Parameter) -> ComparisonSite {
     let at = ComparisonSite::new(parameter_label(operation, after), operation.request_use());
     if before.content.is_none() && after.content.is_none() { at.with_string_members() } else { at }
@@ -188,13 +188,14 @@ const fn location_name(location: ParameterIn) -> &'static str {
     }
 }
 
-/// Compares two names; header names are case-insensitive (RFC 9110, 5.1).
+/// Returns true if two names are equal; header names are case-insensitive (RFC 9110, 5.1).
 fn same_name(location: ParameterIn, one: &str, other: &str) -> bool {
     one == other || (location == ParameterIn::Header && one.eq_ignore_ascii_case(other))
 }
 
-/// Matches the parameters of two paths by position, as (old, new). Their names are not sent. If the paths
-/// differ in shape, a parameter that both have is matched with itself.
+/// Matches the path parameters of both versions by position and returns pairs of (old, new) names; the names
+/// are not sent. If the paths differ in shape, parameters whose old name still exists are omitted, because
+/// they are matched by name.
 fn match_placeholders<'g>(old: &'g Operation, new: &'g Operation) -> Vec<(&'g str, &'g str)> {
     let names =
         |path: &'g str| path.split('{').skip(1).filter_map(|rest| rest.split('}').next()).collect::<Vec<_>>();

@@ -1,6 +1,6 @@
-//! The paths to the compared places: the shortest one to each, and the uses that reach it.
+//! The paths to the compared schemas: the shortest path to each pair, and the uses that reach it.
 //!
-//! A pair of schemas is compared once, regardless of how many operations reach it. Each pair is a node of a
+//! A pair of schemas is compared once, regardless of how many operations use it. Each pair is a node of a
 //! graph, and each step to it is an edge. The subject and the uses of a change are derived from the graph at
 //! the end.
 
@@ -14,13 +14,13 @@ use super::ChangeLevel;
 /// The start of an edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum PathStart {
-    /// A base such as `GET /me/ships 200 body`, by its number.
+    /// A base such as `GET /me/ships 200 body`, by its index.
     Base(usize),
-    /// A pair of schemas, by its node.
+    /// A pair of schemas, by the index of its node.
     Node(usize),
 }
 
-/// An edge: the path `/items/*/name` from a start.
+/// An edge: its start and its path segment, such as `/items/*/name`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct PathEdge {
     pub(super) from: PathStart,
@@ -30,15 +30,15 @@ pub(super) struct PathEdge {
 /// The graph of all edges that the comparison followed.
 #[derive(Debug, Default)]
 pub(super) struct PathGraph {
-    /// The bases, in the order of the contract.
+    /// The bases in the order of the contract.
     bases: Vec<String>,
     numbers: HashMap<String, usize>,
-    /// Per node: the edges that lead to it.
+    /// The edges that lead to each node.
     nodes: Vec<BTreeSet<PathEdge>>,
 }
 
 impl PathGraph {
-    /// Returns the number of a base, and adds it if necessary.
+    /// Returns the index of a base. The base is added if it is new.
     pub(super) fn add_base(&mut self, words: &str) -> usize {
         if let Some(known) = self.numbers.get(words) {
             return *known;
@@ -48,7 +48,7 @@ impl PathGraph {
         self.bases.len() - 1
     }
 
-    /// Adds a node.
+    /// Adds a node and returns its index.
     pub(super) fn add_node(&mut self) -> usize {
         self.nodes.push(BTreeSet::new());
         self.nodes.len() - 1
@@ -61,7 +61,7 @@ impl PathGraph {
         }
     }
 
-    /// Returns the nodes that edges to a node start from.
+    /// Returns the nodes at which the edges to a node start.
     pub(super) fn predecessors(&self, node: usize) -> impl Iterator<Item = usize> + '_ {
         self.nodes.get(node).into_iter().flatten().filter_map(|edge| match edge.from {
             PathStart::Node(above) => Some(above),
@@ -69,7 +69,7 @@ impl PathGraph {
         })
     }
 
-    /// Computes the shortest paths and the reachability of all nodes.
+    /// Computes the shortest path to each node and the bases that reach it.
     pub(super) fn resolve_paths(self) -> ResolvedPaths {
         let mut starts: Vec<Vec<PathStep>> = vec![Vec::new(); self.bases.len()];
         let mut steps: Vec<Vec<PathStep>> = vec![Vec::new(); self.nodes.len()];
@@ -90,7 +90,7 @@ impl PathGraph {
     }
 }
 
-/// A step to a node.
+/// An edge of the resolved graph: the target node and the path segment that leads to it.
 #[derive(Clone, Debug)]
 struct PathStep {
     to: usize,
@@ -100,7 +100,7 @@ struct PathStep {
 /// The last edge of the shortest path to a node.
 #[derive(Clone, Debug)]
 struct PathParent {
-    /// The length of the path, in steps.
+    /// The number of steps of the path.
     length: usize,
     base: usize,
     edge: PathEdge,
@@ -110,8 +110,8 @@ fn path_length(path: &str) -> usize {
     path.matches('/').count()
 }
 
-/// Returns the shortest path to each node (Dijkstra 1959); of equal ones the first in the order of the
-/// contract.
+/// Returns the shortest path to each node (Dijkstra 1959). If several paths are equally short, the first one
+/// in the order of the contract is returned.
 fn shortest_paths(starts: &[Vec<PathStep>], steps: &[Vec<PathStep>]) -> Vec<Option<PathParent>> {
     let mut parents: Vec<Option<PathParent>> = vec![None; steps.len()];
     let mut open = BinaryHeap::new();
@@ -137,7 +137,7 @@ fn shortest_paths(starts: &[Vec<PathStep>], steps: &[Vec<PathStep>]) -> Vec<Opti
     parents
 }
 
-/// Returns the bases that reach each node. The nodes of a component share a set.
+/// Returns the bases that reach each node. All nodes of a component share one set.
 fn reachable_bases(starts: &[Vec<PathStep>], steps: &[Vec<PathStep>]) -> ReachableBases {
     let (component, count) = strongly_connected_components(steps);
     let of = |node: usize| component.get(node).copied().unwrap_or(0);
@@ -155,7 +155,7 @@ fn reachable_bases(starts: &[Vec<PathStep>], steps: &[Vec<PathStep>]) -> Reachab
             targets.extend(list.iter().map(|step| of(step.to)).filter(|to| *to != of(from)));
         }
     }
-    // Edges lead to smaller component numbers.
+    // Edges lead to smaller component numbers, so the targets are already complete.
     for (from, targets) in out.iter().enumerate().rev() {
         let Some(own) = sets.get(from).cloned() else { continue };
         for to in targets {
@@ -215,7 +215,7 @@ fn strongly_connected_components(steps: &[Vec<PathStep>]) -> (Vec<usize>, usize)
     (component, count)
 }
 
-/// The bases that reach each node, as a bit set per component.
+/// The bases that reach each node. Each component has a bit set.
 #[derive(Debug)]
 struct ReachableBases {
     component: Vec<usize>,
@@ -231,8 +231,8 @@ pub(super) struct ResolvedPaths {
 }
 
 impl ResolvedPaths {
-    /// Returns the shortest of the paths with the highest level, and all bases that reach any of the paths,
-    /// sorted.
+    /// Returns the shortest path among those with the highest level, and all bases that reach any of the
+    /// paths, sorted.
     pub(super) fn describe_paths(&self, edges: &BTreeMap<PathEdge, ChangeLevel>) -> (String, Vec<String>) {
         let subject = self.worst_path(edges).map_or_else(String::new, |edge| self.full_path(edge));
         let mut uses: BTreeSet<&str> = BTreeSet::new();
@@ -245,7 +245,7 @@ impl ResolvedPaths {
         (subject, uses.into_iter().map(str::to_owned).collect())
     }
 
-    /// Returns the shortest of the paths with the highest level.
+    /// Returns the shortest path among those with the highest level.
     pub(super) fn worst_path<'w>(&self, edges: &'w BTreeMap<PathEdge, ChangeLevel>) -> Option<&'w PathEdge> {
         let worst = edges.values().max().copied().unwrap_or_default();
         let worst_paths = edges.iter().filter(|(_, level)| **level == worst).map(|(edge, _)| edge);
@@ -260,7 +260,7 @@ impl ResolvedPaths {
         worst_paths.min_by_key(cost)
     }
 
-    /// Returns a path from its base on.
+    /// Returns the full path of an edge, starting with its base.
     fn full_path(&self, edge: &PathEdge) -> String {
         let mut parts = vec![edge.path.as_str()];
         let mut from = edge.from;
@@ -302,7 +302,7 @@ mod tests {
         let edge = |from, path: &str| PathEdge { from, path: path.to_owned() };
         graph.add_edge(list, edge(PathStart::Base(far), "/a/b"));
         graph.add_edge(thing, edge(PathStart::Node(list), "/items"));
-        // An edge back to the start adds no shorter path.
+        // The edge back to the start adds no shorter path.
         graph.add_edge(list, edge(PathStart::Node(thing), "/list"));
         graph.add_edge(thing, edge(PathStart::Base(near), "/c"));
         let resolved = graph.resolve_paths();
@@ -313,7 +313,7 @@ mod tests {
         let bases = vec!["GET /far 200 body".to_owned(), "GET /near 200 body".to_owned()];
         assert_eq!(describe(thing), ("GET /near 200 body /c/name".to_owned(), bases.clone()));
         assert_eq!(describe(list), ("GET /far 200 body /a/b/name".to_owned(), bases.clone()));
-        // The level takes precedence over the length.
+        // The level takes precedence over the length of the path.
         let short = (edge(PathStart::Base(near), "/n"), ChangeLevel::Additive);
         let long = (edge(PathStart::Base(far), "/x/y/n"), ChangeLevel::Breaking);
         let described = resolved.describe_paths(&BTreeMap::from([short, long]));

@@ -1,11 +1,19 @@
 //! Proofs and witnesses for differences that look breaking.
 //!
-//! Two questions decide whether a difference breaks anything. Does every value that one side accepts satisfy
-//! the changed keywords of the other side (`canonical`, experimental)? Then the difference is harmless. Is
-//! there a value that one side accepts and those keywords refuse? Then it is breaking, and the value is
-//! reported as a witness, provided that the runtime's validator tables agree. Generated code is tested
-//! against the same tables. Automata decide patterns and lengths of strings (`strings`). If no engine can
-//! decide, the cautious level remains.
+//! In each direction, one version is the *sending* version and the other the *receiving* one: readers of the
+//! old version receive values of the new version, and writers of the old version send values to the new one.
+//! In code, they are called `giving` and `refusing`.
+//!
+//! Two questions decide whether a difference breaks clients:
+//!
+//! * Does every value that the sending version accepts satisfy the changed keywords of the receiving version?
+//!   If so, the difference is harmless. `canonical` (experimental) decides this.
+//! * Is there a value that the sending version accepts and those keywords refuse? If so, the difference is
+//!   breaking, and the value is reported as a witness, provided that the runtime's validation tables agree.
+//!   Generated code is tested against the same tables.
+//!
+//! Automata decide patterns and lengths of strings (`strings`). If no engine can decide, the level of the
+//! rule remains.
 
 use std::{
     cell::{OnceCell, RefCell},
@@ -53,10 +61,10 @@ pub(super) enum VersionSide {
     New,
 }
 
-/// Data derived from schemas of one side; `None` if the derivation failed.
+/// A cache of data that is derived from schemas of one version; `None` if the derivation failed.
 type SideCache<T> = RefCell<HashMap<(VersionSide, Vec<SchemaId>), Option<T>>>;
 
-/// Decides questions about the accepted values of both versions, and caches the results.
+/// A prover that decides questions about the values that both versions accept, and caches the results.
 pub(super) struct SchemaProver<'g> {
     sides: &'g SchemaVersions<'g>,
     engine: ContainmentChecker,
@@ -64,27 +72,27 @@ pub(super) struct SchemaProver<'g> {
     new_writer: SchemaDocumentWriter<'g>,
     normal_forms: SideCache<CanonicalForm>,
     validators: SideCache<Validator>,
-    /// By the schemas of both sides.
+    /// The results of equivalence proofs, by the schemas of both versions.
     equivalences: RefCell<HashMap<[Vec<SchemaId>; 2], bool>>,
     old_tables: LazyTables<'g>,
     new_tables: LazyTables<'g>,
 }
 
-/// The storage that the validator tables of both sides borrow from.
+/// The storage from which the validation tables of both versions borrow.
 #[derive(Default)]
 pub(super) struct TableStores<'g> {
     old: TableStore<'g>,
     new: TableStore<'g>,
 }
 
-/// The storage that the validator tables of one side borrow from.
+/// The storage from which the validation tables of one version borrow.
 #[derive(Default)]
 struct TableStore<'g> {
     plan: OnceCell<TablePlan>,
     arenas: TableArenas<'g>,
 }
 
-/// The validator tables of one side, built at the first use.
+/// The validation tables of one version, built at the first use.
 struct LazyTables<'g> {
     store: &'g TableStore<'g>,
     table_set: OnceCell<TableSet<'g>>,
@@ -99,7 +107,8 @@ impl<'g> LazyTables<'g> {
     }
 }
 
-/// `Ok` if no value is refused, `Err` if one is, with an example if one was found.
+/// The result of a proof: `Ok` if no value is refused, `Err` if a value is refused, with an example if one
+/// was found.
 pub(super) type ProofVerdict = Result<(), Option<Json>>;
 
 impl<'g> SchemaProver<'g> {
@@ -122,7 +131,7 @@ impl<'g> SchemaProver<'g> {
         self.sides.get(side)
     }
 
-    /// Returns true if the runtime accepts a value by all of some schemas.
+    /// Returns true if the runtime accepts a value for each of the given schemas.
     pub(super) fn accepts_value(&self, side: VersionSide, ids: &[SchemaId], value: &Json) -> bool {
         let tables = match side {
             VersionSide::Old => &self.old_tables,
@@ -139,7 +148,7 @@ impl<'g> SchemaProver<'g> {
         }
     }
 
-    /// Decides whether the strings of one side satisfy the string keywords of the other.
+    /// Decides whether the strings that one version accepts satisfy the string keywords of the other version.
     pub(super) fn decide_strings(
         &self,
         given: &FlattenedSchema<'g>,
@@ -149,13 +158,13 @@ impl<'g> SchemaProver<'g> {
         given.graph.programs.decide_inclusion(given, accepting, keywords)
     }
 
-    /// Returns true if two patterns are known to match the same strings.
+    /// Returns true if two patterns are proven to match the same strings.
     pub(super) fn matches_same_strings(&self, one: &str, other: &str) -> bool {
         self.graph(VersionSide::Old).programs.are_equal_patterns(one, other)
     }
 
-    /// Decides whether every value of some types that the giving side accepts satisfies the facet's keywords
-    /// of the refusing side. Returns `None` if that is unknown.
+    /// Decides whether every value of the given types that the sending version accepts satisfies the facet's
+    /// keywords of the receiving version. Returns `None` if that is unknown.
     pub(super) fn prove_accepted(
         &self,
         (giving, given): (VersionSide, &[SchemaId]),
@@ -191,7 +200,7 @@ impl<'g> SchemaProver<'g> {
             return formats::implies_formats_of(&flat(giving, given), &flat(refusing, refuser))
                 .then_some(Ok(()));
         }
-        // The given values have certain types only, and the engine decides a typed schema more often.
+        // The sent values have only certain types, and the engine can decide typed schemas more often.
         let types = FlattenedSchema::from_schemas(self.graph(giving), given).types().intersection(within);
         let barrier = self.engine.canonicalize(document::restrict_types(barrier, types))?;
         let whole = || {
@@ -211,7 +220,8 @@ impl<'g> SchemaProver<'g> {
         Some(if covers { Ok(()) } else { Err(None) })
     }
 
-    /// Returns a candidate that the giving side accepts and the facet's keywords of the refusing side refuse.
+    /// Returns a candidate that the sending version accepts and the facet's keywords of the receiving version
+    /// refuse.
     pub(super) fn find_refused_candidate(
         &self,
         given: (VersionSide, &[SchemaId]),
@@ -224,7 +234,7 @@ impl<'g> SchemaProver<'g> {
         self.find_witness(given, refuser, &barrier, fitting.cloned())
     }
 
-    /// Builds a document with only the keywords of a facet, taken from some schemas.
+    /// Creates a schema document that contains only the facet's keywords of the given schemas.
     fn keywords_document(
         &self,
         (refusing, refuser): (VersionSide, &[SchemaId]),
@@ -232,7 +242,7 @@ impl<'g> SchemaProver<'g> {
     ) -> Option<Value> {
         let writer = self.document_writer(refusing);
         let refuser = &*self.graph(refusing).without_nested_parts(refuser);
-        // `unevaluated…` depends on all sibling keywords.
+        // The `unevaluated…` keywords depend on all sibling keywords.
         let spread = facet.keywords.iter().any(|keyword| keyword.vocabulary() == vocabulary::UNEVALUATED)
             && refuser.iter().any(|id| writer.has_unevaluated_keywords(*id));
         if spread {
@@ -242,7 +252,7 @@ impl<'g> SchemaProver<'g> {
         }
     }
 
-    /// Decides whether no value that one side gives matches both branches of a pair of the other side.
+    /// Decides whether no value of the sending version matches both branches of any of the given pairs.
     /// Returns `None` if that is unknown.
     pub(super) fn prove_no_overlap(
         &self,
@@ -281,8 +291,8 @@ impl<'g> SchemaProver<'g> {
         Some(Ok(()))
     }
 
-    /// Returns a value that one side accepts, with only properties that it describes, and that the other side
-    /// refuses.
+    /// Returns a value that the sending version accepts and the receiving version refuses. The value contains
+    /// only properties that the sending version describes.
     pub(super) fn find_refused_value(
         &self,
         (giving, given): (VersionSide, &[SchemaId]),
@@ -292,7 +302,7 @@ impl<'g> SchemaProver<'g> {
     ) -> Option<Json> {
         let conj = |ids: &[SchemaId]| SchemaConjunction::from_schemas(ids.iter().copied()).within(within);
         let own = self.sample_with_effort(giving, &conj(given), effort).into_iter();
-        // A boundary value of the refusing side may be inside the range of the giving side.
+        // A boundary value of the receiving version may be inside the range of the sending version.
         let all = own.chain(self.sample_with_effort(refusing, &conj(refuser), effort));
         let distinguishes = |value: &Json| {
             within.contains(type_of(value))
@@ -310,15 +320,15 @@ impl<'g> SchemaProver<'g> {
             (Some(whole), Some(barrier)) => witnesses.find(|value| {
                 to_exact_value(value).is_some_and(|value| whole.is_valid(&value) && !barrier.is_valid(&value))
             }),
-            // The schemas are too large for a document, or no other validator can read them: the tables alone
-            // decide.
+            // If a schema is too large for a document, or the other validator does not support it, the tables
+            // alone decide.
             _ => witnesses.next(),
         }
     }
 
-    /// Returns true if both sides are known to accept exactly the same values.
+    /// Returns true if both versions are proven to accept exactly the same values.
     pub(super) fn are_equivalent(&self, old: &[SchemaId], new: &[SchemaId]) -> bool {
-        // Both directions need the result.
+        // The result is cached, because both directions need it.
         let key = [old.to_vec(), new.to_vec()];
         if let Some(known) = self.equivalences.borrow().get(&key) {
             return *known;
@@ -329,7 +339,7 @@ impl<'g> SchemaProver<'g> {
     }
 
     fn prove_equivalence(&self, old: &[SchemaId], new: &[SchemaId]) -> bool {
-        // The engine is slow for unions, and a sample may find a difference at once.
+        // The engine is slow for unions, and a sample value may show a difference immediately.
         let distinguishes = |value: &Json| {
             self.accepts_value(VersionSide::Old, old, value)
                 != self.accepts_value(VersionSide::New, new, value)
@@ -364,7 +374,7 @@ impl<'g> SchemaProver<'g> {
         covers(&old, &new) && covers(&new, &old)
     }
 
-    /// Returns boundary values of a place of one side.
+    /// Returns boundary values (edge cases) of the given schemas in one version.
     pub(super) fn sample_values(&self, side: VersionSide, conj: &SchemaConjunction) -> Vec<Json> {
         self.sample_with_effort(side, conj, SampleEffort::Thorough)
     }
@@ -379,7 +389,8 @@ impl<'g> SchemaProver<'g> {
         sample::edge_values(self.graph(side), conj, false, effort, &part, &sample::SampleCache::default())
     }
 
-    /// Returns a value that the giving side accepts and the document refuses, according to both validators.
+    /// Returns a value that the sending version accepts and the document refuses, according to both
+    /// validators.
     fn find_witness(
         &self,
         (giving, given): (VersionSide, &[SchemaId]),

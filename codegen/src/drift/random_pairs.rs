@@ -1,12 +1,14 @@
-//! Property test: random contracts with one random edit each. Every break must be reported.
+//! Property test: random pairs of contracts that differ in one random edit. Each break must be reported.
 //!
-//! A value that the writing side accepts and the reading side rejects is a break, if the writing side describes
-//! all of its properties. The `jsonschema` crate validates the value for both versions, with schemas that lack
-//! the requirements that a direction waives. The values are those that the comparison tries, and mutations of
-//! them.
-//! The test also checks that each reported witness is accepted by only one version.
-//! `PAIR=4711` checks one pair and prints it, `PAIRS=20000` checks a hundred times as many as by default.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+//! A break is a value that the sending version accepts and the receiving version rejects, provided that the
+//! sending version describes all of its properties. The `jsonschema` crate validates the values for both
+//! versions, with schemas from which the waived requirements of a direction are removed. The values are those
+//! that the comparison tries, and mutations of them. The test also checks that each reported witness is
+//! accepted by only one version.
+//!
+//! `PAIR=4711` checks one pair and prints it. `PAIRS=20000` checks a hundred times as many pairs as by
+//! default.
+#![allow(clippy::unwrap_used, reason = "tests panic on failure")]
 
 use std::{
     collections::BTreeMap,
@@ -31,17 +33,17 @@ use crate::tests::{random_contracts as contracts, split_mix::SplitMix64};
 
 /// The number of pairs that are checked by default.
 const DEFAULT_PAIRS: u64 = 200;
-/// The maximum number of values per side.
+/// The maximum number of values per version.
 const MAX_VALUES: usize = 400;
 /// The location of the schema that the operation reads and writes.
 const ROOT_POINTER: &str = "/components/schemas/Root";
 
-/// Returns a number below a limit.
+/// Returns a random number below a limit.
 fn number_below(random: &mut SplitMix64, limit: usize) -> usize {
     usize::try_from(random.next_number() % limit as u64).unwrap()
 }
 
-/// Builds a contract of some definitions, the last of which an operation reads and writes.
+/// Creates a contract with the given definitions. An operation reads and writes the last one.
 fn build_document(version: &str, mut definitions: serde_json::Map<String, Value>) -> Value {
     let last = definitions.keys().next_back().unwrap().clone();
     definitions.insert("Root".to_owned(), json!({ "$ref": format!("#/components/schemas/{last}") }));
@@ -57,7 +59,7 @@ fn build_document(version: &str, mut definitions: serde_json::Map<String, Value>
     })
 }
 
-/// Removes the keywords that OpenAPI 3.0 does not have.
+/// Removes the keywords that OpenAPI 3.0 does not support.
 fn reduce_to_openapi_30(schema: &mut Value) {
     const KEYWORDS: &[&str] = &[
         "type",
@@ -126,10 +128,10 @@ fn mark_one_way(definitions: &mut Value, random: &mut SplitMix64) {
     }
 }
 
-/// Generates two contracts that differ in one edit. Half of them are OpenAPI 3.0, where `required` depends on
-/// the direction.
+/// Generates two contracts that differ in one edit. Half of them are OpenAPI 3.0 documents, in which
+/// `required` depends on the direction.
 fn generate_pair(number: u64) -> Option<[Value; 2]> {
-    // Documents in the 2020-12 dialect, without operations and asserted formats.
+    // Only documents in the 2020-12 dialect without operations and asserted formats are used.
     let document_number =
         (0..).filter(|seed| seed % 3 != 2 && seed % 4 != 1).nth(usize::try_from(number).ok()?)?;
     let text = contracts::document(document_number).text.replace("#/$defs/", "#/components/schemas/");
@@ -159,7 +161,7 @@ fn generate_pair(number: u64) -> Option<[Value; 2]> {
     Some([build_document(version, old), build_document(version, new)])
 }
 
-/// Returns the definitions that the last one refers to.
+/// Returns the names of the definitions that the last one refers to, directly or indirectly.
 fn reachable_definitions(definitions: &serde_json::Map<String, Value>) -> Vec<&String> {
     let mut reached: Vec<&String> = definitions.keys().next_back().into_iter().collect();
     let mut index = 0;
@@ -270,7 +272,7 @@ fn edit_schema(schema: &mut Value, other: Value, random: &mut SplitMix64) {
     }
 }
 
-/// Returns a value, and variants of it with one member or item removed or replaced.
+/// Returns a value and variants of it, each with one member or item removed or replaced.
 fn mutate_value(value: &Value, others: &[Value], random: &mut SplitMix64) -> Vec<Value> {
     let mut variants = vec![value.clone()];
     match value {
@@ -302,7 +304,7 @@ fn to_serde_value(value: &Json) -> Value {
     serde_json::from_str(&value.to_string()).unwrap()
 }
 
-/// Removes the requirements that a direction waives.
+/// Returns the document without the requirements that a direction waives.
 fn relax_document(document: &Value, sides: &SchemaVersions<'_>, usage: ValueUse, side: VersionSide) -> Value {
     let mut document = document.clone();
     let Some(relaxed) = sides.for_direction(usage) else { return document };
@@ -334,7 +336,7 @@ fn relax_document(document: &Value, sides: &SchemaVersions<'_>, usage: ValueUse,
             || plain.schema(id).reference != schema.reference
             || plain.schema(id).all_of != schema.all_of
         {
-            // Nested schemas are written separately.
+            // Nested schemas are relaxed separately.
             let place = document.pointer_mut(&schema.location).unwrap();
             for name in ["required", "$ref", "allOf"] {
                 if let Some(value) = written.get(name) {
@@ -353,7 +355,7 @@ fn check_pair(number: u64) -> Option<Result<usize, String>> {
     let read =
         |document: &Value| ContractVersion::from_strings(&[("openapi.json", "", &document.to_string())]).ok();
     let (old_version, new_version) = (read(&old)?, read(&new)?);
-    // The validators do not repair faults.
+    // The independent validators do not repair faults, so contracts with faults are skipped.
     if !(old_version.tolerated_faults.is_empty() && new_version.tolerated_faults.is_empty()) {
         return None;
     }
@@ -373,7 +375,7 @@ fn check_pair(number: u64) -> Option<Result<usize, String>> {
     };
     let (reading, writing) = (validators(ValueUse::Read), validators(ValueUse::Write));
     for change in &found.changes {
-        // The validators check whole bodies only.
+        // The independent validators check only whole bodies.
         let Some(witness) = change.witness.as_ref().filter(|_| change.subject.ends_with("body")) else {
             continue;
         };

@@ -13,35 +13,35 @@ use super::{
     rules::{DriftRule, RULES, find_rule, webhook_levels},
 };
 
-/// The users of the contract whose level decides the result.
+/// The users of the contract whose change level determines the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum ReportAudience {
     /// Readers and writers.
     #[default]
     Everyone,
-    /// Clients that read what the service sends.
+    /// Clients that receive what the service sends.
     Readers,
-    /// Clients that send what the service reads.
+    /// Clients that send what the service receives.
     Writers,
 }
 
 /// Options of a report.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct ReportOptions {
-    /// Whether changes without effect are shown, such as changed descriptions.
+    /// Whether changes without effect, such as changed descriptions, are shown.
     pub all: bool,
-    /// The users whose level decides the result.
+    /// The users whose level determines the result.
     pub audience: ReportAudience,
     /// Whether the text report is colored.
     pub color: bool,
-    /// Whether both versions belong to one major version, so that a break is a failure.
+    /// Whether both versions belong to one major version, so that a breaking change is a failure.
     pub within_major: bool,
-    /// A prefix for the new version's file names that makes them relative to where the report is
-    /// read: `schemas/`.
+    /// A prefix for the file names of the new version that makes them relative to the folder in which the
+    /// report is read, such as `schemas/`.
     pub prefix: String,
-    /// A prefix for the old version's file names.
+    /// A prefix for the file names of the old version.
     pub old_prefix: String,
-    /// The git revision of the old version's files, unless they are in a folder.
+    /// The git revision of the old version's files; `None` if they are in a folder.
     pub revision: Option<String>,
 }
 
@@ -66,7 +66,7 @@ impl ReportOptions {
         drift.changes.iter().filter(|change| self.all || self.level_of(change) > ChangeLevel::Same).collect()
     }
 
-    /// Returns the location that a report shows: for a removed element the old one.
+    /// Returns the location that a report shows: the old one for a removed element, otherwise the new one.
     fn display_place(&self, change: &ContractChange) -> Option<String> {
         let new = change.new.as_ref().map(|spot| self.new_place(spot));
         let old = change.old.as_ref().map(|spot| self.old_place(spot));
@@ -78,16 +78,16 @@ impl ReportOptions {
         format!("{}:{}", join_path(&self.prefix, &spot.file), spot.line)
     }
 
-    /// Returns a location of the old version; with a revision in the form that `git show` accepts.
+    /// Returns a location in the old version. With a revision, it has the form that `git show` accepts.
     fn old_place(&self, spot: &SourceLocation) -> String {
         let revision = self.revision.as_ref().map_or_else(String::new, |revision| format!("{revision}:"));
         format!("{revision}{}:{}", join_path(&self.old_prefix, &spot.file), spot.line)
     }
 }
 
-/// Joins a folder and a relative path, and resolves `..`.
+/// Joins a folder and a relative path, and resolves `..` segments.
 fn join_path(prefix: &str, file: &str) -> String {
-    // An absolute path, or one on another drive.
+    // The path is absolute or on another drive.
     if file.starts_with('/') || file.get(1..3) == Some(":/") {
         return file.to_owned();
     }
@@ -117,21 +117,21 @@ fn describe_change(change: &ContractChange) -> String {
     text
 }
 
-/// Returns the uses that reach the same element as the subject, except the subject's own use.
+/// Returns the uses of the changed element other than the one in the subject.
 fn other_uses(change: &ContractChange) -> Vec<&str> {
     let own = change.uses.iter().filter(|base| {
         let rest = change.subject.strip_prefix(base.as_str());
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(" /"))
     });
-    // If one base is a prefix of another one, the longer one is the subject's.
+    // If one base is a prefix of another, the longer one belongs to the subject.
     let own = own.max_by_key(|base| base.len());
     change.uses.iter().filter(|base| Some(*base) != own).map(String::as_str).collect()
 }
 
-/// Returns the exit code: 0 same, 1 additive or renamed, 2 breaking.
+/// Returns the exit code: 0 for no effect, 1 for additive or renamed, 2 for breaking.
 ///
-/// Across major versions a break is allowed and gives 1, provided that `info.version` rises by a
-/// major version.
+/// Across major versions, a breaking change is allowed and gives 1, provided that `info.version` increases by
+/// a major version.
 #[must_use]
 pub fn exit_code(drift: &ContractDrift, view: &ReportOptions) -> u8 {
     match view.result_level(drift) {
@@ -146,8 +146,8 @@ fn declared_bump(drift: &ContractDrift) -> Option<VersionBump> {
     VersionBump::between_versions(&drift.old_version, &drift.new_version)
 }
 
-/// Renders a text report: one line per change, grouped by operation or schema, then totals and the required
-/// version.
+/// Renders a text report: one line per change, grouped by operation or schema, then the totals and the
+/// required version increment.
 #[must_use]
 pub fn render_text(drift: &ContractDrift, view: &ReportOptions) -> String {
     let paint = |code: &str, text: &str| {
@@ -191,7 +191,7 @@ pub fn render_text(drift: &ContractDrift, view: &ReportOptions) -> String {
                         shorten_value(witness)
                     );
                 }
-                // The message of a change that is proven harmless states the proof.
+                // If a change is proven harmless, its message already states the proof.
                 None if change.proven && level == ChangeLevel::Breaking => {
                     let _ = writeln!(out, "           proven: the versions accept different values");
                 }
@@ -214,7 +214,7 @@ pub fn render_text(drift: &ContractDrift, view: &ReportOptions) -> String {
 /// The maximum number of faults that a report lists without `--all`.
 const MAX_SHOWN_FAULTS: usize = 20;
 
-/// Describes the faults, one per line.
+/// Returns the lines that describe the faults.
 fn fault_lines(drift: &ContractDrift, view: &ReportOptions) -> Vec<String> {
     let shown = if view.all { drift.faults.len() } else { MAX_SHOWN_FAULTS };
     let mut lines = Vec::new();
@@ -288,12 +288,12 @@ fn describe_bump(drift: &ContractDrift, view: &ReportOptions) -> String {
 /// Renders a JSON report, one object:
 ///
 /// `result`, `readers`, `writers` (`same`, `additive`, `renamed`, `breaking`), `bump` (`none`, `patch`,
-/// `minor`, `major`), `oldVersion`, `newVersion`, `declaredBump` (a bump or `null`), `oldRevision` (the git
-/// revision of the files in `old`, or `null`) and `changes`, each with `rule`, `readers`, `writers`,
-/// `subject`, `uses` (array), `message`, `proven`, `witness` (a string with JSON, or `null`), `old` and `new`
-/// (`null`, or an object with `file`, `pointer`, `line`). `fault_lines` contains those that only the new
-/// version has, each with `code_span`, `message` and `new`; `oldFaults` is the number of faults of the old
-/// version. Further properties may be added.
+/// `minor`, `major`), `oldVersion`, `newVersion`, `declaredBump` (the increment between the two versions, or
+/// `null`), `oldRevision` (the git revision of the files in `old`, or `null`) and `changes`, each with
+/// `rule`, `readers`, `writers`, `subject`, `uses` (array), `message`, `proven`, `witness` (a string with
+/// JSON, or `null`), `old` and `new` (`null`, or an object with `file`, `pointer`, `line`). `faults` contains
+/// the faults that only the new version has, each with `code`, `message` and `new`; `oldFaults` is the number
+/// of faults of the old version. Further properties may be added.
 #[must_use]
 pub fn render_json(drift: &ContractDrift, view: &ReportOptions) -> String {
     let spot = |spot: &Option<SourceLocation>, prefix: &str| {
@@ -335,7 +335,7 @@ pub fn render_json(drift: &ContractDrift, view: &ReportOptions) -> String {
     format!("{report:#}\n")
 }
 
-/// Renders a Markdown report for a pull request: a table and the totals.
+/// Renders a Markdown report for a pull request, with a table and the totals.
 #[must_use]
 pub fn render_markdown(drift: &ContractDrift, view: &ReportOptions) -> String {
     let shown = view.shown_changes(drift);
@@ -396,7 +396,7 @@ fn code_span(text: &str) -> String {
     format!("`` {} ``", text.replace('|', "\\|").replace('\n', " ").replace("``", "` `"))
 }
 
-/// Renders GitHub workflow commands, one per change, at the new location if there is one, else at the old
+/// Renders GitHub workflow commands, one per change, at the new location if there is one, or else at the old
 /// one.
 #[must_use]
 pub fn render_github_annotations(drift: &ContractDrift, view: &ReportOptions) -> String {
@@ -450,13 +450,13 @@ fn escape_command_property(text: &str) -> String {
     escape_command_data(text).replace(':', "%3A").replace(',', "%2C")
 }
 
-/// The note on rules whose level rises within a major version.
+/// The note for rules whose level increases within a major version.
 const PERMANENCE_NOTE: &str = "Within a major version it is breaking for every affected client.";
 
-/// Renders the table of rules, or one rule with its reason.
+/// Renders the table of all rules, or one rule with its reason.
 ///
 /// # Errors
-/// A message with the most similar id if there is no such rule.
+/// Returns a message with the most similar id if the rule does not exist.
 pub fn explain_rule(id: Option<&str>) -> Result<String, String> {
     let Some(id) = id else {
         let mut out = format!("{:<36} {:<9} {:<9} {}\n", "rule", "readers", "writers", "change");
@@ -485,7 +485,7 @@ pub fn explain_rule(id: Option<&str>) -> Result<String, String> {
     Ok(out)
 }
 
-/// Describes the levels of a rule in webhooks and callbacks, if they differ.
+/// Describes the levels of a rule in webhooks and callbacks if they differ from those in operations.
 fn describe_webhook_levels(rule: &DriftRule) -> Option<String> {
     let hook = webhook_levels(rule.id)?;
     let (readers, writers) = (hook.readers, hook.writers);
@@ -493,7 +493,8 @@ fn describe_webhook_levels(rule: &DriftRule) -> Option<String> {
     Some(format!("In webhooks and callbacks, where the service sends requests and clients respond: {levels}"))
 }
 
-/// Splits a subject into `GET /me/ships` and `200 body /items`, or into a schema and the path in it.
+/// Splits a subject into an operation and a path, such as `GET /me/ships` and `200 body /items`, or into a
+/// schema and a path in it.
 fn split_subject(subject: &str) -> (&str, &str) {
     let method = subject.split(' ').next().unwrap_or_default();
     let call = !method.is_empty() && method.chars().all(|c| c.is_ascii_uppercase());
@@ -515,7 +516,7 @@ fn shorten_value(text: &str) -> String {
 mod tests {
     use crate::drift::{CompareOptions, ContractVersion, compare, report};
 
-    /// The required increment and the verdict on the declared one agree.
+    /// The required version increment and the verdict on the declared increment agree.
     #[test]
     fn required_increment_agrees_with_the_version_verdict() {
         let contract = |description: &str, version: &str| {

@@ -13,7 +13,7 @@ use super::{
     wire::describe_header_change,
 };
 
-/// Compares the responses of an operation.
+/// A comparer for the responses of an operation.
 pub(super) struct ResponseComparer<'c, 'g> {
     comparison: &'c mut Comparison<'g>,
     operation: &'c OperationPair<'g>,
@@ -56,7 +56,7 @@ impl<'c, 'g> ResponseComparer<'c, 'g> {
             self.compare_response(before, after);
             return;
         }
-        // The new entries that replace a wider one.
+        // The new entries that replace part of a wider entry.
         let narrowed: Vec<String> = newly_named_statuses(&old.responses, &new.responses)
             .filter(|(wider, _)| wider.status == before.status)
             .map(|(_, after)| format_status(after.status))
@@ -83,7 +83,7 @@ impl<'c, 'g> ResponseComparer<'c, 'g> {
             self.compare_response(before, after);
             return;
         }
-        // Clients send the responses to webhooks, so the service has one more to read.
+        // Clients send the responses to webhooks, so the service has to read one more response.
         let can_be_read = response_use == ValueUse::Write
             || !matches!(after.status, StatusPattern::Code(200..300) | StatusPattern::Range(2))
             || old.responses.iter().any(|before| self.can_read_response(before, after));
@@ -97,8 +97,7 @@ impl<'c, 'g> ResponseComparer<'c, 'g> {
         self.report(rule, (Some(&old.place), Some(&after.place)), &subject, message);
     }
 
-    /// Returns true if readers of one success response can read another one, in all media types that both
-    /// have.
+    /// Returns true if readers of one success response can read another, in all media types that both have.
     fn can_read_response(&mut self, known: &'g Response, other: &'g Response) -> bool {
         let shared = |media: &'g MediaType| {
             let same = media::find_equivalent(&known.content, &media.name);
@@ -147,7 +146,7 @@ impl<'c, 'g> ResponseComparer<'c, 'g> {
         for after in new {
             if !old.iter().any(|before| before.name.eq_ignore_ascii_case(&after.name)) {
                 let subject = format!("{base} header {}", after.name);
-                // Existing receivers do not send it.
+                // Existing receivers do not send the new header.
                 let is_demanded = self.operation.response_use == ValueUse::Write && after.required;
                 let (rule, kind) = match is_demanded {
                     true => (rules::RESPONSE_HEADER_REQUIRED, " and required"),
@@ -192,7 +191,7 @@ impl<'c, 'g> ResponseComparer<'c, 'g> {
     }
 }
 
-/// Formats a status: `404`, `4XX` or `default`.
+/// Formats a status, such as `404`, `4XX` or `default`.
 fn format_status(status: StatusPattern) -> String {
     match status {
         StatusPattern::Code(code) => code.to_string(),
@@ -201,13 +200,13 @@ fn format_status(status: StatusPattern) -> String {
     }
 }
 
-/// Returns true for informational, successful and redirecting statuses.
+/// Returns true for informational, success and redirection statuses.
 const fn is_success(status: StatusPattern) -> bool {
     matches!(status, StatusPattern::Code(100..400) | StatusPattern::Range(1..=3))
 }
 
-/// Returns the wider entry that applies to a status without an entry of its own (OpenAPI 3.1, 4.8.16). If
-/// there are success responses, `default` counts as the response for errors.
+/// Returns the wider entry that applies to a status without its own entry (OpenAPI 3.1, 4.8.16). If there are
+/// success responses, `default` is considered an error response.
 fn covering_response(responses: &[Response], status: StatusPattern) -> Option<&Response> {
     let range = match status {
         StatusPattern::Code(code) => u8::try_from(code / 100).ok().map(StatusPattern::Range),
@@ -219,7 +218,7 @@ fn covering_response(responses: &[Response], status: StatusPattern) -> Option<&R
     range.and_then(find).or_else(|| by_default.then(|| find(StatusPattern::Default)).flatten())
 }
 
-/// Returns the new statuses that the old version covered by a wider entry, with that entry.
+/// Returns the new statuses that a wider entry of the old version covered, each with that entry.
 fn newly_named_statuses<'g>(
     old: &'g [Response],
     new: &'g [Response],

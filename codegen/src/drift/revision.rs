@@ -1,8 +1,8 @@
-//! Reads a contract at a git revision, with the `run_git` command.
+//! Reads a contract at a git revision with the command `git`.
 //!
-//! The files that the contract may need are copied into a temporary folder: inputs and
-//! overlays that the `codegen.toml` at that revision lists, and files in their folders and in
-//! mounts that these may refer to.
+//! The files that the contract may need are copied into a temporary folder: the inputs and overlays that the
+//! `codegen.toml` at that revision lists, and the files in their folders and in mounts to which these may
+//! refer.
 
 use std::{
     collections::HashMap,
@@ -20,17 +20,17 @@ use contract_codegen_core::{
 
 use super::{CONFIGURATION_FILE, ContractVersion};
 
-/// The reason why a contract at a revision cannot be read.
+/// The reason why a contract at a git revision cannot be read.
 #[derive(Clone, Debug)]
 pub enum RevisionError {
-    /// Git, the repository, the revision, or the contract in it is missing. Contains the problem and the next
-    /// step.
+    /// Git, the repository, the revision or the contract in it was not found. The string contains the problem
+    /// and the next step.
     Git(String),
     /// The contract at the revision is invalid.
     Contract {
         /// The revision.
         revision: String,
-        /// The problems, with file names in git's notation: `v1.2.0:api/openapi.yaml`.
+        /// The problems, with file names in git's notation, such as `v1.2.0:api/openapi.yaml`.
         problems: Diagnostics,
     },
 }
@@ -53,21 +53,20 @@ impl std::error::Error for RevisionError {}
 pub struct ContractRevision {
     /// The contract.
     pub version: ContractVersion,
-    /// The revision: `v1.2.0`.
+    /// The revision, such as `v1.2.0`.
     pub revision: String,
-    /// The folder of its files in the repository, as a prefix of
-    /// [`SourceLocation::file`](super::SourceLocation::file):
-    /// empty or with a trailing `/`.
+    /// The folder of the contract's files in the repository, as a prefix of
+    /// [`SourceLocation::file`](super::SourceLocation::file): empty or with a trailing `/`.
     pub folder: String,
 }
 
-/// Reads the contract at `path` as it was at a revision: anything that names a commit, such as `main`,
-/// `v1.2.0` or `HEAD~3`. `v1.2.0:api/openapi.yaml` names another path at that revision, relative to the root
-/// of the repository.
+/// Reads the contract at `path` as it was at a revision. A revision is anything that names a commit, such as
+/// `main`, `v1.2.0` or `HEAD~3`. `v1.2.0:api/openapi.yaml` specifies another path at that revision, relative
+/// to the root of the repository.
 ///
 /// # Errors
-/// When git cannot be run, `path` is not in a repository, the revision or the contract in it does not exist,
-/// or the contract is invalid.
+/// Returns an error if git cannot be run, `path` is not in a repository, the revision or the contract in it
+/// does not exist, or the contract is invalid.
 pub fn open_revision(revision: &str, path: &Path) -> Result<ContractRevision, RevisionError> {
     let path = fs::canonicalize(path)
         .map_err(|error| RevisionError::Git(format!("cannot read {}: {error}", path.display())))?;
@@ -98,8 +97,8 @@ pub fn open_revision(revision: &str, path: &Path) -> Result<ContractRevision, Re
     Ok(ContractRevision { version, revision: revision.to_owned(), folder })
 }
 
-/// Returns true if a revision names a commit of the repository that contains a folder. Strings that look like
-/// options do not.
+/// Returns true if a revision names a commit of the repository that contains a folder. Returns false for
+/// strings that look like options.
 #[must_use]
 pub fn is_commit(folder: &Path, revision: &str) -> bool {
     let commit = format!("{revision}^{{commit}}");
@@ -131,7 +130,7 @@ fn repository_root(folder: &Path) -> Result<PathBuf, RevisionError> {
         .map_err(|error| RevisionError::Git(format!("cannot read {}: {error}", top.display())))
 }
 
-/// Returns the `run_git` command for a folder, without the variables that git sets for hooks.
+/// Returns a `git` command for a folder, without the environment variables that git sets for hooks.
 fn git_command(folder: &Path) -> Command {
     let mut command = Command::new("git");
     command.arg("-C").arg(folder).env("LC_ALL", "C");
@@ -161,11 +160,12 @@ fn to_slash_path(path: &Path) -> String {
     path.to_string_lossy().replace('\\', "/")
 }
 
-/// Extracts the files of a contract at a revision.
+/// An extractor of the files of a contract at a revision.
 struct RevisionExtractor<'a> {
     root: &'a Path,
     revision: &'a str,
-    /// The path of the contract at the revision, relative to the root; empty for the root itself.
+    /// The path of the contract at the revision, relative to the root of the repository; empty for the root
+    /// itself.
     contract_path: &'a str,
     /// The path of the contract in the work tree.
     current: &'a Path,
@@ -191,7 +191,7 @@ impl RevisionExtractor<'_> {
             let text = run_git(top, &["cat-file", "blob", &format!("{revision}:{file}")]).ok()?;
             Some((file.clone(), text))
         });
-        // A revision older than the configuration is read with the current configuration.
+        // If the revision is older than the configuration file, the current configuration is used.
         let newer = || {
             let text = fs::read_to_string(now.join(CONFIGURATION_FILE)).ok()?;
             Some((configuration.clone()?, text))
@@ -211,7 +211,7 @@ impl RevisionExtractor<'_> {
             None => vec![inside.to_owned()],
         };
         read.extend(mounts.iter().filter(|mount| names.contains(mount)).cloned());
-        // A mount must exist, even if nothing refers to files in it.
+        // The folder of a mount must exist, even if nothing refers to the files in it.
         let is_folder_then =
             |mount: &&String| names.iter().any(|name| name != *mount && contains_path(mount, name));
         for mount in mounts.iter().filter(is_folder_then) {
@@ -227,15 +227,15 @@ impl RevisionExtractor<'_> {
         Ok(if inside.is_empty() { copy.to_path_buf() } else { copy.join(inside) })
     }
 
-    /// Returns the folders and files that a configuration refers to, relative to the root. Paths outside of
-    /// the repository are not copied.
+    /// Returns the folders and files to which a configuration refers, relative to the root of the repository.
+    /// Paths outside of the repository are not copied.
     fn configured_paths(&self, config: &Config, home: &str) -> Vec<String> {
         let base = self.root.join(home);
         let overlays = config.input.overlays.iter().map(|overlay| overlay.file.clone());
         let mounts = config.mounts.values().cloned();
         let inputs: Vec<PathBuf> = config.inputs.iter().map(|input| base.join(input)).collect();
         let all = mounts.chain(overlays).map(|path| base.join(path)).chain(inputs.iter().cloned());
-        // Files that inputs refer to are in the common folder of the inputs.
+        // The common folder of the inputs contains the files to which the inputs refer.
         let holding = inputs.iter().map(|input| {
             let is_file = input.extension().is_some();
             if is_file { input.parent().map_or_else(PathBuf::new, Path::to_path_buf) } else { input.clone() }
@@ -244,7 +244,7 @@ impl RevisionExtractor<'_> {
         all.chain(files::common_ancestor(&holding)).filter_map(|path| self.repository_path(&path)).collect()
     }
 
-    /// Returns the files that a configuration always needs: inputs and overlays.
+    /// Returns the files that a configuration always needs: its inputs and overlays.
     fn required_paths(&self, config: &Config, home: &str) -> Vec<String> {
         let base = self.root.join(home);
         let inputs = config.inputs.iter().map(|input| base.join(input));
@@ -253,13 +253,13 @@ impl RevisionExtractor<'_> {
         inputs.chain(overlays).chain(whole).filter_map(|path| self.repository_path(&path)).collect()
     }
 
-    /// Returns a path relative to the root, or `None` if it is outside of the repository.
+    /// Returns a path relative to the root of the repository, or `None` if it is outside of the repository.
     fn repository_path(&self, path: &Path) -> Option<String> {
         Some(to_slash_path(files::absolute_path(path).ok()?.strip_prefix(self.root).ok()?))
     }
 
-    /// Returns the content of a configuration for the copy, with absolute paths to files outside of the
-    /// repository.
+    /// Returns the content of the configuration file for the copy, with absolute paths to files outside of
+    /// the repository.
     fn anchor_configuration(&self, text: &str, home: &str) -> String {
         let Ok(mut table) = text.parse::<toml::Table>() else { return text.to_owned() };
         let base = self.root.join(home);
@@ -283,10 +283,10 @@ impl RevisionExtractor<'_> {
         toml::to_string(&table).unwrap_or_else(|_| text.to_owned())
     }
 
-    /// Lists the documents in some folders, and those of the given paths that are files.
+    /// Lists the documents in the given folders, and the given paths that are documents themselves.
     fn list_files(&self, folders: &[String]) -> Result<Vec<String>, RevisionError> {
         let mut args = vec!["ls-tree", "-r", "-z", "--full-tree", self.revision];
-        // git rejects an empty path; without paths it lists everything.
+        // Git rejects an empty path. Without paths, it lists all files.
         if folders.iter().all(|folder| !folder.is_empty()) {
             args.push("--");
             args.extend(folders.iter().map(String::as_str));
@@ -296,9 +296,9 @@ impl RevisionExtractor<'_> {
             let ends = |ending: &&str| name.to_ascii_lowercase().ends_with(ending);
             [".json", ".yaml", ".yml"].iter().any(ends) || folders.iter().any(|file| file == name)
         };
-        // A manipulated tree could lead out of the copy.
+        // In a manipulated tree, a name could lead out of the copy.
         let inside = |name: &str| name.split('/').all(|part| !matches!(part, "" | "." | ".."));
-        // `<mode> blob <id>\t<name>`; symbolic links and submodules contain no documents.
+        // Each line is `<mode> blob <id>\t<name>`. Symbolic links and submodules contain no documents.
         let files = listed.split('\0').filter_map(|line| {
             let (kind, name) = line.split_once('\t')?;
             (kind.starts_with("100") && document(name) && inside(name) && !name.contains('\n'))
@@ -307,8 +307,8 @@ impl RevisionExtractor<'_> {
         Ok(files.collect())
     }
 
-    /// Writes the required files, and of the others those that these may refer to. References are matched by
-    /// file name only, which may copy more files than necessary.
+    /// Writes the required files, and those of the other files to which they may refer. References are
+    /// matched by file name only, so more files than necessary may be copied.
     fn write_files(
         &self,
         mut paths: Vec<String>,
@@ -333,12 +333,13 @@ impl RevisionExtractor<'_> {
     }
 }
 
-/// Returns true if a path is the path of a file or of a folder that contains it.
+/// Returns true if a path is equal to the path of a file or of a folder that contains the file.
 fn contains_path(path: &str, file: &str) -> bool {
     path.is_empty() || file.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Reads files of a revision from one `git cat-file` process, which is stopped when the reader is dropped.
+/// A reader for files of a revision. It uses one `git cat-file` process, which is stopped when the reader is
+/// dropped.
 struct BlobReader<'a> {
     revision: &'a str,
     child: Child,
@@ -364,7 +365,7 @@ impl<'a> BlobReader<'a> {
             .map_err(failed)?;
         let mut head = String::new();
         self.responses.read_line(&mut head).map_err(failed)?;
-        // `<id> blob <bytes>`
+        // The header is `<id> blob <bytes>`.
         let mut fields = head.split_whitespace().skip(1);
         let (kind, size) = (fields.next(), fields.next().and_then(|size| size.parse::<usize>().ok()));
         let (Some("blob"), Some(size)) = (kind, size) else {
@@ -379,7 +380,7 @@ impl<'a> BlobReader<'a> {
 
 impl Drop for BlobReader<'_> {
     fn drop(&mut self) {
-        // The process waits for further requests, or has ended already.
+        // The process is waiting for further requests or has already exited.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -399,7 +400,7 @@ fn write_file(file: &Path, bytes: &[u8]) -> Result<(), RevisionError> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+    #![allow(clippy::unwrap_used, reason = "tests panic on failure")]
 
     use super::*;
 

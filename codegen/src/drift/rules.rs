@@ -1,4 +1,4 @@
-//! The rules: for each kind of change the levels for readers and writers, and the reason.
+//! The rules. Each kind of change has a rule with its levels for readers and writers and the reason.
 
 mod webhooks;
 
@@ -8,7 +8,7 @@ use super::ChangeLevel;
 /// A rule for one kind of change.
 #[derive(Clone, Copy, Debug)]
 pub struct DriftRule {
-    /// The stable name of the rule in reports.
+    /// The stable id of the rule, used in reports.
     pub id: &'static str,
     /// A short description of the change.
     pub title: &'static str,
@@ -20,7 +20,7 @@ pub struct DriftRule {
     pub reason: &'static str,
     /// Whether the change removes a declared element, which is breaking within a major version.
     pub is_permanent: bool,
-    /// Whether something was removed, so that reports show the old location.
+    /// Whether the change removes an element, so that reports show the old location.
     pub is_removal: bool,
 }
 
@@ -61,7 +61,7 @@ const UNDECIDED: &str =
     "Neither version is known to include the other; only a proof can show who is affected.";
 const UNREAD: &str = "It no longer has an effect when clients send it.";
 
-/// Returns the rule with an id.
+/// Returns the rule with the given id.
 #[must_use]
 pub fn find_rule(id: &str) -> Option<&'static DriftRule> {
     RULES.iter().find(|rule| rule.id == id)
@@ -72,7 +72,7 @@ macro_rules! rules {
     ($($name:ident = $rule:expr;)*) => {
         $(pub(crate) const $name: &DriftRule = &$rule;)*
 
-        /// Every rule, grouped: operations, sign-in, parameters, bodies, responses, schemas.
+        /// All rules, grouped by operations, sign-in, parameters, bodies, responses and schemas.
         pub const RULES: &[DriftRule] = &[$(*$name,)*];
     };
 }
@@ -127,7 +127,7 @@ rules! {
         A,
         "Clients that select no server use the first one; the old one is still listed.",
     );
-    // Sign-in.
+    // Rules about sign-in.
     SIGN_IN_REQUIRED = new_rule(
         "sign-in-required",
         "sign-in became required",
@@ -188,7 +188,7 @@ rules! {
         B,
         "Sign-in may fail for clients that still request it.",
     ));
-    // Parameters.
+    // Rules about parameters.
     PARAMETER_ADDED_OPTIONAL = new_rule(
         "parameter-added-optional",
         "optional parameter added",
@@ -229,7 +229,7 @@ rules! {
         R,
         "The wire format is the same; generated code may rename the argument.",
     );
-    // Requests.
+    // Rules about requests.
     REQUEST_BODY_ADDED_OPTIONAL = new_rule(
         "request-body-added-optional",
         "optional request body added",
@@ -262,7 +262,7 @@ rules! {
         B,
         "The same value has another form on the wire.",
     );
-    // Responses.
+    // Rules about responses.
     RESPONSE_ADDED = new_rule("response-added", "response status added", A, S, "Clients handle an unknown status by its class.");
     RESPONSE_ADDED_SUCCESS = new_rule(
         "response-added-success",
@@ -332,7 +332,7 @@ rules! {
         "The same value has another form on the wire.",
     );
     RESPONSE_HEADER_OPTIONAL = new_rule("response-header-optional", "response header became optional", B, S, "Readers depend on it.");
-    // Objects.
+    // Rules about objects.
     PROPERTY_ADDED = new_rule(
         "property-added",
         "optional property added",
@@ -415,7 +415,7 @@ rules! {
     PATTERN_PROPERTIES_REMOVED = removal_rule(new_rule("pattern-properties-removed", "properties by pattern forbidden", A, B, NARROWED));
     PROPERTY_COUNT_NARROWED = new_rule("property-count-narrowed", "`minProperties` or `maxProperties` narrowed", A, B, NARROWED);
     PROPERTY_COUNT_WIDENED = new_rule("property-count-widened", "`minProperties` or `maxProperties` widened", B, A, WIDENED);
-    // Types and values.
+    // Rules about types and values.
     TYPE_CHANGED = new_rule("type-changed", "type changed", B, B, "Values of the old type do not have the new type.");
     TYPE_WIDENED = new_rule("type-widened", "more types are valid", B, A, WIDENED);
     TYPE_NARROWED = new_rule("type-narrowed", "fewer types are valid", A, B, NARROWED);
@@ -490,7 +490,7 @@ rules! {
     CONTAINS_NARROWED = new_rule("contains-narrowed", "`minContains` or `maxContains` narrowed", A, B, NARROWED);
     CONTAINS_WIDENED = new_rule("contains-widened", "`minContains` or `maxContains` widened", B, A, WIDENED);
     CONTAINS_CHANGED = new_rule("contains-changed", "`contains` changed", B, B, UNDECIDED);
-    // Combinations.
+    // Rules about combinations of schemas.
     BRANCH_ADDED = new_rule("branch-added", "branch added to a union", B, A, "Readers were promised a complete list of branches.");
     BRANCH_REMOVED = removal_rule(new_rule("branch-removed", "branch removed from a union", A, B, "Writers that send values of that branch are refused."));
     UNION_ADDED = new_rule("union-added", "`oneOf` or `anyOf` added", A, B, NARROWED);
@@ -544,7 +544,7 @@ rules! {
         B,
         "No single keyword shows it, but one version accepts a value that the other refuses.",
     );
-    // Annotations.
+    // Rules about annotations.
     FORMAT_ADDED = new_rule("format-added", "`format` added", A, B, "Values that writers send may not have the format.");
     FORMAT_REMOVED = removal_rule(new_rule("format-removed", "`format` removed", B, A, "Readers depend on the format."));
     FORMAT_CHANGED = new_rule("format-changed", "`format` changed", B, B, "The string has another meaning or notation.");
@@ -627,7 +627,7 @@ rules! {
     DEPRECATED_SET = new_rule("deprecated-set", "deprecated", A, A, "It still works; plan to replace it.");
     DEPRECATED_UNSET = removal_rule(new_rule("deprecated-unset", "no longer deprecated", A, A, "It is supported again."));
     EDITORIAL = new_rule("editorial", "title, description or examples changed", S, S, "Only documentation changed.");
-    // Schemas as a whole.
+    // Rules about schemas as a whole.
     ID_CHANGED = new_rule(
         "id-changed",
         "`$id` of a schema changed",

@@ -1,4 +1,4 @@
-//! Compares limits of strings, numbers and counts.
+//! Compares the limits of strings, numbers and counts.
 
 use contract_codegen_core::schema::{TypeSet, keywords::Keyword};
 use contract_runtime::{Json, Number};
@@ -17,7 +17,7 @@ enum LimitChange {
     Widened,
 }
 
-/// Compares the limits of a pair.
+/// A comparer for the limits of a pair of schemas.
 pub(super) struct ScalarComparer<'c, 'g> {
     comparison: &'c mut Comparison<'g>,
     pair: &'c SchemaPair<'g>,
@@ -28,7 +28,7 @@ impl<'c, 'g> ScalarComparer<'c, 'g> {
         Self { comparison, pair }
     }
 
-    /// Compares the restrictions of the types that both sides accept.
+    /// Compares the restrictions of the types that both versions accept.
     pub(super) fn compare_scalars(&mut self, common: TypeSet) {
         let pair = self.pair;
         if common.contains(TypeSet::STRING) {

@@ -19,10 +19,10 @@ use super::{
     verdicts::KeywordFacet,
 };
 
-/// The maximum nesting depth of unions that are analyzed.
+/// The maximum nesting depth to which unions are analyzed.
 const MAX_UNION_DEPTH: u8 = 6;
 
-/// Compares all keywords of a pair.
+/// A comparer for all keywords of a pair of schemas.
 pub(super) struct SchemaComparer<'c, 'g> {
     comparison: &'c mut Comparison<'g>,
     pair: &'c SchemaPair<'g>,
@@ -33,7 +33,7 @@ impl<'c, 'g> SchemaComparer<'c, 'g> {
         Self { comparison, pair }
     }
 
-    /// Compares all keywords of a pair, and everything below.
+    /// Compares all keywords of a pair and, recursively, its subschemas.
     pub(super) fn compare_keywords(&mut self) {
         let pair = self.pair;
         if compare_alternatives(self.comparison, pair) {
@@ -63,8 +63,8 @@ impl<'c, 'g> SchemaComparer<'c, 'g> {
         ConditionComparer::new(self.comparison, pair).compare_conditions();
     }
 
-    /// Reports scalars that became strings where both are sent as plain strings, so that old values stay
-    /// valid; and for readers also the reverse. Returns true if that explains the difference of the types.
+    /// Reports scalars that became strings where both are sent as plain strings, so that old values remain
+    /// valid; for readers also the reverse. Returns true if this explains the difference of the types.
     fn compare_string_encoded_scalars(&mut self, old: TypeSet, new: TypeSet) -> bool {
         let pair = self.pair;
         if !pair.site.is_plain_string() {
@@ -92,13 +92,13 @@ impl<'c, 'g> SchemaComparer<'c, 'g> {
         true
     }
 
-    /// Reports a change of the accepted types. Returns true if the two sides have no type in common.
+    /// Reports a change of the accepted types. Returns true if the two versions have no type in common.
     fn compare_types(&mut self, old: TypeSet, new: TypeSet) -> bool {
         let pair = self.pair;
         if old == new {
             return false;
         }
-        // An enumeration is more specific than the types of its values.
+        // An enumeration restricts values more specifically than the types of its values do.
         let listed = |flat: &FlattenedSchema<'g>| matches!(flat.value_listing(), ValueListing::Closed { .. });
         let silent = listed(&pair.old) || listed(&pair.new);
         let (was, is) = (type_names(old), type_names(new));
@@ -113,7 +113,7 @@ impl<'c, 'g> SchemaComparer<'c, 'g> {
         let disjoint = old.intersection(new).is_empty();
         if old.is_empty() || new.is_empty() {
             let rule = if old.is_empty() { rules::TYPE_WIDENED } else { rules::TYPE_NARROWED };
-            // Contradicting keywords accept no type at all.
+            // Contradictory keywords accept no type at all.
             let facet = KeywordFacet::new(Keyword::ALL).with_changed_keyword(Keyword::Type);
             self.comparison.report_restriction(rule, pair, format!("{is} is valid, was {was}"), facet);
         } else if new == old.union(TypeSet::NULL) {
@@ -159,8 +159,8 @@ impl<'c, 'g> SchemaComparer<'c, 'g> {
     }
 }
 
-/// Returns the types of one side with strings in place of the scalars that the other side lacks, if the other
-/// side accepts the string form of these scalars.
+/// Returns the types of one version, in which strings replace the scalars that the other version lacks, if
+/// the other version accepts the string form of these scalars.
 fn with_scalars_as_strings(own: TypeSet, others: TypeSet, other: &FlattenedSchema<'_>) -> Option<TypeSet> {
     let scalars = TypeSet::NUMBER.union(TypeSet::BOOLEAN).union(TypeSet::INTEGER).union(TypeSet::NULL);
     let lacking = own.intersection(scalars).difference(others);
@@ -170,7 +170,7 @@ fn with_scalars_as_strings(own: TypeSet, others: TypeSet, other: &FlattenedSchem
     is_taken.then(|| own.difference(lacking).union(TypeSet::STRING))
 }
 
-/// Returns true if a schema accepts every string of at least some length.
+/// Returns true if a schema accepts every string of at least the given length.
 fn accepts_every_string(flat: &FlattenedSchema<'_>, shortest: u64, depth: u8) -> bool {
     let idle = [
         Keyword::Ref,
@@ -179,7 +179,7 @@ fn accepts_every_string(flat: &FlattenedSchema<'_>, shortest: u64, depth: u8) ->
         Keyword::MinLength,
         Keyword::AnyOf,
         Keyword::OneOf,
-        // These restrict only arrays and objects.
+        // These keywords restrict only arrays and objects.
         Keyword::Items,
         Keyword::PrefixItems,
         Keyword::MinItems,

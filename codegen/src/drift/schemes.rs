@@ -13,16 +13,16 @@ use super::{
     operations::DocumentPair, rules,
 };
 
-/// Security schemes that were only renamed, as old name to new name.
+/// Security schemes that were renamed without another change; maps the old name to the new name.
 pub(super) type RenamedSchemes<'g> = BTreeMap<&'g str, &'g str>;
 
-/// All scopes of both contracts: declared or required by an operation.
+/// All scopes of both contracts, whether they are declared or required by an operation.
 struct KnownScopes<'g> {
     old: BTreeSet<&'g str>,
     new: BTreeSet<&'g str>,
 }
 
-/// Compares the security schemes of both contracts.
+/// A comparer for the security schemes of both contracts.
 pub(super) struct SchemeComparer<'c, 'g> {
     comparison: &'c mut Comparison<'g>,
 }
@@ -32,7 +32,7 @@ impl<'c, 'g> SchemeComparer<'c, 'g> {
         Self { comparison }
     }
 
-    /// Compares all schemes and scopes, given the corresponding documents with their renamed schemes.
+    /// Compares all schemes and scopes of the corresponding documents, given their renamed schemes.
     pub(super) fn compare_schemes_and_scopes(
         &mut self,
         documents: &[(DocumentPair<'g>, std::rc::Rc<RenamedSchemes<'g>>)],
@@ -84,7 +84,7 @@ impl<'c, 'g> SchemeComparer<'c, 'g> {
         }
     }
 
-    /// Compares a scheme by its properties and by its flows. Scopes that are new or gone in the whole
+    /// Compares the properties and the flows of a scheme. Scopes that were added to or removed from the whole
     /// contract are reported elsewhere.
     fn compare_scheme(
         &mut self,
@@ -118,7 +118,7 @@ impl<'c, 'g> SchemeComparer<'c, 'g> {
                 self.comparison.report_contract_change(rules::SCOPE_NEW, places, &subject, message);
             }
         }
-        // For a scheme without flows before, the properties are reported.
+        // If the scheme had no flows before, only its properties are reported.
         let is_new_flow = |flow: &&&str| !old_flows.is_empty() && !old_flows.contains_key(**flow);
         for flow in new_flows.keys().filter(is_new_flow) {
             let (rule, message) =
@@ -140,7 +140,7 @@ impl<'c, 'g> SchemeComparer<'c, 'g> {
         }
     }
 
-    /// Returns the places of a scheme's declarations in both versions of a document.
+    /// Returns the locations at which both versions of a document declare a scheme.
     fn scheme_places(
         &self,
         documents: DocumentPair<'g>,
@@ -155,8 +155,8 @@ impl<'c, 'g> SchemeComparer<'c, 'g> {
     }
 }
 
-/// Describes the difference between a scheme of the old document and one of the new document, if both exist
-/// and differ.
+/// Describes the difference between a scheme of the old document and a scheme of the new document; `None` if
+/// one of them does not exist or they are equal.
 pub(super) fn describe_scheme_change(
     documents: DocumentPair<'_>,
     old_name: &str,
@@ -290,7 +290,8 @@ fn describe_differences(old: &Json, new: &Json, owner: &str) -> Vec<String> {
             value.map_or_else(|| "missing".to_owned(), format)
         };
         let (mut after, mut before) = (describe(is, format_value), describe(was, format_value));
-        // The values may differ only in the part that is cut off.
+        // If the shortened values look equal, they differ only in the part that was cut off, so the whole
+        // values are shown.
         if after == before {
             (after, before) = (describe(is, format_whole_value), describe(was, format_whole_value));
         }

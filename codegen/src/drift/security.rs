@@ -11,17 +11,18 @@ use super::{
     schemes::{RenamedSchemes, describe_scheme_change},
 };
 
-/// One alternative of a security requirement: schemes and their scopes; `None` stands for the scheme itself.
+/// One alternative of a security requirement: its schemes with their scopes. `None` stands for the scheme
+/// itself.
 type SecurityRequirement<'g> = BTreeSet<(&'g str, Option<&'g str>)>;
 
 /// The accepted requirements of one version.
 struct AcceptedCredentials<'g> {
     is_anonymous_accepted: bool,
-    /// The requirements with credentials.
+    /// The alternatives that require credentials.
     requirements: Vec<SecurityRequirement<'g>>,
 }
 
-/// Compares the security requirements of an operation.
+/// A comparer for the security requirements of an operation.
 pub(super) struct SecurityComparer<'c, 'g> {
     comparison: &'c mut Comparison<'g>,
     operation: &'c OperationPair<'g>,
@@ -32,7 +33,7 @@ impl<'c, 'g> SecurityComparer<'c, 'g> {
         Self { comparison, operation }
     }
 
-    /// Compares the requirements, and the schemes of an operation that moved to another document.
+    /// Compares the requirements. If the operation moved to another document, compares the schemes as well.
     pub(super) fn compare_security(&mut self, renamed: &RenamedSchemes<'g>) {
         let OperationPair { old, new, documents, .. } = *self.operation;
         if !documents.is_matched {
@@ -74,7 +75,7 @@ impl<'c, 'g> SecurityComparer<'c, 'g> {
         }
     }
 
-    /// Reports old requirements whose credentials satisfy no new requirement.
+    /// Reports old requirements whose credentials satisfy none of the new requirements.
     fn report_refused_credentials(
         &mut self,
         old: &AcceptedCredentials<'g>,
@@ -101,7 +102,7 @@ impl<'c, 'g> SecurityComparer<'c, 'g> {
                 self.report(rule, message);
                 continue;
             };
-            // The message adds "too" if the old scopes are still required.
+            // The message contains "too" if the old scopes are still required.
             let has_shared_scope = nearest.intersection(before).any(|(_, scope)| scope.is_some());
             let too = if has_shared_scope || before.is_subset(nearest) { " too" } else { "" };
             for (scheme, scope) in nearest.difference(before) {
@@ -113,7 +114,7 @@ impl<'c, 'g> SecurityComparer<'c, 'g> {
         }
     }
 
-    /// Reports new requirements that satisfy no old one.
+    /// Reports new requirements that satisfy none of the old requirements.
     fn report_accepted_credentials(&mut self, old: &AcceptedCredentials<'g>, new: &AcceptedCredentials<'g>) {
         let is_new =
             |after: &&SecurityRequirement<'g>| !old.requirements.iter().any(|before| before.is_subset(after));
@@ -153,7 +154,7 @@ impl<'c, 'g> SecurityComparer<'c, 'g> {
 }
 
 impl<'g> AcceptedCredentials<'g> {
-    /// Reads the requirements of an operation, with the schemes under their new names.
+    /// Returns the requirements of an operation, with the new names of renamed schemes.
     fn from_operation(operation: &'g Operation, renamed: &RenamedSchemes<'g>) -> Self {
         let alternatives = security_alternatives(&operation.security, renamed);
         let is_anonymous_accepted = alternatives.iter().any(BTreeSet::is_empty);

@@ -1,4 +1,4 @@
-//! Compares the servers of documents and operations, and their variables.
+//! Compares the servers of documents and operations, including their variables.
 
 use contract_codegen_core::api::ServerVariable;
 
@@ -9,7 +9,7 @@ use super::{
     rules::{self, DriftRule},
 };
 
-/// Compares the servers of a document or of an operation.
+/// A comparer for the servers of a document or an operation.
 pub(super) struct ServerComparer<'c, 'g> {
     comparison: &'c mut Comparison<'g>,
     places: PlacePair<'c>,
@@ -25,7 +25,7 @@ impl<'c, 'g> ServerComparer<'c, 'g> {
         Self { comparison, places, subject }
     }
 
-    /// Compares lists of servers. Clients that select none use the first.
+    /// Compares lists of servers. Clients that select no server use the first one.
     pub(super) fn compare_servers(&mut self, old: &[String], new: &[String]) {
         for server in old.iter().filter(|server| !new.contains(server)) {
             self.report(rules::SERVER_REMOVED, format!("the server {server} is no longer listed"));
@@ -41,13 +41,13 @@ impl<'c, 'g> ServerComparer<'c, 'g> {
         }
     }
 
-    /// Compares the values of server variables, for servers whose address is the same except for the names of
+    /// Compares the values of server variables, for servers whose addresses differ at most in the names of
     /// variables, which are not sent.
     pub(super) fn compare_variables(&mut self, old: &[ServerVariable], new: &[ServerVariable]) {
         for before in old {
             let Some(after) = new.iter().find(|after| is_same_variable(before, after)) else { continue };
             let ServerVariable { server_url: address, name, values } = after;
-            // Without a list, every value is valid.
+            // A variable without a list of values accepts every value.
             let is_valid = |value: &String, list: &[String]| list.is_empty() || list.contains(value);
             for value in before.values.iter().filter(|value| !is_valid(value, values)) {
                 let message = format!("`{value}` is no longer a value of `{name}` in {address}");
@@ -75,7 +75,7 @@ impl<'c, 'g> ServerComparer<'c, 'g> {
     }
 }
 
-/// Returns true if two variables are at the same position of the same address.
+/// Returns true if two variables have the same position in the same address.
 fn is_same_variable(one: &ServerVariable, other: &ServerVariable) -> bool {
     let address_before = |variable: &ServerVariable| {
         let position = variable.server_url.find(&format!("{{{}}}", variable.name));

@@ -1,4 +1,4 @@
-//! The site of a comparison: the path to it, the use of its values, and their wire encoding.
+//! The site of a comparison: its path, the direction of its values, and their wire encoding.
 
 use std::rc::Rc;
 
@@ -9,9 +9,9 @@ use super::proof::VersionSide;
 /// The direction in which values of a schema are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum ValueUse {
-    /// The service sends the values, clients read them.
+    /// The service sends the values, and clients read them.
     Read,
-    /// Clients send the values, the service reads them.
+    /// Clients send the values, and the service reads them.
     Write,
 }
 
@@ -24,21 +24,21 @@ impl ValueUse {
     }
 }
 
-/// The site of a comparison.
+/// The location at which schemas are compared, and the use of their values there.
 #[derive(Clone, Debug)]
 pub(super) struct ComparisonSite {
-    /// The operation and the part of it: `GET /me/ships 200 body`.
+    /// The operation and the part of it, such as `GET /me/ships 200 body`.
     pub(super) base: Rc<str>,
-    /// The node that the path starts from; `None` if it starts from the base.
+    /// The graph node from which the path starts; `None` if it starts from the base.
     pub(super) node: Option<usize>,
-    /// The path from there: `/items/*/name`.
+    /// The path from there, such as `/items/*/name`.
     pub(super) path: String,
     pub(super) value_use: ValueUse,
-    /// The JSON types that values can have: property names are strings.
+    /// The JSON types that the values can have. Property names, for example, can only be strings.
     pub(super) types: TypeSet,
-    /// Whether differences here are known to be harmless because of the surrounding schemas.
+    /// Whether the surrounding schemas make differences here harmless.
     pub(super) is_harmless: bool,
-    /// Whether the path ends at a part of a schema, such as a branch, and not at a whole value.
+    /// Whether the path ends at a part of a schema, such as a branch, rather than at a whole value.
     pub(super) is_part: bool,
     pub(super) string_scope: StringScope,
     pub(super) annotations: AnnotationSource,
@@ -49,34 +49,34 @@ pub(super) struct ComparisonSite {
 pub(super) enum AnnotationSource {
     /// The schemas of the site.
     Here,
-    /// The schemas of the site, and on one side also the schemas around it, because the site is a branch of
-    /// their union.
+    /// The schemas of the site and, in one version, also the schemas around it, because the site is a branch
+    /// of their union.
     Around(VersionSide, Rc<[SchemaId]>),
-    /// The annotations were compared at the union whose only branch this is.
+    /// No schemas, because the annotations were already compared at the union whose only branch this is.
     AlreadyCompared,
 }
 
-/// The kind of step to a subschema.
+/// The relation between a schema and a subschema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StepKind {
-    /// To a schema for properties of an object.
+    /// The step to a schema for the properties of an object.
     Member,
-    /// To a schema for elements of an array.
+    /// The step to a schema for the elements of an array.
     Element,
-    /// To a schema for the same value, or for property names: branches, conditions.
+    /// The step to a schema for the same value, such as a branch or a condition, or for property names.
     Part,
 }
 
-/// The depth to which scalars are sent as plain strings and not as JSON.
+/// The depth to which scalars are sent as plain strings rather than as JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum StringScope {
-    /// The value, its properties, and their elements: a parameter or a form.
+    /// The value, its properties and their elements, as in a parameter or a form.
     Members,
-    /// The value and its elements: a property of a form.
+    /// The value and its elements, as in a property of a form.
     Elements,
     /// Only the value itself.
     Value,
-    /// Nothing: the value is JSON, or a part of JSON.
+    /// Nothing, because the value is JSON or a part of JSON.
     None,
 }
 
@@ -120,12 +120,12 @@ impl ComparisonSite {
         }
     }
 
-    /// Restricts the site to values of some types.
+    /// Restricts the site to values of the given types.
     pub(super) fn restricted_to(self, within: TypeSet) -> Self {
         Self { types: within, ..self }
     }
 
-    /// Marks scalars, and those that are properties or elements, as plain strings.
+    /// Marks scalars as plain strings: the value itself, its properties and their elements.
     pub(super) fn with_string_members(self) -> Self {
         Self { string_scope: StringScope::Members, ..self }
     }
@@ -135,7 +135,7 @@ impl ComparisonSite {
         Self { string_scope: StringScope::Value, ..self }
     }
 
-    /// Returns true if a scalar is sent as a plain string here.
+    /// Returns true if scalars are sent as plain strings at this site.
     pub(super) fn is_plain_string(&self) -> bool {
         self.string_scope != StringScope::None
     }

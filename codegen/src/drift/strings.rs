@@ -1,4 +1,4 @@
-//! Compares patterns and lengths of strings, with the automata of the runtime.
+//! Compares patterns and lengths of strings with the automata of the runtime.
 
 use std::{cell::RefCell, collections::HashMap, rc::Rc};
 
@@ -23,23 +23,23 @@ use super::{
 
 const STRING_KEYWORDS: &[Keyword] = &[Keyword::Pattern, Keyword::MinLength, Keyword::MaxLength];
 
-/// Returns true if all keywords restrict only strings.
+/// Returns true if all of the given keywords restrict only strings.
 pub(super) fn are_string_keywords(keywords: &[Keyword]) -> bool {
     !keywords.is_empty() && keywords.iter().all(|keyword| STRING_KEYWORDS.contains(keyword))
 }
 
-/// The result of checking that all strings of one side satisfy the other.
+/// The result of a check whether all strings of one version satisfy the other version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum InclusionVerdict {
-    /// All of them do.
+    /// All strings of one version satisfy the other version.
     Holds,
-    /// This string does not, and no shorter one.
+    /// This string does not satisfy the other version; it is one of the shortest counterexamples.
     Fails(String),
-    /// The check is not possible, for this reason.
+    /// The check is not possible for the given reason.
     Unknown(String),
 }
 
-/// Compiled patterns, and for some whether they match every string.
+/// Compiled patterns and, for some of them, whether they match every string.
 #[derive(Debug, Default)]
 pub(super) struct PatternCache {
     compiled: RefCell<HashMap<String, Rc<Result<PatternProgram, PatternError>>>>,
@@ -56,8 +56,8 @@ impl PatternCache {
         compiled
     }
 
-    /// Returns true if a string matches a pattern (ECMA-262) in generated code. A pattern that the runtime
-    /// does not support is evaluated by `jsonschema`; one that neither supports matches nothing.
+    /// Returns true if a string matches a pattern (ECMA-262) in generated code. If the runtime does not
+    /// support the pattern, `jsonschema` evaluates it; a pattern that neither supports matches nothing.
     pub(super) fn matches_pattern(&self, pattern: &str, text: &str) -> bool {
         match self.compile(pattern).as_ref() {
             Ok(program) => program.is_match(text),
@@ -68,14 +68,14 @@ impl PatternCache {
         }
     }
 
-    /// Returns true if a pattern is known to match every string.
+    /// Returns true if a pattern is proven to match every string.
     pub(super) fn matches_every_string(&self, pattern: &str) -> bool {
         if let Some(known) = self.universal.borrow().get(pattern) {
             return *known;
         }
         let any = |patterns| PatternLanguage { patterns, least: 0, most: None };
         let holds = match self.compile(pattern).as_ref() {
-            // Most patterns do not match the empty string.
+            // This check rules out most patterns, because they do not match the empty string.
             Ok(program) => {
                 program.is_match("")
                     && check_inclusion(&any(Vec::new()), &any(vec![program])) == Inclusion::Holds
@@ -86,7 +86,7 @@ impl PatternCache {
         holds
     }
 
-    /// Decides whether all strings of one side satisfy some keywords of the other.
+    /// Decides whether all strings of one version satisfy the given keywords of the other version.
     pub(super) fn decide_inclusion(
         &self,
         given: &FlattenedSchema<'_>,
@@ -99,7 +99,7 @@ impl PatternCache {
         let own = patterns(given);
         let mut required =
             if keywords.contains(&Keyword::Pattern) { patterns(accepting) } else { Vec::new() };
-        // Patterns that both sides require are satisfied.
+        // Patterns that both versions require are satisfied.
         required.retain(|pattern| !own.contains(pattern));
         let bounds = |flat: &FlattenedSchema<'_>| {
             (flat.max_lower_limit(|s| s.min_length).unwrap_or(0), flat.min_upper_limit(|s| s.max_length))
@@ -112,12 +112,12 @@ impl PatternCache {
         self.compare_constraints((&own, least, most), (&required, shortest, longest))
     }
 
-    /// Returns true if two patterns are known to match the same strings.
+    /// Returns true if two patterns are proven to match the same strings.
     pub(super) fn are_equal_patterns(&self, one: &str, other: &str) -> bool {
         self.is_included(one, other) && self.is_included(other, one)
     }
 
-    /// Returns true if one pattern is known to match all strings of another one.
+    /// Returns true if one pattern is proven to match all strings that another one matches.
     pub(super) fn is_included(&self, narrow: &str, wide: &str) -> bool {
         let compare = || self.compare_constraints((&[narrow], 0, None), (&[wide], 0, None));
         narrow == wide || compare() == InclusionVerdict::Holds
@@ -159,7 +159,7 @@ impl PatternCache {
     }
 }
 
-/// Compares the patterns of a pair.
+/// A comparer for the patterns of a pair of schemas.
 pub(super) struct PatternComparer<'c, 'g> {
     comparison: &'c mut Comparison<'g>,
     pair: &'c SchemaPair<'g>,
@@ -208,14 +208,14 @@ impl<'c, 'g> PatternComparer<'c, 'g> {
                     let valid = |(side, ids): (VersionSide, &[SchemaId])| {
                         self.comparison.prover(pair.site.value_use).accepts_value(side, ids, &value)
                     };
-                    // Another keyword may refuse the string on both sides.
+                    // Another keyword may refuse the string in both versions.
                     if valid((giving.0, giving.1)) && !valid((refusing.0, refusing.1)) {
                         message.push_str(&format!(", {} {words}", format_value(&value)));
                     }
                     tries.push(value);
                 }
                 InclusionVerdict::Unknown(reason) => {
-                    // A value may decide it nevertheless.
+                    // A sample value may decide the question nevertheless.
                     message.push_str(&format!(
                         "; the patterns do not decide whether any string {words}, because {reason}"
                     ));
@@ -268,7 +268,7 @@ fn quote_pattern(pattern: &str) -> String {
 mod tests {
     use super::*;
 
-    /// A pattern is compiled once, for all names and objects that it is applied to.
+    /// A pattern is compiled only once, regardless of the number of names and objects that it is applied to.
     #[test]
     fn patterns_are_compiled_once() {
         let programs = PatternCache::default();

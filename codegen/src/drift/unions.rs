@@ -1,4 +1,4 @@
-//! Compares the unions of a pair: `oneOf` and `anyOf` on both sides.
+//! Compares the unions of a pair of schemas: `oneOf` and `anyOf` in both versions.
 
 use contract_codegen_core::schema::{SchemaGraph, SchemaId, keywords::Keyword};
 
@@ -18,14 +18,14 @@ use super::{
     verdicts::KeywordFacet,
 };
 
-/// A union, and those of its branches that are compared.
+/// A union, and the branches of it that are compared.
 #[derive(Clone, Copy)]
 pub(super) struct UnionBranches<'b, 'g> {
     pub(super) union: SchemaUnion<'g>,
     pub(super) branches: &'b [SchemaId],
 }
 
-/// Compares the unions of a pair.
+/// A comparer for the unions of a pair of schemas.
 pub(super) struct UnionComparer<'c, 'g> {
     comparison: &'c mut Comparison<'g>,
     pair: &'c SchemaPair<'g>,
@@ -95,8 +95,8 @@ impl<'c, 'g> UnionComparer<'c, 'g> {
         self.comparison.report_restriction(rule, pair, message, KeywordFacet::new(UNION_KEYWORDS));
     }
 
-    /// Returns true if an added `anyOf` has a branch that accepts every value without properties that only
-    /// the new version knows.
+    /// Returns true if an added `anyOf` has a branch that accepts every value without the properties that
+    /// only the new version declares.
     fn allows_known_objects(&mut self, union: SchemaUnion<'g>, old: &[SchemaUnion<'g>]) -> bool {
         const KEYWORDS: [Keyword; 3] = [Keyword::Ref, Keyword::AllOf, Keyword::Not];
         let pair = self.pair;
@@ -134,7 +134,7 @@ impl<'c, 'g> UnionComparer<'c, 'g> {
             && !unions.1.one
             && matches.iter().any(|each| self.has_local_change(each) && self.may_overlap(unions, each));
         if overlaps && self.comparison.is_proven_equivalent(pair) {
-            // Another branch accepts the values that a branch no longer accepts.
+            // Another branch may accept the values that a branch no longer accepts.
             for each in matches {
                 if self.comparison.has_no_difference(&[each.old], &[each.new]) {
                     self.comparison.compare_schemas(&[each.old], &[each.new], &branch_site(pair, each));
@@ -143,7 +143,7 @@ impl<'c, 'g> UnionComparer<'c, 'g> {
             return;
         }
         self.compare_matches(unions, matches, overlaps);
-        // Added and removed branches are judged by the whole union.
+        // Added and removed branches are judged by the union as a whole.
         if unions.0.one && unions.1.one && is_untagged {
             let mut overlaps = OverlapComparer::new(self.comparison, pair);
             if matching.removed.is_empty() {
@@ -161,7 +161,7 @@ impl<'c, 'g> UnionComparer<'c, 'g> {
         self.report_added_and_removed(old, new, &matching);
     }
 
-    /// Compares corresponding branches. With `overlaps`, other branches may accept the values that a branch
+    /// Compares corresponding branches. With `overlaps`, another branch may accept the values that a branch
     /// no longer accepts.
     fn compare_matches(
         &mut self,
@@ -170,7 +170,7 @@ impl<'c, 'g> UnionComparer<'c, 'g> {
         overlaps: bool,
     ) {
         let pair = self.pair;
-        // If the union as a whole accepts all values, its pairs need no check of their own.
+        // If the union as a whole accepts all values, its pairs need no separate check.
         let has_several_changes = matches.iter().filter(|each| self.has_local_change(each)).nth(1).is_some();
         let facet = KeywordFacet::new(UNION_KEYWORDS);
         let are_all_absorbed = overlaps
@@ -213,7 +213,7 @@ impl<'c, 'g> UnionComparer<'c, 'g> {
         }
     }
 
-    /// Returns the label of a branch of one side, and a facet with values of the branch.
+    /// Returns the label of a branch in one version, and a facet with sample values of the branch.
     fn describe_branch(
         &self,
         side: VersionSide,
@@ -235,8 +235,8 @@ impl<'c, 'g> UnionComparer<'c, 'g> {
         (name, KeywordFacet::new(UNION_KEYWORDS).with_candidates(candidates))
     }
 
-    /// Returns true if two branches differ themselves, and not only in named schemas that they refer to,
-    /// which are compared separately.
+    /// Returns true if two branches themselves differ. Differences in named schemas to which they refer do
+    /// not count, because these schemas are compared separately.
     fn has_local_change(&self, branch: &BranchMatch) -> bool {
         let (old, new) = (self.comparison.graph(VersionSide::Old), self.comparison.graph(VersionSide::New));
         let identity = self.comparison.identity();
@@ -253,7 +253,8 @@ impl<'c, 'g> UnionComparer<'c, 'g> {
         old_ids.len() != new_ids.len() || pairs.any(|(old, new)| !identity.has_same_content(*old, *new))
     }
 
-    /// Returns true if another branch may accept the values that one of a matched pair no longer accepts.
+    /// Returns true if another branch may accept the values that one branch of a matched pair no longer
+    /// accepts.
     fn may_overlap(
         &self,
         (old_union, new_union): (SchemaUnion<'g>, SchemaUnion<'g>),
@@ -271,7 +272,7 @@ impl<'c, 'g> UnionComparer<'c, 'g> {
         others.any(|id| !types(refusing, *id).intersection(given).is_empty())
     }
 
-    /// Returns true if the union on the other side accepts all values of one of a matched pair.
+    /// Returns true if the union in the other version accepts all values of one branch of a matched pair.
     fn is_absorbed_by_union(
         &mut self,
         unions: (SchemaUnion<'g>, SchemaUnion<'g>),
@@ -283,7 +284,7 @@ impl<'c, 'g> UnionComparer<'c, 'g> {
             ValueUse::Write => (&pair.old, &pair.old_ids, branch.old, unions.1),
             ValueUse::Read => (&pair.new, &pair.new_ids, branch.new, unions.0),
         };
-        // If there are no other keywords, the branch alone decides.
+        // Without other keywords, only the branch itself restricts the values.
         let is_pure = giving.unions().len() == 1
             && giving.schemas().all(|schema| schema.is_constrained_only_by(&KEYWORDS));
         let given = if is_pure { vec![id] } else { [ids.as_slice(), &[id]].concat() };

@@ -1,4 +1,4 @@
-//! Cached decisions about single keywords: whether they refuse values that the other version gives.
+//! Cached decisions on whether single keywords refuse values that the other version sends.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ use super::{
     strings::are_string_keywords,
 };
 
-/// Keywords whose effect on validity is judged on its own, and candidate values for a witness.
+/// Keywords whose effect on validity is judged separately, and candidate values for a witness.
 #[derive(Clone, Debug, Default)]
 pub(super) struct KeywordFacet {
     pub(super) keywords: &'static [Keyword],
@@ -39,9 +39,9 @@ impl KeywordFacet {
         self
     }
 
-    /// Returns the schema of a side that contains the changed keyword, and the keyword. Prefers the outermost
-    /// schema whose value the other side does not have, so that a change shared by many places is reported
-    /// once.
+    /// Returns the location of a schema in one version that contains the changed keyword, and the keyword.
+    /// Prefers the outermost schema with a value that the other version does not have, so that a change that
+    /// affects many locations is reported once.
     pub(super) fn find_changed_keyword<'g>(
         &self,
         flat: &FlattenedSchema<'g>,
@@ -51,7 +51,7 @@ impl KeywordFacet {
             .changed_keyword
             .iter()
             .chain(self.keywords.iter().filter(|_| self.changed_keyword.is_none()));
-        // A reference has no effect of its own.
+        // A reference itself has no effect on validity.
         let keywords: Vec<Keyword> = possible.copied().filter(|keyword| *keyword != Keyword::Ref).collect();
         let pairs = flat.schemas().flat_map(|schema| keywords.iter().map(move |keyword| (schema, *keyword)));
         let present: Vec<_> = pairs.filter(|(schema, keyword)| keyword.value(schema).is_some()).collect();
@@ -63,10 +63,10 @@ impl KeywordFacet {
     }
 }
 
-/// Schemas of one side.
+/// The schemas of one version.
 pub(super) type SideSchemas<'a> = (VersionSide, &'a [SchemaId]);
 
-/// The schemas that values come from, and the schemas of the other side that may refuse them.
+/// The schemas of the sending version, and the schemas of the receiving version that may refuse the values.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct GivenAndRefusing<'a> {
     pub(super) giving: SideSchemas<'a>,
@@ -78,7 +78,7 @@ struct VerdictKey {
     giving_side: VersionSide,
     giving: Vec<SchemaId>,
     refusing: Vec<SchemaId>,
-    /// The direction, if it has its own view of the schemas.
+    /// The direction, if its schemas differ from the written ones.
     view: Option<ValueUse>,
     types: TypeSet,
     /// The indices of the facet's keywords.
@@ -86,7 +86,7 @@ struct VerdictKey {
     candidates: Vec<Json>,
 }
 
-/// The provers, with the results of their decisions.
+/// The provers, and a cache of their decisions.
 pub(super) struct VerdictCache<'g> {
     provers: DirectionProvers<'g>,
     verdicts: HashMap<VerdictKey, Option<ProofVerdict>>,
@@ -102,7 +102,8 @@ impl<'g> VerdictCache<'g> {
         self.provers.for_direction(value_use)
     }
 
-    /// Decides whether a facet of the refusing side refuses a value that the giving side accepts at a site.
+    /// Decides whether a facet of the receiving version refuses a value that the sending version accepts at a
+    /// site.
     pub(super) fn judge_values(
         &mut self,
         schemas: GivenAndRefusing<'_>,
@@ -128,7 +129,7 @@ impl<'g> VerdictCache<'g> {
         } else if let Some(found) = prover.find_refused_candidate(giving, refusing, site.types, facet) {
             Some(Err(Some(found)))
         } else {
-            // Without candidates, the question is the same for all changes at this place.
+            // Without candidates, the question is the same for all changes at this location.
             self.judge_values(schemas, site, &KeywordFacet::new(facet.keywords))
         };
         self.verdicts.insert(key, verdict.clone());

@@ -1,4 +1,4 @@
-//! Compares the serialization of values: form encodings and response headers.
+//! Compares the serialization of values in form encodings and response headers.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ pub(super) fn compare_encodings<'g>(
     comparison.report_change_at(rule, site, places, format!("`encoding` of `{}` {effect}", before.name));
 }
 
-/// Describes a change in the serialization of a response header, if there is one.
+/// Describes a change in the serialization of a response header; `None` if there is no change.
 pub(super) fn describe_header_change(
     comparison: &Comparison<'_>,
     old: &ResponseHeader,
@@ -80,14 +80,14 @@ fn is_form(body: &MediaType) -> bool {
 
 /// Returns true if scalar properties of a form are sent as plain strings.
 fn encodes_scalars_as_strings<'g>(graph: &'g VersionSchemas<'g>, body: &MediaType) -> bool {
-    // A part with another media type may contain anything.
+    // A part with an explicit media type may have any content.
     let has_default_type = |encoding: &Json| {
         !encoding.as_object().is_some_and(|properties| properties.contains_key("contentType"))
     };
     is_form(body) && effective_encodings(graph, body).values().all(has_default_type)
 }
 
-/// Returns the `encoding` of properties that differs from the defaults (OpenAPI 3.1, 4.8.15.1).
+/// Returns the `encoding` fields of each property that differ from the defaults (OpenAPI 3.1, 4.8.15.1).
 fn effective_encodings<'g>(graph: &'g VersionSchemas<'g>, body: &MediaType) -> BTreeMap<String, Json> {
     let form = FlattenedSchema::from_schemas(graph, &optional_schema(body.schema));
     let is_multipart = media_type::MediaType::parse(&body.name).is_multipart();
@@ -105,7 +105,8 @@ fn without_default_encoding(encoding: &Json, member: &FlattenedSchema<'_>, parts
         ("contentType", Json::String(name)) => {
             Some(media_type_key(name)) == default_media_type(member).map(media_type_key)
         }
-        // A scalar in a form has nothing to join; in multipart these keywords would replace the media type.
+        // A scalar in a form has no parts to join. In multipart bodies, these fields would replace the media
+        // type.
         ("style", Json::String(style)) => is_scalar && !parts && style == "form",
         ("explode" | "allowReserved", Json::Bool(_)) => is_scalar && !parts,
         ("headers", Json::Object(headers)) => headers.is_empty(),
@@ -115,8 +116,8 @@ fn without_default_encoding(encoding: &Json, member: &FlattenedSchema<'_>, parts
     Json::Object(rest.map(|(name, value)| (name.to_owned(), value.clone())).collect())
 }
 
-/// Returns the default media type of a property (OpenAPI 3.0, 4.7.15.1, and 3.1, 4.8.15.1). For an
-/// array it is that of its elements.
+/// Returns the default media type of a property (OpenAPI 3.0, 4.7.15.1, and 3.1, 4.8.15.1). The default of an
+/// array is that of its elements.
 fn default_media_type(member: &FlattenedSchema<'_>) -> Option<&'static str> {
     let is_binary = |flat: &FlattenedSchema<'_>| {
         flat.any_schema(|schema| {

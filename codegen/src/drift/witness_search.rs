@@ -1,8 +1,10 @@
-//! Searches for breaks that no rule reports: a value that one version accepts and the other refuses.
+//! Searches for breaking changes that no rule reports, that is, for values that one version accepts and the
+//! other refuses.
 //!
-//! Rules compare single keywords, but validity depends on all keywords together. Where no rule reports a
-//! break at a place or below it, values of the giving side are tried. Only values whose properties this side
-//! describes count, because clients do not depend on undeclared properties.
+//! Rules compare single keywords, but validity depends on all keywords together. At each location where no
+//! rule reports a breaking change, neither there nor below, values of the sending version are tried. A value
+//! counts only if that version describes all of its properties, because clients do not depend on undeclared
+//! properties.
 
 use std::{cmp::Reverse, collections::BTreeSet};
 
@@ -19,27 +21,28 @@ use super::{
     verdicts::KeywordFacet,
 };
 
-/// The maximum number of places with changed keywords that are tried.
+/// The maximum number of locations with changed keywords at which values are tried.
 const MAX_CHANGED_PAIRS: usize = 400;
-/// The maximum number of places that differ only below and are tried.
+/// The maximum number of locations that differ only in subschemas and at which values are tried.
 const MAX_UNCHANGED_PAIRS: usize = 12;
-/// The maximum number of places that are tried thoroughly.
+/// The maximum number of locations at which many values are tried; with more locations, each gets fewer
+/// values.
 const MAX_THOROUGH_PAIRS: usize = 60;
 
 /// A pair of schemas that was compared keyword by keyword.
 #[derive(Clone, Debug)]
 pub(super) struct VisitedPair {
     pub(super) site: ComparisonSite,
-    /// The node of the pair.
+    /// The graph node of the pair.
     pub(super) node: usize,
     pub(super) old: Vec<SchemaId>,
     pub(super) new: Vec<SchemaId>,
 }
 
-/// Searches for witnesses at the places that were compared.
+/// A search for witnesses at the compared locations.
 pub(super) struct WitnessSearch<'c, 'g> {
     comparison: &'c mut Comparison<'g>,
-    /// The nodes with a reported break, and all nodes that lead to one.
+    /// The nodes with a reported breaking change, and all nodes that lead to them.
     broken: BTreeSet<usize>,
 }
 
@@ -48,7 +51,7 @@ impl<'c, 'g> WitnessSearch<'c, 'g> {
         Self { comparison, broken: BTreeSet::new() }
     }
 
-    /// Tries values at the places where no rule reports a break.
+    /// Tries values at the locations where no rule reports a breaking change.
     pub(super) fn search_witnesses(&mut self, mut visited: Vec<VisitedPair>) {
         if self.comparison.enabled_prover(ValueUse::Read).is_none() || visited.is_empty() {
             return;
@@ -57,7 +60,7 @@ impl<'c, 'g> WitnessSearch<'c, 'g> {
             self.comparison.findings().add_with_ancestors(node, &mut self.broken);
         }
         visited.retain(|each| !self.broken.contains(&each.node) && self.comparison.is_value_node(each.node));
-        // Inner places first, so that the nearest place is reported.
+        // Inner locations come first, so that the location nearest to the difference is reported.
         visited.sort_by_key(|each| Reverse(each.node));
         let is_quick = visited.len() > MAX_THOROUGH_PAIRS;
         let effort = if is_quick { SampleEffort::Quick } else { SampleEffort::Thorough };
@@ -97,7 +100,8 @@ impl<'c, 'g> WitnessSearch<'c, 'g> {
 }
 
 impl SchemaProver<'_> {
-    /// Returns true if a side describes all properties of one of its values, and sends them in a direction.
+    /// Returns true if the schemas of one version describe all properties of a value and send them in the
+    /// given direction.
     pub(super) fn describes_value(
         &self,
         (side, ids): (VersionSide, &[SchemaId]),
@@ -155,7 +159,8 @@ impl SchemaProver<'_> {
         }
     }
 
-    /// Returns the schemas that apply to a value; of branches and conditions those that it matches.
+    /// Returns the schemas that apply to a value, including the branches and conditions that the value
+    /// matches.
     fn active_schemas(&self, side: VersionSide, ids: &[SchemaId], value: &Json) -> BTreeSet<SchemaId> {
         let graph = self.graph(side);
         let fits = |id: &SchemaId| self.accepts_value(side, &[*id], value);
@@ -183,7 +188,7 @@ impl SchemaProver<'_> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+    #![allow(clippy::unwrap_used, reason = "tests panic on failure")]
 
     use contract_runtime::Json;
 
@@ -222,7 +227,7 @@ mod tests {
             (r#"{"k":1,"one":1}"#, true, true),
             (r#"{"any":{"c":1}}"#, false, false),
             (r#"{"texts":{"c":"1"}}"#, true, true),
-            // `readOnly` and `writeOnly` are annotations here.
+            // Here, `readOnly` and `writeOnly` are annotations.
             (r#"{"kept":1,"given":1}"#, true, true),
         ] {
             let json = Json::parse(value.as_bytes()).unwrap();

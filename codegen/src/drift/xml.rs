@@ -1,5 +1,5 @@
-//! Compares the names of elements and attributes in XML bodies (OpenAPI 3.1, 4.8.26). JSON bodies do not use
-//! them.
+//! Compares the names of elements and attributes in XML bodies (OpenAPI 3.1, 4.8.26). JSON bodies do not
+//! contain these names.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ use super::{
     site::{AnnotationSource, ComparisonSite, StepKind},
 };
 
-/// A compared pair of schemas, with the default name of its element.
+/// A compared pair of schemas, and the default name of its element.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct VisitedElement {
     old: Vec<SchemaId>,
@@ -32,12 +32,12 @@ fn is_xml(name: &str) -> bool {
     subtype == "xml" || subtype.ends_with("+xml")
 }
 
-/// Returns true if bodies of one media type may be sent as XML by another one, which may be a range.
+/// Returns true if two corresponding media types are both XML; the second may be a range.
 pub(super) fn are_xml(before: &str, after: &str) -> bool {
     is_xml(before) && (is_xml(after) || MediaType::parse(after).is_range())
 }
 
-/// Compares the names of elements and attributes.
+/// A comparer for the names of XML elements and attributes.
 pub(super) struct XmlComparer<'c, 'g> {
     comparison: &'c mut Comparison<'g>,
     visited: BTreeSet<VisitedElement>,
@@ -53,7 +53,7 @@ impl<'c, 'g> XmlComparer<'c, 'g> {
         self.compare_elements_named((old, new), None, site);
     }
 
-    /// Compares a pair; `name` is the default name of its element.
+    /// Compares the elements of a pair; `name` is the default name of the element.
     fn compare_elements_named(
         &mut self,
         (old, new): (&[SchemaId], &[SchemaId]),
@@ -113,7 +113,8 @@ impl<'c, 'g> XmlComparer<'c, 'g> {
         self.compare_elements_named((&old, &new), None, &site.below(StepKind::Element, "*"));
     }
 
-    /// Compares corresponding branches. Returns true if the pair is a schema and a union that contains it.
+    /// Compares corresponding branches. Returns true if one schema of the pair is a union that contains the
+    /// other.
     fn compare_xml_branches(&mut self, pair: &SchemaPair<'g>, name: Option<&str>) -> bool {
         if let Some(alternatives) = find_alternatives(self.comparison, pair) {
             let side = alternatives.side;
@@ -139,7 +140,7 @@ impl<'c, 'g> XmlComparer<'c, 'g> {
     }
 }
 
-/// Returns the properties of `xml` that differ from the defaults.
+/// Returns the fields of `xml` that differ from the defaults.
 fn xml_overrides(xml: Option<&Json>, name: Option<&str>) -> BTreeMap<String, Json> {
     let members = xml.and_then(Json::as_object).into_iter().flat_map(JsonObject::iter);
     let differs = |key: &str, value: &Json| match key {

@@ -10,7 +10,8 @@ use contract_codegen_core::{
 
 use super::ExplainTarget;
 
-/// Returns everything with the given name: a type or field, else operations, else schemas by location.
+/// Returns everything with the given name: a type or a field, or else operations, or else schemas by the end
+/// of their location.
 pub(super) fn find_targets(
     contract: &AnalyzedContract,
     plans: &ContractPlan<'_>,

@@ -77,7 +77,7 @@ impl Explainer<'_> {
 }
 
 impl Explainer<'_> {
-    /// Returns a part for each media type of the request body; `rules` returns the rules of a schema and is
+    /// Returns a part for each media type of the request body. `rules` returns the rules of a schema; it is
     /// called only for bodies that are validated.
     fn body_parts(
         &self,
@@ -121,10 +121,10 @@ impl Explainer<'_> {
         };
         let mut parts: Vec<ExplainedPart> = Vec::new();
         for case in call.responses.cases.iter().chain(&call.errors.cases) {
-            // A response without body has no media type.
+            // A response without a body has no media type.
             for media_type in case.media_types().filter(|name| !name.is_empty()) {
                 let presence = format!("response {}", case.status.key());
-                // `default` may describe a success and an error.
+                // `default` may describe both a success and an error response, but is listed once.
                 if parts.iter().any(|part| part.presence == presence && part.wire == media_type) {
                     continue;
                 }
@@ -156,7 +156,8 @@ impl Explainer<'_> {
     }
 }
 
-/// Describes the alternatives of `security`: `; requires `oauth` (scopes `read`, `write`), or `key``.
+/// Describes the alternatives of `security`, for example as
+/// `; requires `oauth` (scopes `read`, `write`), or `key``.
 fn describe_security(alternatives: &[Vec<(String, Vec<String>)>]) -> String {
     let quote =
         |names: &[String]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");

@@ -101,7 +101,7 @@ pub(crate) fn json_reason(contract: &AnalyzedContract, conj: &SchemaConjunction)
     }
 }
 
-/// Describes the values that select a variant: `string`, `array of integer`.
+/// Describes the values that select a variant, such as `string` or `array of integer`.
 pub(crate) fn describe_kind(variant: &KindVariant) -> String {
     let types = join_type_names(variant.types);
     if variant.items == TypeSet::ALL {

@@ -1,4 +1,4 @@
-//! Renders explanations as text and as JSON.
+//! Renders explanations as text or JSON.
 
 use std::fmt::Write as _;
 
@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use super::{EnforcedBy, ExplainedPart, ExplainedRule, Explanation};
 
-/// Marks a rule that nothing enforces.
+/// The label of a rule that no code enforces.
 const NOT_ENFORCED: &str = "annotation, not checked";
 
-/// Largest width of a description line, in columns.
+/// The maximum width of a description line, in columns.
 const MAX_COLUMNS: usize = 96;
 
 impl Explanation {
@@ -41,7 +41,7 @@ impl Explanation {
 
 fn render_text(explanation: &Explanation) -> String {
     let mut out = String::new();
-    // Writing into a string does not fail.
+    // Writing to a string cannot fail.
     let _ = writeln!(out, "{}", explanation.title);
     for origin in &explanation.origins {
         let _ = writeln!(out, "  from {origin}");

@@ -1,5 +1,5 @@
-//! Finds operations that look paginated: they have a query parameter with a typical name and a response that
-//! contains an array.
+//! Finds operations that look paginated, because they have a query parameter with a typical name and a
+//! response that contains an array.
 
 use contract_codegen_core::{
     analyzed_contract::AnalyzedContract,
@@ -11,16 +11,16 @@ use contract_codegen_core::{
 
 use super::render::TomlString;
 
-/// Operations that are paginated in the same way, with the suggested lines of their `[[pages]]` table.
+/// Operations that are paginated in the same way, and the suggested lines of their `[[pages]]` table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PagedOperations {
-    /// `operationId` of each operation.
+    /// The `operationId` of each operation.
     pub operations: Vec<String>,
-    /// TOML lines: the location of the items, and the way from one page to the next.
+    /// The TOML lines, which specify the location of the items and how the next page is requested.
     pub lines: Vec<String>,
 }
 
-/// Query parameters that select a page, each with the kind of pagination. The first match applies.
+/// The query parameters that select a page, each with the kind of pagination. The first match applies.
 const PAGING_PARAMETERS: [(&str, PagingKind); 14] = [
     ("cursor", PagingKind::Cursor),
     ("page_cursor", PagingKind::Cursor),
@@ -146,7 +146,7 @@ fn list_item_type<'t>(ty: &'t TypeRef, shapes: &'t Shapes) -> Option<&'t TypeRef
     }
 }
 
-/// Returns true if the format of a property is a URI or a reference.
+/// Returns true if the format of a property is a URI or a URI reference.
 fn is_url(field: &StructField, contract: &AnalyzedContract) -> bool {
     let facts = SchemaFacts::from_conjunction(&contract.graph, &field.conj, contract.options.implied_objects);
     let mut formats =

@@ -9,11 +9,11 @@ use contract_codegen_core::{
 
 use super::InitFindings;
 
-/// Largest number of entries of a commented list; further entries are counted.
+/// The maximum number of entries in a commented list. For further entries, only their number is written.
 const MAX_LISTED: usize = 30;
 
-/// Returns the file: active lines for required settings, and comments for suggestions and defaults. `inputs`
-/// are relative to the file.
+/// Returns the content of the file, with active lines for required settings and comments for suggestions and
+/// defaults. `inputs` are relative to the file.
 #[must_use]
 pub fn codegen_toml(found: &InitFindings, inputs: &[String]) -> String {
     let mut page = TomlPage(String::new());
@@ -338,7 +338,7 @@ fn write_areas(page: &mut TomlPage, found: &InitFindings) {
     }
 }
 
-/// Returns a module name for a tag.
+/// Derives a module name from a tag.
 fn module_name(tag: &str) -> String {
     let name = field_name(tag);
     let name = name.trim_end_matches('_');
@@ -357,7 +357,7 @@ fn quote_all(list: &[String]) -> Vec<String> {
     list.iter().map(|each| TomlString(each).to_string()).collect()
 }
 
-/// Formats a string as a one-line basic string of TOML (TOML 1.0, String).
+/// A string that is formatted as a one-line basic string of TOML (TOML 1.0, String).
 pub(super) struct TomlString<'a>(pub(super) &'a str);
 
 impl fmt::Display for TomlString<'_> {
@@ -374,7 +374,7 @@ impl fmt::Display for TomlString<'_> {
     }
 }
 
-/// Replaces control characters, so that text of the contract cannot end a comment.
+/// Replaces control characters with spaces, so that strings of the contract cannot end a comment.
 fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
@@ -383,7 +383,7 @@ struct TomlPage(String);
 
 impl TomlPage {
     fn add_line(&mut self, text: &str) {
-        // Writing into a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(self.0, "{text}");
     }
 
@@ -403,7 +403,7 @@ impl TomlPage {
         self.add_line(&format!("[{name}]"));
     }
 
-    /// Adds the first [`MAX_LISTED`] entries as comments, and the number of further ones.
+    /// Adds the first [`MAX_LISTED`] entries as comments, and the number of the remaining ones.
     fn add_comment_list<T>(&mut self, list: &[T], text: impl Fn(&T) -> String) {
         list.iter().take(MAX_LISTED).for_each(|each| self.add_comment(&text(each)));
         if let Some(more) = list.len().checked_sub(MAX_LISTED).filter(|more| *more > 0) {

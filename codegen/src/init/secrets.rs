@@ -1,5 +1,5 @@
-//! Finds schemas that look like secrets: by the name of their property, by `format: password`, by `writeOnly`,
-//! or by their description.
+//! Finds schemas that look like secrets because of the name of their property, `format: password`,
+//! `writeOnly` or their description.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use contract_codegen_core::{
 };
 use heck::ToSnakeCase as _;
 
-/// Last words of the names of secrets.
+/// Words with which the names of secrets end.
 const SECRET_WORDS: [&str; 13] = [
     "password",
     "passwd",
@@ -27,10 +27,10 @@ const SECRET_WORDS: [&str; 13] = [
     "cvv",
     "cvc",
 ];
-/// Last two words of the names of secrets.
+/// Pairs of words with which the names of secrets end.
 const SECRET_WORD_PAIRS: [(&str, &str); 5] =
     [("api", "key"), ("private", "key"), ("access", "key"), ("signing", "key"), ("session", "key")];
-/// Phrases that occur in descriptions of secrets.
+/// Phrases that are typical of the descriptions of secrets.
 const SECRET_PHRASES: [&str; 30] = [
     "keep this secret",
     "keep it secret",
@@ -63,7 +63,7 @@ const SECRET_PHRASES: [&str; 30] = [
     "store it securely",
     "store this securely",
 ];
-/// Words that mark a token as a page cursor.
+/// Words that show that a token is a page cursor.
 const PAGING_WORDS: [&str; 7] = ["page", "next", "previous", "prev", "continuation", "sync", "cursor"];
 
 /// Returns the selectors of schemas that look like secrets, each with the reason, sorted by selector.
@@ -72,10 +72,10 @@ pub(super) fn find_secrets(contract: &AnalyzedContract) -> Vec<(String, String)>
     let mut found: BTreeMap<String, String> = BTreeMap::new();
     let named = graph.ids().flat_map(|id| &graph.schema(id).properties);
     let named = named.map(|(name, member)| (Some(name.as_str()), *member));
-    // Items, map values, components and parameters can be secrets, too.
+    // Items, map values, components and parameters can also be secrets.
     let all = named.chain(graph.ids().map(|id| (None, id)));
     for (name, member) in all {
-        // A reference holds the value of its target, so that the target is the secret.
+        // A reference holds the value of its target, so the target is the secret.
         let target = contract.shapes.aliases.get(&member).copied().unwrap_or(member);
         let schemas = [graph.schema(member), graph.schema(target)];
         let password = schemas.iter().any(|s| s.format.as_deref() == Some("password"));
@@ -97,7 +97,7 @@ pub(super) fn find_secrets(contract: &AnalyzedContract) -> Vec<(String, String)>
     found.into_iter().collect()
 }
 
-/// Returns true if a name ends like the name of a secret and is not a page cursor.
+/// Returns true if a name ends with the words of a secret and is not the name of a page cursor.
 fn is_secret_name(name: &str) -> bool {
     let name = name.to_snake_case();
     let words: Vec<&str> = name.split('_').collect();
@@ -118,7 +118,7 @@ fn secret_phrase(description: &str) -> Option<&'static str> {
     SECRET_PHRASES.into_iter().find(|phrase| text.contains(phrase))
 }
 
-/// Returns true if any string is valid; enumerated strings are not secrets.
+/// Returns true if any string is valid. Enumerated strings are not secrets.
 fn is_free_string(contract: &AnalyzedContract, id: SchemaId) -> bool {
     let facts = SchemaFacts::from_conjunction(
         &contract.graph,

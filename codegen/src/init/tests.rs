@@ -1,4 +1,4 @@
-//! Tests of `init`: suggestions for a small contract, and the file that contains them.
+//! Tests of `init`: the suggestions for a small contract, and the file that contains them.
 
 #![allow(clippy::unwrap_used)]
 
@@ -191,7 +191,7 @@ fn generated_file_is_valid_with_and_without_comments() {
     let config: Config = toml::from_str(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
     assert_eq!(config.inputs, [PathBuf::from("api.yaml")]);
     assert_eq!(config.types.unchecked, ["#/components/schemas/Login/properties/handle"]);
-    // Each commented option exists.
+    // Each option in a comment exists.
     let options = |line: &str| {
         let name = line.split([' ', '=']).next().unwrap_or_default();
         line.contains(" = ") && name.chars().all(|c| c.is_ascii_lowercase() || c == '-')
@@ -219,14 +219,14 @@ fn generated_file_is_valid_with_and_without_comments() {
     );
     assert_eq!((config.derives.len(), config.attributes.len()), (1, 1), "{awake}");
     assert!(config.streams.is_some_and(|streams| streams.ends == ["[DONE]"]), "{awake}");
-    // The file mentions options that users of other generators look for.
+    // The file mentions options that users of other generators may look for.
     for option in ["[derives]", "[attributes]", "rust-types = ", "formats = ", "[streams]", "credentials = "]
     {
         assert!(text.contains(&format!("\n# {option}")), "{option}\n{text}");
     }
 }
 
-/// Uncommenting a default value changes nothing.
+/// Uncommenting a default value does not change the configuration.
 #[test]
 fn commented_defaults_change_nothing() {
     let page = |workspace| {
@@ -235,7 +235,7 @@ fn commented_defaults_change_nothing() {
             &["api.yaml".to_owned()],
         )
     };
-    // Examples of types are paths in the user's crate.
+    // Types in examples are paths in the user's crate.
     assert!(
         page(false).contains("\n# \"#/components/schemas/Money\" = \"crate::Money\"\n"),
         "{}",
@@ -246,7 +246,7 @@ fn commented_defaults_change_nothing() {
     assert!(page(false).contains("\n# member = false\n") && page(true).contains("\n# member = true\n"));
 }
 
-/// TOML escapes differ from those of Rust.
+/// Strings are escaped according to TOML, whose escapes differ from those of Rust.
 #[test]
 fn unusual_file_names_are_valid_toml_strings() {
     for name in ["e\u{301}.yaml", "a\u{200b}\"\\.yaml", "a\tb\u{85}\u{7f}\u{1}.yaml", "\u{1f600}'.yaml"] {

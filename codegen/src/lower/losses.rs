@@ -9,29 +9,29 @@ pub use contract_codegen_core::{
 
 /// The target format of every loss.
 const TARGET_FORMAT: &str = "OpenAPI 3.0";
-/// Enforcement of a construct outside of schemas: the generated code is not affected by the loss.
+/// The enforcement of constructs outside of schemas, which the generated code supports despite the loss.
 const BY_GENERATED_CODE: &str = "supported by the generated code";
-/// Enforcement of a schema keyword.
+/// The enforcement of schema keywords.
 const BY_VALIDATION: &str = "validated by the generated code";
 
 /// A construct of the contract that the target format cannot express.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Loss {
-    /// Location of the construct in the contract.
+    /// The location of the construct in the contract.
     pub location: DocumentLocation,
-    /// The format that lacks the construct: `OpenAPI 3.0`.
+    /// The format that does not support the construct: `OpenAPI 3.0`.
     pub format: &'static str,
-    /// The construct: `` the link `next` ``, `` `oneOf` ``.
+    /// The construct, such as `` the link `next` `` or `` `oneOf` ``.
     pub construct: String,
-    /// How the construct is enforced instead.
+    /// The way in which the construct is enforced instead.
     pub enforcement: String,
 }
 
-/// A list of losses without duplicates. A parameter or response shared by several operations is listed once.
+/// A list of losses without duplicates. A parameter or response that several operations share is listed once.
 #[derive(Debug, Default)]
 pub struct LossList {
     losses: Vec<Loss>,
-    /// The entries of `losses`, for deduplication.
+    /// A copy of the entries of `losses`, used to detect duplicates.
     seen: HashSet<Loss>,
 }
 
@@ -41,7 +41,7 @@ impl LossList {
         self.push(location, construct.into(), BY_GENERATED_CODE);
     }
 
-    /// Records schema keywords that could not be written.
+    /// Records schema keywords that the target format cannot express.
     pub fn record_keywords(&mut self, graph: &SchemaGraph, lost: BTreeSet<(SchemaId, Keyword)>) {
         for (id, keyword) in lost {
             self.push(&graph.schema(id).place, format!("`{}`", keyword.name()), BY_VALIDATION);

@@ -12,7 +12,7 @@ use heck::ToPascalCase;
 
 use super::schemas::find_shared_schemas;
 
-/// Names of all schemas that are named, referenced or used directly by an operation.
+/// The names of all schemas that are named, referenced or used directly by an operation.
 #[derive(Debug)]
 pub struct SchemaNames(BTreeMap<SchemaId, String>);
 
@@ -22,7 +22,7 @@ impl SchemaNames {
         Self::assign_names(graph, api, &|_| None)
     }
 
-    /// Uses the names of the contract where OpenAPI 3.0 allows them for components, otherwise those of
+    /// Uses the contract's names if OpenAPI 3.0 allows them for components, and otherwise those of
     /// [`SchemaNames::from_types`].
     pub fn from_contract(contract: &AnalyzedContract) -> Self {
         let AnalyzedContract { graph, shapes, .. } = contract;
@@ -58,7 +58,8 @@ impl SchemaNames {
             api.operations.iter().chain(&api.webhooks).flat_map(operation_schemas).filter(has_no_reference),
         );
         let mut used = BTreeSet::new();
-        // The last number used for each name, so that many schemas of one name take linear time.
+        // The last number that was used for each name. It makes numbering many schemas of one name take
+        // linear time.
         let mut numbers: HashMap<String, usize> = HashMap::new();
         let mut assign = |id: SchemaId| {
             let schema = graph.schema(id);
@@ -87,7 +88,7 @@ impl SchemaNames {
             }
             (id, name)
         };
-        // Names are assigned to named schemas first, so that those get no number.
+        // Named schemas are assigned their names first, so that they get no number.
         let (inline, named): (Vec<_>, Vec<_>) =
             ids.into_iter().partition(|id| graph.schema(*id).origin == SchemaOrigin::Inline);
         Self(named.into_iter().chain(inline).map(&mut assign).collect())

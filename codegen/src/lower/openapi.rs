@@ -1,4 +1,4 @@
-//! Lowers operations to OpenAPI 3.0.3. Supported constructs keep their wire format. Each unsupported
+//! Lowers operations to OpenAPI 3.0.3. Constructs that it supports keep their wire format. Each unsupported
 //! construct is omitted and reported as a [`Loss`].
 
 mod metadata;
@@ -27,7 +27,7 @@ pub use contract_codegen_core::{
 
 /// The methods that a path item of OpenAPI 3.0 supports.
 const METHODS: [&str; 8] = ["GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "PATCH", "TRACE"];
-/// Maximum depth to which the schema of a multipart part is followed.
+/// The maximum depth to which the schema of a multipart part is followed.
 const MAX_PART_DEPTH: usize = 32;
 
 /// A contract lowered to OpenAPI 3.0.3.
@@ -35,9 +35,9 @@ const MAX_PART_DEPTH: usize = 32;
 pub struct LoweredDocument {
     /// The OpenAPI document.
     pub value: Value,
-    /// Number of operations and webhooks in the contract.
+    /// The number of operations and webhooks in the contract.
     pub operations: usize,
-    /// Number of operations and webhooks that the document omits.
+    /// The number of operations and webhooks that the document omits.
     pub omitted: usize,
     /// Every construct that the document cannot express, including omitted operations.
     pub losses: Vec<Loss>,
@@ -48,7 +48,8 @@ pub fn lower_contract(contract: &AnalyzedContract) -> LoweredDocument {
     let (graph, api) = (&contract.graph, &contract.api);
     let names = SchemaNames::from_contract(contract);
     let schemas = SchemaLowerer::new(graph, TargetDialect::OpenApi30);
-    // Components still to be written: first those of the contract, then all others that are referenced.
+    // The components that remain to be written: first those of the contract, then all others that are
+    // referenced.
     let declared =
         names.iter().map(|(id, _)| id).filter(|id| graph.schema(*id).origin != SchemaOrigin::Inline);
     let pending = RefCell::new(declared.collect::<Vec<_>>());
@@ -69,7 +70,7 @@ pub fn lower_contract(contract: &AnalyzedContract) -> LoweredDocument {
         sources.map(|source| DocumentLocation { source, ..DocumentLocation::default() }).collect();
     let servers = lowerer.write_servers(&roots, &api.servers);
     let mut paths: BTreeMap<String, Value> = BTreeMap::new();
-    // The location of each operation by its id.
+    // The location of each operation, by its id.
     let mut by_id: BTreeMap<&str, (String, String)> = BTreeMap::new();
     for operation in &api.operations {
         if !lowerer.supports_method(operation) {
@@ -152,14 +153,15 @@ pub fn fixed_query_parameter(name: &str, value: &str) -> Value {
     json!({ "name": name, "in": "query", "required": true, "schema": { "type": "string", "enum": [value] } })
 }
 
-/// Returns an unused key of `paths`. A number after `#` makes it unique; clients never send a fragment.
+/// Returns an unused key of `paths`. A number after `#` makes the key unique, because clients never send a
+/// fragment.
 pub fn unused_path_key(path: &str, is_taken: impl Fn(&str) -> bool) -> String {
     let numbered = (2..).map(|number| format!("{path}#{number}"));
     let mut keys = std::iter::once(path.to_owned()).chain(numbered);
     keys.find(|key| !is_taken(key)).unwrap_or_else(|| path.to_owned())
 }
 
-/// Returns the location of a child.
+/// Returns the location of a child node.
 fn child_location(location: &DocumentLocation, token: &str) -> DocumentLocation {
     DocumentLocation { pointer: join_token(&location.pointer, token), ..location.clone() }
 }
@@ -174,11 +176,11 @@ fn extend_object(out: &mut Value, fields: Map<String, Value>) {
     out.as_object_mut().into_iter().for_each(|out| out.extend(fields.clone()));
 }
 
-/// Lowers the operations of a contract and records the losses.
+/// The state of lowering the operations of a contract, including the recorded losses.
 pub struct OperationLowerer<'a, 'w> {
     pub contract: &'a AnalyzedContract,
     pub schemas: &'w SchemaLowerer<'a>,
-    /// Returns the `$ref` of a named schema.
+    /// A function that returns the `$ref` of a named schema.
     pub link: &'w mut dyn FnMut(SchemaId) -> String,
     pub losses: &'w mut LossList,
 }
@@ -272,8 +274,9 @@ impl OperationLowerer<'_, '_> {
     }
 
     /// Writes the security requirements of an operation. An alternative with an unsupported scheme is
-    /// omitted, because a weaker one would admit callers that the contract rejects. If no alternative is
-    /// fully supported, the supported part of each is written, because an empty list would admit every caller.
+    /// omitted, because a weaker alternative would admit callers that the contract rejects. If no alternative
+    /// is fully supported, the supported part of each alternative is written, because an empty list would
+    /// admit every caller.
     fn write_security(&mut self, operation: &Operation, schemes: &Map<String, Value>) -> Vec<Value> {
         let (mut complete, mut partial) = (Vec::new(), Vec::new());
         for alternative in &operation.security {
@@ -453,7 +456,7 @@ impl OperationLowerer<'_, '_> {
             }
             out.insert(part.clone(), Value::Object(fields));
         }
-        // Media types of parts, which OpenAPI 3.1 derives from their schemas.
+        // OpenAPI 3.1 derives the media types of these parts from their schemas.
         if let Some(id) = media.schema.filter(|_| MediaType::parse(&media.name).is_multipart()) {
             let mut types = BTreeMap::new();
             self.collect_part_types(id, &mut BTreeSet::new(), &mut types);
@@ -497,7 +500,7 @@ impl OperationLowerer<'_, '_> {
         declared.or_else(|| nested.find_map(|next| self.part_media_type(*next, depth + 1)))
     }
 
-    /// Returns true if a body has a type of its own and is therefore a component.
+    /// Returns true if a body has its own type and is therefore a component.
     fn has_own_type(&self, id: SchemaId) -> bool {
         let AnalyzedContract { graph, shapes, .. } = self.contract;
         graph.schema(id).reference.is_none() && matches!(shapes.type_of_schema(id), TypeRef::Named(_))

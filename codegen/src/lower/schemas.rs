@@ -1,5 +1,6 @@
-//! Lowers schemas to older dialects. Invariant: the result accepts every valid document. It is as strict as
-//! the dialect allows.
+//! Lowers schemas to older dialects.
+//!
+//! Invariant: the result accepts every valid document, and is as strict as the dialect allows.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +22,7 @@ pub enum TargetDialect {
     OpenApi30,
     /// JSON Schema draft-07.
     Draft7,
-    /// The subset of draft-07 that OpenAPI 3.0 supports as well.
+    /// The subset of draft-07 that OpenAPI 3.0 also supports.
     Plain,
 }
 
@@ -48,22 +49,22 @@ impl TargetDialect {
     }
 }
 
-/// Lowers the schemas of a graph to one dialect.
+/// A converter for the schemas of a graph to one dialect.
 #[derive(Debug)]
 pub struct SchemaLowerer<'g> {
     graph: &'g SchemaGraph,
     dialect: TargetDialect,
-    /// True for schemas that accept more in the dialect than in the contract.
+    /// For each schema, whether it accepts more in the dialect than in the contract.
     is_wider: ArenaMap<Schema, bool>,
-    /// Schemas with an entry of their own, see [`find_shared_schemas`].
+    /// The schemas that have their own entry; see [`find_shared_schemas`].
     shared: BTreeSet<SchemaId>,
 }
 
-/// The state of lowering: links to other schemas, and lost keywords.
+/// The state of the lowering: how schemas are linked, and which keywords were lost.
 pub struct LoweringContext<'w> {
-    /// Returns the `$ref` of a named schema.
+    /// A function that returns the `$ref` of a named schema.
     pub link: &'w mut dyn FnMut(SchemaId) -> String,
-    /// Keywords that the dialect cannot express.
+    /// The keywords that the dialect cannot express.
     pub lost: BTreeSet<(SchemaId, Keyword)>,
 }
 
@@ -93,7 +94,7 @@ impl<'g> SchemaLowerer<'g> {
         Self { graph, dialect, is_wider, shared: find_shared_schemas(graph) }
     }
 
-    /// Writes a subschema, inline or as a reference if the schema has an entry of its own.
+    /// Writes a subschema: as a reference if the schema has its own entry, otherwise inline.
     fn write_subschema(&self, id: SchemaId, context: &mut LoweringContext<'_>) -> Value {
         if self.shared.contains(&id) {
             json!({ "$ref": (context.link)(id) })
@@ -102,7 +103,7 @@ impl<'g> SchemaLowerer<'g> {
         }
     }
 
-    /// Writes a schema, with its unnamed subschemas inline.
+    /// Writes a schema with its unnamed subschemas inline.
     pub fn write_schema(&self, id: SchemaId, context: &mut LoweringContext<'_>) -> Value {
         let schema = self.graph.schema(id);
         match (schema.boolean, self.dialect) {
@@ -112,7 +113,7 @@ impl<'g> SchemaLowerer<'g> {
             (None, _) => {}
         }
         let mut out = Map::new();
-        // Schemas to be added to `allOf`.
+        // These schemas are added to `allOf`.
         let mut all_of = Vec::new();
         for (keyword, value) in schema.keywords() {
             if self.dialect.lacks_keyword(keyword, schema) {
@@ -163,7 +164,8 @@ impl<'g> SchemaLowerer<'g> {
                 all_of.extend(ids.iter().map(|id| self.write_subschema(*id, context)));
                 return;
             }
-            // `oneOf` becomes `anyOf` if a branch is wider in the dialect: values could match two branches.
+            // If a branch is wider in the dialect, values could match two branches, so `oneOf` becomes
+            // `anyOf`.
             (Keyword::OneOf | Keyword::AnyOf, KeywordValue::List(ids)) => {
                 let is_any = keyword == Keyword::AnyOf || ids.iter().any(|id| self.is_wider[*id]);
                 if is_any && keyword == Keyword::OneOf {
@@ -178,7 +180,7 @@ impl<'g> SchemaLowerer<'g> {
                 }
                 return;
             }
-            // Negating a wider schema would reject valid values.
+            // The negation of a wider schema would reject valid values.
             (Keyword::Not, KeywordValue::Schema(id)) if self.is_wider[id] => {
                 return context.lose(owner, keyword);
             }
@@ -193,7 +195,7 @@ impl<'g> SchemaLowerer<'g> {
             (Keyword::Type, KeywordValue::Types(types)) => {
                 return self.write_types(schema, types, out, all_of);
             }
-            // A boolean flag, if `additionalProperties` has no schema of its own.
+            // `additionalProperties` is written as a boolean if it has no other schema.
             (Keyword::AdditionalProperties, KeywordValue::Schema(id))
                 if is_openapi
                     && self.graph.schema(id).boolean.is_some()
@@ -201,7 +203,8 @@ impl<'g> SchemaLowerer<'g> {
             {
                 json!(self.graph.schema(id).boolean)
             }
-            // `unevaluatedProperties` equals `additionalProperties` if no other schema applies to the object.
+            // `unevaluatedProperties` is equivalent to `additionalProperties` if no other schema applies to
+            // the object.
             (Keyword::UnevaluatedProperties, _) if schema.additional_properties.is_some() => return,
             (Keyword::UnevaluatedProperties, _) if !is_restricted || schema.pattern_properties.is_empty() => {
                 return self.write_keyword(
@@ -212,7 +215,7 @@ impl<'g> SchemaLowerer<'g> {
                     context,
                 );
             }
-            // Properties required in one direction only (OpenAPI 3.0.3, 4.7.24.2).
+            // Properties that are required in only one direction are included (OpenAPI 3.0.3, 4.7.24.2).
             (Keyword::Required, KeywordValue::Names(names)) if is_openapi => {
                 let is_one_way_property = |(name, id): &(String, SchemaId)| {
                     names.contains(name) && is_one_way(self.graph, *id, &mut BTreeSet::new())
@@ -266,7 +269,7 @@ impl<'g> SchemaLowerer<'g> {
                 let named = named.collect();
                 return extend_object(out, "dependencies", named);
             }
-            // OpenAPI 3.0 has a single `example`.
+            // OpenAPI 3.0 supports a single `example`.
             (Keyword::Examples, KeywordValue::Values(values)) if is_openapi => {
                 let first = values.first().and_then(to_exact_value);
                 if first.is_none() || values.len() > 1 {
@@ -355,7 +358,7 @@ impl<'g> SchemaLowerer<'g> {
                 "xml" => Some(Keyword::Xml),
                 _ => continue,
             };
-            // OpenAPI 3.0 has two flags in place of `nodeType` (OpenAPI 3.2, 4.26).
+            // OpenAPI 3.0 has two flags instead of `nodeType` (OpenAPI 3.2, 4.26).
             let has_node_type = keyword == Some(Keyword::Xml) && value.pointer("/nodeType").is_some();
             match (to_exact_value(value).filter(|_| !has_node_type), keyword) {
                 (Some(value), _) => drop(out.insert(name.to_owned(), value)),
@@ -366,7 +369,7 @@ impl<'g> SchemaLowerer<'g> {
     }
 
     /// Writes a discriminator. The mapping lists every value, because component names may differ from the
-    /// contract's.
+    /// names in the contract.
     fn write_discriminator(
         &self,
         schema: &Schema,
@@ -406,8 +409,8 @@ impl<'g> SchemaLowerer<'g> {
             out.insert("type".to_owned(), value);
             return;
         }
-        // Parsers disagree on `nullable` next to an `enum` without `null`: it has no effect, or it adds
-        // `null`.
+        // Parsers disagree on `nullable` next to an `enum` without `null`: either it has no effect, or it
+        // adds `null`.
         let null = types.contains(TypeSet::NULL) && !enumerates_without_null(schema);
         let rest = types.difference(TypeSet::NULL);
         match rest.type_names().as_slice() {
@@ -440,7 +443,7 @@ impl<'g> SchemaLowerer<'g> {
         }
     }
 
-    /// Adds fields that parsers of the dialect require and the contract may omit.
+    /// Adds fields that parsers of the dialect require but the contract may omit.
     fn add_required_fields(&self, out: &mut Map<String, Value>) {
         if self.dialect == TargetDialect::OpenApi30
             && out.get("type").is_some_and(|name| name == "array")
@@ -451,9 +454,9 @@ impl<'g> SchemaLowerer<'g> {
     }
 }
 
-/// Returns the schemas that are referenced as part of a schema that does not contain them. Such a schema
-/// needs an entry of its own: `nullable` next to a `$ref` turns the target into an `anyOf` branch, and the
-/// target may be an enclosing schema.
+/// Returns the schemas to which another schema refers that does not contain them. Such a schema needs its own
+/// entry: `nullable` next to a `$ref` turns the target into an `anyOf` branch, and the target may be an
+/// enclosing schema.
 pub fn find_shared_schemas(graph: &SchemaGraph) -> BTreeSet<SchemaId> {
     let mut out = BTreeSet::new();
     for id in graph.ids() {
@@ -470,7 +473,7 @@ pub fn find_shared_schemas(graph: &SchemaGraph) -> BTreeSet<SchemaId> {
     out
 }
 
-/// Writes an exclusive bound for OpenAPI 3.0: a number and a flag. Returns true if this bound or a stricter
+/// Writes an exclusive bound for OpenAPI 3.0 as a number and a flag. Returns true if this bound or a stricter
 /// one is written.
 fn write_exclusive_bound(
     schema: &Schema,
@@ -493,8 +496,8 @@ fn write_exclusive_bound(
     is_written
 }
 
-/// Returns true if adjacent schemas may evaluate properties and the schema has no
-/// `additionalProperties`, which evaluates every remaining property (Core 11.3).
+/// Returns true if adjacent schemas may evaluate properties, and the schema has no `additionalProperties`,
+/// which would evaluate every remaining property (Core 11.3).
 fn evaluates_in_place(schema: &Schema) -> bool {
     let combinators = [&schema.all_of, &schema.any_of, &schema.one_of];
     schema.additional_properties.is_none()
@@ -505,7 +508,7 @@ fn evaluates_in_place(schema: &Schema) -> bool {
             || !schema.dependent_schemas.is_empty())
 }
 
-/// Returns true if a schema enumerates its values and `null` is not among them.
+/// Returns true if a schema enumerates its values without `null`.
 fn enumerates_without_null(schema: &Schema) -> bool {
     let all_non_null = |values: &[Json]| values.iter().all(|value| *value != Json::Null);
     schema.enumeration.as_deref().is_some_and(all_non_null)
@@ -520,7 +523,7 @@ fn is_one_way(graph: &SchemaGraph, id: SchemaId, seen: &mut BTreeSet<SchemaId>) 
         && (schema.read_only || schema.write_only || applied.any(|next| is_one_way(graph, *next, seen)))
 }
 
-/// Returns true if a string of a media type holds binary data, not text.
+/// Returns true if strings of a media type contain binary data rather than text.
 fn is_binary(media_type: &str) -> bool {
     let media = MediaType::parse(media_type);
     !(media.is_json() || media.is_text())

@@ -1,5 +1,5 @@
-//! Produces response bodies and headers: a valid example of the media type, else a value composed of schema
-//! examples, else a generated one, encoded for the media type.
+//! Produces response bodies and headers. A body is a valid example of the media type, or else a value
+//! composed of schema examples, or else a generated value, encoded for the media type.
 
 use std::fmt::Write as _;
 
@@ -25,14 +25,14 @@ use http::{HeaderName, HeaderValue};
 
 use super::{MockServer, SelectedResponse, mix_seed, preferences::RequestPreferences};
 
-/// Number of generated items in a stream without an end marker.
+/// The number of generated items in a stream without an end marker.
 const ITEMS_PER_STREAM: u64 = 3;
-/// Size of a generated file, in bytes.
+/// The size of a generated file, in bytes.
 const RANDOM_FILE_BYTES: u64 = 64;
-/// Number of attempts to generate a header or item that can be encoded.
+/// The maximum number of attempts to generate a header or an item that can be encoded.
 const MAX_ATTEMPTS: u64 = 8;
 
-/// Headers that the connection or the body determines.
+/// Headers that are determined by the connection or the body.
 const EXCLUDED_HEADERS: &[&str] =
     &["content-type", "content-length", "transfer-encoding", "connection", "date"];
 
@@ -51,14 +51,14 @@ pub(super) enum BodyError {
     Value(SchemaId),
     /// No valid value of the header was found.
     Header(String),
-    /// There is no example with the requested name; these exist.
+    /// There is no example with the requested name. The list contains the names of the existing examples.
     Example(Vec<String>),
-    /// The requested example violates this rule.
+    /// The requested example violates the given rule.
     Broken(String),
 }
 
 impl MockServer {
-    /// Returns the body of a response in a media type; generates a new one if `dynamic` contains a seed.
+    /// Returns the body of a response in a media type. If `dynamic` contains a seed, a new body is generated.
     pub(super) fn response_body(
         &self,
         answer: &SelectedResponse,
@@ -92,7 +92,7 @@ impl MockServer {
         Ok(body)
     }
 
-    /// Returns the requested example, or else the first valid one.
+    /// Returns the requested example, or the first valid example if none was requested.
     fn example_body(
         &self,
         media: &'static api::MediaType,
@@ -150,7 +150,7 @@ impl MockServer {
         }
     }
 
-    /// Checks an example against the schemas of the media type; returns a violated rule.
+    /// Checks an example against the schemas of the media type. Returns a violated rule as the error.
     fn check_example(&self, media: &'static api::MediaType, value: &Json) -> Result<(), String> {
         let kind = MediaType::parse(&media.name);
         let checked = |schema: Option<SchemaId>, value: &Json| {
@@ -172,7 +172,7 @@ impl MockServer {
             };
         }
         let text = media.schema.is_none_or(|schema| self.allows_string(schema));
-        // Schemas of XML and files describe the decoded content.
+        // The schemas of XML and files describe the decoded content.
         if kind.is_json() || (kind.is_text() && text) { checked(media.schema, value) } else { Ok(()) }
     }
 
@@ -181,8 +181,8 @@ impl MockServer {
         self.project.plan_input(self.contract).stream_item(media)
     }
 
-    /// Converts an item type into the row of the runtime, which determines decoding and the end of the
-    /// stream.
+    /// Converts an item type into a row of the runtime, which determines how items are decoded and where the
+    /// stream ends.
     pub(super) fn item_row(&self, item: &StreamItem) -> ItemFormat {
         let plain = ItemFormat { encoding: item.form, ..ItemFormat::new(item.framing) };
         match item.framing {
@@ -193,7 +193,7 @@ impl MockServer {
         }
     }
 
-    /// Generates a valid value for a location.
+    /// Generates a valid value for the given schemas.
     fn draw_value(&self, conj: &SchemaConjunction, sample: SampleRequest) -> Option<Json> {
         let valid = |id: SchemaId, value: &Json| self.tables.is_valid(id, value);
         random::random_value(
@@ -205,7 +205,7 @@ impl MockServer {
         )
     }
 
-    /// Generates a body for a media type without usable examples.
+    /// Generates a body for a media type that has no usable examples.
     fn generate_body(
         &self,
         media: &'static api::MediaType,
@@ -247,14 +247,14 @@ impl MockServer {
             });
         };
         let conj = SchemaConjunction::from_schema(schema);
-        // A text body is a string if the schema allows one.
+        // A text body is a string if the schema allows strings.
         let conj =
             if kind.is_text() && self.allows_string(schema) { conj.within(TypeSet::STRING) } else { conj };
         let value = self.draw_value(&conj, sample).ok_or(BodyError::Value(schema))?;
         self.encode_value(media, name, &value).ok_or(BodyError::Value(schema))
     }
 
-    /// Returns true if an encoded event would end its stream before further items.
+    /// Returns true if clients would take an encoded event for the end of the stream.
     fn is_end_event(&self, item: &StreamItem, written: &[u8]) -> bool {
         let mut decoder = ItemDecoder::new(item.framing, written.len());
         decoder.push(written);
@@ -263,11 +263,11 @@ impl MockServer {
             .is_some_and(|read| read.is_ok_and(|read| self.item_row(item).is_end_marker(&read)))
     }
 
-    /// Encodes items with their framing, followed by the end marker of the stream.
+    /// Encodes items with their framing and appends the end marker of the stream.
     fn frame_items(&self, item: &StreamItem, items: &[Json]) -> Bytes {
         let mut out = Vec::new();
         for value in items {
-            // Values that an event cannot express are skipped.
+            // Values that cannot be expressed as an event are skipped.
             let _ = append_item(item, value, &mut out);
         }
         self.item_row(item).write_end_marker(&mut out);
@@ -339,7 +339,7 @@ impl MockServer {
     }
 }
 
-/// Generates a word as a JSON string.
+/// Generates a random word as a JSON string.
 fn random_json_word(seed: u64) -> Json {
     Json::from(SplitMix64::from_seed(seed).random_word())
 }
@@ -349,7 +349,7 @@ fn first_violation(violations: &Violations) -> String {
     violations.iter().next().map(ToString::to_string).unwrap_or_default()
 }
 
-/// Returns true if a string contains a whole stream and not one item.
+/// Returns true if a string contains a whole stream rather than a single item.
 fn is_whole_stream(item: &StreamItem, text: &str) -> bool {
     item.form != ItemEncoding::Text || text.lines().any(|line| line.starts_with("data:"))
 }
@@ -362,14 +362,14 @@ fn terminate_stream(item: &StreamItem, text: &str) -> String {
     }
 }
 
-/// Appends an item. If items are strings, other values are written as JSON strings.
+/// Appends an item. If items are strings, other values are written as strings that contain JSON.
 fn append_item(item: &StreamItem, value: &Json, out: &mut Vec<u8>) -> Result<(), ItemEncodingError> {
     let is_text = item.form == ItemEncoding::Text && value.as_str().is_none();
     let text = is_text.then(|| Json::from(value.to_string()));
     item.form.write_document(item.framing, text.as_ref().unwrap_or(value), &OutgoingItem::default(), out)
 }
 
-/// Formats a value in style `simple` for a header; `None` if that is not possible.
+/// Formats a value in the style `simple` for a header; `None` if that is not possible.
 fn header_value(value: &Json) -> Option<String> {
     let plain = |value: &Json| match value {
         Json::String(text) => {
@@ -391,7 +391,8 @@ fn header_value(value: &Json) -> Option<String> {
     }
 }
 
-/// Writes a value as an XML element: properties by name, lists as repeated elements.
+/// Writes a value as an XML element. Properties become elements with their names, and lists become repeated
+/// elements.
 fn write_xml_element(name: &str, value: &Json, out: &mut String) {
     let items = match value {
         Json::Array(items) => items.as_slice(),
@@ -412,7 +413,7 @@ fn write_xml_element(name: &str, value: &Json, out: &mut String) {
     }
 }
 
-/// Writes the properties whose names are valid element names.
+/// Writes those properties whose names are valid element names.
 fn write_xml_members(members: &Map<Json>, out: &mut String) {
     let nameable = |name: &str| {
         let mut letters = name.chars();

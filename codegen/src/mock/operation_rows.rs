@@ -1,7 +1,7 @@
-//! Converts the operations of a plan into rows of the runtime, with which generated servers route and parse
-//! requests. [`contract_codegen_core::operations`] writes the same rows as code.
+//! Converts the operations of a plan into rows of the runtime, which routes and parses requests with them as
+//! in generated servers. [`contract_codegen_core::operations`] generates code for the same rows.
 //!
-//! Rows are built once and stay in memory until the process ends, like those of a generated table.
+//! Rows are created once and stay in memory until the process ends, like those of a generated table.
 
 use contract_codegen_core::{
     plan::{self, ParameterRow, PartArity, PlannedCall, SidePlan},

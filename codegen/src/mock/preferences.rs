@@ -1,29 +1,29 @@
-//! Preferences of a request for its response: status, example and media type.
+//! Preferences of a request for the status, the example and the media type of its response.
 
 use contract_codegen_core::api;
 use contract_runtime::media_type::MediaType;
 use http::HeaderMap;
 
-/// The `Prefer` header (RFC 7240), with the preferences of Prism.
+/// The `Prefer` header (RFC 7240), with the preferences that Prism supports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct RequestPreferences {
-    /// `code=404`: the status to answer with.
+    /// `code=404`: the status of the response.
     pub(super) code: Option<u16>,
-    /// `example=NAME`: the example to answer with.
+    /// `example=NAME`: the name of the example to send.
     pub(super) example: Option<String>,
-    /// `dynamic=true`: generate a value instead of using an example.
+    /// `dynamic=true`: whether a value is generated instead of using an example.
     pub(super) dynamic: bool,
 }
 
 impl RequestPreferences {
-    /// Parses the headers; unknown and invalid preferences are ignored, as the RFC requires.
+    /// Parses the headers. Unknown and invalid preferences are ignored, as the RFC requires.
     pub(super) fn from_headers(headers: &HeaderMap) -> Self {
         let mut preferences = Self::default();
         let lines = headers.get_all("prefer").iter().filter_map(|line| line.to_str().ok());
         for (name, value) in lines.flat_map(split_outside_quotes).filter_map(|each| each.split_once('=')) {
             let value = value.trim().trim_matches('"');
             match name.trim().to_ascii_lowercase().as_str() {
-                // RFC 9110, 15.2: a status below 200 is not a final response.
+                // A status below 200 is not a final response (RFC 9110, 15.2).
                 "code" => preferences.code = value.parse().ok().filter(|code| (200..=599).contains(code)),
                 "example" => preferences.example = Some(value.to_owned()),
                 "dynamic" => preferences.dynamic = value.eq_ignore_ascii_case("true"),
@@ -33,7 +33,7 @@ impl RequestPreferences {
         preferences
     }
 
-    /// Returns the value of the `Preference-Applied` header; empty without preferences.
+    /// Returns the value of the `Preference-Applied` header; empty if there are no preferences.
     pub(super) fn applied_header(&self) -> String {
         let code = self.code.map(|code| format!("code={code}"));
         let example = self.example.as_ref().map(|name| format!("example=\"{name}\""));
@@ -51,8 +51,9 @@ fn split_outside_quotes(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Selects the media type with the highest quality in `Accept` (RFC 9110, 12.5.1), the first one if several
-/// are equal; returns its concrete name, too. `None` if `Accept` matches none of them.
+/// Selects the media type with the highest quality in `Accept` (RFC 9110, 12.5.1) and returns it with its
+/// concrete name. If several have the same quality, the first is selected. Returns `None` if `Accept` matches
+/// none of them.
 pub(super) fn negotiate_media_type<'m>(
     headers: &HeaderMap,
     content: &'m [api::MediaType],
@@ -96,7 +97,7 @@ fn concrete_media_type(name: &str) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test")]
+#[allow(clippy::unwrap_used, reason = "tests panic on failure")]
 mod tests {
     use super::*;
 

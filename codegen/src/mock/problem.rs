@@ -8,16 +8,16 @@ use contract_runtime::server::Bytes;
 /// A violation of the contract by a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestViolation {
-    /// `path`, `query`, `header`, `cookie` or `body`.
+    /// The part of the request: `path`, `query`, `header`, `cookie` or `body`.
     pub place: &'static str,
-    /// JSON Pointer into the body, or into a parameter, starting with its name. In a stream body it starts
-    /// with the index of the item.
+    /// A JSON Pointer into the body, or into the parameters, in which case it starts with the name of the
+    /// parameter. In a stream body, it starts with the index of the item.
     pub pointer: String,
     /// The violated keyword.
     pub keyword: String,
-    /// The requirement that is violated.
+    /// The violated requirement.
     pub message: String,
-    /// Location of the rule in the contract: file, line and JSON Pointer.
+    /// The location of the rule in the contract: file, line and JSON Pointer.
     pub origin: String,
 }
 
@@ -40,7 +40,7 @@ impl ProblemResponse {
         self
     }
 
-    /// Converts it into a response with `application/problem+json`.
+    /// Converts the error to a response with the media type `application/problem+json`.
     pub(super) fn to_response(&self, operation: Option<&str>) -> Response<Bytes> {
         let mut problem = Map::new();
         let mut set = |name: &str, value: Json| drop(problem.insert(name.to_owned(), value));
@@ -76,7 +76,7 @@ impl ProblemResponse {
     }
 }
 
-/// Describes the violation of a keyword; `value` is the value of the keyword.
+/// Describes the violation of a keyword; `value` is the keyword's value in the schema.
 pub(super) fn violation_message(keyword: &str, value: Option<&str>) -> String {
     let value = value.unwrap_or("the value that the schema requires");
     match keyword {

@@ -1,6 +1,6 @@
 //! Tests of the mock server: responses, error responses and verdicts.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests panic on failure")]
 
 mod every;
 mod sought;
@@ -11,7 +11,7 @@ use contract_runtime::Json;
 
 use super::*;
 
-/// Creates the mock server for one document.
+/// Creates a mock server for one document.
 fn mock_of(document: &str) -> MockServer {
     let sources = Sources::from_texts(&[("api.yaml", "https://a.example/api.yaml", document)]).unwrap();
     let project = Project::default();
@@ -19,7 +19,7 @@ fn mock_of(document: &str) -> MockServer {
     MockServer::new(project, contract, 0)
 }
 
-/// Returns a document with these paths and components.
+/// Returns a document with the given paths and components.
 fn api(paths: &str) -> String {
     format!("openapi: 3.1.0\ninfo: {{ title: Tickets, version: '1' }}\n{paths}")
 }
@@ -105,7 +105,7 @@ components:
         secret: { type: string, writeOnly: true }
 ";
 
-/// Builds a request from `GET /tickets`, header lines and a body.
+/// Creates a request from a request line such as `GET /tickets`, header lines and a body.
 fn request(line: &str, head: &[&str], body: &str) -> Request<Bytes> {
     let (method, path) = line.split_once(' ').unwrap();
     let mut request = Request::builder().method(method).uri(path);
@@ -127,8 +127,8 @@ fn header<'r>(response: &'r Response<Bytes>, name: &str) -> &'r str {
     response.headers().get(name).map_or("", |value| value.to_str().unwrap())
 }
 
-/// Asserts the status and the violations (place, pointer and keyword) of an error response, and returns the
-/// verdict.
+/// Asserts the status and the violations (location, pointer and keyword) of an error response, and returns
+/// the verdict.
 #[track_caller]
 fn assert_rejected(
     mock: &MockServer,
@@ -195,7 +195,7 @@ fn generated_responses_are_valid_and_deterministic() {
     let fetch = |path: &str, head: &[&str]| json(&send(&mock, path, &[&[TOKEN], head].concat(), ""));
     let first = fetch("GET /tickets/abc", &[]);
     assert!(first.pointer("/paid").is_some() && first.pointer("/class").is_some(), "{first}");
-    // `writeOnly` properties are not part of responses.
+    // Responses contain no `writeOnly` properties.
     assert!(first.pointer("/secret").is_none(), "{first}");
     assert_eq!(first, fetch("GET /tickets/abcd", &[]));
     let other = MockServer::new(
@@ -208,7 +208,7 @@ fn generated_responses_are_valid_and_deterministic() {
         1,
     );
     assert_ne!(first, json(&send(&other, "GET /tickets/abc", &[TOKEN], "")));
-    // Generated for this request; each response is valid.
+    // With `dynamic=true`, a response is generated for each request and is valid.
     let dynamic = ["prefer: dynamic=true"];
     let responses: Vec<Json> = (0..40).map(|n| fetch(&format!("GET /tickets/abc-{n}"), &dynamic)).collect();
     assert_eq!(responses[7], fetch("GET /tickets/abc-7", &dynamic));
@@ -228,7 +228,7 @@ fn prefer_header_selects_the_status() {
     let not_found = response_with("404");
     assert_eq!((not_found.status().as_u16(), not_found.body().as_ref()), (404, &br#"{"gone":true}"#[..]));
     assert_eq!(header(&not_found, "content-type"), "application/json");
-    // `default` describes all statuses without an entry.
+    // `default` describes all statuses without their own entry.
     let default = response_with("503");
     assert_eq!(
         (default.status().as_u16(), header(&default, "content-type")),
@@ -415,7 +415,7 @@ fn bodies_of_every_format_are_validated() {
     assert_rejected(&mock, "POST /tickets", &[TOKEN], "", 400, &["body  required"]);
 }
 
-/// Violations of parameters and body are reported together.
+/// Violations in parameters and in the body are reported together.
 #[test]
 fn path_and_body_violations_are_reported_together() {
     let mock = mock_of(&api(r"
@@ -496,7 +496,7 @@ paths:
     assert_eq!(events.matches("event: tick\n").count(), 3, "{events}");
     assert!(events.contains("data: ") && events.ends_with("\n\n"), "{events}");
     assert_eq!(text("/told"), "data: hi\n\n");
-    // WHATWG HTML, 9.2.6: with an empty `data` it is an event, and without `data` none.
+    // An event with empty `data` is dispatched, and an event without `data` is not (WHATWG HTML, 9.2.6).
     assert_eq!(text("/pings"), "event: ping\nid: 7\n\ndata: \n\n");
     let lines = text("/lines");
     assert_eq!(lines.lines().count(), 3);
@@ -512,11 +512,11 @@ paths:
         }),
         "{typed}"
     );
-    // A negative retry time is valid JSON but cannot be expressed in an event.
+    // A negative retry time is valid JSON, but an event cannot express it.
     assert_eq!(text("/named").matches("retry: ").count(), 3);
 }
 
-/// A stream ends with the configured end marker, so that a client knows that it is complete.
+/// A stream ends with the configured end marker, so that clients can detect that it is complete.
 #[test]
 fn event_streams_end_with_the_configured_marker() {
     let document = api(r"
@@ -541,7 +541,7 @@ paths:
     assert_eq!(text("/lines"), "1\n2\n");
 }
 
-/// An example that is the text of a whole stream is validated item by item, like a list of items.
+/// An example that contains a whole stream as a string is validated item by item, like a list of items.
 #[test]
 fn stream_examples_are_validated_item_by_item() {
     let mock = mock_of(&api(r#"
@@ -567,7 +567,7 @@ paths:
     let large = send(&mock, "GET /events", &["prefer: example=large"], "");
     assert_eq!(large.status(), 501);
     assert!(json(&large).to_string().contains("item 1: /seat: maximum"), "{}", json(&large));
-    // The invalid example is replaced by a generated value.
+    // A generated value replaces the invalid example.
     let lines = String::from_utf8(send(&mock, "GET /lines", &[], "").body().to_vec()).unwrap();
     assert!(lines.lines().all(|line| line.parse::<i64>().is_ok()), "{lines}");
     let rules: Vec<String> = mock.review().invalid_examples.into_iter().map(|(_, rule)| rule).collect();
@@ -593,7 +593,7 @@ paths:
     let get = |path: &str| send(&mock, &format!("GET {path}"), &[], "");
     let text = String::from_utf8(get("/text").body().to_vec()).unwrap();
     assert!(text.len() == 6 && text.as_bytes()[3] == b'-', "{text}");
-    // Values match the pattern, although it is not validated.
+    // Generated values match the pattern, although the pattern is not validated.
     let letters = String::from_utf8(get("/looked").body().to_vec()).unwrap();
     assert!(letters.len() == 3 && letters.bytes().all(|byte| byte.is_ascii_lowercase()), "{letters}");
     let file = get("/file");
@@ -603,7 +603,7 @@ paths:
     assert_eq!(get("/xml").body(), elements);
     let empty = get("/nothing");
     assert!(empty.status() == 204 && empty.body().is_empty());
-    // Without a success response in the contract, the mock answers without a body.
+    // If the contract has no success response, the mock responds without a body.
     let undeclared = get("/silent");
     assert!(undeclared.status() == 200 && undeclared.body().is_empty());
     assert_eq!(get("/free").body(), "{}");
@@ -634,7 +634,7 @@ components:
     assert!(detail.contains("the header `X-A`"), "{detail}");
 }
 
-/// Every request is answered, and error responses have a reason.
+/// Every request gets a response, and error responses contain a reason.
 #[test]
 fn hostile_requests_are_rejected_without_panics() {
     let mock = tickets();

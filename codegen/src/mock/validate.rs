@@ -1,5 +1,5 @@
-//! Validates requests: presence of credentials, media type of the body, and the values of parameters and
-//! body.
+//! Validates requests: the presence of credentials, the media type of the body, and the values of parameters
+//! and body.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -28,7 +28,7 @@ use super::{
 };
 
 impl MockServer {
-    /// Validates a request; returns an error response for one that violates the contract.
+    /// Validates a request. Returns an error response if the request violates the contract.
     pub(super) fn validate_request(
         &self,
         at: usize,
@@ -66,7 +66,8 @@ impl MockServer {
         Err(ProblemResponse { violations: found, ..ProblemResponse::new(StatusCode::BAD_REQUEST, detail) })
     }
 
-    /// Checks that the request has the credentials of one alternative. Their values are not verified.
+    /// Checks that the request has the credentials of one alternative. The values of the credentials are not
+    /// verified.
     fn check_credentials(&self, call: &PlannedCall<'_>, parts: &Parts) -> Result<(), ProblemResponse> {
         let security = &call.operation.security;
         let met = |scheme: &str| {
@@ -116,7 +117,7 @@ impl MockServer {
             let own = call.parameters.iter().find(|parameter| {
                 parameter.row.name == fault.name && parameter.row.location == fault.location
             });
-            // For a nested value only the location of the whole value is known, not of its schema.
+            // For a nested value, only the location of the whole value is known, and not that of its schema.
             let whole = !fault.pointer.get(1..).unwrap_or_default().contains('/');
             let value = own.and_then(|own| own.row.schema).filter(|_| whole);
             let value = value.and_then(|schema| self.describe_schema_keyword(schema, fault.keyword));
@@ -197,7 +198,7 @@ impl MockServer {
         }
     }
 
-    /// Decodes the items of a stream body: index, and value or error of each.
+    /// Decodes the items of a stream body. Each result has the index of the item and its value or an error.
     pub(super) fn decode_items(&self, own: &StreamItem, body: &[u8]) -> Vec<(u64, Result<Json, String>)> {
         let row = self.item_row(own);
         // A byte that is not valid UTF-8 becomes three bytes.
@@ -232,7 +233,7 @@ impl MockServer {
         items
     }
 
-    /// Converts violations of a body, or of an item at the pointer `within`.
+    /// Converts the violations of a body, or of the item at the pointer `within`.
     fn convert_violations(&self, within: &str, violations: &Violations) -> Vec<RequestViolation> {
         let places = LocationFormatter::new(self.contract);
         let graph = &self.contract.graph;
@@ -257,7 +258,7 @@ impl MockServer {
         found.collect()
     }
 
-    /// Returns the value of a keyword in the schemas of a location, as text.
+    /// Returns the value of a keyword in the schemas that apply at a location, as text.
     fn describe_schema_keyword(&self, schema: SchemaId, keyword: &str) -> Option<String> {
         let facts = self.schema_facts(schema);
         facts
@@ -273,7 +274,7 @@ impl MockServer {
         )
     }
 
-    /// Returns true if a string may be a value of a schema.
+    /// Returns true if a schema may accept strings.
     pub(super) fn allows_string(&self, schema: SchemaId) -> bool {
         self.schema_facts(schema).types.contains(TypeSet::STRING)
     }

@@ -117,7 +117,7 @@ impl ReportPage {
         if !self.out.is_empty() {
             self.out.push('\n');
         }
-        // Writing into a string does not fail.
+        // Writing to a string cannot fail.
         let _ = if self.markdown {
             writeln!(self.out, "{} {text}\n", "#".repeat(level))
         } else {
@@ -130,7 +130,7 @@ impl ReportPage {
         let _ = writeln!(self.out, "{text}");
     }
 
-    /// Adds a line with counts, or `none` if there are none.
+    /// Adds a line with the counts, or `none` if there are no counts.
     fn add_counts(&mut self, counts: &[String], none: &str) {
         self.add_line(&if counts.is_empty() { none.to_owned() } else { format!("{}.", counts.join(", ")) });
     }

@@ -1,5 +1,5 @@
-//! The constraints that the types of a contract leave to `is_valid`. Tests use them to check that every
-//! violation of a parsed value is listed in the report.
+//! The constraints that the types of a contract leave to `is_valid`. Tests use this list to check that the
+//! report lists every violation that a parsed value can have.
 
 use std::collections::BTreeSet;
 
@@ -9,12 +9,12 @@ use contract_codegen_core::{
     schema::{Schema, SchemaGraph, SchemaId},
 };
 
-/// The constraints that types do not enforce when they are parsed.
+/// The constraints that types do not enforce during parsing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UnenforcedConstraints {
-    /// Schema location and keyword of each constraint.
+    /// The schema location and the keyword of each constraint.
     listed: BTreeSet<(String, &'static str)>,
-    /// Locations of all subschemas that the listed constraints apply.
+    /// The locations of all subschemas that the listed constraints apply.
     applied: BTreeSet<String>,
 }
 
@@ -41,8 +41,8 @@ impl UnenforcedConstraints {
         open
     }
 
-    /// Returns true if a violation belongs to a listed constraint or to a subschema that one applies.
-    /// `location` and `keyword` are those of the violation.
+    /// Returns true if a violation belongs to a listed constraint or to a subschema that a listed constraint
+    /// applies. `location` and `keyword` are those of the violation.
     #[must_use]
     pub fn covers(&self, location: &str, keyword: &str) -> bool {
         let keyword = match keyword {
@@ -55,8 +55,8 @@ impl UnenforcedConstraints {
     }
 }
 
-/// Returns the schemas that a schema can apply. For a `$dynamicRef` to an anchor these are all schemas with
-/// that anchor (Core 8.2.3.2).
+/// Returns the schemas that a schema can apply. A `$dynamicRef` to an anchor can apply all schemas with that
+/// anchor (Core 8.2.3.2).
 fn applied_schemas(graph: &SchemaGraph, schema: &Schema) -> Vec<SchemaId> {
     let mut all: Vec<SchemaId> = schema.child_schemas().collect();
     if let Some(name) = schema.dynamic_reference.as_ref().and_then(|dynamic| dynamic.anchor.as_ref()) {

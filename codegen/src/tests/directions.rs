@@ -1,5 +1,5 @@
 //! Tests that the generator and drift agree on read-only and write-only requirements: if drift reports no
-//! break, code generated from the other version accepts the documents.
+//! breaking change, code that was generated from the other version accepts the documents.
 
 use contract_codegen_core::{Project, Sources, tables::TableArenas};
 use contract_runtime::Json;
@@ -20,7 +20,7 @@ const SCHEMAS: &[&str] = &[
 ];
 const VALUES: &[&str] = &["{}", r#"{"id":"x"}"#, r#"{"id":"long"}"#, r#"{"n":"x"}"#, r#"{"id":"x","n":"x"}"#];
 
-/// Returns a contract that uses a schema in one direction only.
+/// Returns a contract that uses a schema in only one direction.
 fn document(version: &str, schema: &str, is_request: bool) -> String {
     let content = r##""content":{"application/json":{"schema":{"$ref":"#/components/schemas/Body"}}}"##;
     let (request, response) = match is_request {
@@ -34,7 +34,7 @@ fn document(version: &str, schema: &str, is_request: bool) -> String {
     )
 }
 
-/// Returns which values the generated code accepts, and which of them are sent in a direction.
+/// Returns for each value whether the generated code accepts it and whether it is sent in the direction.
 fn accepted_values(text: &str, is_request: bool, (version, schema): (&str, &str)) -> Vec<(bool, bool)> {
     let contract = Project::default()
         .analyze_sources(Sources::from_texts(&[("api.json", "", text)]).unwrap())
@@ -43,7 +43,7 @@ fn accepted_values(text: &str, is_request: bool, (version, schema): (&str, &str)
     let tables = contract.build_tables(&arenas);
     let body =
         contract.graph.ids().find(|id| contract.graph.schema(*id).location == *"/components/schemas/Body");
-    // Properties that OpenAPI 3.0 excludes from a direction, and undeclared properties.
+    // These are properties that OpenAPI 3.0 excludes from a direction, and undeclared properties.
     let read_only = schema.contains("readOnly") || schema.contains("Kept");
     let write_only = schema.contains("writeOnly");
     let is_excluded = version == "3.0.3" && read_only != write_only && read_only == is_request;

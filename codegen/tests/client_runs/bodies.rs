@@ -1,9 +1,9 @@
-//! Random JSON bodies round-trip between generated client and server.
+//! Tests that random JSON bodies round-trip between the generated client and server.
 
 use super::*;
 use crate::{calls::PictureCall, texts::Random};
 
-/// A service that records its last call and returns empty responses.
+/// A service that records the last call and returns empty responses.
 struct CallRecorder(Mutex<Option<server::AnyCall>>);
 
 impl server::Service for CallRecorder {
@@ -36,7 +36,7 @@ fn random_ship(random: &mut Random) -> Ship {
     Ship::parse(contract_runtime::Json::Object(members).to_string().as_bytes()).unwrap()
 }
 
-/// The bodies are arbitrary strings, and lists of objects with undeclared members.
+/// Arbitrary strings, and lists of objects with undeclared members, round-trip as bodies.
 #[test]
 fn random_json_bodies_round_trip() {
     let recorder = Arc::new(CallRecorder(Mutex::default()));

@@ -1,4 +1,4 @@
-//! The output of `explain` for types, fields and operations.
+//! Tests of the output of `explain` for types, fields and operations.
 
 use super::*;
 
@@ -69,8 +69,8 @@ fn explain_uses_the_names_of_the_client() {
     }
 }
 
-/// Response types equal those of client and server: other media types than JSON are strings or bytes, and
-/// streams are listed by their item type.
+/// Response types equal those of the client and the server: media types other than JSON are strings or bytes,
+/// and streams are listed with their item type.
 #[test]
 fn explain_lists_response_types() {
     let folder = Folder::new("explain-answers");

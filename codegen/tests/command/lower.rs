@@ -1,4 +1,4 @@
-//! `lower` prints the contract in OpenAPI 3.0.3.
+//! Tests that `lower` prints the contract in OpenAPI 3.0.3.
 
 use serde_json::Value;
 
@@ -14,7 +14,7 @@ fn lower_prints_openapi_3_0() {
     let plain = folder.run(&["lower", "tickets.yaml"]).expect_exit(0);
     assert!(plain.err.contains("OpenAPI 3.0 lacks them: 0 of 2 operations and webhooks"), "{}", plain.err);
     assert_eq!(plain.out, result.out);
-    // Names and limits equal those of the contract.
+    // The names and limits are the same as in the contract.
     let parameter = &document["paths"]["/tickets/{id}"]["get"]["parameters"][0];
     assert_eq!(
         (&parameter["name"], &parameter["schema"]["minLength"]),

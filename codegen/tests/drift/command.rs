@@ -1,4 +1,5 @@
-//! Runs `contract-codegen drift` with files, folders and configurations, and checks exit codes.
+//! Tests that run `contract-codegen drift` with files, folders and configuration files, and check the exit
+//! codes.
 
 use std::{
     fs,
@@ -8,7 +9,7 @@ use std::{
 
 use serde_json::Value;
 
-/// Creates a separate folder for a test.
+/// Creates a separate folder for one test.
 fn folder(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("drift-{name}"));
     let _ = fs::remove_dir_all(&path);
@@ -46,7 +47,7 @@ fn breaking_changes_exit_with_1_and_show_a_witness() {
     assert_eq!(code, 1, "{out}{err}");
     assert!(out.contains("length-narrowed") && out.contains("(new.yaml:3)"), "{out}");
     assert!(out.contains("proven: only one version accepts \"aaaaa\""), "{out}");
-    // Readers are not affected.
+    // The change does not affect readers.
     assert_eq!(run(&folder, &["old.json", "new.yaml", "--readers-only"]).0, 0);
     assert_eq!(run(&folder, &["old.json", "more.json"]).0, 0);
     let (code, out, _) = run(&folder, &["old.json", "old.json"]);

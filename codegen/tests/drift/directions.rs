@@ -1,13 +1,14 @@
-//! Properties that are sent in only one direction: the effect of `required`, and harmless changes.
+//! Tests of properties that are sent in only one direction: the effect of `required`, and harmless changes.
 
 use contract_codegen::drift::ChangeLevel;
 
 use crate::rules::{A, B, Case, S, changes, check, operation, schema_of};
 
-/// Clients never send read-only properties, and the service never sends write-only ones. Requiring such a
-/// property in that direction has no effect (OpenAPI 3.0.3, 4.7.24.2).
+/// Changes of properties that are sent in only one direction. Clients never send read-only properties, and
+/// the service never sends write-only properties. Requiring such a property in that direction has no effect
+/// (OpenAPI 3.0.3, 4.7.24.2).
 pub(crate) const CASES: &[Case] = &[
-    // `{}` was a valid request.
+    // `{}` was a valid request in the old version.
     (
         "property-count-narrowed",
         r#"{"type":"object","required":["id"],"properties":{"id":{"type":"string","readOnly":true},"n":{"type":"string"}}}"#,
@@ -22,7 +23,7 @@ pub(crate) const CASES: &[Case] = &[
         S,
         B,
     ),
-    // `{}` is a valid response here.
+    // `{}` is a valid response in the new version.
     (
         "property-count-widened",
         r#"{"type":"object","required":["id"],"properties":{"id":{"type":"string","writeOnly":true}},"minProperties":1}"#,
@@ -30,7 +31,7 @@ pub(crate) const CASES: &[Case] = &[
         B,
         S,
     ),
-    // The property may be marked in another schema.
+    // Another schema may mark the property as read-only.
     (
         "property-count-narrowed",
         r#"{"type":"object","allOf":[{"properties":{"id":{"readOnly":true}}},{"required":["id"]}]}"#,
@@ -38,7 +39,7 @@ pub(crate) const CASES: &[Case] = &[
         S,
         B,
     ),
-    // If another schema marks the property, this one still requires it.
+    // If only one use of a shared schema marks the property, the other use still requires it.
     (
         "property-count-narrowed",
         r##"{"type":"object","properties":{"a":{"type":"object","allOf":[{"$ref":"#/components/schemas/s/$defs/base"}],"properties":{"id":{"readOnly":true}}},"b":{"type":"object","allOf":[{"$ref":"#/components/schemas/s/$defs/base"}]}},"$defs":{"base":{"required":["id"]}}}"##,
@@ -53,7 +54,7 @@ pub(crate) const CASES: &[Case] = &[
         S,
         B,
     ),
-    // Also in a schema that others share.
+    // That also applies to a schema that several schemas share.
     (
         "property-count-narrowed",
         r##"{"type":"object","properties":{"a":{"type":"object","allOf":[{"$ref":"#/components/schemas/s/$defs/more"}],"properties":{"id":{"readOnly":true}}},"b":{"$ref":"#/components/schemas/s/$defs/more"}},"$defs":{"base":{"required":["id"]},"more":{"allOf":[{"$ref":"#/components/schemas/s/$defs/base"}]}}}"##,
@@ -61,7 +62,7 @@ pub(crate) const CASES: &[Case] = &[
         S,
         B,
     ),
-    // A read-only property does not hide other breaks.
+    // A read-only property does not hide other breaking changes.
     (
         "not-added",
         r#"{"type":"object","properties":{"id":{"type":"string","readOnly":true},"a":{"type":"string"}},"additionalProperties":{"type":"string"}}"#,
@@ -69,7 +70,7 @@ pub(crate) const CASES: &[Case] = &[
         A,
         B,
     ),
-    // A narrowed property that is never sent.
+    // The values of a property that is never sent may be restricted, extended or removed.
     (
         "length-narrowed",
         r#"{"type":"object","properties":{"id":{"type":"string","readOnly":true}}}"#,
@@ -91,7 +92,7 @@ pub(crate) const CASES: &[Case] = &[
         A,
         A,
     ),
-    // `required` lists it on both sides, and the direction decides.
+    // `required` lists the property in both versions, so only its direction changes.
     (
         "property-required",
         r#"{"type":"object","required":["id"],"properties":{"id":{"type":"string","readOnly":true}}}"#,
@@ -106,7 +107,7 @@ pub(crate) const CASES: &[Case] = &[
         B,
         S,
     ),
-    // Both keywords together have no effect.
+    // A property that is both read-only and write-only is treated like any other property.
     (
         "property-required",
         r#"{"type":"object","properties":{"id":{"type":"string","readOnly":true,"writeOnly":true}}}"#,
@@ -136,8 +137,8 @@ fn levels(old: &str, new: &str) -> (ChangeLevel, ChangeLevel) {
     (worst(|it| it.readers).unwrap_or(S), worst(|it| it.writers).unwrap_or(S))
 }
 
-/// OpenAPI 3.0.3, 4.7.24.2: requirements in only one direction. Since 3.1 both keywords are annotations, and
-/// each version of a contract follows the rules of its own OpenAPI version.
+/// `required` depends on the direction only in OpenAPI 3.0 (OpenAPI 3.0.3, 4.7.24.2). Since 3.1, both
+/// keywords are annotations. Each version of a contract follows the rules of its own OpenAPI version.
 #[test]
 fn required_depends_on_direction_only_in_openapi_3_0() {
     const OLD: &str = "3.0.3";
@@ -151,7 +152,7 @@ fn required_depends_on_direction_only_in_openapi_3_0() {
         (NEW, NONE, OLD, KEPT, A, A),
         (OLD, GIVEN, OLD, MAY_GIVE, S, A),
         (NEW, GIVEN, NEW, MAY_GIVE, B, A),
-        // The same keywords.
+        // The schemas are equal, but the OpenAPI versions differ.
         (OLD, KEPT, NEW, KEPT, S, B),
         (OLD, GIVEN, NEW, GIVEN, A, S),
         (NEW, KEPT, OLD, KEPT, S, A),
@@ -162,7 +163,7 @@ fn required_depends_on_direction_only_in_openapi_3_0() {
             wrong.push(format!("{from} {before} -> {to} {after}: {found:?}"));
         }
     }
-    // Also in JSON Schema.
+    // In JSON Schema, the keywords are annotations as well.
     assert_eq!(levels(NONE, KEPT), (A, B));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     let found = changes(&schema_of(OLD, KEPT), &schema_of(NEW, KEPT), false);
@@ -172,7 +173,7 @@ fn required_depends_on_direction_only_in_openapi_3_0() {
     );
 }
 
-/// Validation 9.4: a read-only property may be sent, and is then validated.
+/// A read-only property may be sent and is then validated (Validation 9.4).
 #[test]
 fn read_only_properties_may_be_sent() {
     let longest = |length: u8| {
@@ -186,7 +187,7 @@ fn read_only_properties_may_be_sent() {
     }
 }
 
-/// Only one direction, if a schema is used in only one.
+/// A change of a schema that is used only in responses does not affect writers.
 #[test]
 fn response_only_changes_do_not_affect_writers() {
     let response = |schema: &str| {

@@ -1,4 +1,4 @@
-//! Formats that a dialect asserts; and a document that is compared with itself.
+//! Tests of formats that a dialect asserts, and of documents that are compared with themselves.
 
 use std::{fs, path::Path};
 
@@ -45,7 +45,7 @@ fn changes_of_asserted_formats_affect_validity() {
     check(reference, uri, "format-narrowed", (A, B), Some("\"../a\""));
 }
 
-/// A format has no effect next to a list of values that all have it.
+/// A format has no effect next to a list of values that all match it.
 #[test]
 fn ineffective_formats_are_not_breaking() {
     let list = r#", "enum": ["2024-05-06"]"#;
@@ -66,7 +66,7 @@ fn equal_files_have_no_changes() {
     };
     assert_eq!(changes(&one("a.json", text), &one("b.json", text)), 0);
     assert_eq!(changes(&one("a.json", text), &one("a.json", other)), 1);
-    // Two files that swapped their names differ.
+    // Two files whose names were swapped are different.
     let two =
         |a: &str, b: &str| ContractVersion::from_strings(&[("a.json", "", a), ("b.json", "", b)]).unwrap();
     assert_eq!(changes(&two(text, other), &two(text, other)), 0);

@@ -1,5 +1,5 @@
-//! Validity that depends on several keywords: counts, unions, properties of some branches, and schemas that
-//! close an object.
+//! Tests of changes whose effect depends on several keywords: counts, unions, properties of some branches,
+//! and schemas that close an object.
 
 use crate::rules::{A, B, Case, S, changes, check, schema};
 
@@ -39,7 +39,7 @@ pub(crate) const CASES: &[Case] = &[
         B,
         B,
     ),
-    // A value that matched two branches was refused, and matches only one now.
+    // A value that matched two branches was refused, and now matches only one branch.
     (
         "union-widened",
         r#"{"oneOf":[{"type":"string"},{"type":"string","pattern":"^a"}]}"#,
@@ -54,8 +54,8 @@ pub(crate) const CASES: &[Case] = &[
         B,
         S,
     ),
-    // `unevaluatedProperties` considers nested declarations, `additionalProperties` only those in the same
-    // schema.
+    // `unevaluatedProperties` considers nested declarations, whereas `additionalProperties` considers only
+    // those in the same schema.
     (
         "object-closed",
         r#"{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}},"unevaluatedProperties":false}"#,
@@ -77,7 +77,7 @@ pub(crate) const CASES: &[Case] = &[
         B,
         S,
     ),
-    // A property that a branch declares is not unknown.
+    // A property that a branch declares does not count as unknown.
     (
         "property-declared-always",
         r#"{"anyOf":[{"type":"object","properties":{"k":{"const":"b"},"a":{"type":"number"}},"required":["k"]},{"type":"object","properties":{"k":{"const":"c"},"a":{"type":"boolean"}},"required":["k"]}]}"#,
@@ -94,7 +94,7 @@ pub(crate) const CASES: &[Case] = &[
     ),
 ];
 
-/// It does not matter which schema closes an object if all of them take the same names as declared.
+/// It does not matter which schema closes an object if the declared names are the same.
 #[test]
 fn closing_an_object_elsewhere_is_not_a_change() {
     for (old, new) in [
@@ -117,7 +117,7 @@ fn changes_are_classified_by_overall_validity() {
     check(schema, CASES);
 }
 
-/// A minimum of 0 has no effect.
+/// A minimum count of 0 has no effect.
 #[test]
 fn ineffective_counts_are_not_changes() {
     let (old, new) =
@@ -126,7 +126,7 @@ fn ineffective_counts_are_not_changes() {
     assert_eq!(changes(&schema(new), &schema(old), true), []);
 }
 
-/// The witness is an array whose length only one version accepts.
+/// The witness is an array with a length that only one version accepts.
 #[test]
 fn counts_have_a_witness() {
     let (one, two) = (

@@ -1,16 +1,16 @@
-//! Webhooks and callbacks: the service sends requests and clients respond, so readers and writers are
-//! swapped.
+//! Tests of webhooks and callbacks. The service sends their requests and clients respond, so readers and
+//! writers are swapped.
 
 use contract_codegen::drift::report;
 
 use crate::rules::{A, B, Case, R, S, changes, check, document, operation};
 
-/// Builds a document with one webhook.
+/// Creates a document with one webhook.
 fn webhook(members: &str) -> String {
     document(&format!(r#""paths":{{}},"webhooks":{{"w":{{"post":{{{}}}}}}}"#, whole(members)))
 }
 
-/// Builds a document with the same operation as a callback.
+/// Creates a document with the same operation as a callback.
 fn callback(members: &str) -> String {
     let called = whole(members);
     operation(&format!(
@@ -151,7 +151,7 @@ const HOOKS: &[Case] = &[
         S,
         B,
     ),
-    // Receivers may have responded with the other error statuses.
+    // Receivers may have responded with another error status of the range.
     (
         "refusal-removed",
         r#""responses":{"4XX":{"description":""}}"#,
@@ -215,7 +215,7 @@ const HOOKS: &[Case] = &[
         S,
         B,
     ),
-    // Rules with the same levels in both.
+    // This rule has the same levels in operations and webhooks.
     ("operation-renamed", r#""operationId":"a""#, r#""operationId":"b""#, R, R),
 ];
 
@@ -229,7 +229,7 @@ fn callbacks() {
     check(callback, HOOKS);
 }
 
-/// An operation that is compared after a webhook has the levels of an operation.
+/// Messages and levels depend on the sender, even if an operation is compared after a webhook.
 #[test]
 fn messages_depend_on_the_sender() {
     let with = r#""parameters":[{"name":"p","in":"header","schema":{}}]"#;

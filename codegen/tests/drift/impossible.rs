@@ -1,8 +1,8 @@
-//! Places where no value is valid any more, or was valid before.
+//! Tests of locations at which no value is valid any more, or at which no value was valid before.
 
 use crate::rules::{A, B, Case, check, schema};
 
-/// Properties that become impossible by various keywords.
+/// Changes after which, or before which, the keywords accept no value of a property.
 const CASES: &[Case] = &[
     (
         "type-narrowed",

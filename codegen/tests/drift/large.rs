@@ -1,7 +1,7 @@
-//! Builds contracts of any size, for tests and benchmarks.
+//! Creates contracts of any size for tests and benchmarks.
 
-/// Builds an OpenAPI document of schemas that refer to each other, with an operation for every tenth one,
-/// which reads and writes it. `limit` is the `maxLength` of a property of every hundredth schema.
+/// Creates an OpenAPI document with schemas that refer to each other. For every tenth schema, there is an
+/// operation that reads and writes it. `limit` is the `maxLength` of a property in every hundredth schema.
 pub(crate) fn contract(schemas: usize, limit: usize) -> String {
     let schema = |index: usize| {
         let limit = if index.is_multiple_of(100) { limit } else { 50 };

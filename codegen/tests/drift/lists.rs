@@ -1,4 +1,5 @@
-//! Added and removed lists of values: each value is checked against the keywords that replace the list.
+//! Tests of added and removed lists of values. Each value is checked against the keywords that replace the
+//! list.
 
 use contract_codegen::drift::ChangeLevel;
 
@@ -22,7 +23,7 @@ const CASES: &[Case] = &[
         A,
         B,
     ),
-    // Other keywords next to an unchanged list.
+    // Other keywords change the validity of values in an unchanged list.
     ("enum-value-removed", r#"{"enum":["ab","a"]}"#, r#"{"enum":["ab","a"],"maxLength":1}"#, A, B),
     ("enum-value-added", r#"{"enum":["ab","a"],"maxLength":1}"#, r#"{"enum":["ab","a"]}"#, B, A),
     (
@@ -34,7 +35,7 @@ const CASES: &[Case] = &[
     ),
     ("enum-value-removed", r#"{"const":"ab"}"#, r#"{"const":"ab","maxLength":1}"#, A, B),
     ("enum-value-removed", r#"{"enum":[true,"a"]}"#, r#"{"enum":[true,"a"],"type":["string","null"]}"#, A, B),
-    // One value is in two lists.
+    // One of the values occurs in two lists.
     (
         "enum-value-removed",
         r#"{"anyOf":[{"enum":["a","b"]},{"enum":["b","c"]}]}"#,
@@ -46,7 +47,7 @@ const CASES: &[Case] = &[
     ("enum-value-added", r#"{"oneOf":[{"enum":["a","b"]},{"enum":["b"]}]}"#, r#"{"enum":["a","b"]}"#, B, A),
 ];
 
-/// Lists next to branches that accept other values.
+/// Changes of lists next to branches that accept other values.
 const OPEN: &[Case] = &[
     (
         "enum-value-removed",
@@ -69,7 +70,7 @@ const OPEN: &[Case] = &[
         B,
         A,
     ),
-    // The other branch accepts a value that only the list accepted.
+    // In the new version, the other branch also accepts a value that only the list accepted.
     (
         "enum-value-removed",
         r#"{"oneOf":[{"enum":["a"]},{"type":"string","minLength":2}]}"#,
@@ -77,7 +78,7 @@ const OPEN: &[Case] = &[
         A,
         B,
     ),
-    // The list accepts a value that only the other branch accepted.
+    // In the new version, the list also accepts a value that only the other branch accepted.
     (
         "enum-value-removed",
         r#"{"oneOf":[{"enum":["a"]},{"type":"string","minLength":2}]}"#,
@@ -85,7 +86,7 @@ const OPEN: &[Case] = &[
         A,
         B,
     ),
-    // A new value that the other branch never accepted.
+    // The other branch never accepted the new value.
     (
         "enum-value-added",
         r#"{"anyOf":[{"enum":["a"]},{"type":"string","pattern":"^x-"}]}"#,
@@ -100,7 +101,8 @@ fn listed_values_are_compared_with_sibling_branches() {
     check(schema, OPEN);
 }
 
-/// Equivalent lists are not a difference.
+/// Lists are equivalent if they accept the same values, whether they are an `enum`, a `const`, or `oneOf` or
+/// `anyOf` of `const`.
 #[test]
 fn equivalent_lists_are_not_changes() {
     for (old, new) in [

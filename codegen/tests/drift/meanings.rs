@@ -1,5 +1,5 @@
-//! Changes that look like others: patterns by their strings, unions by their branches,
-//! statuses, sign-in, servers, names.
+//! Tests of changes whose notation does not show their effect: patterns are compared by the strings that they
+//! match, unions by their branches, and likewise statuses, sign-in, servers and names.
 
 use contract_codegen::drift::{ChangeLevel, CompareOptions, ContractChange, ContractVersion, compare};
 
@@ -27,7 +27,7 @@ const SCHEMAS: &[Case] = &[
         A,
         B,
     ),
-    // Lengths are equivalent to a pattern.
+    // A length can be equivalent to a pattern.
     (
         "pattern-added",
         r#"{"type":"string","minLength":2}"#,
@@ -42,7 +42,7 @@ const SCHEMAS: &[Case] = &[
         A,
         A,
     ),
-    // A new value is as unknown as a new property.
+    // A new value has the same effect as a new property, because the old version does not declare it.
     (
         "condition-added-new-member",
         r#"{"type":"object","properties":{"a":{"anyOf":[{"const":"x"},{"type":"string","pattern":"^x-"}]},"b":{}}}"#,
@@ -50,7 +50,7 @@ const SCHEMAS: &[Case] = &[
         A,
         A,
     ),
-    // Without `required` the condition also applies if the property is missing.
+    // Without `required`, the condition also applies if the property is missing.
     (
         "condition-added",
         r#"{"type":"object","properties":{"b":{}}}"#,
@@ -65,7 +65,7 @@ const SCHEMAS: &[Case] = &[
         A,
         B,
     ),
-    // Values that are not objects match the condition, too.
+    // Values that are not objects also match the condition.
     (
         "condition-added",
         r#"{"type":["object","string"],"properties":{"b":{}}}"#,
@@ -87,7 +87,7 @@ const SCHEMAS: &[Case] = &[
         A,
         A,
     ),
-    // A branch declared the property.
+    // In the old version, a branch declared the property.
     (
         "condition-added",
         r#"{"type":"object","anyOf":[{"properties":{"a":{}}},{"properties":{"c":{}}}]}"#,
@@ -131,7 +131,7 @@ const DOCUMENTS: &[Case] = &[
         A,
         A,
     ),
-    // The server of one operation, which used the document's before.
+    // The operation used the server of the document and now has its own server.
     (
         "server-removed",
         r#""servers":[{"url":"https://a.example"}],"paths":{"/x":{"get":{"responses":{}}}}"#,
@@ -190,7 +190,7 @@ const OPERATIONS: &[Case] = &[
         B,
         S,
     ),
-    // Next to success responses, `default` stands for errors.
+    // Next to success responses, `default` is the response for errors.
     (
         "response-added-success",
         r#""responses":{"200":{"description":"","content":{"a/b":{}}},"default":{"description":""}}"#,
@@ -198,7 +198,7 @@ const OPERATIONS: &[Case] = &[
         B,
         S,
     ),
-    // Readers of the one can read the other.
+    // Readers of the old success response can read the new one.
     (
         "response-added",
         r#""responses":{"200":{"description":"","content":{"a/json":{"schema":{"type":"string"}}}}}"#,
@@ -206,7 +206,8 @@ const OPERATIONS: &[Case] = &[
         A,
         S,
     ),
-    // The changed old success can be read, and so can one with more properties.
+    // Readers of the old success response can read its changed version, and a new response with more
+    // properties.
     (
         "response-added",
         r#""responses":{"200":{"description":"","content":{"a/json":{"schema":{"type":"object","properties":{"a":{}}}}}}}"#,
@@ -257,7 +258,7 @@ fn operations() {
     check(operation, OPERATIONS);
 }
 
-/// Operations are matched by route: an id that moved to another operation does not matter.
+/// Operations are matched by route, even if their ids were exchanged.
 #[test]
 fn operations_are_matched_by_route() {
     let read = |routes: &[(&str, &str)]| {
@@ -305,14 +306,14 @@ fn path_parameters_are_matched_by_position() {
     };
     let (a, b) = (("a", "integer"), ("b", "string"));
     let renamed = ("path-parameter-renamed", R);
-    // `a`, an integer, became a string named `b`, and vice versa.
+    // The integer `a` became a string named `b`, and vice versa.
     let swapped = levels_of([a, b], [b, a]);
     assert!(swapped.iter().any(|(rule, level)| *rule == "type-changed" && *level == B), "{swapped:?}");
     assert_eq!(levels_of([a, b], [("b", "integer"), ("c", "string")]), [renamed, renamed]);
     assert_eq!(levels_of([a, b], [a, ("c", "string")]), [renamed]);
 }
 
-/// An operation without servers uses those of its document.
+/// An operation without servers uses the servers of its document.
 #[test]
 fn operations_inherit_the_servers_of_their_document() {
     let read = |servers: &str| {
@@ -327,10 +328,10 @@ fn operations_inherit_the_servers_of_their_document() {
     };
     let own = read(r#""servers":[{"url":"https://b.example"}],"#);
     let found = compare(&read(""), &own, &CompareOptions::default()).changes;
-    assert_eq!(found, [], "the same server, declared in the operation");
+    assert_eq!(found, [], "declaring the same server in the operation is not a change");
 }
 
-/// All cases of this file, and the rules that need a larger document.
+/// Returns all cases of this file, including those that need a larger document.
 pub(crate) fn all() -> Vec<Case> {
     let named = [
         ("schema-renamed", "", "", R, R),
@@ -344,7 +345,7 @@ pub(crate) fn all() -> Vec<Case> {
     [SCHEMAS, DOCUMENTS, OPERATIONS, &named].concat()
 }
 
-/// Returns rule and levels of every change of a schema that is written and read.
+/// Returns every change of a schema that is written and read.
 fn compare_schemas(old: &str, new: &str) -> Vec<ContractChange> {
     changes(&schema(old), &schema(new), true)
 }
@@ -360,8 +361,8 @@ fn shortest_witnesses_are_shown_for_both_directions() {
     assert!(change.message.starts_with(message), "{}", change.message);
 }
 
-/// A string is reported only if the whole schema accepts it in one version; other keywords may refuse it in
-/// both.
+/// A string is shown only if the whole schema accepts it in one version, because other keywords may refuse it
+/// in both versions.
 #[test]
 fn strings_that_other_keywords_refuse_are_not_shown() {
     let text = |pattern: &str| format!(r#"{{"type":"string","pattern":"{pattern}","not":{{"const":"c"}}}}"#);
@@ -392,7 +393,7 @@ fn undecidable_patterns_are_reported_as_undecided() {
     }
 }
 
-/// Equivalent schemas have no difference, or only harmless ones.
+/// Rewriting a schema without changing its values is no difference, or a harmless one.
 #[test]
 fn equivalent_schemas_are_not_changes() {
     let object = r#"{"type":"object","properties":{"a":{"type":"string"}}}"#;
@@ -412,11 +413,11 @@ fn equivalent_schemas_are_not_changes() {
         let found = compare_schemas(&old, &new);
         assert!(found.iter().all(|change| change.level() == S), "{new}: {found:#?}");
         let found = compare_schemas(&new, &old);
-        assert!(found.iter().all(|change| change.level() == S), "back from {new}: {found:#?}");
+        assert!(found.iter().all(|change| change.level() == S), "{new} to the old schema: {found:#?}");
     }
 }
 
-/// `additionalProperties: {}` has no effect next to an added or removed property.
+/// An explicit `additionalProperties: {}` next to an added or removed property has no effect.
 #[test]
 fn explicit_additional_properties_have_no_effect() {
     let object =
@@ -429,7 +430,7 @@ fn explicit_additional_properties_have_no_effect() {
     }
 }
 
-/// Property names are always strings.
+/// Property names are compared as strings, even if the schema does not restrict their type.
 #[test]
 fn property_names_are_compared_as_strings() {
     let names = |pattern: &str| format!(r#"{{"type":"object","propertyNames":{{"pattern":"{pattern}"}}}}"#);
@@ -438,7 +439,7 @@ fn property_names_are_compared_as_strings() {
     assert_eq!((change.rule, change.witness.as_deref()), ("pattern-added", Some("\"\"")));
 }
 
-/// A comparison of property names does not affect properties of the same name.
+/// The comparison of property names does not affect properties with the same name.
 #[test]
 fn property_names_have_no_properties() {
     let names = |more: &str| {
@@ -447,7 +448,8 @@ fn property_names_have_no_properties() {
     assert_eq!(compare_schemas(&names("2"), &names("3")), []);
 }
 
-/// `A` to `anyOf: [A, B]`: writers are not affected, readers get an unknown branch.
+/// If `A` becomes `anyOf: [A, B]`, writers are not affected, but readers may receive values of an unknown
+/// branch.
 #[test]
 fn single_schema_becomes_one_branch_of_several() {
     let text = |schema: &str| {
@@ -475,7 +477,7 @@ fn single_schema_becomes_one_branch_of_several() {
     );
     assert!(found[0].witness.as_deref().is_some_and(|witness| witness.contains("\"b\"")), "{found:#?}");
     assert_eq!(rules(&several, a).0, [("branch-removed", A, B)]);
-    // Inline, with a description around the branches.
+    // The same schemas are inline, with a description around the branches.
     let described = format!(r#"{{"description":"Either.","anyOf":[{b},{a}]}}"#);
     let effective = |(levels, _): (Vec<(&'static str, ChangeLevel, ChangeLevel)>, Vec<ContractChange>)| {
         levels.into_iter().filter(|(_, readers, writers)| *readers.max(writers) > S).collect::<Vec<_>>()
@@ -487,18 +489,18 @@ fn single_schema_becomes_one_branch_of_several() {
         rules(r#"{"type":"string"}"#, r#"{"anyOf":[{"type":"string"},{"type":"integer"}]}"#).0,
         [("branch-added", B, A)]
     );
-    // Values that match both branches of a `oneOf` are refused.
+    // `oneOf` refuses values that match both branches.
     let (levels, found) = rules(a, &several.replace("anyOf", "oneOf"));
     assert_eq!(levels, [("branch-added", B, A), ("union-narrowed", S, B)], "{found:#?}");
     assert!(found[1].proven, "{found:#?}");
     let disjoint = r#"{"oneOf":[{"type":"string"},{"type":"integer"}]}"#;
     assert_eq!(rules(r#"{"type":"string"}"#, disjoint).0, [("branch-added", B, A)]);
-    // The branch itself changed, too.
+    // The branch itself changed as well.
     let longer = r#"{"anyOf":[{"type":"string","maxLength":5},{"type":"integer"}]}"#;
     assert_eq!(rules(r#"{"type":"string"}"#, longer).0, [("branch-added", B, A), ("length-narrowed", A, B)]);
 }
 
-/// Values that match two branches of a `oneOf` are refused: a branch that accepts more affects the others.
+/// `oneOf` refuses values that match two branches, so a branch that accepts more values narrows the union.
 #[test]
 fn overlapping_branches_of_one_of_narrow_the_union() {
     let worst_and_narrowed = |old: &str, new: &str| {
@@ -520,7 +522,8 @@ fn overlapping_branches_of_one_of_narrow_the_union() {
         r#"{"type":"string","maxLength":8},{"type":"string","minLength":6}"#,
     );
     assert!(worst == Some(B) && narrowed.is_some_and(|(_, proven, witness)| proven && witness.len() == 8));
-    // With another type or tag, or closed: no value matches both.
+    // No value matches both branches if these have different types or tags, or forbid each other's
+    // properties.
     for more in [
         r#"{"type":"integer"}"#,
         r#"{"type":"object","required":["c"],"properties":{"c":{}},"additionalProperties":false}"#,
@@ -528,10 +531,10 @@ fn overlapping_branches_of_one_of_narrow_the_union() {
     ] {
         assert_eq!(worst_and_narrowed(&old, &format!("{old},{more}")), (Some(A), None), "{more}");
     }
-    // A branch that accepts less does not affect the others: a further optional property.
+    // An additional optional property makes the branch accept less, which does not affect the other branches.
     let less = a.replacen(r#""properties":{"#, r#""properties":{"x":{"type":"integer"},"#, 1);
     assert_eq!(worst_and_narrowed(&old, &format!("{less},{b}")), (Some(A), None));
-    // A tag distinguishes all branches.
+    // A tag distinguishes all branches, so no value matches two of them.
     let tagged = |tag: &str, more: &str| {
         format!(
             r#"{{"type":"object","required":["kind"],"properties":{{"kind":{{"const":"{tag}"}}{more}}}}}"#
@@ -542,7 +545,7 @@ fn overlapping_branches_of_one_of_narrow_the_union() {
     assert_eq!(worst_and_narrowed(&format!("{old},{new}"), &third), (Some(A), None));
 }
 
-/// The branch that each value of a tag selects affects readers, although validity does not depend on it.
+/// A change of the branch that a tag value selects affects readers, although it does not affect validity.
 #[test]
 fn discriminator_mappings_are_compared() {
     let text = |schemas: [&str; 2], discriminator: &str| {
@@ -580,21 +583,21 @@ fn discriminator_mappings_are_compared() {
     let value = ("discriminator-value-added", B, A);
     let removed = ("discriminator-value-removed", A, B);
     assert_eq!(levels_of(&old, &hound), [removed, value]);
-    // A removed name for a branch does not affect readers.
+    // Removing one of several values of a branch does not affect readers.
     assert_eq!(levels_of(&pets(&by("kind", &format!(r#""hound":"Dog",{dog}{cat}"#))), &old), [removed]);
     assert_eq!(levels_of(&old, &pets(&by("kind", &format!(r#""hound":"Dog",{dog}{cat}"#)))), [value]);
     assert_eq!(levels_of(&old, &pets(&by("kind", r#""dog":"Cat","cat":"Dog""#))), [changed, changed]);
     assert_eq!(levels_of(&old, &pets(&by("type", &format!("{dog}{cat}")))), [changed]);
     assert_eq!(levels_of(&old, &pets("")), [("discriminator-removed", B, A)]);
     assert_eq!(levels_of(&pets(""), &old), [("discriminator-added", A, B)]);
-    // The selected branch may be rewritten.
+    // The mapping may refer to the same branch in another notation.
     let links = r##""dog":"#/components/schemas/Dog","cat":"#/components/schemas/Cat""##;
     assert_eq!(levels_of(&old, &pets(&by("kind", links))), []);
-    // A branch without a mapping is selected by its own name, and by other names with one.
+    // Without a mapping, the name of a branch selects it; a mapping adds other names.
     assert_eq!(levels_of(&pets(&by("kind", "")), &pets(&by("kind", r#""Dog":"Dog","Cat":"Cat""#))), []);
     let renamed = levels_of(&pets(&by("kind", "")), &text(["Hound", "Cat"], &by("kind", "")));
     assert!(renamed.contains(&removed), "{renamed:?}");
-    // The branch for other and missing values (3.2).
+    // `defaultMapping` selects the branch for other and missing values (OpenAPI 3.2).
     let other = |default: &str| {
         let by = by("kind", &format!("{dog}{cat}")).replace("}}", &format!("}}{default}}}"));
         pets(&by).replace("3.1.0", "3.2.0")
@@ -607,7 +610,7 @@ fn discriminator_mappings_are_compared() {
     assert_eq!(levels_of(&to_dog, &other(r##","defaultMapping":"#/components/schemas/Dog""##)), []);
 }
 
-/// The `discriminator` has no effect if constants distinguish the branches.
+/// A `discriminator` has no effect if constants already distinguish the branches.
 #[test]
 fn redundant_discriminators_have_no_effect() {
     let of = |more: &str| {
@@ -633,7 +636,7 @@ fn messages_list_tokens_that_stop_working() {
         messages(r#"[{"s":["a"]}]"#, r#"[{"s":["a","b"]}]"#),
         ["tokens of `s` with `a` stop working: `b` of `s` is required too"]
     );
-    // One scope replaces the other.
+    // The new scope replaces the old one.
     assert_eq!(
         messages(r#"[{"s":["a"]}]"#, r#"[{"s":["b"]}]"#),
         ["tokens of `s` with `a` stop working: `b` of `s` is required"]
@@ -654,7 +657,7 @@ fn messages_list_tokens_that_stop_working() {
     assert_eq!(messages(r#"[{"k":[]}]"#, r#"[{"k":[]},{"s":["a"]}]"#), Vec::<String>::new());
 }
 
-/// A renamed scheme with the same declaration does not affect tokens.
+/// Renaming a scheme without changing its declaration does not affect tokens.
 #[test]
 fn renamed_schemes_do_not_affect_tokens() {
     let text = |schemes: &[(&str, &str)]| {
@@ -678,7 +681,7 @@ fn renamed_schemes_do_not_affect_tokens() {
         [("security-scheme-renamed", R)]
     );
     assert_eq!(levels_of(&[("one", "bearer")], &[("other", "basic")]), [("security-changed", B)]);
-    // The new scheme cannot be determined.
+    // With several candidates, the new name of the scheme cannot be determined.
     let several = [("b", "bearer"), ("c", "bearer")];
     assert_eq!(levels_of(&[("a", "bearer")], &several), [("security-changed", B)]);
     assert_eq!(levels_of(&several, &[("a", "bearer")]), [("security-changed", B)]);
@@ -700,7 +703,7 @@ fn messages_name_the_wider_status_entry() {
     assert_eq!(message(&responses(default), &both), ["404 has its own entry, it fell under default"]);
 }
 
-/// A new name with the same wire format does not require a major version.
+/// A new name with the same wire format does not require a new major version.
 #[test]
 fn new_names_have_their_own_level() {
     let named = |id: &str| {
@@ -715,7 +718,7 @@ fn new_names_have_their_own_level() {
 const THING: &str = r##"{"$id":"https://x.example/v1/thing","type":"object","required":["a"],"properties":{"a":{"type":"string","maxLength":5},"b":{"type":"integer"},"c":{"$ref":"#/$defs/d"}},"$defs":{"d":{"type":"string"}}}"##;
 const OTHER: &str = r#"{"$id":"https://x.example/v1/other","type":"array","items":{"enum":["x"]},"$defs":{"d":{"type":"number"}}}"#;
 
-/// Root schemas are matched by content if neither name nor `$id` match.
+/// Root schemas are matched by content if neither their names nor their `$id` match.
 #[test]
 fn files_are_matched_by_content() {
     let read = |texts: &[(&str, &str)]| {
@@ -739,7 +742,7 @@ fn files_are_matched_by_content() {
             described("length-narrowed", "thing.json /a"),
         ]
     );
-    // Without identifiers, a file is matched by its name.
+    // Without `$id`, a file is matched by its name.
     let bare = |text: &str| format!("{{{}", text.split_once(',').unwrap().1);
     let old = read(&[("thing.json", &bare(THING)), ("other.json", &bare(OTHER))]);
     let new = read(&[("item.json", &bare(&tighter)), ("other.json", &bare(OTHER))]);
@@ -749,7 +752,7 @@ fn files_are_matched_by_content() {
     );
 }
 
-/// A renamed component is the same schema with another type name.
+/// A renamed component is matched with the old component of the same content, and only its type name changes.
 #[test]
 fn components_are_matched_by_content() {
     let text = |name: &str| {

@@ -1,4 +1,5 @@
-//! Changes that look like restrictions but affect only new elements, or hold all old values.
+//! Tests of changes that look like restrictions but affect only new elements, and of formats that can
+//! represent all old values.
 
 use contract_codegen::drift::{
     CompareOptions, compare,
@@ -15,7 +16,7 @@ pub(crate) const CASES: &[Case] = &[
         A,
         A,
     ),
-    // Values that are not objects are refused, too.
+    // Values that are not objects are refused as well.
     (
         "not-added",
         r#"{"type":["object","string"],"properties":{"a":{}}}"#,
@@ -37,7 +38,7 @@ pub(crate) const CASES: &[Case] = &[
         A,
         A,
     ),
-    // Values of the other branch match both.
+    // Values of the other branch match both branches.
     (
         "union-added",
         r#"{"type":"object","properties":{"a":{}}}"#,
@@ -80,7 +81,7 @@ pub(crate) const CASES: &[Case] = &[
         B,
         A,
     ),
-    // A string is not a number.
+    // The numeric formats have no meaning for strings.
     (
         "format-changed",
         r#"{"type":"string","format":"int32"}"#,
@@ -95,7 +96,7 @@ fn new_elements_do_not_restrict_old_values() {
     check(schema, CASES);
 }
 
-/// A report does not claim that patterns match the same strings if that depends on the lengths.
+/// If the lengths decide whether two patterns match the same strings, the report says so.
 #[test]
 fn patterns_are_compared_within_valid_lengths() {
     let text = |pattern: &str, more: &str| format!(r#"{{"type":"string","pattern":"{pattern}"{more}}}"#);
@@ -115,7 +116,7 @@ fn patterns_are_compared_within_valid_lengths() {
     }
 }
 
-/// Within a major version a removed property breaks readers, too.
+/// The SARIF rule states that removing a property is breaking for readers within a major version.
 #[test]
 fn sarif_describes_raised_levels() {
     let (old, new) = (r#"{"type":"object","properties":{"a":{}}}"#, r#"{"type":"object"}"#);

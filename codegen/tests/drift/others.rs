@@ -1,4 +1,5 @@
-//! Properties of all comparisons: names, notation and the split into files do not matter.
+//! Tests of properties that all comparisons have: names, notation and the distribution among files do not
+//! matter.
 
 use std::{fs, path::Path};
 
@@ -13,7 +14,7 @@ fn changes(old: &[(&str, &str)], new: &[(&str, &str)]) -> Vec<ContractChange> {
     compare(&read(old), &read(new), &CompareOptions::default()).changes
 }
 
-/// Returns rule and subject of each change.
+/// Returns the rule and the subject of each change.
 fn rules_and_subjects(changes: &[ContractChange]) -> Vec<(&str, &str)> {
     changes.iter().map(|change| (change.rule, change.subject.as_str())).collect()
 }
@@ -59,7 +60,7 @@ components:
     A: {type: object, required: [n], properties: {n: {type: integer, minimum: 0, exclusiveMinimum: true}, s: {type: string, nullable: true}}}
 ";
 
-/// The contract of `OLD_API` in OpenAPI 3.1 and several files.
+/// The contract of `OLD_API`, written in OpenAPI 3.1 and in several files.
 const NEW_API: &str = r##"{"openapi":"3.1.0","info":{"title":"T","version":"1.0.0"},
     "paths":{"/a":{"get":{"operationId":"a","responses":{"200":{"description":"","content":{"application/json":{"schema":{"$ref":"schemas/a.json"}}}}}}}},
     "components":{"schemas":{"A":{"$ref":"schemas/a.json"}}}}"##;
@@ -88,7 +89,7 @@ fn contracts_without_operations_or_schemas_are_compared() {
     assert!(found.iter().any(|change| change.rule == "schema-removed"), "{found:#?}");
 }
 
-/// The options for unknown keywords apply to `drift` and `generate`.
+/// Options for unknown keywords apply to `drift` in the same way as to `generate`.
 #[test]
 fn versions_are_loaded_with_their_configuration() {
     let api = |nullable: &str| {

@@ -1,5 +1,5 @@
-//! Locations of changes: existing files, the changed keyword, and the shortest path, in
-//! every report format.
+//! Tests of the locations of changes in every report format: the files exist, and the locations are the
+//! changed keyword and the shortest path.
 
 use std::{
     fs,
@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::large;
 
-/// Creates a separate folder with files for a test.
+/// Creates a separate folder with files for one test.
 fn folder(name: &str, files: &[(&str, &str)]) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("drift-places-{name}"));
     let _ = fs::remove_dir_all(&path);
@@ -46,7 +46,7 @@ const CONFIG: &str = "inputs = [\"api\"]\n[mounts]\n\"https://shared.example/\" 
 const ROOT: &str = r#"{"$id":"https://x.example/root","type":"object","properties":{"p":{"$ref":"https://shared.example/part.json"},"q":{"maxLength":3}}}"#;
 const PART: &str = "{\"type\": \"object\", \"properties\": {\n  \"a\": {\n    \"type\": \"string\",\n    \"maxLength\": 5\n  }\n}}";
 
-/// Locations in inputs and mounts of a configuration are relative to its folder.
+/// The locations in inputs and mounts of a configuration file are relative to its folder.
 #[test]
 fn locations_of_configured_inputs_exist() {
     let version = |name: &str, limit: &str| {
@@ -109,7 +109,7 @@ fn removed_elements_are_located_in_the_old_file() {
     assert!(report_text.contains("file=new.json,line=1,"), "{report_text}");
 }
 
-/// The location is the line of the changed keyword, in the schema that contains it.
+/// A change is located in the line of the changed keyword, in the schema that contains it.
 #[test]
 fn changes_are_located_at_the_changed_keyword() {
     let schema = |own: &str, base: &str| {
@@ -126,7 +126,7 @@ fn changes_are_located_at_the_changed_keyword() {
     assert_eq!(spot(change.old.as_ref()), ("a.json", "/$defs/base/maxLength", 5));
 }
 
-/// Every change of a document has a location, including versions and servers.
+/// Every change of a document has a location, including changes of versions and servers.
 #[test]
 fn document_changes_have_locations() {
     let api = |version: &str, server: &str, scheme: &str| {
@@ -155,7 +155,7 @@ const SHARED: &str = r##"{"openapi":"3.1.0","info":{"title":"t","version":"1.0.0
 "Page":{"type":"object","properties":{"items":{"type":"array","items":{"$ref":"#/components/schemas/Thing"}}}},
 "Thing":{"type":"object","properties":{"name":{"type":"string","maxLength":5},"parent":{"$ref":"#/components/schemas/Thing"}}}}}}"##;
 
-/// Three operations reach one schema: the shortest path is the subject, the other uses are listed.
+/// If three operations use one schema, the shortest path is the subject, and the other uses are listed.
 #[test]
 fn subject_is_the_shortest_path_and_others_are_listed() {
     let found = drift(&text("openapi.json", SHARED), &text("openapi.json", &SHARED.replace('5', "6")));
@@ -203,12 +203,12 @@ fn sarif_equals_the_other_reports() {
     let message = result["message"]["text"].as_str().unwrap();
     assert!(message.starts_with("GET /b 200 body /name: `maxLength` is 6, was 5"), "{message}");
     assert!(message.contains("Proven: only one version accepts \"aaaaaa\"."), "{message}");
-    // The fingerprint does not depend on lines.
+    // The fingerprint does not depend on line numbers.
     let fingerprint = &result["partialFingerprints"]["contractDrift/v1"];
     assert_eq!(fingerprint, "length-widened GET /b 200 body /name: `maxLength` is 6, was 5");
 }
 
-/// Results with equal fingerprints would count as one finding.
+/// Fingerprints of findings are unique, because results with equal fingerprints would count as one finding.
 #[test]
 fn fingerprints_of_findings_are_unique() {
     let read = |values: &str| text("s.json", &format!(r#"{{"enum":[{values}]}}"#));
@@ -220,7 +220,7 @@ fn fingerprints_of_findings_are_unique() {
     assert_eq!((results.len(), prints.len()), (2, 2), "{prints:?}");
 }
 
-/// A changed schema is compared once, not once per operation that reaches it.
+/// A changed schema is compared once, regardless of the number of operations that use it.
 #[test]
 fn shared_schemas_are_compared_once() {
     let schemas = 400;
@@ -233,7 +233,7 @@ fn shared_schemas_are_compared_once() {
         found.changes.first()
     );
     assert_eq!(found.changes.len(), schemas / 100);
-    // Each operation reads and writes.
+    // Each operation both reads and writes the schema.
     assert!(found.changes.iter().all(|change| change.uses.len() == 2 * schemas / 10));
 }
 

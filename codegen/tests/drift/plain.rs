@@ -1,13 +1,13 @@
-//! Whether a change breaks anything, by the highest level of all reported changes.
+//! Tests of whether a change breaks anything, by the highest level of all reported changes.
 
 use contract_codegen::drift::ChangeLevel;
 
 use crate::rules::{A, B, S, changes, operation, schema};
 
-/// Old and new schema, and the highest levels for readers and writers.
+/// An old and a new schema, and the expected highest levels for readers and writers.
 pub(crate) type Pair = (&'static str, &'static str, ChangeLevel, ChangeLevel);
 
-/// Compares the highest levels of the changes of pairs.
+/// Asserts the highest levels of the changes of each pair.
 pub(crate) fn worst(document: impl Fn(&str) -> String, pairs: &[Pair]) {
     let mut wrong = Vec::new();
     for (old, new, readers, writers) in pairs {
@@ -24,7 +24,7 @@ pub(crate) fn worst(document: impl Fn(&str) -> String, pairs: &[Pair]) {
 }
 
 const SCHEMAS: &[Pair] = &[
-    // A further pattern that includes the old one.
+    // The other pattern that matches the same names has no effect, or restricts them further.
     (
         r#"{"type":"object","patternProperties":{"^[xy]":{"type":"string"}}}"#,
         r#"{"type":"object","patternProperties":{"^[xy]":{"type":"string"},"^x":{"minLength":0}}}"#,
@@ -37,7 +37,7 @@ const SCHEMAS: &[Pair] = &[
         A,
         B,
     ),
-    // A closed object accepts names that match its patterns.
+    // A closed object also accepts names that match its patterns.
     (
         r#"{"type":"object","properties":{"a":{}},"patternProperties":{"^x":{"type":"string"}},"additionalProperties":false}"#,
         r#"{"type":"object","properties":{"a":{},"x1":{"type":"string"}},"additionalProperties":false}"#,
@@ -50,14 +50,14 @@ const SCHEMAS: &[Pair] = &[
         S,
         S,
     ),
-    // Another branch accepts the values that one no longer accepts.
+    // Another branch accepts the values that one branch no longer accepts.
     (
         r#"{"anyOf":[{"type":"string","maxLength":5,"format":"a"},{"type":"string","maxLength":9}]}"#,
         r#"{"anyOf":[{"type":"string","maxLength":3,"format":"b"},{"type":"string"}]}"#,
         B,
         A,
     ),
-    // The format holds all valid integers.
+    // The format affects writers only if it cannot hold all valid integers.
     (
         r#"{"type":"integer","minimum":0,"exclusiveMaximum":256}"#,
         r#"{"type":"integer","minimum":0,"exclusiveMaximum":256,"format":"uint8"}"#,
@@ -74,7 +74,8 @@ const SCHEMAS: &[Pair] = &[
     (r#"{"type":"integer","enum":[1,300]}"#, r#"{"type":"integer","enum":[1,300],"format":"uint8"}"#, A, B),
 ];
 
-/// Values that are sent as plain strings are read as strings.
+/// Changes of parameters and other values that are sent as plain text. A type change to `string` is compared
+/// as strings.
 const OPERATIONS: &[Pair] = &[
     (
         r#""parameters":[{"name":"q","in":"query","schema":{"anyOf":[{"type":"integer"},{"type":"array","items":{"type":"integer"}}]}}]"#,
@@ -118,7 +119,7 @@ const OPERATIONS: &[Pair] = &[
         A,
         S,
     ),
-    // Two spellings of one media type.
+    // These are two spellings of one media type.
     (
         r#""parameters":[{"name":"q","in":"query","content":{"application/json":{"schema":{}}}}]"#,
         r#""parameters":[{"name":"q","in":"query","content":{"application/json;charset=utf-8":{"schema":{}}}}]"#,
@@ -131,7 +132,7 @@ const OPERATIONS: &[Pair] = &[
         S,
         S,
     ),
-    // The most specific range applies.
+    // If several media ranges match, the most specific one applies.
     (
         r#""requestBody":{"content":{"application/json":{"schema":{"type":"string"}}}}"#,
         r#""requestBody":{"content":{"*/*":{"schema":{"type":"integer"}},"application/*":{"schema":{"type":"string"}}}}"#,
@@ -157,7 +158,7 @@ const OPERATIONS: &[Pair] = &[
         S,
         B,
     ),
-    // XML names that repeat the defaults.
+    // These XML names repeat the defaults.
     (
         r#""responses":{"200":{"description":"","content":{"application/xml":{"schema":{"type":"object","properties":{"a":{"type":"string"}}}}}}}"#,
         r#""responses":{"200":{"description":"","content":{"application/xml":{"schema":{"type":"object","properties":{"a":{"type":"string","xml":{"name":"a","attribute":false,"x-a":1}}}}}}}}"#,
@@ -171,7 +172,7 @@ const OPERATIONS: &[Pair] = &[
         crate::rules::R,
         crate::rules::R,
     ),
-    // A part of a range remains.
+    // A part of the media range remains.
     (
         r#""responses":{"200":{"description":"","content":{"application/*":{"schema":{"type":"string"}}}}}"#,
         r#""responses":{"200":{"description":"","content":{"application/json":{"schema":{"type":"string"}}}}}"#,
@@ -190,7 +191,7 @@ fn operations() {
     worst(operation, OPERATIONS);
 }
 
-/// A moved parameter is compared with its wire encoding.
+/// The types of a parameter that moves to another location are compared as they are sent, as strings.
 #[test]
 fn moved_parameters_remain_strings() {
     let of = |place: &str, kind: &str| {
@@ -201,7 +202,7 @@ fn moved_parameters_remain_strings() {
     assert_eq!(found, [("parameter-moved", B), ("type-widened", A)]);
 }
 
-/// A property that only some branches declare is not removed.
+/// A property that only some branches declare is not reported as removed.
 #[test]
 fn properties_of_some_branches_are_reported_once() {
     let old = r#"{"type":"object","properties":{"a":{"type":"string"}}}"#;

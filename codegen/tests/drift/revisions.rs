@@ -1,4 +1,4 @@
-//! `drift --against REVISION`: the older version is read from git.
+//! Tests of `drift --against REVISION`, which reads the older version from git.
 
 use std::{
     fs,
@@ -8,12 +8,12 @@ use std::{
 
 use serde_json::Value;
 
-/// Creates a separate repository for a test.
+/// A separate repository for one test.
 struct Repository(PathBuf);
 
 impl Repository {
     fn new(name: &str) -> Self {
-        // Outside of this repository, so that git does not find it.
+        // The folder is outside of this repository, so that git does not find it.
         let path = std::env::temp_dir().join(format!("contract-drift-{}-{name}", std::process::id()));
         let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(&path).unwrap();
@@ -50,7 +50,7 @@ impl Repository {
             .args(args)
             .current_dir(self.0.join(folder))
             .env("NO_COLOR", "1")
-            // The variables that git sets for hooks.
+            // Git sets these variables for hooks.
             .env("GIT_DIR", "nowhere")
             .env("GIT_INDEX_FILE", "nowhere")
             .output()
@@ -84,7 +84,7 @@ fn files_are_compared_with_their_revision() {
     let (_, out, _) = repository.drift(&["--against", "main", "api/thing.json", "--sarif"]);
     let log: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(log["runs"][0]["results"].as_array().unwrap().len(), 3);
-    // Relative to the folder of the file, with the committed content.
+    // The file is found relative to its folder, with the committed content.
     repository.commit("v2.0.0");
     let (code, out, err) = repository.drift_in("api", &["--against", "HEAD", "thing.json"]);
     assert_eq!((code, out.starts_with("No difference")), (0, true), "{out}{err}");
@@ -101,7 +101,7 @@ fn configurations_are_read_from_the_revision() {
     };
     repository.put("v1/codegen.toml", &config("shared"));
     repository.commit("v1.0.0");
-    // The mount was moved since.
+    // The folder of the mount was renamed after the commit.
     repository.git(&["mv", "shared", "common"]);
     repository.put("v1/codegen.toml", &config("common"));
     repository.put("common/part.json", &OLD.replace('5', "6"));
@@ -111,12 +111,13 @@ fn configurations_are_read_from_the_revision() {
         assert!(out.contains("length-widened") && out.contains("(common/part.json:2)"), "{out}");
         assert!(out.contains("1 breaking, 0 additive, 0 without effect"), "{out}");
     }
-    // The default locations of a configuration.
+    // The configuration file is found in its default location.
     let (code, out, err) = repository.drift_in("v1", &["--against", "v1.0.0"]);
     assert_eq!((code, out.contains("length-widened")), (1, true), "{out}{err}");
 }
 
-/// All files of a configuration are available, with any name, also outside of the repository.
+/// All files of a configuration are found, whatever their names are, including files outside of the
+/// repository.
 #[test]
 fn files_of_a_configuration_are_found() {
     let repository = Repository::new("named");
@@ -186,7 +187,7 @@ fn missing_revisions_are_reported() {
     let lines: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines[0]["file"], "v1.0.0:broken.json");
     assert_eq!(lines.last().unwrap()["summary"]["error"], "the contract at revision v1.0.0 is invalid");
-    // Without a repository, and without git.
+    // The command fails outside of a repository, and if git is not installed.
     let bare = std::env::temp_dir().join(format!("contract-drift-{}-bare", std::process::id()));
     fs::create_dir_all(&bare).unwrap();
     fs::write(bare.join("a.json"), OLD).unwrap();
@@ -221,7 +222,7 @@ fn read_book_file(file: &str) -> String {
     rest.split_once("\n```").unwrap().0.to_owned() + "\n"
 }
 
-/// Returns a PATH that starts with the folder of our command.
+/// Returns a PATH that starts with the folder of the tested command.
 #[cfg(unix)]
 fn path_with_command() -> String {
     let folder = Path::new(env!("CARGO_BIN_EXE_contract-codegen")).parent().unwrap();
@@ -259,11 +260,11 @@ fn hook_of_the_book_rejects_breaking_changes() {
     repository.put("shelf.yaml", &released.replace("{3,60}", "{4,60}"));
     let (succeeded, output_text) = commit();
     assert!(!succeeded && output_text.contains("pattern-narrowed"), "{output_text}");
-    // The committed content counts, not the work tree.
+    // The committed content is compared, not the work tree.
     repository.put("shelf.yaml", &released);
     let (succeeded, output_text) = staged();
     assert!(!succeeded && output_text.contains("pattern-narrowed"), "{output_text}");
-    // Documentation may change.
+    // Changes of the documentation are allowed.
     repository.put("shelf.yaml", &released.replace("The item.", "The stored item."));
     let (succeeded, output_text) = commit();
     assert!(succeeded, "{output_text}");

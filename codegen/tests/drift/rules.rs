@@ -1,4 +1,4 @@
-//! Every rule once: two snippets, the expected rule, and its levels.
+//! Tests of every rule: each case has two snippets, the expected rule and its levels.
 
 use std::collections::BTreeSet;
 
@@ -41,12 +41,12 @@ pub(crate) fn check(document: impl Fn(&str) -> String, cases: &[Case]) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Builds a document with a schema that is written and read.
+/// Creates a document with a schema that is written and read.
 pub(crate) fn schema(schema: &str) -> String {
     schema_of("3.1.0", schema)
 }
 
-/// Builds the document in a version of OpenAPI.
+/// Creates the same document in the given version of OpenAPI.
 pub(crate) fn schema_of(version: &str, schema: &str) -> String {
     format!(
         r##"{{"openapi": "{version}", "info": {{"title": "t", "version": "1.0.0"}}, "paths": {{"/x": {{"post": {{
@@ -372,7 +372,7 @@ fn schemas() {
     check(schema, SCHEMAS);
 }
 
-/// Builds a document with `paths` and further fields.
+/// Creates a document with `paths` and further fields.
 pub(crate) fn document(rest: &str) -> String {
     format!(
         r#"{{"openapi": "3.1.0", "info": {{"title": "t", "version": "1.0.0"}},
@@ -414,7 +414,7 @@ fn documents() {
     check(document, DOCUMENTS);
 }
 
-/// Builds a document with one operation.
+/// Creates a document with one operation.
 pub(crate) fn operation(members: &str) -> String {
     let members = if members.contains("\"responses\"") {
         members.to_owned()
@@ -648,7 +648,7 @@ fn operations() {
     check(operation, OPERATIONS);
 }
 
-/// Whole documents, and schemas without operations.
+/// Changes of whole documents, and of schemas that no operation uses.
 const ALONE: &[Case] = &[
     (
         "id-changed",
@@ -713,7 +713,7 @@ fn every_rule_has_a_case() {
     assert!(named.iter().all(|id| find_rule(id).is_some()));
 }
 
-/// CON-11: within a major version declared elements must stay.
+/// CON-11: within a major version, declared elements must not be removed.
 #[test]
 fn optional_fields_must_stay_within_a_major_version() {
     let old = schema(r#"{"type":"object","properties":{"a":{"type":"string"}}}"#);
@@ -721,11 +721,11 @@ fn optional_fields_must_stay_within_a_major_version() {
     assert!(found.iter().any(|change| change.rule == "property-removed" && change.readers == B));
 }
 
-/// A proof lowers a cautious level, or a witness confirms it.
+/// A proof lowers a level that a rule assigns as a precaution, and a witness confirms it.
 #[test]
 fn proofs() {
     let cases = [
-        // Rewritten, with the same values.
+        // These schemas are rewritten and accept the same values.
         (r#"{"type":"integer","minimum":1}"#, r#"{"type":"integer","exclusiveMinimum":0}"#, None, S),
         (r#"{"type":"string","maxLength":3}"#, r#"{"type":"string","maxLength":4}"#, Some("\"aaaa\""), B),
         (
@@ -765,7 +765,7 @@ fn proofs() {
     assert_eq!(nothing, []);
 }
 
-/// An independent validator accepts every witness in one version and rejects it in the other.
+/// An independent validator accepts every witness in one version and rejects it in the other version.
 #[test]
 fn witnesses_are_valid_in_only_one_version() {
     let accepts = |text: &str, value: &serde_json::Value| {
@@ -780,7 +780,7 @@ fn witnesses_are_valid_in_only_one_version() {
         for change in changes(&old, &new, false) {
             let Some(witness) = &change.witness else { continue };
             assert!(change.proven, "{rule}: {change:#?}");
-            // Nested places have values of their own.
+            // The witness of a nested location is not a whole body, so it is not checked.
             if !change.subject.ends_with("body") {
                 continue;
             }

@@ -1,10 +1,10 @@
-//! Security schemes and scopes: declared, required, and granted by flows.
+//! Tests of security schemes and scopes that contracts declare, require and grant by flows.
 
 use contract_codegen::drift::ChangeLevel;
 
 use crate::rules::{A, B, changes};
 
-/// Builds a document with one operation that requires scopes of a scheme with flows.
+/// Creates a document with one operation that requires scopes of a scheme with flows.
 fn text(required: &str, flows: &str) -> String {
     format!(
         r#"{{"openapi":"3.1.0","info":{{"title":"t","version":"1.0.0"}},
@@ -13,7 +13,7 @@ fn text(required: &str, flows: &str) -> String {
     )
 }
 
-/// Builds a flow of its name, the path of its `tokenUrl` and its scopes.
+/// Creates a flow with its name, the path of its `tokenUrl` and its scopes.
 fn flow(name: &str, path: &str, scopes: &[&str]) -> String {
     let scopes: Vec<String> = scopes.iter().map(|scope| format!(r#""{scope}":"what it allows""#)).collect();
     let page = match name {
@@ -47,7 +47,7 @@ fn declared_scopes_are_additive() {
     );
 }
 
-/// A declared scope is still granted.
+/// A scope that is declared but no longer required is reported as additive.
 #[test]
 fn released_scopes_are_additive() {
     let flow = flow("clientCredentials", "t", &["r", "w"]);
@@ -89,7 +89,7 @@ fn flows_are_compared_separately() {
     );
 }
 
-/// Two values that look the same when they are cut are printed completely.
+/// Values that look the same when they are shortened are printed completely.
 #[test]
 fn long_values_are_printed_completely() {
     let path = "a/very/long/path/that/goes/on/and/on/and/on/and/on/and/on";
@@ -102,7 +102,7 @@ fn long_values_are_printed_completely() {
     );
 }
 
-/// A refresh URL that did not exist before does not affect clients.
+/// Adding a refresh URL does not affect clients.
 #[test]
 fn added_refresh_urls_are_not_breaking() {
     let of = |refreshing: &str| {

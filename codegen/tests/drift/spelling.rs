@@ -1,4 +1,4 @@
-//! Different notations with the same wire format: media types, operations without id.
+//! Tests of different notations with the same wire format, such as media types and operations without an id.
 
 use crate::rules::{A, B, changes, document, operation, schema};
 
@@ -6,7 +6,7 @@ fn rules_and_messages(old: &str, new: &str) -> Vec<(&'static str, String)> {
     changes(old, new, true).into_iter().map(|change| (change.rule, change.message)).collect()
 }
 
-/// Builds a request body and a response with some media types.
+/// Creates a request body and a response with the given media types.
 fn of(types: &[&str]) -> String {
     let content: Vec<String> =
         types.iter().map(|name| format!(r#""{name}":{{"schema":{{"type":"string"}}}}"#)).collect();
@@ -20,7 +20,7 @@ fn json_with_a_charset_is_the_same_media_type() {
     assert_eq!(rules_and_messages(&of(&[bare]), &of(&[with_charset])), []);
     assert_eq!(rules_and_messages(&of(&[with_charset]), &of(&["Application/JSON;charset=UTF-8"])), []);
     assert_eq!(rules_and_messages(&of(&[bare, with_charset]), &of(&[bare])), []);
-    // Versioned types are distinct types.
+    // Media types with different versions are distinct.
     let gone = rules_and_messages(&of(&["application/json;v=1"]), &of(&["application/json;v=2"]));
     let rules: Vec<&str> = gone.iter().map(|(rule, _)| *rule).collect();
     let [removed, added, lost, more] = rules.as_slice() else { panic!("{gone:#?}") };
@@ -42,7 +42,8 @@ fn generated_operation_names_are_reported_as_such() {
     assert_eq!(found, [("operation-renamed", "the `operationId` is `b`, was `a`".to_owned())]);
 }
 
-/// Several types and one branch for each: keywords are compared per type, with `null` apart.
+/// A list of types equals one branch for each type: keywords are compared for each type, and `null` is
+/// compared separately.
 #[test]
 fn type_lists_equal_branches_of_single_types() {
     let lists = [
@@ -77,7 +78,7 @@ fn type_lists_equal_branches_of_single_types() {
     assert_eq!(rules_and_messages(&schema(forms), &schema(types)), []);
 }
 
-/// Changes in a branch, and added or removed branches, are reported as such.
+/// Changes in a branch, and added or removed branches, are reported by their own rules.
 #[test]
 fn changes_of_type_branches_have_their_own_rules() {
     let found = |old: &str, new: &str| -> Vec<_> {
@@ -105,7 +106,8 @@ fn property_changes(old: &str, new: &str) -> Vec<(&'static str, String)> {
     rules_and_messages(&within(old), &within(new))
 }
 
-/// Returns the rules of these changes, without duplicates from the two directions.
+/// Returns the rules of the changes between two schemas of a property, without the duplicates of the two
+/// directions.
 fn rules_of(old: &str, new: &str) -> Vec<&'static str> {
     let mut rules: Vec<&str> = property_changes(old, new).into_iter().map(|(rule, _)| rule).collect();
     rules.sort_unstable();
@@ -148,7 +150,7 @@ fn annotations_around_a_union_apply_to_branches() {
     }
 }
 
-/// A changed annotation is reported once, wherever it is written.
+/// A changed annotation is reported once, regardless of where it is written.
 #[test]
 fn changed_annotations_of_unions_are_reported_once() {
     let types = |around: &str| format!(r#"{{"type":["string","null"],{around}}}"#);
@@ -165,14 +167,14 @@ fn changed_annotations_of_unions_are_reported_once() {
             assert_eq!(found, [rule], "{old} {new}");
         }
     }
-    // One of several branches may have further annotations.
+    // A branch among several may have additional annotations.
     let types = r#"{"type":["string","integer"],"x-foo":1}"#;
     let forms = r#"{"anyOf":[{"type":"string","deprecated":true},{"type":"integer"}],"x-foo":1}"#;
     assert_eq!(rules_of(types, forms), ["deprecated-set"]);
     assert_eq!(rules_of(forms, types), ["deprecated-unset"]);
 }
 
-/// The annotations of a single branch apply to the place, with or without a list of values.
+/// The annotations of a single branch apply to the location of the union, whether or not it lists values.
 #[test]
 fn annotations_of_a_single_branch_apply_to_the_location() {
     let list = |keywords: &str| format!(r#"{{"type":["string","null"],"enum":["a","b",null],{keywords}}}"#);
@@ -194,7 +196,7 @@ fn annotations_of_a_single_branch_apply_to_the_location() {
 
 type Form<'a> = &'a dyn Fn(&str) -> String;
 
-/// A union with one branch is that branch.
+/// A union with one branch is equivalent to that branch.
 #[test]
 fn unions_with_one_branch_equal_the_branch() {
     let object =
@@ -207,7 +209,7 @@ fn unions_with_one_branch_equal_the_branch() {
         for (old, new) in [(object("string"), form("integer")), (form("string"), object("integer"))] {
             assert_eq!(rules_of(&old, &new), ["type-changed"], "{old} {new}");
         }
-        // Regardless of sibling keywords.
+        // That also applies next to other keywords.
         let more = r#""properties":{"b":{"type":"string"}},"required":["b"]"#;
         let beside = |of: &str| format!(r#"{{"type":"object",{more},"{keyword}":[{}]}}"#, object(of));
         let within = |of: &str| format!(r#"{{"allOf":[{},{{"type":"object",{more}}}]}}"#, form(of));
@@ -217,7 +219,7 @@ fn unions_with_one_branch_equal_the_branch() {
             assert_eq!(property_changes(&other("string"), &one("string")), [], "{keyword}");
             assert_eq!(rules_of(&one("string"), &other("integer")), ["type-changed"], "{keyword}");
         }
-        // With another branch it is one of several.
+        // If another branch is added, the branch is one of several.
         let (text, number) =
             (object("string"), r#"{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}"#);
         let forms = |branches: &str| format!(r#"{{"type":"object","{keyword}":[{branches}]}}"#);
@@ -227,7 +229,7 @@ fn unions_with_one_branch_equal_the_branch() {
     }
 }
 
-/// The annotations of a branch may be in the branch or around it, and the outer ones take precedence.
+/// The annotations of a branch may be in the branch or around it, and the outer annotations take precedence.
 #[test]
 fn annotations_may_move_between_union_and_branch() {
     let outside =
@@ -260,7 +262,7 @@ fn annotations_may_move_between_union_and_branch() {
     }
 }
 
-/// The same for names of XML elements.
+/// The names of XML elements may also be in the branch or around it.
 #[test]
 fn xml_names_may_move_between_union_and_branch() {
     let of = |one: &str| {
@@ -287,7 +289,8 @@ fn xml_names_may_move_between_union_and_branch() {
     }
 }
 
-/// OpenAPI 3.1, 4.4.1.2: 3.0 expresses binary content with `format`, 3.1 with the keywords of JSON Schema.
+/// Binary content has the same meaning as a `format` in OpenAPI 3.0 and as JSON Schema keywords in 3.1
+/// (OpenAPI 3.1, 4.4.1.2).
 #[test]
 fn binary_formats_equal_content_keywords() {
     let byte = r#"{"type":"string","format":"byte"}"#;
@@ -307,7 +310,7 @@ fn binary_formats_equal_content_keywords() {
     assert_eq!(rules_of(byte, binary), ["format-changed"]);
 }
 
-/// A numeric format that holds all valid numbers does not affect readers.
+/// A numeric format that can hold all valid numbers does not affect readers.
 #[test]
 fn bounds_can_replace_a_numeric_format() {
     let format = r#"{"type":"integer","format":"int32"}"#;

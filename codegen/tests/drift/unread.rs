@@ -1,4 +1,4 @@
-//! Faults: the repaired contract is compared, and the report lists the faults.
+//! Tests of contracts with faults: the repaired contract is compared, and the report lists the faults.
 
 use contract_codegen::drift::{
     CompareOptions, ContractDrift, ContractVersion, compare,
@@ -12,7 +12,7 @@ fn drift(old: &str, new: &str) -> ContractDrift {
     compare(&version(old), &version(new), &CompareOptions::default())
 }
 
-/// A parameter in the notation of Swagger 2.0, after some others.
+/// Creates an operation with a parameter in the notation of Swagger 2.0, after the given parameters.
 fn parameter(ty: &str, before: &str) -> String {
     operation(&format!(r#""parameters":[{before}{{"name":"p","in":"query","type":"{ty}"}}]"#))
 }
@@ -24,10 +24,10 @@ fn faults_of_both_versions_are_counted() {
     assert!(found.old_faults > 0, "{found:#?}");
     let human = report::render_text(&found, &ReportOptions::default());
     assert!(human.contains("of the old version") && human.contains("repaired, too."), "{human}");
-    // A moved fault is not new.
+    // A fault that only moved is not new.
     let more = parameter("string", r#"{"name":"q","in":"query","schema":{}},"#);
     assert_eq!(drift(&parameter("string", ""), &more).faults, []);
-    // Nor is one whose message contains the name of its document.
+    // A fault whose message contains the name of its document is not new if the document was renamed.
     let read = |name: &str| {
         let text = schema(r##"{"$ref":"#/components/schemas/gone"}"##);
         ContractVersion::from_strings(&[(name, "", &text)]).unwrap_or_else(|problems| panic!("{problems}"))
@@ -56,6 +56,6 @@ fn faults_of_the_new_version_have_a_location() {
     let sarif: Value = serde_json::from_str(&report::render_sarif(&found, &view)).unwrap();
     let notification = &sarif["runs"][0]["invocations"][0]["toolExecutionNotifications"][0];
     assert_eq!(notification["descriptor"]["id"], "unresolved-reference");
-    // In the other direction it is gone.
+    // In the opposite direction, the fault no longer exists.
     assert_eq!((drift(&new, &old).faults.len(), drift(&new, &old).old_faults), (0, 1));
 }

@@ -1,4 +1,4 @@
-//! Comparisons of whole contracts.
+//! Tests of comparisons of whole contracts.
 
 use std::{
     fs,
@@ -18,7 +18,7 @@ fn exchange_contract() -> ContractVersion {
     ContractVersion::open(&schemas()).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-/// Returns the schemas with one string in one file replaced.
+/// Returns the contract with one string in one file replaced.
 fn edited(file: &str, from: &str, to: &str) -> ContractVersion {
     let copy = tempfile::tempdir().unwrap();
     let mut folders = vec![(schemas(), copy.path().join("schemas"))];
@@ -74,13 +74,13 @@ fn new_optional_fields_are_additive() {
     assert_eq!((code(&drift), drift.required_bump()), (1, VersionBump::Minor));
 }
 
-/// CON-11: removed elements are breaking.
+/// CON-11: removing an element is breaking.
 #[test]
 fn removed_fields_are_breaking() {
     for (file, from) in [
-        // Reserved fields must stay declared.
+        // Reserved fields must remain declared.
         ("problem.schema.json", "retryAfterSeconds"),
-        // Optional in responses.
+        // The field is optional in responses.
         ("ship.schema.json", "\"name\":"),
     ] {
         let to = if from.ends_with(':') { "\"x-was-name\":" } else { "gone" };
@@ -89,7 +89,7 @@ fn removed_fields_are_breaking() {
     }
 }
 
-/// CON-12: an unknown error code is handled by its status.
+/// CON-12: adding an error code is not breaking, because clients handle an unknown code by its status.
 #[test]
 fn new_error_codes_are_additive() {
     let new = edited("problem.schema.json", "\"UNAUTHENTICATED\",", "\"UNAUTHENTICATED\", \"TEAPOT\",");
@@ -128,8 +128,8 @@ fn recursive_schemas_are_compared() {
     };
     let drift = drift(&schema(5), &schema(4));
     let rules: Vec<&str> = drift.changes.iter().map(|change| change.rule).collect();
-    // A node accepts less, so that `{"label": "abcde", "leaf": 1}` matches one branch of `oneOf` instead of
-    // two, and a list that contains it matches a node, which it did not before.
+    // A node accepts fewer values, so `{"label": "abcde", "leaf": 1}` matches one branch of `oneOf` instead
+    // of two. Therefore a list that contains this value now matches a node.
     assert_eq!(rules, ["length-narrowed", "union-widened", "union-narrowed"]);
 }
 
@@ -172,7 +172,7 @@ fn major_version_step_permits_breaking_changes() {
     }
 }
 
-/// Of several documents, the version of the first one applies to all changes.
+/// If there are several documents, the version of the first one applies to all changes.
 #[test]
 fn several_documents_use_the_first_version() {
     let version = |first: &str, second: &str, schema: &str| {
@@ -187,7 +187,7 @@ fn several_documents_use_the_first_version() {
     let (old, new) = (version("1.0.0", "7.0.0", "true"), version("1.1.0", "8.0.0", r#"{"type": "string"}"#));
     let drift = compare(&old, &new, &CompareOptions::default());
     assert_eq!((drift.old_version.as_str(), drift.new_version.as_str()), ("1.0.0", "1.1.0"));
-    // In addition, the version of each document is compared.
+    // The version of each document is also compared.
     let mut changes = drift.changes.iter().filter(|change| change.rule != "version-changed");
     assert_eq!(changes.next().unwrap().new.as_ref().unwrap().file, "b.json", "{drift:?}");
 }

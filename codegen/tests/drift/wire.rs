@@ -1,13 +1,13 @@
-//! Changes that depend on the wire format: directions, plain strings, media ranges,
-//! several documents, and values that no single keyword decides.
+//! Tests of changes whose effect depends on the wire format: directions, plain strings, media ranges, several
+//! documents, and values that no single keyword decides.
 
 use contract_codegen::drift::{CompareOptions, ContractVersion, compare};
 
 use crate::rules::{A, B, Case, S, changes, check, operation, schema};
 
-/// Schemas that are written and read.
+/// Changes of schemas that are written and read.
 const SCHEMAS: &[Case] = &[
-    // The new property was restricted by `additionalProperties` before.
+    // In the old version, `additionalProperties` or a similar keyword restricted the new property.
     (
         "dependency-added",
         r#"{"type":"object","properties":{"a":{"type":"string"}},"additionalProperties":{"type":"string"}}"#,
@@ -54,7 +54,7 @@ const SCHEMAS: &[Case] = &[
     ("enum-added", r#"{"type":"boolean"}"#, r#"{"type":"boolean","enum":[true,false]}"#, S, S),
 ];
 
-/// Operations.
+/// Changes of operations.
 const OPERATIONS: &[Case] = &[
     (
         "serialization-rewritten",
@@ -77,7 +77,7 @@ const OPERATIONS: &[Case] = &[
         S,
         B,
     ),
-    // `0` remains a string.
+    // A value such as `0` is sent as the same string in both versions.
     (
         "type-widened",
         r#""parameters":[{"name":"q","in":"query","schema":{"type":"integer"}}]"#,
@@ -99,7 +99,7 @@ const OPERATIONS: &[Case] = &[
         S,
         A,
     ),
-    // Below a list of scalars, values in a form are JSON, regardless of their schema.
+    // In a form, values below a list of scalars are JSON, regardless of their schema.
     (
         "type-changed",
         r##""requestBody":{"content":{"application/x-www-form-urlencoded":{"schema":{"type":"object","additionalProperties":{"type":"object","properties":{"a":{"type":"integer"}}}}}}}"##,
@@ -229,7 +229,7 @@ const OPERATIONS: &[Case] = &[
     ),
 ];
 
-/// Whole documents.
+/// Changes of whole documents.
 const ALONE: &[Case] = &[
     (
         "security-scheme-unasked",
@@ -245,7 +245,7 @@ const ALONE: &[Case] = &[
         B,
         B,
     ),
-    // The name of a variable is not sent, and servers of a path have variables, too.
+    // The name of a server variable is not sent, and the servers of a path can also have variables.
     (
         "server-removed",
         r##"{"openapi":"3.1.0","info":{"title":"","version":"1"},"paths":{},"servers":[{"url":"https://{h}.example","variables":{"h":{"default":"a","enum":["a","b"]}}}]}"##,
@@ -295,7 +295,7 @@ fn alone() {
     check(str::to_owned, ALONE);
 }
 
-/// Pairs without a difference, or without a breaking one.
+/// Different notations with the same effect are no difference, or at least not a breaking one.
 #[test]
 fn equivalent_notations_are_not_changes() {
     let rules = |old: &str, new: &str| {
@@ -303,12 +303,12 @@ fn equivalent_notations_are_not_changes() {
     };
     let nothing: [&str; 0] = [];
     for (old, new) in [
-        // A pattern that matches every name.
+        // The pattern matches every name.
         (
             r#"{"type":"object","additionalProperties":{"type":"string"}}"#,
             r#"{"type":"object","patternProperties":{".*":{"type":"string"}}}"#,
         ),
-        // Another branch accepts the values that one no longer accepts.
+        // Another branch accepts the values that one branch no longer accepts.
         (
             r#"{"anyOf":[{"type":"string","pattern":"^a"},{"type":"string"}]}"#,
             r#"{"anyOf":[{"type":"string","pattern":"^b"},{"type":"string"}]}"#,
@@ -323,7 +323,7 @@ fn equivalent_notations_are_not_changes() {
     }
 }
 
-/// An added or removed pattern is reported once, and does not close anything else.
+/// An added or removed pattern is reported once and does not close the object.
 #[test]
 fn added_name_patterns_are_reported_once() {
     let of = |patterns: &str| {
@@ -343,7 +343,7 @@ fn added_name_patterns_are_reported_once() {
     assert_eq!(rules(wide, one), [removed]);
 }
 
-/// Changes that do not affect credentials, or only letter case.
+/// Changes of schemes that do not affect credentials, such as letter case, are no difference.
 #[test]
 fn equivalent_schemes_are_not_changes() {
     let of = |scheme: &str| {
@@ -365,7 +365,7 @@ fn equivalent_schemes_are_not_changes() {
     assert_eq!(changes(&of(old), &of(new), true)[0].rule, "security-scheme-changed");
 }
 
-/// Each document is compared with the corresponding one, with its own schemes.
+/// Each document is compared with the corresponding document, with its own schemes.
 #[test]
 fn several_documents_are_compared_separately() {
     let document = |name: &str, version: &str, server: &str, scheme: &str| {
@@ -435,7 +435,7 @@ fn moved_operations_use_their_new_document() {
     assert_eq!(rules_and_readers(&old, &new, "GET /c"), [("server-removed", B), ("server-added", A)]);
 }
 
-/// Documents are matched by file name, title, a common route, or a name that differs only in digits.
+/// Documents are matched by file name, by title, by a common route, or by a name that differs only in digits.
 #[test]
 fn documents_are_matched_by_name_title_or_route() {
     let document = |title: &str, path: &str| {

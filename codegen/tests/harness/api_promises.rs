@@ -1,4 +1,4 @@
-//! Calls the generated server with the generated client in one process.
+//! Tests that call the generated server with the generated client in one process.
 
 use std::{
     future::Future,
@@ -87,7 +87,7 @@ fn client() -> Client {
     )
 }
 
-/// Polls a call to completion; no test waits for I/O.
+/// Polls a call to completion. No test waits for I/O.
 fn run<T>(call: impl Future<Output = T>) -> T {
     let mut call = pin!(call);
     for _ in 0..1000 {
@@ -153,7 +153,7 @@ fn operations_list_their_scopes() {
     assert!(!OperationId::AddShip.operation().anonymous);
 }
 
-/// A service that returns the matched operation in a header.
+/// A service that returns the matched operation in a response header.
 struct Machines;
 
 impl apart::server::Service for Machines {
@@ -164,7 +164,7 @@ impl apart::server::Service for Machines {
     }
 }
 
-/// The client sends the constants that distinguish operations of one path and method.
+/// The client sends the constants that distinguish operations with the same path and method.
 #[test]
 fn operations_of_one_path_are_distinguished_by_constants() {
     let router = apart::server::router(Arc::new(Machines), RouterOptions::default());

@@ -1,4 +1,5 @@
-//! Compares `constructs.md` with the case folders: each listed construct has a case with documents.
+//! Tests that compare `constructs.md` with the folders of the cases: each listed construct has a case with
+//! documents.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -33,7 +34,7 @@ fn case(name: &str) -> Case {
     found.unwrap_or_else(|| panic!("constructs.md names `{name}`, but this folder does not exist"))
 }
 
-/// Counts the documents of a kind, without the files with expected violations.
+/// Returns the number of documents of a kind, without the files that contain expected violations.
 fn count_documents(case: &Case, kind: &str) -> usize {
     let list = entries(&case.folder.join(kind));
     list.iter().filter(|path| !file_name(path).ends_with(".expect.json")).count()
@@ -51,7 +52,7 @@ fn violated_keywords(case: &Case) -> BTreeSet<String> {
     expectations.flat_map(|path| keywords(path)).collect()
 }
 
-/// Returns true if any object in the document has a member of this name.
+/// Returns true if any object in the document has a member with this name.
 fn has_member(document: &Json, name: &str) -> bool {
     match document {
         Json::Object(members) => members.iter().any(|(key, value)| key == name || has_member(value, name)),
@@ -82,7 +83,8 @@ fn every_construct_has_valid_and_invalid_documents() {
     }
 }
 
-/// JSON Schema 2020-12: core, applicator, unevaluated, validation, meta-data, format, content.
+/// The keywords of JSON Schema 2020-12 in all vocabularies: core, applicator, unevaluated, validation,
+/// meta-data, format and content.
 const KEYWORDS: &str = "$schema $id $ref $anchor $dynamicRef $dynamicAnchor $vocabulary $comment $defs \
     allOf anyOf oneOf not if then else dependentSchemas prefixItems items contains \
     properties patternProperties additionalProperties propertyNames \

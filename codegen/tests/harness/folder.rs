@@ -1,11 +1,11 @@
-//! Access to the folder of a test case: its name and the files of its contract.
+//! Access to the folder of a case: its name and the files of its contract.
 
 use std::{
     fs,
     path::{Path, PathBuf},
 };
 
-/// Returns `codegen/tests`; packages in other folders include this file, too.
+/// Returns the path of `codegen/tests`. Packages in other folders also include this file.
 pub(crate) fn tests() -> PathBuf {
     let mut folders =
         Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|folder| folder.join("codegen/tests"));
@@ -30,7 +30,7 @@ impl Case {
         self.name.starts_with("refused_")
     }
 
-    /// Returns the files of the contract: name relative to the input folder, and path.
+    /// Returns the files of the contract, each with its name relative to the input folder and its path.
     pub(crate) fn files(&self) -> Vec<(String, PathBuf)> {
         let folder = self.folder.join("input");
         if !folder.is_dir() {

@@ -1,4 +1,4 @@
-//! Formats with Rust types, tested with the compiled case `formats`.
+//! Tests of formats with Rust types in the compiled case `formats`.
 
 use contract_runtime::{
     Contract, Json,
@@ -21,7 +21,8 @@ use crate::{
 
 const ODD: &str = r#"{"id":"none","at":"2026-01-01t12:00:00.500+02:00"}"#;
 
-/// An unparsable string is preserved and reported with its pointer; other fields are not affected.
+/// A string that cannot be parsed is preserved and reported with its pointer, and other fields are not
+/// affected.
 #[test]
 fn unparsable_strings_are_preserved_and_reported() {
     let booking = Booking::parse(ODD.as_bytes()).unwrap();
@@ -44,7 +45,7 @@ fn values_and_strings_convert_to_each_other() {
     assert!("7".parse::<Uuid>().is_err());
     assert_eq!(Byte::new(&b"foob".to_vec()), "Zm9vYg==");
     assert_eq!(XSku::new(&Sku(17)), "S-17");
-    // Two spellings of the same instant.
+    // These are two spellings of the same instant.
     let (one, other) =
         (DateTime::parse("2026-01-01T00:00:00Z"), DateTime::parse("2026-01-01T01:00:00+01:00"));
     assert!(one != other && one.get() == other.get());
@@ -76,7 +77,7 @@ fn strategies_generate_valid_format_values() {
     runner.run(&Booking::nearly_valid(), is_rejected).unwrap();
 }
 
-/// The tables validate parameters before they become typed values.
+/// The tables validate parameters before these are converted to typed values.
 #[test]
 fn parameters_with_an_invalid_format_are_rejected() {
     let check = |uri: &str, expected: &[(&str, &str)]| {

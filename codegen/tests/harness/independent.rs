@@ -1,15 +1,16 @@
-//! Validation of the original documents with the `jsonschema` crate.
+//! Validates the original documents with the `jsonschema` crate.
 //!
 //! The crate parses numbers as `f64`, because its exact mode changes `serde_json` for the whole workspace.
 //! Documents with numbers that `f64` cannot represent are not supported.
 
 use contract_runtime::{Json, Number};
 
-/// Documents by URI, all of which the `jsonschema` crate supports.
+/// Documents by URI, all of which are supported by the `jsonschema` crate.
 pub(crate) struct Documents(jsonschema::Registry<'static>);
 
 impl Documents {
-    /// Returns `None` if a document has another dialect or an unsupported number.
+    /// Creates the registry of the documents. Returns `None` if a document has another dialect or an
+    /// unsupported number.
     pub(crate) fn of(documents: &[(String, Json)]) -> Option<Self> {
         if !documents.iter().all(|(_, document)| survives_binary(document) && is_latest(document)) {
             return None;
@@ -35,7 +36,7 @@ impl Documents {
     }
 }
 
-/// Returns true if the dialect of a document is 2020-12, the only one to compare.
+/// Returns true if the dialect of a document is 2020-12, because only this dialect is compared.
 fn is_latest(document: &Json) -> bool {
     let text = |name: &str| document.as_object().and_then(|o| o.get(name)).and_then(Json::as_str);
     let schema = text("$schema").is_none_or(|uri| uri.ends_with("/2020-12/schema"));

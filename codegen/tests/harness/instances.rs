@@ -1,4 +1,4 @@
-//! Parses and validates the documents of each case with the generated types.
+//! Tests that parse and validate the documents of each case with the generated types.
 
 use std::path::Path;
 
@@ -10,18 +10,18 @@ use crate::{
     model::Model,
 };
 
-/// A document and the type that parses it.
+/// A document, and the type that parses it.
 pub(crate) struct Instance {
-    /// `union_open/invalid/unknown.json`
+    /// The path of the document, such as `union_open/invalid/unknown.json`.
     pub(crate) name: String,
-    /// The name of the type; `None` is the type of the root schema.
+    /// The name of the type; `None` for the type of the root schema.
     pub(crate) ty: Option<String>,
     pub(crate) bytes: Vec<u8>,
-    /// Pointer and keyword of each violation; `None` when the document is valid.
+    /// The pointer and the keyword of each violation; `None` if the document is valid.
     pub(crate) expect: Option<Vec<(String, String)>>,
 }
 
-/// Returns all documents of the case.
+/// Returns all documents of a case.
 pub(crate) fn instances(case: &Case) -> Vec<Instance> {
     let mut instances = Vec::new();
     for kind in ["valid", "invalid"] {
@@ -61,7 +61,7 @@ pub(crate) fn model(case: &Case, instance: &Instance) -> Model {
     };
     let found = match &instance.ty {
         Some(name) => models.iter().find(|m| m.name == *name),
-        // Types of branches of the root have the same location and longer names.
+        // The types of the root schema's branches have the same location and longer names.
         None => models.iter().filter(|m| of_root(m)).min_by_key(|m| m.name.len()),
     };
     found.cloned().unwrap_or_else(|| panic!("{}: no matching type", instance.name))
@@ -133,7 +133,8 @@ fn invalid_documents_report_exactly_the_expected_violations() {
     assert!(problems.is_empty(), "{} problems\n{}", problems.len(), problems.join("\n"));
 }
 
-/// Compares documents and decimals by their digits; an integer may lose a fraction of zeros.
+/// Returns true if two documents are equal. Decimals are compared by their digits, but an integer may lose a
+/// fraction of zeros.
 fn is_same_document(a: &Json, b: &Json) -> bool {
     match (a, b) {
         (Json::Number(a), Json::Number(b)) => {

@@ -1,4 +1,5 @@
-//! Compares validation results with the independent `jsonschema` crate on the original schemas.
+//! Tests that compare the results of validation with those of the independent `jsonschema` crate on the
+//! original schemas.
 
 use contract_codegen::Sources;
 use contract_runtime::{Json, json_schema};
@@ -10,7 +11,7 @@ use crate::{
     model::Model,
 };
 
-/// Returns the URI and content of each document.
+/// Returns the URI and the content of each document.
 fn read_documents(case: &Case) -> Vec<(String, Json)> {
     let inputs: Vec<_> = case.files().into_iter().map(|(_, path)| path).collect();
     let sources = Sources::from_files(&inputs, &[]).unwrap_or_else(|e| panic!("{e}"));
@@ -24,7 +25,8 @@ fn results_agree_with_an_independent_validator() {
     // Only the generator repairs faults and applies overlays.
     let is_repaired =
         |case: &Case| ["strict.txt", "mend.yaml"].iter().any(|file| case.folder.join(file).exists());
-    // The configuration asserts formats and maps vendor keywords; the other validator does not see it.
+    // The configuration asserts formats and maps vendor keywords, but the independent validator does not read
+    // it.
     let is_mapped = |case: &Case| case.name.starts_with("formats") || case.name == "vendor";
     let is_sound = |case: &Case| !case.is_refused() && !is_repaired(case) && !is_mapped(case);
     for case in Case::all().into_iter().filter(is_sound) {
@@ -58,7 +60,7 @@ fn results_agree_with_an_independent_validator() {
     assert!(count > 300, "only {count} documents were compared");
 }
 
-/// Returns the validator of the schema that a type publishes from its tables.
+/// Returns a validator for the schema that a type publishes from its tables.
 fn published_validator(model: &Model) -> jsonschema::Validator {
     let document = json_schema::schema_document(model.validator.tables, model.validator.root);
     jsonschema::options()

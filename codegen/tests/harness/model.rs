@@ -1,14 +1,14 @@
-//! A common interface to all generated types.
+//! A common interface of all generated types.
 
 use contract_runtime::{Contract, DocumentError, Json, schema::Validator, violation::Violations};
 
-/// Sorted pairs of pointer and keyword of violations.
+/// The sorted pairs of pointer and keyword of all violations.
 pub type Found = Vec<(String, String)>;
 
-/// A generated type: its schema and a function that checks a document.
+/// A generated type, with its schema and a function that checks documents.
 #[derive(Clone, Debug)]
 pub struct Model {
-    /// The Rust name.
+    /// The name of the Rust type.
     pub name: &'static str,
     /// The table-driven validator, which does not use the type.
     pub validator: Validator<'static>,
@@ -16,7 +16,7 @@ pub struct Model {
     pub check: fn(&[u8]) -> Outcome,
 }
 
-/// The results for a document.
+/// The results of checking a document.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The serialized value, if parsing succeeded.
@@ -25,11 +25,11 @@ pub struct Outcome {
     pub typed: Option<Found>,
     /// The violations of `parse_valid`; empty if the document is valid.
     pub checked: Found,
-    /// The parse error, if it is not a violation.
+    /// The parse error, unless it reports violations.
     pub failure: Option<String>,
 }
 
-/// Returns the models of the types of a module.
+/// Lists the models of the types in a module.
 macro_rules! models {
     ($module:ident: $($name:ident),* $(,)?) => {
         vec![$(crate::model::Model {
@@ -41,7 +41,7 @@ macro_rules! models {
 }
 pub(crate) use models;
 
-/// Returns the sorted pairs of a list of violations.
+/// Returns the sorted pairs of pointer and keyword of violations.
 pub fn pairs(violations: &Violations) -> Found {
     let mut pairs: Found = violations.iter().map(|v| (v.pointer.clone(), v.keyword.to_owned())).collect();
     pairs.sort();
@@ -53,12 +53,13 @@ pub fn pairs(violations: &Violations) -> Found {
 pub fn check<T: Contract + Clone + PartialEq + std::fmt::Debug>(bytes: &[u8]) -> Outcome {
     let read = T::parse(bytes);
     if let Ok(value) = &read {
-        // Every value implements `Clone`, `PartialEq` and `Debug`.
+        // Every generated type implements `Clone`, `PartialEq` and `Debug`.
         assert!(value.clone() == *value, "{value:?}");
     }
     let typed = read.as_ref().ok().map(|v| {
         let found = v.validate().map_or_else(|e| pairs(&e), |()| Vec::new());
-        // The typed check decides validity and the tables list violations, so both must agree.
+        // The typed check decides whether a value is valid, and the tables list the violations, so both must
+        // agree.
         let tables = T::VALIDATOR.validate(&v.to_json().unwrap());
         assert_eq!(v.is_valid(), tables.is_ok(), "typed check and tables differ on {v:?}: {tables:?}");
         found

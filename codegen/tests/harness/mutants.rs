@@ -1,4 +1,4 @@
-//! Mutated documents: their seeds, and the generator configuration that reads them.
+//! Mutated documents: the documents that are mutated, and the generator configuration for the results.
 
 use std::path::Path;
 
@@ -14,8 +14,8 @@ use crate::{
     mutate::Mutator,
 };
 
-/// The maximum size of a seed in bytes; small documents fail in the same ways as large ones, and take less
-/// time.
+/// The maximum size of a document that is mutated, in bytes. Small documents fail in the same ways as large
+/// ones and take less time.
 const MAX_SEED_BYTES: usize = 6_000;
 
 pub(crate) fn project() -> Project {
@@ -27,7 +27,7 @@ pub(crate) fn project() -> Project {
 
 pub(crate) fn generate(text: &str) -> Result<GeneratedCode, Diagnostics> {
     let mut project = project();
-    // Half of the documents are read with faults as errors.
+    // Half of the documents are loaded with faults as errors.
     if text.len() % 2 == 1 {
         project.config.input.faults = FaultPolicy::Deny;
     }
@@ -35,7 +35,7 @@ pub(crate) fn generate(text: &str) -> Result<GeneratedCode, Diagnostics> {
     project.generate_from(contract)
 }
 
-/// Returns the exchange's document with its first operations, without references to other files.
+/// Returns the document of the exchange with its first operations and without references to other files.
 fn read_exchange_document() -> Json {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../schemas/openapi.json");
     let mut document = Json::parse(&read(&path)).unwrap();
@@ -75,7 +75,7 @@ pub(crate) fn seeds() -> Vec<Json> {
     seeds
 }
 
-/// Returns the mutated document of a number.
+/// Returns the mutated document with the given number.
 pub(crate) fn document(number: u64, seeds: &[Json]) -> String {
     Mutator::new(number).mutate(seeds).to_string()
 }

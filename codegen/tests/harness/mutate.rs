@@ -1,4 +1,4 @@
-//! Changes documents at random locations; the same seed produces the same documents.
+//! Changes documents at random locations. The same seed always produces the same documents.
 
 use contract_runtime::{Json, Map};
 
@@ -45,7 +45,7 @@ const VALUES: &[&str] = &[
     "[{\"type\":\"object\",\"required\":[\"k\"],\"properties\":{\"k\":{\"const\":\"a\"}}},{\"type\":\"object\",\"required\":[\"k\"],\"properties\":{\"k\":{\"const\":\"b\"}}}]",
 ];
 
-/// Member names with a meaning in schemas or OpenAPI documents.
+/// Member names that have a meaning in schemas or OpenAPI documents.
 const NAMES: &[&str] = &[
     "type",
     "enum",
@@ -114,7 +114,7 @@ const NAMES: &[&str] = &[
     "",
 ];
 
-/// Keywords with a valid value.
+/// Keywords, each with a valid value.
 const KEYWORDS: &[(&str, &str)] = &[
     ("type", "\"string\""),
     ("type", "[\"object\",\"null\"]"),
@@ -179,8 +179,8 @@ impl Mutator {
         Self { state: SplitMix64(seed).next_number() | 1 }
     }
 
-    /// Returns one of the seeds with one to four changes. Half of the documents have arbitrary changes. In the
-    /// others, schemas remain schemas to test the later stages.
+    /// Returns one of the documents with one to four changes. In half of the cases, the changes are
+    /// arbitrary. In the others, schemas remain schemas, so that the later stages are tested.
     pub(crate) fn mutate(&mut self, seeds: &[Json]) -> Json {
         let mut document = seeds[self.below(seeds.len())].clone();
         let is_arbitrary = self.below(2) == 0;
@@ -201,7 +201,7 @@ impl Mutator {
         document
     }
 
-    /// Replaces a schema with another one, or adds a keyword.
+    /// Replaces a schema with another one, or adds a keyword to it.
     fn graft(&mut self, document: &mut Json, seeds: &[Json]) {
         let places = find_schemas(document);
         let place = places[self.below(places.len())];
@@ -259,7 +259,7 @@ impl Mutator {
         Json::parse(VALUES[self.below(VALUES.len())].as_bytes()).unwrap()
     }
 
-    /// Xorshift, which distributes changes well enough.
+    /// Returns a random number below a limit (Xorshift).
     fn below(&mut self, limit: usize) -> usize {
         self.state ^= self.state << 13;
         self.state ^= self.state >> 7;
@@ -276,12 +276,13 @@ fn child_values(json: &Json) -> Vec<&Json> {
     }
 }
 
-/// Counts the values of a document, including itself.
+/// Returns the number of values in a document, including the document itself.
 fn count_values(json: &Json) -> usize {
     1 + child_values(json).into_iter().map(count_values).sum::<usize>()
 }
 
-/// Returns the indices of probable schemas for [`find`]; the root if there are none.
+/// Returns the indices of the values that are probably schemas, as used by [`find`]; the root if there are
+/// none.
 fn find_schemas(json: &Json) -> Vec<usize> {
     fn walk(json: &Json, next: &mut usize, found: &mut Vec<usize>) {
         let here = *next;

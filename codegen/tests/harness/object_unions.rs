@@ -1,4 +1,5 @@
-//! Object unions without a tag: which variant an object is read as, and that it is written back equal.
+//! Tests of object unions without a tag: objects are parsed as the expected variant and serialize to the same
+//! JSON.
 
 use contract_runtime::{Contract, Json};
 
@@ -6,7 +7,7 @@ use crate::compiled::union_by_members::types::{
     Input, InputNested, InputOwner, InputPet, InputPetsObject, InputPrice, InputStrict, Tree,
 };
 
-/// Reads one property of the root type, and checks that the document is written back equal.
+/// Parses a document with one property of the root type, and checks that it serializes to the same JSON.
 #[track_caller]
 fn read(property: &str, value: &str) -> Input {
     let text = format!(r#"{{"{property}":{value}}}"#);
@@ -35,7 +36,7 @@ fn required_members_select_the_variant() {
 
 #[test]
 fn json_types_select_the_variant() {
-    // `login` must be a string: the object can only be an organization.
+    // `login` must be a string, so the object can only be an organization.
     assert!(matches!(owner(r#"{"login":7,"slug":"a","id":1}"#), InputOwner::Org(_)));
     assert!(matches!(owner(r#"{"login":7,"id":1}"#), InputOwner::Unknown(_)));
 }
@@ -48,7 +49,8 @@ fn closed_variants_hold_no_other_members() {
     assert!(matches!(strict(r#"{"a":1,"c":2}"#), InputStrict::Unknown(_)));
 }
 
-/// Several forms fit an object with `age` alone; only cats may be older than 20.
+/// Several branches fit an object that has only `age`, and the schemas decide between them: only cats may be
+/// older than 20.
 #[test]
 fn the_schemas_decide_between_several_forms() {
     assert!(matches!(pet(r#"{"age":25}"#), InputPet::Cat(_)));
@@ -58,12 +60,12 @@ fn the_schemas_decide_between_several_forms() {
     let object = |value| read("pets", value).pets.unwrap();
     let crate::compiled::union_by_members::types::InputPets::Object(object) = object(r#"{"bark":true}"#)
     else {
-        panic!("an object is no list")
+        panic!("an object must not be parsed as a list")
     };
     assert!(matches!(object, InputPetsObject::Dog(_)));
 }
 
-/// An object that no branch accepts is read as the best form, and is invalid.
+/// An object that no branch accepts is parsed as the most similar variant and is invalid.
 #[test]
 fn invalid_objects_keep_their_variant() {
     let old = read("pet", r#"{"bark":true,"age":31}"#);
@@ -74,7 +76,7 @@ fn invalid_objects_keep_their_variant() {
     assert!(!price.is_valid());
 }
 
-/// `oneOf`: two branches accept the object, so that it is invalid whatever variant holds it.
+/// If two branches of a `oneOf` accept the object, it is invalid, regardless of the variant that contains it.
 #[test]
 fn objects_of_two_branches_violate_one_of() {
     let both = read("owner", r#"{"login":"a","id":1,"slug":"b"}"#);
@@ -102,7 +104,7 @@ fn variants_convert_into_the_union() {
     assert_eq!(pet.to_json().unwrap().to_string(), r#"{"meow":true}"#);
 }
 
-/// The value of a variant is returned by `as_…` and `into_…`, and a union is made from each of them.
+/// `as_…` and `into_…` return the value of a variant, and each variant's value can be converted to the union.
 #[test]
 fn variants_have_accessors_and_conversions() {
     let user = owner(r#"{"login":"a","id":1}"#);
@@ -114,7 +116,7 @@ fn variants_have_accessors_and_conversions() {
     assert_eq!(InputOwner::from(inner), user);
 }
 
-/// The first element of an array selects the variant; an empty array is the first one.
+/// The first element of an array selects the variant. An empty array is parsed as the first variant.
 #[test]
 fn elements_select_the_variant() {
     use crate::compiled::union_by_items::types::{Input, InputInput, InputLists};
@@ -137,7 +139,7 @@ fn elements_select_the_variant() {
     assert!(matches!(lists, InputLists::BoolList(_)));
 }
 
-/// A struct is made from its required members, and by `Default` if it has none.
+/// A struct is created from its required members, or by `Default` if it has none.
 #[test]
 fn structs_have_constructors() {
     use crate::compiled::union_by_members::types::{Cat, Fork, Leaf, User};
@@ -149,7 +151,7 @@ fn structs_have_constructors() {
     assert_eq!(fork.to_json().unwrap().to_string(), r#"{"left":{"value":"x"}}"#);
 }
 
-/// Undeclared properties are read as a type of the caller's choice.
+/// Undeclared properties can be parsed as a type that the caller selects.
 #[test]
 fn undeclared_properties_have_typed_readers() {
     use crate::compiled::union_by_members::types::User;

@@ -1,4 +1,4 @@
-//! Compares `one_file/api.rs` with the output of the generator.
+//! A test that compares `one_file/api.rs` with the output of the generator.
 
 use std::{fs, path::Path};
 

@@ -1,4 +1,4 @@
-//! Guarantees of generated types beyond parsing, validation and serialization.
+//! Tests of guarantees of generated types beyond parsing, validation and serialization.
 
 use contract_runtime::{Contract, DocumentError, Json, Nullable};
 
@@ -56,7 +56,7 @@ fn open_enums_preserve_unknown_values() {
     assert_eq!(InputCode::from("UNKNOWN").unknown(), None);
 }
 
-/// CON-12: unknown variants in responses are preserved, and reported by validators.
+/// CON-12: unknown variants in responses are preserved, and validators report them.
 #[test]
 fn open_unions_preserve_unknown_variants() {
     use compiled::union_open::types::{Event, Input};
@@ -68,7 +68,7 @@ fn open_unions_preserve_unknown_variants() {
     assert_eq!(input.to_json().unwrap(), Json::parse(text.as_bytes()).unwrap());
 }
 
-/// A value of one variant may match another branch, but not if it cannot be serialized.
+/// A value of one variant may match another branch, but it is invalid if it cannot be serialized.
 #[test]
 fn unserializable_variants_are_invalid() {
     use compiled::union_optional_tag::types::{Category, Internal};
@@ -80,8 +80,8 @@ fn unserializable_variants_are_invalid() {
     assert!(both.is_valid());
 }
 
-/// Every valid value can be serialized. The nested type has no constraints of its own in one case, and only
-/// constraints of its location in the other.
+/// Every valid value can be serialized, so a value that cannot be serialized makes its container invalid. The
+/// nested type has no constraints itself in one case, and only constraints of its location in the other.
 #[test]
 fn unserializable_values_make_their_containers_invalid() {
     use compiled::{nullable_any_of, tri_state};
@@ -102,7 +102,7 @@ fn unserializable_values_make_their_containers_invalid() {
     assert!(of_field.to_json().is_err() && of_map.to_json().is_err());
 }
 
-/// OpenAPI 3.2, 4.25: `defaultMapping` applies to unknown and missing tags.
+/// `defaultMapping` applies to unknown and missing tags (OpenAPI 3.2, 4.25).
 #[test]
 fn unknown_tags_select_the_default_mapping() {
     use compiled::openapi_32::types::Medium;
@@ -113,7 +113,7 @@ fn unknown_tags_select_the_default_mapping() {
     assert!(matches!(&invalid, Medium::Unknown(_)) && !invalid.is_valid(), "{invalid:?}");
 }
 
-/// A value is parsed as the child that its tag selects, and as the base type otherwise.
+/// A value is parsed as the child that its tag selects, or otherwise as the base type.
 #[test]
 fn families_parse_values_as_their_children() {
     use compiled::union_family::types::Pet;
@@ -139,7 +139,8 @@ fn closed_unions_reject_unknown_variants() {
     assert!(matches!(input.events.as_deref().unwrap(), [Event::Left(_)]));
 }
 
-/// Adding a second value changes neither the type of a constant nor that of its field.
+/// A constant is an enum with one value, so adding a second value changes neither the type of the constant
+/// nor that of its field.
 #[test]
 fn constants_are_enums_of_one_value() {
     use compiled::const_members::types::{Input, InputVersion};
@@ -176,7 +177,7 @@ fn secrets_are_never_printed() {
     assert_eq!(input.to_json().unwrap(), Json::parse(text.as_bytes()).unwrap());
 }
 
-/// A preserved unknown variant may contain secrets of known variants.
+/// The `Debug` output hides unknown variants, because these may contain secrets of known variants.
 #[test]
 fn unknown_variants_do_not_print_secrets() {
     use compiled::secrets_union::types::{Either, Event, Own, Step};
@@ -186,7 +187,7 @@ fn unknown_variants_do_not_print_secrets() {
     let step: Step = parse(r#"{"do":"go","with":[{"kind":"opened","token":"s3cr3t"}]}"#);
     assert_eq!(format!("{step:?}"), r#"Unknown { do: "go", .. }"#);
     let known = parse::<Step>(r#"{"do":"wait","then":[{"kind":"opened","token":"s3cr3t","count":7}]}"#);
-    // Secrets in a narrowing schema, in branches, in conditions and in items.
+    // These secrets are in a narrowing schema, in branches, in conditions and in items.
     let own: Own = parse(r#""s3cr3t""#);
     let either: Either = parse(r#"{"key":"s3cr3t","codes":["s3cr3t"],"late":"s3cr3t"}"#);
     let printed = format!("{known:?} {own:?} {either:?}");
@@ -223,7 +224,7 @@ fn unrepresentable_integers_have_their_own_error() {
     assert!(is_at("/list/1"), "{error:?}");
 }
 
-/// A member that only one branch declares may have any value if another branch matches, and the type
+/// If another branch matches, a member that only one branch declares may have any value, and the type
 /// represents every valid document.
 #[test]
 fn members_of_one_branch_are_unrestricted_in_others() {

@@ -1,15 +1,15 @@
-//! Small random contracts with common keywords in arbitrary combinations.
+//! Small random contracts with arbitrary combinations of common keywords.
 //!
 //! A seed number determines a document. Documents are generated as strings, so that they contain all
-//! spellings of JSON numbers. Some are also converted to OpenAPI 3.0.
+//! spellings of JSON numbers. Some documents are also converted to OpenAPI 3.0.
 
 use serde_json::{Value, json};
 
 use super::split_mix::SplitMix64;
 
-/// Names of members and definitions; there are few, so that conflicts are frequent.
+/// The names of members and definitions. There are only a few names, so that conflicts are frequent.
 const NAMES: [&str; 5] = ["kind", "a", "b", "c", "type"];
-/// Values of tags.
+/// The values of tags.
 const TAGS: [&str; 4] = ["x", "y", "zz", "w-1"];
 
 /// The meta-schema of contracts that assert formats.
@@ -26,29 +26,29 @@ pub(crate) const META_URI: &str = "https://meta.example/with-formats";
 /// A generator of documents.
 pub(crate) struct Random {
     generator: SplitMix64,
-    /// True if formats are asserted; this dialect has no OpenAPI keywords.
+    /// Whether formats are asserted. The dialect that asserts them has no OpenAPI keywords.
     asserts: bool,
-    /// The pointer prefix of definitions: `#/$defs/`.
+    /// The pointer prefix of definitions, such as `#/$defs/`.
     prefix: &'static str,
     definitions: usize,
 }
 
-/// The generated document of a number.
+/// A generated document.
 pub(crate) struct Document {
-    /// The contract.
+    /// The text of the contract.
     pub(crate) text: String,
     /// The equivalent contract in JSON Schema 2020-12, for independent validators.
     pub(crate) draft_2020_12: String,
-    /// The pointers of its definitions.
+    /// The pointers of the definitions.
     pub(crate) definitions: Vec<String>,
-    /// The only operation of a selected part, if the contract has operations.
+    /// The id of the only operation in a selected part of the contract, if the contract has operations.
     pub(crate) part: Option<String>,
-    /// True if its dialect asserts formats.
+    /// Whether the dialect asserts formats.
     pub(crate) asserts: bool,
 }
 
-/// Generates the document of a number. Every third one has operations, half of those use OpenAPI 3.0, and
-/// every fourth one asserts formats.
+/// Generates the document with the given number. Every third document has operations, and half of those use
+/// OpenAPI 3.0. Every fourth document asserts formats.
 pub(crate) fn document(number: u64) -> Document {
     let prefix = if number % 3 == 2 { "#/components/schemas/" } else { "#/$defs/" };
     let asserts = number % 4 == 1;
@@ -84,8 +84,8 @@ pub(crate) fn document(number: u64) -> Document {
     Document { text, draft_2020_12, definitions: pointers, part, asserts }
 }
 
-/// Returns the document in OpenAPI 3.0, and its equivalent in 2020-12. Both lack the keywords that 3.0 does
-/// not support.
+/// Returns the document in OpenAPI 3.0 and its equivalent in JSON Schema 2020-12, both without the keywords
+/// that 3.0 does not support.
 fn convert_to_openapi_30(text: &str) -> (String, String) {
     let mut draft_2020_12: Value = serde_json::from_str(text).unwrap();
     let mut openapi_30 = draft_2020_12.clone();
@@ -127,7 +127,7 @@ fn remove_unsupported_keywords(schema: &mut Value) {
     }
 }
 
-/// Converts a schema to OpenAPI 3.0, with `nullable` for `null` at any location.
+/// Converts a schema to OpenAPI 3.0, in which `nullable` replaces `null` at any location.
 fn convert_schema_to_30(schema: &Value) -> Value {
     let Value::Object(members) = schema else {
         return if *schema == json!(false) { json!({"not": {}}) } else { json!({}) };
@@ -155,7 +155,7 @@ fn convert_schema_to_30(schema: &Value) -> Value {
     };
     for (keyword, value) in members {
         match (keyword.as_str(), value) {
-            // Siblings of `$ref` have no effect in 3.0.
+            // In OpenAPI 3.0, siblings of `$ref` have no effect.
             ("$ref", _) if members.len() > 1 => {
                 let all = members.get("allOf").map_or_else(|| json!([]), list);
                 let all = std::iter::once(json!({"$ref": value})).chain(all.as_array().unwrap().clone());
@@ -201,7 +201,7 @@ fn convert_schema_to_30(schema: &Value) -> Value {
 }
 
 impl Random {
-    /// Returns the next number.
+    /// Returns the next random number.
     pub(crate) fn next(&mut self) -> u64 {
         self.generator.next_number()
     }
@@ -219,7 +219,7 @@ impl Random {
         of[self.below(of.len())]
     }
 
-    /// Returns a reference to a definition, usually an earlier one, so that cycles are rare.
+    /// Returns a reference to a definition, usually to an earlier one, so that cycles are rare.
     fn reference(&mut self, before: usize) -> String {
         let index =
             if before == 0 || self.chance(12) { self.below(self.definitions) } else { self.below(before) };
@@ -300,7 +300,7 @@ impl Random {
         out
     }
 
-    /// Returns `oneOf` or `anyOf` of earlier definitions, with the usual notations for tags; some unions have
+    /// Returns `oneOf` or `anyOf` of earlier definitions, with the usual notations for tags. Some unions have
     /// no tag.
     fn union(&mut self, before: usize, depth: usize) -> String {
         let keyword = self.pick(&["oneOf", "oneOf", "anyOf"]);
@@ -376,7 +376,7 @@ impl Random {
         }]
     }
 
-    /// Returns any schema.
+    /// Returns a random schema of any kind.
     fn schema(&mut self, before: usize, depth: usize) -> String {
         if depth == 0 {
             return self.scalar();

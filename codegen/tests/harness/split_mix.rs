@@ -1,10 +1,10 @@
-//! SplitMix64 of Steele, Lea and Flood: a pseudorandom generator with a reproducible seed.
+//! SplitMix64 by Steele, Lea and Flood, a pseudorandom generator with a reproducible seed.
 
-/// The generator; every seed is valid.
+/// The generator. Every seed is valid.
 pub(crate) struct SplitMix64(pub(crate) u64);
 
 impl SplitMix64 {
-    /// Returns the next number.
+    /// Returns the next random number.
     pub(crate) fn next_number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

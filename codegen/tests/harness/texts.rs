@@ -4,7 +4,7 @@ use contract_runtime::{Json, Map};
 
 use super::split_mix::SplitMix64;
 
-/// String parts that are special in URIs, headers, forms or JSON.
+/// Pieces of strings that are special in URIs, headers, forms or JSON.
 const PIECES: [&str; 30] = [
     "a",
     "B",
@@ -38,7 +38,7 @@ const PIECES: [&str; 30] = [
     "@",
 ];
 
-/// A generator of strings and JSON values; the seed is its state.
+/// A generator of strings and JSON values. The seed is its initial state.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {

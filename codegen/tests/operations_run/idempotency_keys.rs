@@ -1,4 +1,5 @@
-//! The case `idempotency_keys`: keys that the contract declares as optional, or describes in prose only.
+//! Tests of the case `idempotency_keys`, in which the contract declares the keys as optional or describes
+//! them only in prose.
 
 #[rustfmt::skip]
 #[path = "../cases/idempotency_keys/expected/calls.rs"]
@@ -32,7 +33,7 @@ use contract_runtime::{
 
 use super::*;
 
-/// A transport that loses the connection twice before it passes a request on, and records the keys.
+/// A transport that loses the connection twice before it passes a request on, and that records the keys.
 #[derive(Clone)]
 struct Unreliable(InProcess, SentKeys);
 
@@ -63,7 +64,7 @@ impl Timer for NoDelay {
     }
 }
 
-/// A service that records the keys it receives.
+/// A service that records the received keys.
 #[derive(Default)]
 struct Payments(Mutex<Vec<Option<String>>>);
 
@@ -91,7 +92,8 @@ impl server::Service for Payments {
     }
 }
 
-/// Returns an API client whose keys are numbered, with the keys that were sent and received.
+/// Returns an API client with numbered keys, the keys that were sent, and the service with the keys that it
+/// received.
 fn payments() -> (ApiClient, SentKeys, Arc<Payments>) {
     let service = Arc::new(Payments::default());
     let router = server::router(Arc::clone(&service), RouterOptions::default());
@@ -130,7 +132,7 @@ fn keys_of_the_caller_are_kept() {
     call.options = call.options.idempotency_key("own");
     run(client.call(&call)).unwrap();
     assert_eq!(*keys.lock().unwrap(), vec![Some("own".to_owned()); 3]);
-    // The key is part of a stored request.
+    // A stored request contains its key.
     let stored = charge().build_request(&client).into_stored().unwrap();
     run(client.send_stored::<calls::ChargeCall>(&stored)).unwrap();
     run(client.send_stored::<calls::ChargeCall>(&stored)).unwrap();

@@ -1,5 +1,5 @@
-//! Random arguments round-trip between generated client and server, and both interpret every status in the
-//! same way as the tables.
+//! Tests that random arguments round-trip between the generated client and server, and that both interpret
+//! every status in the same way as the tables.
 
 use std::sync::Mutex;
 
@@ -53,7 +53,7 @@ impl Random {
     }
 }
 
-/// A service that records its last call.
+/// A service that records the last call.
 struct CallRecorder(Mutex<Option<server::AnyCall>>);
 
 impl server::Service for CallRecorder {
@@ -109,7 +109,7 @@ fn random_parameters_round_trip() {
                 assert_eq!(read, Some(server::AnyCall::Find(call)), "round {round}");
                 arrived += 1;
             }
-            // Values that cannot be serialized are rejected before sending.
+            // Values that cannot be serialized are rejected before they are sent.
             Err(Error::InvalidRequest(_)) => {}
             Err(other) => panic!("round {round}: {other} for {call:?}"),
         }
@@ -134,7 +134,7 @@ fn random_bodies_round_trip() {
         let Some(server::AnyCall::Upload(mut received)) = recorder.0.lock().unwrap().take() else {
             panic!("round {round}")
         };
-        // The default of the contract, since the file has no media type.
+        // The file has no media type, so the default of the contract applies.
         assert_eq!(received.body.file.media_type.take().as_deref(), Some("image/png"));
         assert_eq!(received, call, "round {round}");
 
@@ -149,7 +149,8 @@ fn random_bodies_round_trip() {
     }
 }
 
-/// A transport that returns one status, with one of its media types in the contract.
+/// A transport that always responds with the given status and with the media type at the given index in the
+/// contract.
 struct FixedStatus(u16, usize);
 
 impl Transport for FixedStatus {
@@ -173,7 +174,7 @@ fn assert_same_kinds<C: Call>(call: &C) {
         let kind = match run(client.api_client().call(call)) {
             Ok(_) => Some(ResponseKind::Success),
             Err(Error::ErrorResponse(_)) => Some(ResponseKind::Error),
-            // An invalid body does not depend on the status.
+            // An invalid body is reported for any status.
             Err(Error::UnexpectedResponse(other)) if other.reason != UnexpectedReason::UndocumentedStatus => {
                 continue;
             }
@@ -198,7 +199,7 @@ fn client_server_and_tables_agree_on_every_status() {
     assert_same_kinds(&Random(1).call());
 }
 
-/// Calls implement `Hash` if all their fields do; files and typed bytes do not.
+/// Calls implement `Hash` if all their fields do, but files and typed bytes do not.
 #[test]
 fn calls_implement_the_traits_of_their_fields() {
     const fn assert_hash<T: Eq + std::hash::Hash>() {}
@@ -217,7 +218,8 @@ impl Transport for FixedMediaType {
     }
 }
 
-/// If several media types match, both sides use the most specific one, in any order of the contract.
+/// If several media types match, client and server use the most specific one, in whatever order the contract
+/// lists them.
 #[test]
 fn most_specific_media_type_is_used() {
     use crate::responses::ExportResponse::{OkAny as Any, OkCsv as Csv, OkJson, OkText as Text};
@@ -251,17 +253,17 @@ impl Transport for WithoutMediaType {
     }
 }
 
-/// The same entry parses the body and explains the error.
+/// If the media type is missing, the first JSON type parses the body, and also determines the reported error.
 #[test]
 fn missing_media_type_selects_the_first_json_type() {
     use crate::responses::ExportResponse;
     let export = |body| run(Client::new("https://exchange.example", WithoutMediaType(body)).export());
     assert_eq!(export(r#"{"id":"a"}"#).unwrap().into_body(), ExportResponse::OkJson(read(r#"{"id":"a"}"#)));
     let Err(Error::UnexpectedResponse(response)) = export(r#"{"seconds":1}"#) else {
-        panic!("parsed as another type")
+        panic!("the body must not be parsed as another type")
     };
     let UnexpectedReason::Shape { violations: Some(violations), .. } = response.reason else {
-        panic!("not explained: {:?}", response.reason)
+        panic!("the violations are missing: {:?}", response.reason)
     };
     let found: Vec<_> = violations.iter().map(|found| (found.pointer.as_str(), found.keyword)).collect();
     assert_eq!(found, [("/id", "required")]);

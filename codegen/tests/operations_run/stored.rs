@@ -1,4 +1,4 @@
-//! Calls that are stored as bytes and sent later.
+//! Tests of calls that are stored as bytes and sent later.
 
 use super::*;
 use crate::{client::Call, webhook_calls::JobDoneCall};
@@ -14,7 +14,7 @@ fn stored_calls_use_the_server_of_their_operation() {
         run(client.api_client().send_stored::<calls::BytesCall>(&stored)).is_ok(),
         run(client.with_base_url_only().api_client().send_stored::<calls::BytesCall>(&stored)).is_ok(),
     ];
-    // The path prefix of that server has no route.
+    // The router has no route with the path prefix of that server.
     assert_eq!(results, [false, false, true]);
     let sent: Vec<String> = sent.lock().unwrap().iter().map(|request| request.uri().to_string()).collect();
     let own = "https://eu.files.example/up/bytes";

@@ -1,4 +1,5 @@
-//! The case `wire`: the bytes of lists and nested values in queries and forms, and their values in the server.
+//! Tests of the case `wire`: how lists and nested values are encoded in queries and forms, and which values
+//! the server parses from them.
 
 #[rustfmt::skip]
 #[path = "../cases/wire/expected/calls.rs"]
@@ -26,7 +27,7 @@ use std::sync::Mutex;
 
 use super::*;
 
-/// A service that records its last call.
+/// A service that records the last call.
 struct Shop(Mutex<Option<server::AnyCall>>);
 
 impl server::Service for Shop {
@@ -75,7 +76,7 @@ impl Exchange {
         Self { shop, router, sent: SentRequests::default() }
     }
 
-    /// Sends a call, and returns its query and body with decoded brackets, and the call of the server.
+    /// Sends a call. Returns its query and body with decoded brackets, and the call that the server received.
     fn exchange<C: contract_runtime::client::Call>(&self, call: &C) -> (String, server::AnyCall)
     where
         C::ErrorBody: std::fmt::Debug,
@@ -126,7 +127,7 @@ fn deep_object_forms_have_bracketed_names() {
         "created[gte]=5&shipping[name]=n&shipping[address][lines][]=1&shipping[address][zones][eu][lt]=2",
     );
     exchange.order(r#"{"line_items":[],"expand":[],"metadata":{}}"#, "line_items=&expand=&metadata=");
-    // OpenAPI defines JSON for a field without an encoding.
+    // OpenAPI defines JSON as the encoding of a field without an explicit one.
     exchange.order(r#"{"note":{"text":"t"}}"#, "note=%7B%22text%22%3A%22t%22%7D");
     exchange.order("{}", "");
 }

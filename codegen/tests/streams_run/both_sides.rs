@@ -1,4 +1,4 @@
-//! Every kind of stream between generated client and server, in both directions.
+//! Tests of every kind of stream between the generated client and server, in both directions.
 
 use std::{
     pin::Pin,
@@ -34,7 +34,7 @@ use crate::{
     types::{Ask, Chunk, Day, Move, MoveEvent, WatchThreadResponse200Item},
 };
 
-/// A stream of a list of items.
+/// A stream of the items of a list.
 struct ItemList<T>(std::vec::IntoIter<T>);
 
 impl<T: Unpin> Stream for ItemList<T> {
@@ -97,7 +97,7 @@ impl Service for StreamService {
         let last_id = context.header("last-event-id").unwrap_or("start").to_owned();
         Ok(EventStream::new(stream_of([
             ServerSentEvent::new(happened(&last_id)).with_name("begun"),
-            // This string is too long.
+            // This string exceeds the maximum length.
             ServerSentEvent::new(happened(&format!("{} and a good deal more", call.thread))),
             ServerSentEvent::new(happened("never")),
         ])))
@@ -109,7 +109,7 @@ impl Service for StreamService {
         _: RequestContext,
     ) -> Result<EventStream<Move>, runtime::ErrorResponse<()>> {
         Ok(EventStream::new(stream_of([
-            // An id without a member in the type, and a name that the member `event` overrides.
+            // The type has no member for the id, and its member `event` overrides the name.
             ServerSentEvent::new(moved(MoveEvent::Joined, "ann")).with_name("left").with_id("41"),
             ServerSentEvent::new(moved(MoveEvent::Left, "bob")),
         ])))
@@ -250,7 +250,7 @@ async fn operation_returns_a_whole_response_or_a_stream() {
     }
     assert_eq!(deltas, [("0".to_owned(), "Hello".to_owned()), ("1".to_owned(), "you".to_owned())]);
     assert_eq!(events.last_event_id(), "1");
-    assert!(events.is_complete(), "the server marks the end of the stream");
+    assert!(events.is_complete(), "the server must send the end marker of the stream");
     match client.create_chat_stream(&ask_for_stream("no")).await.unwrap_err() {
         Error::ErrorResponse(response) => {
             assert_eq!((response.status().as_u16(), response.title.as_str()), (429, "slowly"))
@@ -262,7 +262,7 @@ async fn operation_returns_a_whole_response_or_a_stream() {
     assert!(matches!(client.create_chat_stream(&ask("")).await, Err(Error::InvalidRequest(_))));
 }
 
-/// With response checks the server ends a stream before an invalid item.
+/// With response checks, the server ends a stream before an invalid item.
 #[tokio::test]
 async fn invalid_items_are_not_sent() {
     let (client, _, log) = client(100);
@@ -311,7 +311,7 @@ async fn request_items_are_streamed() {
         Error::Transport(error) => assert_eq!(error.fault(), TransportFault::Request),
         other => panic!("{other}"),
     }
-    // Without request checks of the client, the server rejects it.
+    // If the client does not check requests, the server rejects the invalid item.
     let client = client.with_request_checks(crate::client::RequestChecks::Off);
     let asks = stream_of([ask("a"), ask("")]);
     match client.create_batch_stream(asks).await.unwrap_err() {
@@ -343,7 +343,7 @@ async fn bytes_are_streamed_in_pieces() {
         Error::ErrorResponse(response) => assert_eq!(response.status().as_u16(), 413),
         other => panic!("{other}"),
     }
-    // Another media type of the same body is not streamed.
+    // A body with another media type is not streamed.
     client.write_file("x", &crate::bodies::WriteFileBody::Json(day("mon", 1))).await.unwrap();
     assert_eq!(*service.files.lock().unwrap(), ["ab|cd", ""]);
 }

@@ -1,4 +1,4 @@
-//! Event streams over TCP, split at arbitrary bytes and interrupted.
+//! Tests of event streams over TCP that are split at arbitrary bytes and interrupted.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use crate::{
 /// The pieces that the server sends on one connection before it closes it.
 type Script = Vec<&'static [u8]>;
 
-/// Starts a scripted server; returns a client and a task with the requests.
+/// Starts a scripted server. Returns a client, and a task that returns the received requests.
 async fn serve(scripts: Vec<Script>) -> (Client, JoinHandle<Vec<String>>) {
     let (origin, task) = scripted::serve(scripts).await;
     (Client::new(&origin, ReqwestTransport::new().unwrap()), task)

@@ -1,7 +1,7 @@
 //! A server that sends scripted bytes and records requests, and a timer that does not wait.
 //!
-//! Depends only on `contract_runtime` and tokio, because `examples/vendor_streams` copies this file into a
-//! generated package.
+//! This module depends only on `contract_runtime` and tokio, because `examples/vendor_streams` copies it into
+//! a generated package.
 
 use std::{
     sync::{Arc, Mutex},
@@ -17,8 +17,8 @@ use tokio::{
 
 pub(crate) const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\n\r\n";
 
-/// Starts a server with one connection per script. It sends the script piece by piece and closes the
-/// connection. Returns its address and a task with the requests.
+/// Starts a server that accepts one connection for each script. It sends the script piece by piece and closes
+/// the connection. Returns the address of the server, and a task that returns the received requests.
 pub(crate) async fn serve<P: AsRef<[u8]> + Send + Sync + 'static>(
     scripts: Vec<Vec<P>>,
 ) -> (String, JoinHandle<Vec<String>>) {
@@ -32,7 +32,7 @@ pub(crate) async fn serve<P: AsRef<[u8]> + Send + Sync + 'static>(
             for piece in script {
                 connection.write_all(piece.as_ref()).await.unwrap();
                 connection.flush().await.unwrap();
-                // Yields to the reader, so that pieces arrive separately.
+                // The task yields to the reader, so that the pieces arrive separately.
                 tokio::task::yield_now().await;
             }
         }

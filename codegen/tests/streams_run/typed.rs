@@ -1,4 +1,4 @@
-//! Events with types by name, over connections that are interrupted at every byte.
+//! Tests of events whose name determines their type, over connections that are interrupted at every byte.
 
 #[rustfmt::skip]
 #[path = "../cases/streams_typed/expected/calls.rs"]
@@ -34,7 +34,8 @@ use tokio::{
 use self::{client::Client, types::RunEvent};
 use crate::scripted::{HEAD, InstantTimer, read_request};
 
-/// The events of a run by id, including an undeclared name, invalid data, and the end marker.
+/// The events of a run in the order of their ids, including an event with an undeclared name, invalid data,
+/// and the end marker.
 const EVENTS: [&str; 7] = [
     "event: run.started\nid: 1\ndata: {\"run\":\"r1\",\"model\":\"loom-1\"}\n\n",
     ": a moment\n\nevent: message.delta\r\nid: 2\r\ndata: {\"index\":0,\r\ndata: \"text\":\"café\"}\r\n\r\n",
@@ -54,7 +55,7 @@ const EXPECTED: [&str; 6] = [
     "run.failed: late",
 ];
 
-/// The number of event bytes before the next connection is closed; `None` sends all.
+/// The number of event bytes after which the next connection is closed; with `None`, all bytes are sent.
 type Cut = Arc<Mutex<Option<usize>>>;
 
 /// Starts a server that sends the events after `Last-Event-ID`, and returns a client.
@@ -98,7 +99,7 @@ fn describe_event(event: &ServerSentEvent<RunEvent>) -> String {
     format!("{}: {data}", event.event)
 }
 
-/// WHATWG HTML, 9.2.3 and 9.2.6: a truncated event is discarded, and sent again after the last event id.
+/// A truncated event is discarded, and is sent again after the last event id (WHATWG HTML, 9.2.3 and 9.2.6).
 #[tokio::test]
 async fn interrupted_streams_deliver_each_event_once() {
     let cut = Cut::default();

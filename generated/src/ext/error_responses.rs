@@ -1,8 +1,8 @@
-//! Creates error responses from codes: the problem, its status and its headers.
+//! Creates error responses from codes, each with its problem, status and headers.
 //!
-//! The types ensure that a code is sent with what the registry requires (ERR-03, ERR-27): a [`PlainCode`]
-//! needs nothing else, a [`TimedCode`] needs a `Retry-After` that the caller computes, and a held batch needs
-//! its link.
+//! The types ensure that a code is sent together with the headers and links that the registry requires
+//! (ERR-03, ERR-27): a [`PlainCode`] needs none, a [`TimedCode`] needs a `Retry-After` that the caller
+//! computes, and a held batch needs its confirmation link.
 
 use std::time::Duration;
 
@@ -20,12 +20,12 @@ use crate::{
     types::{ConfirmationUrl, CorrelationId, Problem, ProblemError},
 };
 
-/// Defines an enum of some codes of the registry.
+/// A macro that defines an enum with some of the codes of the registry.
 macro_rules! codes {
     ($(#[$doc:meta])* $name:ident { $($code:ident,)* }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        #[allow(missing_docs, reason = "each is documented on `Code`")]
+        #[allow(missing_docs, reason = "`Code` documents each variant")]
         pub enum $name { $($code,)* }
 
         impl $name {
@@ -42,7 +42,7 @@ macro_rules! codes {
 }
 
 codes! {
-    /// The codes without `Retry-After`, or with a fixed one.
+    /// The codes that have no `Retry-After` or a fixed one.
     PlainCode {
         Unauthenticated,
         DpopRequired,
@@ -78,8 +78,8 @@ codes! {
 }
 
 codes! {
-    /// The codes with a `Retry-After` that is computed for each response. `SERVICE_UNAVAILABLE` is here as
-    /// well, since it has several waits (A9).
+    /// The codes whose `Retry-After` is computed for each response. `SERVICE_UNAVAILABLE` is also in this
+    /// enum, because its delay varies (A9).
     TimedCode {
         DpopProofLimit,
         ServiceUnavailable,
@@ -90,14 +90,15 @@ codes! {
 }
 
 impl Problem {
-    /// Creates the error response of a code, with its fixed `Retry-After` (ERR-36, ERR-39, ERR-40).
+    /// Creates the error response of a code, with its fixed `Retry-After` if it has one (ERR-36, ERR-39,
+    /// ERR-40).
     #[must_use]
     pub fn error_response(code: PlainCode, correlation_id: CorrelationId, path: &str) -> ErrorResponse {
         with_standard_headers(Self::from_code(code, correlation_id, path))
     }
 
-    /// Creates the error response of a code with a `Retry-After` in whole seconds, rounded up, at least 1
-    /// (ERR-09).
+    /// Creates the error response of a code with a `Retry-After` in whole seconds, which is rounded up and is
+    /// at least 1 (ERR-09).
     #[must_use]
     pub fn error_response_after(
         code: TimedCode,
@@ -122,8 +123,8 @@ impl Problem {
         with_standard_headers(problem)
     }
 
-    /// Creates the problem of a rejection: pointers and keywords, never a value (ERR-02, ERR-22). All of its
-    /// codes are plain.
+    /// Creates the problem of a rejection. It contains pointers and keywords, but never a value (ERR-02,
+    /// ERR-22). All codes of rejections are plain.
     #[must_use]
     pub fn from_rejection(
         rejection: &Rejection,
@@ -139,7 +140,7 @@ impl Problem {
         Self::from_code(code, correlation_id, path).with_errors(errors)
     }
 
-    /// Creates the response to a rejection, ready to be sent.
+    /// Creates the complete response to a rejection.
     #[must_use]
     pub fn rejection_response(
         rejection: &Rejection,
@@ -150,10 +151,10 @@ impl Problem {
     }
 }
 
-/// Encodes an error response, for layers outside of the router.
+/// Encodes an error response for layers outside of the router.
 ///
-/// One that only passes a rejection to the service's `reject` has no problem to encode; it becomes a `500`
-/// without a body.
+/// An error response that contains only a rejection, to be passed to the service's `reject`, has no problem
+/// to encode; it becomes a `500` without a body.
 #[must_use]
 pub fn encode_response(error_response: ErrorResponse) -> Response {
     match error_response {
@@ -181,7 +182,7 @@ fn build_response(status: StatusCode, headers: HeaderMap, body: String) -> Respo
     response
 }
 
-/// Adds the headers of every problem: its id (GW-13) and the fixed `Retry-After`.
+/// Adds the headers of every problem: its correlation id (GW-13) and the fixed `Retry-After`.
 fn with_standard_headers(problem: Problem) -> ErrorResponse {
     let status = u16::try_from(problem.status).ok().and_then(|status| StatusCode::from_u16(status).ok());
     let id = HeaderValue::from_str(problem.correlation_id.as_str());
@@ -203,8 +204,8 @@ fn code_for_rejection(rejection: &Rejection) -> PlainCode {
         Rejection::NotFound | Rejection::MethodNotAllowed { .. } => PlainCode::NotFound,
         Rejection::UnsupportedMediaType { .. } => PlainCode::UnsupportedMediaType,
         Rejection::PayloadTooLarge { .. } => PlainCode::PayloadTooLarge,
-        // The idempotency key is not part of the body's schema (GW-09), and is reported after all violations
-        // of the query (GW-01).
+        // The schema of the body does not contain the idempotency key (GW-09). A missing key is reported only
+        // if the query has no violations (GW-01).
         Rejection::InvalidParameters(faults) => {
             let only = |names: &[&str]| faults.iter().all(|fault| names.contains(&fault.name));
             match rejection.parameter_fault("Idempotency-Key") {
@@ -220,10 +221,11 @@ fn code_for_rejection(rejection: &Rejection) -> PlainCode {
     }
 }
 
-/// Any string is a cursor, so one that cannot be parsed was not issued either (FED-08).
+/// By the schema, any string is a cursor. A cursor that cannot be parsed was not issued by the exchange, like
+/// an expired one (FED-08).
 const CURSOR: &str = "cursor";
 
-/// Returns the violations of schemas.
+/// Returns the violations of schemas as errors.
 fn rejection_errors(rejection: &Rejection) -> Vec<ProblemError> {
     let unread = match rejection {
         Rejection::MalformedBody => Some("not a JSON document"),
@@ -231,13 +233,13 @@ fn rejection_errors(rejection: &Rejection) -> Vec<ProblemError> {
         _ => None,
     };
     if let Some(message) = unread {
-        // One error for the whole document (ERR-22).
+        // The whole document has a single error (ERR-22).
         let whole = truncate_pointer("")
             .and_then(|pointer| ProblemError::builder().pointer(pointer).message(message).build().ok());
         return whole.into_iter().collect();
     }
-    // By its schema any integer is a version, even one beyond 64 bits: it is rejected for its value (DRF-11,
-    // A6).
+    // By its schema, any integer is a version, even one that exceeds 64 bits. It is rejected because of its
+    // value (DRF-11, A6).
     let not_schema = |pointer: &str| matches!(pointer, "/cursor" | "/Idempotency-Key" | "/schemaVersion");
     let findings = rejection.violations().into_iter().filter(|found| !not_schema(&found.pointer));
     let error = |pointer: &str, keyword| {
@@ -286,8 +288,8 @@ mod tests {
         problem.errors.iter().flatten().map(|error| error.pointer.as_str()).collect()
     }
 
-    /// ERR-03, ERR-27: every code that is sent is refused in exactly one way, by what it comes with;
-    /// only the code with several waits has two.
+    /// ERR-03, ERR-27: every code that is sent is either plain or timed, depending on the headers that it
+    /// requires; only the code with a varying delay is both.
     #[test]
     fn every_code_is_plain_or_timed() {
         let plain: BTreeSet<Code> = PlainCode::ALL.iter().map(|&code| code.into()).collect();
@@ -303,7 +305,7 @@ mod tests {
         }
     }
 
-    /// ERR-01, ERR-36, GW-13: status, title, detail and fixed wait come from the registry.
+    /// ERR-01, ERR-36, GW-13: the status, the title, the detail and the fixed delay come from the registry.
     #[test]
     fn error_response_matches_the_registry() {
         let reply = sent(Problem::error_response(PlainCode::RelayBusy, id(), PATH));
@@ -318,7 +320,8 @@ mod tests {
         assert!(!reply.headers.contains_key("retry-after"));
     }
 
-    /// ERR-09: whole seconds, rounded up, at least 1; A9: a computed wait replaces the default.
+    /// ERR-09: delays are whole seconds, rounded up, and at least 1. A9: a computed delay replaces the
+    /// default.
     #[test]
     fn waits_are_whole_seconds() {
         for (code, millis, seconds) in [
@@ -336,7 +339,7 @@ mod tests {
         }
     }
 
-    /// ERR-27, WRT-11: a held batch has its link, in the body and nowhere else.
+    /// ERR-27, WRT-11: the response of a held batch contains its link only in the body.
     #[test]
     fn held_batch_contains_its_link() {
         let url = ConfirmationUrl::new("https://web.example/c/hush").unwrap();
@@ -346,7 +349,8 @@ mod tests {
         assert!(!format!("{:?} {}", reply.headers, reply.body).contains("hush"));
     }
 
-    /// ERR-22: a body that is not JSON, or nested too deeply to be parsed, is one error at the empty pointer.
+    /// ERR-22: a body that is not JSON, or is nested too deeply to be parsed, causes one error at the empty
+    /// pointer.
     #[test]
     fn unparsable_body_is_one_error_at_the_root() {
         for (body, rejection) in
@@ -360,8 +364,8 @@ mod tests {
         }
     }
 
-    /// WRT-01, ERR-32, A5: more than 500 ops are `BATCH_TOO_LARGE`, even with more violations than the
-    /// validator counts; 500 are not.
+    /// WRT-01, ERR-32, A5: more than 500 ops cause `BATCH_TOO_LARGE`, even if there are more violations than
+    /// the validator reports, and 500 ops do not.
     #[test]
     fn too_many_ops_are_a_batch_too_large() {
         for (ops, op, code) in [
@@ -377,15 +381,15 @@ mod tests {
         }
     }
 
-    /// GW-03, ERR-29: an unknown method is an unknown route.
+    /// GW-03, ERR-29: an unknown method is reported like an unknown route.
     #[test]
     fn unknown_method_is_not_found() {
         let rejection = Rejection::MethodNotAllowed { allowed: vec!["GET"] };
         assert_eq!(problem(rejection).code, Code::NotFound);
     }
 
-    /// FED-08, GW-09, GW-01: a cursor that cannot be parsed has expired; a limit violates the schema and
-    /// takes precedence; a missing key has its own code and comes last.
+    /// FED-08, GW-09, GW-01: a cursor that cannot be parsed is reported as expired. An invalid limit violates
+    /// the schema and takes precedence. A missing key has its own code and the lowest precedence.
     #[test]
     fn invalid_parameters_have_their_own_codes() {
         let (cursor, limit) = (fault("cursor", "type"), fault("limit", "maximum"));

@@ -1,4 +1,5 @@
-//! Problems with the texts of the registry, for servers and for clients that validate before sending.
+//! Creates problems with the texts of the registry, for servers, and for clients that validate before
+//! sending.
 
 use std::fmt;
 
@@ -12,15 +13,16 @@ use crate::{
     types::{CorrelationId, JsonPointer, Problem, ProblemError},
 };
 
-/// Largest number of errors in `problem.schema.json` (ERR-02, LIM-26).
+/// The maximum number of errors in `problem.schema.json` (ERR-02, LIM-26).
 const MAX_ERRORS: usize = 50;
 
-/// Largest number of characters of `instance` in `problem.schema.json`.
+/// The maximum number of characters of `instance` in `problem.schema.json`.
 const MAX_INSTANCE_LENGTH: usize = 2048;
 
 impl Problem {
-    /// Creates the problem of a code: status, title and detail come from the registry (ERR-01), `instance` is
-    /// the path of the call. A path of more than 2048 characters is cut after its last segment that fits.
+    /// Creates the problem of a code. The status, the title and the detail come from the registry (ERR-01),
+    /// and `instance` is the path of the call. A path of more than 2048 characters is cut after the last
+    /// segment that fits.
     ///
     /// A code that is unknown or retired becomes `INTERNAL_ERROR`.
     #[must_use]
@@ -40,15 +42,16 @@ impl Problem {
             correlation_id,
             errors: None,
             confirmation_url: None,
-            #[allow(deprecated, reason = "every field is said, also one that nobody fills any more")]
+            #[allow(deprecated, reason = "all fields are listed, including deprecated ones")]
             retry_after_seconds: None,
             extra: Map::new(),
         }
     }
 
-    /// Creates the problem of a body that violates its schema: pointers and keywords, never a value (ERR-22).
+    /// Creates the problem of a body that violates its schema. It contains pointers and keywords, but never a
+    /// value (ERR-22).
     ///
-    /// More than 500 ops are `BATCH_TOO_LARGE`, whatever other violations there are (A5).
+    /// More than 500 ops cause `BATCH_TOO_LARGE`, regardless of other violations (A5).
     #[must_use]
     pub fn from_violations(violations: &Violations, correlation_id: CorrelationId, path: &str) -> Self {
         if violations.iter().any(|found| found.pointer == "/ops" && found.keyword == "maxItems") {
@@ -73,7 +76,7 @@ impl Problem {
         Some(Self::from_code(Code::SchemaInvalid, correlation_id, path).with_errors(errors))
     }
 
-    /// Adds the errors, each once, up to the limit.
+    /// Adds distinct errors up to the maximum number.
     #[must_use]
     pub(super) fn with_errors(mut self, errors: impl IntoIterator<Item = ProblemError>) -> Self {
         let mut list: Vec<ProblemError> = Vec::new();
@@ -90,9 +93,9 @@ impl Problem {
     }
 }
 
-/// Shows code, status, title and correlation id on one line, for logs and reports of members. It never shows
-/// a pointer, a link or other texts of the problem: the title is the one of the registry, and an invalid code
-/// or id is left out.
+/// Shows the code, the status, the title and the correlation id on one line, for logs and for reports of
+/// members. The output never contains a pointer, a link or another string of the problem: the title is that
+/// of the registry, and an invalid code or id is omitted.
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match is_code(self.code.as_str()) {
@@ -109,7 +112,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Returns true for a valid code, so that nothing else is logged (`problemCode`).
+/// Returns true if a string is a valid code (`problemCode`). Other strings are not logged.
 pub(super) fn is_code(text: &str) -> bool {
     let letters = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
     (3..=64).contains(&text.len())
@@ -117,27 +120,28 @@ pub(super) fn is_code(text: &str) -> bool {
         && text.bytes().all(letters)
 }
 
-/// Returns true for a valid correlation id, so that nothing else is logged (`correlationId`).
+/// Returns true if a string is a valid correlation id (`correlationId`). Other strings are not logged.
 pub(super) fn is_id(text: &str) -> bool {
     CorrelationId::new(text).is_ok()
 }
 
 fn to_problem_error(found: &Violation) -> Option<ProblemError> {
     let error = ProblemError::builder().pointer(truncate_pointer(&found.pointer)?);
-    // The message is defined by DRF-06.
+    // DRF-06 defines this message.
     if found.keyword == "pattern" && found.schema.ends_with("#/properties/formatVersion") {
         return error.message("unsupported major version").build().ok();
     }
     error.keyword(found.keyword).build().ok()
 }
 
-/// Returns a pointer for a problem. One of more than 200 characters becomes its longest ancestor that fits
-/// (LIM-26, CON-09).
+/// Returns a pointer for a problem. A pointer of more than 200 characters is replaced by its longest ancestor
+/// that fits (LIM-26, CON-09).
 pub(super) fn truncate_pointer(pointer: &str) -> Option<JsonPointer> {
     JsonPointer::new(truncate_path(pointer, JsonPointer::MAX_LENGTH)).ok()
 }
 
-/// Returns the path, or its longest prefix of whole segments with at most `limit` characters.
+/// Returns the path, or its longest prefix that consists of whole segments and has at most `limit`
+/// characters.
 fn truncate_path(path: &str, limit: usize) -> &str {
     if path.char_indices().nth(limit).is_none() {
         return path;
@@ -173,14 +177,14 @@ mod tests {
         problem
     }
 
-    /// Pointer, keyword and message of each error.
+    /// Returns the pointer, the keyword and the message of each error.
     fn errors(problem: &Problem) -> Vec<(&str, Option<&str>, Option<&str>)> {
         let list = problem.errors.iter().flatten();
         list.map(|e| (e.pointer.as_str(), e.keyword.as_deref(), e.message.as_deref())).collect()
     }
 
-    /// ERR-01: every code of the registry makes a valid problem with its path; a retired or unknown code is
-    /// never sent.
+    /// ERR-01: every code of the registry yields a valid problem with the path of the call; a retired or
+    /// unknown code is never sent.
     #[test]
     fn problem_matches_the_registry() {
         for code in Code::ALL.iter().chain([&Code::from("LATER")]) {
@@ -211,7 +215,7 @@ mod tests {
         }
     }
 
-    /// ERR-22: locations and keywords of violations, without values.
+    /// ERR-22: errors contain the locations and keywords of violations, but no values.
     #[test]
     fn violations_are_errors() {
         let problem = parse_problem::<ResolveRequest>(r#"{"kind": "hush", "refs": []}"#);
@@ -220,7 +224,7 @@ mod tests {
         assert!(!problem.to_json().unwrap().to_string().contains("hush"));
     }
 
-    /// WRT-01, ERR-32, A5: more than 500 ops are `BATCH_TOO_LARGE`, even if there are more violations than
+    /// WRT-01, ERR-32, A5: more than 500 ops cause `BATCH_TOO_LARGE`, even if there are more violations than
     /// the validator reports.
     #[test]
     fn too_many_ops_are_a_batch_too_large() {
@@ -238,7 +242,7 @@ mod tests {
         assert_eq!(parse_problem::<ResolveRequest>(&refs).code, Code::SchemaInvalid);
     }
 
-    /// DRF-06: another major version has a message; a value that is not a version has not.
+    /// DRF-06: an unsupported major version has a message, and a value that is not a version has none.
     #[test]
     fn unsupported_major_version_is_reported() {
         let draft = |version: &str| {
@@ -255,7 +259,7 @@ mod tests {
         );
     }
 
-    /// ERR-02, LIM-26: at most 50 errors.
+    /// ERR-02, LIM-26: a problem contains at most 50 errors.
     #[test]
     fn errors_are_limited() {
         let refs = format!(r#"{{"kind": "ITEM", "refs": [{}]}}"#, vec!["{}"; 60].join(","));
@@ -263,7 +267,8 @@ mod tests {
         assert_eq!(problem.errors.as_ref().map(Vec::len), Some(50));
     }
 
-    /// LIM-26: a pointer of more than 200 characters becomes its longest ancestor that fits, once.
+    /// LIM-26: a pointer of more than 200 characters becomes its longest ancestor that fits, and each
+    /// ancestor is listed once.
     #[test]
     fn long_pointer_becomes_its_ancestor() {
         let at = |pointer: String| Violation { pointer, keyword: "type", schema: "s#".into() };
@@ -285,7 +290,7 @@ mod tests {
         assert_eq!(truncate_pointer(&format!("/{}/b", "x".repeat(199))).unwrap().as_str().len(), 200);
     }
 
-    /// CON-09: an undeclared member that no warning can name is an error at its parent.
+    /// CON-09: an undeclared member that no warning can name causes an error at its parent.
     #[test]
     fn undeclared_field_with_a_long_pointer_is_rejected() {
         let long = format!("/hue/{}", "x".repeat(200));

@@ -1,25 +1,25 @@
-//! Code and correlation id of an error response, even if its body violates the contract.
+//! The code and the correlation id of an error response, even if its body violates the contract.
 
 use contract_runtime::{Json, client::Error};
 
 use super::problems::{is_code, is_id};
 use crate::{codes::Code, types::Problem};
 
-/// Largest body in bytes that is searched for a code; a problem has a few hundred bytes.
+/// The maximum size of a body that is searched for a code, in bytes. A problem has a few hundred bytes.
 const MAX_INSPECTED_BYTES: usize = 64 * 1024;
 
-/// Code and correlation id of a failed call.
+/// The code and the correlation id of a failed call.
 ///
-/// A problem that lacks a required field cannot be parsed, but its code still determines the reaction
-/// (CON-12).
+/// A problem that lacks a required field cannot be parsed, but its code still determines how the client
+/// reacts (CON-12).
 pub trait ProblemErrorExt {
-    /// Returns the code of the problem, even if the rest of it cannot be parsed.
+    /// Returns the code of the problem, even if the rest of the problem cannot be parsed.
     fn code(&self) -> Option<Code>;
 
-    /// Returns the correlation id, from the problem or from `X-Correlation-Id` (GW-13).
+    /// Returns the correlation id from the problem or from `X-Correlation-Id` (GW-13).
     fn correlation_id(&self) -> Option<String>;
 
-    /// Formats the error on one line, without other contents of the body or the address.
+    /// Formats the error on one line, without the address and without other contents of the body.
     fn describe(&self) -> String;
 }
 
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
     use crate::Client;
 
-    /// Responds to every call with the same error.
+    /// A transport that responds to every call with the same error.
     struct RefusingTransport {
         status: u16,
         id: Option<&'static str>,
@@ -112,7 +112,7 @@ mod tests {
         runtime.block_on(client.catalog_locations()).unwrap_err()
     }
 
-    /// The code and the correlation id.
+    /// Returns the code and the correlation id.
     fn code_and_id(error: &Error<Problem>) -> (Option<String>, Option<String>) {
         (error.code().map(|code| code.to_string()), error.correlation_id())
     }
@@ -144,7 +144,7 @@ mod tests {
         assert_eq!(code_and_id(&error), (some("LATER_CODE"), some("c-3")));
     }
 
-    /// A valid problem is logged with the same restrictions as an invalid one.
+    /// Logging a valid problem follows the same restrictions as logging an invalid one.
     #[test]
     fn valid_problem_is_formatted_on_one_line() {
         let body = r#"{"status": 409, "code": "HUSH\nforged", "title": "hush\nforged", "detail": "hush",
@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(call_with_error(409, None, later).describe(), expected);
     }
 
-    /// The body contributes only a code and an id to the output.
+    /// The output contains only a code and an id from the body, and only if these are valid.
     #[test]
     fn invalid_codes_and_ids_are_ignored() {
         for body in [

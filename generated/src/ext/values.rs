@@ -8,7 +8,7 @@ impl Quantity {
     /// Creates an exact amount of SCU: `Quantity::scu("12.5".parse()?)`.
     ///
     /// # Errors
-    /// If the amount is not in 0 to 1e9 (TYP-04).
+    /// Returns an error if the amount is not in the range from 0 to 1e9 (TYP-04).
     pub fn scu(amount: impl Into<Number>) -> Result<Self, Violations> {
         Self::new_valid(amount.into(), QuantityUnit::Scu)
     }
@@ -16,7 +16,7 @@ impl Quantity {
     /// Creates a number of pieces.
     ///
     /// # Errors
-    /// If the number is not in 0 to 1e9 (TYP-05).
+    /// Returns an error if the number is not in the range from 0 to 1e9 (TYP-05).
     pub fn pieces(count: i64) -> Result<Self, Violations> {
         Self::new_valid(count.into(), QuantityUnit::Piece)
     }
@@ -26,15 +26,15 @@ impl Quantity {
         quantity.validate().map(|()| quantity)
     }
 
-    /// Returns the amount as the server stores it: whole thousandths, halves rounded up (TYP-06). `None` if
-    /// it is larger than any value of the contract.
+    /// Returns the amount as the server stores it, in whole thousandths with halves rounded up (TYP-06);
+    /// `None` if it is larger than any value of the contract.
     #[must_use]
     pub fn thousandths(&self) -> Option<i64> {
         self.amount.get().to_scaled_i64(3)
     }
 
-    /// Returns true if the server treats two amounts as equal: same unit, and equal after rounding to three
-    /// decimals (TYP-06).
+    /// Returns true if the server treats two amounts as equal, that is, if they have the same unit and are
+    /// equal after rounding to three decimals (TYP-06).
     #[must_use]
     pub fn equals_stored(&self, other: &Self) -> bool {
         self.unit == other.unit && self.thousandths() == other.thousandths()
@@ -42,10 +42,10 @@ impl Quantity {
 }
 
 impl ItemRef {
-    /// Creates a reference by the service's own key, which takes precedence (TYP-02).
+    /// Creates a reference by the service's own key, which takes precedence over the name (TYP-02).
     ///
     /// # Errors
-    /// If the key does not have 1 to 128 characters.
+    /// Returns an error if the length of the key is not 1 to 128 characters.
     pub fn by_key(key: impl Into<String>) -> Result<Self, Violations> {
         Self::builder().bt(CatalogKey::new(key)?).build()
     }
@@ -53,7 +53,7 @@ impl ItemRef {
     /// Creates a reference by the name in the game.
     ///
     /// # Errors
-    /// If the name does not have 1 to 200 characters.
+    /// Returns an error if the length of the name is not 1 to 200 characters.
     pub fn by_name(name: impl Into<String>) -> Result<Self, Violations> {
         Self::builder().name(name.into()).build()
     }
@@ -63,7 +63,7 @@ impl LocationRef {
     /// Creates a reference by the exact name (TYP-09).
     ///
     /// # Errors
-    /// If the name does not have 1 to 200 characters.
+    /// Returns an error if the length of the name is not 1 to 200 characters.
     pub fn by_name(name: impl Into<String>) -> Result<Self, Violations> {
         Self::builder().name(LocationName::new(name)?).build()
     }
@@ -73,7 +73,8 @@ impl LocationRef {
 mod tests {
     use super::*;
 
-    /// TYP-06: 12.3456 equals a stored 12.346.
+    /// TYP-06: SCU amounts compare equal if they are equal after rounding to three decimals, such as 12.3456
+    /// and 12.346.
     #[test]
     fn scu_amounts_compare_as_the_server_stores_them() {
         let scu = |text: &str| Quantity::scu(Number::parse(text).unwrap()).unwrap();
@@ -82,7 +83,7 @@ mod tests {
         assert_eq!(scu("0.0005").thousandths(), Some(1));
     }
 
-    /// TYP-05: a piece amount is whole.
+    /// TYP-05: an amount of pieces must be a whole number.
     #[test]
     fn half_a_piece_is_rejected() {
         let half = Quantity::new_valid(Number::from_decimal(5, 1), QuantityUnit::Piece).unwrap_err();

@@ -1,4 +1,4 @@
-//! Converts words of the command line into JSON values, by the table of parameters.
+//! Converts words of the command line into JSON values, as the parameter table describes.
 
 use clap::ArgMatches;
 
@@ -8,7 +8,7 @@ use crate::{
     parameters::{Parameter, ScalarType, ValueShape},
 };
 
-/// Returns the arguments of an operation by index. The request builder validates them.
+/// Returns the arguments of an operation with their index. The request builder validates them.
 pub(super) fn read_arguments(
     row: &CommandSpec,
     matches: &ArgMatches,
@@ -23,7 +23,8 @@ pub(super) fn read_arguments(
     Ok(all)
 }
 
-/// Converts words into the first valid value that they may represent, else into the first value.
+/// Converts words into the first alternative of the parameter's shape that is valid, or else into the first
+/// one that can be parsed.
 pub(super) fn parse_argument(parameter: &Parameter, texts: &[&str]) -> Result<Json, String> {
     let alternatives = match parameter.shape {
         ValueShape::OneOf(shapes) => shapes,
@@ -61,7 +62,7 @@ fn parse_shape(shape: ValueShape, texts: &[&str], as_text: bool) -> Result<Json,
             parse_object(&field, others, texts, as_text)
         }
         ValueShape::MapOf(fields, _) => parse_object(&member_shapes(fields), ScalarType::Any, texts, as_text),
-        // Nested lists, and unions inside of members, can only be given as JSON.
+        // Nested lists, and unions inside lists and objects, can only be written as JSON.
         ValueShape::OneOf(_) | ValueShape::List(_) => parse_json(single_value(texts)?),
     }
 }

@@ -30,7 +30,7 @@ use crate::{
 /// The file name that means standard input.
 const STDIN_PATH: &str = "-";
 
-/// Largest item in bytes that is validated before sending.
+/// The maximum size of an item that is validated before sending, in bytes.
 const MAX_ITEM_BYTES: usize = 64 << 20;
 
 /// Returns true if a body of this media type can be read from a file.
@@ -61,7 +61,8 @@ pub(super) enum BodySource {
     Fields,
 }
 
-/// Returns the default media type for this source: JSON, else the first that allows it.
+/// Returns the default media type for this source: JSON if it allows this source, or else the first media
+/// type that does.
 pub(super) fn default_media_type(body: &BodySpec, given: BodySource) -> Option<&'static str> {
     let fits = |content: &&ContentSpec| match given {
         BodySource::File => takes_file(content),
@@ -155,7 +156,7 @@ fn validate_json(what: &str, json: &Json, validator: Option<Validator<'_>>) -> R
     }
 }
 
-/// Validates each JSON item. Text items and events are not validated.
+/// Validates each JSON item. Items of plain text and server-sent events are not validated.
 fn validate_items(items: ItemFormat, bytes: &[u8], validator: Option<Validator<'_>>) -> Result<(), CliError> {
     let mut decoder = ItemDecoder::new(items.framing, MAX_ITEM_BYTES);
     decoder.push(bytes);
@@ -212,7 +213,7 @@ fn attach_fields(
     }
 }
 
-/// Returns the row of an undeclared field.
+/// Returns the table row for an undeclared field with this number of values.
 const fn undeclared_field(scalar: ScalarType, texts: usize) -> Parameter {
     let shape = if texts == 1 { ValueShape::Scalar(scalar) } else { ValueShape::Array(scalar) };
     Parameter { shape, ..Parameter::QUERY }
@@ -226,7 +227,7 @@ enum FieldValue<'t> {
     File(&'t Path),
 }
 
-/// Parses a value: `@NAME` is a file, `@@TEXT` the string `@TEXT`.
+/// Parses a field value: `@NAME` is a file, and `@@TEXT` is the string `@TEXT`.
 fn parse_field_value(typed: &str) -> FieldValue<'_> {
     match typed.strip_prefix('@') {
         None => FieldValue::Text(typed),
@@ -245,7 +246,7 @@ fn read_text(typed: &str, input: &mut dyn Read) -> Result<String, CliError> {
     String::from_utf8(read_source(file, input)?).map_err(no_text)
 }
 
-/// Returns a part with a string, or with a file and its name.
+/// Returns a multipart part with a string, or with the content of a file and its name.
 fn read_part(typed: &str, row: Option<&PartSpec>, input: &mut dyn Read) -> Result<FilePart, CliError> {
     let mut file = match parse_field_value(typed) {
         FieldValue::File(path) => {

@@ -1,4 +1,4 @@
-//! Builds clap commands from the table when the program runs.
+//! Builds clap commands from the table of a [`CliProgram`] at run time.
 
 use std::{collections::BTreeSet, io::Write, path::PathBuf};
 
@@ -31,10 +31,10 @@ const COMPLETIONS: &str = "completions";
 const ABOUT_COMPLETIONS: &str = "Print the completions of a shell";
 const SHELL: &str = "shell";
 
-/// Options of every command, which parameters and credentials cannot use as names.
+/// Options of every command. Parameters and credentials cannot use these names.
 pub const OPTIONS: &[&str] = &[BODY, CONTENT_TYPE, FIELD, "help", JSON, OUTPUT, SERVER, SHELL, "version"];
 
-/// Commands other than operations.
+/// Commands that are not operations.
 pub const SUBCOMMANDS: &[&str] = &[COMPLETIONS, "help"];
 
 /// The exit codes in `--help`.
@@ -174,7 +174,7 @@ fn build_subcommand(row: &'static CommandSpec) -> Clap {
     let long = join_paragraphs([operation.summary, row.about, deprecated, &place, &needs]);
     let mut rows: Vec<(&Parameter, &ArgumentSpec)> =
         row.visible_arguments().map(|(_, parameter, argument)| (parameter, argument)).collect();
-    // Positional arguments have the order of the path.
+    // Positional arguments follow the order of the path.
     let at = |parameter: &Parameter| operation.path.find(&format!("{{{}}}", parameter.name));
     rows.sort_by_key(|(parameter, _)| {
         at(parameter).filter(|_| is_positional(parameter)).unwrap_or(usize::MAX)
@@ -187,7 +187,7 @@ fn build_subcommand(row: &'static CommandSpec) -> Clap {
     }
 }
 
-/// Returns true for a positional argument: a single value in the path.
+/// Returns true if the parameter is a positional argument, that is, a single value in the path.
 fn is_positional(parameter: &Parameter) -> bool {
     let one = !matches!(
         parameter.shape,
@@ -244,7 +244,7 @@ fn build_argument(parameter: &Parameter, argument: &ArgumentSpec) -> Arg {
     };
     let arg = arg.value_parser(parser);
     match form {
-        // A positional argument is shown by its name.
+        // The help shows a positional argument by its name.
         _ if is_word => arg.allow_negative_numbers(true),
         Some(form) => arg.value_name(form).allow_hyphen_values(true),
         None => arg,
@@ -303,7 +303,7 @@ fn add_body_arguments(mut command: Clap, row: &'static CommandSpec, body: BodySp
     command
 }
 
-/// Returns the option of a parameter by its wire name.
+/// Returns the name of the option for a parameter, given the wire name of the parameter.
 pub(super) fn option_for_parameter(row: &CommandSpec, name: &str) -> Option<String> {
     let (_, parameter, argument) =
         row.visible_arguments().find(|(_, parameter, _)| parameter.name == name)?;
@@ -311,7 +311,7 @@ pub(super) fn option_for_parameter(row: &CommandSpec, name: &str) -> Option<Stri
     Some(if is_positional(parameter) { format!("<{name}>") } else { format!("--{name}") })
 }
 
-/// Returns the first paragraph without its final period.
+/// Returns the first paragraph, without its final period.
 fn first_sentence(text: &str) -> &str {
     let first = text.split("\n\n").next().unwrap_or_default().trim();
     first.strip_suffix('.').unwrap_or(first)

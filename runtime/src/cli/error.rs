@@ -1,4 +1,4 @@
-//! Errors of commands, and exit codes.
+//! Errors and exit codes of commands.
 
 use std::{io, io::Write, process::ExitCode};
 
@@ -29,7 +29,7 @@ pub enum CliExit {
     Unauthorized = 4,
     /// The server rejected the request (`4XX`).
     Rejected = 5,
-    /// The server requests to wait (`429` or `503` with `Retry-After`).
+    /// The server requests a delay before a retry (`429` or `503` with `Retry-After`).
     RetryLater = 6,
 }
 
@@ -46,7 +46,7 @@ pub(super) struct CliError {
     message: String,
     help: Option<String>,
     status: Option<StatusCode>,
-    /// Whole seconds.
+    /// The delay that the server requests, in whole seconds.
     retry_after: Option<u64>,
     violations: Option<Box<Violations>>,
     /// The body of the error response.
@@ -66,12 +66,12 @@ impl CliError {
         }
     }
 
-    /// Creates an error of a command that failed.
+    /// Creates an error for a command that failed.
     pub(super) fn failure(message: impl Into<String>) -> Self {
         Self::new(CliExit::Failed, message)
     }
 
-    /// Creates an error of the command line.
+    /// Creates an error for an invalid command line.
     pub(super) fn usage_error(message: impl Into<String>) -> Self {
         Self::new(CliExit::Usage, message)
     }
@@ -82,7 +82,7 @@ impl CliError {
         Self { violations: Some(Box::new(violations)), ..Self::usage_error(message) }
     }
 
-    /// Creates the error of an error response or an undocumented one.
+    /// Creates the error for an error response or an undocumented response.
     pub(super) fn error_response(status: StatusCode, wait: Option<u64>, body: Option<Json>) -> Self {
         let exit = match status.as_u16() {
             429 | 503 if wait.is_some() => CliExit::RetryLater,
@@ -127,7 +127,8 @@ impl CliError {
         self
     }
 
-    /// Prints the error to standard error, as text or as one line of JSON. A closed stream is ignored.
+    /// Prints the error to standard error, as text or as one line of JSON. If standard error is closed,
+    /// nothing is printed.
     pub(super) fn print_to(&self, json: bool, errors: &mut dyn Write) {
         let text =
             if json { print::to_compact(&self.as_json()) } else { print::escape_text(&self.as_text()) };
@@ -191,7 +192,7 @@ impl From<TransportError> for CliError {
     }
 }
 
-/// Only the standard streams are written without a file name.
+/// Only errors of the standard streams are converted by this implementation; errors of files name the file.
 impl From<io::Error> for CliError {
     fn from(error: io::Error) -> Self {
         Self::failure(format!("cannot write the output: {error}"))

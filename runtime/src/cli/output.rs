@@ -1,4 +1,4 @@
-//! Prints responses: streams item by item, documents as YAML or JSON, bytes to a file.
+//! Prints responses: streams item by item, documents as YAML or JSON, and binary data to a file.
 
 use std::{
     fs,
@@ -26,17 +26,17 @@ use crate::{
     transport::ByteStream,
 };
 
-/// Largest document in bytes, since documents are printed as a whole.
+/// The maximum size of a document in bytes. Documents are printed as a whole.
 const MAX_DOCUMENT_BYTES: usize = 256 << 20;
 
-/// Largest item of a stream in bytes.
+/// The maximum size of an item of a stream in bytes.
 const MAX_ITEM_BYTES: usize = 64 << 20;
 
 /// The destination and format of responses.
 pub(super) struct OutputTarget<'a> {
-    /// Prints documents unchanged, for programs.
+    /// Prints documents unchanged instead of as YAML, for use by other programs.
     pub(super) json: bool,
-    /// Writes to a file; `-` is standard output even for binary data.
+    /// The file to write to; `-` is standard output, even for binary data.
     pub(super) file: Option<PathBuf>,
     /// Whether standard output is a terminal.
     pub(super) is_terminal: bool,
@@ -56,7 +56,7 @@ pub(super) fn accept_header(operation: &Operation) -> String {
     all.join(", ")
 }
 
-/// Prints a successful response; returns an error for any other.
+/// Prints a successful response. Any other response is returned as an error.
 pub(super) async fn show_response(
     operation: &Operation,
     answer: http::Response<ByteStream>,
@@ -80,7 +80,7 @@ pub(super) async fn show_response(
             let _ = writeln!(outlet.errors, "note: the body of the response is incomplete: {error}");
         }
         let failure = CliError::error_response(status, wait, displayable_body(media_type, &came));
-        // Redirects are not followed: the credentials would be sent to another server.
+        // Redirects are not followed, because the credentials would be sent to another server.
         let location = parts.headers.get(LOCATION).and_then(|value| value.to_str().ok());
         return Err(match location.filter(|_| status.is_redirection()) {
             Some(location) => failure.with_help(format!("the response redirects to {location}")),
@@ -133,7 +133,7 @@ async fn print_response(
     }
     let json = Json::parse(&body);
     let shown = match json {
-        // Unchanged, except for control characters.
+        // The document is printed unchanged, except for control characters.
         Ok(json) if !is_text && outlet.json && outlet.is_terminal => print::to_compact(&json),
         Ok(json) if !is_text && !outlet.json => print::to_yaml(&json),
         Err(error) if media_type.is_json() && !outlet.json => {
@@ -205,8 +205,8 @@ fn finish_items(faults: usize) -> Result<(), CliError> {
     }
 }
 
-/// Formats an item as one line. With `--json` an event is an object; its data may be any string, which
-/// becomes a JSON string.
+/// Formats an item as one line. With `--json`, a server-sent event is printed as an object. Event data that
+/// is not JSON becomes a JSON string.
 fn format_item(framing: ItemFraming, item: &RawItem, json: bool) -> Result<String, StreamError> {
     let data = match Json::parse(&item.data) {
         Ok(data) => data,
@@ -250,8 +250,8 @@ async fn copy_body(mut body: ByteStream, output: &mut dyn Write) -> Result<(), C
     Ok(print::write_all(output, b"")?)
 }
 
-/// Writes the body to a temporary file that replaces `file` when it is complete, so that concurrent writers
-/// do not mix.
+/// Writes the body to a temporary file, which replaces `file` when it is complete. Output of concurrent
+/// writers is therefore never mixed.
 async fn save_body(body: ByteStream, file: &Path) -> Result<(), CliError> {
     let of_file = |error: io::Error| CliError::failure(format!("{}: {error}", file.display()));
     let path = temporary_path(file);
@@ -262,14 +262,15 @@ async fn save_body(body: ByteStream, file: &Path) -> Result<(), CliError> {
     fs::rename(&part.0, file).map_err(of_file)
 }
 
-/// Returns the name of a temporary file that no other process uses.
+/// Returns a file name that no other process uses, in the folder of `file`.
 fn temporary_path(file: &Path) -> PathBuf {
     let mut name = file.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{:016x}.part", RandomState::new().hash_one(file)));
     file.with_file_name(name)
 }
 
-/// A temporary file, removed when dropped unless it was renamed: an incomplete response is of no use.
+/// A temporary file that is removed when dropped, unless it was renamed, because an incomplete response is
+/// useless.
 struct PartialFile(PathBuf);
 
 impl Drop for PartialFile {
@@ -295,7 +296,7 @@ mod tests {
         transport::{Delivery, TransportError, TransportFault},
     };
 
-    /// One chunk, and then an error.
+    /// A body of one chunk, followed by an error.
     struct Cut(Option<&'static str>);
 
     impl Stream for Cut {
@@ -307,7 +308,7 @@ mod tests {
         }
     }
 
-    /// The head determines the error and the time to wait.
+    /// If the body is cut off, status and headers still determine the error and the `Retry-After` delay.
     #[test]
     fn error_response_is_valid_without_its_body() {
         let response = http::Response::builder().status(503).header("retry-after", "7");
@@ -323,7 +324,7 @@ mod tests {
         };
         let mut context = Context::from_waker(Waker::noop());
         let shown = pin!(show_response(&Operation::EMPTY, response, &mut outlet)).poll(&mut context);
-        let Poll::Ready(Err(failure)) = shown else { panic!("no refusal") };
+        let Poll::Ready(Err(failure)) = shown else { panic!("no error") };
         failure.print_to(false, &mut errors);
         assert_eq!((failure.exit, output.len()), (CliExit::RetryLater, 0));
         let expected = "note: the body of the response is incomplete: the connection ended before the response was complete\n\
@@ -331,7 +332,7 @@ mod tests {
         assert_eq!(String::from_utf8(errors).unwrap(), expected);
     }
 
-    /// Chunks of a body; `None` is pending.
+    /// The chunks of a body. `None` is a pending poll.
     struct Pieces(VecDeque<Option<&'static str>>);
 
     impl Stream for Pieces {
@@ -357,7 +358,7 @@ mod tests {
         let file = folder.join("answer");
         let count = || fs::read_dir(&folder).unwrap().count();
         let mut context = Context::from_waker(Waker::noop());
-        // Another process writes the same file in the meantime.
+        // While this write is pending, another one writes to the same file.
         let mut slow = pin!(save_body(body(&[Some("one, "), None, Some("whole")]), &file));
         assert!(slow.as_mut().poll(&mut context).is_pending());
         let quick = pin!(save_body(body(&[Some("another")]), &file)).poll(&mut context);
@@ -365,7 +366,7 @@ mod tests {
         assert_eq!(fs::read(&file).unwrap(), b"another");
         assert!(matches!(slow.as_mut().poll(&mut context), Poll::Ready(Ok(()))));
         assert_eq!((fs::read(&file).unwrap(), count()), (b"one, whole".to_vec(), 1));
-        // A body that is interrupted, and one that cannot be renamed.
+        // The temporary file is removed if the body is interrupted or if the file cannot be renamed.
         let mut dropped = Box::pin(save_body(body(&[Some("half"), None]), &file));
         assert!(dropped.as_mut().poll(&mut context).is_pending());
         assert_eq!(count(), 2);

@@ -1,7 +1,7 @@
-//! Formats values for people and terminals.
+//! Formats values for display in terminals.
 //!
-//! Data from servers cannot move the cursor: control characters, and those that change the text direction,
-//! are escaped in JSON and replaced in plain text.
+//! Data from servers cannot move the cursor, because control characters and characters that change the text
+//! direction are escaped in JSON and replaced in plain text.
 
 use std::io::{self, Write};
 
@@ -32,7 +32,7 @@ pub(super) fn to_compact(json: &Json) -> String {
     escape_json(&json.to_string())
 }
 
-/// Escapes control characters. Outside of strings, JSON has none but its white space.
+/// Escapes control characters. Outside of strings, JSON contains no control characters except white space.
 fn escape_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for letter in json.chars() {
@@ -51,7 +51,7 @@ pub(super) fn to_yaml(json: &Json) -> String {
     out
 }
 
-/// Writes a value as YAML. The first line is already indented.
+/// Writes a value as YAML. The caller has already indented the first line.
 fn write_block(json: &Json, indent: usize, out: &mut String) {
     let mut begun = true;
     let mut begin = |out: &mut String| {
@@ -93,7 +93,7 @@ fn write_block(json: &Json, indent: usize, out: &mut String) {
     }
 }
 
-/// Returns true if a value is on the line of its name.
+/// Returns true if the value is written on the same line as its key.
 fn is_plain(json: &Json) -> bool {
     match json {
         Json::Object(members) => members.is_empty(),
@@ -102,7 +102,7 @@ fn is_plain(json: &Json) -> bool {
     }
 }
 
-/// Formats a string unquoted if it cannot be read as anything else, else as JSON.
+/// Formats a string without quotes if YAML cannot read it as another type, or else as a JSON string.
 fn format_scalar(text: &str) -> String {
     const WORDS: [&str; 8] = ["true", "false", "null", "yes", "no", "on", "off", "nan"];
     let sign = |letter: char| " _-./@+,()':".contains(letter);

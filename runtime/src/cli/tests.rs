@@ -1,4 +1,4 @@
-//! Commands of a handwritten table, with a scripted transport.
+//! Tests of commands from a handwritten table, with a scripted transport.
 
 use std::{
     collections::BTreeMap,
@@ -237,12 +237,12 @@ static PROGRAM: CliProgram = CliProgram {
 
 type Reply = fn() -> Result<Response<&'static [u8]>, TransportError>;
 
-/// Returns the same response to every request, and records the requests.
+/// A transport that returns the same response to every request and records the requests.
 #[derive(Clone)]
 struct Fake(Reply, Arc<Mutex<Vec<String>>>);
 
 impl Transport for Fake {
-    /// Buffered requests are those to the token endpoint, which accepts no client.
+    /// Only requests to the token endpoint have a buffered body.
     fn send<'a>(&'a self, _: &'static Operation, request: Request<Bytes>) -> ResponseFuture<'a> {
         let text = format!("{} {}", request.uri(), String::from_utf8_lossy(request.body()));
         self.1.lock().unwrap().push(text);
@@ -287,7 +287,7 @@ fn status(
     Ok(response)
 }
 
-/// The environment of a run and its output.
+/// The input, environment and results of a run.
 struct Run {
     reply: Reply,
     variables: BTreeMap<&'static str, &'static str>,
@@ -374,7 +374,8 @@ fn arguments_are_sent_in_their_location() {
     assert_eq!(ran.sent, ["GET http://variable/seats\naccept: application/json"]);
 }
 
-/// Conditions that distinguish operations with the same path.
+/// Constant parameters that distinguish operations with the same path are sent, but are not command-line
+/// arguments.
 #[test]
 fn constant_parameters_are_not_arguments() {
     let ran = Run::new(seats).run("stop --after 7").assert_exit(CliExit::Done);
@@ -438,7 +439,7 @@ fn bodies_are_validated_before_sending() {
         [
             "PUT https://seats.example/v1/seats/abc\ncontent-type: application/json\nx-key: hush\n\n{ \"seat\": 7 }"
         ],
-        "what was judged is what is sent"
+        "the validated bytes are sent unchanged"
     );
     run.input = b"a,b";
     let ran = run.run("write abc --body - --content-type text/csv").assert_exit(CliExit::Done);
@@ -457,7 +458,7 @@ fn fields_become_forms_and_parts() {
     let ran = run.run("picture --field seat=07 --field note=a&b").assert_exit(CliExit::Done);
     let form = "content-type: application/x-www-form-urlencoded\naccept: image/png\n\nseat=7&note=a%26b";
     assert_eq!(ran.sent, [format!("POST https://pictures.example/pictures\n{form}")]);
-    // A value that begins with the file prefix.
+    // `@@` stands for a value that begins with `@`.
     let ran = run
         .run("picture --field seat=07 --field nick=@@ann --field at=@@ --field a=b@c")
         .assert_exit(CliExit::Done);
@@ -479,7 +480,7 @@ fn fields_become_forms_and_parts() {
     }
 }
 
-/// Credentials from any source are not printed.
+/// Credentials from options and environment variables are sent, but never printed.
 #[test]
 fn credentials_are_sent_but_not_printed() {
     let mut run = Run::new(|| status(403, "text/plain", "no"));
@@ -493,7 +494,7 @@ fn credentials_are_sent_but_not_printed() {
     let ran = run.run("write abc --body -").assert_exit(CliExit::Rejected);
     assert!(ran.sent[0].contains("authorization: Basic bWU6aHVzaA=="), "{ran:?}");
     let ran = run.run("write abc --body - --key whisper").assert_exit(CliExit::Rejected);
-    assert!(ran.sent[0].contains("x-key: whisper"), "what is typed counts: {ran:?}");
+    assert!(ran.sent[0].contains("x-key: whisper"), "options override variables: {ran:?}");
     for words in
         ["--help", "write --help", "write abc --body - --person hush", "write abc --body - --key hush"]
     {
@@ -505,7 +506,8 @@ fn credentials_are_sent_but_not_printed() {
         .assert_errors(&["--person is NAME:PASSWORD"]);
 }
 
-/// The scopes of the alternative that is used, although others require other scopes or none.
+/// A token is requested with the scopes of the alternative in use, even if other alternatives require other
+/// scopes or none.
 #[test]
 fn tokens_are_requested_with_the_scopes_of_their_scheme() {
     let request = |args: &str| Run::new(seats).run(args).sent.remove(0);
@@ -517,12 +519,12 @@ fn tokens_are_requested_with_the_scopes_of_their_scheme() {
         request("picture --other-client a:b"),
         "https://other.example/token grant_type=client_credentials&scope=y%20z"
     );
-    // A rejected client has to be replaced by another.
+    // If the token endpoint rejects the client, the user must provide another one.
     Run::new(seats).run("picture --own-client a:b").assert_exit(CliExit::Unauthorized).assert_errors(&[
         "error: no token: the token endpoint returned 401 Unauthorized invalid_client",
         "under Credentials",
     ]);
-    // A given token is used, and none is fetched.
+    // If a token is given, it is sent and none is fetched.
     assert!(request("picture --own-client a:b --own hush").contains("authorization: Bearer hush"));
 }
 
@@ -594,12 +596,12 @@ fn items_are_printed_individually() {
     assert_eq!(ran.out, "{\"event\":\"said\",\"id\":\"1\",\"data\":{\"a\":1}}\n{\"data\":\"two\\nlines\"}\n");
     let last = || ok("text/event-stream", "event: stop\ndata: 1\n\ndata: 2\n\n");
     assert_eq!(Run::new(last).run("watch").assert_exit(CliExit::Done).out, "stop: 1\n");
-    // JSON lines, which the contract does not describe.
+    // JSON lines are printed item by item, even if the contract does not describe them.
     let lines = || ok("application/x-ndjson", "{\"a\": 1}\n[2]\n");
     assert_eq!(Run::new(lines).run("list").assert_exit(CliExit::Done).out, "{\"a\":1}\n[2]\n");
 }
 
-/// An unreadable record is reported on standard error, and the command fails.
+/// An unreadable item is reported on standard error, and the command fails.
 #[test]
 fn unreadable_records_are_not_printed() {
     let lines = || ok("application/x-ndjson", "{\"a\": 1}\nnonsense\n[2]\n{\"a\"");
@@ -646,7 +648,7 @@ fn binary_output_is_not_printed_on_a_terminal() {
 #[test]
 fn help_shows_the_contract() {
     let help = |args: &str| Run::new(seats).run(args).assert_exit(CliExit::Done).out;
-    // Long lines are wrapped.
+    // Help texts wrap long lines, so whitespace is normalized before the comparison.
     let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let root = help("--help");
     for lines in [
@@ -696,7 +698,7 @@ fn help_shows_the_contract() {
     }
 }
 
-/// The requirements of clap for all names, which a debug build asserts.
+/// The definitions of all commands pass clap's own checks, which only debug builds perform.
 #[test]
 fn command_definitions_are_valid() {
     commands::build_command(&PROGRAM).debug_assert();

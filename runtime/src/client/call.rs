@@ -1,4 +1,4 @@
-//! A call as a value that can be stored, and the future that sends it.
+//! Calls as values that can be stored, and the future that sends a call.
 
 use std::{
     fmt,
@@ -14,13 +14,13 @@ use http::HeaderMap;
 use super::{ApiClient, Error, RawResponse, RequestBuilder, Response};
 use crate::{operation::Operation, transport::ResponseFuture};
 
-/// The arguments of one call of an operation. Generated for each operation.
+/// The arguments of one call of an operation. Generated for each operation that clients can call.
 ///
 /// An outbox stores the result of [`RequestBuilder::into_stored`] and sends it with
-/// [`ApiClient::send_stored`] until a response arrives. Code that wraps every call of a client is written
-/// once, generically over this trait.
+/// [`ApiClient::send_stored`] until a response arrives. Code that applies to every call of a client can be
+/// written once, generic over this trait.
 pub trait Call: Sized {
-    /// The row of the operation in the generated table.
+    /// The entry of the operation in the generated table.
     const OPERATION: &'static Operation;
     /// The type of the body of a successful response.
     type Success;
@@ -43,7 +43,7 @@ pub trait Call: Sized {
 pub struct StoredRequest {
     /// The `operationId`.
     pub operation: String,
-    /// Path and query, such as `/ships?limit=100`. The query only for webhooks.
+    /// The path and query, such as `/ships?limit=100`; for webhooks only the query.
     pub path_and_query: String,
     /// The address set by [`RequestBuilder::with_address`]. Required for webhooks. `None` sends the request
     /// to the operation's own server or to the base URL, as for a new call.
@@ -105,7 +105,7 @@ impl<C: Call> Future for PendingCall<'_, C> {
                 Ok((operation, request)) => (operation, core.transport.send(operation, request)),
                 Err(error) => return Poll::Ready(Err(error.into())),
             },
-            // The future was polled after completion.
+            // The future was polled again after completion.
             PendingCallState::Done => return Poll::Pending,
         };
         let Poll::Ready(response) = sending.as_mut().poll(context) else {

@@ -1,5 +1,5 @@
-//! Credentials by `securitySchemes`: a transport that adds to each request the credentials that the
-//! operation's `security` requires, and does not send a request without them.
+//! Credentials for the schemes in `securitySchemes`. A transport adds the credentials that the operation's
+//! `security` requires to each request, and does not send a request without them.
 //!
 //! The schemes are a generated table ([`SecurityTable`]). No `Debug` output and no error in this module shows
 //! a credential or the URL of a request.
@@ -29,13 +29,13 @@ use crate::{
 /// One entry of `securitySchemes`.
 #[derive(Clone, Copy, Debug)]
 pub struct SecurityScheme {
-    /// Name in the document, for messages.
+    /// The name in the document, for messages.
     pub name: &'static str,
-    /// Where and how the secret is sent.
+    /// The location and form of the secret in a request.
     pub kind: SchemeKind,
 }
 
-/// The place of a secret in a request.
+/// The location and form of a secret in a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SchemeKind {
     /// `apiKey` in a header of this name.
@@ -48,16 +48,16 @@ pub enum SchemeKind {
     Basic,
     /// `http` with the scheme `bearer` (RFC 6750), `oauth2` and `openIdConnect`: a bearer token.
     Bearer {
-        /// Token endpoint for the client credentials grant; empty if the document has none.
+        /// The token endpoint for the client credentials grant; empty if the document has none.
         token_url: &'static str,
     },
-    /// `http` with another scheme: the part of `Authorization` after the scheme name.
+    /// `http` with another scheme. The secret is the part of `Authorization` after the scheme name.
     Authorization(&'static str),
-    /// `mutualTLS`: the TLS connection authenticates the client, which is the transport's task.
+    /// `mutualTLS`. The transport authenticates the client by the TLS connection.
     Connection,
 }
 
-/// Schemes that are required together, by their index in the table.
+/// The schemes that are required together, as indices into the table of schemes.
 pub type SecurityRequirement = &'static [usize];
 
 /// The generated table of `securitySchemes` and `security`.
@@ -65,18 +65,18 @@ pub type SecurityRequirement = &'static [usize];
 pub struct SecurityTable {
     /// All entries of `securitySchemes`.
     pub schemes: &'static [SecurityScheme],
-    /// Returns the alternatives of an operation; empty if it requires no credentials.
+    /// Returns the alternative requirements of an operation; empty if it requires no credentials.
     pub requirements: fn(&Operation) -> &'static [SecurityRequirement],
-    /// Returns the scopes that the alternatives of an operation require.
+    /// Returns the scopes that the alternative requirements of an operation need.
     pub scopes: fn(&Operation) -> &'static [RequiredScopes],
 }
 
-/// The scopes that one alternative of an operation requires of the tokens of one scheme.
+/// The scopes that the tokens of one scheme need for one alternative requirement of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequiredScopes {
-    /// Index into the alternatives of [`SecurityTable::requirements`].
+    /// The index into the alternatives of [`SecurityTable::requirements`].
     pub alternative: usize,
-    /// Index of the scheme in the table.
+    /// The index of the scheme in the table.
     pub scheme: usize,
     /// The scopes, all of which are required.
     pub names: &'static [&'static str],
@@ -85,7 +85,7 @@ pub struct RequiredScopes {
 #[derive(Clone)]
 enum SchemeCredential {
     Secret(Secret),
-    /// User name and password, joined by `:`.
+    /// The user name and password, joined by `:`.
     UserPassword(Secret),
     Tokens(Arc<TokenCache>),
 }
@@ -98,7 +98,7 @@ enum MissingReason {
     ColonInName,
 }
 
-/// The credentials of a caller by scheme. Generated code has a setter for each scheme.
+/// The credentials of a caller, by security scheme. Generated code has a setter for each scheme.
 #[derive(Clone)]
 pub struct Keyring {
     security: SecurityTable,
@@ -132,8 +132,8 @@ impl Keyring {
         )
     }
 
-    /// Sets the id and secret of an OAuth client. Tokens are fetched when they are needed, by one request at
-    /// a time, and again before they expire or when a server rejects one.
+    /// Sets the id and secret of an OAuth client. A token is fetched when it is first needed, before it
+    /// expires, and after a server rejects it. Only one token request is sent at a time.
     #[must_use]
     pub fn client(self, scheme: usize, client: ClientCredentials) -> Self {
         let token_url = match self.security.schemes.get(scheme).map(|scheme| scheme.kind) {
@@ -159,7 +159,8 @@ impl Keyring {
         AuthorizedTransport { keyring: self, transport }
     }
 
-    /// Returns true if the scheme has a credential or is the transport's task.
+    /// Returns true if the scheme has a credential, or if the transport authenticates the client
+    /// (`mutualTLS`).
     fn is_scheme_available(&self, scheme: usize) -> bool {
         let connection =
             self.security.schemes.get(scheme).map(|scheme| scheme.kind) == Some(SchemeKind::Connection);
@@ -170,7 +171,7 @@ impl Keyring {
         self.credentials.get(scheme)?.as_ref().ok()
     }
 
-    /// Returns the scopes that an operation requires of a scheme's tokens in the alternative that is used.
+    /// Returns the scopes that the tokens of a scheme need for the alternative that the operation uses.
     #[must_use]
     pub fn scopes(&self, operation: &Operation, scheme: usize) -> &'static [&'static str] {
         let shown = self.first_available((self.security.requirements)(operation));
@@ -187,8 +188,8 @@ impl Keyring {
         alternatives.iter().position(|requirement| !requirement.is_empty() && met(requirement))
     }
 
-    /// Returns the first available alternative. One that requires credentials precedes one that requires
-    /// none.
+    /// Returns the first available alternative. Alternatives that require credentials take precedence over
+    /// one that requires none.
     fn choose_requirement(&self, operation: &Operation) -> Result<SecurityRequirement, MissingCredentials> {
         let alternatives = (self.security.requirements)(operation);
         match self.first_available(alternatives).and_then(|at| alternatives.get(at)) {
@@ -219,7 +220,7 @@ impl Keyring {
     }
 }
 
-/// Shows the names of the schemes that have a credential.
+/// Shows only the names of the schemes that have a credential.
 impl fmt::Debug for Keyring {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let schemes = self.security.schemes.iter().enumerate();
@@ -229,7 +230,7 @@ impl fmt::Debug for Keyring {
     }
 }
 
-/// An operation requires credentials that are not set. The request was not sent.
+/// The error of an operation whose required credentials are not set. The request was not sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingCredentials {
     /// The `operationId`.
@@ -248,9 +249,10 @@ impl std::error::Error for MissingCredentials {}
 
 /// A transport that adds credentials to each request.
 ///
-/// If credentials are missing, the call fails with [`TransportFault::Declined`] and [`Delivery::NotSent`],
-/// and [`MissingCredentials`] as its source, or [`TokenError`] if no token could be fetched. A credential
-/// that cannot be sent fails with [`TransportFault::Request`] and [`InvalidCredential`].
+/// A call fails with [`TransportFault::Declined`] and [`Delivery::NotSent`] if credentials are missing or if
+/// no token could be fetched. The source of the error is [`MissingCredentials`] or [`TokenError`]. A call
+/// whose credential cannot be sent fails with [`TransportFault::Request`], and the source is
+/// [`InvalidCredential`].
 #[derive(Clone)]
 pub struct AuthorizedTransport<T> {
     keyring: Keyring,
@@ -295,7 +297,8 @@ impl<T: Transport> AuthorizedTransport<T> {
                     token
                 }
             };
-            // The second credential would replace the first, and the request would be half authorized.
+            // The second credential would replace the first, and the request would lack a required
+            // credential.
             let clashes = |(earlier, other): &&(&'static SecurityScheme, Secret)| {
                 let same = attach::are_equivalent(earlier.kind, scheme.kind) && *other == secret;
                 !same && attach::share_location(earlier.kind, scheme.kind)
@@ -320,8 +323,9 @@ impl<T: Transport> AuthorizedTransport<T> {
         if response.status() != StatusCode::UNAUTHORIZED || !discard_rejected_tokens(shown) {
             return Ok(response);
         }
-        // A server that responds 401 did not process the request, so sending again repeats nothing. Without a
-        // new token that response is returned: an error would claim that nothing was sent.
+        // A server that responds with 401 did not process the request, so it is safe to send it again. If no
+        // new token is available, that response is returned, because an error would imply that nothing was
+        // sent.
         let mut second = request;
         if self.authorize(operation, &mut second).await.is_err() {
             return Ok(response);
@@ -330,7 +334,7 @@ impl<T: Transport> AuthorizedTransport<T> {
     }
 }
 
-/// Removes rejected tokens from their caches; returns true if there were any.
+/// Removes rejected tokens from their caches. Returns true if there were any.
 fn discard_rejected_tokens(shown: AttachedTokens<'_>) -> bool {
     shown.iter().for_each(|(tokens, token)| tokens.discard_token(token));
     !shown.is_empty()

@@ -1,4 +1,4 @@
-//! Errors of calls: one enum for all clients, generic over the type of the error body.
+//! Errors of calls. One enum serves all clients; it is generic over the type of the error body.
 
 use std::{error::Error as StdError, fmt};
 
@@ -8,17 +8,17 @@ use http::{Extensions, HeaderMap, StatusCode};
 use super::{response::Response, retry::RetryAfter};
 use crate::{transport::TransportError, violation::Violations};
 
-/// A call that did not succeed. `E` is the body of an error response as the contract describes it.
+/// The error of a call. `E` is the body of an error response that the contract describes.
 ///
-/// `Display` and `Debug` print no body.
+/// `Display` and `Debug` do not print the body.
 #[non_exhaustive]
 pub enum Error<E> {
     /// No response was received.
     Transport(TransportError),
     /// The server returned an error response that the contract describes.
     ErrorResponse(Box<Response<E>>),
-    /// The server returned a response that the contract does not describe: the error page of a proxy, a
-    /// truncated body, an undocumented status.
+    /// The server returned a response that the contract does not describe, such as the error page of a proxy,
+    /// a truncated body, or an undocumented status.
     UnexpectedResponse(Box<UnexpectedResponse>),
     /// The request violates the contract and was not sent.
     InvalidRequest(Violations),
@@ -54,7 +54,8 @@ impl<E> Error<E> {
         }
     }
 
-    /// Returns the first header of that name, if a response was received and the value is visible ASCII.
+    /// Returns the first header with that name, if a response was received and the value consists of visible
+    /// ASCII.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers()?.get(name)?.to_str().ok()
@@ -66,7 +67,7 @@ impl<E> Error<E> {
         RetryAfter::from_headers(self.headers()?)
     }
 
-    /// Converts the body of an error response; all other errors stay as they are.
+    /// Converts the body of an error response. All other errors remain unchanged.
     pub fn map_body<U>(self, read: impl FnOnce(E) -> U) -> Error<U> {
         match self {
             Self::Transport(error) => Error::Transport(error),
@@ -125,7 +126,7 @@ impl<E> From<SendError> for Error<E> {
     }
 }
 
-/// An error before a response was received. Converts into the [`Error`] of any operation.
+/// An error that occurred before a response was received. It converts into the [`Error`] of any operation.
 #[derive(Debug)]
 pub enum SendError {
     /// No response was received.
@@ -142,7 +143,7 @@ impl From<TransportError> for SendError {
 
 /// A response that the contract does not describe, with its undecoded body.
 ///
-/// `Display` and `Debug` print the status and the reason only.
+/// `Display` and `Debug` print only the status and the reason.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct UnexpectedResponse {
@@ -177,31 +178,31 @@ impl fmt::Debug for UnexpectedResponse {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum UnexpectedReason {
-    /// The operation has no such status.
+    /// The contract does not list this status for the operation.
     UndocumentedStatus,
-    /// `Content-Type` is not a documented one; most often the page of a proxy.
+    /// The contract does not list this `Content-Type`. The body is often the error page of a proxy.
     MediaType,
     /// The body is not valid UTF-8.
     Encoding,
-    /// The contract requires a body and the response has none.
+    /// The contract requires a body, but the response has none.
     MissingBody,
     /// The body is not JSON, or is truncated. Positions count from 1.
     Syntax {
-        /// Line in the body.
+        /// The line in the body.
         line: usize,
-        /// Byte within the line.
+        /// The byte within the line.
         column: usize,
     },
     /// The body is nested deeper than [`depth::DEFAULT_DEPTH`](crate::depth::DEFAULT_DEPTH) levels.
     TooDeep,
-    /// The body is JSON that the expected type cannot hold. Positions count from 1.
+    /// The body is JSON, but the expected type cannot represent it. Positions count from 1.
     Shape {
-        /// Line in the body.
+        /// The line in the body.
         line: usize,
-        /// Byte within the line.
+        /// The byte within the line.
         column: usize,
-        /// Violations of the schema. `None` if the body is valid but the type cannot hold it, or if the
-        /// contract has no schema.
+        /// The violations of the schema. `None` if the contract has no schema, or if the body is valid but
+        /// the type cannot represent it.
         violations: Option<Violations>,
     },
 }

@@ -1,4 +1,4 @@
-//! Idempotency keys of requests for which the caller passed none.
+//! Generates idempotency keys for requests if the caller passed none.
 
 use std::{
     fmt,
@@ -15,7 +15,7 @@ impl RandomSource {
         Self(Arc::new(random))
     }
 
-    /// Returns a random UUID (RFC 9562, version 4), the form of key that APIs recommend.
+    /// Returns a random UUID (RFC 9562, version 4), the usual form of idempotency keys.
     pub(super) fn idempotency_key(&self) -> String {
         let bits = (u128::from((self.0)()) << 64) | u128::from((self.0)());
         let bits = (bits & !(0xf << 76) & !(0b11 << 62)) | (4 << 76) | (0b10 << 62);

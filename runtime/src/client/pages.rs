@@ -1,8 +1,8 @@
-//! Paginated operations: streams that request each page when it is polled for.
+//! Paginated operations as streams, which request each page only when they are polled.
 //!
-//! A generated [`PagedCall`] defines how pages follow one another ([`Pagination`]) and where a page has its
-//! items. At most one page is in memory. Dropping a future that waits for a page loses nothing: the next poll
-//! continues the same request.
+//! A generated [`PagedCall`] defines how the next page is found ([`Pagination`]) and where the items of a
+//! page are. At most one page is in memory. Dropping a pending `next()` future loses nothing, because the
+//! next poll continues the same request.
 
 mod error;
 mod link;
@@ -33,7 +33,7 @@ use crate::Nullable;
 
 /// One page of a list.
 ///
-/// Generated for the response types of every `[[pages]]`, so that code for all lists is written once.
+/// Generated for the response types of every `[[pages]]`, so that code for all lists can be written once.
 pub trait ItemPage {
     /// The type of the items.
     type Item;
@@ -57,7 +57,7 @@ impl<T> ItemPage for Vec<T> {
     }
 }
 
-/// `null` is a page without items.
+/// A `null` response is a page without items.
 impl<P: ItemPage> ItemPage for Nullable<P> {
     type Item = P::Item;
 
@@ -89,11 +89,11 @@ pub trait PagedCall: Call {
     /// The rule by which the next page is found.
     const PAGINATION: Pagination;
 
-    /// Takes the page out of a successful response. `None` for a response without a body, which ends the
-    /// list.
+    /// Takes the page out of a successful response. Returns `None` for a response without a body, which ends
+    /// the list.
     fn into_page(answer: Self::Success) -> Option<Self::Page>;
 
-    /// Returns the information about the next page in the body of a page.
+    /// Returns the values in the body of a page from which the next page is determined.
     fn markers(page: &Self::Page) -> PageMarkers {
         let _ = page;
         PageMarkers::new()
@@ -103,7 +103,7 @@ pub trait PagedCall: Call {
 /// The type of the items of a paginated call.
 pub type PageItem<C> = <<C as PagedCall>::Page as ItemPage>::Item;
 
-/// The position of a page: the value of an argument or, if pages are linked, a query string.
+/// The position of a page: the value of a parameter or, if pages are linked, a query string.
 ///
 /// It can be stored and given to [`PageStream::resume_from`] later. The server chooses its content, so do not
 /// log it.
@@ -135,41 +135,41 @@ impl From<String> for PageCursor {
     }
 }
 
-/// Hides the content.
+/// Hides the content, which may be confidential.
 impl fmt::Debug for PageCursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PageCursor").finish_non_exhaustive()
     }
 }
 
-/// Default of [`PageStream::with_max_empty_pages`].
+/// The default of [`PageStream::with_max_empty_pages`].
 const DEFAULT_MAX_EMPTY_PAGES: u32 = 100;
 
 type PageCallResult<C> = Result<Response<<C as Call>::Success>, Error<<C as Call>::ErrorBody>>;
 type PageCallFuture<C> = Pin<Box<dyn Future<Output = PageCallResult<C>> + Send>>;
 
-/// The pages of a call in order, as a stream. Nothing is sent before the first poll, and no page ahead of
-/// time.
+/// The pages of a call in order, as a stream. No request is sent before the first poll, and no page is
+/// requested before the previous one was returned.
 ///
 /// An error is returned once. The stream then ends, unless [`retry_failed`](Self::retry_failed) is called.
-#[must_use = "pages are asked for when they are waited for"]
+#[must_use = "pages are requested only when the stream is polled"]
 pub struct PageStream<C: PagedCall> {
     core: ApiClient,
     call: C,
     extensions: Extensions,
     position: PagePosition,
     loop_guard: LoopGuard,
-    /// Number of pages left of the limit, if there is one.
+    /// The number of pages that may still be returned; `None` without a limit.
     remaining_pages: Option<usize>,
     state: PageStreamState<C>,
 }
 
 /// The position of the next page.
 enum PagePosition {
-    /// The arguments of the call define it.
+    /// The first page, which the arguments of the call define.
     Start,
     At(PageCursor),
-    /// After the last page, with the position for later additions if that page has one.
+    /// After the last page, with the position at which later additions will appear, if the page has one.
     End(Option<PageCursor>),
 }
 
@@ -182,7 +182,7 @@ enum PageStreamState<C: PagedCall> {
 }
 
 impl<C: PagedCall> PageStream<C> {
-    /// Creates a stream that starts where the arguments of the call define.
+    /// Creates a stream that starts at the page that the arguments of the call define.
     pub fn new(core: &ApiClient, call: C) -> Self {
         Self {
             core: core.clone(),
@@ -208,21 +208,21 @@ impl<C: PagedCall> PageStream<C> {
         self
     }
 
-    /// Sets how many pages in a row may be empty and still name a next one. Default 100; more are
-    /// [`PageFault::TooManyEmpty`].
+    /// Sets the maximum number of consecutive empty pages that refer to a next page. The default is 100. If
+    /// there are more, the stream reports [`PageFault::TooManyEmpty`].
     pub fn with_max_empty_pages(mut self, most: u32) -> Self {
         self.loop_guard.max_empty_pages = most;
         self
     }
 
-    /// Limits the number of pages. [`is_complete`](Self::is_complete) reports whether these were all, and
-    /// [`cursor`](Self::cursor) returns the position of the next one.
+    /// Limits the number of pages. [`is_complete`](Self::is_complete) returns true if these were all pages,
+    /// and [`cursor`](Self::cursor) returns the position of the next one.
     pub const fn with_max_pages(mut self, pages: usize) -> Self {
         self.remaining_pages = Some(pages);
         self
     }
 
-    /// Converts the stream into one of the items of all pages.
+    /// Converts the stream of pages into a stream of their items.
     pub fn into_items(self) -> PageItems<C> {
         PageItems {
             pages: self,
@@ -234,7 +234,7 @@ impl<C: PagedCall> PageStream<C> {
     }
 
     /// Returns the position of the next page; `None` if the arguments of the call define it. After the last
-    /// page, returns the position for later additions, if that page has one.
+    /// page, returns the position at which later additions will appear, if the page has one.
     #[must_use]
     pub const fn cursor(&self) -> Option<&PageCursor> {
         match &self.position {
@@ -249,14 +249,15 @@ impl<C: PagedCall> PageStream<C> {
         matches!(self.position, PagePosition::End(_))
     }
 
-    /// Continues after an error: requests the page again that failed or that named no valid next page.
+    /// Continues after an error. Requests the page again that failed or that did not refer to a valid next
+    /// page.
     pub fn retry_failed(&mut self) {
         if matches!(self.state, PageStreamState::Stopped) {
             self.state = PageStreamState::Ready;
         }
     }
 
-    /// Builds and sends the request of the next page.
+    /// Builds the request of the next page and sends it.
     fn send_request(&self) -> Result<(PageRequest, PageCallFuture<C>), PageError<C::ErrorBody>>
     where
         C: 'static,
@@ -280,12 +281,12 @@ impl<C: PagedCall> PageStream<C> {
 }
 
 impl<C: PagedCall + 'static> PageStream<C> {
-    /// Returns the next page; `None` after the last.
+    /// Returns the next page, or `None` after the last one.
     pub async fn next(&mut self) -> Option<Result<Response<C::Page>, PageError<C::ErrorBody>>> {
         poll_fn(|context| self.poll(context)).await
     }
 
-    #[allow(clippy::type_complexity, reason = "what every stream of pages gives")]
+    #[allow(clippy::type_complexity, reason = "the item type of every stream of pages")]
     fn poll(
         &mut self,
         context: &mut Context<'_>,
@@ -313,7 +314,7 @@ impl<C: PagedCall + 'static> PageStream<C> {
         })
     }
 
-    /// Returns a page and determines the position of the next one.
+    /// Returns a page and stores the position of the next one.
     fn accept_page(
         &mut self,
         page_request: &PageRequest,
@@ -345,7 +346,7 @@ impl<C: PagedCall + 'static> PageStream<C> {
     }
 }
 
-/// No field is pinned: the pending request is boxed.
+/// No field is structurally pinned, because the pending request is boxed.
 impl<C: PagedCall> Unpin for PageStream<C> {}
 
 impl<C: PagedCall + 'static> Stream for PageStream<C> {
@@ -356,23 +357,23 @@ impl<C: PagedCall + 'static> Stream for PageStream<C> {
     }
 }
 
-/// Shows the operation only: arguments and cursors may be secrets.
+/// Shows only the operation, because arguments and cursors may be secrets.
 impl<C: PagedCall> fmt::Debug for PageStream<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PageStream").field("operation", &C::OPERATION.id).finish_non_exhaustive()
     }
 }
 
-/// The items of all pages of a call, in order. The next page is requested when all items of a page were
-/// returned and the stream is polled again.
-#[must_use = "pages are asked for when their items are waited for"]
+/// The items of all pages of a call, in order. The next page is requested when the stream is polled after the
+/// last item of a page.
+#[must_use = "pages are requested only when the stream is polled"]
 pub struct PageItems<C: PagedCall> {
     pages: PageStream<C>,
     items: vec::IntoIter<PageItem<C>>,
-    /// Position of the page that `items` belongs to.
+    /// The position of the page that `items` belongs to.
     page_cursor: Option<PageCursor>,
     consumed: usize,
-    /// Number of items left of the limit, if there is one.
+    /// The number of items that may still be returned; `None` without a limit.
     remaining_items: Option<usize>,
 }
 
@@ -389,27 +390,28 @@ impl<C: PagedCall> PageItems<C> {
         self
     }
 
-    /// Sets how many pages in a row may be empty; see [`PageStream::with_max_empty_pages`].
+    /// Sets the maximum number of consecutive empty pages; see [`PageStream::with_max_empty_pages`].
     pub fn with_max_empty_pages(mut self, most: u32) -> Self {
         self.pages = self.pages.with_max_empty_pages(most);
         self
     }
 
-    /// Limits the number of items; no page after them is requested. [`is_complete`](Self::is_complete)
-    /// reports whether these were all. For a limit of pages, see [`PageStream::with_max_pages`].
+    /// Limits the number of items. Pages that contain only later items are not requested.
+    /// [`is_complete`](Self::is_complete) returns true if these were all items.
+    /// [`PageStream::with_max_pages`] limits the number of pages.
     pub const fn with_max_items(mut self, items: usize) -> Self {
         self.remaining_items = Some(items);
         self
     }
 
-    /// Returns the position of the page of the next item; see [`PageStream::cursor`]. Resuming there skips no
-    /// item and repeats the first [`consumed_items`](Self::consumed_items) items.
+    /// Returns the position of the page that contains the next item; see [`PageStream::cursor`]. Resuming
+    /// there skips no item and repeats the first [`consumed_items`](Self::consumed_items) items.
     #[must_use]
     pub fn cursor(&self) -> Option<&PageCursor> {
         if self.items.as_slice().is_empty() { self.pages.cursor() } else { self.page_cursor.as_ref() }
     }
 
-    /// Returns the number of items of that page that were returned.
+    /// Returns the number of items at the start of that page that were already returned.
     #[must_use]
     pub fn consumed_items(&self) -> usize {
         if self.items.as_slice().is_empty() { 0 } else { self.consumed }
@@ -428,12 +430,12 @@ impl<C: PagedCall> PageItems<C> {
 }
 
 impl<C: PagedCall + 'static> PageItems<C> {
-    /// Returns the next item; `None` after the last.
+    /// Returns the next item, or `None` after the last one.
     pub async fn next(&mut self) -> Option<Result<PageItem<C>, PageError<C::ErrorBody>>> {
         poll_fn(|context| self.poll(context)).await
     }
 
-    #[allow(clippy::type_complexity, reason = "what every stream of items gives")]
+    #[allow(clippy::type_complexity, reason = "the item type of every stream of items")]
     fn poll(
         &mut self,
         context: &mut Context<'_>,
@@ -457,7 +459,7 @@ impl<C: PagedCall + 'static> PageItems<C> {
     }
 }
 
-/// See [`PageStream`].
+/// No field is structurally pinned; see [`PageStream`].
 impl<C: PagedCall> Unpin for PageItems<C> {}
 
 impl<C: PagedCall + 'static> Stream for PageItems<C> {

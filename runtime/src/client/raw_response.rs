@@ -16,7 +16,7 @@ use crate::{
     violation::Violations,
 };
 
-/// Largest number of bytes of one field that an error summary shows.
+/// The maximum length of a field in an error summary, in bytes.
 const MAX_SHOWN_LENGTH: usize = 128;
 
 /// A response whose body is not parsed yet, together with its operation.
@@ -28,12 +28,14 @@ pub struct RawResponse {
     shown_fields: &'static [&'static str],
 }
 
-/// A decoded body, or the reason why decoding failed. Generated code turns it into a success or an error.
+/// A decoded body, or the reason why decoding failed. Generated code converts it into a success response or
+/// an error.
 #[must_use]
 pub struct DecodedBody<T>(Result<Response<T>, Box<UnexpectedResponse>>);
 
 impl<T> DecodedBody<T> {
-    /// Returns the decoded body as a success, wrapped by `wrap` (one variant of several).
+    /// Returns the decoded body as a success response. `wrap` puts the body into a variant if there are
+    /// several types.
     ///
     /// # Errors
     /// [`Error::UnexpectedResponse`] if decoding failed.
@@ -41,7 +43,8 @@ impl<T> DecodedBody<T> {
         self.0.map(|response| response.map(wrap)).map_err(Error::UnexpectedResponse)
     }
 
-    /// Returns the decoded body as an error response, wrapped by `wrap` (one variant of several).
+    /// Returns the decoded body as an error response. `wrap` puts the body into a variant if there are
+    /// several types.
     ///
     /// # Errors
     /// Always: [`Error::ErrorResponse`], or [`Error::UnexpectedResponse`] if decoding failed.
@@ -54,7 +57,8 @@ impl<T> DecodedBody<T> {
 }
 
 impl RawResponse {
-    /// `shown_fields`: string fields of an error body that the `Display` output of the error may contain.
+    /// Creates a response. The `Display` output of its errors may show the string fields `shown_fields` of an
+    /// error body.
     pub(super) const fn new(
         response: http::Response<Bytes>,
         operation: &'static Operation,
@@ -77,7 +81,7 @@ impl RawResponse {
         own.is_some_and(|own| MediaType::parse(media_type).contains(&own))
     }
 
-    /// Parses a JSON body as a success.
+    /// Parses the JSON body of a success response.
     ///
     /// # Errors
     /// [`Error::UnexpectedResponse`] if the body is not JSON of type `T`.
@@ -85,7 +89,7 @@ impl RawResponse {
         self.decode_json().into_success(identity)
     }
 
-    /// Parses a JSON body as a success, or returns `None` for an empty body if the operation's table lists no
+    /// Parses the JSON body of a success response. Returns `None` for an empty body if the contract lists no
     /// media type for the status.
     ///
     /// # Errors
@@ -100,23 +104,23 @@ impl RawResponse {
         self.decode_json().into_success(Some)
     }
 
-    /// Returns a success without a body. A body that arrives anyway is ignored.
+    /// Returns a success response without a body. A body that the server sends anyway is ignored.
     ///
     /// # Errors
-    /// Never fails; the return type is that of the sibling methods.
+    /// Never fails; it returns a `Result` like the other methods.
     pub fn empty<E>(self) -> Result<Response<()>, Error<E>> {
         self.decode_empty().into_success(identity)
     }
 
-    /// Returns the undecoded body as a success, whatever its media type.
+    /// Returns the undecoded body of a success response, whatever its media type.
     ///
     /// # Errors
-    /// Never fails; the return type is that of the sibling methods.
+    /// Never fails; it returns a `Result` like the other methods.
     pub fn bytes<E>(self) -> Result<Response<Bytes>, Error<E>> {
         self.decode_bytes().into_success(identity)
     }
 
-    /// Decodes a UTF-8 body as a success.
+    /// Decodes the UTF-8 body of a success response.
     ///
     /// # Errors
     /// [`Error::UnexpectedResponse`] if the body is not UTF-8.
@@ -124,34 +128,34 @@ impl RawResponse {
         self.decode_text().into_success(identity)
     }
 
-    /// Parses a JSON body as an error response.
+    /// Parses the JSON body of an error response.
     ///
     /// # Errors
-    /// Always.
+    /// Always returns an error.
     pub fn error_json<T, E: for<'de> ReadJson<'de> + Send>(self) -> Result<Response<T>, Error<E>> {
         self.decode_json().into_error(identity)
     }
 
-    /// Returns an error response that has no body by contract.
+    /// Returns an error response for which the contract defines no body.
     ///
     /// # Errors
-    /// Always.
+    /// Always returns an error.
     pub fn error_empty<T>(self) -> Result<Response<T>, Error<()>> {
         self.decode_empty().into_error(identity)
     }
 
-    /// Returns the undecoded body as an error response, whatever its media type.
+    /// Returns the undecoded body of an error response, whatever its media type.
     ///
     /// # Errors
-    /// Always.
+    /// Always returns an error.
     pub fn error_bytes<T>(self) -> Result<Response<T>, Error<Bytes>> {
         self.decode_bytes().into_error(identity)
     }
 
-    /// Decodes a UTF-8 body as an error response.
+    /// Decodes the UTF-8 body of an error response.
     ///
     /// # Errors
-    /// Always.
+    /// Always returns an error.
     pub fn error_text<T>(self) -> Result<Response<T>, Error<String>> {
         self.decode_text().into_error(identity)
     }
@@ -172,7 +176,7 @@ impl RawResponse {
         Err(Error::UnexpectedResponse(self.into_unexpected(UnexpectedReason::MediaType)))
     }
 
-    /// Decodes the response as one without a body. A body that arrives anyway is ignored.
+    /// Returns the response without a body. A body that the server sends anyway is ignored.
     pub fn decode_empty(self) -> DecodedBody<()> {
         DecodedBody(Ok(self.with_body(())))
     }
@@ -204,7 +208,7 @@ impl RawResponse {
             Err(_) if depth::measure_depth(self.response.body()) > depth::DEFAULT_DEPTH => {
                 Err(self.into_unexpected(UnexpectedReason::TooDeep))
             }
-            // Only the location: the message of `serde_json` may quote the body.
+            // Reports only the location, because the message of `serde_json` may contain parts of the body.
             Err(error) => {
                 let (line, column) = (error.line(), error.column());
                 let reason = match error.classify() {
@@ -218,7 +222,7 @@ impl RawResponse {
         })
     }
 
-    /// Validates a body that `T` could not hold, to explain the failure.
+    /// Validates a body that `T` cannot represent, to explain the failure.
     fn schema_violations(&self) -> Option<Violations> {
         let validator = self.content_spec()?.validator?;
         validator.validate(&Json::parse(self.response.body()).ok()?).err()
@@ -230,7 +234,7 @@ impl RawResponse {
         named.or(response.content.iter().find(|content| MediaType::parse(content.media_type).is_json()))
     }
 
-    /// Formats the fields that may be logged, such as `code ABC, correlationId 7`. Skips values that are
+    /// Formats the fields that may be logged, such as `code ABC, correlationId 7`. Skips values that are too
     /// long or not printable ASCII.
     fn summarize_error(&self) -> Option<Box<str>> {
         if self.shown_fields.is_empty() || !self.is_json() {
@@ -257,14 +261,14 @@ impl RawResponse {
         let (parts, _) = self.response.into_parts();
         Response::from_parts(parts, body).with_error_summary(summary)
     }
-    /// Converts the response into an undescribed one, for callers that cannot interpret it.
+    /// Converts the response into an [`UnexpectedResponse`] with this reason.
     pub(super) fn into_unexpected(self, reason: UnexpectedReason) -> Box<UnexpectedResponse> {
         let (parts, body) = self.response.into_parts();
         let http::response::Parts { status, headers, extensions, .. } = parts;
         Box::new(UnexpectedResponse { status, headers, body, extensions, reason })
     }
-    /// Returns true for `application/json` and `application/…+json`, and if `Content-Type` is missing: the
-    /// recipient may then examine the data (RFC 9110, 8.3).
+    /// Returns true if `Content-Type` is `application/json` or `application/…+json`, or if it is missing, in
+    /// which case the recipient may examine the data (RFC 9110, 8.3).
     fn is_json(&self) -> bool {
         let Some(value) = self.response.headers().get(CONTENT_TYPE) else { return true };
         value.to_str().is_ok_and(|text| MediaType::parse(text).is_json())

@@ -21,10 +21,10 @@ use crate::{
     violation::{Violation, Violations},
 };
 
-/// Builds the HTTP request of a call for [`ApiClient::send`](super::ApiClient::send).
+/// A builder of the HTTP request of a call, for [`ApiClient::send`](super::ApiClient::send).
 ///
-/// Invalid arguments do not end the building. They are collected and reported together when the request
-/// is sent.
+/// Invalid arguments do not stop the builder. They are collected and reported together when the request is
+/// sent.
 #[must_use]
 pub struct RequestBuilder {
     pub(super) operation: &'static Operation,
@@ -33,7 +33,7 @@ pub struct RequestBuilder {
     pub(super) query: String,
     pub(super) headers: HeaderMap,
     cookies: String,
-    /// The server that the contract gives the operation. `address` takes precedence.
+    /// The server that the contract declares for the operation. `address` takes precedence.
     server: Option<&'static str>,
     address: Option<String>,
     body: Bytes,
@@ -53,7 +53,7 @@ impl RequestBuilder {
         random: RandomSource,
     ) -> Self {
         let (path, pairs) = match operation.is_webhook() {
-            // A webhook has no path; its target is the whole address.
+            // A webhook has no path; the given address is the complete target.
             true => ("", ""),
             false => path_template::split_query(operation.path),
         };
@@ -76,8 +76,8 @@ impl RequestBuilder {
         }
     }
 
-    /// Adds an argument, encoded as its row of [`Operation::parameters`] defines. `None` and `null` are left
-    /// out, and so are empty lists that are not required.
+    /// Adds an argument, encoded as the entry in [`Operation::parameters`] defines. `None` and `null` are
+    /// omitted, and so are empty lists that are not required.
     pub fn argument(self, index: usize, value: impl Serialize) -> Self {
         let json = to_json(&value).ok();
         self.write_argument(index, json)
@@ -85,7 +85,8 @@ impl RequestBuilder {
 
     fn write_argument(mut self, index: usize, json: Option<Json>) -> Self {
         let Some(row) = self.operation.parameters.get(index).copied() else {
-            // The index belongs to another table. Sending without the argument would lose it silently.
+            // The index is not valid for this operation. Sending the request without the argument would lose
+            // it silently.
             self.add_violation("", "", "properties");
             return self;
         };
@@ -107,10 +108,10 @@ impl RequestBuilder {
         self
     }
 
-    /// Fills `{name}` of the path template.
+    /// Fills in `{name}` in the path template.
     ///
-    /// Rejects a value that makes a path segment empty, `.` or `..`: such a path resolves to another one,
-    /// however the dots are encoded (RFC 3986, 5.2.4; WHATWG URL, 4.1).
+    /// Rejects a value that makes a path segment empty, `.` or `..`. Such a path resolves to a different
+    /// path, even if the dots are percent-encoded (RFC 3986, 5.2.4; WHATWG URL, 4.1).
     fn write_path(&mut self, row: &Parameter, json: &Json) {
         let written = encode::write_path(row, json);
         let Some(encoded) = self.record_unencodable(row.name, written) else { return };
@@ -157,7 +158,7 @@ impl RequestBuilder {
         }
     }
 
-    /// Cookies of the transport are sent in addition to these.
+    /// Adds the cookies of a parameter. The transport may send further cookies.
     fn write_cookie(&mut self, row: &Parameter, json: &Json) {
         let written = encode::write_pairs(row, json);
         for (name, value) in self.record_unencodable(row.name, written).unwrap_or_default() {
@@ -166,7 +167,7 @@ impl RequestBuilder {
         }
     }
 
-    /// Validates an argument that is present, and reports a required one that is missing.
+    /// Validates an argument that is present, or records a violation if a required one is missing.
     fn check_argument(&mut self, row: &Parameter, json: Option<Json>) -> Json {
         let name = row.name;
         let Some(json) = json else {
@@ -195,8 +196,8 @@ impl RequestBuilder {
         json
     }
 
-    /// Adds a random idempotency key if the operation takes one and the caller passed none. All attempts to send
-    /// the request have the same key.
+    /// Adds a random idempotency key if the operation takes one and the caller passed none. All attempts to
+    /// send the request use the same key.
     pub(super) fn add_missing_key(&mut self) {
         let Some(index) = self.operation.parameters.iter().position(|row| row.idempotency_key) else {
             return;
@@ -219,7 +220,7 @@ impl RequestBuilder {
         match written {
             Ok(written) => Some(written),
             Err(reason) => {
-                // The contract may not contain the keyword that would exclude the value.
+                // The schema of the contract may have no keyword that excludes this value.
                 self.add_violation(name, &reason.pointer, "style");
                 None
             }
@@ -232,7 +233,7 @@ impl RequestBuilder {
         self
     }
 
-    /// Sets a JSON body of the given media type. Validates it unless checks are off.
+    /// Sets a JSON body of the given media type. Validates the body unless checks are off.
     pub fn json<T: Contract>(self, media_type: &'static str, body: &T) -> Self {
         if self.checks == RequestChecks::On
             && let Err(violations) = body.validate()
@@ -242,8 +243,8 @@ impl RequestBuilder {
         self.write_json(media_type, body)
     }
 
-    /// Sets a JSON body of a type that is not generated (a list, a string). Validates it by the schema in the
-    /// operation's table unless checks are off.
+    /// Sets a JSON body of a type that is not generated, such as a list or a string. Validates the body
+    /// against the schema in the operation table unless checks are off.
     pub fn json_value<T: Serialize + ?Sized>(self, media_type: &'static str, body: &T) -> Self {
         let validator = self.content_spec(media_type).and_then(|content| content.validator);
         if self.checks == RequestChecks::On
@@ -259,15 +260,15 @@ impl RequestBuilder {
         match serde_json::to_vec(body) {
             Ok(bytes) => self.bytes(media_type, bytes),
             Err(_) => {
-                // The value has no JSON form; generated models always have one.
+                // The value cannot be represented in JSON. Generated models always can.
                 self.violations.push(operation_violation(String::new(), "type", self.operation));
                 self
             }
         }
     }
 
-    /// Sets a form (`application/x-www-form-urlencoded`). Validates it unless checks are off. Fields are
-    /// encoded as the operation's table defines, undeclared ones like query parameters.
+    /// Sets a form (`application/x-www-form-urlencoded`). Validates the form unless checks are off. Declared
+    /// fields are encoded as the operation table defines, undeclared fields like query parameters.
     pub fn form<T: Serialize>(self, media_type: &'static str, body: &T) -> Self {
         let json = to_json(body).ok();
         self.write_form(media_type, json)
@@ -301,7 +302,7 @@ impl RequestBuilder {
         self.bytes(media_type, text)
     }
 
-    /// Sets a multipart body. Validates it unless checks are off.
+    /// Sets a multipart body. Validates the body unless checks are off.
     pub fn multipart<T: Multipart + ?Sized>(self, media_type: &'static str, body: &T) -> Self {
         let rows = match self.content_spec(media_type).map(|content| content.format) {
             Some(BodyFormat::Multipart(rows)) => rows,
@@ -333,7 +334,7 @@ impl RequestBuilder {
         self
     }
 
-    /// Sets a body of bytes whose media type the contract leaves open (`image/*`).
+    /// Sets a body of bytes, for a media type range in the contract such as `image/*`.
     pub fn typed_bytes(mut self, body: &TypedBytes) -> Self {
         let declared =
             self.operation.body.is_none_or(|content| content.content_for(&body.media_type).is_some());
@@ -345,14 +346,15 @@ impl RequestBuilder {
         self
     }
 
-    /// Sends the request to this address instead of the base URL of the client: scheme, host and start of the
-    /// path. An address that begins with `/` replaces only the path of the base URL.
+    /// Sends the request to this address instead of the base URL of the client. The address consists of
+    /// scheme, host and start of the path. An address that begins with `/` replaces only the path of the base
+    /// URL.
     pub fn with_address(mut self, address: &str) -> Self {
         self.address = Some(address.to_owned());
         self
     }
 
-    /// Returns the row of a request media type in the operation's table.
+    /// Returns the entry of a request media type in the operation table.
     pub(super) fn content_spec(&self, media_type: &str) -> Option<&'static ContentSpec> {
         let content = self.operation.body?.content;
         content.iter().find(|content| content.media_type == media_type)
@@ -395,7 +397,7 @@ impl RequestBuilder {
                 .with_source("a streaming body must be sent with `ApiClient::upload_stream` or `ApiClient::open_stream`")
                 .into());
         }
-        // The address of a webhook is complete and may include a query.
+        // The address of a webhook is the complete URL and may include a query.
         let whole = self.operation.is_webhook();
         let address = self.address.as_deref().or(self.server);
         let address = address.map(|own| if whole { own.to_owned() } else { resolve_address(base_url, own) });
@@ -403,7 +405,8 @@ impl RequestBuilder {
         if whole && base_url.contains('?') {
             self.query = self.query.replacen('?', "&", 1);
         }
-        // Parsed before the path is appended: `https://` would otherwise take the first segment as its host.
+        // Parsed before the path is appended, because `https://` would otherwise take the first path segment
+        // as its host.
         let base = base_url
             .parse::<Uri>()
             .ok()
@@ -430,7 +433,7 @@ impl RequestBuilder {
         Ok((self.operation, request))
     }
 
-    /// Serializes the request without the base URL of the client, for an outbox that sends the same bytes
+    /// Serializes the request without the base URL of the client, so that an outbox can send the same bytes
     /// repeatedly.
     ///
     /// # Errors
@@ -467,7 +470,7 @@ impl RequestBuilder {
     }
 }
 
-/// Shows the operation only: arguments may be secrets.
+/// Shows only the operation, because arguments may be secrets.
 impl fmt::Debug for RequestBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RequestBuilder").field("operation", &self.operation.id).finish_non_exhaustive()

@@ -15,12 +15,12 @@ use crate::{
     transport::{Delivery, ResponseFuture, Transport, TransportError, TransportFault, from_partial_body},
 };
 
-/// Sends each request once and unchanged. It follows no redirects, repeats nothing, stores no cookies, and
-/// reads bodies up to a limit.
+/// A transport that sends each request once and unchanged. It follows no redirects, does not retry, stores no
+/// cookies, and limits the size of response bodies.
 ///
-/// A response with an error status is returned even if its body is truncated, too large or too slow: it has
-/// the bytes that arrived, and [`PartialBody`](crate::transport::PartialBody) among its extensions. So a
-/// `Retry-After` header is never lost.
+/// A response with an error status is returned even if its body is truncated, too large or too slow. It then
+/// contains the bytes that arrived, and [`PartialBody`](crate::transport::PartialBody) among its extensions.
+/// A `Retry-After` header is therefore never lost.
 #[derive(Clone, Debug)]
 pub struct ReqwestTransport {
     client: reqwest::Client,
@@ -31,35 +31,34 @@ pub struct ReqwestTransport {
 }
 
 impl ReqwestTransport {
-    /// Default limit of a response body: 64 MiB.
+    /// The default limit for the size of a response body: 64 MiB.
     pub const DEFAULT_MAX_BODY_SIZE: usize = 64 << 20;
-    /// Default idle timeout: one minute.
+    /// The default idle timeout: one minute.
     pub const DEFAULT_IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 
     /// Creates a transport with a connect timeout of ten seconds and an idle timeout of one minute
-    /// ([`with_idle_timeout`](Self::with_idle_timeout)). The duration of a whole call is not limited unless
+    /// ([`with_idle_timeout`](Self::with_idle_timeout)). The duration of a call is not limited unless
     /// [`with_call_timeout`](Self::with_call_timeout) sets a limit.
     ///
-    /// # Errors
-    /// If TLS cannot be set up on this platform.
+    /// # Errors Returns an error if TLS cannot be set up on this platform.
     pub fn new() -> Result<Self, TransportError> {
         let client = reqwest::Client::builder()
             .connect_timeout(Duration::from_secs(10))
             .redirect(reqwest::redirect::Policy::none())
-            // reqwest would resend refused streams unchanged, which is wrong for requests with single-use
-            // parts such as nonces.
+            // reqwest would resend refused streams unchanged, which is wrong for requests that contain
+            // single-use values such as nonces.
             .retry(reqwest::retry::never())
             .build()
             .map_err(|error| to_transport_error(error, TransportFault::Request, Delivery::NotSent))?;
         Ok(Self { idle_timeout: Some(Self::DEFAULT_IDLE_TIMEOUT), ..Self::from_client(client) })
     }
 
-    /// Creates a transport from a configured client. Its redirect, retry, cookie and timeout settings apply;
-    /// there are no further timeouts.
+    /// Creates a transport from a configured client. The client's redirect, retry, cookie and timeout
+    /// settings apply; the transport adds no timeouts.
     ///
-    /// The client's total timeout also ends streams, and its read timeout runs from the start of an upload to
-    /// the head of the response. For long uploads use [`with_idle_timeout`](Self::with_idle_timeout)
-    /// instead of both.
+    /// The total timeout of the client also ends streams, and its read timeout runs from the start of an
+    /// upload to the head of the response. For long uploads use
+    /// [`with_idle_timeout`](Self::with_idle_timeout) instead of both.
     #[must_use]
     pub const fn from_client(client: reqwest::Client) -> Self {
         Self {
@@ -71,19 +70,18 @@ impl ReqwestTransport {
         }
     }
 
-    /// Ends a call when nothing is transferred for this long: no chunk of the request is sent, the head of
-    /// the response does not arrive, no chunk of its body arrives. The time in which this side produces the
-    /// next chunk of a request body does not count.
+    /// Ends a call when no chunk of the request is sent and no part of the response arrives for this long.
+    /// The time in which the caller produces the next chunk of a request body does not count.
     ///
     /// A chunk counts as sent when the operating system accepts it into its buffer, so very slow connections
-    /// need a longer timeout. Requires tokio's timer, as the timeouts of reqwest do.
+    /// need a longer timeout. Requires tokio's timer, like the timeouts of reqwest.
     #[must_use]
     pub const fn with_idle_timeout(mut self, longest: Duration) -> Self {
         self.idle_timeout = Some(longest);
         self
     }
 
-    /// Ends a call that has no complete response after this time, even if data is still being transferred.
+    /// Ends a call whose response is not complete after this time, even if data is still being transferred.
     /// Does not apply to streams.
     #[must_use]
     pub const fn with_call_timeout(mut self, longest: Duration) -> Self {
@@ -91,18 +89,18 @@ impl ReqwestTransport {
         self
     }
 
-    /// Sets the largest response body, in bytes.
+    /// Sets the maximum size of a response body, in bytes.
     #[must_use]
     pub const fn with_max_body_size(mut self, bytes: usize) -> Self {
         self.max_body_size = bytes;
         self
     }
 
-    /// Limits the time for reading the body of an error response, of streaming calls too. After that time the
-    /// response is returned with the bytes that arrived.
+    /// Limits the time for reading the body of an error response, including error responses to streaming
+    /// calls. After that time the response is returned with the bytes that arrived.
     ///
-    /// Without this limit the idle timeout applies, and a caller with a shorter deadline never sees the head
-    /// of the response. Requires tokio's timer.
+    /// Without this limit the idle timeout applies, and a caller with a shorter deadline never receives the
+    /// head of the response. Requires tokio's timer.
     #[must_use]
     pub const fn with_error_body_timeout(mut self, longest: Duration) -> Self {
         self.error_body_timeout = Some(longest);
@@ -163,7 +161,7 @@ impl ReqwestTransport {
         response.map_err(classify_send_error)
     }
 
-    /// Runs an operation with the idle timeout.
+    /// Runs a future with the idle timeout.
     async fn with_idle_limit<T>(&self, work: impl Future<Output = T>) -> Result<T, TransportError> {
         match self.idle_timeout {
             Some(longest) => IdleTimeout::new(longest).run(work).await.ok_or_else(idle_timeout_error),
@@ -172,7 +170,7 @@ impl ReqwestTransport {
     }
 }
 
-/// Collects a body. A body of one chunk, as small ones are, is not copied.
+/// A buffer that collects a body. A body that consists of one chunk, as small ones do, is not copied.
 #[derive(Default)]
 struct BodyBuffer {
     first: Bytes,
@@ -219,7 +217,7 @@ impl Transport for ReqwestTransport {
     }
 }
 
-/// Classifies an error before the head of a response arrived.
+/// Classifies an error that occurred before the head of a response arrived.
 fn classify_send_error(error: reqwest::Error) -> TransportError {
     if let Some(fault) = request_body_fault(&error) {
         to_transport_error(error, fault, Delivery::Unknown)
@@ -236,27 +234,27 @@ fn classify_send_error(error: reqwest::Error) -> TransportError {
     }
 }
 
-/// Returns true if the head of the response exceeds the limits of hyper. hyper offers a predicate only with
-/// its server feature, which clients do not enable, so the check compares the message.
+/// Returns true if the head of the response exceeds the limits of hyper. The message is compared because
+/// hyper offers a predicate only with its server feature, which clients do not enable.
 fn is_head_too_large(error: &reqwest::Error) -> bool {
     let mut causes = successors(error.source(), |&cause| cause.source());
     causes.any(|cause| cause.to_string() == "message head is too large")
 }
 
-/// Returns the fault if the request body itself failed. The sources of that error may concern another
-/// connection and are not examined.
+/// Returns the fault if the request body itself failed. The sources of that error are not examined, because
+/// they may concern another connection.
 fn request_body_fault(error: &reqwest::Error) -> Option<TransportFault> {
     let mut causes = successors(error.source(), |&cause| cause.source());
     causes.find_map(|cause| cause.downcast_ref::<TransportError>()).map(TransportError::fault)
 }
 
-/// Classifies an error while the body of a response is read.
+/// Classifies an error that occurred while the body of a response was read.
 fn classify_body_error(error: reqwest::Error) -> TransportError {
     let fault = if error.is_timeout() { TransportFault::Timeout } else { TransportFault::Interrupted };
     to_transport_error(error, fault, Delivery::Unknown)
 }
 
-/// Removes the URL from the error: its query may contain secrets.
+/// Removes the URL from the error, because the query may contain secrets.
 fn to_transport_error(error: reqwest::Error, fault: TransportFault, delivery: Delivery) -> TransportError {
     TransportError::new(fault, delivery).with_source(error.without_url())
 }
@@ -273,7 +271,7 @@ mod tests {
     use super::*;
     use crate::transport::PartialBody;
 
-    /// The end of the test server's response.
+    /// The behavior of the test server at the end of its response.
     #[derive(Clone, Copy, Debug, PartialEq)]
     enum ResponseEnd {
         Closed,
@@ -281,7 +279,7 @@ mod tests {
         Silent,
     }
 
-    /// The way in which the test client requests the response.
+    /// The method by which the test client reads the response.
     #[derive(Clone, Copy, Debug, PartialEq)]
     enum ResponseMode {
         Whole,
@@ -291,8 +289,8 @@ mod tests {
 
     type ObservedResponse = Result<(u16, Option<String>, usize, Option<PartialBody>), TransportFault>;
 
-    /// Requests a response with this head and `body` of its 100 bytes, whole and as a stream, and checks that
-    /// the results agree.
+    /// Requests a response with this head and the first `body` of its 100 bytes, once buffered and once as a
+    /// stream, and checks that both results agree.
     async fn answered(
         head: &str,
         body: usize,
@@ -350,8 +348,8 @@ mod tests {
         })
     }
 
-    /// The head of an error response determines status and wait even if the body is incomplete; a success
-    /// needs its whole body.
+    /// The head of an error response determines the status and the `Retry-After` delay even if the body is
+    /// incomplete. A success response needs its complete body.
     #[tokio::test]
     async fn error_response_is_valid_without_its_body() {
         let refused = |body, why| Ok((503, Some("3600".to_owned()), body, why));

@@ -6,12 +6,12 @@ use http::{Extensions, HeaderMap, StatusCode, response::Parts};
 
 /// A response whose body has been parsed into `T`.
 ///
-/// It dereferences to the body. All fields are private, so that a field of the body is never shadowed:
-/// `page.status` is the `status` of the body, `page.status()` the HTTP status.
+/// It dereferences to the body. All fields are private, so that they never shadow a field of the body:
+/// `page.status` is the `status` of the body, and `page.status()` is the HTTP status.
 #[derive(Clone)]
 pub struct Response<T> {
     inner: http::Response<T>,
-    /// One line about an error response, made of the fields that may be logged.
+    /// One line about an error response, built from the fields that may be logged.
     error_summary: Option<Box<str>>,
 }
 
@@ -48,7 +48,7 @@ impl<T> Response<T> {
         self.inner.headers()
     }
 
-    /// Returns the first header of that name, if its value is visible ASCII.
+    /// Returns the first header with that name, if its value consists of visible ASCII.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers().get(name)?.to_str().ok()
@@ -64,7 +64,7 @@ impl<T> Response<T> {
         self.inner.body()
     }
 
-    /// Returns the body and drops status, headers and extensions.
+    /// Returns the body and discards status, headers and extensions.
     pub fn into_body(self) -> T {
         self.inner.into_body()
     }
@@ -74,7 +74,7 @@ impl<T> Response<T> {
         self.inner.into_parts()
     }
 
-    /// Replaces the body by the result of `convert`; status, headers and extensions stay.
+    /// Replaces the body by the result of `convert` and keeps status, headers and extensions.
     pub fn map<U>(self, convert: impl FnOnce(T) -> U) -> Response<U> {
         Response { inner: self.inner.map(convert), error_summary: self.error_summary }
     }
@@ -97,7 +97,7 @@ impl<T> Deref for Response<T> {
     }
 }
 
-/// Shows the status only: headers and body may contain secrets.
+/// Shows only the status, because headers and body may contain secrets.
 impl<T> fmt::Debug for Response<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Response").field("status", &self.status()).finish_non_exhaustive()

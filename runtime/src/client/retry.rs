@@ -1,4 +1,5 @@
-//! Parses `Retry-After` (RFC 9110, 10.2.3): seconds, or a date in one of the three HTTP formats.
+//! Parses `Retry-After` (RFC 9110, 10.2.3), which is a number of seconds or a date in one of the three HTTP
+//! formats.
 
 use std::time::{Duration, SystemTime};
 
@@ -7,47 +8,48 @@ use http::{
     header::{DATE, RETRY_AFTER},
 };
 
-/// The point in time from which a request may be repeated.
+/// The time from which a request may be repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RetryAfter {
     /// A delay after the response.
     Delay(Duration),
-    /// A time of the server's clock.
+    /// A time by the server's clock.
     At(SystemTime),
 }
 
 impl RetryAfter {
-    /// Parses the header; returns `None` if no line of it is valid.
+    /// Parses the header. Returns `None` if no line of it is valid.
     ///
-    /// Of several lines, as when a proxy adds one, the longest wait counts. A date is compared with seconds
-    /// by the `Date` of the response, and counts as the longer wait if there is none.
+    /// If there are several lines, for example because a proxy added one, the longest delay counts. To
+    /// compare a date with a number of seconds, the `Date` of the response is used. Without `Date`, the date
+    /// counts as the longer delay.
     #[must_use]
     pub fn from_headers(headers: &HeaderMap) -> Option<Self> {
         Self::longest_wait(headers, server_date(headers).unwrap_or(SystemTime::UNIX_EPOCH))
     }
 
-    /// Returns the longest wait of all valid lines; `now` is a time of the server's clock.
+    /// Returns the longest delay of all valid lines. `now` is a time by the server's clock.
     fn longest_wait(headers: &HeaderMap, now: SystemTime) -> Option<Self> {
         let lines = headers.get_all(RETRY_AFTER).iter();
         let read = lines.filter_map(|line| Self::parse(line.to_str().ok()?));
         read.max_by_key(|after| after.wait_from(now))
     }
 
-    /// Returns the wait that the headers of a just received response request. A date is converted by the
-    /// `Date` of the response, or by the local clock `now` if there is none.
+    /// Returns the delay that the headers of a response request, if the response was just received. A date is
+    /// converted relative to the `Date` of the response, or to the local clock `now` if there is none.
     #[must_use]
     pub fn wait_from_headers(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
         let now = server_date(headers).unwrap_or(now);
         Some(Self::longest_wait(headers, now)?.wait_from(now))
     }
 
-    /// Parses a value of the header. Of several numbers of seconds, which a proxy may have joined
+    /// Parses a value of the header. If it contains several numbers of seconds, which a proxy may have joined
     /// (RFC 9110, 5.3), the largest counts.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let seconds = |text: &str| {
             let plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-            // RFC 9110 sets no upper bound; a larger number saturates.
+            // RFC 9110 sets no upper bound. A number that is too large is capped.
             plain.then(|| text.parse().unwrap_or(u64::MAX))
         };
         match text.split(',').map(|one| seconds(one.trim())).collect::<Option<Vec<u64>>>() {
@@ -56,7 +58,8 @@ impl RetryAfter {
         }
     }
 
-    /// Returns the wait from a time of the server's clock; zero if the date has passed.
+    /// Returns the delay from `now`, which is a time by the server's clock. Returns zero if the date has
+    /// passed.
     #[must_use]
     pub fn wait_from(self, now: SystemTime) -> Duration {
         match self {
@@ -66,20 +69,20 @@ impl RetryAfter {
     }
 }
 
-/// Returns the time of the server's clock, if `Date` occurs exactly once.
+/// Returns the time by the server's clock, if `Date` occurs exactly once.
 fn server_date(headers: &HeaderMap) -> Option<SystemTime> {
     let mut lines = headers.get_all(DATE).iter();
     let (Some(line), None) = (lines.next(), lines.next()) else { return None };
     parse_http_date(line.to_str().ok()?.trim())
 }
 
-/// Parses the three formats of RFC 9110, 5.6.7: `Sun, 06 Nov 1994 08:49:37 GMT`,
-/// `Sunday, 06-Nov-94 08:49:37 GMT`, `Sun Nov  6 08:49:37 1994`. Years of two digits are 1970 to 2069.
+/// Parses a date in one of the three formats of RFC 9110, 5.6.7: `Sun, 06 Nov 1994 08:49:37 GMT`,
+/// `Sunday, 06-Nov-94 08:49:37 GMT`, `Sun Nov  6 08:49:37 1994`. Years of two digits are from 1970 to 2069.
 fn parse_http_date(text: &str) -> Option<SystemTime> {
     if let Ok(time) = httpdate::parse_http_date(text) {
         return Some(time);
     }
-    // A leap second, which RFC 9110 allows and the library rejects, is one second after `:59`.
+    // RFC 9110 allows leap seconds, but the library rejects them. A leap second is one second after `:59`.
     let before = httpdate::parse_http_date(&text.replacen(":60 ", ":59 ", 1)).ok()?;
     before.checked_add(Duration::from_secs(1)).filter(|_| text.contains(":60 "))
 }
@@ -130,7 +133,8 @@ mod tests {
         assert!(RetryAfter::from_headers(&headers).is_some());
     }
 
-    /// A proxy that adds a line does not shorten the wait that the server requests.
+    /// If there are several values, the longest delay counts, so that a line that a proxy adds does not
+    /// shorten the server's delay.
     #[test]
     fn longest_of_several_values_counts() {
         let check = |lines: &[&'static str], shown: Option<&'static str>, expect: Option<u64>| {
@@ -157,7 +161,7 @@ mod tests {
         check(&["70", at], Some("Thu, 01 Jan 1970 00:02:50 GMT"), Some(70));
     }
 
-    /// The local clock may differ from the server's by hours.
+    /// A date is relative to the `Date` of the response, because the local clock may differ by hours.
     #[test]
     fn date_is_relative_to_the_server_clock() {
         let wait = |date: &'static str, after: &'static str| {

@@ -40,8 +40,8 @@ pub trait StreamCall: Call {
 type BoxedFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 type CallResult<T, E> = Result<Response<T>, Error<E>>;
 
-/// A future that sends a call through a streaming transport and resolves as soon as the head of the response
-/// arrives, or with the whole response for an upload. Nothing is sent before the first poll.
+/// A future that sends a call through a streaming transport. It resolves as soon as the head of the response
+/// arrives, or for an upload with the complete response. Nothing is sent before the first poll.
 #[must_use = "a call is sent when it is awaited"]
 pub struct PendingStreamCall<T, E>(PendingStreamState<T, E>);
 
@@ -58,8 +58,8 @@ impl<T, E> PendingStreamCall<T, E> {
         self.map_request(|request| request.with_extension(extension))
     }
 
-    /// Resumes an event stream after the event with this id, by `Last-Event-ID`. An id that is not a valid
-    /// header value is ignored.
+    /// Resumes an event stream after the event with this id, which is sent as `Last-Event-ID`. An id that is
+    /// not a valid header value is ignored.
     pub fn after_event(self, last_event_id: &str) -> Self {
         self.map_request(|request| request.after_event(last_event_id))
     }
@@ -82,7 +82,7 @@ impl<T, E> Future for PendingStreamCall<T, E> {
         let mut sending = match std::mem::replace(&mut self.0, PendingStreamState::Done) {
             PendingStreamState::Unsent(ready, run) => run(ready.0, ready.1),
             PendingStreamState::Sending(sending) => sending,
-            // The future was polled after completion.
+            // The future was polled again after completion.
             PendingStreamState::Done => return Poll::Pending,
         };
         let response = sending.as_mut().poll(context);
@@ -104,7 +104,7 @@ impl<T, E> fmt::Debug for PendingStreamCall<T, E> {
 }
 
 impl ApiClient {
-    /// Sends the request of a call and resolves with a streaming response.
+    /// Sends the request of a call and resolves to the streaming response.
     pub fn open_stream<C: StreamCall + 'static>(
         &self,
         request: RequestBuilder,
@@ -119,7 +119,7 @@ impl ApiClient {
         PendingStreamCall(PendingStreamState::Unsent(Box::new((self.clone(), request)), run))
     }
 
-    /// Sends a request with a streaming body and waits for the whole response.
+    /// Sends a request with a streaming body and waits for the complete response.
     pub fn upload_stream<C: Call + 'static>(
         &self,
         request: RequestBuilder,
@@ -172,7 +172,7 @@ async fn open_stream_call<C: StreamCall>(
     let same = response.clone();
     Err(match C::parse_response(RawResponse::new(response, operation, core.shown_fields)) {
         Err(error) => error,
-        // The success arrived as another media type than the streaming one that the request accepted.
+        // The success response has another media type than the streaming one that the request accepted.
         Ok(_) => Error::UnexpectedResponse(
             RawResponse::new(same, operation, core.shown_fields).into_unexpected(UnexpectedReason::MediaType),
         ),
@@ -199,7 +199,7 @@ async fn open_response(
     Ok(streams.open_stream(operation, request).await?)
 }
 
-/// Returns the row of a successful response that can be streamed.
+/// Returns the entry of a successful response that can be streamed.
 fn find_stream_content(
     operation: &'static Operation,
     answer: &http::Response<ByteStream>,
@@ -211,7 +211,8 @@ fn find_stream_content(
     let response = operation.response_for_status(status)?;
     match answer.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()) {
         Some(media_type) => response.content_for(media_type).filter(|content| is_streamed(content)),
-        // RFC 9110, 8.3: without `Content-Type` the recipient may guess. Only plain bytes need no guess.
+        // Without `Content-Type` the recipient may guess the media type (RFC 9110, 8.3). Only plain bytes
+        // require no guess.
         None => response.content.iter().find(|content| matches!(content.format, BodyFormat::Stream)),
     }
 }
@@ -244,7 +245,7 @@ impl StreamReopener for ReplayableRequest {
         let operation = self.operation;
         let mut request = copy_request(&self.request);
         if let Some(request) = &mut request {
-            // The latest event id replaces the one of the first request, even if it is empty.
+            // The latest event id replaces the id of the first request, even if it is empty.
             request.headers_mut().remove(LAST_EVENT_ID);
             if let Some(id) = event_id_header(last_event_id) {
                 request.headers_mut().insert(LAST_EVENT_ID, id);
@@ -288,8 +289,8 @@ impl RequestBuilder {
 
     /// Sets a body of items that are encoded and sent as they become available.
     ///
-    /// Each item is validated by the schema in the operation's table unless checks are off. An invalid item
-    /// ends the request with [`TransportFault::RequestBuilder`](crate::transport::TransportFault::Request); the
+    /// Each item is validated against the schema in the operation table unless checks are off. An invalid
+    /// item ends the request with [`TransportFault::Request`](crate::transport::TransportFault::Request); the
     /// server may already have processed the items before it.
     pub fn item_stream<T: Serialize + 'static>(
         self,

@@ -1,4 +1,4 @@
-//! The client runtime, with operations as the generator writes them.
+//! Tests of the client runtime, with operations as the generator emits them.
 
 use std::{
     future::Future,
@@ -73,7 +73,7 @@ static COUNT: Operation = Operation {
 
 struct Write(Vec<(&'static str, u8)>);
 
-/// Serializes its members, even with repeated names.
+/// Serializes the members, even if names are repeated.
 impl Serialize for Write {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
@@ -120,7 +120,7 @@ macro_rules! silent {
 
 silent! { Upload UPLOAD Scanned SCANNED }
 
-/// Responds to everything with an empty body and this status, and records the targets.
+/// A transport that returns this status with an empty body for every request and records the targets.
 struct Mute(u16, Arc<Mutex<Vec<String>>>);
 
 impl Transport for Mute {
@@ -158,7 +158,8 @@ fn stored_request_uses_the_address_of_the_call() {
     assert_eq!(*sent.lock().unwrap(), expect);
 }
 
-/// The query pairs of a path precede the arguments, and occur once in a repeated request.
+/// The constant query pairs of a path precede the arguments, and are not duplicated when a stored request is
+/// sent.
 #[test]
 fn constant_query_pairs_are_always_sent() {
     let (core, _) = core("https://exchange.example/v1", 204);
@@ -184,7 +185,7 @@ fn stored_request_of_another_operation_is_rejected() {
     assert!(sent.lock().unwrap().is_empty());
 }
 
-/// The receiver of a webhook chooses its address; the sender has none.
+/// A stored webhook keeps the address that the receiver chose, because the sender has no base URL.
 #[test]
 fn stored_webhook_keeps_its_address() {
     let (core, sent) = core("", 204);
@@ -194,7 +195,7 @@ fn stored_webhook_keeps_its_address() {
         .with_address("https://receiver.example/hook?of=8")
         .into_stored()
         .unwrap();
-    assert_eq!(stored.path_and_query, "", "a webhook has a name, which is no path");
+    assert_eq!(stored.path_and_query, "", "a webhook has no path");
     run(core.send_stored::<Scanned>(&stored)).unwrap();
     assert_eq!(
         *sent.lock().unwrap(),
@@ -204,7 +205,8 @@ fn stored_webhook_keeps_its_address() {
     assert_eq!(error.fault(), crate::transport::TransportFault::Request);
 }
 
-/// A body that parsers may interpret differently is not sent, even if its type is not generated.
+/// A body with duplicate members, which parsers may interpret differently, is not sent, even if its type is
+/// not generated.
 #[test]
 fn body_with_duplicate_members_is_not_sent() {
     let (core, sent) = core("https://exchange.example", 204);
@@ -216,12 +218,12 @@ fn body_with_duplicate_members_is_not_sent() {
     run(core.call(&Write(vec![("a", 1)]))).unwrap();
 }
 
-/// An empty body is accepted only where the contract has none.
+/// An empty body is accepted only if the contract declares no body for the status.
 #[test]
 fn missing_body_is_an_error_where_required() {
     let read = |status| run(core("https://exchange.example", status).0.call(&Write(Vec::new())));
     assert_eq!(*read(204).unwrap().body(), None);
-    let Err(Error::UnexpectedResponse(response)) = read(200) else { panic!("taken for nothing") };
+    let Err(Error::UnexpectedResponse(response)) = read(200) else { panic!("accepted") };
     assert_eq!(response.reason, UnexpectedReason::MissingBody);
 }
 
@@ -236,7 +238,7 @@ fn debug_output_hides_addresses() {
     }
 }
 
-/// JSON beyond the nesting limit is reported as such.
+/// JSON beyond the nesting limit is reported as `TooDeep`.
 #[test]
 fn too_deep_response_is_reported() {
     let read = |levels: usize| {
@@ -246,12 +248,12 @@ fn too_deep_response_is_reported() {
     };
     assert!(read(512).unwrap().body().is_some());
     for levels in [513, 600, 20_000] {
-        let Err(Error::UnexpectedResponse(response)) = read(levels) else { panic!("{levels} levels read") };
+        let Err(Error::UnexpectedResponse(response)) = read(levels) else { panic!("{levels} levels") };
         assert_eq!(response.reason, UnexpectedReason::TooDeep);
     }
 }
 
-/// The transport may identify the attempt by an extension.
+/// An unreadable response keeps its extensions, by which the transport may identify the attempt.
 #[test]
 fn unreadable_response_keeps_its_extensions() {
     for (status, body) in [(200, "{"), (204, "?"), (500, "no word of it")] {
@@ -260,13 +262,13 @@ fn unreadable_response_keeps_its_extensions() {
         let Err(Error::UnexpectedResponse(response)) =
             Write::parse_response(RawResponse::new(response, &WRITE, &[]))
         else {
-            panic!("{status} read")
+            panic!("{status} accepted")
         };
         assert_eq!(response.extensions.get(), Some(&"the second call"), "{status}");
     }
 }
 
-/// A member `status` of the body and the HTTP status are reachable side by side.
+/// A `status` member of the body and the HTTP status are both accessible.
 #[test]
 fn fields_of_the_body_are_not_shadowed_by_the_response() {
     #[derive(Clone, Debug, PartialEq)]

@@ -1,4 +1,4 @@
-//! Tests of the depth limits for parsing and validation, on a recursive type as the generator emits it.
+//! Tests of the depth limits for parsing and validation, with a recursive type as the generator emits it.
 
 use serde::Serializer;
 
@@ -9,6 +9,7 @@ use crate::Number;
 use crate::read::MemberKey;
 use crate::schema::{Keyword, ResourceId, Schema, SchemaId, SchemaResource, SchemaTables, TypeSet};
 
+/// The tables of the following schema:
 /// `{"type": "object", "properties": {"inner": {"$ref": "#"}, "count": {"type": "integer", "minimum": 1}}}`
 static TABLES: SchemaTables = SchemaTables {
     schemas: &[
@@ -105,7 +106,8 @@ fn deep_documents_round_trip() {
     }
 }
 
-/// The limit belongs to the parser and implies nothing about the validity of the document.
+/// A document beyond the depth limit has a separate error, which implies nothing about the validity of the
+/// document.
 #[test]
 fn nesting_limit_has_its_own_error() {
     let text = document(513, r#"{"count":0}"#);
@@ -116,12 +118,12 @@ fn nesting_limit_has_its_own_error() {
     let ten = document(10, "{}");
     assert!(Node::parse_with_depth(ten.as_bytes(), 10).is_ok());
     assert!(matches!(Node::parse_with_depth(ten.as_bytes(), 9), Err(DocumentError::TooDeep(_))));
-    // Undeclared members count from their own depth.
+    // The levels of an undeclared member add to the level of its parent.
     let both = document(100, &format!(r#"{{"new":{}}}"#, document(100, "1")));
     assert!(matches!(Node::parse_with_depth(both.as_bytes(), 130), Err(DocumentError::TooDeep(_))));
     assert!(matches!(Node::parse_with_depth(both.as_bytes(), 198), Err(DocumentError::TooDeep(_))));
     assert!(Node::parse_with_depth(both.as_bytes(), 199).is_ok());
-    // A syntax error is reported first, at any depth.
+    // A syntax error takes precedence over the depth limit, at any depth.
     let broken = document(300, "{]}");
     assert!(matches!(Node::parse(broken.as_bytes()), Err(DocumentError::NotJson(_))));
     assert!(matches!(Node::parse(&b"[".repeat(1_000_000)), Err(DocumentError::TooDeep(_))));
@@ -140,17 +142,17 @@ fn unknown_members_may_be_as_deep_as_declared_ones() {
 fn violations_deep_inside_are_found() {
     let text = document(300, r#"{"count":0}"#);
     let Err(DocumentError::Invalid(violations)) = Node::parse_valid(text.as_bytes()) else {
-        panic!("no refusal")
+        panic!("accepted")
     };
     let [one] = violations.as_slice() else { panic!("{violations}") };
     assert_eq!((one.pointer.as_str(), one.keyword), (pointer(300, "/count").as_str(), "minimum"));
-    // A value that the type cannot represent is located at any depth.
+    // A value that the type cannot represent violates the schema and is located at any depth.
     let text = document(300, r#"{"count":"many"}"#);
-    let Err(DocumentError::Invalid(violations)) = Node::parse(text.as_bytes()) else { panic!("no refusal") };
+    let Err(DocumentError::Invalid(violations)) = Node::parse(text.as_bytes()) else { panic!("accepted") };
     assert_eq!(violations.as_slice()[0].pointer, pointer(300, "/count"));
 }
 
-/// A value built in code has no depth limit, and its two checks agree.
+/// Values built in code have no depth limit, and `is_valid` agrees with `validate`.
 #[test]
 fn values_built_in_code_are_checked_at_any_depth() {
     let built = |levels: usize, count: i64| {
@@ -175,7 +177,7 @@ fn unserializable_value_is_invalid() {
     assert_eq!(violations.as_slice()[0].keyword, "unwritable");
 }
 
-/// A type that is stricter than its schema is a generator bug, which must not go unnoticed.
+/// A type that is stricter than its schema is a generator bug, so debug builds panic.
 #[test]
 #[cfg(debug_assertions)]
 #[should_panic(
@@ -185,8 +187,8 @@ fn a_type_stricter_than_its_schema_is_noticed() {
     debug_assert_rejected(&Ok(()), Validator::new(&TABLES, SchemaId(1)));
 }
 
-/// A valid value that its type cannot represent is located: the first of several, and none that the type can
-/// represent.
+/// A value that the type cannot represent is located in an otherwise valid document. The first of several
+/// such values is reported, and none that the type can represent.
 #[test]
 fn numbers_beyond_their_type_are_found() {
     let large = "9223372036854775808";
@@ -202,7 +204,7 @@ fn numbers_beyond_their_type_are_found() {
             "/inner/inner/count",
         ),
         (format!(r#"{{"x":[{}],"count":{large},"y":{large}}}"#, many(1000)), "/count"),
-        // The cost does not include the length of a name once for each of many members.
+        // The cost does not grow with the length of a name times the number of values below it.
         (format!(r#"{{"{}":[{}],"count":{large}}}"#, "x".repeat(1 << 20), many(50_000)), "/count"),
     ] {
         let error = Node::parse(text.as_bytes()).unwrap_err();
@@ -213,7 +215,7 @@ fn numbers_beyond_their_type_are_found() {
     assert!(Node::parse(format!(r#"{{"x":{large}}}"#).as_bytes()).is_ok());
 }
 
-/// Undeclared members are read as the type that the caller names, and a value of another form is an error.
+/// Undeclared members can be read as a type, and a value that does not fit the type is an error.
 #[test]
 fn undeclared_members_are_read_as_a_type() {
     let node = Node::parse(br#"{"owner":"Ada","tags":["a","b"],"child":{"count":2},"size":1.5}"#).unwrap();
@@ -227,7 +229,7 @@ fn undeclared_members_are_read_as_a_type() {
     ));
 }
 
-/// A value that is read from JSON is the same as one that is parsed from the text.
+/// A value that is read from `Json` equals the value that is parsed from the string.
 #[test]
 fn values_are_read_from_json() {
     let text = r#"{"inner":{"count":7},"more":[1.50]}"#;

@@ -1,13 +1,14 @@
-//! Search for the integer that makes a valid document unrepresentable in its type.
+//! Locates the integer that makes a valid document unrepresentable in its type.
 
 use crate::{Json, Number, pointer};
 
 /// Returns the JSON Pointer of the first integer beyond 64 bits that makes the document unreadable, or `None`
-/// if such integers are not the reason. `reads` returns true if a document can be read.
+/// if such integers are not the reason. `reads` must return true if a document can be read.
 ///
-/// Bisects over the number of large integers that are kept; all others are replaced by 0.
+/// Uses bisection over the number of large integers that are kept; all others are replaced by 0.
 pub(crate) fn find_unrepresentable(document: &Json, reads: &dyn Fn(&Json) -> bool) -> Option<String> {
-    // Tests the document with the first `kept` large integers and 0 in place of the others.
+    // Returns true if the document can be read with the first `kept` large integers and 0 in place of the
+    // others.
     let with = |mut kept: usize| {
         let mut less = document.clone();
         zero_large_integers(&mut less, &mut kept);
@@ -25,7 +26,7 @@ pub(crate) fn find_unrepresentable(document: &Json, reads: &dyn Fn(&Json) -> boo
     locate_large_integer(document, &mut read, &mut at).then_some(at)
 }
 
-/// Returns true for an integer beyond 64 bits.
+/// Returns true if the number is an integer beyond 64 bits.
 fn exceeds_64_bits(number: &Number) -> bool {
     number.is_integer() && number.as_i64().is_none()
 }
@@ -39,7 +40,7 @@ fn count_large_integers(value: &Json) -> usize {
     }
 }
 
-/// Replaces all large integers except the first `kept` by 0, in document order.
+/// Replaces all large integers by 0, except the first `kept` in document order.
 fn zero_large_integers(value: &mut Json, kept: &mut usize) {
     match value {
         Json::Number(number) if exceeds_64_bits(number) => match kept.checked_sub(1) {
@@ -52,8 +53,8 @@ fn zero_large_integers(value: &mut Json, kept: &mut usize) {
     }
 }
 
-/// Moves `at` to the large integer after the first `before` ones. Returns false if there are no more. Builds
-/// only this one pointer, because each pointer may be as long as the document.
+/// Moves `at` to the large integer that follows the first `before` ones. Returns false if there are no more.
+/// Only this pointer is built, because each pointer may be as long as the document.
 fn locate_large_integer(value: &Json, before: &mut usize, at: &mut String) -> bool {
     let parent = at.len();
     match value {

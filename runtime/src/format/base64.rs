@@ -2,7 +2,7 @@
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// Decodes a string. Returns `None` unless it is exactly what [`encode`] would produce.
+/// Decodes a string. Returns `None` unless the string is exactly what [`encode`] would produce.
 #[must_use]
 pub fn decode(text: &str) -> Option<Vec<u8>> {
     let text = text.as_bytes();
@@ -21,7 +21,7 @@ pub fn decode(text: &str) -> Option<Vec<u8>> {
             bits &= (1 << held) - 1;
         }
     }
-    // RFC 4648, 3.5: unused bits must be zero, so that bytes have exactly one encoding.
+    // Unused bits must be zero (RFC 4648, 3.5), so that each byte sequence has exactly one encoding.
     (bits == 0).then_some(bytes)
 }
 
@@ -57,7 +57,7 @@ pub fn encode(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    /// The test vectors of RFC 4648, 10.
+    /// The test vectors of RFC 4648, 10 are encoded and decoded as specified.
     #[test]
     fn the_test_vectors_of_the_rfc() {
         for (bytes, text) in [

@@ -8,9 +8,9 @@ use crate::Number;
 impl Json {
     /// Converts into a `serde_json::Value`.
     ///
-    /// The conversion is lossy: a number keeps its value only if it fits into `i64`, `u64` or `f64`, never
-    /// its spelling, and becomes `null` outside the range of `f64`. The order of members depends on
-    /// `serde_json`.
+    /// The conversion is lossy. A number is never kept as written. Its value is exact only if it fits into
+    /// `i64`, `u64` or `f64`, and outside the range of `f64` it becomes `null`. The order of members depends
+    /// on `serde_json`.
     #[must_use]
     pub fn to_value(&self) -> Value {
         match self {

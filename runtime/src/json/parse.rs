@@ -19,7 +19,7 @@ pub(super) fn parse_json(bytes: &[u8], depth: usize) -> Result<Json, JsonError> 
     parse_bytes(bytes, here)
         .or_else(|failure| match failure.kind {
             JsonErrorKind::TooDeep if here < depth => {
-                // Allocate no more stack than the document needs.
+                // The new stack is not larger than the document needs.
                 let levels = depth::measure_depth(bytes).min(depth);
                 depth::read_on_new_stack(bytes, levels, || parse_bytes(bytes, levels)).unwrap_or(Err(failure))
             }
@@ -43,20 +43,21 @@ struct JsonValueBuilder {
     names: NameCache,
     /// The number of values that enclose the current one.
     depth: usize,
-    /// The number of members of the last object at each of the outer depths, as a capacity hint: the next
-    /// object is usually of the same kind. The total capacity never exceeds what was parsed before.
+    /// The number of members of the last object at each of the outer depths, as a capacity hint, because the
+    /// next object usually has the same members. The total capacity never exceeds the size of the values
+    /// parsed before.
     sizes: [usize; 8],
 }
 
 impl JsonValueBuilder {
-    /// Creates a builder for a whole document, whose objects often share their keys.
+    /// Creates a builder for a complete document, whose objects often have the same keys.
     fn for_document() -> Self {
         Self { names: NameCache(vec![None; 32]), ..Self::default() }
     }
 }
 
-/// A cache of recently parsed keys with a fixed number of slots, so that objects can share their keys. Caches
-/// nothing if it has no slots.
+/// A cache of recently parsed keys with a fixed number of slots, so that objects can share their keys.
+/// Without slots, nothing is cached.
 #[derive(Default)]
 struct NameCache(Vec<Option<SharedName>>);
 
@@ -157,7 +158,7 @@ impl FromStr for Json {
 }
 
 impl<'de> Deserialize<'de> for Json {
-    /// Accepts the deserializer of `serde_json` only. As strict as [`Json::parse`], except that `serde_json`
+    /// Accepts only the deserializer of `serde_json`. As strict as [`Json::parse`], except that `serde_json`
     /// parses the text around the value.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = raw::read_raw_text(deserializer)?;

@@ -1,7 +1,7 @@
-//! The JSON parser: strict RFC 8259, with a [`JsonBuilder`] that decides what to construct.
+//! The JSON parser. It accepts exactly the grammar of RFC 8259, and a [`JsonBuilder`] constructs the result.
 //!
-//! The parser is recursive, because the depth is limited and because the pointer of an error is then only
-//! computed when an error occurs.
+//! The parser is recursive, because the depth is limited and because the JSON Pointer of an error is then
+//! computed only if an error occurs.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -33,7 +33,7 @@ pub trait JsonBuilder {
     fn push_element(&mut self, array: &mut Self::Array, value: Self::Value);
     /// Finishes an array.
     fn finish_array(&mut self, array: Self::Array, span: Range<usize>) -> Self::Value;
-    /// Decides about a key before its value is parsed.
+    /// Decides whether a key is accepted, before its value is parsed.
     fn check_key(&mut self, object: &mut Self::Object, key: &str, span: Range<usize>) -> KeyDecision;
     /// Appends a member to an unfinished object. `span` is the byte range of the key.
     fn insert_member(
@@ -54,13 +54,13 @@ pub trait JsonBuilder {
         None
     }
 
-    /// Called before a nested value is parsed.
+    /// Notifies the builder before a nested value is parsed.
     #[inline]
     fn enter_value(&mut self, step: PathStep<'_>) {
         let _ = step;
     }
 
-    /// Called after a nested value was parsed.
+    /// Notifies the builder after a nested value was parsed.
     #[inline]
     fn leave_value(&mut self) {}
 }
@@ -79,7 +79,7 @@ pub enum PathStep<'k> {
 pub enum KeyDecision {
     /// The key is accepted.
     Accepted,
-    /// The object has the key already: parsing fails with [`JsonErrorKind::DuplicateMember`].
+    /// The object already has the key. Parsing fails with [`JsonErrorKind::DuplicateMember`].
     Duplicate,
 }
 
@@ -92,7 +92,7 @@ pub fn parse_with<B: JsonBuilder>(text: &str, depth: usize, build: &mut B) -> Re
     parse_unlocated(text, depth, build).map_err(|failure| failure.with_location(text.as_bytes()))
 }
 
-/// Like [`parse_with`], but does not compute the line and the column of an error.
+/// Parses like [`parse_with`], but does not compute the line and the column of an error.
 pub(super) fn parse_unlocated<B: JsonBuilder>(
     text: &str,
     depth: usize,
@@ -153,7 +153,7 @@ impl ParseFailure {
 
 struct JsonParser<'a, 'b, B> {
     text: &'a str,
-    /// The byte offset; always a character boundary where the text is sliced.
+    /// The byte offset. It is always a character boundary where the text is sliced.
     at: usize,
     build: &'b mut B,
 }
@@ -319,8 +319,8 @@ impl<'a, B: JsonBuilder> JsonParser<'a, '_, B> {
         Ok(self.build.finish_object(members, start..self.at))
     }
 
-    /// Parses a string. Copies nothing unless it contains escapes. Inlined because most of a typical document
-    /// is short strings.
+    /// Parses a string. Copies the string only if it contains escape sequences. Inlined because a typical
+    /// document consists mostly of short strings.
     #[inline(always)]
     fn parse_string(&mut self) -> ParseResult<Cow<'a, str>> {
         let quote = self.at;
@@ -412,7 +412,7 @@ impl<'a, B: JsonBuilder> JsonParser<'a, '_, B> {
         if let Some(found) = char::from_u32(code) {
             return Ok(found);
         }
-        // A high surrogate without a low one, or a low surrogate without a high one.
+        // The text has a high surrogate without a low one, or a low surrogate without a high one.
         self.at = alone;
         let instead = self.build.replace_lone_surrogate(first, start..alone);
         instead.ok_or_else(|| ParseFailure::new(JsonErrorKind::LoneSurrogate, start))
@@ -437,8 +437,8 @@ impl<'a, B: JsonBuilder> JsonParser<'a, '_, B> {
     }
 }
 
-/// Sets the high bit of each byte that is below 0x20, a quote or a backslash. The lowest set bit is exact; a
-/// borrow may set a bit above it.
+/// Sets the high bit of each byte that is below 0x20, a quote or a backslash. The lowest set bit is exact,
+/// but higher bits may be set by a borrow.
 #[inline]
 const fn special_byte_mask(word: u64) -> u64 {
     const ONES: u64 = 0x0101_0101_0101_0101;
@@ -456,7 +456,7 @@ const fn special_byte_mask(word: u64) -> u64 {
 mod tests {
     use super::special_byte_mask;
 
-    /// The bytes after it do not matter.
+    /// The first special byte is found regardless of the bytes after it.
     #[test]
     fn the_first_special_byte_of_eight_is_found() {
         for byte in 0..=u8::MAX {

@@ -1,4 +1,4 @@
-//! Tests of the parser against tables and against `serde_json`; of pointers, equality and printing.
+//! Tests of the parser against tables and `serde_json`, and tests of pointers, equality and printing.
 
 use std::collections::HashSet;
 
@@ -163,7 +163,7 @@ fn limits_depth() {
         let most = if pair { depth::DEFAULT_DEPTH / 2 } else { depth::DEFAULT_DEPTH };
         assert_eq!(json(&levels(most)).to_string(), levels(most));
         assert_eq!(parse_error(levels(most + 1).as_bytes()).kind, JsonErrorKind::TooDeep);
-        // A custom limit, below the capacity of an ordinary stack and far above.
+        // Custom limits apply, both below the capacity of an ordinary stack and far above it.
         for bound in [6, 2_000] {
             let within =
                 |text: String| Json::parse_with_depth(text.as_bytes(), bound).map_err(|error| error.kind);
@@ -187,7 +187,7 @@ fn large_objects_are_not_quadratic() {
     assert_eq!(parse_error(repeated.as_bytes()).kind, JsonErrorKind::DuplicateMember);
 }
 
-/// Returns a random document with numbers that `serde_json` holds exactly.
+/// Returns a random document whose numbers `serde_json` represents exactly.
 fn document(random: &mut Random, depth: u64) -> Json {
     match random.below(if depth == 0 { 5 } else { 7 }) {
         0 => Json::Null,
@@ -242,11 +242,12 @@ fn agrees_with_serde_json_on_damaged_documents() {
         let shown = String::from_utf8_lossy(&bytes);
         match (Json::parse(&bytes), serde_json::from_slice::<Value>(&bytes)) {
             (Ok(own), Ok(reference)) => {
-                // `serde_json` may miss the nearest float by one or two units when parsing.
+                // The float that `serde_json` parses may differ from the nearest float in the last digit.
                 assert_eq!(rounded(&own), rounded(&Json::from(reference)), "{shown}");
             }
             (Err(_), Err(_)) => {}
-            // Inputs for which this parser is stricter, or `f64` is insufficient.
+            // This parser is stricter than `serde_json` for some inputs, and others exceed the range of
+            // `f64`.
             (Err(error), Ok(_)) => {
                 assert_eq!(error.kind, JsonErrorKind::DuplicateMember, "{shown}")
             }
@@ -257,7 +258,7 @@ fn agrees_with_serde_json_on_damaged_documents() {
     }
 }
 
-/// Rounds all numbers to few digits, so that every float is exact.
+/// Rounds all numbers to a few digits, so that differences in the last digit of a float do not matter.
 fn rounded(value: &Json) -> Json {
     match value {
         Json::Number(number) => Json::from(format!("{:.9e}", number.to_f64())),
@@ -273,7 +274,7 @@ fn rounded(value: &Json) -> Json {
 
 #[test]
 fn follows_pointers() {
-    // RFC 6901, 5.
+    // The examples of RFC 6901, 5 are resolved.
     let value = json(
         r#"{"foo":["bar","baz"],"":0,"a/b":1,"c%d":2,"e^f":3,"g|h":4,"i\\j":5,"k\"l":6," ":7,"m~n":8,"~1":9}"#,
     );
@@ -377,7 +378,7 @@ fn conversion_to_serde_json_loses_only_what_is_documented() {
     assert_eq!(integer.to_string(), "18446744073709551615");
 }
 
-/// The parsed value is used on the caller's stack, even if the parser needed a larger one.
+/// A deeply nested value can be used on the caller's stack, even if the parser needed a larger one.
 #[test]
 fn deep_values_are_usable_on_the_current_stack() {
     let levels = |count: usize| "[".repeat(count) + &"]".repeat(count);
@@ -391,8 +392,8 @@ fn deep_values_are_usable_on_the_current_stack() {
     assert!(format!("{deepest:?}").len() > text.len());
 }
 
-/// The key cache has fewer slots than there are keys, and the capacity of an object is that of the previous
-/// one.
+/// Member names round-trip, even if there are more keys than slots in the key cache and if the capacity hint
+/// of an object is that of a different one.
 #[test]
 fn member_names_round_trip() {
     let mut names: Vec<String> = (0..200_u32).map(|at| format!("n{}", at * at)).collect();

@@ -1,4 +1,4 @@
-//! Printing and serialization of [`Json`]: compact, numbers as written.
+//! Printing and serialization of [`Json`] as compact JSON with numbers as written.
 
 use std::fmt::{self, Write};
 
@@ -43,7 +43,7 @@ impl fmt::Display for Json {
 fn write_string(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     f.write_char('"')?;
     let mut rest = text;
-    // All special characters are single bytes, so slicing around them keeps characters intact.
+    // All special characters are single bytes, so slicing around them does not split a character.
     while let Some(at) = rest.bytes().position(|byte| byte < 0x20 || byte == b'"' || byte == b'\\') {
         let (plain, special) = rest.split_at(at);
         f.write_str(plain)?;

@@ -1,4 +1,4 @@
-//! Detection of numbers that `serde_json` cannot hold exactly, and of schemas that contain them.
+//! Detects numbers that `serde_json` cannot represent exactly, and schemas that contain them.
 
 use serde_json::{Map, Value};
 
@@ -7,13 +7,13 @@ use crate::{
     schema::{Keyword, Literal, SchemaId, SchemaTables},
 };
 
-/// Converts a number if `serde_json` holds its exact value.
+/// Converts a number if `serde_json` represents its exact value.
 pub(super) fn exact_number(number: &Number) -> Option<serde_json::Number> {
     let held: serde_json::Number = serde_json::from_str(&number.to_json_text()).ok()?;
     (Number::parse(&held.to_string()).ok()? == *number).then_some(held)
 }
 
-/// Converts a literal; returns `None` if it contains a number that cannot be converted exactly.
+/// Converts a literal. Returns `None` if it contains a number that cannot be converted exactly.
 pub(super) fn exact_literal(value: &Literal<'_>) -> Option<Value> {
     Some(match value {
         Literal::Null => Value::Null,
@@ -29,8 +29,8 @@ pub(super) fn exact_literal(value: &Literal<'_>) -> Option<Value> {
     })
 }
 
-/// Returns true if the schemas and all schemas that they reach are written without widening. Only such
-/// schemas may be used where accepting more would reject more, as below `not`.
+/// Returns true if the schemas, and all schemas that they reach, are written without widening. Only such
+/// schemas may be used where accepting more values would reject more documents, for example below `not`.
 pub(super) fn are_exact(tables: &SchemaTables<'_>, rows: &[SchemaId]) -> bool {
     let (mut seen, mut next) = (vec![false; tables.schemas.len()], rows.to_vec());
     while let Some(row) = next.pop() {
@@ -60,7 +60,8 @@ fn is_exact(keyword: &Keyword<'_>) -> bool {
     }
 }
 
-/// Appends the schemas that a keyword contains or refers to, for any resolution of a `$dynamicRef`.
+/// Appends the schemas that a keyword contains or refers to, including all possible targets of a
+/// `$dynamicRef`.
 fn collect_reached(tables: &SchemaTables<'_>, keyword: &Keyword<'_>, next: &mut Vec<SchemaId>) {
     keyword.collect_schemas(next);
     if let Keyword::DynamicRef { anchor, .. } = keyword {

@@ -1,5 +1,5 @@
-//! Tests of the schema writer, keyword by keyword. Round trips of whole contracts are tested with the cases
-//! of the generator and with the types of the exchange.
+//! Tests of the schema writer for each keyword. Complete contracts are tested by the test cases of the
+//! generator and with the types of the exchange.
 
 use serde_json::{Value, json};
 
@@ -77,7 +77,7 @@ fn named_schemas_are_referenced_and_others_are_inlined() {
     );
 }
 
-/// Numbers that `serde_json` cannot hold never make the schema stricter.
+/// Numbers that `serde_json` cannot represent widen the schema and never make it stricter.
 #[test]
 fn a_number_that_cannot_be_written_widens_its_rule() {
     let check = |keyword: Keyword<'static>, expected: Value| {
@@ -100,7 +100,8 @@ fn a_number_that_cannot_be_written_widens_its_rule() {
     check(Keyword::Const(Literal::Bool(true)), json!({ "const": true }));
 }
 
-/// Where a widened keyword would reject more, the enclosing keyword is widened as well.
+/// If a widened keyword would make the enclosing schema reject more, the enclosing keyword is widened as
+/// well.
 #[test]
 fn an_inexact_number_never_narrows_the_enclosing_schema() {
     let long = || Keyword::Const(Literal::Number(Number::from_literal("9007199254740993.5")));
@@ -109,7 +110,7 @@ fn an_inexact_number_never_narrows_the_enclosing_schema() {
         let schemas: &'static [Row<'static>] = vec![
             row!(0, keywords),
             row!(0, vec![long()].leak()),
-            // Reached through another schema.
+            // The inexact number is reached by a reference.
             row!(0, vec![Keyword::Items { schema: B, from: 0 }].leak()),
             row!(0, vec![Keyword::MinItems(1)].leak()),
         ]
@@ -144,7 +145,7 @@ fn an_inexact_number_never_narrows_the_enclosing_schema() {
     );
 }
 
-/// Core 8.2.3: both references apply to the value.
+/// If a schema has both a `$ref` and a `$dynamicRef`, both apply to the value (Core 8.2.3).
 #[test]
 fn both_references_of_a_schema_apply() {
     static BOTH: SchemaTables<'static> = SchemaTables {
@@ -163,7 +164,7 @@ fn both_references_of_a_schema_apply() {
 
 static TREE: SchemaTables<'static> = SchemaTables {
     schemas: &[
-        // A generic tree, and an extension with string leaves.
+        // The first schema is a generic tree; the second extends it with string leaves.
         row!(0, &[Keyword::Properties(&[("below", C)], 0)]),
         row!(1, &[Keyword::Type(TypeSet::OBJECT), Keyword::Ref(A)]),
         row!(0, &[Keyword::DynamicRef { anchor: "node", initial: A }]),
@@ -187,7 +188,7 @@ static TREES: PublishedSchemas = PublishedSchemas {
 
 crate::json_schemas! { TREES { Tree as "Tree" = A, Strict as "Strict" = B } }
 
-/// Core 8.2.3.2: another entry point resolves to another anchor.
+/// A `$dynamicRef` resolves to a different anchor if validation starts at a different schema (Core 8.2.3.2).
 #[test]
 fn a_dynamic_reference_resolves_by_its_path() {
     let tree = root::<Tree>();

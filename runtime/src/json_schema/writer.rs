@@ -11,8 +11,8 @@ use crate::{
     schema::{Keyword, SchemaId, SchemaTables, TypeSet},
 };
 
-/// The resolution of `$dynamicRef`s at one place: the anchors of the entered resources, the outermost for
-/// each name (Core 8.2.3.2).
+/// The resolution of `$dynamicRef`s within one schema. Contains the anchors of the entered resources, with
+/// the outermost anchor for each name (Core 8.2.3.2).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct DynamicAnchors<'t>(Vec<(&'t str, SchemaId)>);
 
@@ -22,7 +22,7 @@ impl<'t> DynamicAnchors<'t> {
         Self::default().with_resource(tables, root)
     }
 
-    /// Returns the anchors within a schema that is reached from here.
+    /// Returns the anchors within a schema that is referenced from here.
     pub(super) fn with_resource(&self, tables: &SchemaTables<'t>, row: SchemaId) -> Self {
         let mut meaning = self.clone();
         meaning.add_resource(tables, row);
@@ -61,7 +61,7 @@ pub(super) struct SchemaWriter<'a, 't> {
 }
 
 impl<'t> SchemaWriter<'_, 't> {
-    /// Writes the schema itself, even if it has a name.
+    /// Returns the schema itself, even if it has a name.
     pub(super) fn write_schema(
         &self,
         row: SchemaId,
@@ -108,7 +108,7 @@ struct KeywordWriter<'a, 'r, 't> {
     meaning: &'a DynamicAnchors<'t>,
     refer: &'a mut NamedReference<'r, 't>,
     out: Map<String, Value>,
-    /// Additional schemas for the same value, to be appended to `allOf`.
+    /// Additional schemas for the same value, which are appended to `allOf`.
     beside: Vec<Value>,
 }
 
@@ -205,7 +205,8 @@ impl<'t> KeywordWriter<'_, '_, 't> {
             Keyword::Not(schema) if self.are_exact(&[*schema]) => self.put_schema("not", *schema),
             Keyword::Not(_) => self.note_widened("not"),
             Keyword::If { condition, then, otherwise } if !self.are_exact(&[*condition]) => {
-                // Rejects nothing, but keeps the members evaluated for `unevaluatedProperties`.
+                // This schema accepts everything, but keeps the members evaluated for
+                // `unevaluatedProperties`.
                 let mut any = vec![self.child_schema(*condition)];
                 any.extend(then.iter().chain(otherwise).map(|row| self.child_schema(*row)));
                 any.push(Value::Bool(true));
@@ -262,7 +263,7 @@ impl<'t> KeywordWriter<'_, '_, 't> {
         schema
     }
 
-    /// Writes a subschema: a reference if it is named, otherwise inline.
+    /// Returns a subschema, as a reference if it is named and inline otherwise.
     fn child_schema(&mut self, row: SchemaId) -> Value {
         (self.refer)(row, self.meaning)
             .unwrap_or_else(|| self.writer.write_schema(row, self.meaning, self.refer))
@@ -280,7 +281,7 @@ impl<'t> KeywordWriter<'_, '_, 't> {
         }
     }
 
-    /// Adds required names, which the tables store in two keywords.
+    /// Adds required names. They are stored in two keywords of the tables.
     fn write_required(&mut self, names: &[&str]) {
         if names.is_empty() {
             return;
@@ -321,7 +322,7 @@ impl<'t> KeywordWriter<'_, '_, 't> {
     }
 }
 
-/// The numbers that a bound rejects: those above or below it.
+/// The numbers that a bound rejects: those above the bound or those below it.
 #[derive(Clone, Copy)]
 enum BoundSide {
     Above,
@@ -329,7 +330,7 @@ enum BoundSide {
 }
 
 impl BoundSide {
-    /// Returns the nearest float that rejects nothing that the bound permits, if there is one.
+    /// Returns the nearest float that rejects no number that the bound permits, if there is one.
     fn widened_bound(self, bound: &Number) -> Option<f64> {
         let nearest = bound.to_f64();
         let float = |float: f64| Number::try_from(float).ok();
@@ -356,7 +357,7 @@ fn type_names(types: TypeSet) -> Vec<&'static str> {
         (TypeSet::OBJECT, "object"),
     ];
     let named = NAMED.iter().filter(|(one, _)| types.is_superset(*one));
-    // `number` includes `integer`.
+    // The type `number` includes `integer`.
     let named = named.filter(|(one, _)| *one != TypeSet::INTEGER || !types.is_superset(TypeSet::NUMBER));
     named.map(|(_, name)| *name).collect()
 }

@@ -1,4 +1,4 @@
-//! A limit for concurrent calls.
+//! A limit for the number of concurrent calls.
 
 use std::{
     collections::VecDeque,
@@ -16,8 +16,8 @@ use crate::{
     transport::{ResponseFuture, Transport},
 };
 
-/// Limits the number of concurrent calls; further calls wait in order of arrival. A stream counts until the
-/// head of its response arrives.
+/// A transport that limits the number of concurrent calls. Further calls wait in order of arrival. A
+/// streaming call counts until the head of its response arrives.
 #[derive(Clone)]
 pub struct ConcurrencyLimit<T> {
     transport: T,
@@ -30,10 +30,10 @@ struct FairSemaphore(Mutex<SemaphoreState>);
 #[derive(Default)]
 struct SemaphoreState {
     available: usize,
-    /// Waiting calls by ticket, the oldest first. An admitted call is removed from this queue.
+    /// Waiting calls by ticket number, oldest first. An admitted call is removed from this queue.
     waiting: VecDeque<(u64, Waker)>,
     next_ticket: u64,
-    /// Tickets that were admitted and have not been polled since.
+    /// The ticket numbers of calls that were admitted but not polled since.
     admitted: Vec<u64>,
 }
 
@@ -42,7 +42,7 @@ impl FairSemaphore {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns a permit and admits the oldest waiting call.
+    /// Returns a permit and admits the call that has waited longest.
     fn release_permit(&self) {
         let mut state = self.lock_state();
         match state.waiting.pop_front() {
@@ -56,7 +56,7 @@ impl FairSemaphore {
     }
 }
 
-/// A permit, returned when it is dropped.
+/// A permit, which is returned when it is dropped.
 struct Permit<'a>(&'a FairSemaphore);
 
 impl Drop for Permit<'_> {
@@ -65,7 +65,7 @@ impl Drop for Permit<'_> {
     }
 }
 
-/// Waits for a permit.
+/// A future that resolves to a permit.
 struct PermitFuture<'a> {
     semaphore: &'a FairSemaphore,
     ticket: Option<u64>,
@@ -102,7 +102,7 @@ impl<'a> Future for PermitFuture<'a> {
     }
 }
 
-/// A dropped future leaves the queue, or returns the permit it was admitted for.
+/// When dropped, the future leaves the queue, or returns its permit if it was already admitted.
 impl Drop for PermitFuture<'_> {
     fn drop(&mut self) {
         let Some(number) = self.ticket else { return };
@@ -118,7 +118,7 @@ impl Drop for PermitFuture<'_> {
 }
 
 impl<T> ConcurrencyLimit<T> {
-    /// Allows at most `calls` concurrent calls, at least one. Clones share the limit.
+    /// Creates a transport with at most `calls` concurrent calls, but at least one. Clones share the limit.
     pub fn new(transport: T, calls: usize) -> Self {
         let state = SemaphoreState { available: calls.max(1), ..SemaphoreState::default() };
         Self { transport, semaphore: Arc::new(FairSemaphore(Mutex::new(state))) }

@@ -1,4 +1,4 @@
-//! Repeats attempts that failed temporarily, if a repetition is safe.
+//! Repeats requests that failed temporarily, if it is safe to repeat them.
 
 use std::{
     fmt,
@@ -19,20 +19,22 @@ use crate::{
     transport::{Delivery, ResponseFuture, Timer, Transport, TransportError, TransportFault, copy_with_body},
 };
 
-/// Limits of retries.
+/// The limits for retries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryOptions {
-    /// Largest number of attempts, including the first. Default 3.
+    /// The maximum number of attempts, including the first. The default is 3.
     pub max_attempts: u32,
-    /// Upper bound of the first delay. Each delay is random between zero and its upper bound. Default 200 ms.
+    /// The upper bound of the first delay. Each delay is random between zero and its upper bound. The default
+    /// is 200 ms.
     pub initial_delay: Duration,
-    /// Largest upper bound. The bound doubles with each attempt. Default 10 s.
+    /// The maximum upper bound of a delay. The bound doubles with each attempt. The default is 10 s.
     pub max_delay: Duration,
-    /// Longest `Retry-After` to wait for. A response with a longer one is returned to the caller. Default 30
-    /// s.
+    /// The longest `Retry-After` delay that is honored. A response with a longer delay is returned to the
+    /// caller. The default is 30 s.
     pub max_retry_after: Duration,
-    /// Number of retries allowed beyond a tenth of the received responses, over all calls, so that retries do
-    /// not overload a failing server. Zero disables retries. Default 10.
+    /// The number of retries that are allowed beyond a tenth of the received responses, counted over all
+    /// calls. The budget prevents retries from overloading a failing server. Zero disables retries. The
+    /// default is 10.
     pub retry_budget: u32,
 }
 
@@ -48,13 +50,13 @@ impl Default for RetryOptions {
     }
 }
 
-/// The number of attempts. It is among the extensions of a response and, as the number of the current
-/// attempt, of the request that the inner transport receives. For errors see [`TransportError::attempts`].
+/// The number of attempts. A response has the total number among its extensions. The request that the inner
+/// transport receives has the number of the current attempt. For errors, see [`TransportError::attempts`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AttemptCount(pub u32);
 
-/// The current attempt of a [`Retry`], among the extensions of a request. Outer layers that abandon the call
-/// read it for their error.
+/// The current attempt of a [`Retry`], among the extensions of a request. An outer layer that ends the call
+/// reads it for its error.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AttemptTally(Arc<AtomicU32>);
 
@@ -91,11 +93,12 @@ fn with_attempt_count<B>(
     Ok(response)
 }
 
-/// Repeats a request, byte for byte, that received no response or one that allows repetition.
+/// A transport that repeats a request byte for byte after a temporary failure, if it is safe to repeat it.
 ///
 /// An operation that is not idempotent ([`RepeatSafety::NonIdempotent`](crate::operation::RepeatSafety)) is
-/// repeated only if no byte was sent. Responses `408`, `425`, `429`, `502`, `503` and `504` are repeated
-/// after the delay of their `Retry-After`. A streaming body is never repeated.
+/// repeated only if no byte was sent. Other operations are also repeated after the responses `408`, `425`,
+/// `429`, `502`, `503` and `504`. The delay is the one in `Retry-After`, or else random. A streaming body is
+/// never repeated.
 #[derive(Clone)]
 pub struct Retry<T> {
     transport: T,
@@ -103,12 +106,12 @@ pub struct Retry<T> {
     timer: Arc<dyn Timer>,
     now: Arc<dyn Fn() -> SystemTime + Send + Sync>,
     random: Arc<dyn Fn() -> u64 + Send + Sync>,
-    /// In tenths of a retry.
+    /// The remaining budget, in tenths of a retry.
     budget: Arc<Mutex<u32>>,
 }
 
 impl<T> Retry<T> {
-    /// Repeats calls of this transport. Clones share the budget.
+    /// Creates a transport that repeats the calls of the given transport. Clones share the budget.
     pub fn new(transport: T, retries: RetryOptions, timer: impl Timer + 'static) -> Self {
         Self {
             transport,
@@ -120,7 +123,7 @@ impl<T> Retry<T> {
         }
     }
 
-    /// Replaces the clock by which a date in `Retry-After` is interpreted if the response has no `Date`.
+    /// Replaces the clock. It is used for a date in `Retry-After` if the response has no `Date`.
     #[must_use]
     pub fn with_clock(mut self, now: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
         self.now = Arc::new(now);
@@ -134,7 +137,7 @@ impl<T> Retry<T> {
         self
     }
 
-    /// Returns the delay before the next attempt; `None` if the result is final.
+    /// Returns the delay before the next attempt, or `None` if the result is final.
     fn next_delay(
         &self,
         operation: &Operation,
@@ -178,13 +181,13 @@ impl<T> Retry<T> {
     }
 }
 
-/// Whether and when to repeat an attempt.
+/// The decision whether and when to repeat an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RetryDecision {
     GiveUp,
-    /// After a random delay.
+    /// Repeat after a random delay.
     Backoff,
-    /// After the delay that the server requested.
+    /// Repeat after the delay that the server requested.
     After(Duration),
 }
 

@@ -1,15 +1,15 @@
-//! All layers combined.
+//! [`TransportStack`]: all layers combined.
 
 use std::{sync::Arc, time::Duration};
 
 use super::{ConcurrencyLimit, Retry, RetryOptions, Timeout};
 use crate::transport::{Timer, Transport};
 
-/// The layers that most clients need around a transport. Each is a setting; `None` leaves the layer out.
+/// The layers that most clients need around a transport. Each layer is a setting; `None` omits the layer.
 ///
-/// From the outside in: tracing span, timeout of the call, retries, concurrency limit, timeout of the
-/// attempt. So a span records the number of attempts, a call that waits for its next attempt holds no permit,
-/// and the timeout of an attempt starts when it has a permit.
+/// The order from the outside in is: tracing span, timeout of the call, retries, concurrency limit, timeout
+/// of the attempt. Therefore a span records the number of attempts, a call that waits for its next attempt
+/// holds no permit, and the timeout of an attempt starts when the attempt has a permit.
 ///
 /// ```
 /// use contract_runtime::layers::{TransportStack, RetryOptions};
@@ -22,18 +22,18 @@ use crate::transport::{Timer, Transport};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransportStack {
-    /// Opens a span for each call ([`TracingTransport`](super::TracingTransport)). Default `true`.
+    /// Opens a span for each call ([`TracingTransport`](super::TracingTransport)). The default is `true`.
     #[cfg(feature = "tracing")]
     pub tracing: bool,
-    /// Longest duration of a call with all attempts and delays ([`Timeout`]); for a stream, until the head of
-    /// its response. Default `None`, since large bodies take time.
+    /// The maximum duration of a call, including all attempts and delays ([`Timeout`]). For a stream, it
+    /// applies until the head of the response arrives. The default is `None`, because large bodies take time.
     pub call_timeout: Option<Duration>,
-    /// Repeats failed attempts ([`Retry`]). Default [`RetryOptions::default`].
+    /// The settings for repeating failed attempts ([`Retry`]). The default is [`RetryOptions::default`].
     pub retry: Option<RetryOptions>,
-    /// Largest number of concurrent attempts ([`ConcurrencyLimit`]). Default 32.
+    /// The maximum number of concurrent attempts ([`ConcurrencyLimit`]). The default is 32.
     pub max_concurrency: Option<usize>,
-    /// Longest duration of an attempt. Default `None`: the idle timeout of the transport is usually the
-    /// better limit.
+    /// The maximum duration of an attempt. The default is `None`, because the idle timeout of the transport
+    /// is usually the better limit.
     pub attempt_timeout: Option<Duration>,
 }
 
@@ -84,8 +84,7 @@ impl crate::client::ReqwestTransport {
     /// Creates a transport with the layers of [`TransportStack::default`] around it. For other settings use
     /// [`TransportStack::wrap`].
     ///
-    /// # Errors
-    /// If TLS cannot be set up on this platform.
+    /// # Errors Returns an error if TLS cannot be set up on this platform.
     pub fn with_default_layers() -> Result<Arc<dyn Transport>, crate::transport::TransportError> {
         Ok(TransportStack::default().wrap(Self::new()?, crate::transport::TokioTimer))
     }

@@ -1,4 +1,4 @@
-//! Each layer over a scripted transport.
+//! Tests of each layer over a scripted transport.
 
 use std::{
     collections::VecDeque,
@@ -22,7 +22,8 @@ static READ: Operation = Operation { id: "read", repeat: RepeatSafety::Safe, ..O
 static KEYED: Operation = Operation { id: "keyed", repeat: RepeatSafety::Keyed, ..Operation::EMPTY };
 static ONCE: Operation = Operation { id: "once", repeat: RepeatSafety::NonIdempotent, ..Operation::EMPTY };
 
-/// A status with `Retry-After`, a 503 with `Date` and `Retry-After`, a fault, or no response at all.
+/// The outcome of a request: a status with `Retry-After`, a 503 with `Date` and `Retry-After`, a fault, or no
+/// response at all.
 #[derive(Clone, Copy)]
 enum ScriptedOutcome {
     Status(u16, &'static str),
@@ -64,7 +65,7 @@ impl Transport for Fake {
             let outcome = {
                 let mut inner = self.0.lock().unwrap();
                 inner.bodies.push(request.body().clone());
-                inner.script.pop_front().expect("an answer for each request")
+                inner.script.pop_front().expect("a response for each request")
             };
             match outcome {
                 Status(status, after) => {
@@ -84,7 +85,7 @@ impl Transport for Fake {
     }
 }
 
-/// Records the delays without waiting.
+/// A timer that records the delays and does not wait.
 impl Timer for Fake {
     fn sleep(&self, time: Duration) -> SleepFuture {
         self.0.lock().unwrap().slept.push(time.as_millis());
@@ -96,7 +97,7 @@ fn request() -> Request<Bytes> {
     Request::new(Bytes::from_static(b"body"))
 }
 
-/// The status or fault of a call with retries, the number of attempts, and the delays.
+/// Returns the status or fault of a call with retries, the number of requests, and the delays.
 async fn retried(operation: &'static Operation, script: &[ScriptedOutcome]) -> (String, usize, Vec<u128>) {
     let fake = Fake::new(script);
     let retry = Retry::new(fake.clone(), RetryOptions::default(), fake.clone())
@@ -133,7 +134,7 @@ async fn safe_requests_are_retried() {
     assert_eq!(retried(&READ, &[Status(500, "")]).await, ("500".into(), 1, vec![]));
 }
 
-/// RFC 9110, 10.2.3.
+/// The `Retry-After` delay is honored up to its limit (RFC 9110, 10.2.3).
 #[tokio::test]
 async fn retry_after_delays_the_retry() {
     let ok = Status(200, "");
@@ -141,10 +142,10 @@ async fn retry_after_delays_the_retry() {
     let date = Status(503, "Thu, 01 Jan 1970 00:00:05 GMT");
     assert_eq!(retried(&READ, &[date, ok]).await, ("200".into(), 2, vec![5000]));
     assert_eq!(retried(&READ, &[Status(503, ""), ok]).await, ("200".into(), 2, vec![150]));
-    // By the server's clock, which differs from the local one.
+    // A date is relative to the server's clock, which differs from the local one.
     let served = Dated("Sun, 06 Nov 1994 08:49:17 GMT", "Sun, 06 Nov 1994 08:49:37 GMT");
     assert_eq!(retried(&READ, &[served, ok]).await, ("200".into(), 2, vec![20_000]));
-    // Longer than the limit: the response is returned.
+    // If the delay exceeds the limit, the response is returned.
     assert_eq!(retried(&READ, &[Status(429, "31")]).await, ("429".into(), 1, vec![]));
 }
 
@@ -157,7 +158,7 @@ async fn a_budget_bounds_all_calls_together() {
     assert_eq!(fake.sent(), 4);
     retry.clone().send(&READ, request()).await.unwrap_err();
     assert_eq!(fake.sent(), 5);
-    // Ten answers earn one retry.
+    // Ten responses earn one retry.
     fake.0.lock().unwrap().script = [Status(200, ""); 10].into();
     for _ in 0..10 {
         retry.send(&READ, request()).await.unwrap();
@@ -191,7 +192,7 @@ async fn call_times_out() {
     assert_eq!(fake.slept(), [20_000, 20_000]);
 }
 
-/// An outer layer that ends the call reports the number of attempts so far.
+/// If an outer layer ends the call, its error contains the number of attempts so far.
 #[cfg(feature = "tokio")]
 #[tokio::test(start_paused = true)]
 async fn timed_out_call_reports_its_attempts() {
@@ -204,7 +205,7 @@ async fn timed_out_call_reports_its_attempts() {
     assert_eq!(attempts(bounded, &[LOST, LOST, Never]).await, Some(3));
     let timed = TransportStack { attempt_timeout: Some(Duration::from_secs(20)), ..bounded };
     assert_eq!(attempts(timed, &[Never, Never]).await, Some(2));
-    // Without retries there is no count.
+    // Without retries there is no number of attempts.
     assert_eq!(attempts(TransportStack { retry: None, ..bounded }, &[Never]).await, None);
 }
 
@@ -219,15 +220,15 @@ fn concurrency_is_limited_in_arrival_order() {
     let mut calls: Vec<_> = (0..5).map(|_| limited.send(&READ, request())).collect();
     assert!(calls.iter_mut().all(|call| poll(call).is_pending()));
     assert_eq!(fake.sent(), 2);
-    // The third is dropped while it waits and loses its turn to the fourth.
+    // The third call is dropped while it waits, so the fourth is next.
     let third = calls.remove(2);
     drop(third);
     drop(calls.remove(0));
-    assert!(poll(&mut calls[2]).is_pending(), "the last one is not next");
+    assert!(poll(&mut calls[2]).is_pending(), "the last call is not next");
     assert_eq!(fake.sent(), 2);
     assert!(poll(&mut calls[1]).is_pending());
     assert_eq!(fake.sent(), 3);
-    // A permit that was granted to a dropped waiter goes to the next one.
+    // If a permit was granted to a dropped call, the next waiting call gets it.
     let mut last = limited.send(&READ, request());
     assert!(poll(&mut last).is_pending());
     drop(calls.remove(0));
@@ -237,7 +238,8 @@ fn concurrency_is_limited_in_arrival_order() {
     assert!(poll(&mut limited.send(&READ, request())).is_ready());
 }
 
-/// Seconds of a call over all layers, its status or fault, and the number of attempts.
+/// Returns the duration of a call over all layers in seconds, its status or fault, and the number of
+/// attempts.
 #[cfg(feature = "tokio")]
 async fn ready(ready: TransportStack, script: &[ScriptedOutcome]) -> (u64, String, usize) {
     let (fake, start) = (Fake::new(script), tokio::time::Instant::now());
@@ -254,7 +256,7 @@ async fn layers_cooperate_around_one_call() {
     let usual = TransportStack::default();
     let timed = TransportStack { attempt_timeout: seconds(20), ..usual };
     assert_eq!(ready(timed, &[Never, Never, Never]).await, (60, "Timeout".into(), 3));
-    // The timeout of the call ends it during an attempt.
+    // The timeout of the call ends the call during an attempt.
     let bounded = TransportStack { call_timeout: seconds(30), ..timed };
     assert_eq!(ready(bounded, &[Never, Never]).await, (30, "Timeout".into(), 2));
     assert_eq!(ready(usual, &[Status(503, "9"), Status(200, "")]).await, (9, "200 OK".into(), 2));
@@ -262,8 +264,8 @@ async fn layers_cooperate_around_one_call() {
     assert_eq!(ready(once, &[Status(503, "9")]).await, (0, "503 Service Unavailable".into(), 1));
 }
 
-/// A call that waits for its next attempt holds no permit, and the timeout of an attempt starts with its
-/// permit.
+/// A call that waits for its next attempt holds no permit, and the timeout of an attempt starts when the
+/// attempt has a permit.
 #[cfg(feature = "tokio")]
 #[tokio::test(start_paused = true)]
 async fn concurrency_permits_are_per_attempt() {
@@ -285,7 +287,7 @@ async fn concurrency_permits_are_per_attempt() {
     assert_eq!(both(all, &[Never, Never]).await, (20, 20));
 }
 
-/// One span per call, for any number of attempts, with each documented field.
+/// Each call has one span with all documented fields, regardless of the number of attempts.
 #[cfg(all(feature = "tokio", feature = "tracing"))]
 #[tokio::test(start_paused = true)]
 async fn a_call_has_one_span() {
@@ -299,7 +301,7 @@ async fn a_call_has_one_span() {
 
     type Fields = BTreeMap<&'static str, String>;
 
-    /// The fields of each span.
+    /// Records the fields of each span.
     #[derive(Clone, Default)]
     struct Recorder(Arc<Mutex<Vec<Fields>>>);
 
@@ -369,11 +371,11 @@ async fn a_call_has_one_span() {
     check(usual, &[LOST, LOST, LOST], &[("error.type", "interrupted"), (resent, "2")]).await;
     let refused = [REFUSED, Fault(TransportFault::Declined, Delivery::NotSent)];
     check(usual, &refused, &[("error.type", "declined"), (resent, "1")]).await;
-    // Also for a call whose timeout expires between two attempts.
+    // A call whose timeout expires between two attempts has its span as well.
     let bounded = TransportStack { call_timeout: Some(Duration::from_secs(30)), ..usual };
     check(bounded, &[LOST, Never], &[("error.type", "timeout"), (resent, "1")]).await;
     check(bounded, &[Never], &[("error.type", "timeout")]).await;
-    // Inside the retries there is one span per attempt, with its number.
+    // Inside the retries, there is one span for each attempt, with the number of the attempt.
     let attempts =
         Retry::new(TracingTransport::new(Fake::new(&[LOST, ok])), RetryOptions::default(), Fake::default());
     attempts.send(&SHIP, request()).await.unwrap();
@@ -414,7 +416,7 @@ async fn any_service_is_a_transport() {
     assert!(!format!("{error} {error:?}").contains("secret"));
 }
 
-/// An error of the body is classified by the service, and the request counts as sent.
+/// If the body fails, the error is classified by the service, and the request counts as sent.
 #[cfg(feature = "tower")]
 #[tokio::test]
 async fn failing_body_of_a_service() {
@@ -442,7 +444,8 @@ async fn failing_body_of_a_service() {
     assert!(!format!("{error} {error:?}").contains("secret"));
 }
 
-/// The head determines the error and the time to wait.
+/// The head of an error response determines the status and the `Retry-After` delay even if the body is
+/// incomplete.
 #[cfg(feature = "tower")]
 #[tokio::test]
 async fn service_error_response_is_valid_without_its_body() {
@@ -450,7 +453,7 @@ async fn service_error_response_is_valid_without_its_body() {
 
     use crate::transport::PartialBody;
 
-    /// One chunk, and then an error.
+    /// A body of one chunk, followed by an error.
     struct Cut(bool);
     impl http_body::Body for Cut {
         type Data = Bytes;

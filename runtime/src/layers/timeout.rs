@@ -17,8 +17,8 @@ use crate::{
     transport::{Delivery, ResponseFuture, Timer, Transport, TransportError, TransportFault},
 };
 
-/// Ends a call that receives no response in time. For a stream, the timeout applies until the head of the
-/// response arrives.
+/// A transport that ends a call if no response is received in time. For a stream, the timeout applies until
+/// the head of the response arrives.
 #[derive(Clone)]
 pub struct Timeout<T> {
     transport: T,
@@ -43,7 +43,7 @@ impl<T> Timeout<T> {
             if let Poll::Ready(response) = sending.as_mut().poll(context) {
                 return Poll::Ready(response);
             }
-            // Without waiting for the response it is unknown whether the request arrived.
+            // Without a response, it is unknown whether the request arrived.
             let late = || TransportError::new(TransportFault::Timeout, Delivery::Unknown);
             sleeping.as_mut().poll(context).map(|()| Err(tally.annotate_error(late())))
         })

@@ -1,4 +1,4 @@
-//! A transport over any tower service: a hyper client, a stack of tower layers, an axum router.
+//! A transport over any tower service, such as a hyper client, a stack of tower layers or an axum router.
 
 use std::{error::Error as StdError, fmt, future::poll_fn, pin::pin};
 
@@ -11,12 +11,12 @@ use crate::{
     transport::{Delivery, ResponseFuture, Transport, TransportError, TransportFault, from_partial_body},
 };
 
-/// Sends requests through a clone of a service, and reads response bodies up to a limit. The service finds
-/// the `&'static Operation` among the extensions of the request.
+/// A transport that sends requests through a clone of a service and reads response bodies up to a limit. The
+/// service can read the `&'static Operation` from the extensions of the request.
 ///
-/// Bodies are buffered; streaming methods require another transport.
+/// Bodies are buffered. Streaming methods require another transport.
 ///
-/// An error of the service is [`TransportFault::Other`] and [`Delivery::Unknown`], unless it is a
+/// An error of the service is reported as [`TransportFault::Other`] and [`Delivery::Unknown`], unless it is a
 /// [`TransportError`] or a classifier is set ([`with_error_classifier`](Self::with_error_classifier)).
 #[derive(Clone)]
 pub struct TowerTransport<S> {
@@ -26,7 +26,7 @@ pub struct TowerTransport<S> {
 }
 
 impl<S> TowerTransport<S> {
-    /// Default limit of a response body: 64 MiB.
+    /// The default limit for the size of a response body: 64 MiB.
     pub const DEFAULT_MAX_BODY_SIZE: usize = 64 << 20;
 
     /// Creates a transport over a service.
@@ -38,15 +38,15 @@ impl<S> TowerTransport<S> {
         }
     }
 
-    /// Sets the largest response body, in bytes.
+    /// Sets the maximum size of a response body, in bytes.
     #[must_use]
     pub const fn with_max_body_size(mut self, bytes: usize) -> Self {
         self.max_body_size = bytes;
         self
     }
 
-    /// Sets the function that classifies errors of the service and determines whether the request may have
-    /// arrived.
+    /// Sets the function that classifies errors of the service. It also determines whether the request may
+    /// have arrived.
     #[must_use]
     pub const fn with_error_classifier(
         mut self,
@@ -61,13 +61,13 @@ impl<S> TowerTransport<S> {
             Ok(own) => *own,
             Err(error) => {
                 let (fault, delivery) = (self.classify_error)(&*error);
-                // The message is dropped, since it may contain an address.
+                // The message is dropped, because it may contain an address.
                 TransportError::new(fault, delivery)
             }
         }
     }
 
-    /// Reads a body; returns the bytes that arrived, and the fault if it is incomplete.
+    /// Reads a body. Returns the bytes that arrived, and the fault if the body is incomplete.
     async fn read_body<B>(&self, body: B) -> (Bytes, Option<TransportFault>)
     where
         B: Body<Data = Bytes>,

@@ -9,7 +9,8 @@ use crate::{
     transport::{ResponseFuture, Transport, TransportError, TransportFault},
 };
 
-/// Opens a span `http.client` for each call, or for each attempt inside a [`Retry`](super::Retry).
+/// A transport that opens a span `http.client` for each call, or for each attempt if it is inside a
+/// [`Retry`](super::Retry).
 ///
 /// | field | content |
 /// |---|---|
@@ -20,7 +21,7 @@ use crate::{
 /// | `http.request.resend_count` | number of the attempt, or of all attempts, minus one |
 /// | `error.type` | a status from 400 on, or the kind of transport error |
 ///
-/// Addresses, headers and bodies are not recorded: they may contain secrets.
+/// Addresses, headers and bodies are not recorded, because they may contain secrets.
 #[derive(Clone, Copy, Debug)]
 pub struct TracingTransport<T>(T);
 

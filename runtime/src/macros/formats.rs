@@ -1,9 +1,10 @@
 //! [`format_type!`](crate::format_type): types of strings with a format.
 
-/// Defines a type that stores a string with a format and its parsed value. The string is kept as received,
-/// also if it cannot be parsed and there is no value.
+/// Defines a type that stores a string with a format, together with the parsed value. A string that cannot be
+/// parsed is stored unchanged, without a value.
 ///
-/// Arguments: name, type of the value, format, a function that parses, a function that prints.
+/// The arguments are the name, the type of the value, the format, a function that parses a string, and a
+/// function that formats a value.
 #[macro_export]
 macro_rules! format_type {
     ($(#[$meta:meta])* $name:ident: $value:ty = $format:literal, $parse:expr, $format_value:expr) => {
@@ -49,7 +50,7 @@ macro_rules! format_type {
             pub fn into_string(self) -> ::std::string::String {
                 self.text
             }
-            /// Returns true if a string has the format and a value.
+            /// Returns true if the string has the format and can be converted to the value type.
             #[must_use]
             pub fn is_match(text: &str) -> bool {
                 Self::parse_value(text).is_some()

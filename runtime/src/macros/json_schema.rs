@@ -23,8 +23,8 @@ macro_rules! json_schemas {
     )*};
 }
 
-/// Implements `JsonSchema` for string enumerations without a schema in the tables: `closed` ones list their
-/// values, `open` ones accept any string.
+/// Implements `JsonSchema` for string enumerations that have no schema in the tables. Enumerations marked
+/// `closed` list their values; those marked `open` accept any string.
 #[cfg(feature = "schemars")]
 #[macro_export]
 macro_rules! string_enum_schemas {

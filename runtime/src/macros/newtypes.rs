@@ -1,6 +1,6 @@
-//! Macros for newtypes: single values with constraints.
+//! Macros for newtypes, which wrap a single value with constraints.
 
-/// Implements a string with constraints. The field of the newtype must be a `String`.
+/// Implements a newtype for a string with constraints. The field of the newtype must be a `String`.
 #[macro_export]
 macro_rules! string_newtype {
     ($name:ident) => {
@@ -9,7 +9,7 @@ macro_rules! string_newtype {
     };
 }
 
-/// Implements a date-time with constraints. It is compared, ordered and hashed by its instant
+/// Implements a newtype for a date-time with constraints. It is compared, ordered and hashed by its instant
 /// ([`timestamp`](crate::timestamp)), not by its spelling. The field of the newtype must be a `String`.
 #[macro_export]
 macro_rules! timestamp_newtype {
@@ -57,7 +57,7 @@ macro_rules! timestamp_newtype {
     };
 }
 
-/// Implements what all string newtypes have in common. The field of the newtype must be a `String`.
+/// Implements the common part of all string newtypes. The field of the newtype must be a `String`.
 #[macro_export]
 macro_rules! string_newtype_base {
     ($name:ident) => {
@@ -118,7 +118,8 @@ macro_rules! string_newtype_base {
     };
 }
 
-/// Implements a string that is never printed. The field of the newtype must be a [`Secret`](crate::Secret).
+/// Implements a newtype for a string that is never printed. The field of the newtype must be a
+/// [`Secret`](crate::Secret).
 #[macro_export]
 macro_rules! secret_newtype {
     ($name:ident) => {
@@ -150,7 +151,7 @@ macro_rules! secret_newtype {
     };
 }
 
-/// Implements an integer with constraints.
+/// Implements a newtype for an integer with constraints.
 #[macro_export]
 macro_rules! int_newtype {
     ($name:ident, $int:ty) => {
@@ -191,7 +192,7 @@ macro_rules! int_newtype {
     };
 }
 
-/// Implements an exact number with constraints.
+/// Implements a newtype for an exact number with constraints.
 #[macro_export]
 macro_rules! number_newtype {
     ($name:ident) => {
@@ -234,8 +235,9 @@ macro_rules! number_newtype {
     };
 }
 
-/// Implements a named array, object or other value that dereferences to its content. `nested` if it may
-/// contain undeclared members; `members` if it is deserialized from the members of an object.
+/// Implements a newtype for an array, object or other value. It dereferences to its content. `nested`
+/// declares that it may contain undeclared members, and `members` that it is deserialized from the members of
+/// an object.
 #[macro_export]
 macro_rules! wrapper {
     ($name:ident, $inner:ty $(, $also:ident)*) => {
@@ -289,7 +291,7 @@ macro_rules! wrapper {
     (@members $name:ident $inner:ty; $($also:ident)*) => {};
 }
 
-/// Implements serialization and deserialization of a newtype as its content.
+/// Implements serialization and deserialization of a newtype in the same form as its content.
 #[macro_export]
 macro_rules! wrapper_serde {
     ($name:ident) => {

@@ -22,9 +22,9 @@
 /// assert_eq!([IN_SHIP, IN_STOCK_LOT], [ResourceId(0), ResourceId(1)]);
 /// ```
 ///
-/// Each line states the number of rows of its own group only, so that a change of one group leaves the other
-/// lines unchanged. The first rows are computed in one loop and not from constant to constant, because a long
-/// chain would exceed the recursion limit of the compiler.
+/// Each line contains only the number of rows in its own group, so that a change of one group leaves the
+/// other lines unchanged. The first rows are computed in one loop instead of from constant to constant,
+/// because a long chain would exceed the recursion limit of the compiler.
 #[macro_export]
 macro_rules! schema_ids {
     ($($resource:ident { $($(#[$about:meta])* $name:ident = $count:literal,)+ })+) => {
@@ -35,10 +35,10 @@ macro_rules! schema_ids {
             const FIRST: [u32; Rows::COUNTS.len()] = $crate::schema::first_rows(Rows::COUNTS);
         }
 
-        #[allow(non_camel_case_types, clippy::upper_case_acronyms, reason = "names of constants")]
+        #[allow(non_camel_case_types, clippy::upper_case_acronyms, reason = "named like the constants")]
         enum Group { $($($name,)+)+ }
 
-        #[allow(non_camel_case_types, clippy::upper_case_acronyms, reason = "names of constants")]
+        #[allow(non_camel_case_types, clippy::upper_case_acronyms, reason = "named like the constants")]
         enum Position { $($resource,)+ }
 
         $(
@@ -48,7 +48,7 @@ macro_rules! schema_ids {
 
             $(
                 $(#[$about])*
-                #[allow(dead_code, reason = "not every group is referred to from outside it")]
+                #[allow(dead_code, reason = "not every group is referenced by another one")]
                 pub const $name: $crate::schema::SchemaId =
                     $crate::schema::SchemaId(Rows::FIRST[Group::$name as usize]);
             )+

@@ -1,6 +1,6 @@
 //! [`arbitrary!`](crate::arbitrary): proptest's `Arbitrary` for generated types.
 
-/// Implements `Arbitrary` for generated types; the generated values are valid.
+/// Implements `Arbitrary` for generated types. All generated values are valid.
 #[cfg(feature = "proptest")]
 #[macro_export]
 macro_rules! arbitrary {

@@ -1,4 +1,4 @@
-//! Tests of maps below and above the size from which they have a hash index.
+//! Tests of maps below and above the size at which a hash index is used.
 
 use std::collections::hash_map::DefaultHasher;
 
@@ -106,7 +106,7 @@ fn rejects_duplicate_keys_when_parsed() {
 
 #[test]
 fn many_keys_are_not_quadratic() {
-    // Quadratic behavior would take minutes here.
+    // With quadratic behavior, this test would take minutes.
     let map = numbers(200_000);
     assert_eq!(map.get("key 199999"), Some(&199_999));
     assert_eq!(map.clone(), map);

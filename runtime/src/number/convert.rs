@@ -1,4 +1,5 @@
-//! Conversions to and from decimal types of other crates. They are exact or fail; no value is ever rounded.
+//! Conversions to and from the decimal types of other crates. They never round a value; an inexact conversion
+//! fails.
 
 #[cfg(test)]
 mod tests;
@@ -30,19 +31,19 @@ mod rust_decimal_impls {
 
     use super::{Number, NumberError};
 
-    /// Prints the decimal without an exponent, with as many decimals as it has.
+    /// Prints the decimal without an exponent and with all of its decimals.
     impl From<Decimal> for Number {
         fn from(value: Decimal) -> Self {
             Self::from_printed(value.to_string())
         }
     }
 
-    /// Converts with the decimals as written where they fit.
+    /// Converts with the decimals as written, if these fit.
     impl TryFrom<&Number> for Decimal {
         type Error = NumberError;
 
-        /// Fails with [`NumberError::Inexact`] for more than 28 decimals or a coefficient of more than 96
-        /// bits, not counting trailing zeros.
+        /// Fails with [`NumberError::Inexact`] if the number, without trailing zeros, has more than 28
+        /// decimals or a coefficient of more than 96 bits.
         fn try_from(number: &Number) -> Result<Self, NumberError> {
             number.with_text(|text| {
                 decimal_with_written_scale(text)
@@ -60,18 +61,18 @@ mod rust_decimal_impls {
         }
     }
 
-    /// Converts all written digits; returns `None` for a number with an exponent.
+    /// Converts all written digits. Returns `None` for a number with an exponent.
     fn decimal_with_written_scale(text: &str) -> Option<Decimal> {
         let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
         let digits: i128 = [whole, fraction].concat().parse().ok()?;
         Decimal::try_from_i128_with_scale(digits, u32::try_from(fraction.len()).ok()?).ok()
     }
 
-    /// Converts the significant digits only.
+    /// Converts only the significant digits.
     fn decimal_with_shortest_scale(number: &Number) -> Option<Decimal> {
         let (digits, exponent) = number.with_decimal(|decimal| decimal.to_coefficient())?;
         match u32::try_from(exponent) {
-            // Beyond 38 only zero could fit, and zero has no exponent.
+            // An exponent beyond 38 could only fit for zero, whose exponent is always zero.
             Ok(zeros) => {
                 let digits = digits.checked_mul(10_i128.checked_pow(zeros)?)?;
                 Decimal::try_from_i128_with_scale(digits, 0).ok()
@@ -90,10 +91,10 @@ mod bigdecimal_impls {
 
     use super::{Number, NumberError, ScaledDigits};
 
-    /// The maximum number of leading zeros in plain notation; beyond it, an exponent is shorter.
+    /// The maximum number of leading zeros in plain notation. Beyond it, an exponent is shorter.
     const MAX_PLAIN_ZEROS: usize = 40;
 
-    /// Prints the digits of the decimal, with an exponent if plain notation would be long.
+    /// Prints the digits of the decimal, with an exponent if plain notation would be too long.
     impl From<BigDecimal> for Number {
         fn from(value: BigDecimal) -> Self {
             Self::from(&value)
@@ -119,12 +120,12 @@ mod bigdecimal_impls {
         }
     }
 
-    /// Converts with the digits as written.
+    /// Converts all digits as written.
     impl TryFrom<&Number> for BigDecimal {
         type Error = NumberError;
 
-        /// Fails with [`NumberError::Inexact`] for an exponent of more than 64 bits. A short input can be a
-        /// very large number: adding to `1e1000000` produces a million digits.
+        /// Fails with [`NumberError::Inexact`] if the exponent has more than 64 bits. Note that a short input
+        /// can be a very large number: an addition to `1e1000000` produces a million digits.
         fn try_from(number: &Number) -> Result<Self, NumberError> {
             let exact = number.with_text(|text| {
                 let ScaledDigits { digits, scale } = ScaledDigits::parse(text)?;

@@ -1,4 +1,4 @@
-//! Exact arithmetic on decimal numbers of any length, for numbers that do not fit into binary.
+//! Exact arithmetic on decimal numbers of any length, for numbers that have no binary representation.
 //!
 //! A number is split into digits and exponent in place, without expanding the exponent. The cost depends on
 //! the length of the number and never on the magnitude of its value.
@@ -6,7 +6,8 @@
 use std::cmp::Ordering;
 use std::iter::repeat_n;
 
-/// The value `0.DIGITS * 10^point`, with neither leading nor trailing zeros in `DIGITS`. Zero has no digits.
+/// The value `0.DIGITS * 10^point`, where `DIGITS` has neither leading nor trailing zeros. Zero has no
+/// digits.
 pub(super) struct DecimalParts<'a> {
     negative: bool,
     /// The written digits before and after the decimal point.
@@ -25,7 +26,7 @@ pub(super) enum RoundedNumber {
 /// The canonical form that equal numbers share, for hashing.
 #[derive(Hash)]
 pub(super) enum CanonicalNumber {
-    /// `digits * 10^exponent`, `digits` not divisible by ten.
+    /// `digits * 10^exponent`, where `digits` is not divisible by ten.
     Short { negative: bool, digits: u64, exponent: i128 },
     /// All other numbers, as `0.DIGITS * 10^point`.
     Long { negative: bool, digits: Vec<u8>, point: Exponent },
@@ -49,7 +50,7 @@ impl CanonicalNumber {
 }
 
 impl<'a> DecimalParts<'a> {
-    /// Splits a JSON number. The value is unspecified for any other string.
+    /// Splits a JSON number. For any other string the result is unspecified.
     pub(super) fn new(text: &'a str) -> Self {
         let (negative, text) = match text.strip_prefix('-') {
             Some(rest) => (true, rest),
@@ -92,7 +93,7 @@ impl<'a> DecimalParts<'a> {
         self.len() == 0
     }
 
-    /// Iterates over the significant digits as values 0 to 9.
+    /// Iterates over the significant digits as values from 0 to 9.
     fn digits(&self) -> impl Iterator<Item = u8> {
         let [int, frac] = self.digits;
         int.iter().chain(frac).map(|digit| digit.wrapping_sub(b'0').min(9))
@@ -123,7 +124,7 @@ impl<'a> DecimalParts<'a> {
         CanonicalNumber::Long { negative, digits: self.digits().collect(), point: self.point.clone() }
     }
 
-    /// Returns the value as a coefficient that is not divisible by ten and the exponent of its power of ten.
+    /// Returns the value as a coefficient that is not divisible by ten, and the exponent of its power of ten.
     /// Returns `None` if either does not fit.
     #[cfg(feature = "rust_decimal")]
     pub(super) fn to_coefficient(&self) -> Option<(i128, i128)> {
@@ -134,8 +135,8 @@ impl<'a> DecimalParts<'a> {
         Some((if self.negative { -digits } else { digits }, exponent))
     }
 
-    /// Returns the number of zeros to append to the digits to get the value times `10^shift`, or `None` if
-    /// that has a fraction.
+    /// Returns the number of zeros that must be appended to the digits to get the value times `10^shift`.
+    /// Returns `None` if that product has a fraction.
     fn trailing_zeros(&self, shift: u8) -> Option<Exponent> {
         if self.is_zero() {
             return Some(Exponent::Near(0));
@@ -158,20 +159,20 @@ impl<'a> DecimalParts<'a> {
         self.to_scaled_i128(0)
     }
 
-    /// Returns the integer part, rounded toward zero, if it fits.
+    /// Returns the integer part, rounded toward zero, if it fits into `i128`.
     pub(super) fn to_i128_truncated(&self) -> Option<i128> {
         if self.is_integer() {
             return self.to_i128();
         }
         let whole = match self.point {
             Exponent::Near(point) => usize::try_from(point).unwrap_or(0),
-            // A far positive exponent leaves no fraction, so this exponent is negative.
+            // A number with a far positive exponent has no fraction, so this exponent is negative.
             Exponent::Far { .. } => 0,
         };
         fold_digits(self.digits().take(whole), self.negative)
     }
 
-    /// Returns the value in units of `10^-decimals`, if that is whole and fits.
+    /// Returns the value in units of `10^-decimals`, if it is an integer that fits into `i64`.
     pub(super) fn to_scaled_i64(&self, decimals: u8) -> Option<i64> {
         self.to_scaled_i128(decimals).and_then(|units| i64::try_from(units).ok())
     }
@@ -180,7 +181,7 @@ impl<'a> DecimalParts<'a> {
         let Some(Exponent::Near(zeros)) = self.trailing_zeros(decimals) else {
             return None;
         };
-        // 10^39 exceeds the type, so more zeros cannot fit.
+        // 10^39 exceeds the range of `i128`, so more zeros cannot fit.
         let zeros = usize::try_from(zeros).ok().filter(|zeros| *zeros < 40)?;
         fold_digits(self.digits().chain(repeat_n(0, zeros)), self.negative)
     }
@@ -192,9 +193,10 @@ impl<'a> DecimalParts<'a> {
         if self.is_zero() {
             return true;
         }
-        // With a = A * 10^i and b = B * 10^j, neither A nor B divisible by ten: if i < j, a / b = A / (B *
-        // 10^(j-i)) is not whole. Otherwise B must divide A * 10^(i-j). Powers of ten only cancel twos and
-        // fives in B; B has fewer than four of them per digit, so the exponent is capped there.
+        // Let a = A * 10^i and b = B * 10^j, where neither A nor B is divisible by ten. If i < j, then a / b
+        // = A / (B * 10^(j-i)) is not an integer. Otherwise B must divide A * 10^(i-j). Powers of ten only
+        // cancel the factors two and five in B. B has fewer than four of them per digit, so the exponent can
+        // be capped at that number.
         let enough = 4 * divisor.len();
         let (a, b) = (self.len() as i128, divisor.len() as i128);
         let Some(zeros) =
@@ -204,7 +206,7 @@ impl<'a> DecimalParts<'a> {
         };
         let dividend = self.digits().chain(repeat_n(0, zeros));
         if divisor.len() <= 37 {
-            // Below 10^37, ten times a remainder plus a digit stays within 128 bits.
+            // With a divisor below 10^37, ten times a remainder plus a digit fits into 128 bits.
             let divisor = divisor.digits().fold(0_u128, |sum, digit| sum * 10 + u128::from(digit));
             if let Ok(small) = u64::try_from(divisor)
                 && small < u64::MAX / 16
@@ -226,7 +228,7 @@ impl<'a> DecimalParts<'a> {
             Exponent::Near(point) => point + decimals as i128,
             Exponent::Far { .. } => -1,
         };
-        // There is a fraction, so not all digits are kept.
+        // The number has a fraction, so not all digits are kept.
         let mut units: Vec<u8> = self.digits().take(usize::try_from(kept).unwrap_or(0)).collect();
         let next = usize::try_from(kept).ok().and_then(|kept| self.digits().nth(kept));
         if next.is_some_and(|digit| digit >= 5) {
@@ -254,16 +256,17 @@ impl<'a> DecimalParts<'a> {
     }
 }
 
-/// Computes the number with these decimal digits (values 0 to 9), if it fits.
+/// Returns the number with these decimal digits (values from 0 to 9), if it fits into `i128`.
 fn fold_digits(mut digits: impl Iterator<Item = u8>, negative: bool) -> Option<i128> {
     digits.try_fold(0_i128, |sum, digit| {
         let digit = i128::from(digit);
-        // Subtracting for negative numbers also reaches `i128::MIN`.
+        // Subtracts the digits of a negative number, so that `i128::MIN` can be reached.
         sum.checked_mul(10)?.checked_add(if negative { -digit } else { digit })
     })
 }
 
-/// Performs long division by a divisor of any length; all digits are values 0 to 9.
+/// Performs long division by a divisor of any length. All digits are values from 0 to 9. Returns true if the
+/// remainder is zero.
 fn long_remainder_is_zero(dividend: impl Iterator<Item = u8>, divisor: &[u8]) -> bool {
     let width = divisor.len() + 1;
     let padded: Vec<u8> = std::iter::once(0).chain(divisor.iter().copied()).collect();
@@ -286,23 +289,24 @@ fn long_remainder_is_zero(dividend: impl Iterator<Item = u8>, divisor: &[u8]) ->
     rest.iter().all(|digit| *digit == 0)
 }
 
-/// The least magnitude of a far exponent.
+/// The minimum magnitude of a far exponent.
 const MIN_FAR: u128 = 10_u128.pow(37);
 
-/// An integer of any size: `Near` below [`MIN_FAR`], `Far` otherwise, so that equal values have equal
-/// representations.
+/// An integer of any size. It is `Near` below [`MIN_FAR`] and `Far` otherwise, so that equal values have
+/// equal representations.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) enum Exponent {
     Near(i128),
     Far {
         negative: bool,
-        /// Decimal digits, values 0 to 9, without a leading zero.
+        /// The decimal digits as values from 0 to 9, without a leading zero.
         magnitude: Vec<u8>,
     },
 }
 
 impl Exponent {
-    /// Parses the exponent `text`, `[+-]?[0-9]+`, and adds `offset`, which is at most the length of a number.
+    /// Parses the exponent `text`, which matches `[+-]?[0-9]+`, and adds `offset`. The offset is at most the
+    /// length of a number.
     fn new(text: &str, offset: i128) -> Self {
         let negative = text.starts_with('-');
         let digits = text.trim_start_matches(['+', '-']).trim_start_matches('0');
@@ -314,7 +318,7 @@ impl Exponent {
         Self::from_digits(negative, magnitude, offset)
     }
 
-    /// Adds a far smaller `offset` to a number of at least 37 digits.
+    /// Creates a number from at least 37 digits and adds `offset`, which has a much smaller magnitude.
     fn from_digits(negative: bool, mut magnitude: Vec<u8>, offset: i128) -> Self {
         let mut carry = if negative { -offset } else { offset };
         for digit in magnitude.iter_mut().rev() {
@@ -337,7 +341,7 @@ impl Exponent {
         Self::Near(if negative { -value } else { value })
     }
 
-    /// Adds an `offset` that is at most the length of a number.
+    /// Adds an `offset`, which is at most the length of a number.
     fn add_offset(&self, offset: i128) -> Self {
         match self {
             Self::Near(value) if (value + offset).unsigned_abs() < MIN_FAR => Self::Near(value + offset),
@@ -357,7 +361,7 @@ impl Exponent {
         if self < low {
             return None;
         }
-        // Bisect by comparisons, because far exponents cannot be subtracted; `most` is small.
+        // Bisects by comparisons, because far exponents cannot be subtracted. `most` is small.
         let (mut reached, mut beyond) = (0, most + 1);
         while beyond - reached > 1 {
             let middle = reached + (beyond - reached) / 2;

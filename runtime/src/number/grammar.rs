@@ -1,10 +1,10 @@
-//! The JSON number grammar, and conversion between the written and the binary form of a number.
+//! The JSON number grammar, and conversions between the written and the binary form of a number.
 
-/// The capacity for a sign, up to 256 digits for the largest scale, and a point.
+/// The capacity for a sign, a decimal point, and up to 256 digits at the largest scale.
 pub(super) const BUFFER_SIZE: usize = 272;
 
-/// Prints `digits / 10^scale` with exactly `scale` decimals into the end of `buffer`, which must be filled
-/// with zeros.
+/// Prints `digits / 10^scale` with exactly `scale` decimals to the end of `buffer`, which the caller must
+/// fill with zeros.
 pub(super) fn print_small(digits: i64, scale: u8, buffer: &mut [u8; BUFFER_SIZE]) -> &str {
     let mut rest = digits.unsigned_abs();
     let mut at = BUFFER_SIZE;
@@ -42,7 +42,8 @@ pub(super) enum ScannedNumber {
     Long,
 }
 
-/// Checks the grammar of RFC 8259, section 6, and converts to binary if possible.
+/// Checks the grammar of RFC 8259, section 6, and converts the number to binary if possible. Returns `None`
+/// for an invalid number.
 pub(super) const fn scan_number(text: &[u8]) -> Option<ScannedNumber> {
     let negative = !text.is_empty() && text[0] == b'-';
     let start = negative as usize;
@@ -72,7 +73,7 @@ pub(super) const fn scan_number(text: &[u8]) -> Option<ScannedNumber> {
         return scan_exponent(text, at);
     }
     match magnitude {
-        // With up to 18 decimals every computation fits into 128 bits.
+        // With up to 18 decimals, every computation fits into 128 bits.
         Some(magnitude) if scale <= 18 => {
             let digits = if negative {
                 // Binary integers cannot represent the sign of `-0`.
@@ -91,7 +92,7 @@ pub(super) const fn scan_number(text: &[u8]) -> Option<ScannedNumber> {
     }
 }
 
-/// Checks the exponent from `at` to the end of `text`.
+/// Checks the exponent between `at` and the end of `text`.
 const fn scan_exponent(text: &[u8], mut at: usize) -> Option<ScannedNumber> {
     if !matches!(text[at], b'e' | b'E') {
         return None;

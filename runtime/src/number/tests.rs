@@ -1,10 +1,10 @@
-//! Tests of numbers against tables, against 128-bit arithmetic and with hostile input.
+//! Tests of numbers against tables and against 128-bit arithmetic, and with malicious input.
 
 use std::collections::hash_map::DefaultHasher;
 
 use super::*;
 
-/// A deterministic random generator (xorshift), so that failures are reproducible.
+/// A deterministic random generator (xorshift) that makes failures reproducible.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
@@ -129,7 +129,7 @@ fn deserialization_rejects_other_types() {
     assert_eq!(serde_json::to_value(Number::from_decimal(150, 2)).unwrap(), serde_json::json!(1.5));
 }
 
-/// The constructors reject strings that cannot be compared or printed.
+/// The constructors panic on strings that are not JSON numbers.
 #[test]
 fn invalid_literal_panics() {
     for text in ["", "one", "-", ".", "e", "1e", "-e-", "\u{ff}.\u{ff}e\u{ff}", "1e+one", " 1"] {
@@ -267,7 +267,7 @@ fn agrees_with_128_bit_arithmetic() {
     let mut random = Random(0x9E37_79B9_7F4A_7C15);
     for _ in 0..20_000 {
         let mut draw = || {
-            // Numbers of all lengths, often close to one another.
+            // The numbers have all lengths and are often close to one another.
             let limit = 10_u64.pow(1 + random.below(15) as u32);
             let digits = random.below(limit) as i64 * if random.below(2) == 0 { 1 } else { -1 };
             let scale = random.below(19) as u8;
@@ -335,7 +335,7 @@ fn rounds_halves_away_from_zero() {
     for (text, decimals, expected) in cases {
         assert_eq!(number(text).round_half_up(decimals).to_json_text(), expected, "{text} {decimals}");
     }
-    // Scales that only constructors produce.
+    // Only the constructors can produce these scales.
     assert_eq!(Number::from_decimal(i64::MAX, 19).round_half_up(0).to_json_text(), "1");
     assert_eq!(Number::from_decimal(i64::MAX, 20).round_half_up(0).to_json_text(), "0");
     assert_eq!(Number::from_decimal(i64::MAX, 255).round_half_up(1).to_json_text(), "0.0");
@@ -433,7 +433,7 @@ fn floor_and_ceil() {
     for (text, floor, ceil) in cases {
         assert_eq!((number(text).floor(), number(text).ceil()), (floor, ceil), "{text}");
     }
-    // Powers of ten beyond `i64`.
+    // These scales exceed the powers of ten that fit into `i64`.
     assert_eq!(Number::from_decimal(i64::MAX, 200).ceil(), Some(1));
     assert_eq!(Number::from_decimal(i64::MIN, 200).floor(), Some(-1));
     assert_eq!(Number::from_decimal(i64::MIN, 19).ceil(), Some(0));
@@ -547,7 +547,7 @@ fn hostile_input_costs_linear_time() {
         assert_eq!(hash(&number), hash(&number.clone()));
         assert_eq!(number.as_i128(), None);
         assert_eq!(number.to_f64().is_sign_negative(), text.starts_with('-'));
-        assert!(!number.is_multiple_of(&Number::from_decimal(99, 2)), "nor does this expand");
+        assert!(!number.is_multiple_of(&Number::from_decimal(99, 2)), "the exponent is not expanded");
         let _ = number.to_scaled_i64(3);
         let _ = number.round_half_up(3);
     }

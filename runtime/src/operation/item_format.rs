@@ -1,5 +1,5 @@
-//! The format of streams of items, and conversions between items and JSON documents, for clients, servers and
-//! mock servers.
+//! The format of streams of items, and conversions between items and JSON documents. Used by clients, servers
+//! and mock servers.
 
 use std::borrow::Cow;
 
@@ -11,18 +11,18 @@ use crate::{
 /// The format of a stream of items.
 #[derive(Clone, Copy, Debug)]
 pub struct ItemFormat {
-    /// How items are delimited within the body.
+    /// The framing, which delimits items within the body.
     pub framing: ItemFraming,
-    /// How each item is converted into JSON.
+    /// The conversion between an item and JSON.
     pub encoding: ItemEncoding,
-    /// Data of events that end the stream and are not items: `[DONE]`.
+    /// Event data that ends the stream without being an item, such as `[DONE]`.
     pub end_markers: &'static [&'static str],
-    /// Names of events that are the last of a stream: `message_stop`.
+    /// Names of events that are the last of a stream, such as `message_stop`.
     pub last_events: &'static [&'static str],
 }
 
 impl ItemFormat {
-    /// Creates the format of JSON documents without end markers.
+    /// Creates the format for a stream of JSON documents without end markers.
     #[must_use]
     pub const fn new(framing: ItemFraming) -> Self {
         Self { framing, encoding: ItemEncoding::Json, end_markers: &[], last_events: &[] }
@@ -34,15 +34,16 @@ impl ItemFormat {
         self.end_markers.iter().any(|end| end.as_bytes() == item.data)
     }
 
-    /// Returns true if an event of this name ends the stream. An event without a name is a `message`.
+    /// Returns true if an event with this name is the last of the stream. An event without a name is named
+    /// `message`.
     #[must_use]
     pub fn is_last_event(&self, event: Option<&str>) -> bool {
         self.last_events.contains(&event.unwrap_or("message"))
     }
 
-    /// Returns the end marker to send after the last event, so that clients know that the stream is complete:
-    /// the first of [`end_markers`](Self::end_markers). Only for events with JSON data, none of which equals
-    /// it; other streams send it as one of their items.
+    /// Returns the end marker to send after the last event, which informs clients that the stream is
+    /// complete. It is the first of [`end_markers`](Self::end_markers). Returns `None` unless the stream
+    /// consists of events with JSON data, because in other streams the end marker is itself sent as an item.
     #[must_use]
     pub fn end_marker(&self) -> Option<&'static str> {
         let unsaid = self.framing == ItemFraming::Events && self.encoding == ItemEncoding::Json;
@@ -52,13 +53,13 @@ impl ItemFormat {
     /// Appends the end marker to `out`, if there is one.
     pub fn write_end_marker(&self, out: &mut Vec<u8>) {
         if let Some(end) = self.end_marker() {
-            // Only a name or an id can fail.
+            // Writing fails only for an invalid name or id.
             let _ = write_item(self.framing, &OutgoingItem { data: end, ..OutgoingItem::default() }, out);
         }
     }
 }
 
-/// How an item is converted into JSON and back.
+/// The conversion of an item into JSON and back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ItemEncoding {
     /// A JSON document.
@@ -67,14 +68,14 @@ pub enum ItemEncoding {
     Text,
     /// An event as a JSON object with the members `data`, `event`, `id` and `retry` (OpenAPI 3.2, 4.14.4).
     Event,
-    /// Like [`Event`](Self::Event), with `data` parsed as JSON, or as a string if it is not JSON. So a schema
-    /// can describe different data for each event name.
+    /// Like [`Event`](Self::Event), but with `data` parsed as JSON if possible. Otherwise `data` is a string.
+    /// A schema can therefore describe different data for each event name.
     EventJson,
 }
 
 impl ItemEncoding {
-    /// Converts an item into a JSON document. For [`Json`](Self::Json) returns its bytes without parsing
-    /// them.
+    /// Converts an item into a JSON document. For [`Json`](Self::Json), returns the bytes of the item without
+    /// parsing them.
     #[must_use]
     pub fn read_document(self, item: &RawItem) -> Cow<'_, [u8]> {
         match self {
@@ -88,12 +89,13 @@ impl ItemEncoding {
         }
     }
 
-    /// Appends a document as an item to `out`. The other fields of an event are taken from the document, or
-    /// from `beside` if the document lacks them.
+    /// Appends a document as an item to `out`. The other fields of an event come from the document, or from
+    /// `beside` if the document lacks them.
     ///
     /// # Errors
-    /// If the item cannot represent the document: a string or an object is required, or a field has the wrong
-    /// type or cannot be encoded. Nothing is written then.
+    /// Returns an error if the item cannot represent the document, because the document must be a string or
+    /// an object, or because a field has the wrong type or cannot be encoded. Nothing is written in that
+    /// case.
     pub fn write_document(
         self,
         framing: ItemFraming,
@@ -112,7 +114,8 @@ impl ItemEncoding {
             (Self::Event | Self::EventJson, Json::Object(members)) => {
                 let data = members.get("data").map(|data| self.data_string(data)).transpose()?;
                 let item = event_from_json(members, data.as_deref().unwrap_or_default(), beside)?;
-                // WHATWG HTML, 9.2.6: an event with empty `data` is dispatched, one without `data` is not.
+                // Receivers dispatch an event with empty `data`, but not an event without `data` (WHATWG
+                // HTML, 9.2.6).
                 if data.is_none() && framing == ItemFraming::Events {
                     write_event_fields(&item, out)
                 } else {
@@ -126,7 +129,8 @@ impl ItemEncoding {
     /// Returns the string that is sent as `data`.
     fn data_string(self, data: &Json) -> Result<Cow<'_, str>, ItemEncodingError> {
         match (self, data) {
-            // `[DONE]` is sent without quotes. `5`, or a string with a CR, would be read as something else.
+            // `[DONE]` is sent without quotes. A string such as `5`, or one with a CR, is quoted, because it
+            // would be read as a different value.
             (Self::EventJson, Json::String(text)) if is_json(text) || text.contains('\r') => {
                 Ok(Cow::Owned(data.to_string()))
             }
@@ -160,7 +164,7 @@ fn event_to_json(item: &RawItem, data: Json) -> Json {
     Json::Object(members)
 }
 
-/// Takes the fields of an event from its document, or from `beside`.
+/// Takes the fields of an event from its document, or from `beside` if the document lacks them.
 fn event_from_json<'a>(
     members: &'a Map<Json>,
     data: &'a str,

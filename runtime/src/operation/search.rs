@@ -1,20 +1,20 @@
-//! Finds the template that matches a path, by binary search over the segments.
+//! Finds the template that matches a path, by binary search over the path segments.
 //!
-//! The table is sorted by segments: shorter templates first, then literals in lexical order, then partly
-//! literal segments, then placeholders. So the templates that match a prefix of the path are adjacent, and a
-//! literal segment is found by binary search.
+//! The table is sorted segment by segment: templates without further segments come first, then literals in
+//! lexical order, then partly literal segments, then placeholders. Therefore templates that match a prefix of
+//! the path are adjacent, and a literal segment can be found by binary search.
 
 use std::cmp::Ordering;
 
 use super::OperationTable;
 use crate::path_template;
 
-/// Returns the position of the first matching template in the table's order.
+/// Returns the position of the first matching template in the search order.
 pub(super) fn find_first_match(operations: &OperationTable, path: &str) -> Option<usize> {
     search_segments(operations, (0, operations.order.len()), 0, path.split('/'))
 }
 
-/// Searches the templates `from..to`, which share their first `depth` segments.
+/// Searches the templates `from..to`, whose first `depth` segments are equal.
 fn search_segments(
     operations: &OperationTable,
     (from, to): (usize, usize),
@@ -38,7 +38,7 @@ fn search_segments(
         low
     };
     let normalized = path_template::normalize_path(own);
-    // `Less` for segments before the sought one, `Greater` for placeholders.
+    // Returns `Less` for segments before the requested one, and `Greater` for placeholders.
     let compare = |other: Option<&str>, equal: Ordering| match other {
         None => Ordering::Less,
         Some(other) if other.contains('{') => Ordering::Greater,
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
     use crate::operation::Operation;
 
-    /// Binary and linear search agree, including backtracking.
+    /// Binary search and linear search find the same template, even if backtracking is necessary.
     #[test]
     fn first_match_in_order_is_found() {
         let paths = [
@@ -118,7 +118,8 @@ mod tests {
         assert!(evaluations > 200, "{evaluations}");
     }
 
-    /// RFC 3986, 6.2.2: characters that must be encoded have several spellings, all others have one.
+    /// Paths are found in every spelling: only characters that must be encoded have several spellings (RFC
+    /// 3986, 6.2.2).
     #[test]
     fn path_is_found_in_every_encoding() {
         let paths = ["/%C3%A4", "/%C3%A4/{id}", "/a", "/a%20b", "/a%2Fb", "/a%7Cb/{id}"];

@@ -10,36 +10,36 @@ use super::{
 };
 use crate::{Json, Map};
 
-/// The value is not valid in its style.
+/// The error of a value that is not valid in the style of its parameter.
 pub(super) struct UnreadableText;
 
-/// The value of a parameter; `None` if it is absent.
+/// The value of a parameter, or `None` if it is absent.
 pub(super) type FoundValue = Result<Option<Json>, UnreadableText>;
 
-/// One interpretation of an ambiguous value.
+/// One interpretation of a possibly ambiguous value.
 #[derive(Clone, Copy)]
 pub(super) struct ReadAttempt {
-    /// Never [`ValueShape::OneOf`].
+    /// The shape, which is never [`ValueShape::OneOf`].
     pub(super) shape: ValueShape,
-    /// Whether scalars of several possible types are read as strings.
+    /// Whether scalars of ambiguous type are read as strings.
     pub(super) prefer_string: bool,
-    /// Whether another interpretation is a list, so that a separator indicates one.
+    /// Whether another interpretation is a list. If so, a separator in the value indicates a list.
     has_list_alternative: bool,
 }
 
 pub(super) type DecodeFn = fn(&str) -> Option<Cow<'_, str>>;
 
-/// Headers are not percent-encoded.
+/// Removes white space around a header. Headers are not percent-encoded.
 fn trim_header(raw: &str) -> Option<Cow<'_, str>> {
     Some(Cow::Borrowed(raw.trim()))
 }
 
 impl Parameter {
-    /// Returns the possible interpretations, the likelier first. Most parameters have one.
+    /// Returns the possible interpretations, most likely first. Most parameters have only one.
     pub(super) fn read_attempts(&self) -> impl Iterator<Item = ReadAttempt> + use<> {
         let alone = [self.shape];
         let shapes = match self.shape {
-            // Bracketed names show the shape.
+            // The shape can be determined from bracketed names.
             ValueShape::OneOf(shapes) if self.bracket_convention().is_none() => shapes.to_vec(),
             _ => alone.to_vec(),
         };
@@ -128,14 +128,14 @@ impl ReadAttempt {
                 match (values.next(), values.next()) {
                     (None, _) => Ok(None),
                     (Some(raw), None) => self.read_string(parameter, raw).map(Some),
-                    // It is unknown which of the two is meant.
+                    // The name is repeated for a single value, so the value is ambiguous.
                     (Some(_), Some(_)) => Err(UnreadableText),
                 }
             }
         }
     }
 
-    /// Reads the value from the whole query string.
+    /// Reads the value from the complete query string.
     pub(super) fn read_query_string(self, raw: &str) -> FoundValue {
         if raw.is_empty() {
             return Ok(None);
@@ -154,7 +154,7 @@ impl ReadAttempt {
         found.map(Some)
     }
 
-    /// Reads the value from one string.
+    /// Reads the value from a string.
     pub(super) fn read_string(self, parameter: &Parameter, raw: &str) -> Result<Json, UnreadableText> {
         let decode = parameter.decode_fn();
         match self.shape {
@@ -177,7 +177,7 @@ impl ReadAttempt {
                 let pairs = split_members(raw, parameter).ok_or(UnreadableText)?;
                 self.read_object(fields, others, pairs.into_iter(), decode, false).map(Json::Object)
             }
-            // Lists and maps of nested values are read from bracketed names only.
+            // Lists and maps of nested values can only be read from bracketed names.
             ValueShape::OneOf(_) | ValueShape::Form(..) | ValueShape::List(_) | ValueShape::MapOf(..) => {
                 Err(UnreadableText)
             }
@@ -196,7 +196,8 @@ impl ReadAttempt {
         items.map(|item| self.read_nested(scalar, item, decode)).collect::<Result<_, _>>().map(Json::Array)
     }
 
-    /// Reads the members of an object. `decoded`: whether names are decoded already; values never are.
+    /// Reads the members of an object. `decoded` states whether the names are already decoded. The values are
+    /// never decoded yet.
     fn read_object<'a>(
         self,
         fields: &[(&'static str, ValueShape)],
@@ -219,8 +220,8 @@ impl ReadAttempt {
         Ok(object)
     }
 
-    /// Reads an element of a list or object, where nested lists and objects are JSON. A value that may be
-    /// JSON and is not stays a string.
+    /// Reads an element of a list or object, where nested lists and objects are encoded as JSON. A value that
+    /// could be JSON but is not valid JSON remains a string.
     pub(super) fn read_nested(
         self,
         scalar: ScalarType,
@@ -265,7 +266,7 @@ fn contains_separator(parameter: &Parameter, raw: &str) -> bool {
     }
 }
 
-/// An object without members counts as absent.
+/// Returns the object, or `None` if it has no members, because such an object counts as absent.
 fn non_empty_object(object: Map<Json>) -> FoundValue {
     Ok((!object.is_empty()).then_some(Json::Object(object)))
 }
@@ -275,7 +276,8 @@ fn shape_of(fields: &[(&'static str, ValueShape)], others: ScalarType, name: &st
     declared.map_or(ValueShape::Scalar(others), |(_, shape)| *shape)
 }
 
-/// Returns true if a repeated name forms a list: for undeclared members, and for those of any type.
+/// Returns true if a repeated name forms a list. This applies to undeclared members and to members of any
+/// type.
 fn may_repeat(fields: &[(&'static str, ValueShape)], shape: ValueShape, name: &str) -> bool {
     matches!(shape, ValueShape::Scalar(ScalarType::Any) | ValueShape::Json)
         || !fields.iter().any(|(field, _)| *field == name)

@@ -1,7 +1,7 @@
 //! Reads values from pairs with bracketed names: `filter[range][from]=1`, `tags[]=a`, `items[0][price]=1`.
 //!
-//! Reading is more tolerant than the convention: lists in any notation, and JSON where a list or an object is
-//! expected. The convention decides only what is ambiguous otherwise.
+//! Reading is more tolerant than the convention. It accepts lists in any notation, and JSON in place of a
+//! list or an object. The convention only resolves ambiguities.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +11,12 @@ use super::query::decode_query;
 use super::{ArrayNotation, Parameter, QueryPairs, ScalarType, ValueShape, WireConvention};
 use crate::{Json, Map, depth};
 
-/// A pair: its path below the value that is read, and its encoded value.
+/// A pair, consisting of its path below the value that is read and of its encoded value.
 type Entry<'a> = (&'a [&'a str], &'a str);
 
 type ReadResult = Result<Json, UnreadableText>;
 
-/// Reads one interpretation of a value.
+/// A reader of one interpretation of a value.
 #[derive(Clone, Copy)]
 struct BracketReader {
     attempt: ReadAttempt,
@@ -38,7 +38,7 @@ impl ReadAttempt {
             .filter(|(name, _)| parameter.owns_name(name) && (*name == parameter.name || !claimed(name)));
         let split = own.map(|(name, raw)| {
             let path = split_brackets(name.strip_prefix(parameter.name)?)?;
-            // Each step is a nesting level below the value itself.
+            // Each step of the path is a nesting level below the value itself.
             (path.len() < depth::DEFAULT_DEPTH).then_some((path, raw))
         });
         let paths: Vec<(Vec<&str>, &str)> = split.collect::<Option<_>>().ok_or(UnreadableText)?;
@@ -50,12 +50,12 @@ impl ReadAttempt {
     }
 }
 
-/// Splits `[a][b]` into its steps; `None` if the brackets do not match.
+/// Splits `[a][b]` into its steps. Returns `None` if the brackets do not match.
 fn split_brackets(below: &str) -> Option<Vec<&str>> {
     below.split_inclusive(']').map(|step| step.strip_prefix('[')?.strip_suffix(']')).collect()
 }
 
-/// Returns true if every path begins like that of a list element: `[0]` or `[]`.
+/// Returns true if every path begins with the brackets of a list element, `[0]` or `[]`.
 fn is_list_like(entries: &[Entry<'_>]) -> bool {
     entries.iter().all(|(path, _)| path.first().is_some_and(|step| is_index(step)))
 }
@@ -71,11 +71,11 @@ impl BracketReader {
             }
             ValueShape::Scalar(scalar) => match entries {
                 [([], raw)] => self.attempt.read_nested(scalar, raw, decode_query),
-                // The schema rejects it.
+                // The schema rejects this value.
                 _ if entries.iter().all(|(path, _)| !path.is_empty()) => {
                     self.read_any(ScalarType::Text, entries)
                 }
-                // It is unknown which one is meant.
+                // The request contains several values, so the value is ambiguous.
                 _ => Err(UnreadableText),
             },
             ValueShape::Json | ValueShape::Form(..) => Err(UnreadableText),
@@ -136,7 +136,7 @@ impl BracketReader {
         }
     }
 
-    /// Reads members, in the order of their first pairs.
+    /// Reads members, in the order in which their names first occur.
     fn read_members(
         self,
         entries: &[Entry<'_>],
@@ -161,7 +161,7 @@ impl BracketReader {
         values.collect::<Result<Map<Json>, _>>().map(Json::Object)
     }
 
-    /// Reads a value without a schema; `scalar` is the type of its strings.
+    /// Reads a value without a schema. `scalar` is the type of its strings.
     fn read_any(self, scalar: ScalarType, entries: &[Entry<'_>]) -> ReadResult {
         match entries {
             [([], raw)] => self.attempt.read_nested(scalar, raw, decode_query),
@@ -173,7 +173,7 @@ impl BracketReader {
         }
     }
 
-    /// Reads one of several shapes: brackets show lists and objects.
+    /// Reads one of several shapes. Lists and objects are recognized by their brackets.
     fn read_choice(self, whole: ValueShape, shapes: &[ValueShape], entries: &[Entry<'_>]) -> ReadResult {
         let list = shapes.iter().copied().find(|shape| shape.may_be_list());
         let scalar = shapes.iter().copied().find(|shape| matches!(shape, ValueShape::Scalar(_)));
@@ -185,7 +185,7 @@ impl BracketReader {
                 let joined = self.convention.arrays == ArrayNotation::Comma && raw.contains(',');
                 let value = scalar.filter(|_| !(joined && list.is_some())).map(|it| self.read(it, entries));
                 match value {
-                    // No scalar has this form.
+                    // The string does not represent any of the scalar types.
                     Some(Ok(Json::String(_))) if !whole.may_be_string() => list.or(object).or(scalar),
                     Some(value) => return value,
                     None => list.or(object),

@@ -1,12 +1,12 @@
-//! Encodes values as pairs with bracketed names, by a [`WireConvention`]. What the server could not decode
-//! unambiguously is rejected.
+//! Encodes values as pairs with bracketed names, by a [`WireConvention`]. Values that the server could not
+//! decode unambiguously are rejected.
 
 use super::brackets::{group_elements, is_index};
 use super::encode::{EncodeResult, percent_encode, unencodable, value_to_string};
 use super::{ArrayNotation, NestedNotation, Parameter, ValueShape, WireConvention};
 use crate::{Json, Map, violation::InstancePath};
 
-/// Encodes a value. An empty list or object that is not required is left out.
+/// Encodes a value. An empty list or object that is not required is omitted.
 pub(super) fn write_brackets(
     parameter: &Parameter,
     convention: WireConvention,
@@ -40,7 +40,7 @@ struct BracketWriter<'a> {
 }
 
 impl BracketWriter<'_> {
-    /// Encodes a value at the current path; `null` is left out.
+    /// Encodes a value at the current path. `null` is omitted.
     fn write_value(&mut self, shape: ValueShape, value: &Json, at: &InstancePath<'_>) -> EncodeResult {
         match value {
             Json::Null => Ok(()),
@@ -68,7 +68,7 @@ impl BracketWriter<'_> {
         self.push_encoded(self.parameter.encode_value(text, reserved))
     }
 
-    #[expect(clippy::unnecessary_wraps, reason = "the result of every writer")]
+    #[expect(clippy::unnecessary_wraps, reason = "all writers have the same return type")]
     fn push_encoded(&mut self, value: String) -> EncodeResult {
         self.pairs.push((self.path.clone(), value));
         Ok(())
@@ -92,18 +92,18 @@ impl BracketWriter<'_> {
                     self.write_below(&index.to_string(), shape.element(), item, &at.index(index))
                 })
             }
-            // It would decode as an object.
+            // The list would decode as an object.
             Some(ArrayNotation::Repeat) if shape.may_be_object() => unencodable(at, "type"),
             Some(notation) => self.write_unindexed(notation, shape.element(), items, at),
         }
     }
 
-    /// Encodes the elements of a list as strings; lists and objects among them as JSON.
+    /// Encodes the elements of a list as strings. Elements that are lists or objects are encoded as JSON.
     fn write_scalars(&mut self, shape: ValueShape, items: &[Json], at: &InstancePath<'_>) -> EncodeResult {
         let texts = items.iter().enumerate().map(|(index, item)| value_to_string(item, &at.index(index)));
         let texts: Vec<String> = texts.collect::<EncodeResult<_>>()?;
         let arrays = self.convention.arrays;
-        // Without a schema, one element would decode as itself.
+        // Without a schema, a list of one element would decode as that element.
         let joined = arrays == ArrayNotation::Comma;
         if shape.is_untyped() && (joined || (arrays == ArrayNotation::Repeat && texts.len() == 1)) {
             return self.push_text(&Json::Array(items.to_vec()).to_string());
@@ -132,7 +132,7 @@ impl BracketWriter<'_> {
         })
     }
 
-    /// Encodes objects without indices, and checks that the server finds the same elements.
+    /// Encodes lists of objects without indices, and checks that the server would decode the same elements.
     fn write_unindexed(
         &mut self,
         notation: ArrayNotation,
@@ -175,7 +175,7 @@ impl BracketWriter<'_> {
         if present.peek().is_none() {
             return self.write_empty(shape, "{}", at);
         }
-        // It would decode as a list.
+        // The object would decode as a list.
         if shape.may_be_list() && present.clone().all(|(name, _)| is_index(name)) {
             return unencodable(at, "propertyNames");
         }

@@ -1,4 +1,4 @@
-//! The parts of bracketed names (`items[0][price]=1`) that encoding and decoding share.
+//! Functions for bracketed names (`items[0][price]=1`) that encoding and decoding share.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,11 +8,11 @@ use super::{
 use crate::schema::TypeSet;
 
 impl WireConvention {
-    /// The convention of lists in the style `form`.
+    /// The convention for lists in the style `form`.
     #[cfg(feature = "server")]
     pub(super) const REPEATED: Self = Self { nested: NestedNotation::Json, arrays: ArrayNotation::Repeat };
 
-    /// The notation of a list that contains lists or objects; `None` for JSON.
+    /// The notation for a list that contains lists or objects, or `None` if it is encoded as JSON.
     #[cfg(feature = "client")]
     pub(super) const fn nested_lists(self) -> Option<ArrayNotation> {
         match (self.nested, self.arrays) {
@@ -32,8 +32,8 @@ impl Parameter {
         self.wire.or(deep.then_some(WireConvention::DEEP_OBJECT))
     }
 
-    /// Returns true if a name of a query or form belongs to this parameter: its own, or with brackets where
-    /// lists and objects have them.
+    /// Returns true if a name in a query or form belongs to this parameter. This is the name of the
+    /// parameter, or that name with brackets if lists and objects are encoded with brackets.
     #[cfg(feature = "server")]
     pub(super) fn owns_name(&self, name: &str) -> bool {
         let Some(below) = name.strip_prefix(self.name) else { return false };
@@ -46,24 +46,25 @@ impl Parameter {
     }
 }
 
-/// Returns true for `[]` and `[7]`.
+/// Returns true for the brackets of a list element, such as `[]` or `[7]`.
 #[cfg(feature = "server")]
 pub(super) fn is_index_suffix(below: &str) -> bool {
     let step = below.strip_prefix('[').and_then(|step| step.strip_suffix(']'));
     step.is_some_and(is_index)
 }
 
-/// Returns true for the brackets of a list element: empty, or digits.
+/// Returns true for the content of a list element's brackets, which is empty or consists of digits.
 pub(super) fn is_index(step: &str) -> bool {
     step.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The elements of a list: for each, the indices of its pairs.
+/// The elements of a list, each with the indices of its pairs.
 pub(super) type ElementGroups = Vec<Vec<usize>>;
 
 /// Assigns pairs to the elements of a list, by their path below the list: `[0]`, `[]`, or none. Elements with
-/// an index are sorted by it. Without an index, a path that occurs again begins the next element. Returns the
-/// elements, and for each pair the number of steps that belong to the list. `None` if an element is ambiguous.
+/// an index are sorted by the index. Without an index, a path that occurs again starts the next element.
+/// Returns the elements, and for each pair the number of steps that belong to the list. Returns `None` if an
+/// element is ambiguous.
 pub(super) fn group_elements<S: AsRef<str>>(
     paths: &[&[S]],
     element: ValueShape,
@@ -102,7 +103,8 @@ pub(super) fn group_elements<S: AsRef<str>>(
     Some((elements, taken))
 }
 
-/// Returns true if a value of the shape may contain a path more than once: the path of a list of scalars.
+/// Returns true if a value of the shape may contain this path more than once, because it is the path of a
+/// list of scalars.
 fn repeats(shape: ValueShape, path: &[&str]) -> bool {
     let Some((step, below)) = path.split_first() else { return matches!(shape, ValueShape::Array(_)) };
     match shape {
@@ -117,7 +119,7 @@ fn repeats(shape: ValueShape, path: &[&str]) -> bool {
 }
 
 impl ValueShape {
-    /// Returns the shape of a member, if it is defined.
+    /// Returns the shape of a member, if the shape defines it.
     pub(super) fn member(self, name: &str) -> Option<Self> {
         let (fields, others) = match self {
             Self::Object(fields) => (fields, None),
@@ -129,7 +131,7 @@ impl ValueShape {
         fields.iter().find(|(field, _)| *field == name).map(|(_, shape)| *shape).or(others)
     }
 
-    /// Returns the shape of list elements; any scalar or JSON if it is not defined.
+    /// Returns the shape of the list elements. If it is not defined, returns the shape of any scalar or JSON.
     pub(super) fn element(self) -> Self {
         match self {
             Self::Array(scalar) => Self::Scalar(scalar),

@@ -1,4 +1,5 @@
-//! Encoding and decoding are inverse under every convention, and servers read every notation of a list.
+//! Tests that decoding is the inverse of encoding under every convention, and that servers read lists in
+//! every notation.
 
 use super::{
     ArrayNotation, NestedNotation, Parameter, ParameterLocation, ParameterReader, ParameterStyle, QueryPairs,
@@ -38,7 +39,7 @@ fn sent(row: &Parameter, value: &Json) -> Result<String, String> {
     Ok(pairs.join("&"))
 }
 
-/// Returns the value of a query; `None` if there is none.
+/// Returns the value that a query decodes to, or `None` if there is none.
 fn read(row: &Parameter, query: &str) -> Option<Json> {
     let (parts, ()) = http::Request::get("/").body(()).unwrap().into_parts();
     let pairs = QueryPairs::parse(query).unwrap();
@@ -50,7 +51,7 @@ fn read(row: &Parameter, query: &str) -> Option<Json> {
     values.remove(0)
 }
 
-/// Shortens the encoded brackets.
+/// Decodes the percent-encoded brackets, for shorter expectations.
 fn shown(query: &str) -> String {
     query.replace("%5B", "[").replace("%5D", "]")
 }
@@ -91,7 +92,8 @@ fn each_convention_has_its_notation() {
     assert_eq!(read(&row, &query.replace("x[", "x%5B")), Some(json(value)));
 }
 
-/// A parameter of the style `deepObject`, without an option.
+/// The style `deepObject` uses brackets for lists of scalars and indices for lists of objects, even without a
+/// configured convention.
 #[test]
 fn deep_object_sends_lists_in_brackets_and_objects_in_lists_with_indices() {
     let row = |shape| Parameter { name: "x", style: ParameterStyle::DeepObject, shape, ..Parameter::QUERY };
@@ -133,13 +135,13 @@ fn servers_read_lists_in_every_notation() {
     for query in ["x[0][price]=p&x[1][price]=q", "x[][price]=p&x[][price]=q", "x[price]=p&x[price]=q"] {
         check(&items, query, r#"[{"price":"p"},{"price":"q"}]"#);
     }
-    // JSON, which earlier versions sent.
+    // JSON, which earlier versions sent, can still be read.
     check(&items, "x=%5B%7B%22price%22:%22p%22%7D%5D", r#"[{"price":"p"}]"#);
     check(&items, "x=%7B%22price%22:%22p%22%7D", r#"[{"price":"p"}]"#);
     check(&Parameter { shape: ITEM, ..deep }, "x=%7B%22price%22:%22p%22%7D", r#"{"price":"p"}"#);
 }
 
-/// A name in brackets may be the whole name of another parameter.
+/// A name with brackets belongs to the parameter that has exactly this name.
 #[test]
 fn literal_names_with_brackets_belong_to_their_parameters() {
     let parameters: &'static [Parameter] = Box::leak(Box::new([
@@ -178,14 +180,14 @@ fn ambiguous_values_are_rejected() {
     check(&brackets(ArrayNotation::Comma, TEXTS), r#"[""]"#, "/0 minLength");
     const EITHER: ValueShape = ValueShape::OneOf(&[TEXT, ValueShape::Array(ScalarType::Text)]);
     check(&brackets(ArrayNotation::Brackets, EITHER), "[]", " minItems");
-    // The second element would be part of the first.
+    // The second element could not be distinguished from a part of the first.
     for arrays in [ArrayNotation::Brackets, ArrayNotation::Repeat] {
         check(&brackets(arrays, ITEMS), r#"[{"price":"p"},{"quantity":1}]"#, " items");
         check(&brackets(arrays, ITEMS), r#"[{"price":"p"},{}]"#, "/1 minProperties");
     }
 }
 
-/// A field of a form is sent even if it is empty.
+/// A field of a form is sent even if its value is empty.
 #[test]
 fn forms_distinguish_empty_and_absent_fields() {
     const DEEP: Parameter = Parameter { style: ParameterStyle::DeepObject, ..Parameter::QUERY };
@@ -208,7 +210,7 @@ fn forms_distinguish_empty_and_absent_fields() {
     }
 }
 
-/// A generator of shapes and values.
+/// A random generator of shapes and values.
 struct Random(u64);
 
 impl Random {
@@ -316,7 +318,7 @@ impl Random {
     }
 }
 
-/// Removes members that are `null`, which are not sent.
+/// Removes members that are `null`, because these are not sent.
 fn without_nulls(value: &Json) -> Json {
     match value {
         Json::Array(items) => Json::Array(items.iter().map(without_nulls).collect()),
@@ -328,7 +330,7 @@ fn without_nulls(value: &Json) -> Json {
     }
 }
 
-/// For `nested = "json"` the generator plans JSON below the outermost value.
+/// Replaces nested shapes below the outermost value by JSON, as the generator does for `nested = "json"`.
 fn with_json_below(shape: ValueShape, outermost: bool) -> ValueShape {
     match shape {
         ValueShape::Scalar(_) => shape,
@@ -356,8 +358,8 @@ fn with_json_below(shape: ValueShape, outermost: bool) -> ValueShape {
     }
 }
 
-/// Returns true if JSON without a schema inside of the value would be read with other types: a string that
-/// looks like another scalar. The schema decides in a contract.
+/// Returns true if the value contains untyped JSON with a string that looks like another scalar, and would
+/// therefore be decoded as a different type. In a contract, the schema resolves this ambiguity.
 fn has_untyped_text(shape: ValueShape, value: &Json) -> bool {
     match value {
         Json::Array(items) => items.iter().any(|item| has_untyped_text(shape.element(), item)),
@@ -393,7 +395,7 @@ fn random_values_round_trip_under_every_convention() {
     assert!(carried * 10 > tried * 7, "{carried} of {tried}");
 }
 
-/// A path of many steps and a list of many elements take linear effort.
+/// Paths with many steps and lists with many elements are processed in linear time.
 #[test]
 fn deep_and_long_lists_are_bounded() {
     let row = Parameter {

@@ -1,4 +1,4 @@
-//! Encodes values as parameters, by style and explode (OpenAPI 3.1, 4.8.12; RFC 6570).
+//! Encodes values as parameters, according to `style` and `explode` (OpenAPI 3.1, 4.8.12; RFC 6570).
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,8 @@ use super::{
 };
 use crate::{Json, Map, violation::InstancePath};
 
-/// A value that cannot be encoded: a JSON Pointer below the parameter, and the closest JSON Schema keyword.
+/// The error of a value that cannot be encoded. Contains a JSON Pointer below the parameter, and the JSON
+/// Schema keyword that describes the reason best.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ParameterEncodingError {
     pub(crate) pointer: String,
@@ -21,7 +22,7 @@ pub(super) fn unencodable<T>(at: &InstancePath<'_>, keyword: &'static str) -> En
     Err(ParameterEncodingError { pointer: at.to_pointer(), keyword })
 }
 
-/// Encodes `name=value` pairs of a query, a form or a cookie. Empty for `null`.
+/// Encodes a value as `name=value` pairs of a query, a form or a cookie. Returns no pairs for `null`.
 pub(crate) fn write_pairs(parameter: &Parameter, value: &Json) -> EncodeResult<Vec<(String, String)>> {
     let value = &*normalize_integers(parameter.shape, value);
     if let Some(convention) = parameter.bracket_convention() {
@@ -62,22 +63,22 @@ pub(crate) fn write_pairs(parameter: &Parameter, value: &Json) -> EncodeResult<V
     Ok(out)
 }
 
-/// Checks that a cookie can contain a name and a value unencoded (RFC 6265, 4.1.1); commas separate the
-/// elements of lists.
+/// Checks that a cookie can contain a name and a value unencoded (RFC 6265, 4.1.1). Commas are allowed as
+/// well, because they separate the elements of lists.
 fn check_cookie_octets(name: &str, value: &str) -> EncodeResult {
     let octet = |byte: u8| byte.is_ascii_graphic() && !br#"";\"#.contains(&byte);
     let is_name = !name.is_empty() && name.bytes().all(|byte| octet(byte) && byte != b'=');
     if is_name && value.bytes().all(octet) { Ok(()) } else { unencodable(&InstancePath::Root, "pattern") }
 }
 
-/// Encodes a field of a form, by its row if there is one.
+/// Encodes a field of a form as declared in `fields`, or as an undeclared field.
 pub(crate) fn write_field(
     fields: &[Parameter],
     name: &str,
     value: &Json,
 ) -> EncodeResult<Vec<(String, String)>> {
     match fields.iter().find(|field| field.name == name) {
-        // A field that is present is encoded, even if it is empty.
+        // A field that is present is encoded even if its value is empty.
         Some(row) if row.wire.is_some() || row.style == ParameterStyle::DeepObject => {
             write_pairs(&Parameter { required: true, ..*row }, value)
         }
@@ -86,7 +87,7 @@ pub(crate) fn write_field(
     }
 }
 
-/// Encodes a whole query string; `None` if there is none.
+/// Encodes a complete query string. Returns `None` if there is none.
 pub(crate) fn write_query_string(parameter: &Parameter, value: &Json) -> EncodeResult<Option<String>> {
     let text = match (parameter.shape, value) {
         (_, Json::Null) => return Ok(None),
@@ -113,7 +114,7 @@ pub(crate) fn write_query_string(parameter: &Parameter, value: &Json) -> EncodeR
     }
 }
 
-/// Encodes an undeclared field: a list repeats its name, nested lists and objects are JSON.
+/// Encodes an undeclared field. A list repeats the name, and nested lists and objects are encoded as JSON.
 pub(crate) fn write_undeclared_field(name: &str, value: &Json) -> EncodeResult<Vec<(String, String)>> {
     let one = |value: &Json| {
         Ok((percent_encode(name, &[]), percent_encode(&value_to_string(value, &InstancePath::Root)?, &[])))
@@ -176,7 +177,7 @@ pub(crate) fn write_path(parameter: &Parameter, value: &Json) -> EncodeResult<St
     Ok(format!("{first}{body}"))
 }
 
-/// Encodes a header; `None` if it is left out.
+/// Encodes a header. Returns `None` if the header is omitted.
 pub(crate) fn write_header(parameter: &Parameter, value: &Json) -> EncodeResult<Option<String>> {
     let value = &*normalize_integers(parameter.shape, value);
     check_distinguishable(parameter, value, false)?;
@@ -221,8 +222,8 @@ pub(crate) fn write_header(parameter: &Parameter, value: &Json) -> EncodeResult<
     Ok(Some(text))
 }
 
-/// Checks that a value of any type can be distinguished from a plain string: a list can if it repeats its
-/// name.
+/// Checks that a value of any type can be distinguished from a string. A list can be distinguished only if it
+/// repeats the name.
 fn check_distinguishable(parameter: &Parameter, value: &Json, repeats: bool) -> EncodeResult {
     let anything = matches!(parameter.shape, ValueShape::Scalar(ScalarType::Any));
     match value {
@@ -235,7 +236,7 @@ fn check_distinguishable(parameter: &Parameter, value: &Json, repeats: bool) -> 
 }
 
 impl ValueShape {
-    /// Returns true if servers read a member of this name where members are encoded separately.
+    /// Returns true if servers read a member with this name when members are encoded separately.
     fn has_member(self, name: &str) -> bool {
         let is_object = |shape: &Self| matches!(shape, Self::Object(_) | Self::Map(..) | Self::MapOf(..));
         match self {
@@ -254,8 +255,8 @@ impl Parameter {
         if self.style == ParameterStyle::Cookie { name.to_owned() } else { percent_encode(name, &[]) }
     }
 
-    /// Percent-encodes a value. Besides unreserved characters, those that the parameter allows stay:
-    /// characters that a query can contain and that separate nothing (RFC 3986, 3.4).
+    /// Percent-encodes a value. Unreserved characters are kept, and so are reserved characters that the
+    /// parameter allows, that a query can contain and that are not separators (RFC 3986, 3.4).
     pub(super) fn encode_value(&self, text: &str, reserved: &[u8]) -> String {
         if self.style == ParameterStyle::Cookie {
             return text.to_owned();
@@ -286,8 +287,8 @@ fn write_joined(parameter: &Parameter, value: &Json) -> EncodeResult<String> {
         ParameterStyle::PipeDelimited => ("%7C", '|'),
         _ => (",", ','),
     };
-    // A comma in an element is percent-encoded. Other separators have the same spelling as data, and cookies
-    // are not encoded.
+    // A comma in an element is percent-encoded. Other separators cannot be distinguished from data, and
+    // cookies are not encoded.
     let encodes = taken == ',' && parameter.style != ParameterStyle::Cookie;
     let part = |text: &str, at: &InstancePath<'_>| {
         let lost = !encodes && text.contains(taken);
@@ -317,7 +318,7 @@ fn write_joined(parameter: &Parameter, value: &Json) -> EncodeResult<String> {
             }
             Ok(each.join(separator))
         }
-        // A separator in a scalar that might be a list is encoded as well.
+        // A separator in a scalar is encoded as well, because the value could be read as a list.
         single => {
             let reserved: &[u8] = if parameter.explode { b"" } else { b"," };
             let text = value_to_string(single, &InstancePath::Root)?;
@@ -338,13 +339,13 @@ fn require_member(parameter: &Parameter, pairs: &[(String, String)]) -> EncodeRe
     }
 }
 
-/// Converts the members of an object into strings; `null` members are left out.
+/// Converts the members of an object into strings. Members that are `null` are omitted.
 fn member_strings(members: &Map<Json>) -> EncodeResult<Vec<(&str, String)>> {
     let present = members.iter().filter(|(_, value)| !value.is_null());
     present.map(|(name, value)| Ok((name, value_to_string(value, &InstancePath::Root.key(name))?))).collect()
 }
 
-/// Converts a value into a string: lists and objects into JSON.
+/// Converts a value into a string. Lists and objects are converted into JSON.
 pub(super) fn value_to_string(value: &Json, at: &InstancePath<'_>) -> EncodeResult<String> {
     match value {
         Json::Null => unencodable(at, "type"),
@@ -353,7 +354,8 @@ pub(super) fn value_to_string(value: &Json, at: &InstancePath<'_>) -> EncodeResu
     }
 }
 
-/// Percent-encodes all but unreserved characters (RFC 3986, 2.3), and of these the ones in `reserved`.
+/// Percent-encodes all characters except unreserved ones (RFC 3986, 2.3). The characters in `reserved` are
+/// encoded even if they are unreserved.
 pub(crate) fn percent_encode(text: &str, reserved: &[u8]) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -380,7 +382,7 @@ mod tests {
         assert_eq!(percent_encode("é.", b"."), "%C3%A9%2E");
     }
 
-    /// The rows of the table in OpenAPI 3.1, 4.8.12.3.
+    /// Each style is encoded as the table in OpenAPI 3.1, 4.8.12.3 shows.
     #[test]
     fn each_style_is_encoded_as_in_openapi() {
         const NAMED: Parameter = Parameter { name: "color", ..Parameter::QUERY };
@@ -491,7 +493,7 @@ mod tests {
         check(Parameter::HEADER, r#"["a,b"]"#, "/0", "pattern");
         check(Parameter { explode: true, ..Parameter::HEADER }, r#"{"a=b":1}"#, "/a=b", "propertyNames");
         check(Parameter::PATH, "null", "", "type");
-        // A member that servers do not read, and a value that looks like a string.
+        // Servers do not read the undeclared member, and the string would be read as another type.
         let closed = ValueShape::Object(&[("a", ValueShape::Scalar(ScalarType::Text))]);
         check(Parameter { shape: closed, ..query }, r#"{"a":"1","b":2}"#, "/b", "additionalProperties");
         let either =

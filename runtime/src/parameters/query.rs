@@ -1,12 +1,13 @@
-//! Query strings and form bodies, split but not decoded.
+//! Query strings and form bodies, split into pairs but not decoded.
 //!
-//! Values keep their percent-encoding: in `ids=a%2Cb,c` the first comma is data and the second a separator,
-//! which depends on the style of the parameter.
+//! Values remain percent-encoded, because the style of the parameter determines which characters are
+//! separators. In `ids=a%2Cb,c`, for example, the first comma is data and the second one is a separator.
 
 use std::borrow::Cow;
 use std::fmt;
 
-/// The query contains a parameter without a name, an invalid percent-encoding or bytes that are not UTF-8.
+/// The error of a query that contains a parameter without a name, an invalid percent-encoding, or bytes that
+/// are not UTF-8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MalformedQuery;
 
@@ -16,7 +17,7 @@ pub struct QueryPairs<'a> {
     pairs: Vec<(Cow<'a, str>, &'a str)>,
 }
 
-/// Shows the number of pairs: names and values belong to the caller.
+/// Shows only the number of pairs, because names and values may be confidential.
 impl fmt::Debug for QueryPairs<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("QueryPairs").field("pairs", &self.pairs.len()).finish_non_exhaustive()
@@ -24,10 +25,11 @@ impl fmt::Debug for QueryPairs<'_> {
 }
 
 impl<'a> QueryPairs<'a> {
-    /// Splits a query such as `a=1&b=2`. Skips empty parts (`a=1&&b=2`); `a` is read as `a=`.
+    /// Splits a query such as `a=1&b=2`. Skips empty parts (`a=1&&b=2`). A part without `=`, such as `a`, is
+    /// read as `a=`.
     ///
     /// # Errors
-    /// [`MalformedQuery`] without details, since names and values belong to the caller.
+    /// [`MalformedQuery`] without details, because names and values may be confidential.
     pub fn parse(raw: &'a str) -> Result<Self, MalformedQuery> {
         let mut pairs = Vec::new();
         for part in raw.split('&').filter(|part| !part.is_empty()) {
@@ -41,7 +43,7 @@ impl<'a> QueryPairs<'a> {
         Ok(Self { pairs })
     }
 
-    /// Splits `Cookie` headers; `None` if they are not UTF-8.
+    /// Splits `Cookie` headers into pairs. Returns `None` if they are not UTF-8.
     pub(super) fn from_cookies(lines: impl Iterator<Item = &'a [u8]>) -> Option<Self> {
         let mut pairs = Vec::new();
         for line in lines {
@@ -53,19 +55,19 @@ impl<'a> QueryPairs<'a> {
         Some(Self { pairs })
     }
 
-    /// Returns decoded names with raw values, in order.
+    /// Iterates over the decoded names and raw values, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &'a str)> {
         self.pairs.iter().map(|(name, value)| (name.as_ref(), *value))
     }
 
-    /// Returns the raw values of one name, in order.
+    /// Iterates over the raw values of a name, in order.
     pub fn values(&self, name: &str) -> impl Iterator<Item = &'a str> {
         self.iter().filter(move |(n, _)| *n == name).map(|(_, value)| value)
     }
 }
 
-/// Decodes `+` and `%XX`. `None` if a `%` is not followed by two hexadecimal digits, or if the bytes are not
-/// UTF-8.
+/// Decodes `+` and `%XX`. Returns `None` if a `%` is not followed by two hexadecimal digits, or if the
+/// decoded bytes are not UTF-8.
 pub(crate) fn decode_query(raw: &str) -> Option<Cow<'_, str>> {
     if raw.contains('+') {
         let spaced = raw.replace('+', " ");
@@ -74,7 +76,7 @@ pub(crate) fn decode_query(raw: &str) -> Option<Cow<'_, str>> {
     decode_percent(raw)
 }
 
-/// Decodes `%XX` only, for paths and cookies.
+/// Decodes only `%XX`, for paths and cookies.
 pub(super) fn decode_percent(raw: &str) -> Option<Cow<'_, str>> {
     let bytes = raw.as_bytes();
     let broken = bytes.iter().enumerate().any(|(i, byte)| {

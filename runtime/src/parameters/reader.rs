@@ -1,7 +1,7 @@
 //! Finds the parameters of a request, converts them into JSON and validates them.
 //!
 //! All parameters are validated before typed values are created, so that one response lists all violations. A
-//! violation is a pointer (`/limit`, `/ids/3`) and a keyword, never a value.
+//! violation consists of a pointer (`/limit`, `/ids/3`) and a keyword, and never contains a value.
 
 use std::fmt;
 
@@ -16,31 +16,31 @@ use crate::{Json, Map, path_template};
 /// One parameter of a request that is missing or invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParameterFault {
-    /// The part of the request that should carry the parameter.
+    /// The part of the request that should contain the parameter.
     pub location: ParameterLocation,
     /// The name of the parameter in requests.
     pub name: &'static str,
-    /// JSON Pointer that begins with the name: `/limit`.
+    /// A JSON Pointer that begins with the name, such as `/limit`.
     pub pointer: String,
-    /// The violated JSON Schema keyword; `required` for a missing parameter.
+    /// The violated JSON Schema keyword, or `required` for a missing parameter.
     pub keyword: &'static str,
     /// Whether the parameter is missing or invalid.
     pub kind: ParameterFaultKind,
 }
 
-/// The kind of a fault.
+/// The kind of a parameter fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParameterFaultKind {
-    /// The parameter is required, and the request lacks it.
+    /// The parameter is required, but the request does not contain it.
     Missing,
     /// The value cannot be decoded or violates the schema.
     Invalid,
 }
 
-/// Reads and validates the parameters of one request.
+/// A reader that decodes and validates the parameters of one request.
 #[derive(Clone, Copy)]
 pub struct ParameterReader<'a> {
-    /// The path template, which has the names of path parameters.
+    /// The path template, which contains the names of the path parameters.
     pub template: &'a str,
     /// The parameters to read.
     pub parameters: &'a [Parameter],
@@ -50,7 +50,7 @@ pub struct ParameterReader<'a> {
     pub query: &'a QueryPairs<'a>,
 }
 
-/// Shows the template and sizes: parameters may be secrets.
+/// Shows only the template and sizes, because parameters may be secrets.
 impl fmt::Debug for ParameterReader<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ParameterReader")
@@ -62,10 +62,10 @@ impl fmt::Debug for ParameterReader<'_> {
 }
 
 impl ParameterReader<'_> {
-    /// Reads and validates all parameters, in their order.
+    /// Reads and validates all parameters, in the order of [`parameters`](Self::parameters).
     ///
     /// # Errors
-    /// All missing and invalid parameters, in the same order.
+    /// Returns all missing and invalid parameters, in the same order.
     pub fn read_all(&self) -> Result<Vec<Option<Json>>, Vec<ParameterFault>> {
         let mut faults = Vec::new();
         let values = self.parameters.iter().map(|p| self.read_one(p, &mut faults)).collect();
@@ -89,7 +89,8 @@ impl ParameterReader<'_> {
         }
     }
 
-    /// Returns true for a query parameter that is sent without a value and may be (OpenAPI 3.1, 4.8.12.2.1).
+    /// Returns true for a query parameter that is sent without a value and allows this (OpenAPI 3.1,
+    /// 4.8.12.2.1).
     fn is_without_value(&self, parameter: &Parameter) -> bool {
         let mut values = self.query.values(parameter.name);
         parameter.allow_empty && values.next() == Some("") && values.next().is_none()
@@ -119,7 +120,7 @@ impl ParameterReader<'_> {
         }
     }
 
-    /// Returns true if a name belongs to another parameter in the same location.
+    /// Returns true if a name belongs to another parameter at the same location.
     fn is_claimed(&self, own: &Parameter, name: &str) -> bool {
         let others = self.parameters.iter();
         let mut others = others.filter(|other| other.location == own.location && other.name != own.name);
@@ -142,7 +143,7 @@ impl ParameterReader<'_> {
         match (lines.as_slice(), attempt.shape) {
             ([], _) => Ok(None),
             ([line], _) => attempt.read_string(parameter, line.trim()).map(Some),
-            // RFC 9110, 5.3: several lines form one list.
+            // Several header lines form one list (RFC 9110, 5.3).
             (lines, ValueShape::Array(_)) => attempt.read_string(parameter, &lines.join(",")).map(Some),
             _ => Err(UnreadableText),
         }
@@ -151,7 +152,7 @@ impl ParameterReader<'_> {
 
 impl Parameter {
     /// Returns the first interpretation that the schema accepts. If there is none, returns the violations of
-    /// the first one that can be decoded.
+    /// the first interpretation that can be decoded.
     fn resolve_value(
         &self,
         find: &dyn Fn(ReadAttempt) -> FoundValue,
@@ -186,23 +187,24 @@ impl Parameter {
         ParameterFault { location: self.location, name: self.name, pointer, keyword, kind: missing }
     }
 
-    /// Returns the fault of a validated value that does not fit its Rust type: an integer beyond 64 bits.
+    /// Returns the fault for a validated value that its Rust type cannot represent, such as an integer beyond
+    /// 64 bits.
     #[must_use]
     pub fn unrepresentable_fault(&self) -> ParameterFault {
         self.new_fault("", "format", ParameterFaultKind::Invalid)
     }
 }
 
-/// Decodes a form body into an object. Declared fields are decoded by their rows, undeclared ones as
-/// `others`; several values of one name form a list. `None` if the body is malformed.
+/// Decodes a form body into an object. Declared fields are decoded as declared, undeclared fields as
+/// `others`. Several values of one name form a list. Returns `None` if the body is malformed.
 #[must_use]
 pub fn read_form(fields: &[Parameter], others: ScalarType, body: &str) -> Option<Json> {
     let pairs = QueryPairs::parse(body).ok()?;
     let mut object = Map::new();
     for field in fields {
-        // A field may have a literal name like `tags[]`.
+        // A field may have a name that contains brackets, such as `tags[]`.
         let claimed = |name: &str| fields.iter().any(|other| other.name != field.name && other.name == name);
-        // Violations are reported later, with those of the whole body.
+        // Violations are reported later, together with those of the complete body.
         let lenient = Parameter { validator: None, ..*field };
         let attempts =
             |row: &Parameter| row.resolve_value(&|attempt| attempt.read_pairs(field, &pairs, &claimed));
@@ -214,7 +216,7 @@ pub fn read_form(fields: &[Parameter], others: ScalarType, body: &str) -> Option
     let own = |name: &str| {
         fields.iter().any(|field| match field.shape {
             _ if !field.explode || field.bracket_convention().is_some() => field.owns_name(name),
-            // It contains all names that belong to no other field.
+            // The map contains all names that belong to no other field.
             ValueShape::Map(..) => true,
             ValueShape::Object(members) if !members.is_empty() => {
                 members.iter().any(|(member, _)| *member == name)

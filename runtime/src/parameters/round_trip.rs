@@ -1,4 +1,4 @@
-//! Encoding and decoding are inverse for every style, explode and shape.
+//! Tests that decoding is the inverse of encoding for every style, `explode` and shape.
 
 use http::{HeaderValue, header::COOKIE};
 
@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{Json, Number, schema::TypeSet};
 
-/// Strings that resemble syntax.
+/// Strings that contain syntactic characters.
 const TEXTS: [&str; 9] = ["a", "", "é 漢", "a/b?c#d&e=f+g", "%41%", "1.50", ".", "~-_.", "a;b:c"];
 
 fn row(location: ParameterLocation, style: ParameterStyle, explode: bool, shape: ValueShape) -> Parameter {
@@ -21,7 +21,7 @@ fn row(location: ParameterLocation, style: ParameterStyle, explode: bool, shape:
     Parameter { name: "na me", style, explode, shape, ..plain }
 }
 
-/// Returns the request for a value; `None` if the value cannot be encoded.
+/// Returns the request for a value, or `None` if the value cannot be encoded.
 fn sent(row: &Parameter, value: &Json) -> Option<http::request::Parts> {
     let mut request = http::Request::builder();
     let mut path = "/a/x/b".to_owned();
@@ -32,7 +32,7 @@ fn sent(row: &Parameter, value: &Json) -> Option<http::request::Parts> {
     match row.location {
         ParameterLocation::Path => {
             let text = encode::write_path(row, value).ok()?;
-            // The client rejects a value that changes the path.
+            // The client rejects a value that would change the path.
             if matches!(text.replace("%2E", ".").as_str(), "" | "." | "..") {
                 return None;
             }
@@ -76,7 +76,7 @@ fn check(row: &Parameter, value: &Json) -> bool {
     let shown = format!("{:?} {:?} explode={} {value} {parts:?}", row.location, row.style, row.explode);
     match read(row, &parts) {
         Some(read) => assert_eq!(read, *value, "{shown}"),
-        // An empty list or object that is not required is left out.
+        // An empty list or object that is not required is omitted.
         None => assert!(matches!(value.to_string().as_str(), "[]" | "{}"), "{shown}"),
     }
     true
@@ -157,7 +157,7 @@ fn every_style_and_shape_round_trips() {
             }
         }
     }
-    // Most combinations can be encoded; the documentation of `parameters` lists the others.
+    // Most combinations can be encoded. The documentation of the module `parameters` lists the others.
     assert!(carried * 10 > tried * 8, "{carried} of {tried}");
 }
 
@@ -178,7 +178,8 @@ fn reserved_characters_round_trip() {
     }
 }
 
-/// One of several shapes is recognized by its encoding: a list of two, a scalar.
+/// A value with several possible shapes is recognized by its encoding, for example as a list of two or as a
+/// scalar.
 #[test]
 fn unions_round_trip() {
     const EITHER: ValueShape =
@@ -227,7 +228,7 @@ fn nested_members_of_deep_object_round_trip() {
     assert_eq!(read.as_deref(), Some(r#"{"tags":["1","2"],"a":{"l":["z"]}}"#));
 }
 
-/// Values of any type: lists repeat their name, nested values are JSON.
+/// Values of any type round-trip: lists repeat their name, and nested values are encoded as JSON.
 #[test]
 fn values_of_any_type_round_trip() {
     let open = ValueShape::Map(&[], ScalarType::Any);
@@ -253,7 +254,7 @@ fn values_of_any_type_round_trip() {
             row(ParameterLocation::Query, ParameterStyle::Form, true, ValueShape::Scalar(ScalarType::Any));
         assert_eq!(check(&query, &json), !value.contains("null"), "{value}");
     }
-    // Lists of members that are lists themselves, or one of several shapes.
+    // The members are lists that contain lists, or have one of several shapes.
     let lists = ValueShape::Map(&[("either", ValueShape::Json)], ScalarType::Json);
     for value in [r#"{"k":[1,2],"either":["a","b"]}"#, r#"{"k":[1],"either":["a"]}"#, r#"{"either":"a"}"#] {
         let json = Json::parse(value.as_bytes()).unwrap();
@@ -264,7 +265,7 @@ fn values_of_any_type_round_trip() {
     }
 }
 
-/// Undeclared names belong to other parameters.
+/// Only the declared members of an object are read, because other names belong to other parameters.
 #[test]
 fn only_declared_names_of_an_object_are_read() {
     let declared = ValueShape::Object(&[("a", ValueShape::Scalar(ScalarType::Text))]);
@@ -274,7 +275,7 @@ fn only_declared_names_of_an_object_are_read() {
     assert!(!check(&row, &json(r#"{"a":"1","b":"2"}"#)));
 }
 
-/// The nesting limit of documents applies to any input.
+/// `deepObject` names may be nested as deeply as JSON documents, but not more deeply.
 #[test]
 fn deep_object_has_the_nesting_limit_of_documents() {
     let row = row(
@@ -295,7 +296,7 @@ fn deep_object_has_the_nesting_limit_of_documents() {
     assert!(!is_read(20_000));
 }
 
-/// OpenAPI 3.2, 4.12.1: a form, JSON, or a text, as the whole query.
+/// A form, a JSON document or a string round-trips as the complete query (OpenAPI 3.2, 4.12.1).
 #[test]
 fn whole_queries_round_trip() {
     const FIELDS: &[Parameter] = &[
@@ -321,7 +322,8 @@ fn whole_queries_round_trip() {
     assert!(sent(&required, &json("{}")).is_none());
 }
 
-/// Nothing is encoded, and values that a cookie cannot contain are rejected.
+/// Cookies in the style `cookie` are not encoded, and values with characters that are invalid in cookies are
+/// rejected.
 #[test]
 fn unencoded_cookies_round_trip() {
     for explode in [false, true] {
@@ -342,7 +344,7 @@ fn unencoded_cookies_round_trip() {
         }
         let listed =
             check(&row(ValueShape::Array(ScalarType::Text)), &Json::Array(vec![text("a,b"), text("c")]));
-        assert_eq!(listed, explode, "a comma stands between the elements of one text");
+        assert_eq!(listed, explode, "commas separate the elements of an unexploded list");
         let members = object(&[("R", text("100")), ("G", text("200"))]);
         assert!(check(&row(ValueShape::Map(&[], ScalarType::Text)), &members));
     }

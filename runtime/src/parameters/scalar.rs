@@ -11,7 +11,7 @@ use crate::Map;
 use crate::{Json, Number, schema::TypeSet};
 
 impl ScalarType {
-    /// Returns true if numbers are encoded as digits only.
+    /// Returns true if numbers are encoded only as digits.
     #[cfg(any(feature = "client", feature = "server"))]
     fn is_digits(self) -> bool {
         match self {
@@ -21,8 +21,8 @@ impl ScalarType {
         }
     }
 
-    /// Converts a string into the scalar that it represents, else into a JSON string. `as_text` selects the
-    /// string if several types are possible.
+    /// Converts a string into the scalar that it represents, or else into a JSON string. `as_text` selects
+    /// the string if several types are possible.
     pub(crate) fn parse_value(self, text: &str, as_text: bool) -> Json {
         let value = match self {
             Self::Text | Self::Json => None,
@@ -57,7 +57,7 @@ fn parse_plain(text: &str) -> Option<Json> {
     }
 }
 
-/// Parses digits with an optional `-`. JSON allows no leading zeros, so they are dropped.
+/// Parses digits with an optional `-`. Leading zeros are removed, because JSON does not allow them.
 fn parse_integer(text: &str, most: Option<u16>) -> Option<Number> {
     let (sign, digits) = match text.strip_prefix('-') {
         Some(digits) => ("-", digits),
@@ -76,7 +76,7 @@ fn parse_integer(text: &str, most: Option<u16>) -> Option<Number> {
     }
 }
 
-/// Rewrites the integers in a value as digits, as far as the shape has any.
+/// Rewrites the integers in a value as digits, if the shape contains integers.
 #[cfg(any(feature = "client", feature = "server"))]
 pub(crate) fn normalize_integers(shape: ValueShape, value: &Json) -> Cow<'_, Json> {
     match (shape, value) {
@@ -104,7 +104,7 @@ pub(crate) fn normalize_integers(shape: ValueShape, value: &Json) -> Cow<'_, Jso
         (ValueShape::MapOf(fields, others), Json::Object(members)) => {
             normalize_member_integers(fields, *others, members)
         }
-        // The value is the same for every alternative.
+        // The value is the same for every alternative shape.
         (ValueShape::OneOf(shapes), _) => {
             let written = shapes.iter().map(|shape| normalize_integers(*shape, value));
             written

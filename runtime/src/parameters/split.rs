@@ -1,9 +1,9 @@
-//! Splits the string of a list or an object by its style, without decoding.
+//! Splits the encoded string of a list or an object by its style, without decoding it.
 
 use super::{Parameter, ParameterStyle};
 
-/// Splits a list that is encoded as one string. An empty string is an empty list. `None` if the string does
-/// not have the style.
+/// Splits a list that is encoded as one string. An empty string is an empty list. Returns `None` if the
+/// string is not valid in the style.
 pub(super) fn split_elements<'a>(raw: &'a str, parameter: &Parameter) -> Option<Vec<&'a str>> {
     if parameter.style == ParameterStyle::Matrix && parameter.explode {
         let parts = raw.strip_prefix(';')?.split(';');
@@ -21,8 +21,8 @@ pub(super) fn split_elements<'a>(raw: &'a str, parameter: &Parameter) -> Option<
     })
 }
 
-/// Splits an object that is encoded as one string: `a,1,b,2`, or `a=1,b=2` when exploded. `None` if a member
-/// has no value.
+/// Splits an object that is encoded as one string: `a,1,b,2`, or `a=1,b=2` if exploded. Returns `None` if a
+/// member has no value.
 pub(super) fn split_members<'a>(raw: &'a str, parameter: &Parameter) -> Option<Vec<(&'a str, &'a str)>> {
     if parameter.style == ParameterStyle::Matrix && parameter.explode {
         let parts = raw.strip_prefix(';')?.split(';');
@@ -39,7 +39,7 @@ pub(super) fn split_members<'a>(raw: &'a str, parameter: &Parameter) -> Option<V
     pairs.collect()
 }
 
-/// Removes the prefix of the style.
+/// Removes the prefix that the style requires.
 pub(super) fn strip_style_prefix<'a>(raw: &'a str, parameter: &Parameter) -> Option<&'a str> {
     match parameter.style {
         ParameterStyle::Label => raw.strip_prefix('.'),
@@ -48,7 +48,7 @@ pub(super) fn strip_style_prefix<'a>(raw: &'a str, parameter: &Parameter) -> Opt
     }
 }
 
-/// Returns the value of `name=value` or `name`.
+/// Returns the value of `name=value`, or an empty string for `name`.
 fn strip_name<'a>(part: &'a str, name: &str) -> Option<&'a str> {
     let (own, value) = part.split_once('=').unwrap_or((part, ""));
     (super::query::decode_percent(own)? == name).then_some(value)

@@ -1,6 +1,6 @@
-//! Conventions for nested values and lists in queries and forms, which OpenAPI leaves undefined.
+//! Conventions for nested values and lists in queries and forms. OpenAPI does not define these encodings.
 
-/// How a query parameter or a field of a form encodes lists and nested values.
+/// The encoding of lists and nested values in a query parameter or a form field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WireConvention {
     /// The encoding of objects, and of lists that contain lists or objects.
@@ -12,12 +12,13 @@ pub struct WireConvention {
 /// The encoding of objects, and of lists that contain lists or objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NestedNotation {
-    /// As JSON, inside of the outermost object: `filter[range]={"from":1}`.
+    /// As JSON inside the outermost object: `filter[range]={"from":1}`.
     Json,
-    /// Members in brackets, lists as [`ArrayNotation`] defines: `items[][price]=1`. In such a list a name that
-    /// occurs again begins the next element. With [`ArrayNotation::Comma`] the elements have indices.
+    /// Members in brackets, and lists as [`ArrayNotation`] defines: `items[][price]=1`. In such a list, a
+    /// name that occurs again starts the next element. With [`ArrayNotation::Comma`] the elements have
+    /// indices.
     Brackets,
-    /// Members in brackets, list elements with their index: `items[0][price]=1`.
+    /// Members in brackets, and list elements with their index: `items[0][price]=1`.
     Indices,
 }
 
@@ -35,7 +36,7 @@ pub enum ArrayNotation {
 }
 
 impl WireConvention {
-    /// The convention of `deepObject` parameters: `filter[range][from]=1`, `filter[tags][]=a`,
+    /// The convention for `deepObject` parameters: `filter[range][from]=1`, `filter[tags][]=a`,
     /// `items[0][price]=1`.
     pub const DEEP_OBJECT: Self = Self { nested: NestedNotation::Indices, arrays: ArrayNotation::Brackets };
 }

@@ -2,13 +2,14 @@
 
 /// A transition table. Each row lists the next state for every character class.
 ///
-/// A state is the offset of its row. Row 0 is the dead state without any possible match, row 1 the state
-/// after a match. The next rows are the states that accept if the input ends there.
+/// A state is the offset of its row. Row 0 is the dead state, from which no match is possible. Row 1 is the
+/// state after a match. The next rows are the states that accept if the input ends there.
 #[derive(Debug, Clone, Copy)]
 pub struct Dfa<'t> {
     /// The class of each ASCII character.
     pub(super) ascii: [u8; 128],
-    /// The runs of characters of one class: the first character and the class, ascending from `'\0'`.
+    /// Runs of characters with the same class. Each has its first character and the class, in ascending order
+    /// from `'\0'`.
     pub(super) runs: &'t [(char, u8)],
     /// The length of a row.
     pub(super) stride: u16,
@@ -19,9 +20,9 @@ pub struct Dfa<'t> {
 }
 
 impl<'t> Dfa<'t> {
-    /// Creates a table. `runs` lists the first character of each run of one class and that class, ascending
-    /// from `'\0'`. `next` holds the rows of `stride` states each. `open` is the first row that does not
-    /// accept at the end of the input.
+    /// Creates a table. `runs` lists runs of characters with the same class, each with its first character
+    /// and the class, in ascending order from `'\0'`. `next` contains rows of `stride` states each. `open` is
+    /// the first row that does not accept at the end of the input.
     #[must_use]
     pub const fn new(runs: &'t [(char, u8)], stride: u16, start: u16, open: u16, next: &'t [u16]) -> Self {
         let mut ascii = [0; 128];
@@ -52,7 +53,7 @@ impl<'t> Dfa<'t> {
         state == self.stride
     }
 
-    /// Continues at byte `at`, from the first non-ASCII character on.
+    /// Continues matching at byte `at`, the position of the first non-ASCII character.
     #[inline(never)]
     fn is_match_from(&self, text: &str, at: usize, mut state: u16) -> bool {
         for c in text.get(at..).unwrap_or_default().chars() {

@@ -1,19 +1,19 @@
-//! Execution of an [`Nfa`]: all threads simultaneously (Thompson 1968), so that no input makes a pattern
+//! Execution of an [`Nfa`]. All threads run simultaneously (Thompson 1968), so that no input makes a pattern
 //! slow.
 //!
-//! Threads have no priority and no captures, because only the existence of a match matters. A set of
-//! instructions is the complete state.
+//! Threads have no priority and no captures, because only the existence of a match matters. The complete
+//! state is therefore a set of instructions.
 
 use super::Nfa;
 use super::NfaInstruction;
 
 #[cfg(test)]
 thread_local! {
-    /// The number of executed instructions, which tests compare instead of time.
+    /// The number of executed instructions, which tests measure instead of time.
     pub(super) static FOLLOWED_INSTRUCTIONS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
-/// Programs up to this number of instructions run without allocating.
+/// The maximum number of instructions of a program that runs without allocating.
 const MAX_STACK_PROGRAM: usize = 256;
 
 impl Nfa<'_> {
@@ -32,7 +32,7 @@ impl Nfa<'_> {
         let mut before = None;
         loop {
             let after = chars.clone().next();
-            // A new thread at each position makes the search unanchored.
+            // Starting a thread at each position makes the search unanchored.
             if before.is_none() || !self.start {
                 threads.add_thread(0);
             }
@@ -48,7 +48,7 @@ impl Nfa<'_> {
         }
     }
 
-    /// Executes all instructions that consume no character. Returns true if `Match` is reached.
+    /// Executes all instructions that consume no character. Returns true if the program reaches `Match`.
     fn follow_empty_moves(
         &self,
         threads: &mut ThreadSet<'_>,
@@ -74,11 +74,11 @@ impl Nfa<'_> {
         false
     }
 
-    /// Replaces the threads by their successors after consuming `c`.
+    /// Replaces the threads by their successors after the character `c`.
     fn consume_char(&self, threads: &mut ThreadSet<'_>, c: char) {
-        // Each word of the set is cleared before it is refilled: a thread that moves into a word not yet
-        // visited would otherwise consume `c` a second time. Moved threads are therefore only pushed here and
-        // marked afterwards.
+        // Each word of the set is cleared before it is refilled, because a thread that moves into a word that
+        // was not visited yet would otherwise consume `c` a second time. Moved threads are therefore only
+        // pushed here and marked afterwards.
         let mut moved = 0;
         for word in 0..threads.seen.len() {
             let Some(slot) = threads.seen.get_mut(word) else {
@@ -109,10 +109,10 @@ impl Nfa<'_> {
 
 /// The set of instructions reached at one position of the input.
 struct ThreadSet<'a> {
-    /// One bit for each instruction: reached at this position.
+    /// One bit for each instruction that was reached at this position.
     seen: &'a mut [u64],
-    /// Instructions reached but not yet executed. Each instruction enters once per position, so the program
-    /// length is sufficient capacity.
+    /// Instructions that were reached but not executed yet. Each instruction is pushed at most once per
+    /// position, so the length of the program is a sufficient capacity.
     stack: &'a mut [u32],
     waiting: usize,
 }

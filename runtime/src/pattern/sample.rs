@@ -1,5 +1,5 @@
-//! Generates strings that match a pattern by walking through its program. Each choice selects one step; when
-//! the choices run out, the shortest path is taken. Therefore fewer and smaller choices produce simpler
+//! Generates strings that match a pattern by walking through its program. Each choice selects one step. When
+//! there are no more choices, the shortest path is taken. Therefore fewer and smaller choices produce simpler
 //! strings.
 
 use super::{
@@ -8,7 +8,7 @@ use super::{
 
 /// The maximum number of characters that a repetition adds beyond its minimum.
 const MAX_EXTRA_REPEATS: usize = 8;
-/// The maximum number of steps of one walk; transitions that consume nothing could loop forever.
+/// The maximum number of steps of a walk. Transitions that consume nothing could otherwise loop forever.
 const MAX_STEPS: usize = 20_000;
 /// The distance of a state from which no match is reachable.
 const UNREACHABLE: u32 = u32::MAX;
@@ -28,7 +28,7 @@ impl ChoiceStream<'_> {
 }
 
 impl Pattern<'_> {
-    /// Generates a matching string with `least` to `most` characters, as far as the pattern permits. Returns
+    /// Generates a matching string with `least` to `most` characters, if the pattern permits it. Returns
     /// `None` if the walk reaches a dead end.
     pub(crate) fn sample_string(&self, choices: &[u16], least: usize, most: usize) -> Option<String> {
         let mut choices = ChoiceStream(choices.iter());
@@ -38,7 +38,7 @@ impl Pattern<'_> {
             PatternProgram::Nfa(nfa) => nfa.sample_string(&mut choices, least),
         };
         let text = text.filter(|text| self.is_match(text))?;
-        // The pattern may match before the required length is reached: pad the string.
+        // The pattern may match before the required length is reached, so the string is padded.
         let missing = least.saturating_sub(text.chars().count());
         let longer = text.clone() + &"a".repeat(missing);
         Some(if self.is_match(&longer) { longer } else { text })
@@ -92,7 +92,7 @@ impl Dfa<'_> {
                 let nearest = ways.iter().map(|class| distance(self.next_state(state, *class))).min();
                 ways.retain(|class| Some(distance(self.next_state(state, *class))) == nearest);
             }
-            // An accepting state without a useful transition ends the string.
+            // In an accepting state without a useful transition, the string is complete.
             let Some(class) = ways.get(choice.unwrap_or(0) % ways.len().max(1)) else {
                 return done.then_some(text);
             };
@@ -108,14 +108,14 @@ impl Dfa<'_> {
         most.map_or(0, |most| most.saturating_add(1))
     }
 
-    /// Returns the characters of a class as an ASCII bit set and the ranges above ASCII.
+    /// Returns the characters of a class, as a bit set for ASCII and as ranges above ASCII.
     fn class_characters(&self, class: u8) -> (u128, Vec<(char, char)>) {
         let own = |code: &usize| self.ascii.get(*code) == Some(&class);
         let ascii = (0..128).filter(own).fold(0, |set, code| set | 1 << code);
         let mut ranges = Vec::new();
         for (index, (first, _)) in self.runs.iter().enumerate().filter(|(_, (_, own))| *own == class) {
             let end = self.runs.get(index + 1).map_or(char::MAX as u32, |(next, _)| *next as u32 - 1);
-            // The surrogate range between two ranges of characters contains no characters.
+            // The surrogate range between two ranges contains no characters.
             let end = char::from_u32(end).unwrap_or('\u{d7ff}');
             let first = (*first).max('\u{80}');
             if first <= end {
@@ -125,7 +125,7 @@ impl Dfa<'_> {
         (ascii, ranges)
     }
 
-    /// Returns, for each state, the number of characters to the nearest accepting state.
+    /// Returns, for each state, the distance to the nearest accepting state, in characters.
     fn match_distances(&self) -> Vec<u32> {
         let stride = usize::from(self.stride.max(1));
         let mut far: Vec<u32> = (0..self.next.len() / stride)
@@ -169,7 +169,7 @@ impl Nfa<'_> {
                     let choice = choices.next();
                     let loops = (goes_on(*one), goes_on(*other));
                     at = match choice {
-                        // The other branch would end a string that is too short.
+                        // The other branch would end a string that is still too short.
                         _ if count < least && loops == (true, false) => *one,
                         _ if count < least && loops == (false, true) => *other,
                         None | Some(0) => nearest,
@@ -198,8 +198,8 @@ impl Nfa<'_> {
         None
     }
 
-    /// Returns, for each instruction, whether it can jump backward, so that the string can grow without
-    /// limit.
+    /// Returns, for each instruction, whether it can reach a backward jump. If so, the string can grow
+    /// without limit.
     fn find_loops(&self) -> Vec<bool> {
         let mut endless = vec![false; self.instructions.len()];
         loop {
@@ -221,7 +221,7 @@ impl Nfa<'_> {
         }
     }
 
-    /// Returns, for each instruction, the number of instructions to a match.
+    /// Returns, for each instruction, the distance to a match, in instructions.
     fn match_distances(&self) -> Vec<u32> {
         let mut far = vec![UNREACHABLE; self.instructions.len()];
         loop {

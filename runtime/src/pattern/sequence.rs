@@ -9,7 +9,7 @@ impl AtomSequence<'_> {
         if self.start {
             return self.matches_at(text, 0);
         }
-        // The length is fixed, so that every start costs at most the length of the program.
+        // The length is fixed, so matching at one position takes at most the length of the program.
         let ends = std::iter::once(text.len());
         text.char_indices().map(|(at, _)| at).chain(ends).any(|at| self.matches_at(text, at))
     }
@@ -34,8 +34,8 @@ impl AtomSequence<'_> {
     }
 }
 
-/// Consumes up to `max` characters of the class. Returns the offset after them, or `None` for fewer than
-/// `min`.
+/// Consumes up to `max` characters of the class. Returns the offset after them, or `None` if there are fewer
+/// than `min`.
 #[inline]
 fn match_class(class: &CharClass<'_>, min: u32, max: u32, text: &str, start: usize) -> Option<usize> {
     // No string is longer than `usize::MAX`, so an unbounded count needs no special case.

@@ -1,5 +1,5 @@
-//! Tests of handwritten programs, and a small compiler that other tests of this crate share. The real
-//! compiler and its cases are in `codegen/core/src/pattern`.
+//! Tests of handwritten programs, and a small compiler that other tests of this crate use as well. The real
+//! compiler and its tests are in `codegen/core/src/pattern`.
 
 pub(crate) mod compile;
 
@@ -28,7 +28,7 @@ fn check(pattern: &Pattern<'_>, matching: &[&str], others: &[&str]) {
 
 #[test]
 fn sequence_matches_class_counts_and_literals() {
-    // ^[abé]{2,3}-x*$
+    // This program represents `^[abé]{2,3}-x*$`.
     let pattern = sequence(
         true,
         true,
@@ -99,7 +99,7 @@ fn nfa_cases() {
     }
 }
 
-/// Classic patterns that take exponential time with backtracking.
+/// Patterns that take exponential time with backtracking take linear time.
 #[test]
 fn time_is_linear() {
     for source in ["(a+)+$", "(x+x+)+y", "^(.*a){20}b$"] {
@@ -108,7 +108,7 @@ fn time_is_linear() {
         let text = format!("{}!", "a".repeat(10_000));
         nfa::FOLLOWED_INSTRUCTIONS.set(0);
         assert!(!pattern.is_match(&text), "{source}");
-        // Each instruction is executed once at each position.
+        // Each instruction is executed at most once at each position.
         let most = program.instructions.len() * (text.len() + 1);
         let followed = nfa::FOLLOWED_INSTRUCTIONS.get();
         assert!((text.len()..=most).contains(&followed), "{source}: {followed} of {most}");

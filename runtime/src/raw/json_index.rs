@@ -1,7 +1,7 @@
-//! Deserializes a JSON text by an index of its arrays and objects, which is built once.
+//! Deserializes a JSON text with an index of its arrays and objects, which is built once.
 //!
-//! Code that inspects a value before reading it takes the value's text, and values inside may be inspected in
-//! the same way. With a new parser for each level, the rest of the text would be scanned again at every
+//! Code that inspects a value before reading it first obtains the text of the value, and may do the same for
+//! nested values. With a new parser for each level, the rest of the text would be scanned again at every
 //! level. Therefore the outermost text is scanned once, and later lookups use the index. Scalars are
 //! delegated to `serde_json`, which has also verified that the text is valid JSON.
 
@@ -22,12 +22,12 @@ thread_local! {
     static CURRENT_INDEX: RefCell<JsonIndex> = const { RefCell::new(JsonIndex::EMPTY) };
 }
 
-/// The addresses of the text that this thread is reading, and of each array and object in it, in order of
-/// their starts. Absolute addresses let any slice of the text find its entry.
+/// The addresses of the text that this thread is reading, and of each array and object in it, ordered by
+/// their start. The addresses are absolute, so that the entry for any slice of the text can be found.
 struct JsonIndex {
     text: Range<usize>,
     containers: Vec<Range<usize>>,
-    /// The greatest nesting depth of the containers.
+    /// The maximum nesting depth of the containers.
     depth: usize,
 }
 
@@ -71,7 +71,7 @@ impl JsonIndex {
     }
 }
 
-/// Restores the previous index when dropped.
+/// A guard that restores the previous index when it is dropped.
 struct IndexGuard(JsonIndex);
 
 impl Drop for IndexGuard {
@@ -86,8 +86,8 @@ pub(super) fn is_indexed(text: &str) -> bool {
     CURRENT_INDEX.with_borrow(|outline| outline.text.start <= place.start && place.end <= outline.text.end)
 }
 
-/// Deserializes a value from valid JSON text. Fails if the text is nested deeper than this thread's stack can
-/// hold.
+/// Deserializes a value from valid JSON text. Fails if the text is nested more deeply than this thread's
+/// stack can hold.
 pub(super) fn read_indexed<'de, S: DeserializeSeed<'de>>(text: &'de str, seed: S) -> Result<S::Value, Error> {
     let known = IndexedValue(text);
     if !known.is_container() || is_indexed(text) {
@@ -139,7 +139,7 @@ impl<'de> IndexedValue<'de> {
         inside.expect_end().map(|()| value)
     }
 
-    /// Delegates the value to `serde_json`, including anything that is not a valid JSON form.
+    /// Delegates the value to `serde_json`, including text that is not valid JSON.
     fn with_serde_json<T>(
         self,
         read: impl FnOnce(&mut StrDeserializer<'de>) -> Result<T, Error>,
@@ -267,7 +267,7 @@ struct ContainerReader<'de> {
 }
 
 impl<'de> ContainerReader<'de> {
-    /// Returns the next key or value, or `None` after the last.
+    /// Returns the next key or value, or `None` after the last one.
     fn next_part(&mut self) -> Result<Option<IndexedValue<'de>>, Error> {
         let bytes = self.text.as_bytes();
         while let Some(b' ' | b'\n' | b'\r' | b'\t' | b',' | b':') = bytes.get(self.at) {
@@ -297,7 +297,7 @@ impl<'de> ContainerReader<'de> {
         value.map(|value| Some(IndexedValue(value))).ok_or_else(|| Error::custom("EOF while parsing a value"))
     }
 
-    /// Fails if the visitor left elements or members unread.
+    /// Fails if the visitor did not read all elements or members.
     fn expect_end(&mut self) -> Result<(), Error> {
         match self.next_part()? {
             None => Ok(()),
@@ -327,7 +327,7 @@ impl<'de> MapAccess<'de> for &mut ContainerReader<'de> {
     }
 }
 
-/// The text of a value, presented as `serde_json` presents a raw value.
+/// The text of a value, in the form in which `serde_json` presents a raw value.
 struct RawValueAccess<'de> {
     name: Option<&'static str>,
     text: &'de str,
@@ -361,7 +361,7 @@ pub(crate) mod read_effort {
         let _ = bytes;
     }
 
-    /// Adds the length of a text that was scanned to its end, unless it is indexed.
+    /// Adds the length of a text that was scanned to its end, unless the text is indexed.
     #[inline]
     pub(crate) fn count_text(text: &str) {
         #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Deserialization of object unions without a tag: the names, JSON types and constants of an object's members
-//! select the form, see [`read_by_form`].
+//! Deserialization of object unions without a tag. The form is selected by the names, JSON types and
+//! constants of an object's members; see [`read_by_form`].
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -11,16 +11,16 @@ use super::union::{RawMemberValue, RereadGuard, classify_tag};
 use super::{FromMap, MemberKey, NoMembers, TagValue, TaggedMembers};
 use crate::{Json, JsonType, raw};
 
-/// The members of an object in input order, with the JSON texts of their values.
+/// The members of an object in input order, each with the JSON text of its value.
 type RawMembers<'de> = Vec<(MemberKey<'de>, Cow<'de, str>)>;
 
-/// The conditions under which an object is read as one form of a union. Every object that the schema of the
-/// form accepts fulfills them.
+/// The conditions for reading an object as one form of a union. Every object that the schema of the form
+/// accepts fulfills them.
 #[derive(Clone, Copy, Debug)]
 pub struct ObjectForm {
-    /// The declared members; required ones may be undeclared.
+    /// The declared members, and the required members even if they are not declared.
     pub members: &'static [MemberRule],
-    /// True if other members are not allowed.
+    /// Whether other members are not allowed.
     pub closed: bool,
 }
 
@@ -29,25 +29,25 @@ pub struct ObjectForm {
 pub struct MemberRule {
     /// The name of the member.
     pub name: &'static str,
-    /// True if the member must be present.
+    /// Whether the member must be present.
     pub required: bool,
-    /// The JSON types that its value may have; empty if it may have any.
+    /// The JSON types that the value may have; empty if it may have any type.
     pub types: &'static [JsonType],
-    /// The values that it may have; empty if it may have any.
+    /// The values that the member may have; empty if it may have any value.
     pub literals: &'static [TagValue<'static>],
 }
 
-/// How well an object fits a form; the smallest is the best.
+/// The rank of a form for an object. A smaller rank is a better match.
 type FormRank = (bool, Reverse<usize>);
 
 impl ObjectForm {
-    /// Returns how well an object fits, or `None` if it does not. One constant must match; a list of values may
-    /// have grown, so that an unlisted value only lowers the rank. A form that declares more of the members is
-    /// better.
+    /// Returns the rank of this form for an object, or `None` if the object does not fit. A single constant
+    /// must match. A list of values may have been extended by the server, so an unlisted value only makes the
+    /// rank worse. The more members a form declares, the better its rank.
     fn rank(&self, members: &RawMembers<'_>) -> Option<FormRank> {
         let mut declared = 0;
         let mut unlisted = false;
-        // Members usually come in the order of the schema.
+        // Members usually arrive in the order of the schema.
         let mut next = 0;
         for rule in self.members {
             let (before, after) = members.split_at(next);
@@ -88,12 +88,13 @@ fn is_literal(text: &str, literal: &TagValue<'_>) -> bool {
 
 /// Reads an object as one of several forms.
 ///
-/// Compares the members with each form. If several fit, `is_valid` decides: it returns true if the schema of a
-/// form accepts the object. Of several accepted forms, or if none is accepted, the one that declares most of the
-/// members is read, and of equal ones the first. `read` reads the members as the form with the given index.
+/// The function compares the members with each form. If several forms fit, it calls `is_valid`, which must
+/// return true if the schema of a form accepts the object. Among the accepted forms, or among all fitting
+/// forms if none is accepted, it selects the form that declares the most members, and the first one of equal
+/// forms. `read` reads the members as the form with the given index.
 ///
 /// An object that fits no form, or that its form cannot represent, is passed to `unknown`. Without `unknown`,
-/// that is an error.
+/// it is an error.
 pub fn read_by_form<'de, A: MapAccess<'de>, T>(
     mut map: A,
     forms: &'static [ObjectForm],

@@ -49,7 +49,7 @@ impl Serialize for Item {
     }
 }
 
-/// A recursive union with every form of tag.
+/// A recursive union with all kinds of tags.
 #[derive(Debug, PartialEq)]
 enum Shape {
     Item(Item),
@@ -75,7 +75,7 @@ impl<'de> FromMap<'de> for Shape {
                 }
                 Ok(Self::Group { inner: require_field(inner, "inner")?, name })
             }
-            // A variant that is itself a union.
+            // A variant may itself be a union.
             TagValue::Text("again") => read_tagged(rest, "kind", |kind, rest| match kind {
                 TagValue::Text("item") => Item::from_map(rest).map(Self::Item),
                 _ => Err(A::Error::custom("unknown kind")),
@@ -121,7 +121,7 @@ impl<'de> ReadJson<'de> for Loose {
     }
 }
 
-/// Reads a text from memory and as a stream, and compares the results.
+/// Reads a string from memory and as a stream, and compares the results.
 fn read<T: for<'de> ReadJson<'de>>(text: &str) -> Result<T, String> {
     let mut streamed = serde_json::Deserializer::from_reader(text.as_bytes());
     let streamed = T::read_json(&mut streamed).and_then(|value| streamed.end().map(|()| value));
@@ -217,14 +217,14 @@ fn tags_of_every_kind() {
         (r#"{"id":"confidential","type":"item"}"#, Err("invalid type, expected an integer")),
         ("[]", Err("invalid type, expected a shape")),
     ]);
-    // The order is preserved, with the tag first.
+    // The order of members is preserved, with the tag first.
     let Ok(Shape::Open(_, members)) = read(r#"{"a":1,"type":"new","b":2}"#) else { panic!() };
     assert!(members.keys().eq(["type", "a", "b"]));
 }
 
 use made::{Meant, Perhaps};
 
-#[allow(dead_code, unreachable_pub, private_interfaces, reason = "made as for a crate of its own")]
+#[allow(dead_code, unreachable_pub, private_interfaces, reason = "like generated code in a separate crate")]
 mod made {
     use super::{Holder, Item};
 
@@ -282,7 +282,7 @@ impl Serialize for Holder {
     }
 }
 
-/// An item with its tag after other members.
+/// Returns an item whose tag is stored among the other members.
 fn tagged_item(tag: &str) -> Item {
     Item { extra: Map::from_iter([("type".to_owned(), Json::from(tag))]), ..item(1) }
 }
@@ -315,21 +315,23 @@ fn object_not_matching_its_tag_is_preserved() {
         (r#"{"type":"new","id":1,"id":2}"#, Err("duplicate member")),
         ("[]", Err("invalid type, expected an object (Meant)")),
     ]);
-    // Only the object that does not match its tag is `Unknown`; the enclosing object matches.
+    // Only the object that does not match its tag is `Unknown`, because the enclosing object matches.
     let Ok(Meant::Holder(holder)) = read(r#"{"type":"holder","id":1,"inner":{"type":"holder"}}"#) else {
         panic!()
     };
     assert_eq!(holder.inner.as_deref(), Some(&unknown(r#"{"type":"holder"}"#)));
 }
 
-/// However deeply objects are nested, a document is scanned a fixed number of times.
+/// A document is scanned a fixed number of times, even if objects that do not match their tags are deeply
+/// nested.
 #[test]
 fn nested_objects_that_do_not_match_their_tags_cost_linear_time() {
     let nested = |levels: usize, end: &str| {
         let start = r#"{"type":"holder","inner":"#.repeat(levels);
         format!("{start}{end}{}", "}".repeat(levels))
     };
-    // A long innermost member: scanning it at each level would cost levels times its length.
+    // If each level scanned the long innermost member, the cost would be its length times the number of
+    // levels.
     let end = format!(r#"{{"type":"item","id":1,"text":"{}"}}"#, "x".repeat(10_000));
     for levels in [1, 10, 100] {
         let text = nested(levels, &end);
@@ -340,7 +342,7 @@ fn nested_objects_that_do_not_match_their_tags_cost_linear_time() {
         assert_eq!(found, Some(Meant::Unknown(Json::parse(text.as_bytes()).unwrap())), "{levels} levels");
         assert!(effort <= 12 * text.len(), "{levels} levels: {effort} for {} bytes", text.len());
     }
-    // The thread-local counter is restored: the next document has all its attempts.
+    // The thread-local counter is restored, so that rereading works for the next document as well.
     let Ok(Meant::Holder(holder)) = read(&nested(1, "{}").replacen("{", "{\"id\":1,", 1)) else { panic!() };
     assert_eq!(holder.inner.as_deref(), Some(&Meant::Unknown(Json::Object(Map::new()))));
 }
@@ -353,7 +355,7 @@ fn unions_within_unions() {
     check(&[(text, Ok(outer))]);
 }
 
-/// Each level starts a new parser, so the recursion limit of one parser would not stop this.
+/// Nested unions are limited, even though each level starts a new parser with a separate recursion limit.
 #[test]
 fn unions_within_unions_have_a_limit() {
     let nested = |levels: usize| {
@@ -489,14 +491,15 @@ fn descriptions_leave_out_data_and_position() {
     assert_eq!(describe_error(&error), "trailing characters");
 }
 
-/// `read_extra` is public, so it may contain a declared name; serialization must not write a member twice.
+/// The field `extra` is public, so it may contain a declared name. Serialization must not write such a member
+/// twice.
 #[test]
 fn declared_name_among_extra_members_is_an_error() {
     let mut item = Item { id: 1, price: None, note: None, extra: Map::new() };
     item.extra.insert("new".to_owned(), Json::Null);
     assert_eq!(serde_json::to_string(&item).unwrap(), r#"{"id":1,"new":null}"#);
     assert!(is_disjoint(&item.extra, &["id", "price", "note"]));
-    // Regardless of whether the field is present.
+    // The error does not depend on whether the field is present.
     for name in ["id", "price"] {
         let mut item = Item { id: 1, price: None, note: None, extra: Map::new() };
         item.extra.insert(name.to_owned(), Json::Null);
@@ -506,8 +509,8 @@ fn declared_name_among_extra_members_is_an_error() {
     }
 }
 
-/// Arrays and strings, where a string is itself a document of the same kind, as a custom type may parse
-/// during deserialization.
+/// Arrays and strings, where each string contains another document of this type, like a custom type that
+/// parses during deserialization.
 #[derive(Debug)]
 enum Nest {
     Text(Box<Nest>),
@@ -521,7 +524,7 @@ impl<'de> ReadJson<'de> for Nest {
         Ok(match value.json_type() {
             JsonType::String => {
                 let text: String = value.read_value()?;
-                // By `read_document`, and by another JSON parser.
+                // The string is read by `read_document` and by another JSON parser.
                 let whole =
                     read_document::<Self>(text.as_bytes(), depth::DEFAULT_DEPTH).map_err(D::Error::custom)?;
                 if depth::measure_depth(text.as_bytes()) <= 100 {
@@ -540,7 +543,8 @@ fn arrays(levels: usize, inner: &str) -> String {
     format!("{}{inner}{}", "[".repeat(levels), "]".repeat(levels))
 }
 
-/// The stack is sized for one deep document; a document within one of its strings is separate.
+/// An embedded document in a string has a separate nesting limit, even on a stack that was sized for the
+/// outer document.
 #[test]
 fn embedded_document_has_its_own_nesting_limit() {
     let outer = |levels: usize, inner: &str| arrays(levels, &format!("{inner:?}"));
@@ -567,7 +571,7 @@ fn embedded_document_has_its_own_nesting_limit() {
     assert_eq!(levels, 400 + 1 + 120 + 1 + 120);
 }
 
-/// Other documents read on such a stack have the limit of an ordinary stack.
+/// A document in a string is limited like on an ordinary stack, even if it is read on a larger one.
 #[test]
 fn string_within_a_deep_document_is_shallow() {
     #[derive(Debug)]
@@ -598,7 +602,7 @@ fn string_within_a_deep_document_is_shallow() {
     }
 }
 
-/// However deeply unions are nested, a document is scanned a fixed number of times.
+/// A document is scanned a fixed number of times, even if unions are deeply nested.
 #[test]
 fn nested_unions_cost_linear_effort() {
     use crate::raw::json_index::read_effort;

@@ -1,5 +1,5 @@
-//! Deserialization of unions, discriminated by a tag member ([`read_tagged`], [`read_optionally_tagged`],
-//! [`read_discriminated`]) or by the JSON type ([`peek_value`]).
+//! Deserialization of unions that are discriminated by a tag member ([`read_tagged`],
+//! [`read_optionally_tagged`], [`read_discriminated`]) or by the JSON type ([`peek_value`]).
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -15,15 +15,15 @@ use crate::{Json, JsonType, Number, raw};
 /// The value of the tag member of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TagValue<'t> {
-    /// A string, unescaped.
+    /// A string, with escape sequences decoded.
     Text(&'t str),
     /// A boolean value.
     Bool(bool),
-    /// A whole number within `i64`, however it is written.
+    /// An integer within the range of `i64`, regardless of its spelling.
     Int(i64),
-    /// Any other value; [`TaggedMembers::tag_text`] returns its JSON text.
+    /// Any other value. [`TaggedMembers::tag_text`] returns its JSON text.
     Other,
-    /// The member is absent, for [`read_optionally_tagged`] and [`read_discriminated`].
+    /// The member is absent. Only for [`read_optionally_tagged`] and [`read_discriminated`].
     Missing,
 }
 
@@ -45,25 +45,25 @@ impl PartialEq<i64> for TagValue<'_> {
     }
 }
 
-/// The members of a tagged object except its tag, in order.
+/// The members of a tagged object in order, without its tag.
 ///
-/// Fails if the tag occurs twice.
+/// Reading fails if the tag occurs twice.
 pub struct TaggedMembers<'de, A> {
     tag: &'static str,
     tag_text: Cow<'de, str>,
     with_tag: bool,
-    /// The members before the tag, with the JSON texts of their values.
+    /// The members before the tag, each with the JSON text of its value.
     before: vec::IntoIter<(MemberKey<'de>, Cow<'de, str>)>,
     /// The JSON text of the value of the last returned key, if it is buffered.
     value: Option<Cow<'de, str>>,
     after: A,
 }
 
-/// Reads an object in which the member `tag` selects the form: calls `pick` with the tag's value and the
+/// Reads an object whose form is selected by the member `tag`. Calls `pick` with the value of the tag and the
 /// other members.
 ///
-/// Members before the tag are buffered as JSON text. If the tag comes first, nothing is buffered or copied.
-/// Fails if the tag is missing or occurs twice, or with the error of `pick`.
+/// Members before the tag are buffered as JSON text. If the tag is the first member, nothing is buffered or
+/// copied. Fails if the tag is missing or occurs twice, or if `pick` returns an error.
 pub fn read_tagged<'de, A: MapAccess<'de>, T>(
     map: A,
     tag: &'static str,
@@ -75,7 +75,7 @@ pub fn read_tagged<'de, A: MapAccess<'de>, T>(
     })
 }
 
-/// Like [`read_tagged`], for an object with an optional tag: without it, calls `pick` with
+/// Reads an object with an optional tag like [`read_tagged`]. If the tag is absent, calls `pick` with
 /// [`TagValue::Missing`] and all members.
 pub fn read_optionally_tagged<'de, A: MapAccess<'de>, T>(
     mut map: A,
@@ -117,15 +117,15 @@ pub(super) fn classify_tag<E: Error, T>(
 }
 
 /// The maximum number of nested objects that are read a second time because they do not match their tags.
-/// Beyond it, the enclosing object is re-read instead. This bounds how often each part of the input is read,
-/// however deeply it is nested.
+/// Beyond it, the enclosing object is read again instead. This limits how often each part of the input is
+/// read, regardless of the nesting depth.
 const MAX_REREADS: u8 = 8;
 
 thread_local! {
     static REREAD_DEPTH: Cell<u8> = const { Cell::new(0) };
 }
 
-/// Counts one more enclosing object while it is alive.
+/// A guard that counts one additional enclosing object until it is dropped.
 pub(super) struct RereadGuard;
 
 impl RereadGuard {
@@ -144,11 +144,11 @@ impl Drop for RereadGuard {
     }
 }
 
-/// Reads an object with a `discriminator` that names its form but does not guarantee it.
+/// Reads an object with a `discriminator`, which names its form but does not guarantee it.
 ///
-/// Calls `pick` with the tag's value and all members. If `pick` does not know the tag (`None`) or cannot read
-/// the members in the form that the tag names, calls `other` with the complete object. Fails if the tag
-/// occurs twice.
+/// Calls `pick` with the value of the tag and all members. Calls `other` with the complete object if `pick`
+/// returns `None` for an unknown tag, or if it cannot read the members in the form that the tag names. Fails
+/// if the tag occurs twice.
 pub fn read_discriminated<'de, A: MapAccess<'de>, T>(
     mut map: A,
     tag: &'static str,
@@ -180,7 +180,7 @@ pub fn read_discriminated<'de, A: MapAccess<'de>, T>(
     }
 }
 
-/// A map access without any members.
+/// A map access without members.
 pub struct NoMembers<E>(pub(super) PhantomData<fn() -> E>);
 
 impl<'de, E: Error> MapAccess<'de> for NoMembers<E> {
@@ -214,15 +214,15 @@ impl<'de, A> TaggedMembers<'de, A> {
         Self { tag, tag_text, with_tag: false, before: before.into_iter(), value: None, after }
     }
 
-    /// Includes the tag as the first member, for variants that keep the whole object. Without this call the
-    /// tag is omitted. Has no effect on an object without a tag.
+    /// Includes the tag as the first member, for variants that store the complete object. Without this call
+    /// the tag is omitted. Has no effect on an object without a tag.
     #[must_use]
     pub fn with_tag(mut self) -> Self {
         self.with_tag = !self.tag_text.is_empty();
         self
     }
 
-    /// Returns the JSON text of the tag's value; empty if the object has no tag.
+    /// Returns the JSON text of the tag's value, or an empty string if the object has no tag.
     #[must_use]
     pub fn tag_text(&self) -> &str {
         &self.tag_text
@@ -264,7 +264,7 @@ pub struct PeekedValue<'de, E> {
     error: PhantomData<fn() -> E>,
 }
 
-/// Takes one value as JSON text, to determine its type before deserializing it.
+/// Reads one value as JSON text, so that its type can be determined before it is deserialized.
 ///
 /// Fails if the input is not JSON.
 pub fn peek_value<'de, D: Deserializer<'de>>(
@@ -280,7 +280,8 @@ impl<'de, E: Error> PeekedValue<'de, E> {
         JsonType::from_json_text(&self.text)
     }
 
-    /// Returns true if the value is an array whose first element has one of these JSON types, or an empty array.
+    /// Returns true if the value is an empty array, or an array whose first element has one of these JSON
+    /// types.
     #[must_use]
     pub fn may_have_items(&self, types: &[JsonType]) -> bool {
         let Some(items) = self.text.strip_prefix('[') else { return false };
@@ -294,13 +295,13 @@ impl<'de, E: Error> PeekedValue<'de, E> {
         &self.text
     }
 
-    /// Deserializes the value. Fails as `T::read_json` does, with a message free of input data, and if the
+    /// Deserializes the value. Fails if `T::read_json` fails, with a message without input data, or if the
     /// value is nested too deeply.
     pub fn read_value<T: ReadJson<'de>>(&self) -> Result<T, E> {
         raw::parse_value(self.text.clone(), ReadSeed::<T>::default())
     }
 
-    /// Returns the error for a value of the wrong type: `invalid type: string, expected …`.
+    /// Returns the error for a value of the wrong type, such as `invalid type: string, expected …`.
     #[must_use]
     pub fn type_error(&self, expected: &'static str) -> E {
         raw::type_mismatch(&self.text, expected)

@@ -27,8 +27,8 @@ read_by_serde!(bool, String, Number, Json);
 macro_rules! read_integer {
     ($($type:ty),*) => {$(
         impl<'de> ReadJson<'de> for $type {
-            /// Accepts whole numbers however they are written: `1.0`, `1e2`. Fails for fractions and for
-            /// values outside the range of the type.
+            /// Accepts integers regardless of their spelling, such as `1.0` or `1e2`. Fails for fractions and
+            /// for values outside the range of the type.
             fn read_json<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let value = read_integer_value(deserializer)?;
                 Self::try_from(value).map_err(|_| D::Error::custom("integer out of range"))
@@ -39,10 +39,10 @@ macro_rules! read_integer {
 
 read_integer!(i8, i16, i32, i64, i128, u8, u16, u32, u64);
 
-/// Reads a whole number. Shared by all integer types to keep the code small.
+/// Reads an integer. All integer types share this function, to keep the code small.
 ///
 /// Parses the JSON text, because an `f64` is inexact: `serde_json` reads `9007199254740991.0` as one less,
-/// even though the integer fits.
+/// although the integer is exactly representable.
 fn read_integer_value<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i128, D::Error> {
     let text = raw::read_raw_text(deserializer)?;
     let number = Number::parse(&text).map_err(|_| raw::type_mismatch(&text, "an integer"))?;
@@ -52,8 +52,8 @@ fn read_integer_value<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i128
 }
 
 impl<'de> ReadJson<'de> for f64 {
-    /// Returns the nearest float, which `serde_json` does not always find; infinite outside the range of the
-    /// type.
+    /// Returns the nearest float, which `serde_json` does not always find. The result is infinite outside the
+    /// range of the type.
     fn read_json<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Number::deserialize(deserializer).map(|number| number.to_f64())
     }

@@ -12,7 +12,7 @@ use super::sink::ProbeSink;
 use super::sink::ViolationSink;
 use crate::Json;
 
-/// Up to this length comparing all pairs is cheaper than hashing.
+/// The maximum number of elements for which comparing all pairs is cheaper than hashing.
 const MAX_PAIRWISE_ITEMS: usize = 8;
 
 impl Evaluation<'_> {
@@ -73,7 +73,7 @@ impl Evaluation<'_> {
         (id, from): (SchemaId, usize),
         evaluated: Option<&mut EvaluatedSet>,
     ) -> bool {
-        // The elements before `from` are covered by `prefixItems` and also evaluated.
+        // The elements before `from` are covered by `prefixItems` and are evaluated as well.
         if let Some(evaluated) = evaluated {
             evaluated.mark_all();
         }
@@ -108,7 +108,7 @@ impl Evaluation<'_> {
                     evaluated.mark(index);
                 }
             }
-            // Further matches matter only to `unevaluatedItems`.
+            // After the result is certain, further matches matter only to `unevaluatedItems`.
             let decided = match max {
                 Some(most) => count > most,
                 None => count >= least,
@@ -118,7 +118,7 @@ impl Evaluation<'_> {
             }
         }
         let name = if count < least {
-            // Without any match, `contains` itself is violated.
+            // If no element matches, `contains` itself is violated.
             if count == 0 { "contains" } else { "minContains" }
         } else if max.is_some_and(|most| count > most) {
             "maxContains"
@@ -156,8 +156,9 @@ impl Evaluation<'_> {
     }
 }
 
-/// Checks `uniqueItems` (Validation 6.4.3) by JSON Schema equality. Hashes long arrays, so that the time
-/// stays linear; the hash is randomly keyed by the standard library.
+/// Returns true if no two elements are equal by JSON Schema equality, as `uniqueItems` requires (Validation
+/// 6.4.3). Long arrays are hashed, so that the time remains linear. The standard library seeds the hash
+/// randomly.
 pub(super) fn is_unique<T: Eq + Hash>(items: &[T]) -> bool {
     if items.len() <= MAX_PAIRWISE_ITEMS {
         return items

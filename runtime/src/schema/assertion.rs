@@ -1,4 +1,5 @@
-//! Evaluation of assertion keywords (Validation 6), which depend only on the value, by the type of the value.
+//! Evaluation of assertion keywords (Validation 6), which depend only on the value. They are grouped by the
+//! type of the value.
 
 use super::Keyword;
 use super::Literal;
@@ -8,10 +9,10 @@ use crate::Map;
 use crate::Number;
 use crate::text;
 
-/// The name of a keyword and whether the value satisfies it; `None` for an applicator.
+/// The name of a keyword and whether the value satisfies it, or `None` for an applicator.
 pub(super) type AssertionResult = Option<(&'static str, bool)>;
 
-/// Evaluates an assertion keyword; returns `None` for an applicator.
+/// Evaluates an assertion keyword. Returns `None` for an applicator.
 #[inline(never)]
 pub(super) fn evaluate_assertion(keyword: &Keyword<'_>, value: &Json) -> AssertionResult {
     match value {
@@ -81,7 +82,7 @@ pub(super) fn assert_object(keyword: &Keyword<'_>, value: &Json, members: &Map<J
     })
 }
 
-/// Evaluates the keywords that apply to every type. Keywords of other types are satisfied.
+/// Evaluates the keywords that apply to all types. Keywords that apply to other types are satisfied.
 #[inline(always)]
 pub(super) fn assert_any(keyword: &Keyword<'_>, value: &Json) -> AssertionResult {
     Some(match keyword {
@@ -107,7 +108,7 @@ pub(super) fn assert_any(keyword: &Keyword<'_>, value: &Json) -> AssertionResult
     })
 }
 
-/// Converts a count, saturating: no string is longer than `usize::MAX`.
+/// Converts a count. The result is capped at `usize::MAX`, because no string is longer.
 fn saturating_usize(count: u64) -> usize {
     usize::try_from(count).unwrap_or(usize::MAX)
 }

@@ -27,10 +27,10 @@ use crate::violation::InstancePath;
 use crate::violation::Violation;
 use crate::violation::Violations;
 
-/// The nesting depth of schema applications that any thread's stack of 2 MiB can hold.
+/// The nesting depth of schema applications that the usual 2 MiB stack of a thread can hold.
 const MAX_DEPTH_ON_CURRENT_STACK: usize = 512;
 
-/// The stack bytes of one schema application, an upper bound for unoptimized builds.
+/// The number of stack bytes of one schema application, as an upper bound for unoptimized builds.
 const STACK_BYTES_PER_APPLICATION: usize = 8 << 10;
 
 pub(super) fn is_valid(validator: &Validator<'_>, value: &Json, limits: &ValidationLimits) -> bool {
@@ -51,15 +51,16 @@ pub(super) fn validate(
         evaluation.apply_root(&mut sink, validator.root, value);
         Violations::ensure_empty(sink.into_violations())
     };
-    // Violations recorded after a limit was reached may be consequences of it, so only the limit is returned.
+    // Violations that were recorded after a limit was reached may be consequences of it, so only the limit is
+    // returned.
     check_with_limits(validator, limits, check)
         .unwrap_or_else(|violation| Err(Violations::from_violation(violation)))
 }
 
-/// Runs `check` within the limits; fails with the violation of the limit that was exceeded.
+/// Runs `check` within the limits. Fails with the violation of the limit that was exceeded.
 ///
-/// Starts on the current stack. If that is too small, runs again on a new stack that is sufficient for the
-/// depth limit.
+/// The check first runs on the current stack. If that stack is too small, it runs again on a new stack that
+/// is large enough for the depth limit.
 fn check_with_limits<T: Send>(
     validator: &Validator<'_>,
     limits: &ValidationLimits,
@@ -79,8 +80,8 @@ fn check_with_limits<T: Send>(
     })
 }
 
-/// The dynamic scope (Core 7.1) as a linked list with the innermost resource first. Contains only resources
-/// with anchors that a `$dynamicRef` can refer to.
+/// The dynamic scope (Core 7.1) as a linked list, innermost resource first. Contains only resources with
+/// anchors that a `$dynamicRef` can refer to.
 pub(super) struct DynamicScope<'a> {
     resource: ResourceId,
     outer: Option<&'a DynamicScope<'a>>,
@@ -153,8 +154,8 @@ impl<'t> Evaluation<'t> {
         }
     }
 
-    /// Returns the result if it can be determined without looking inside the value and nothing has to be
-    /// recorded.
+    /// Returns the result if it can be determined without inspecting the content of the value and if no
+    /// violation needs to be recorded.
     #[inline]
     pub(super) fn try_shallow<S: ViolationSink>(
         &mut self,
@@ -164,16 +165,16 @@ impl<'t> Evaluation<'t> {
         if !allows_shallow(schema, value) {
             return None;
         }
-        // A collecting sink needs the reason of a failure, which the full evaluation determines.
+        // A collecting sink needs the reason of a failure, which only the full evaluation determines.
         self.evaluate_shallow::<true>(schema, value, self.depth).filter(|valid| *valid || !S::COLLECTS)
     }
 
-    /// Evaluates a schema without looking inside the value, which suffices for most strings, numbers and
-    /// literals. Consumes the same depth and effort as the full evaluation. Returns `None` if the full
-    /// evaluation ([`apply_full`](Self::apply_full)) is required.
+    /// Evaluates a schema without inspecting the content of the value, which is sufficient for most strings,
+    /// numbers and literals. Consumes the same depth and effort as the full evaluation. Returns `None` if the
+    /// full evaluation ([`apply_full`](Self::apply_full)) is required.
     ///
-    /// With `IN_PLACE`, also evaluates schemas that are applied in place to the same value, one level deep,
-    /// so that little work is lost if the attempt fails.
+    /// With `IN_PLACE`, also evaluates schemas that are applied in place to the same value, but only one
+    /// level deep, so that little work is lost if the attempt fails.
     #[inline(never)]
     fn evaluate_shallow<const IN_PLACE: bool>(
         &mut self,
@@ -181,7 +182,7 @@ impl<'t> Evaluation<'t> {
         value: &Json,
         depth: usize,
     ) -> Option<bool> {
-        // The type of the value selects the assertions that apply.
+        // The type of the value determines which assertions apply.
         match value {
             Json::Null | Json::Bool(_) => {
                 self.evaluate_shallow_with::<IN_PLACE>(schema, value, (depth, 1), |keyword| {
@@ -217,7 +218,8 @@ impl<'t> Evaluation<'t> {
         }
     }
 
-    /// Like [`evaluate_shallow`](Self::evaluate_shallow), with the assertions for the type of the value.
+    /// Evaluates a schema like [`evaluate_shallow`](Self::evaluate_shallow), with the assertions for the type
+    /// of the value.
     #[inline(always)]
     fn evaluate_shallow_with<const IN_PLACE: bool>(
         &mut self,
@@ -248,8 +250,8 @@ impl<'t> Evaluation<'t> {
         }
     }
 
-    /// Evaluates keywords that apply other schemas in place. The value has no parts, so that there is nothing
-    /// to mark as evaluated.
+    /// Evaluates keywords that apply other schemas in place. The value has no members or elements, so there
+    /// is nothing to mark as evaluated.
     #[inline(never)]
     fn evaluate_shallow_in_place(
         &mut self,
@@ -299,11 +301,12 @@ impl<'t> Evaluation<'t> {
         let entered;
         let mut scope = scope;
         let valid = loop {
-            // Failures here would have no effect, and the value is already rejected.
+            // An empty schema accepts every value. If the sink ignores this path, the value is already
+            // rejected and further failures have no effect.
             if schema.keywords.is_empty() || sink.ignores_path(path) {
                 break true;
             }
-            // Consume one level of depth, and effort by the size of the value.
+            // Each application consumes one level of depth, and effort according to the size of the value.
             if self.depth == 0 || self.effort < effort {
                 return self.stop_at_limit(schema, path);
             }
@@ -313,7 +316,8 @@ impl<'t> Evaluation<'t> {
                 entered = DynamicScope { resource: schema.resource, outer: Some(scope) };
                 scope = &entered;
             } else if let [Keyword::Ref(target)] = schema.keywords {
-                // Most references are the only keyword of their schema: continue without another frame.
+                // Most references are the only keyword of their schema, so they are followed without another
+                // stack frame.
                 schema = self.tables.schema(*target);
                 continue;
             }
@@ -328,7 +332,7 @@ impl<'t> Evaluation<'t> {
         valid
     }
 
-    /// Returns true if the schema belongs to another resource that a `$dynamicRef` can refer to.
+    /// Returns true if the schema belongs to a different resource that a `$dynamicRef` can refer to.
     #[inline]
     fn extends_dynamic_scope(&self, schema: &Schema<'_>, scope: &DynamicScope<'_>) -> bool {
         schema.resource != scope.resource
@@ -347,8 +351,8 @@ impl<'t> Evaluation<'t> {
         self.apply_id(sink, id, at.value, at.path, at.scope, evaluated)
     }
 
-    /// Applies a schema to a member or element. If the schema is `false`, records the failure under the name
-    /// of the applicator.
+    /// Applies a schema to a member or element. If the schema is `false`, the failure is recorded under the
+    /// name of the applicator.
     #[inline]
     pub(super) fn apply_to_child<S: ViolationSink>(
         &mut self,
@@ -365,7 +369,7 @@ impl<'t> Evaluation<'t> {
         self.apply_schema(sink, schema, (value, path), at.scope, None)
     }
 
-    /// Records which limit was exceeded, and leaves no effort for further applications.
+    /// Records which limit was exceeded. No effort is left for further applications.
     #[cold]
     #[inline(never)]
     fn stop_at_limit(&mut self, schema: &Schema<'_>, path: &InstancePath<'_>) -> bool {
@@ -378,8 +382,8 @@ impl<'t> Evaluation<'t> {
         false
     }
 
-    /// Evaluates a schema object with an unevaluated keyword. It considers the parts that adjacent keywords
-    /// evaluated, and none of the parts that enclosing schemas evaluated (Core 11.1).
+    /// Evaluates a schema object with an unevaluated keyword. The keyword considers the parts that adjacent
+    /// keywords evaluated, but not the parts that enclosing schemas evaluated (Core 11.1).
     #[inline(never)]
     fn apply_with_unevaluated<S: ViolationSink>(
         &mut self,
@@ -409,8 +413,8 @@ impl<'t> Evaluation<'t> {
         valid
     }
 
-    /// Evaluates all keywords except the unevaluated ones. Inlined into its two callers, because a call for
-    /// each schema would cost as much as a keyword.
+    /// Evaluates all keywords except the unevaluated ones. Inlined into both callers, because a call for each
+    /// schema would cost as much as a keyword.
     #[inline(always)]
     fn apply_keywords<S: ViolationSink>(
         &mut self,
@@ -430,7 +434,7 @@ impl<'t> Evaluation<'t> {
                         continue;
                     }
                     sink.record_violation(at.path, "type", at.schema);
-                    // The other keywords report nothing useful about a value of another type.
+                    // For a value of the wrong type, violations of the other keywords would not be useful.
                     if let Some(evaluated) = evaluated {
                         evaluated.mark_all();
                     }
@@ -518,7 +522,8 @@ impl<'t> Evaluation<'t> {
         valid
     }
 
-    /// Evaluates `if`, which records nothing and contributes its evaluated parts if it holds (Core 10.2.2.1).
+    /// Evaluates `if` without recording violations, then applies `then` or `else`. The parts that `if`
+    /// evaluated count only if the value matches it (Core 10.2.2.1).
     #[inline(never)]
     fn apply_condition<S: ViolationSink>(
         &mut self,
@@ -532,7 +537,8 @@ impl<'t> Evaluation<'t> {
         next.is_none_or(|id| self.apply_in_place(sink, at, id, evaluated))
     }
 
-    /// Returns true if the value matches. Adds the evaluated parts to `evaluated` only in this case.
+    /// Returns true if the value matches the schema. Only in that case are the evaluated parts added to
+    /// `evaluated`.
     #[inline]
     pub(super) fn probe_schema(
         &mut self,
@@ -552,8 +558,8 @@ impl<'t> Evaluation<'t> {
         }
     }
 
-    /// Evaluates a schema that constrains a single member, which is the most common form of conditions and of
-    /// `anyOf` branches that require one of several members. Returns `None` for any other schema without
+    /// Evaluates a schema that constrains a single member. This is the most common form of conditions, and of
+    /// `anyOf` branches that require one of several members. Returns `None` for any other schema, without
     /// consuming depth or effort.
     #[inline]
     fn probe_member(
@@ -615,8 +621,8 @@ impl<'t> Evaluation<'t> {
         valid
     }
 
-    /// Resolves a `$dynamicRef` (Core 8.2.3.2) to the outermost resource in the dynamic scope that has the
-    /// anchor, provided that the initial target is such an anchor.
+    /// Resolves a `$dynamicRef` (Core 8.2.3.2). The result is in the outermost resource of the dynamic scope
+    /// that has the anchor, provided that the initial target is such an anchor.
     pub(super) fn resolve_dynamic_ref(
         &self,
         anchor: &str,
@@ -639,7 +645,7 @@ impl<'t> Evaluation<'t> {
     }
 }
 
-/// Returns the effort of one schema application, by the size of the value.
+/// Returns the effort of one schema application, according to the size of the value.
 #[inline]
 fn application_effort(value: &Json) -> u64 {
     match value {
@@ -665,13 +671,14 @@ fn is_scalar(value: &Json) -> bool {
     !matches!(value, Json::Array(_) | Json::Object(_))
 }
 
-/// Returns true if a shallow evaluation is worthwhile: for arrays and objects, most schemas look inside.
+/// Returns true if a shallow evaluation is worthwhile. For arrays and objects, most schemas inspect the
+/// content.
 #[inline]
 fn allows_shallow(schema: &Schema<'_>, value: &Json) -> bool {
     is_scalar(value) || matches!(schema.keywords, [.., Keyword::Type(_) | Keyword::Required(_)])
 }
 
-/// Returns true if the schema has an unevaluated keyword for this value. Those keywords come last.
+/// Returns true if the schema has an unevaluated keyword that applies to this value. Such keywords come last.
 #[inline]
 fn has_unevaluated_keyword(at: &SchemaApplication<'_>) -> bool {
     match at.schema.keywords {

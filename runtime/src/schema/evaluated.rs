@@ -1,4 +1,4 @@
-//! The sets of evaluated members or elements of one value, for `unevaluatedProperties` and `unevaluatedItems`
+//! The sets of evaluated members or elements of a value, for `unevaluatedProperties` and `unevaluatedItems`
 //! (Core 11).
 //!
 //! A set exists only while a schema object with such a keyword, or a schema that it applies in place, is
@@ -6,16 +6,16 @@
 
 use crate::Json;
 
-/// The evaluated members (by position in the object) or elements of one value.
+/// The evaluated members or elements of a value. Members are identified by their position in the object.
 pub(super) enum EvaluatedSet {
-    /// One bit for each of up to 64 parts, which covers nearly all values without an allocation.
+    /// One bit for each of up to 64 parts, which avoids an allocation for nearly all values.
     Few(u64),
     /// One flag for each part.
     Many(Vec<bool>),
 }
 
 impl EvaluatedSet {
-    /// Creates a set for `value` in which nothing is evaluated yet.
+    /// Creates a set for `value` in which no part is evaluated yet.
     pub(super) fn empty_for(value: &Json) -> Self {
         let len = match value {
             Json::Array(items) => items.len(),
@@ -67,7 +67,7 @@ impl EvaluatedSet {
     }
 }
 
-/// Returns the bit of a position, or 0 for positions from 64 on.
+/// Returns the bit of a position, or 0 for position 64 and beyond.
 #[inline]
 pub(super) fn position_bit(index: usize) -> u64 {
     if index < 64 { 1 << index } else { 0 }

@@ -11,9 +11,9 @@ pub enum Literal<'t> {
     Null,
     /// The literals `true` and `false`.
     Bool(bool),
-    /// A number, compared by value.
+    /// A number, which is compared by value.
     Number(Number),
-    /// A string, unescaped.
+    /// A string, with escape sequences decoded.
     String(&'t str),
     /// An array of literals.
     Array(&'t [Literal<'t>]),
@@ -22,7 +22,8 @@ pub enum Literal<'t> {
 }
 
 impl Literal<'_> {
-    /// Compares by JSON Schema equality (Core 4.2.2): numbers by value, objects regardless of order.
+    /// Compares by JSON Schema equality (Core 4.2.2), which compares numbers by value and ignores the order
+    /// of object members.
     pub fn equals(&self, value: &Json) -> bool {
         match (self, value) {
             (Literal::Null, Json::Null) => true,
@@ -40,7 +41,7 @@ impl Literal<'_> {
         }
     }
 
-    /// Returns true if both have the same of the six JSON types (Core 4.2.1).
+    /// Returns true if both have the same JSON type (Core 4.2.1).
     pub(super) fn same_type(&self, value: &Json) -> bool {
         matches!(
             (self, value),

@@ -89,7 +89,7 @@ impl Evaluation<'_> {
         valid
     }
 
-    /// Applies `properties` and checks the required ones among them in the same pass.
+    /// Applies `properties`, and in the same pass checks which of them are required.
     #[inline(never)]
     pub(super) fn apply_properties<S: ViolationSink>(
         &mut self,
@@ -102,7 +102,7 @@ impl Evaluation<'_> {
         let mut valid = true;
         let mut due = required;
         let wide = declared.len() > 64;
-        // Iterate over the shorter of the two lists.
+        // Iterates over the shorter of the two lists.
         if declared.len() < members.len() {
             for (place, &(name, schema)) in declared.iter().enumerate() {
                 let Some((index, member)) = members.get_full(name) else { continue };
@@ -269,10 +269,10 @@ impl Evaluation<'_> {
     }
 }
 
-/// Up to this many names a linear search is faster than a binary search.
+/// The maximum number of names for which a linear search is used, because it is faster than a binary search.
 const MAX_LINEAR_SEARCH: usize = 16;
 
-/// Returns the entry with this name in a list sorted by name, and its position.
+/// Returns the position and the entry with this name in a list that is sorted by name.
 #[inline]
 fn find_by_name<'a, T>(entries: &'a [T], name: &str, name_of: impl Fn(&T) -> &str) -> Option<(usize, &'a T)> {
     if entries.len() <= MAX_LINEAR_SEARCH {

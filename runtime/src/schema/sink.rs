@@ -1,4 +1,4 @@
-//! The two modes of a validation: stop at the first failure, or collect violations.
+//! The two modes of a validation, which stop at the first failure or collect violations.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::violation::Violation;
 
 /// A receiver of validation failures.
 pub(super) trait ViolationSink {
-    /// True if the sink stores the failures.
+    /// Whether the sink stores the failures.
     const COLLECTS: bool;
 
     /// Records one failure at `path`.
@@ -19,11 +19,12 @@ pub(super) trait ViolationSink {
     /// Returns true if further failures have no effect.
     fn is_done(&self) -> bool;
 
-    /// Returns true if failures at or below `path` have no effect. Cheap unless the sink is full.
+    /// Returns true if failures at or below `path` have no effect. This check is cheap unless the sink is
+    /// full.
     fn ignores_path(&self, path: &InstancePath<'_>) -> bool;
 }
 
-/// A sink that stores nothing, for checks that only need to know whether there is a failure.
+/// A sink that stores nothing, for callers that only need to know whether there is a failure.
 pub(super) struct ProbeSink;
 
 impl ViolationSink for ProbeSink {
@@ -43,16 +44,16 @@ impl ViolationSink for ProbeSink {
     }
 }
 
-/// A sink that collects violations up to a limit. Beyond it, violations with shorter pointers displace deeper
-/// ones, and among equally deep ones the first found are kept. Therefore a violation of a value itself
-/// (`maxItems`) is never displaced by violations inside it.
+/// A sink that collects violations up to a limit. Beyond the limit, violations with shorter pointers displace
+/// those with longer ones, and among pointers of equal length the first ones are kept. A violation of a value
+/// itself, such as `maxItems`, is therefore never displaced by violations inside the value.
 pub(super) struct ViolationCollector<'t> {
     tables: &'t SchemaTables<'t>,
     /// The remaining capacity before violations are displaced.
     room: usize,
-    /// The violations by the depth of their path. Invariant: the last list is not empty.
+    /// The violations, grouped by the depth of their path. Invariant: the last list is not empty.
     found: Vec<Vec<Violation>>,
-    /// The most recently used location: its resource, the length of its pointer, and the complete string.
+    /// The most recently used location: the resource, the length of the pointer, and the complete string.
     last: Option<(ResourceId, usize, Arc<str>)>,
 }
 
@@ -62,12 +63,12 @@ impl<'t> ViolationCollector<'t> {
         Self { tables, room: cap, found: Vec::new(), last: None }
     }
 
-    /// Returns the collected violations, shallow ones first.
+    /// Returns the collected violations, sorted by the depth of their path.
     pub(super) fn into_violations(self) -> Vec<Violation> {
         self.found.into_iter().flatten().collect()
     }
 
-    /// Returns the location of a schema. Consecutive violations of one schema share the string.
+    /// Returns the location of a schema. Consecutive violations of the same schema share the string.
     fn shared_location(&mut self, schema: &Schema<'_>) -> Arc<str> {
         let pointer = schema.location;
         if let Some((resource, length, location)) = &self.last
@@ -82,8 +83,8 @@ impl<'t> ViolationCollector<'t> {
         location
     }
 
-    /// Makes room for a violation at this depth, displacing a deeper one if necessary. Returns false if there
-    /// is no room.
+    /// Makes room for a violation at this depth. If necessary, a deeper violation is displaced. Returns false
+    /// if there is no room.
     fn make_room(&mut self, depth: usize) -> bool {
         if let Some(room) = self.room.checked_sub(1) {
             self.room = room;
@@ -120,12 +121,13 @@ impl ViolationSink for ViolationCollector<'_> {
         }
     }
 
-    /// Full with violations of the document itself, which nothing can displace.
+    /// Returns true if the collector is full with violations of the document itself, which no other violation
+    /// can displace.
     fn is_done(&self) -> bool {
         self.room == 0 && self.found.len() <= 1
     }
 
-    /// Full, and all collected violations are at most as deep.
+    /// Returns true if the collector is full and no collected violation is deeper than `path`.
     #[inline]
     fn ignores_path(&self, path: &InstancePath<'_>) -> bool {
         self.room == 0 && path.depth() + 1 >= self.found.len()

@@ -1,5 +1,5 @@
-//! Tests of the validator: reported violations and limits. The official test suite runs through generated
-//! code: `cargo xtask suite`.
+//! Tests of the reported violations and of the limits of the validator. The official test suite runs with
+//! generated code: `cargo xtask suite`.
 
 mod cases;
 pub(crate) mod compile;

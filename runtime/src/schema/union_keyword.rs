@@ -27,16 +27,18 @@ impl UnionKeyword {
     }
 }
 
-/// The criterion by which a branch rejects a value outright, without looking inside it.
+/// The criterion by which a branch rejects a value outright, that is, without inspecting its members or
+/// elements.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum MismatchLevel {
     /// The value has none of the types that `type`, `const` or `enum` permit.
     Type,
-    /// As `Type`, or the value itself is not permitted by `const` or `enum`.
+    /// Same as `Type`, or `const` or `enum` does not permit the value itself.
     TypeOrValue,
 }
 
-/// The number of references that `Evaluation::rejects_outright` follows; deeper branches count as possible.
+/// The maximum number of references that `Evaluation::rejects_outright` follows. A branch with more
+/// references counts as possible.
 const MAX_FOLLOWED_REFERENCES: u32 = 16;
 
 type UnionBranches<'b> = (&'b [SchemaId], Option<&'b BranchSelector<'b>>);
@@ -51,7 +53,8 @@ impl Evaluation<'_> {
         (branches, choice): UnionBranches<'_>,
         mut evaluated: Option<&mut EvaluatedSet>,
     ) -> bool {
-        // The result of a single branch is the result of the union, unless violations are collected.
+        // The result of a single branch is the result of the union. If violations are collected, this
+        // shortcut is not used.
         if let ([only], false) = (branches, S::COLLECTS) {
             return self.apply_in_place(sink, at, *only, evaluated);
         }
@@ -87,7 +90,7 @@ impl Evaluation<'_> {
         valid
     }
 
-    /// Records why no branch matched.
+    /// Records the reason why no branch matched.
     #[cold]
     #[inline(never)]
     fn report_mismatch<S: ViolationSink>(
@@ -110,7 +113,7 @@ impl Evaluation<'_> {
         }
     }
 
-    /// Records why no branch matched if no tag selects a branch.
+    /// Records the reason why no branch matched, if no tag selects a branch.
     fn report_without_tag<S: ViolationSink>(
         &mut self,
         sink: &mut S,
@@ -123,7 +126,7 @@ impl Evaluation<'_> {
         let missing = |choice: &BranchSelector<'_>| {
             at.value.as_object().is_some_and(|all| !all.contains_key(choice.tag))
         };
-        // A missing optional tag or a mere hint does not rule out any branch.
+        // A missing optional tag, or a tag that is only a hint, does not rule out any branch.
         let choice = choice.filter(|choice| match choice.certainty {
             TagCertainty::Required => true,
             TagCertainty::Present => !missing(choice),
@@ -144,8 +147,8 @@ impl Evaluation<'_> {
                     open.next().filter(|_| open.next().is_none())
                 };
                 let single = if let [single] = branches { Some(single) } else { None };
-                // An unknown value of an enumeration next to `null` has the right type, so types are checked
-                // first.
+                // Types are checked first, because an unknown value of an enumeration next to `null` has the
+                // right type.
                 let meant =
                     single.or_else(|| only(MismatchLevel::Type)).or_else(|| only(MismatchLevel::TypeOrValue));
                 match meant.copied() {
@@ -156,7 +159,7 @@ impl Evaluation<'_> {
         }
     }
 
-    /// Returns true if the schema rejects this value by `type`, `const` or `enum`, independent of the value's
+    /// Returns true if the schema rejects this value by `type`, `const` or `enum`, regardless of the value's
     /// members or elements. Follows at most `follow` nested references.
     fn rejects_outright(
         &self,

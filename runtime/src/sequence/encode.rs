@@ -1,31 +1,31 @@
-//! Encodes items in a framing.
+//! Encodes items according to their framing.
 
 use std::fmt;
 
 use super::{ItemFraming, lines::RECORD_SEPARATOR};
 
-/// An item to encode. Only events have other fields than the data.
+/// An item to encode. Only events have fields other than the data.
 #[derive(Clone, Copy, Default)]
 pub struct OutgoingItem<'a> {
     /// The document, or the data of an event.
     pub data: &'a str,
-    /// `write_event`; empty for none, which means `message`.
+    /// `event`; empty for an event without a name, which means `message`.
     pub event: &'a str,
-    /// `id`; `None` leaves the last event id of the client unchanged.
+    /// `id`. `None` does not change the last event id of the client.
     pub id: Option<&'a str>,
     /// `retry`, in milliseconds.
     pub retry: Option<u64>,
 }
 
-/// Shows the size: the data may be secret.
+/// Shows only the size, because the data may be secret.
 impl fmt::Debug for OutgoingItem<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("OutgoingItem").field("bytes", &self.data.len()).finish_non_exhaustive()
     }
 }
 
-/// An item that its framing cannot represent: the name or id of an event contains a line break or NUL, a
-/// field is not a string, or `retry` is not a natural number.
+/// The error of an item that its framing cannot represent. The name or id of an event contains a line break
+/// or NUL, a field is not a string, or `retry` is not a natural number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ItemEncodingError;
 
@@ -37,11 +37,11 @@ impl fmt::Display for ItemEncodingError {
 
 impl std::error::Error for ItemEncodingError {}
 
-/// Appends an item to `out`. A CR in the data of an event becomes a line end, as LF does; JSON contains
-/// neither outside of white space.
+/// Appends an item to `out`. In the data of an event, a CR ends a line just as an LF does. JSON contains
+/// these characters only as white space.
 ///
 /// # Errors
-/// If the name or id of an event cannot be encoded; nothing is written then.
+/// Returns an error if the name or id of an event cannot be encoded. Nothing is written in that case.
 pub fn write_item(
     framing: ItemFraming,
     item: &OutgoingItem<'_>,
@@ -57,11 +57,11 @@ pub fn write_item(
     Ok(())
 }
 
-/// Appends an event without `data` to `out`. Clients take its id and reconnection delay from it and dispatch
-/// no event (WHATWG HTML, 9.2.6).
+/// Appends an event without `data` to `out`. Clients store its id and reconnection delay, but dispatch no
+/// event (WHATWG HTML, 9.2.6).
 ///
 /// # Errors
-/// See [`write_item`].
+/// Same as [`write_item`].
 pub fn write_event_fields(item: &OutgoingItem<'_>, out: &mut Vec<u8>) -> Result<(), ItemEncodingError> {
     write_metadata(item, out)?;
     out.push(b'\n');
@@ -76,7 +76,7 @@ fn write_event(item: &OutgoingItem<'_>, out: &mut Vec<u8>) -> Result<(), ItemEnc
     Ok(())
 }
 
-/// Appends the fields of an event other than the data.
+/// Appends the fields of an event, except the data.
 fn write_metadata(item: &OutgoingItem<'_>, out: &mut Vec<u8>) -> Result<(), ItemEncodingError> {
     let broken = |text: &str| text.contains(['\r', '\n', '\0']);
     if broken(item.event) || item.id.is_some_and(broken) {

@@ -9,25 +9,27 @@ const BOM: &[u8] = "\u{feff}".as_bytes();
 #[derive(Clone)]
 pub(super) struct EventDecoder {
     limit: usize,
-    /// Bytes at the start of this connection that may belong to a BOM; `None` once the start was processed.
+    /// The bytes at the start of this connection that may belong to a BOM. `None` once the start was
+    /// processed.
     start: Option<Vec<u8>>,
-    /// The current line, without its end.
+    /// The current line, without its line end.
     line: Vec<u8>,
-    /// Whether the current line has a byte. Bytes of comments, and those beyond the limit, are not stored.
+    /// Whether the current line has at least one byte. The bytes of comments and those beyond the limit are
+    /// not stored.
     has_line: bool,
     retention: LineRetention,
-    /// Whether the last byte was a CR, so that a following LF belongs to the same line end.
+    /// Whether the last byte was a CR. If so, a following LF belongs to the same line end.
     after_cr: bool,
     event: PendingEvent,
     last_event_id: String,
     id_buffer: String,
     retry: Option<u64>,
     index: u64,
-    /// Number of bytes decoded, over all connections.
+    /// The number of decoded bytes, over all connections.
     offset: u64,
 }
 
-/// Whether the bytes of the current line are stored.
+/// The decision whether the bytes of the current line are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LineRetention {
     Keep,
@@ -37,9 +39,9 @@ enum LineRetention {
 /// The event whose lines are being collected.
 #[derive(Clone, Default)]
 struct PendingEvent {
-    /// Offset of its first field.
+    /// The offset of its first field.
     offset: Option<u64>,
-    /// The data buffer of the standard: each value is followed by a line feed.
+    /// The data buffer of the standard, in which each value is followed by a line feed.
     data: String,
     kind: String,
     id: Option<String>,
@@ -159,12 +161,12 @@ impl EventDecoder {
     }
 
     fn read_field(&mut self, line: &[u8]) {
-        // A line end is never part of a UTF-8 sequence, so lines can be decoded one by one.
+        // A line end is never part of a UTF-8 sequence, so lines can be decoded separately.
         let line = String::from_utf8_lossy(line);
         let (name, value) = line.split_once(':').unwrap_or((&line, ""));
         let value = value.strip_prefix(' ').unwrap_or(value);
         match name {
-            // The event is dropped, but its id is still valid.
+            // An oversized event is dropped, but its id still applies.
             "event" | "data" if self.event.too_large => {}
             "event" => value.clone_into(&mut self.event.kind),
             "data" => {
@@ -176,7 +178,7 @@ impl EventDecoder {
                 self.event.id = Some(value.to_owned());
             }
             "retry" if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) => {
-                // The standard has no upper bound; a larger number saturates.
+                // The standard has no upper bound. A number that is too large is capped.
                 let retry = value.parse().unwrap_or(u64::MAX);
                 (self.retry, self.event.retry) = (Some(retry), Some(retry));
             }

@@ -12,11 +12,11 @@ const BOM: &[u8] = "\u{feff}".as_bytes();
 #[derive(Clone)]
 pub(super) struct LineDecoder {
     limit: usize,
-    /// The byte between documents: a line feed or a record separator.
+    /// The byte between documents, which is a line feed or a record separator.
     separator: u8,
     item: Vec<u8>,
     too_large: bool,
-    /// Offset of the current item; `offset` is the number of bytes decoded.
+    /// The offset of the current item. `offset` is the number of decoded bytes.
     from: u64,
     offset: u64,
     index: u64,
@@ -25,7 +25,7 @@ pub(super) struct LineDecoder {
     nesting: NestingTracker,
 }
 
-/// Tracks brackets and quotes to find the end of a document in a sequence.
+/// A tracker of brackets and quotes, which finds the end of a document in a sequence.
 #[derive(Clone, Copy, Debug, Default)]
 struct NestingTracker {
     begun: bool,
@@ -35,7 +35,7 @@ struct NestingTracker {
 }
 
 impl NestingTracker {
-    /// Takes the next byte; returns true for a line feed after a complete document.
+    /// Processes the next byte. Returns true for a line feed after a complete document.
     fn ends(&mut self, byte: u8) -> bool {
         match byte {
             _ if mem::take(&mut self.escaped) => {}
@@ -84,8 +84,8 @@ impl LineDecoder {
         self.continue_item(bytes);
     }
 
-    /// Returns true if an item ends at this byte. A document of a sequence is followed by a line feed (RFC
-    /// 7464, 2.2), so the decoder does not wait for the separator of the next one.
+    /// Returns true if an item ends at this byte. A document in a sequence is followed by a line feed (RFC
+    /// 7464, 2.2), so the decoder need not wait for the separator of the next document.
     fn is_end(&mut self, byte: u8) -> bool {
         byte == self.separator || (self.separator == RECORD_SEPARATOR && self.nesting.ends(byte))
     }
@@ -97,7 +97,7 @@ impl LineDecoder {
 
     fn continue_item(&mut self, bytes: &[u8]) {
         self.offset += bytes.len() as u64;
-        // One more byte, for a trailing CR or the LF of a sequence.
+        // One more byte is allowed for a trailing CR, or for the LF in a sequence.
         let room = self.limit.saturating_add(1).saturating_sub(self.item.len());
         if self.too_large || bytes.len() > room {
             self.too_large = true;

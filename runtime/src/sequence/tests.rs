@@ -1,9 +1,10 @@
-//! Each vector as one chunk, split at every byte, split at every two bytes, and byte by byte.
+//! Tests of the decoder. Each input is decoded as one chunk, split at every byte, split at every two bytes,
+//! and byte by byte.
 
 use super::*;
 
-/// Formats `event|data|id|retry` of an event, the data of other items, or the fault; then `>` and the last
-/// event id, if any.
+/// Formats the decoded items: for an event `event|data|id|retry`, for another item the data, and for a fault
+/// its message. The last event id follows after `>`, if there is one.
 fn shown(decoder: &mut ItemDecoder) -> Vec<String> {
     let mut out = Vec::new();
     while let Some(item) = decoder.next_item() {
@@ -47,7 +48,7 @@ fn events(input: impl AsRef<[u8]>, expect: &[&str]) {
     within(ItemFraming::Events, 1000, input.as_ref(), expect);
 }
 
-/// The examples of WHATWG HTML, 9.2.6.
+/// The examples of WHATWG HTML, 9.2.6 are decoded as described there.
 #[test]
 fn examples_of_the_standard() {
     events("data: YHOO\ndata: +2\ndata: 10\n\n", &["0+0 YHOO\n+2\n10"]);
@@ -55,7 +56,8 @@ fn examples_of_the_standard() {
         ": test stream\n\ndata: first event\nid: 1\n\ndata:second event\nid\n\ndata:  third event\n\n",
         &["0+15 first event|id 1", "1+40 second event|id ", "2+62  third event"],
     );
-    // Two events with empty data and with a line feed; the last block has no terminating blank line.
+    // The first event has empty data, the second one a line feed. The last block has no terminating blank
+    // line.
     events("data\n\ndata\ndata\n\ndata:", &["0+0 ", "1+6 \n"]);
     events("data:test\n\ndata: test\n\n", &["0+0 test", "1+11 test"]);
 }
@@ -64,7 +66,7 @@ fn examples_of_the_standard() {
 fn all_three_line_endings_are_accepted() {
     events("data: a\r\n\r\ndata: b\n\ndata: c\r\rdata: d\r\n\n", &["0+0 a", "1+11 b", "2+20 c", "3+29 d"]);
     events("data: a\r\ndata: b\rdata: c\n\r\n", &["0+0 a\nb\nc"]);
-    // An LF after a CR is no further line end, so this event is not complete.
+    // An LF after a CR does not end another line, so this event is not complete.
     events("data: a\r\n", &[]);
     events("data: a\n\r", &["0+0 a"]);
 }
@@ -72,7 +74,7 @@ fn all_three_line_endings_are_accepted() {
 #[test]
 fn fields_are_parsed_as_in_the_standard() {
     events("event: delta\ndata: {}\n\nevent:\ndata: 1\n\n", &["0+0 {}|event delta", "1+23 1"]);
-    // A name without data is dropped with its event.
+    // A name without data is dropped together with its event.
     events("event: lost\n\ndata: a\n\n", &["0+13 a"]);
     events("event: a\nevent: b\ndata: x\n\n", &["0+0 x|event b"]);
     events("DATA: a\nfoo: b\n data: c\ndata : d\n\n", &[]);
@@ -91,16 +93,16 @@ fn id_persists_until_another_is_dispatched() {
     let last = |input: &str| decode(ItemFraming::Events, 100, &[input.as_bytes()]).1;
     assert_eq!(last("id: 7\ndata: a\n\n"), "7");
     assert_eq!(last("id: 7\ndata: a\n\ndata: b\n\n"), "7");
-    // Without data no event is dispatched, but the id counts.
+    // Without data, no event is dispatched, but the id applies.
     assert_eq!(last("id: 8\n\n"), "8");
     // A truncated event has no effect.
     assert_eq!(last("id: 7\ndata: a\n\nid: 9\ndata: b\n"), "7");
     assert_eq!(last("id: 7\ndata: a\n\nid\ndata: b\n\n"), "");
-    // The id of an oversized event counts, wherever it is.
+    // The id of an oversized event applies, regardless of its position in the event.
     let large = "1".repeat(101);
     assert_eq!(last(&format!("id: 7\ndata: {large}\n\n")), "7");
     assert_eq!(last(&format!("data: {large}\nid: 7\ndata: a\n\n")), "7");
-    // With NUL it is ignored.
+    // An id with NUL is ignored.
     assert_eq!(last("id: 7\ndata: a\n\nid: 1\0\ndata: b\n\n"), "7");
     events("id: a\0b\ndata: x\n\n", &["0+0 x"]);
 }
@@ -113,7 +115,7 @@ fn byte_order_mark_is_skipped_once_at_the_start() {
     events("data: a\n\n\u{feff}data: b\n\n", &["0+0 a"]);
 }
 
-/// Invalid UTF-8 decodes to U+FFFD, one for each maximal part (WHATWG Encoding, 4.1).
+/// Invalid UTF-8 is replaced by U+FFFD, one for each maximal subpart (WHATWG Encoding, 4.1).
 #[test]
 fn invalid_bytes_are_replaced() {
     events(b"data: \xff\xe2\x82\n\n", &["0+0 \u{fffd}\u{fffd}"]);
@@ -129,7 +131,7 @@ fn oversized_item_is_skipped_to_its_end() {
         "data: 1234\n\ndata: 12345\ndata: 67\n\ndata: c\n\n",
         &["0+0 1234", "! item 1 at byte 12 is too large", "2+34 c"],
     );
-    // Comments are not stored, however long they are.
+    // Comments are not stored, regardless of their length.
     check(": a comment that is long\ndata: c\n\n", &["0+25 c"]);
     let check = |framing, input: &str, expect: &[&str]| within(framing, 5, input.as_bytes(), expect);
     check(
@@ -153,23 +155,23 @@ fn a_line_is_a_document() {
     check(b"", &[]);
 }
 
-/// RFC 7464, 2.
+/// Record separators delimit the items of a JSON text sequence (RFC 7464, 2).
 #[test]
 fn a_sequence_separates_records() {
     let check = |input: &str, expect: &[&str]| within(ItemFraming::Sequence, 100, input.as_bytes(), expect);
     check("\x1e{\"a\":1}\n\x1e[2]\n", &["0+1 {\"a\":1}", "1+10 [2]"]);
     check("\x1e{\n}\n\x1e\x1e\n\x1e\"a\"", &["0+1 {\n}", "1+9 \"a\""]);
-    // 2.4: a value that may be the start of a longer one is not taken as complete.
+    // A value that could be the start of a longer one is reported as truncated (RFC 7464, 2.4).
     check(
         "\x1e12\x1e12\n\x1etrue\x1enull\n",
         &["! item 0 at byte 1 is truncated", "1+4 12", "! item 2 at byte 8 is truncated", "3+13 null"],
     );
-    // A truncated item is unreadable; the next one is complete.
+    // A truncated item is unreadable, but the next one is complete.
     check("\x1e{\"a\":\x1e{}\n", &["0+1 {\"a\":", "1+7 {}"]);
     check("garbage\x1e{}\n", &["! item 0 at byte 0 is truncated", "1+8 {}"]);
 }
 
-/// RFC 7464, 2.2: the line feed after a text makes the item available before the next one begins.
+/// The line feed after a document makes the item available before the next one begins (RFC 7464, 2.2).
 #[test]
 fn record_is_available_once_complete() {
     let mut decoder = ItemDecoder::new(ItemFraming::Sequence, 100);
@@ -185,7 +187,7 @@ fn record_is_available_once_complete() {
     assert_eq!(then(b"\r\n"), ["2+34 \"x\""]);
 }
 
-/// `Debug` output shows no content of a stream.
+/// `Debug` output does not show the content of a stream.
 #[test]
 fn debug_output_hides_content() {
     for (framing, bytes) in [
@@ -240,7 +242,7 @@ fn items_round_trip() {
     check(ItemFraming::Sequence, OutgoingItem { data: "12", ..item }, "\x1e12\n", "0+1 12");
 }
 
-/// WHATWG HTML, 9.2.6: an event without `data` is not dispatched, but its id counts.
+/// An event without `data` is not dispatched, but its id applies (WHATWG HTML, 9.2.6).
 #[test]
 fn event_without_data_is_not_dispatched() {
     let mut out = Vec::new();
@@ -256,7 +258,7 @@ fn event_without_data_is_not_dispatched() {
     );
 }
 
-/// A name or an id cannot inject a field into an event.
+/// A name or an id with a line break, which could inject a field into an event, is rejected.
 #[test]
 fn field_with_a_line_break_is_rejected() {
     for text in ["a\ndata: x", "a\r", "\0"] {

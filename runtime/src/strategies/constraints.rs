@@ -1,5 +1,5 @@
-//! [`ValueConstraints`]: the combined constraints of several schemas on one value, as far as generation uses
-//! them.
+//! [`ValueConstraints`]: the combined constraints of several schemas on one value, as far as they are used
+//! for generation.
 
 use crate::{
     Json, Map, Number,
@@ -8,10 +8,11 @@ use crate::{
     schema::{Keyword, Literal, SchemaId, SchemaTables, TypeSet, TypedFormat},
 };
 
-/// A keyword with alternatives of which one must be chosen: its schema, and its position in the schema.
+/// The location of a keyword with alternatives: its schema, and its position in the schema. One alternative
+/// must be chosen.
 pub(super) type ChoiceSite = (SchemaId, usize);
 
-/// The disjoint types of JSON values; `NUMBER` represents fractional numbers here.
+/// The disjoint types of JSON values. `NUMBER` represents only fractional numbers here.
 pub(super) const DISJOINT_TYPES: [TypeSet; 7] = [
     TypeSet::OBJECT,
     TypeSet::ARRAY,
@@ -27,7 +28,7 @@ pub(super) type DeclaredMember = (&'static str, Vec<SchemaId>);
 
 #[derive(Debug, Default)]
 pub(super) struct ValueConstraints {
-    /// True if no value is valid.
+    /// Whether no value is valid.
     pub(super) never: bool,
     types: Vec<TypeSet>,
     /// The values of `const` or of the first `enum`.
@@ -52,12 +53,12 @@ pub(super) struct ValueConstraints {
     pub(super) others: Vec<SchemaId>,
     pub(super) names: Vec<SchemaId>,
     pub(super) min_members: u64,
-    /// The first alternative that is not chosen yet, with the schemas of each choice.
+    /// The first keyword whose alternative is not chosen yet, with the schemas of each alternative.
     pub(super) choice: Option<(ChoiceSite, Vec<Vec<SchemaId>>)>,
 }
 
 impl ValueConstraints {
-    /// Collects the constraints of several schemas, with these alternatives already chosen.
+    /// Collects the constraints of several schemas. The alternatives in `chosen` are already chosen.
     pub(super) fn collect(tables: &SchemaTables<'static>, rows: &[SchemaId], chosen: &[ChoiceSite]) -> Self {
         let mut facts = Self::default();
         let mut seen = Vec::new();
@@ -74,7 +75,7 @@ impl ValueConstraints {
         };
         let possible = |kind: &TypeSet| self.types.iter().all(|types| fits(*kind, types));
         let mut kinds: Vec<TypeSet> = DISJOINT_TYPES.into_iter().filter(possible).collect();
-        // Without `type`, assume the types to which the keywords apply.
+        // Without the keyword `type`, the types to which the other keywords apply are assumed.
         let hints = [
             (
                 TypeSet::OBJECT,
@@ -177,7 +178,8 @@ impl ValueConstraints {
             Keyword::DependentSchemas(all) => {
                 choose(self, vec![Vec::new(), all.iter().map(|(_, row)| *row).collect()]);
             }
-            // These constrain values negatively; validation of the candidates covers them.
+            // These keywords only exclude values, or `add_schema` has already followed them (`allOf` and
+            // references). Validation of the candidates covers them all.
             Keyword::MaxProperties(_)
             | Keyword::DependentRequired(_)
             | Keyword::Not(_)

@@ -1,5 +1,5 @@
-//! [`DocumentStrategy`]: generates values from the constraints of their schemas, validates them, and shrinks
-//! them to values that remain valid.
+//! [`DocumentStrategy`]: generates values from the constraints of their schemas, validates these values, and
+//! shrinks them to values that remain valid.
 
 use std::{
     fmt,
@@ -26,14 +26,14 @@ use crate::{
     schema::{SchemaId, SchemaTables, TypeSet, Validator},
 };
 
-/// The maximum number of levels; in the lower half, optional parts are omitted.
+/// The maximum number of nested levels. In the lower half, optional parts are omitted.
 const MAX_LEVELS: u8 = 10;
-/// The maximum number of candidates, including those for parts of a value, before generation fails. Retries
-/// of nested parts multiply.
+/// The maximum number of candidates before generation fails, including candidates for parts of a value,
+/// because retries of nested parts multiply.
 const MAX_GENERATED: u32 = 20_000;
 /// The maximum number of shrinking steps without success.
 const MAX_SHRINK_STEPS: u32 = 4_096;
-/// The maximum number of elements and undeclared members beyond the required ones.
+/// The maximum number of elements, and of undeclared members, beyond the required ones.
 const MAX_EXTRA_PARTS: usize = 3;
 
 /// A strategy for values that several schemas accept simultaneously.
@@ -46,7 +46,7 @@ pub(super) struct DocumentStrategy {
     effort: Arc<AtomicU32>,
 }
 
-/// Which optional members and elements are generated.
+/// The selection of optional members and elements that are generated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OptionalParts {
     Some,
@@ -72,7 +72,7 @@ impl Strategy for DocumentStrategy {
         if self.level == MAX_LEVELS {
             self.effort.store(MAX_GENERATED, Ordering::Relaxed);
         }
-        // Fewer attempts at deeper levels.
+        // Deeper levels have fewer attempts.
         let tries = (self.level * self.level / 4).max(3);
         for attempt in 0..tries {
             let left = self.effort.load(Ordering::Relaxed).checked_sub(1).ok_or("too many attempts")?;
@@ -92,7 +92,7 @@ impl Strategy for DocumentStrategy {
 }
 
 impl DocumentStrategy {
-    /// Creates a strategy for a validator's root schema.
+    /// Creates a strategy for the root schema of a validator.
     pub(super) fn for_schema(validator: Validator<'static>) -> Self {
         let rows = Arc::from([validator.root]);
         Self {
@@ -112,7 +112,7 @@ impl DocumentStrategy {
         Self { rows: rows.into(), chosen: Arc::from([]), level: self.level - 1, ..self.clone() }
     }
 
-    /// Returns a strategy for values that probably match; the caller validates them.
+    /// Returns a strategy for values that probably match. The caller validates them.
     fn candidate_strategy(&self, facts: &ValueConstraints, plenty: OptionalParts) -> BoxedStrategy<Json> {
         if let Some(literals) = &facts.literals {
             return match literals.as_slice() {
@@ -139,7 +139,7 @@ impl DocumentStrategy {
             _ => Just(Json::Null).boxed(),
         });
         let ways: Vec<BoxedStrategy<Json>> = ways.collect();
-        // Without a possible type there is no value, which validation detects.
+        // If no type is possible, there is no valid value. Validation detects this.
         if ways.is_empty() { Just(Json::Null).boxed() } else { Union::new(ways).boxed() }
     }
 
@@ -240,7 +240,7 @@ impl DocumentStrategy {
     }
 }
 
-/// A value tree that shrinks to valid values only.
+/// A value tree that shrinks only to valid values.
 pub(super) struct ValidTree {
     tree: Box<dyn ValueTree<Value = Json>>,
     place: DocumentStrategy,
@@ -261,7 +261,7 @@ impl ValueTree for ValidTree {
             if self.place.accepts(&self.tree.current()) {
                 return true;
             }
-            // Too simple: return to the last valid value and continue from there.
+            // The value was simplified too far, so return to the last valid value and continue from there.
             while !self.place.accepts(&self.tree.current()) {
                 if !self.tree.complicate() {
                     return false;
@@ -281,7 +281,7 @@ impl ValueTree for ValidTree {
     }
 }
 
-/// A strategy for an optional member, which is absent if no value can be generated.
+/// A strategy for an optional member. The member is absent if no value can be generated for it.
 #[derive(Clone, Debug)]
 struct OptionalMember {
     name: String,

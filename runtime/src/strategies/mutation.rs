@@ -1,5 +1,5 @@
-//! Documents that violate one constraint: a valid document, changed at one place. The validator determines
-//! which constraint is violated.
+//! Generates documents that violate one constraint by changing a valid document at one position. The
+//! validator determines which constraint is violated.
 
 use super::constraints::{ChoiceSite, ValueConstraints};
 use crate::{
@@ -15,7 +15,8 @@ const MAX_DEPTH: u8 = 6;
 /// The maximum length of mutated strings and arrays.
 const MAX_LENGTH: u64 = 2_000;
 
-/// Returns a document with one change and its single violation. `choice` selects where the search starts.
+/// Returns a document with one change, together with its single violation. `choice` determines where the
+/// search starts.
 pub(super) fn break_one_rule(
     validator: Validator<'static>,
     document: &Json,
@@ -42,7 +43,7 @@ struct MutationSite<'d> {
 }
 
 impl<'d> MutationSite<'d> {
-    /// Appends copies of the document in which this value or a value below it is changed.
+    /// Appends copies of the document in which this value, or a value inside it, is changed.
     fn collect_mutations(&self, rows: Vec<SchemaId>, value: &'d Json, depth: u8, out: &mut Vec<Json>) {
         let facts = self.collect_constraints(rows, value);
         let put = |value: Json| self.document.with_value_at(&self.pointer, value);
@@ -79,7 +80,7 @@ impl<'d> MutationSite<'d> {
     }
 }
 
-/// Returns replacements for a value that one of its constraints may reject.
+/// Returns replacements for a value that may violate one of its constraints.
 fn mutate_value(facts: &ValueConstraints, value: &Json) -> Vec<Json> {
     let mut out = Vec::new();
     match value {
@@ -137,7 +138,7 @@ fn mutate_value(facts: &ValueConstraints, value: &Json) -> Vec<Json> {
             };
             out.extend(members.keys().map(without));
             out.extend(unusual_values().map(|odd| with("undeclared", odd)));
-            // Names that may be invalid, with a value that is valid for other members.
+            // These names may be invalid. Their value is valid for another member.
             let usual = members.values().next().cloned().unwrap_or(Json::Bool(true));
             out.extend(["", "~ ~", "UPPER"].map(|name| with(name, usual.clone())));
             let missing =

@@ -1,4 +1,4 @@
-//! Strategies for strings and numbers within constraints.
+//! Strategies for strings and numbers that satisfy constraints.
 
 use proptest::{
     arbitrary::any,
@@ -10,7 +10,7 @@ use proptest::{
 use super::constraints::ValueConstraints;
 use crate::{Json, Number, format::StringFormat};
 
-/// The maximum number of characters of a generated string beyond its minimum length.
+/// The maximum number of characters that a generated string has beyond its minimum length.
 const MAX_EXTRA_LENGTH: u64 = 24;
 
 /// Returns a strategy for strings that probably satisfy the constraints.
@@ -82,7 +82,7 @@ pub(super) fn number_strategy(facts: &ValueConstraints, whole: bool) -> BoxedStr
             Number::from_decimal(whole.saturating_mul(shift).saturating_add(part % shift), scale)
         });
         ways.push(decimal.boxed());
-        // Covers a fractional factor, and bounds without an integer between them.
+        // These values cover fractional factors, and bounds without an integer between them.
         for exact in facts.factors.iter().chain(&facts.minimum).chain(&facts.maximum) {
             ways.push(Just(exact.clone()).boxed());
         }

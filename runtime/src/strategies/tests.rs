@@ -1,5 +1,5 @@
-//! Tests of the strategies for all kinds of schemas: valid and nearly valid documents, and shrinking within
-//! valid values.
+//! Tests of the strategies for all kinds of schemas. They cover valid and nearly valid documents, and
+//! shrinking to valid values.
 
 use std::collections::BTreeSet;
 
@@ -19,8 +19,8 @@ fn runner() -> TestRunner {
     TestRunner::deterministic()
 }
 
-/// Generates documents of a schema and checks that they are valid, and nearly valid ones that violate the
-/// expected keywords.
+/// Generates documents of a schema and checks that they are valid. Also generates nearly valid documents and
+/// checks that they violate the expected keywords.
 #[track_caller]
 fn check(schema: &Value, rules: &[&str]) {
     let validator: Validator<'static> = compiled(schema);
@@ -117,7 +117,7 @@ fn branches_and_conditions_are_sampled() {
         {"type": "object", "required": ["kind", "radius"], "properties": {"kind": {"const": "circle"}, "radius": {"type": "number", "minimum": 0}}},
         {"type": "object", "required": ["kind", "side"], "properties": {"kind": {"const": "square"}, "side": {"type": "number"}}}
     ]});
-    // Without a discriminating tag.
+    // The branches have no tag that distinguishes them.
     check(&shapes, &["oneOf"]);
     check(&json!({"anyOf": [{"type": "string"}, {"type": "integer"}], "not": {"const": 3}}), &["anyOf"]);
     check(
@@ -144,7 +144,7 @@ fn recursive_schemas_terminate() {
     );
 }
 
-/// The minimal failure is the smallest valid value.
+/// Failures shrink to the smallest valid value.
 #[test]
 fn failures_shrink_and_stay_valid() {
     let schema = json!({
@@ -173,8 +173,8 @@ fn failures_shrink_and_stay_valid() {
     assert_eq!(members.get("name").and_then(Json::as_str).map(str::len), Some(2), "{smallest}");
 }
 
-/// A schema that accepts everything has no nearly valid document; a schema that accepts nothing has no valid
-/// one.
+/// A schema that accepts everything has no nearly valid documents, and a schema that accepts nothing has no
+/// valid documents.
 #[test]
 fn impossible_strategies_fail() {
     let mut runner =

@@ -1,4 +1,4 @@
-//! Encodes items into chunks.
+//! Encodes streams of items into chunks.
 
 use std::{
     fmt,
@@ -22,13 +22,13 @@ use crate::{
     violation::Violations,
 };
 
-/// An item that could not be encoded, which ended its stream. Prints no item.
+/// The error of an item that could not be encoded, which ended its stream. It does not contain the item.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct InvalidItem {
-    /// Number of items that were sent before it.
+    /// The number of items that were sent before it.
     pub index: u64,
-    /// Violations of the schema. `None` if the framing cannot represent the item.
+    /// The violations of the schema. `None` if the framing cannot represent the item.
     pub violations: Option<Violations>,
 }
 
@@ -43,8 +43,8 @@ impl fmt::Display for InvalidItem {
 
 impl std::error::Error for InvalidItem {}
 
-/// Comments that keep an idle event stream open, so that proxies do not close the connection. Clients ignore
-/// them (WHATWG HTML, 9.2.7).
+/// Comments that keep an idle event stream open, because proxies close idle connections. Clients ignore
+/// comments (WHATWG HTML, 9.2.7).
 #[derive(Clone)]
 pub struct KeepAlive {
     interval: Duration,
@@ -52,7 +52,7 @@ pub struct KeepAlive {
 }
 
 impl KeepAlive {
-    /// Sends a comment after each interval without an event.
+    /// Creates a setting that sends a comment after each interval without an event.
     pub fn new(every: Duration, timer: impl Timer + 'static) -> Self {
         Self { interval: every, timer: Arc::new(timer) }
     }
@@ -60,8 +60,8 @@ impl KeepAlive {
 
 #[cfg(feature = "tokio")]
 impl Default for KeepAlive {
-    /// Sends a comment every 15 seconds, as the standard recommends, by tokio's timer. Outside of a tokio
-    /// runtime it sends none.
+    /// Sends a comment every 15 seconds, as the standard recommends, with tokio's timer. Outside a tokio
+    /// runtime no comments are sent.
     fn default() -> Self {
         Self::new(Duration::from_secs(15), crate::transport::timer::OptionalTokioTimer)
     }
@@ -73,13 +73,13 @@ impl fmt::Debug for KeepAlive {
     }
 }
 
-/// A line that begins with a colon is a comment.
+/// A comment, which is a line that begins with a colon.
 const COMMENT: &[u8] = b":\n";
 
 /// Encodes events as a body, followed by the configured end marker ([`ItemFormat::end_marker`]).
 ///
 /// Each item is validated if there is a validator. The first item that is invalid or cannot be encoded is
-/// passed to `broken` and ends the body with an error.
+/// passed to `broken`, and the body ends with an error.
 pub(crate) fn encode_items<T: Serialize + 'static>(
     events: impl Stream<Item = ServerSentEvent<T>> + Send + 'static,
     items: ItemFormat,
@@ -92,7 +92,7 @@ pub(crate) fn encode_items<T: Serialize + 'static>(
         items,
         validator,
         index: 0,
-        // Only event streams have comments.
+        // Only event streams can have comments.
         keep_alive: keep_alive.filter(|_| items.framing == ItemFraming::Events),
         sleeping: None,
         on_invalid: Box::new(broken),
@@ -106,7 +106,7 @@ struct EncodedItems<T> {
     validator: Option<Validator<'static>>,
     index: u64,
     keep_alive: Option<KeepAlive>,
-    /// Timer since the last output.
+    /// The timer since the last output.
     sleeping: Option<SleepFuture>,
     on_invalid: Box<dyn Fn(&InvalidItem) + Send>,
 }
@@ -142,7 +142,7 @@ impl<T: Serialize> Stream for EncodedItems<T> {
             Ok(bytes) => {
                 self.index += 1;
                 if self.items.is_last_event(Some(&event.event)) {
-                    // The event itself ends the stream.
+                    // This event is itself the end of the stream, so no end marker follows.
                     self.items.end_markers = &[];
                 }
                 Ok(bytes.into())
@@ -169,7 +169,7 @@ fn encode_event<T: Serialize>(
     let mut out = Vec::new();
     let beside = OutgoingItem {
         data: "",
-        // `message` is the name of events without one.
+        // `message` is the name of events without an explicit name.
         event: if event.event == "message" { "" } else { &event.event },
         id: event.id.as_deref(),
         retry: event.retry.map(|retry| u64::try_from(retry.as_millis()).unwrap_or(u64::MAX)),
@@ -178,7 +178,7 @@ fn encode_event<T: Serialize>(
     written.map(|()| out).map_err(|_| None)
 }
 
-/// Wraps documents into events without a name or id.
+/// A stream that converts documents into events without a name or id.
 pub(crate) struct DataEvents<S>(pub(crate) Pin<Box<S>>);
 
 impl<T, S: Stream<Item = T>> Stream for DataEvents<S> {
@@ -201,7 +201,7 @@ mod tests {
         ServerSentEvent::new(Json::parse(item.as_bytes()).unwrap())
     }
 
-    /// WHATWG HTML, 9.2.6: an event whose `data` is empty is one, and one without `data` is none.
+    /// An event with empty `data` is dispatched, but an event without `data` is not (WHATWG HTML, 9.2.6).
     #[test]
     fn event_data_is_preserved() {
         for (event, expected) in [
@@ -213,8 +213,8 @@ mod tests {
         }
     }
 
-    /// Fields without a member in the type are taken from the event. If both have a value, that of the type
-    /// is used, because it is validated.
+    /// Fields of an event that have no member in the type are taken from the event. If both have a value, the
+    /// value of the type is used, because it is validated.
     #[test]
     fn event_fields_beside_the_type_are_written() {
         let retry = Duration::from_millis(5);
@@ -232,8 +232,8 @@ mod tests {
         }
     }
 
-    /// JSON is written as its text, and other strings unchanged, unless they would be parsed as something
-    /// else. An event name in the type is written, even if it is the default name.
+    /// Event data is written as JSON, and strings without quotes, unless they would be parsed as a different
+    /// value. An event name in the type is written, even if it is the default name.
     #[test]
     fn the_data_of_an_event_is_json() {
         let items = ItemFormat { encoding: ItemEncoding::EventJson, ..ITEMS };

@@ -10,24 +10,24 @@ use crate::{
     transport::TransportError,
 };
 
-/// An error while a stream is read. Prints no item.
+/// An error that occurred while a stream was read. It does not contain an item.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StreamError {
     /// An item cannot be parsed. The stream continues with the next one.
     Item {
-        /// Number and byte offset of the item in its stream.
+        /// The index and the byte offset of the item in its stream.
         place: ItemPosition,
         /// The reason.
         fault: ItemFault,
     },
     /// The connection was interrupted, or the transport stopped. The stream has ended.
     Transport(TransportError),
-    /// The server responded with this status when the stream reconnected. The stream has ended.
+    /// The server returned this status when the stream reconnected. The stream has ended.
     Reconnect(StatusCode),
-    /// So many consecutive connections ended without data, as many as
-    /// [`ReconnectOptions::max_idle_connections`](super::ReconnectOptions::max_idle_connections) allows. The
-    /// stream has ended.
+    /// This number of consecutive connections ended without data, which is the maximum in
+    /// [`ReconnectOptions::max_idle_connections`](super::ReconnectOptions::max_idle_connections). The stream
+    /// has ended.
     IdleConnections(u32),
 }
 
@@ -37,7 +37,7 @@ pub enum StreamError {
 pub enum ItemFault {
     /// The item has more bytes than [`StreamLimits`](super::StreamLimits) allows.
     TooLarge,
-    /// The item is incomplete, as after an interrupted transfer.
+    /// The item is incomplete, for example after an interrupted transfer.
     Truncated,
     /// The item is not JSON or violates the contract.
     Rejected(DocumentError),
@@ -50,7 +50,7 @@ impl StreamError {
         matches!(self, Self::Item { .. })
     }
 
-    /// Returns the position of the item, if the error concerns one.
+    /// Returns the position of the item, if the error concerns an item.
     #[must_use]
     pub const fn position(&self) -> Option<ItemPosition> {
         match self {

@@ -1,4 +1,4 @@
-//! Decodes chunks into items, over one or more connections.
+//! Decodes chunks into items, over one or several connections.
 
 use std::{
     future::Future,
@@ -27,7 +27,7 @@ use crate::{
 pub(crate) type ReopenFuture =
     Pin<Box<dyn Future<Output = Result<http::Response<ByteStream>, TransportError>> + Send>>;
 
-/// Repeats the request of a stream.
+/// A handle that repeats the request of a stream.
 pub(crate) trait StreamReopener: Send {
     /// Sends the request again with this `Last-Event-ID`, or without one if the id is empty.
     fn reopen(&self, last_event_id: &str) -> ReopenFuture;
@@ -42,7 +42,7 @@ pub(super) struct StreamReader {
     items: ItemFormat,
     validator: Option<Validator<'static>>,
     checks: ItemChecks,
-    /// Number of bytes left of the limit.
+    /// The number of bytes that may still be received.
     remaining_bytes: u64,
     position: ItemPosition,
     is_complete: bool,
@@ -170,7 +170,7 @@ impl StreamReader {
     }
 
     /// Handles the end of a connection: schedules a reconnection, or ends the stream. Returns an error if the
-    /// connection failed or if too many consecutive connections had no data.
+    /// stream ends because of a failure, or because too many consecutive connections had no data.
     fn handle_disconnect(&mut self, error: Option<TransportError>) -> Option<StreamError> {
         let passing = error.as_ref().is_none_or(|error| {
             let fault = error.fault();
@@ -216,14 +216,15 @@ impl StreamReader {
     }
 }
 
-/// Returns the delay of the server or the default one, doubled for each connection without data.
+/// Returns the delay that the server requested, or else the default delay, doubled for each connection
+/// without data.
 fn backoff_delay(retry: Option<Duration>, how: &ReconnectOptions, idle: u32) -> Duration {
     let first = retry.unwrap_or(how.default_delay).max(how.min_delay);
     let factor = 1_u32.checked_shl(idle).unwrap_or(u32::MAX);
     first.saturating_mul(factor).min(how.max_delay.max(first))
 }
 
-/// Parses an item as its type.
+/// Parses an item into its type.
 pub(super) fn read_item<T: for<'de> ReadJson<'de> + Send>(
     reader: &StreamReader,
     item: &RawItem,

@@ -1,4 +1,4 @@
-//! Streams over a transport without a network: received items, lost connections, repeated requests.
+//! Tests of streams with a scripted transport: received items, lost connections and repeated requests.
 #![cfg(all(feature = "client", feature = "server"))]
 
 use std::{
@@ -148,7 +148,7 @@ calls! {
 
 type Pieces = Vec<Result<&'static str, TransportFault>>;
 
-/// Responds to each request with the next of its responses, and records the requests.
+/// A transport that responds to each request with the next of its responses, and records the requests.
 #[derive(Clone, Default)]
 struct Fake(Arc<Mutex<Inner>>);
 
@@ -169,7 +169,7 @@ impl Fake {
         ApiClient::new("http://localhost", self.clone())
     }
 
-    /// `Last-Event-ID` of each request.
+    /// Returns the `Last-Event-ID` of each request.
     fn ids(&self) -> Vec<String> {
         let inner = self.0.lock().unwrap();
         let id = |headers: &HeaderMap| headers.get("last-event-id").map(|id| id.to_str().unwrap().to_owned());
@@ -219,7 +219,7 @@ impl StreamTransport for Fake {
             let mut inner = self.0.lock().unwrap();
             inner.sent.push(request.headers().clone());
             let (status, media_type, pieces) =
-                inner.answers.pop_front().expect("an answer for each request").map_err(broken)?;
+                inner.answers.pop_front().expect("a response for each request").map_err(broken)?;
             let response = Response::builder().status(status).header("content-type", media_type);
             Ok(response.body(ByteStream::new(ScriptedChunks(pieces.into()))).unwrap())
         })
@@ -298,11 +298,12 @@ async fn nothing_is_returned_after_the_end_marker() {
         let events = open(&fake.core(), &Watch).await.unwrap().into_body();
         let events = events.with_reconnection(fake.clone(), ReconnectOptions::default());
         assert_eq!(all(events).await, expect);
-        assert_eq!(fake.ids().len(), 1, "a complete stream is not asked for again");
+        assert_eq!(fake.ids().len(), 1, "a complete stream is not requested again");
     }
 }
 
-/// WHATWG HTML, 9.2.3: `retry` and `Last-Event-ID` apply, and the item count continues.
+/// After a lost connection, `retry` and `Last-Event-ID` apply, and the item count continues (WHATWG HTML,
+/// 9.2.3).
 #[tokio::test]
 async fn lost_connection_resumes_after_the_last_event() {
     let fake = Fake::new([
@@ -356,7 +357,8 @@ async fn connections_without_data_are_limited() {
     assert!(items[0].starts_with("! the stream ended: ") && !items[0].contains("in a row"), "{items:?}");
 }
 
-/// WHATWG HTML, 9.2.3 and 9.2.7: an idle stream sends only comments, and proxies close it now and then.
+/// A stream that sends only comments reconnects without a limit, because proxies close idle streams now and
+/// then (WHATWG HTML, 9.2.3 and 9.2.7).
 #[tokio::test]
 async fn idle_stream_reconnects_every_time() {
     let quiet = (0..30).map(|_| sse(&[":\n", ":\n"]));
@@ -366,7 +368,8 @@ async fn idle_stream_reconnects_every_time() {
     assert_eq!(fake.slept(), [3000; 30]);
 }
 
-/// WHATWG HTML, 9.2.3 has no minimum delay; a server that sends `retry: 0` is not polled without pause.
+/// The reader waits before each reconnection, even if the server sends `retry: 0`. The standard has no
+/// minimum delay (WHATWG HTML, 9.2.3).
 #[tokio::test]
 async fn reconnection_always_waits() {
     let fake = Fake::new([
@@ -419,15 +422,15 @@ async fn sizes_are_limited() {
     assert!(matches!(error, Error::Transport(error) if error.fault() == TransportFault::TooLarge));
 }
 
-/// Status, body and fault of an incomplete error response.
+/// Returns the status, the body and the fault of an incomplete error response.
 async fn refused(core: &ApiClient) -> (u16, &'static str, TransportFault) {
-    let Error::ErrorResponse(response) = open(core, &Watch).await.unwrap_err() else { panic!("no answer") };
+    let Error::ErrorResponse(response) = open(core, &Watch).await.unwrap_err() else { panic!("no error") };
     let PartialBody(fault) = *response.extensions().get().unwrap();
     let body = ["", "slo", "long"].into_iter().find(|body| response.body() == body);
     (response.status().as_u16(), body.unwrap(), fault)
 }
 
-/// An error response without its body is returned: its head determines the error.
+/// An error response is returned even if its body is truncated, because its head determines the error.
 #[tokio::test]
 async fn truncated_error_response_is_returned() {
     let fake = Fake::new([Ok((429, "text/plain", vec![Ok("slo"), Err(TransportFault::Interrupted)]))]);
@@ -437,7 +440,7 @@ async fn truncated_error_response_is_returned() {
     let Error::ErrorResponse(response) =
         core.upload_stream::<Watch>(Watch.build_request(&core)).await.unwrap_err()
     else {
-        panic!("no answer")
+        panic!("no error")
     };
     assert_eq!((response.status().as_u16(), &response.body()[..]), (429, &b"slo"[..]));
 }
@@ -449,7 +452,7 @@ async fn error_responses_are_complete() {
         Error::ErrorResponse(answer) => assert_eq!(answer.body(), "slowly"),
         other => panic!("{other}"),
     }
-    // A complete response to a request for a stream.
+    // The server returns a complete JSON response to a request for a stream.
     let fake = Fake::new([Ok((200, "application/json", vec![Ok("{}")]))]);
     match open(&fake.core(), &Watch).await.unwrap_err() {
         Error::UnexpectedResponse(answer) => {
@@ -511,7 +514,8 @@ async fn lines_bytes_and_texts() {
     assert_eq!((event.event.as_str(), event.data.to_string().as_str()), ("message", r#"{"data":"[DONE]"}"#));
 }
 
-/// WHATWG HTML, 9.2.3: a resumed stream keeps its id until an event has another one; an empty id resets it.
+/// A resumed stream keeps its id until an event has another one, and an empty id resets it (WHATWG HTML,
+/// 9.2.3).
 #[tokio::test]
 async fn resumed_id_applies_until_another_arrives() {
     let fake =
@@ -524,7 +528,7 @@ async fn resumed_id_applies_until_another_arrives() {
     assert_eq!(fake.ids(), ["7", "7", "7", ""]);
 }
 
-/// A reader resumes where that of an earlier process ended.
+/// A reader can resume where the reader of an earlier process ended.
 #[tokio::test]
 async fn stream_starts_after_a_given_id() {
     let fake = Fake::new([sse(&[])]);

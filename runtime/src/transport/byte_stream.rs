@@ -19,19 +19,19 @@ use crate::operation::Operation;
 pub type StreamResponseFuture<'a> =
     Pin<Box<dyn Future<Output = Result<http::Response<ByteStream>, TransportError>> + Send + 'a>>;
 
-/// Sends requests with streaming responses or streaming bodies.
+/// A transport for requests with streaming responses or streaming bodies.
 ///
 /// Until the head of the response arrives, the rules of [`Transport`](super::Transport) apply: an error
-/// reports whether the request may have arrived. A later failure is an error of the [`ByteStream`], which
+/// contains whether the request may have arrived. A later failure is an error of the [`ByteStream`], which
 /// then ends.
 pub trait StreamTransport: Send + Sync {
-    /// Sends a request and waits for the head of its response, whatever its status.
+    /// Sends a request and waits for the head of its response, regardless of its status.
     ///
     /// Dropping the future, or later the body, cancels the request. The transport decides how long a peer may
-    /// be idle, before the head as well as between two chunks.
+    /// be idle, both before the head and between two chunks.
     ///
     /// # Errors
-    /// If no response was received.
+    /// Returns an error if no response was received.
     fn open_stream<'a>(
         &'a self,
         operation: &'static Operation,
@@ -49,7 +49,7 @@ pub enum RequestBody {
 }
 
 impl RequestBody {
-    /// Returns a copy for another attempt; `None` for a stream.
+    /// Returns a copy for another attempt, or `None` for a stream.
     #[must_use]
     pub fn try_clone(&self) -> Option<Self> {
         match self {
@@ -72,19 +72,19 @@ impl RequestBody {
 /// # Ok(())
 /// # }
 /// ```
-// The mutex is never contended: it makes the stream `Sync`, as HTTP clients require of bodies.
+// The mutex is never contended. It makes the stream `Sync`, which HTTP clients require of bodies.
 pub struct ByteStream(Mutex<Pin<Box<ChunkStream>>>);
 
 type ChunkStream = dyn Stream<Item = Result<Bytes, TransportError>> + Send;
 
 impl ByteStream {
-    /// Creates a stream from chunks, such as those of a file, a channel or another body. It ends with the
-    /// first error.
+    /// Creates a stream from chunks, such as those of a file, a channel or another body. The stream ends
+    /// after the first error.
     pub fn new(pieces: impl Stream<Item = Result<Bytes, TransportError>> + Send + 'static) -> Self {
         Self(Mutex::new(Box::pin(pieces)))
     }
 
-    /// Creates a stream from an HTTP body; `failed` converts its errors.
+    /// Creates a stream from an HTTP body. `failed` converts the errors of the body.
     pub fn from_body<B>(body: B, failed: impl Fn(B::Error) -> TransportError + Send + 'static) -> Self
     where
         B: Body<Data = Bytes> + Send + 'static,
@@ -92,12 +92,12 @@ impl ByteStream {
         Self::new(BodyChunks { body: Box::pin(body), map_error: Box::new(failed) })
     }
 
-    /// Returns the next chunk; `None` after the last.
+    /// Returns the next chunk, or `None` after the last one.
     pub async fn next(&mut self) -> Option<Result<Bytes, TransportError>> {
         poll_fn(|context| self.poll_chunk(context)).await
     }
 
-    /// Limits the stream to so many bytes. Beyond them it ends with [`TransportFault::TooLarge`].
+    /// Limits the size of the stream in bytes. Beyond the limit, it ends with [`TransportFault::TooLarge`].
     #[must_use]
     pub fn with_limit(self, bytes: u64) -> Self {
         Self::new(LimitedStream { stream: self, remaining: Some(bytes) })
@@ -106,7 +106,7 @@ impl ByteStream {
     /// Collects all chunks.
     ///
     /// # Errors
-    /// The first error of the stream; [`TransportFault::TooLarge`] beyond `limit` bytes.
+    /// Returns the first error of the stream, or [`TransportFault::TooLarge`] beyond `limit` bytes.
     pub async fn collect(self, limit: usize) -> Result<Bytes, TransportError> {
         match self.collect_partial(limit).await {
             (whole, None) => Ok(whole),
@@ -114,7 +114,7 @@ impl ByteStream {
         }
     }
 
-    /// Collects chunks until the end or the first error. Returns the bytes that arrived, and the reason why
+    /// Collects chunks until the end or the first error. Returns the bytes that arrived, and the reason if
     /// they are incomplete: an error of the stream, or [`TransportFault::TooLarge`] beyond `limit` bytes.
     pub async fn collect_partial(mut self, limit: usize) -> (Bytes, Option<TransportError>) {
         let mut came = BytesMut::new();
@@ -138,7 +138,7 @@ impl ByteStream {
 }
 
 impl<T: Into<Bytes>> From<T> for ByteStream {
-    /// Creates a stream of one chunk, or of none for empty bytes.
+    /// Creates a stream of one chunk, or an empty stream for empty bytes.
     fn from(bytes: T) -> Self {
         let bytes = bytes.into();
         Self::new(SingleChunk(Some(bytes).filter(|bytes| !bytes.is_empty())))

@@ -1,11 +1,11 @@
-//! Timers of the async runtime that polls the futures.
+//! Timers for the async runtime that polls the futures.
 
 use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 
 /// The future that [`Timer::sleep`] returns.
 pub type SleepFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// A source of delays. Tests may use one that does not wait.
+/// A source of delays. Tests may use a timer that does not wait.
 pub trait Timer: Send + Sync {
     /// Returns a future that completes after `time`.
     fn sleep(&self, time: Duration) -> SleepFuture;
@@ -17,7 +17,7 @@ impl<T: Timer + ?Sized> Timer for Arc<T> {
     }
 }
 
-/// The timer of tokio. It panics outside of a tokio runtime with an enabled timer.
+/// The timer of tokio. It panics outside a tokio runtime with an enabled timer.
 #[cfg(feature = "tokio")]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TokioTimer;
@@ -29,7 +29,7 @@ impl Timer for TokioTimer {
     }
 }
 
-/// The timer of tokio inside of a runtime. Outside of one it never fires, instead of panicking.
+/// The timer of tokio, which never fires outside a tokio runtime instead of panicking.
 #[cfg(all(feature = "tokio", feature = "stream"))]
 pub(crate) struct OptionalTokioTimer;
 

@@ -21,7 +21,7 @@ pub enum SecuritySchemeKind {
 /// The reason why a security scheme cannot be classified.
 #[derive(Debug, PartialEq, Eq)]
 pub struct UnsupportedScheme {
-    /// The invalid or missing property.
+    /// The name of the invalid or missing property.
     pub(crate) property: &'static str,
     /// The problem, as a sentence.
     pub(crate) message: String,
@@ -32,8 +32,8 @@ impl SecuritySchemeKind {
     /// Classifies a Security Scheme Object (OpenAPI 3.1, 4.8.27).
     ///
     /// # Errors
-    /// When the object matches no scheme of OpenAPI. The transport must then add the credential: a credential
-    /// in the wrong part of a request could be disclosed.
+    /// Returns an error if the object matches no scheme of OpenAPI. In that case, the transport must add the
+    /// credential: a credential in the wrong part of a request could be disclosed.
     pub fn from_json(raw: &Json) -> Result<Self, UnsupportedScheme> {
         Self::classify(raw).map_err(|unclear| {
             let message = match raw.pointer(&format!("/{}", unclear.property)) {
@@ -96,7 +96,7 @@ impl SecuritySchemeKind {
         if !matches!(place, "header" | "query" | "cookie") {
             return unclear("in", format!("`in` must be `query`, `header` or `cookie`, not `{place}`"));
         }
-        // A query parameter may have any name.
+        // A query parameter may have any name; the names of headers and cookies must be tokens.
         if name.is_empty() || (place != "query" && !is_token(&name)) {
             return unclear("name", format!("`{name}` is not a valid name of a {place} parameter"));
         }
@@ -114,7 +114,7 @@ mod tests {
 
     use super::*;
 
-    /// An unsupported scheme yields an error, never a bearer token.
+    /// An unsupported scheme is reported as an error and never treated as a bearer token.
     #[test]
     fn security_schemes_are_classified() {
         let token = |url: &str| Ok(SecuritySchemeKind::BearerToken { token_url: url.to_owned() });
@@ -147,7 +147,7 @@ mod tests {
         }
     }
 
-    /// The message for a missing property quotes no value.
+    /// The message for a missing property does not quote a value.
     #[test]
     fn missing_properties_are_named() {
         for (scheme, message) in [

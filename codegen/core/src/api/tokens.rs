@@ -1,6 +1,7 @@
-//! The token grammar of HTTP.
+//! The grammar of HTTP tokens.
 
-/// Returns true for a token of RFC 9110, 5.6.2: a method, a header name, or one half of a media type.
+/// Returns true if the string is a token (RFC 9110, 5.6.2). Methods, header names and both parts of a media
+/// type are tokens.
 pub(crate) fn is_token(text: &str) -> bool {
     let good = |each: u8| each.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&each);
     !text.is_empty() && text.bytes().all(good)

@@ -8,27 +8,27 @@ use contract_runtime::{Number, format::StringFormat};
 use self::Check::{All, Always, Any, ExactlyOne, Never, Not};
 use crate::{schema::SchemaId, shape::TypeId};
 
-/// A condition on a value, simplified as far as its type determines the result.
+/// A condition on a value, simplified as far as the type of the value determines the result.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Check {
     Always,
     Never,
     All(Vec<Check>),
-    /// At least one of several conditions holds.
+    /// At least one of the conditions holds.
     Any(Vec<Check>),
     Not(Box<Check>),
     ExactlyOne(Vec<Check>),
-    /// If the first condition holds, the second must hold, or else the third.
+    /// If the first condition holds, the second must hold; otherwise, the third must hold.
     If(Box<[Check; 3]>),
     Test(ValueTest),
 }
 
-/// A value that generated code can access, relative to the checked value.
+/// The expression for a value in generated code, relative to the checked value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ValuePlace {
-    /// `self`
+    /// `self`.
     Own,
-    /// The value that the innermost closure or pattern binds: `value`.
+    /// The value that the innermost closure or pattern binds as `value`.
     Bound,
     /// A declared property of a struct, by its Rust name.
     Field(Box<ValuePlace>, String),
@@ -43,11 +43,11 @@ pub enum StringOperand {
     /// A `String`.
     String(ValuePlace),
     Secret(ValuePlace),
-    /// The wire value of a string enumeration.
+    /// The wire value of a string enum.
     Listed(ValuePlace),
-    /// A value of a format's type, by the name of the type.
+    /// A value of the type that a format is mapped to, with the name of that type.
     Formatted(ValuePlace, String),
-    /// The unknown value of an open enumeration, bound as `text`.
+    /// The unknown value of an open enum, bound as `text`.
     Unlisted,
     /// A property name, bound as `name`.
     Name,
@@ -63,32 +63,33 @@ pub enum NumberOperand {
 /// A comparison of two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ComparisonOperator {
-    /// `>=`
+    /// The operator `>=`.
     AtLeast,
-    /// `>`
+    /// The operator `>`.
     Above,
-    /// `<=`
+    /// The operator `<=`.
     AtMost,
-    /// `<`
+    /// The operator `<`.
     Below,
 }
 
-/// A quantity that a check counts.
+/// A number of elements or properties that a check compares.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CountOperand {
-    /// The elements of an array or the properties of a map.
+    /// The number of elements of an array, or of properties of a map.
     Length(ValuePlace),
-    /// The properties of a struct: the number of required ones, the optional ones, and the undeclared ones.
+    /// The properties of a struct: the number of required properties, the optional ones, and the undeclared
+    /// ones.
     Members(ValuePlace, usize, Vec<String>),
     Characters(StringOperand),
 }
 
-/// The form in which the tables receive a value.
+/// The form in which a value is passed to the validation tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlaceForm {
-    /// The place holds JSON, which is validated directly.
+    /// The value is JSON, which is validated directly.
     Json,
-    /// The place holds a typed value, which is written as JSON first.
+    /// The value is typed and is converted to JSON first.
     Typed,
 }
 
@@ -96,68 +97,68 @@ pub enum PlaceForm {
 #[derive(Clone, Debug, PartialEq)]
 pub struct VariantArm {
     pub variant: String,
-    /// The condition on the variant's content, bound as `value`.
+    /// The condition on the content of the variant, which is bound as `value`.
     pub check: Check,
 }
 
 /// A test of a single value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ValueTest {
-    /// The value passes its own type's check.
+    /// The value satisfies the check of its own type.
     Valid(ValuePlace),
-    /// The value satisfies several schemas, by the tables.
+    /// The validation tables accept the value for all of these schemas.
     Tables(ValuePlace, PlaceForm, Vec<SchemaId>),
-    /// A string that is not a place by itself satisfies several schemas, by the tables.
+    /// The validation tables accept a string operand for all of these schemas.
     StringTables(StringOperand, Vec<SchemaId>),
-    /// A boolean is `true`.
+    /// A boolean value is `true`.
     True(ValuePlace),
     IsPresent(ValuePlace),
-    /// An optional property is absent or satisfies the check.
+    /// An optional property is absent, or its value satisfies the check.
     IfPresent(ValuePlace, Box<Check>),
-    /// No undeclared property of a struct has the name of a declared one.
+    /// No undeclared property of a struct has the same name as a declared one.
     RestIsDisjoint(ValuePlace, TypeId),
-    /// The value can be written: no object in it has a duplicate property.
+    /// The value can be serialized: no object in it has a duplicate property.
     Writable(ValuePlace),
     Contains(ValuePlace, String),
-    /// A map lacks a property, or its value satisfies the check.
+    /// A map lacks a property, or the value of the property satisfies the check.
     IfContains(ValuePlace, String, Box<Check>),
     /// Every element of an array satisfies the check.
     Elements(ValuePlace, Box<Check>),
     /// Every value of a map satisfies the check.
     Values(ValuePlace, Box<Check>),
-    /// Every name in a map satisfies the check.
+    /// Every property name in a map satisfies the check.
     Names(ValuePlace, Box<Check>),
-    /// Every entry of a map satisfies the check; `name` and `value` are bound.
+    /// Every entry of a map satisfies the check, in which `name` and `value` are bound.
     Members(ValuePlace, Box<Check>),
     Count(CountOperand, ComparisonOperator, u64),
     Distinct(ValuePlace),
     StringIn(StringOperand, Vec<String>),
     Matches(StringOperand, String),
     Format(StringOperand, StringFormat),
-    /// A string has a format that is mapped to a type: names of the type and of the format.
+    /// A string has a format that is mapped to a type; the names are those of the type and of the format.
     MappedFormat(StringOperand, String, String),
-    /// A machine integer is one of these.
+    /// A machine integer equals one of these values.
     IntIn(ValuePlace, Vec<i128>),
-    /// A machine integer compares with a bound.
+    /// A machine integer satisfies a comparison with a bound.
     IntBound(ValuePlace, ComparisonOperator, i128),
     /// A machine integer is a multiple of another.
     IntMultiple(ValuePlace, i64),
-    /// An exact number is one of these.
+    /// An exact number equals one of these values.
     NumberIn(ValuePlace, Vec<Number>),
     NumberBound(NumberOperand, ComparisonOperator, Number),
     /// A number is a multiple of another.
     NumberMultiple(NumberOperand, Number),
     Integral(ValuePlace),
-    /// A string enumeration holds one of these variants.
+    /// A value of a string enum is one of these variants.
     Listed(ValuePlace, TypeId, Vec<String>),
-    /// An open enumeration holds a listed value, or its `text` satisfies the check.
+    /// A value of an open enum is listed, or its `text` satisfies the check.
     Unlisted(ValuePlace, Box<Check>),
-    /// The value is `null` where allowed, or satisfies the check.
+    /// The value is `null` and `null` is allowed, or the value satisfies the check.
     Nullable {
         at: ValuePlace,
         /// True if the value is behind a pointer.
         boxed: bool,
-        /// The result for `null`.
+        /// The result of the check for `null`.
         null: bool,
         value: Box<Check>,
     },
@@ -167,7 +168,8 @@ pub enum ValueTest {
         boxed: bool,
         of: TypeId,
         arms: Vec<VariantArm>,
-        /// The schemas for objects with an unknown tag, if the type keeps them; an empty list accepts all.
+        /// The schemas for objects with an unknown tag, if the type keeps such objects. If the list is empty,
+        /// all of them are valid.
         unknown: Option<Vec<SchemaId>>,
     },
 }
@@ -216,7 +218,7 @@ impl Check {
         }
     }
 
-    /// As [`Check::and`], but merges tests of the same place.
+    /// Combines two checks like [`Check::and`], but merges tests of the same value.
     pub(super) fn merge(self, other: &Self) -> Self {
         let more = match other {
             All(more) => more.as_slice(),
@@ -246,7 +248,7 @@ impl Check {
         match (self, other) {
             (Always, _) | (_, Always) => Always,
             (Never, c) | (c, Never) => c,
-            // If one implies the other, the weaker one decides.
+            // If one check implies the other, the weaker check is the result.
             (a, b) if a.is_part_of(&b) => a,
             (a, b) if b.is_part_of(&a) => b,
             (Any(mut any), Any(more)) => {
@@ -262,14 +264,14 @@ impl Check {
         }
     }
 
-    /// Returns true if `other` contains this check as one of several that must all hold.
+    /// Returns true if `other` is a conjunction that contains this check.
     fn is_part_of(&self, other: &Self) -> bool {
         self == other || matches!(other, All(all) if all.contains(self))
     }
 
-    /// Negates a check.
+    /// Returns the negation of this check.
     #[must_use]
-    #[allow(clippy::should_implement_trait, reason = "named like `and` and `or`")]
+    #[allow(clippy::should_implement_trait, reason = "the name corresponds to `and` and `or`")]
     pub fn not(self) -> Self {
         match self {
             Always => Never,
@@ -285,7 +287,7 @@ impl Check {
         checks.into_iter().fold(Always, Self::and)
     }
 
-    /// As [`Check::all`], without duplicates.
+    /// Combines checks like [`Check::all`], and removes duplicates.
     #[must_use]
     pub fn all_distinct(checks: Vec<Self>) -> Self {
         let mut seen: Vec<Self> = Vec::new();
@@ -317,7 +319,7 @@ impl Check {
         if holds { Always } else { Never }
     }
 
-    /// Wraps a check into a test; `Always` stays, and `Never` becomes `never`.
+    /// Wraps a check into a test. `Always` is not wrapped, and `Never` is replaced by `never`.
     pub(super) fn wrap_in(self, never: Self, build: impl FnOnce(Box<Self>) -> ValueTest) -> Self {
         match self {
             Always => Always,
@@ -326,7 +328,8 @@ impl Check {
         }
     }
 
-    /// Returns true if the check uses the tables, not counting the checks of other types.
+    /// Returns true if the check uses the validation tables. The checks of other types, which it may call,
+    /// are not considered.
     #[must_use]
     pub fn uses_tables(&self) -> bool {
         match self {
@@ -340,7 +343,7 @@ impl Check {
 }
 
 impl ValueTest {
-    /// Merges another test of the same place and kind into this one; returns false if that is impossible.
+    /// Merges another test of the same value and kind into this one. Returns false if that is impossible.
     fn try_merge(&mut self, other: &Self) -> bool {
         let join =
             |current: &mut Check, other: &Check| *current = std::mem::replace(current, Always).merge(other);

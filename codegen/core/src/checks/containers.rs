@@ -107,7 +107,7 @@ impl<'a> CheckBuilder<'a> {
         check
     }
 
-    /// Iterates over the keys of `patternProperties` that compiled, with their schemas.
+    /// Iterates over the valid patterns in `patternProperties`, with their schemas.
     pub(super) fn compiled_patterns(&self, s: &'a Schema) -> impl Iterator<Item = (&'a str, SchemaId)> {
         let tables = self.scope.tables;
         s.pattern_properties
@@ -117,17 +117,17 @@ impl<'a> CheckBuilder<'a> {
     }
 }
 
-/// Tests that the bound property name equals `name`.
+/// Builds a test that the bound property name equals `name`.
 pub(super) fn name_is(name: &str) -> Check {
     ValueTest::StringIn(StringOperand::Name, vec![name.to_owned()]).into()
 }
 
-/// Tests that the bound property name matches a pattern.
+/// Builds a test that the bound property name matches a pattern.
 pub(super) fn name_matches(pattern: &str) -> Check {
     ValueTest::Matches(StringOperand::Name, pattern.to_owned()).into()
 }
 
-/// Requires `value` of all properties whose name passes one of the tests in `names`.
+/// Builds a check that `value` holds for all properties whose names satisfy one of the tests in `names`.
 pub(super) fn matching_members(map: &ValuePlace, names: &[Check], value: Check) -> Check {
     let known = || names.iter().cloned().fold(Never, Check::or);
     match value {
@@ -137,7 +137,7 @@ pub(super) fn matching_members(map: &ValuePlace, names: &[Check], value: Check) 
     }
 }
 
-/// Requires `value` of all properties whose name passes none of the tests in `names`.
+/// Builds a check that `value` holds for all properties whose names satisfy none of the tests in `names`.
 pub(super) fn other_members(map: &ValuePlace, names: &[Check], value: Check) -> Check {
     let known = || names.iter().cloned().fold(Never, Check::or);
     match (value, names) {

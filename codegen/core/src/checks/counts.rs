@@ -1,4 +1,4 @@
-//! Checks of counts and presence: properties of structs, elements, and whether a property is present.
+//! Checks of the number of properties and elements, and of the presence of properties.
 
 use super::check::{
     Check::{self, Always, Never},
@@ -13,7 +13,7 @@ pub(super) fn presence_check(field: &StructField, place: &ValuePlace) -> Check {
     if field.required { Always } else { ValueTest::IsPresent(place.field(&field.name)).into() }
 }
 
-/// Tests whether a struct has a property, declared or not.
+/// Builds a test that a struct has a property, declared or not.
 pub(super) fn has_member(body: &StructBody, name: &str, place: &ValuePlace) -> Check {
     match body.fields.iter().find(|f| f.wire == name) {
         Some(field) => presence_check(field, place),
@@ -28,7 +28,7 @@ pub(super) fn count_bounds(s: &Schema, body: &StructBody, place: &ValuePlace) ->
         Check::from(ValueTest::Count(CountOperand::Members(place.clone(), least, sometimes()), order, limit))
     };
     let least = least as u64;
-    // The required properties satisfy smaller limits by themselves.
+    // The required properties alone guarantee smaller minimums.
     let min = s.min_properties.filter(|&m| m > least).map(|m| count(ComparisonOperator::AtLeast, m));
     let max = s.max_properties.map(|m| if m < least { Never } else { count(ComparisonOperator::AtMost, m) });
     Check::all(min.into_iter().chain(max))
@@ -42,7 +42,7 @@ pub(super) fn length_bounds(min: Option<u64>, max: Option<u64>, counted: &CountO
     Check::all(min.into_iter().chain(max))
 }
 
-/// Tests that a map or an array is empty.
+/// Builds a test that a map or an array is empty.
 pub(super) fn emptiness_check(place: &ValuePlace) -> Check {
     ValueTest::Count(CountOperand::Length(place.clone()), ComparisonOperator::AtMost, 0).into()
 }

@@ -1,5 +1,5 @@
-//! Reports what enforces a keyword at a place. The answers come from the code that builds the checks, so that
-//! explanations and reports agree with the generated code.
+//! Determines which mechanism enforces a keyword for a value. The code that builds the checks makes the
+//! decision, so that explanations and reports agree with the generated code.
 
 use std::{collections::BTreeSet, rc::Rc};
 
@@ -17,13 +17,13 @@ use crate::{
 /// The mechanism that enforces a constraint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EnforcedBy {
-    /// The type: reading fails otherwise, and no other value can be built.
+    /// The type: other values cannot be parsed or constructed.
     Type,
-    /// `is_valid` compares fields.
+    /// The check `is_valid`, which compares fields.
     Check,
-    /// `is_valid` evaluates the validation tables.
+    /// The check `is_valid`, which evaluates the validation tables.
     Tables,
-    /// The type from outside the generated crate that replaces the schema.
+    /// A type from outside the generated crate that replaces the schema.
     Owner,
     /// Nothing: strings and bytes are passed through unchanged.
     Nothing,
@@ -43,7 +43,7 @@ impl EnforcedBy {
     }
 }
 
-/// Answers enforcement queries for a contract.
+/// The enforcement of the keywords of a contract, as the generated checks implement it.
 #[derive(Debug)]
 pub struct Enforcement<'a> {
     scope: CheckScope<'a>,
@@ -52,7 +52,7 @@ pub struct Enforcement<'a> {
 }
 
 impl<'a> Enforcement<'a> {
-    /// Prepares queries for a contract with decided types.
+    /// Creates an `Enforcement` for a contract whose types are already decided.
     #[must_use]
     pub fn new(
         graph: &'a SchemaGraph,
@@ -68,7 +68,7 @@ impl<'a> Enforcement<'a> {
         }
     }
 
-    /// Returns true if the type is a struct, possibly nullable.
+    /// Returns true if the type is a struct or a nullable struct.
     #[must_use]
     pub fn is_struct(&self, ty: &TypeRef) -> bool {
         match unwrap_type(self.scope.shapes, ty) {
@@ -77,8 +77,8 @@ impl<'a> Enforcement<'a> {
         }
     }
 
-    /// Returns what enforces a keyword of the schema `id` at a place, given as its schemas and its type.
-    /// `part` is the schema reduced to this keyword and the keywords that it depends on.
+    /// Returns the mechanism that enforces a keyword of the schema `id` for a value with the given schemas
+    /// and type. `part` is the schema reduced to this keyword and the keywords that it depends on.
     #[must_use]
     pub fn enforced_by(
         &self,
@@ -96,7 +96,7 @@ impl<'a> Enforcement<'a> {
         let checker = CheckBuilder::new(&self.scope, Rc::clone(&self.dynamic), Rc::clone(&self.trivial));
         match checker.keyword_check(id, keyword, part, ty) {
             Check::Always => EnforcedBy::Type,
-            // A value from which a `$dynamicRef` is reachable is checked as a whole.
+            // A value from whose schemas a `$dynamicRef` is reachable is checked as a whole.
             _ if conj.ids.iter().any(|id| self.dynamic.contains(id)) => EnforcedBy::Tables,
             check if check.uses_tables() => EnforcedBy::Tables,
             _ => EnforcedBy::Check,

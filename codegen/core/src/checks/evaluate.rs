@@ -1,7 +1,7 @@
 //! Evaluates checks for a value without compiling them.
 //!
-//! The value is a [`TypedValue`], as a generated type would hold it. A test that does not fit its value is an
-//! error here, where the compiler would report one.
+//! The value is a [`TypedValue`], which has the same structure as a value of the generated type. A test that
+//! does not fit its value results in an error; the compiler would reject the same test.
 
 use contract_runtime::{Json, Number};
 
@@ -17,11 +17,11 @@ use crate::{
     typed_value::{TypedValue, has_disjoint_rest, has_unique_members, integer_number, write_value},
 };
 
-/// A test that does not fit the type of its value and would not compile; the description.
+/// A description of a test that does not fit the type of its value and would not compile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IllTypedTest(pub String);
 
-/// Evaluates the checks of a contract.
+/// An evaluator for the checks of a contract.
 #[derive(Debug)]
 pub struct Evaluator<'a> {
     pub shapes: &'a Shapes,
@@ -29,7 +29,7 @@ pub struct Evaluator<'a> {
     pub checks: &'a TypeChecks,
 }
 
-/// The values bound to the names that a check uses.
+/// The values that are bound to the names used in a check.
 #[derive(Clone, Copy)]
 struct BoundValues<'h> {
     own: &'h TypedValue,
@@ -45,10 +45,10 @@ fn ill_typed<T>(what: &str, found: impl std::fmt::Debug) -> EvaluationResult<T> 
 }
 
 impl Evaluator<'_> {
-    /// Evaluates `is_valid` of a value of a generated type.
+    /// Evaluates `is_valid` for a value of a generated type.
     ///
     /// # Errors
-    /// Returns an error if a check does not fit its type, or if the type is not generated.
+    /// Returns an error if a check does not fit the type of its value, or if the type is not generated.
     pub fn is_valid(&self, value: &TypedValue) -> EvaluationResult<bool> {
         let (TypedValue::Struct(id, ..)
         | TypedValue::Variant(id, ..)
@@ -232,7 +232,7 @@ impl Evaluator<'_> {
         })
     }
 
-    /// Returns a field's value and whether the field is required.
+    /// Returns the value of a field, and true if the field is required.
     fn field_at<'h>(
         &self,
         place: &ValuePlace,

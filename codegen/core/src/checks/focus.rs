@@ -11,7 +11,7 @@ use crate::{
     shape::{Shapes, TypeBody, TypeRef},
 };
 
-/// The keyword of one schema that is examined in isolation.
+/// The keyword of one schema for which a check is built in isolation.
 #[derive(Clone, Copy)]
 pub(super) struct KeywordFocus<'a> {
     pub(super) id: SchemaId,
@@ -22,8 +22,8 @@ pub(super) struct KeywordFocus<'a> {
 }
 
 impl<'a> CheckBuilder<'a> {
-    /// Builds the check that remains of one keyword at a value of a type. `part` is the schema reduced to
-    /// this keyword and the keywords that it depends on.
+    /// Builds the check that one keyword requires in addition to the type of the value. `part` is the schema
+    /// reduced to this keyword and the keywords that it depends on.
     pub(super) fn keyword_check(
         &'a self,
         id: SchemaId,
@@ -41,7 +41,8 @@ impl<'a> CheckBuilder<'a> {
             writable: self.writable,
             focus,
         };
-        // A tag selects the branch of its own union; the branches' constraints are attributed to them.
+        // A tag selects the branch of its own union, and the constraints of the branches are attributed to
+        // the branches.
         if let TypeRef::Named(named) = unwrap_type(self.scope.shapes, ty)
             && let TypeBody::Objects(body) = &self.scope.shapes.get(*named).body
             && body.holder == id
@@ -58,15 +59,15 @@ impl<'a> CheckBuilder<'a> {
         self.focus.is_some_and(|focus| std::ptr::eq(focus.part, s))
     }
 
-    /// Returns true if a keyword is examined itself, not merely a dependency of the examined one.
+    /// Returns true if a keyword is the examined one, not merely a dependency of it.
     pub(super) fn includes_keyword(&self, s: &Schema, keyword: &str) -> bool {
         !self.is_focus(s) || self.focus.is_some_and(|focus| focus.keyword == keyword)
     }
 }
 
-/// Returns the type behind boxes, `null` and newtypes.
+/// Returns the type inside boxes, nullable types and newtypes.
 pub(super) fn unwrap_type<'t>(shapes: &'t Shapes, mut ty: &'t TypeRef) -> &'t TypeRef {
-    // A newtype around itself has a pending body, so the loop ends.
+    // The number of steps is limited, because the body of a newtype around itself is pending.
     for _ in 0..32 {
         ty = match ty {
             TypeRef::Boxed(inner) | TypeRef::Nullable(inner) => inner,

@@ -1,4 +1,4 @@
-//! Checks of numbers and booleans, and of `type`, `const` and `enum` at a single schema.
+//! Checks of numbers and booleans, and of `type`, `const` and `enum` of a single schema.
 
 use std::collections::BTreeSet;
 
@@ -48,7 +48,8 @@ pub(super) fn bool_keywords(s: &Schema, place: &ValuePlace) -> Check {
 pub(super) fn int_keywords(s: &Schema, kind: IntKind, place: &ValuePlace) -> Check {
     let mut check = types_allow(s, TypeSet::INTEGER);
     if let Some(list) = literal_list(s) {
-        // `1` and `1.0` are the same value, and rustc warns about duplicate patterns.
+        // Duplicates are removed, because rustc warns about duplicate patterns; `1` and `1.0` are the same
+        // value.
         let mut seen = BTreeSet::new();
         let numbers: Vec<i128> = list
             .iter()
@@ -107,7 +108,7 @@ fn only_integer(s: &Schema) -> Option<i128> {
     (limits(false)?.into_iter().min()? == least).then_some(least)
 }
 
-/// Returns the smallest or greatest integer that a bound allows; `None` beyond 128 bits.
+/// Returns the smallest or greatest integer that a bound allows, or `None` if it does not fit into 128 bits.
 pub(crate) fn integer_limit(bound: &Number, order: ComparisonOperator) -> Option<i128> {
     match order {
         ComparisonOperator::AtLeast => bound.ceil(),
@@ -120,7 +121,7 @@ pub(crate) fn integer_limit(bound: &Number, order: ComparisonOperator) -> Option
 fn int_bound(bound: &Number, order: ComparisonOperator, kind: IntKind, place: &ValuePlace) -> Check {
     let lower = matches!(order, ComparisonOperator::AtLeast | ComparisonOperator::Above);
     let Some(limit) = integer_limit(bound, order) else {
-        // Beyond 128 bits the bound is above or below every value.
+        // A bound that does not fit into 128 bits is above or below every value.
         return Check::from_bool(lower == (*bound < Number::from_i64(0)));
     };
     let (least, most) = match kind {
@@ -130,7 +131,8 @@ fn int_bound(bound: &Number, order: ComparisonOperator, kind: IntKind, place: &V
     match lower {
         true if limit <= least => Always,
         true if limit > most => Never,
-        // Only one value remains; clippy rejects comparisons with the limit of a type.
+        // Only one value remains. It is compared for equality, because clippy rejects order comparisons with
+        // the limit of a type.
         true if limit == most => ValueTest::IntIn(place.clone(), vec![limit]).into(),
         true => ValueTest::IntBound(place.clone(), ComparisonOperator::AtLeast, limit).into(),
         false if limit >= most => Always,

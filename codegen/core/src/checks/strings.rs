@@ -1,4 +1,4 @@
-//! Checks of strings: values, property names, string enumerations.
+//! Checks of strings: values, property names and string enums.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ use crate::{
 };
 
 impl<'a> CheckBuilder<'a> {
-    /// Builds the check of a schema at a string.
+    /// Builds the check of a schema for a string.
     pub(super) fn string_keywords(
         &self,
         id: SchemaId,
@@ -43,7 +43,7 @@ impl<'a> CheckBuilder<'a> {
         self.text_assertions(s, text).and(parts).and(self.applicator_checks(s, chosen.contains(&id), &at))
     }
 
-    /// Builds the check of a schema at a value of a string enumeration.
+    /// Builds the check of a schema for a value of a string enum.
     pub(super) fn enum_keywords(
         &self,
         id: SchemaId,
@@ -52,7 +52,8 @@ impl<'a> CheckBuilder<'a> {
         at: &TypedPlace<'a>,
         depth: u8,
     ) -> Check {
-        // Listed values are validated now; only an unknown value requires a test.
+        // Listed values are validated while the code is generated; only an unknown value requires a test at
+        // run time.
         let valid = |wire: &str| self.scope.tables.is_valid(id, &Json::String(wire.to_owned()));
         let (good, bad): (Vec<_>, Vec<_>) = list.values.iter().partition(|(wire, ..)| valid(wire));
         let text = |text: &StringOperand| self.string_keywords(id, text, &[], depth);
@@ -68,7 +69,7 @@ impl<'a> CheckBuilder<'a> {
             (_, false, Some(Never)) => one_of(&good),
             (_, false, None) if good.len() <= bad.len() => one_of(&good),
             (_, false, None) => one_of(&bad).not(),
-            // Listed or not, the value is tested as a string.
+            // The value is tested as a string, whether it is listed or not.
             (_, false, Some(_)) => text(&StringOperand::Listed(at.place.clone())),
         }
     }
@@ -104,7 +105,7 @@ impl<'a> CheckBuilder<'a> {
     }
 }
 
-/// Simplifies a check of an unlisted value, which differs from all listed values.
+/// Simplifies the check of an unlisted value, which differs from all listed values.
 fn assume_unlisted(check: Check, list: &StringEnum) -> Check {
     match check {
         Check::Test(test) => match test {

@@ -1,4 +1,4 @@
-//! Checks of structs: declared and undeclared properties.
+//! Checks of structs, with their declared and undeclared properties.
 
 use contract_runtime::Json;
 
@@ -18,14 +18,14 @@ use crate::{
     shape::{StructBody, StructField, TypeDef, TypeRef},
 };
 
-/// The schemas that a field's value is checked against.
+/// The schemas that are checked for the value of a field.
 enum FieldSchemas<'c> {
-    /// All schemas that apply to the value.
+    /// All schemas that apply to the value of the field.
     All(&'c SchemaConjunction),
     One(SchemaId),
 }
 
-/// The state of the fields' own checks.
+/// The progress of building the checks of a struct's fields.
 #[derive(Clone, Copy, PartialEq)]
 enum FieldChecks {
     Done,
@@ -54,12 +54,12 @@ impl<'a> CheckBuilder<'a> {
         fields.and(Check::all(rest))
     }
 
-    /// Checks `const` and `enum` of an object by the tables.
+    /// Builds the check of `const` and `enum` of an object, which uses the validation tables.
     fn object_literals(&self, id: SchemaId, s: &Schema, at: &TypedPlace<'a>) -> Check {
         if s.enumeration.is_some() || s.constant.is_some() { self.table_check(id, at) } else { Always }
     }
 
-    /// Builds the check of a schema at a struct.
+    /// Builds the check of a schema for a struct.
     pub(super) fn struct_check(
         &self,
         id: SchemaId,
@@ -86,7 +86,8 @@ impl<'a> CheckBuilder<'a> {
             .and(self.applicator_checks(s, false, &again))
     }
 
-    /// As `struct_check`, where the type already determines the branch of the schema's union.
+    /// Builds the same check as `struct_check`, for a type that already determines the branch of the schema's
+    /// union.
     pub(super) fn struct_without_unions(
         &self,
         id: SchemaId,
@@ -195,7 +196,7 @@ impl<'a> CheckBuilder<'a> {
         check
     }
 
-    /// Builds the check of a field's value if the field is present.
+    /// Builds the check of a field's value; an absent optional field satisfies the check.
     fn field_check(
         &self,
         field: &'a StructField,
@@ -204,7 +205,7 @@ impl<'a> CheckBuilder<'a> {
         depth: u8,
     ) -> Check {
         if let (true, Some(constant)) = (field.omitted, &field.constant) {
-            // The value is the constant itself, so the result is known now.
+            // The value is the constant itself, so the result is known while the code is generated.
             let valid = |id: &SchemaId| self.scope.tables.is_valid(*id, constant);
             return Check::from_bool(match what {
                 FieldSchemas::All(conj) => conj.ids.iter().all(valid),

@@ -21,12 +21,12 @@ impl<'a> CheckBuilder<'a> {
         let arms = body.variants.iter().map(|v| {
             let conj = match branches.get(v.branch) {
                 Some(&branch) if body.has_reliable_tag() => def.conj.choose_branch(body.holder, branch),
-                // The base of a family, which is a branch itself.
+                // The variant is the base schema of a family, and the base is a branch itself.
                 None if self.is_family_base(body.holder, v.branch) => {
                     def.conj.choose_branch(body.holder, body.holder)
                 }
-                // A value built in code may lack the tag or contradict it. Without a tag, another branch may accept
-                // the value as well.
+                // Code can build a value whose tag is missing or wrong. Without a tag, another branch may
+                // accept the value as well.
                 _ => def.conj.clone(),
             };
             variant_arm(&v.name, self.conjunction_check(&conj, &TypedPlace::bound_value(&v.ty), MAX_DEPTH))
@@ -43,7 +43,7 @@ impl<'a> CheckBuilder<'a> {
         variants_check(ValuePlace::Own, false, id, arms.collect(), None)
     }
 
-    /// Returns true if the branch of a family is its base.
+    /// Returns true if the branch is the base schema of its family.
     fn is_family_base(&self, holder: SchemaId, branch: usize) -> bool {
         let family = self.graph_schema(holder).family_members();
         !family.is_empty() && family.len() == branch
@@ -92,7 +92,7 @@ impl<'a> CheckBuilder<'a> {
         chosen: &[SchemaId],
         depth: u8,
     ) -> Check {
-        // The branch for null was put aside with its union; the union as a whole still allows it.
+        // The `null` branch was removed together with its union, but the whole union still allows `null`.
         let s = self.graph_schema(id);
         let null = if self.is_focus(s) && s.child_schemas().next().is_none() {
             allows_value(s, &Json::Null, TypeSet::NULL)

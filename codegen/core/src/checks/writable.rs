@@ -1,10 +1,10 @@
-//! Ensures that a valid value can be written.
+//! Extends checks so that every valid value can be serialized.
 //!
-//! A struct with undeclared properties can be built in code with a declared name among them. Writing it would
-//! produce a duplicate property. The struct's own check rejects such a value. That check is not called where
-//! constraints are expanded at a place, or where one of several branches suffices. Each type therefore tests
-//! the values nested in it, as far as its check does not do so already. Values that were read always pass,
-//! usually at the cost of testing whether there are undeclared properties at all.
+//! Code can build a struct whose undeclared properties contain a declared name. Serializing it would produce
+//! a duplicate property, so the check of the struct rejects such a value. However, that check is not called
+//! if constraints are expanded inline, or if one of several branches suffices. The check of each type
+//! therefore also tests the values nested in it, unless it already calls their checks. Parsed values always
+//! pass these tests, usually at the cost of testing if there are any undeclared properties.
 
 use std::{collections::BTreeSet, rc::Rc};
 
@@ -21,10 +21,11 @@ use crate::{
     shape::{Shapes, StructBody, StructField, TypeBody, TypeId, TypeRef},
 };
 
-/// The number of nested types down to which these tests are expanded; deeper values are tested as a whole.
+/// The maximum depth of nested types to which these tests are expanded inline; deeper values are tested as a
+/// whole.
 const MAX_WRITABLE_DEPTH: u8 = 3;
 
-/// The types with values that cannot be written.
+/// The types with values that cannot be serialized.
 #[derive(Clone, Debug, Default)]
 pub(super) struct UnwritableTypes(BTreeSet<TypeId>);
 
@@ -44,7 +45,7 @@ impl UnwritableTypes {
 
     fn has_body(&self, body: &TypeBody) -> bool {
         match body {
-            // Without declared properties there are no duplicates.
+            // A struct without declared properties cannot have duplicates.
             TypeBody::Struct(body) => {
                 !body.fields.is_empty() || body.additional.as_ref().is_some_and(|ty| self.contains(ty))
             }
@@ -55,7 +56,7 @@ impl UnwritableTypes {
         }
     }
 
-    /// Returns true if some value of the type cannot be written.
+    /// Returns true if some values of the type cannot be serialized.
     fn contains(&self, ty: &TypeRef) -> bool {
         match ty {
             TypeRef::Named(id) => self.0.contains(id),
@@ -63,7 +64,8 @@ impl UnwritableTypes {
                 self.contains(inner)
             }
             TypeRef::Tuple(inner) => inner.iter().any(|ty| self.contains(ty)),
-            // Types from outside the generated crate may reject values; a format's type holds a string.
+            // Types from outside the generated crate may reject values; the type of a mapped format holds a
+            // string.
             TypeRef::Replaced(path, _) => MappedFormat::name_from_path(path).is_none(),
             TypeRef::Json
             | TypeRef::Bool
@@ -76,23 +78,24 @@ impl UnwritableTypes {
 }
 
 impl<'a> CheckBuilder<'a> {
-    /// Extends a check to reject values that cannot be written.
+    /// Extends a check to reject values that cannot be serialized.
     pub(super) fn require_writable(&self, check: Check, at: &TypedPlace<'a>) -> Check {
         self.require_writable_given(&[], check, at)
     }
 
-    /// As `require_writable`, given further checks that hold as well.
+    /// Extends a check like `require_writable`, given further checks that hold as well.
     fn require_writable_given(&self, beside: &[&Check], check: Check, at: &TypedPlace<'a>) -> Check {
         let missing = self.missing_writable(&[beside, &[&check]].concat(), at, MAX_WRITABLE_DEPTH);
         if missing == Always {
             return check;
         }
         let at = &self.unwrap_place(at.clone());
-        // Each alternative by itself: those that call the type's check need no further test.
+        // Each alternative is extended separately: alternatives that call the type's check need no further
+        // test.
         let each = |all: Vec<Check>| all.into_iter().map(|one| self.require_writable_given(beside, one, at));
         match check {
             Any(mut all) if self.is_choice(&all, at) => {
-                // First the alternatives that most values match.
+                // The alternatives that most values match come first.
                 all.sort_by_key(|one| !self.implies_writable(one, at, MAX_WRITABLE_DEPTH));
                 each(all).fold(Never, Check::or)
             }
@@ -127,7 +130,7 @@ impl<'a> CheckBuilder<'a> {
         }
     }
 
-    /// Returns the value behind boxes and newtypes.
+    /// Returns the value inside boxes and newtypes.
     fn unwrap_place(&self, mut at: TypedPlace<'a>) -> TypedPlace<'a> {
         while let TypeRef::Boxed(_) | TypeRef::Named(_) = at.ty {
             at = match at.ty {
@@ -142,12 +145,12 @@ impl<'a> CheckBuilder<'a> {
         at
     }
 
-    /// Returns true if at least one of several alternatives already calls the type's check.
+    /// Returns true if at least one of several alternatives already calls the check of the type.
     fn is_choice(&self, all: &[Check], at: &TypedPlace<'a>) -> bool {
         all.iter().any(|one| self.implies_writable(one, at, MAX_WRITABLE_DEPTH))
     }
 
-    /// Returns true if a check rejects every value that cannot be written.
+    /// Returns true if a check rejects every value that cannot be serialized.
     fn implies_writable(&self, check: &Check, at: &TypedPlace<'a>, depth: u8) -> bool {
         match check {
             Always | Not(_) => false,
@@ -168,7 +171,7 @@ impl<'a> CheckBuilder<'a> {
         }
     }
 
-    /// Returns the test that remains to be added, assuming the checks in `given`.
+    /// Returns the test that must be added to reject such values, assuming that the checks in `given` hold.
     fn missing_writable(&self, given: &[&Check], at: &TypedPlace<'a>, depth: u8) -> Check {
         if !self.scope.unwritable.contains(at.ty) {
             return Always;
@@ -231,7 +234,7 @@ impl<'a> CheckBuilder<'a> {
         }
     }
 
-    /// Returns true if a type's check rejects nothing but values that cannot be written.
+    /// Returns true if a type's check rejects only values that cannot be serialized.
     fn is_trivial_otherwise(&self, id: TypeId) -> bool {
         Self::new(self.scope, Rc::clone(&self.dynamic), Rc::clone(&self.lenient)).is_trivial(id)
     }
@@ -313,7 +316,7 @@ impl<'a> CheckBuilder<'a> {
         ValueTest::Variants { at: at.place.clone(), boxed: at.boxed, of: id, arms, unknown }.into()
     }
 
-    /// Returns the content types of an enum's variants.
+    /// Returns the types of the contents of an enum's variants.
     fn variants_of(&self, id: TypeId) -> Vec<&'a TypeRef> {
         match &self.scope.shapes.get(id).body {
             TypeBody::Objects(body) => body.variants.iter().map(|variant| &variant.ty).collect(),
@@ -323,7 +326,7 @@ impl<'a> CheckBuilder<'a> {
     }
 }
 
-/// Returns the remaining test that undeclared properties have no declared name.
+/// Returns the test that no undeclared property has a declared name, unless the checks in `given` imply it.
 fn missing_apart(given: &[&Check], place: &ValuePlace, id: TypeId, body: &StructBody) -> Check {
     let apart = Check::from(ValueTest::RestIsDisjoint(place.clone(), id));
     let is_given =
@@ -331,7 +334,7 @@ fn missing_apart(given: &[&Check], place: &ValuePlace, id: TypeId, body: &Struct
     if is_given { Always } else { apart }
 }
 
-/// Flattens nested conjunctions into a list.
+/// Flattens nested conjunctions into a list of checks.
 fn flatten_all<'c>(given: &[&'c Check]) -> Vec<&'c Check> {
     let each = given.iter().flat_map(|check| match check {
         All(all) => flatten_all(&all.iter().collect::<Vec<_>>()),
@@ -340,7 +343,7 @@ fn flatten_all<'c>(given: &[&'c Check]) -> Vec<&'c Check> {
     each.collect()
 }
 
-/// Returns the inner checks that tests of one kind apply to their bound value.
+/// Returns the inner checks that all tests of one kind apply to their bound value.
 fn inner_of<'c>(given: &[&'c Check], inner: impl Fn(&'c ValueTest) -> Option<&'c Check>) -> Vec<&'c Check> {
     let tests = given.iter().filter_map(|check| match check {
         Check::Test(test) => inner(test),

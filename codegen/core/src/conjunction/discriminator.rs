@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::schema::{Discriminator, SchemaGraph, SchemaId, SchemaOrigin};
 
-/// The number of consecutive references followed to the schema that a mapping names.
+/// The maximum number of consecutive references that are followed from the schema that a mapping names.
 const MAX_ALIASES: usize = 16;
 
 /// Returns the tag values that select a branch: its mapping entries, or else the name of the branch's schema.
@@ -16,7 +16,7 @@ pub fn discriminator_values<'g>(
     mapped_values(graph, discriminator, &resolve_aliases(graph, branch))
 }
 
-/// Returns the tag values that select a child of `base`; a child may be an alias of `base`.
+/// Returns the tag values that select a child of `base`. A child may be an alias of `base`.
 pub(crate) fn subtype_values<'g>(
     graph: &'g SchemaGraph,
     discriminator: &'g Discriminator,
@@ -45,7 +45,7 @@ fn mapped_values<'g>(
     own.filter(|own| mapping.iter().all(|(value, _)| value != own)).into_iter().collect()
 }
 
-/// Returns true if a branch is the default, selected by unmapped or missing tag values.
+/// Returns true if a branch is the default, which is selected if the tag is unmapped or missing.
 pub(crate) fn is_default_branch(
     graph: &SchemaGraph,
     discriminator: &Discriminator,
@@ -54,7 +54,7 @@ pub(crate) fn is_default_branch(
     discriminator.default.is_some_and(|default| resolve_aliases(graph, branch).contains(&default))
 }
 
-/// Returns a branch followed by the schemas that it is an alias of.
+/// Returns a branch, followed by the schemas for which it is an alias.
 fn resolve_aliases(graph: &SchemaGraph, branch: SchemaId) -> Vec<SchemaId> {
     let mut all = vec![branch];
     let mut here = graph.schema(branch);

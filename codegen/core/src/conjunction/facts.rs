@@ -1,5 +1,5 @@
-//! Facts about a place: the schemas that apply, the JSON types that remain possible and the declared
-//! properties.
+//! The properties of a conjunction: the schemas that apply, the JSON types that remain possible and the
+//! declared properties.
 
 use std::collections::BTreeSet;
 
@@ -8,21 +8,21 @@ use contract_runtime::Json;
 use super::{SchemaConjunction, type_of};
 use crate::schema::{Schema, SchemaGraph, SchemaId, TypeSet};
 
-/// Nested unions are inspected for their JSON types down to this depth.
+/// The maximum depth to which nested unions are inspected for their JSON types.
 const MAX_UNION_DEPTH: u8 = 8;
 
-/// Controls whether a schema without `type` is limited to the types that its keywords imply.
+/// The settings for limiting a schema without `type` to the types that its keywords imply.
 #[derive(Clone, Copy)]
 struct ImpliedTypes {
     /// The contract-wide default, from the option `implied-objects`.
     default: bool,
-    /// The setting for the current place: the default, or its opposite if a schema overrides it.
+    /// The setting for the current schemas: the default, or its opposite if a schema overrides it.
     here: bool,
-    /// False inside a place that already has explicit types, which needs no implied ones.
+    /// False within schemas that already have explicit types and therefore need no implied ones.
     enabled: bool,
 }
 
-/// The facts about a [`SchemaConjunction`] once references and `allOf` are resolved.
+/// The properties of a [`SchemaConjunction`] after references and `allOf` are resolved.
 #[derive(Clone, Debug)]
 pub struct SchemaFacts {
     /// The schemas that always apply, each base before its refinement.
@@ -30,7 +30,7 @@ pub struct SchemaFacts {
     /// The schemas that apply conditionally: `then`, `else`, `dependentSchemas` and branches that are not
     /// chosen.
     pub conditional: Vec<SchemaId>,
-    /// The schemas in `unconditional` with an `anyOf` or `oneOf` of which no branch is chosen yet.
+    /// The schemas in `unconditional` with an `anyOf` or `oneOf` for which no branch is chosen yet.
     pub open_unions: Vec<SchemaId>,
     pub types: TypeSet,
     /// True if a `$dynamicRef` applies, so the other facts may be incomplete.
@@ -38,8 +38,8 @@ pub struct SchemaFacts {
 }
 
 impl SchemaFacts {
-    /// Resolves references and `allOf` from a place. `implied` is the option `implied-objects`: whether a
-    /// schema without `type` is limited to the types that its keywords imply.
+    /// Resolves the references and `allOf` of a conjunction. `implied` is the option `implied-objects`: it is
+    /// true if a schema without `type` is limited to the types that its keywords imply.
     #[must_use]
     pub fn from_conjunction(graph: &SchemaGraph, conj: &SchemaConjunction, implied: bool) -> Self {
         Self::at_depth(
@@ -50,7 +50,7 @@ impl SchemaFacts {
         )
     }
 
-    /// Returns the JSON types of a place without any implied types.
+    /// Returns the JSON types of a conjunction without any implied types.
     #[must_use]
     pub fn stated_types(graph: &SchemaGraph, conj: &SchemaConjunction) -> TypeSet {
         Self::at_depth(
@@ -83,7 +83,8 @@ impl SchemaFacts {
         }
         let otherwise = facts.unconditional_schemas(graph).any(|schema| schema.implied_otherwise);
         let here = if otherwise { !implied.default } else { implied.here };
-        // Beside an explicit `type`, a branch `{"required": […]}` does not limit the types.
+        // If there is an explicit `type`, a branch such as `{"required": […]}` does not limit the types
+        // further.
         let inside =
             ImpliedTypes { here, enabled: implied.enabled && facts.types == TypeSet::ALL, ..implied };
         for &id in &facts.unconditional {
@@ -106,7 +107,7 @@ impl SchemaFacts {
                 }
             }
         }
-        // `properties` without `type` formally allows other types, but authors mean an object.
+        // `properties` without `type` formally allows other types, but authors usually mean an object.
         if implied.enabled && here && facts.types == TypeSet::ALL && !structural.is_empty() {
             facts.types = structural;
         }
@@ -122,7 +123,7 @@ impl SchemaFacts {
             return;
         }
         let schema = graph.schema(id);
-        // The base first, so that its properties precede those of the refinement.
+        // The base comes first, so that its properties precede those of the refinement.
         if let Some(target) = schema.reference {
             self.follow_references(graph, target, seen);
         }
@@ -178,7 +179,7 @@ impl SchemaFacts {
         self.unconditional.iter().map(|&id| graph.schema(id))
     }
 
-    /// Returns the names of all properties that some unconditional schema requires.
+    /// Returns the names of all properties that at least one unconditional schema requires.
     #[must_use]
     pub fn required_names<'g>(&self, graph: &'g SchemaGraph) -> BTreeSet<&'g str> {
         self.unconditional
@@ -187,8 +188,8 @@ impl SchemaFacts {
             .collect()
     }
 
-    /// Returns the declared properties in order: the name, the schemas that always apply, and those that
-    /// apply conditionally.
+    /// Returns the declared properties in order: the name, the schemas that always apply, and the schemas
+    /// that apply conditionally.
     #[must_use]
     pub fn declared_properties<'g>(
         &self,

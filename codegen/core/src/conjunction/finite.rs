@@ -1,9 +1,10 @@
-//! Finds schemas without a finite value, because each valid value would have to contain itself.
+//! Finds schemas that no finite value satisfies, because each valid value would have to contain itself.
 //!
-//! `{"properties": {"next": {"$ref": "#"}}, "required": ["next"], "type": "object"}` accepts no finite value.
-//! The search computes a least fixpoint: a schema has a finite value if all schemas that it requires have
-//! one. Keywords that require no subschema (limits, patterns, `not`, `false`) are assumed to leave some
-//! value, so no schema is reported for another reason.
+//! No finite value satisfies
+//! `{"properties": {"next": {"$ref": "#"}}, "required": ["next"], "type": "object"}`. The search computes a
+//! least fixpoint: a schema has a finite value if all schemas that it requires have one. Keywords that
+//! require no subschema (limits, patterns, `not`, `false`) are assumed to allow some value, so no schema is
+//! reported for another reason.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque, btree_map::Entry};
 
@@ -13,12 +14,12 @@ use crate::{
     schema::{Schema, SchemaGraph, SchemaId, TypeSet, keywords::Keyword},
 };
 
-/// The number of cycle members listed in a diagnostic.
+/// The maximum number of schemas of a cycle that a diagnostic lists.
 const MAX_SHOWN: usize = 6;
 
 /// Returns the schemas on requirement cycles and adds a warning for each cycle.
 ///
-/// `implied`: `properties` without `type` mean an object.
+/// `implied` is true if a schema with `properties` and without `type` describes an object.
 pub(crate) fn find_infinite_schemas(
     graph: &SchemaGraph,
     implied: bool,
@@ -38,10 +39,10 @@ pub(crate) fn find_infinite_schemas(
     on_cycles
 }
 
-/// The schemas that each schema requires, limited to those without a finite value.
+/// The schemas that each schema requires, limited to schemas without a finite value.
 type RequirementGraph = BTreeMap<SchemaId, Vec<SchemaId>>;
 
-/// Collects the requirements of a schema, direct and transitive.
+/// Collects the direct and transitive requirements of a schema.
 fn reachable_requirements(
     graph: &SchemaGraph,
     implied: bool,
@@ -77,7 +78,7 @@ fn schemas_requiring(required: &RequirementGraph, start: SchemaId) -> BTreeSet<S
     found
 }
 
-/// One requirement of a schema: a value of at least one of these schemas.
+/// One requirement of a schema: at least one of these schemas must have a value.
 type Alternatives = Vec<SchemaId>;
 
 /// Returns the requirements that must be met for a schema to have a finite value.
@@ -89,7 +90,7 @@ fn requirements_of(graph: &SchemaGraph, id: SchemaId, implied: bool) -> Vec<Alte
         .extend(schema.dynamic_reference.iter().filter(|d| d.anchor.is_none()).map(|d| vec![d.initial]));
     requirements.extend(schema.all_of.iter().map(|part| vec![*part]));
     requirements.extend([&schema.any_of, &schema.one_of].into_iter().filter(|all| !all.is_empty()).cloned());
-    // A bare reference adds no requirements of its own, and scalars contain no other values.
+    // A bare reference adds no further requirement, and scalars contain no other values.
     let scalar = schema
         .types
         .is_some_and(|types| types.intersection(TypeSet::OBJECT.union(TypeSet::ARRAY)).is_empty());
@@ -129,8 +130,8 @@ fn requirements_of(graph: &SchemaGraph, id: SchemaId, implied: bool) -> Vec<Alte
     requirements
 }
 
-/// Returns the requirement of `minProperties`: with `least` or more properties, at least one needs a value of
-/// these schemas. Named properties count only if they suffice to reach `least`.
+/// Returns the requirement of `minProperties`: to reach `least` properties, at least one of these schemas
+/// must have a value. Named properties are included only if there are enough of them to reach `least`.
 fn any_property_requirement(graph: &SchemaGraph, schema: &Schema, least: u64) -> Option<Alternatives> {
     let others = schema.additional_properties.filter(|_| least > 0)?;
     let enough = usize::try_from(least).is_ok_and(|least| least <= schema.properties.len());
@@ -144,7 +145,7 @@ fn any_property_requirement(graph: &SchemaGraph, schema: &Schema, least: u64) ->
 /// Returns the schemas that accept no finite value.
 fn schemas_without_value(graph: &SchemaGraph, implied: bool) -> BTreeSet<SchemaId> {
     let all: Vec<Vec<Alternatives>> = graph.ids().map(|id| requirements_of(graph, id, implied)).collect();
-    // The schemas to re-check once a schema turns out to have a value.
+    // The schemas to check again after a schema turns out to have a value.
     let mut dependents: BTreeMap<SchemaId, Vec<usize>> = BTreeMap::new();
     for (at, requirements) in all.iter().enumerate() {
         for required in requirements.iter().flatten() {

@@ -1,4 +1,4 @@
-//! Deterministic sample values for a place, derived from its schemas. Callers validate them.
+//! Generates deterministic sample values for a conjunction of schemas. The caller validates them.
 
 use std::{
     cell::{Cell, RefCell},
@@ -15,21 +15,22 @@ pub mod random;
 
 /// The nesting depth at which recursive schemas are cut off.
 const MAX_DEPTH: u8 = 7;
-/// The number of values for one place, not counting probe values.
+/// The maximum number of values for one conjunction, not counting probe values.
 const MAX_VALUES: usize = 64;
-/// The number of candidates tried before a part is treated as impossible.
+/// The number of candidates that are tried before a part is treated as impossible.
 const RETRY_VALUES: usize = 8;
-/// The number of places visited before sampling stops; nested properties multiply.
+/// The maximum number of conjunctions that are visited before sampling stops; nested properties multiply.
 const MAX_PLACES: u32 = 20_000;
-/// The maximum length of sampled strings and arrays; longer ones reveal nothing more.
+/// The maximum length of sampled strings and arrays; longer values would reveal no further problems.
 const MAX_LENGTH: u64 = 200;
-/// The total number of nested values in one array; nested arrays multiply.
+/// The maximum total number of nested values in one array; nested arrays multiply.
 const MAX_WEIGHT: u64 = 100_000;
 
-/// Returns boundary values of a place: minimum, maximum, each union branch and each property.
+/// Returns boundary values of a conjunction: minimum, maximum, and values for each union branch and each
+/// property.
 ///
-/// `valid` checks parts, so that one invalid part does not invalidate the whole value. `cache` holds earlier
-/// results for the same graph and the same `valid`.
+/// `valid` validates parts, so that one invalid part does not invalidate the whole value. `cache` holds
+/// earlier results for the same graph and the same `valid`.
 pub fn edge_values(
     graph: &SchemaGraph,
     conj: &SchemaConjunction,
@@ -49,19 +50,19 @@ pub fn edge_values(
     all
 }
 
-/// The amount of work spent on sampling.
+/// The effort that is spent on sampling.
 #[derive(Clone, Copy)]
 pub enum SampleEffort {
     /// Tries all boundary values.
     Thorough,
-    /// Tries a few values and few places.
+    /// Tries a few values and visits few conjunctions.
     Quick,
-    /// Tries a few values and at most this many places.
+    /// Tries a few values and visits at most this many conjunctions.
     Within(u32),
 }
 
-/// A cache of the values of scalar parts, by schemas and requested count. Most properties are scalars, and
-/// each occurs in many parents.
+/// A cache of the values of scalar parts, by schemas and requested number of values. Most properties are
+/// scalars, and each of them occurs in many parents.
 #[derive(Debug, Default)]
 pub struct SampleCache(RefCell<HashMap<SampleKey, Vec<Json>>>);
 
@@ -121,8 +122,8 @@ impl<'g> EdgeSampler<'g> {
         out
     }
 
-    /// Adds objects of one branch with a property that only another branch declares; its value may be
-    /// anything.
+    /// Adds objects with an additional property that only another branch declares, with one value of each
+    /// JSON type.
     fn add_stray_properties(&self, facts: &SchemaFacts, most: usize, out: &mut Vec<Json>) {
         let declared = facts.declared_properties(self.graph);
         let elsewhere = declared.iter().filter(|(_, always, _)| always.is_empty());
@@ -162,7 +163,7 @@ impl<'g> EdgeSampler<'g> {
         values
     }
 
-    /// Returns true if the place contains no other places, so its values can be cached.
+    /// Returns true if the conjunction has no nested schemas, so that its values can be cached.
     fn is_plain(&self, conj: &SchemaConjunction) -> bool {
         let facts = SchemaFacts::from_conjunction(self.graph, conj, self.implied);
         facts.open_unions.is_empty()
@@ -196,14 +197,15 @@ impl<'g> EdgeSampler<'g> {
         }
         let mut full = least.clone();
         for (name, always, _) in &declared {
-            // Each property by itself, with several values: this finds special cases such as `null`.
+            // Several values are generated for each property separately, which finds special cases such as
+            // `null`.
             let values = self.part_values(&applicable(name), depth, 4);
             if let Some(value) = values.first()
                 && !full.contains_key(name)
             {
                 full.insert((*name).to_owned(), value.clone());
             }
-            // A property that is declared only conditionally may be anything while the condition does not
+            // A property that is declared only conditionally may have any value if the condition does not
             // hold.
             let odd = if always.is_empty() { one_of_each_type() } else { Vec::new() };
             for value in values.into_iter().take(4).chain(odd) {
@@ -236,7 +238,7 @@ impl<'g> EdgeSampler<'g> {
         let element = |at: usize| -> Vec<SchemaId> {
             all.iter().filter_map(|s| s.prefix_items.get(at).copied().or(s.items)).collect()
         };
-        // Distinct values, in case `uniqueItems` requires them.
+        // The values are distinct, in case `uniqueItems` requires this.
         let rest = self.part_values(&element(prefix), depth, if most == 1 { 2 } else { 6 });
         let largest = rest.iter().map(value_count).max().unwrap_or(0);
         let lengths = [least, least.max(1), prefix as u64, prefix as u64 + 1, greatest.unwrap_or(2)];
@@ -312,11 +314,12 @@ fn add_numbers(all: &[&Schema], fractions: bool, out: &mut Vec<Json>) {
     if fractions {
         numbers.extend([Number::from_decimal(5, 1), Number::from_decimal(-125, 2)]);
     } else {
-        // The same integer in decimal notation.
+        // `1.0` is the same integer in decimal notation.
         numbers.push(Number::from_literal("1.0"));
     }
     let format = |name: &str| all.iter().any(|s| s.format.as_deref() == Some(name));
-    // Tools write the 64-bit maximum as the out-of-range `9223372036854776000`; the format takes precedence.
+    // Some tools write the 64-bit maximum as the out-of-range `9223372036854776000`; the format takes
+    // precedence.
     if format("int64") || format("int32") {
         numbers.retain(Number::is_within_i64);
     } else if format("uint64") {
@@ -347,12 +350,12 @@ fn candidate_strings(all: &[&Schema]) -> Vec<String> {
     let pattern = pattern.map(|pattern| regex_syntax::parse(pattern).ok());
     for length in lengths {
         match &pattern {
-            // Lengths count code points, not bytes.
+            // The length is the number of code points, not of bytes.
             None => {
                 let count = usize::try_from(length).unwrap_or(0);
                 out.extend(["a", "ä"].map(|letter| letter.repeat(count)));
             }
-            // Literals beside a repetition contribute to the length.
+            // Literals next to a repetition contribute to the length.
             Some(Some(pattern)) => {
                 let counts = || length.saturating_sub(4)..=length;
                 out.extend(counts().filter_map(|count| spell_hir(pattern, count, &EndChoice::First)));
@@ -374,43 +377,44 @@ fn spell_pattern(pattern: &str, count: u64, choice: &dyn PatternChoice) -> Optio
     spell_hir(&regex_syntax::parse(pattern).ok()?, count, choice)
 }
 
-/// Returns a string for a parsed pattern. Repetitions run as close to `count` times as the pattern allows.
-/// The string is cut off at the limits for work and length.
+/// Returns a string that matches a parsed pattern. Repetitions occur as close to `count` times as the pattern
+/// allows. The string is cut off at the limits for work and length.
 fn spell_hir(pattern: &Hir, count: u64, choice: &dyn PatternChoice) -> Option<String> {
     let count = u32::try_from(count).ok()?;
     let mut speller = PatternSpeller { count, choice, remaining_parts: MAX_PLACES, text: String::new() };
-    // The caller validates a string that was cut off.
+    // If the string was cut off, the caller's validation rejects it.
     let _ = speller.write_part(pattern);
     Some(speller.text)
 }
 
-/// The policy that selects characters and branches for a pattern.
+/// A policy for selecting characters and branches of a pattern.
 trait PatternChoice {
-    /// Selects a character of a class.
+    /// Selects a character from the ranges of a class.
     fn choose_char(&self, ranges: &[(char, char)]) -> Option<char>;
 
     /// Selects the index of one of `branches` alternatives.
     fn choose_branch(&self, branches: usize) -> usize;
 }
 
-/// Selects the first or the last option.
+/// A policy that selects the first or the last option.
 #[derive(Clone, Copy)]
 enum EndChoice {
     First,
     Last,
 }
 
-/// Builds a string that matches a pattern.
+/// A builder for a string that matches a pattern.
 struct PatternSpeller<'c> {
     count: u32,
     choice: &'c dyn PatternChoice,
-    /// The number of pattern parts that may still be written; nested repetitions multiply, even empty ones.
+    /// The number of pattern parts that may still be written; nested repetitions multiply, even if they are
+    /// empty.
     remaining_parts: u32,
     text: String,
 }
 
 impl PatternSpeller<'_> {
-    /// Writes one part of the pattern; returns `None` once a limit is reached.
+    /// Writes one part of the pattern. Returns `None` if a limit is reached.
     fn write_part(&mut self, hir: &Hir) -> Option<()> {
         self.remaining_parts = self.remaining_parts.checked_sub(1)?;
         match hir.kind() {
@@ -440,7 +444,7 @@ impl PatternSpeller<'_> {
 }
 
 impl PatternChoice for EndChoice {
-    /// Prefers printable ASCII characters.
+    /// Selects a printable ASCII character if the class contains one.
     fn choose_char(&self, ranges: &[(char, char)]) -> Option<char> {
         if let Self::Last = self {
             let last = ranges.iter().rev().find(|(_, last)| last.is_ascii_graphic());
@@ -465,8 +469,8 @@ impl PatternChoice for EndChoice {
 mod tests {
     use super::*;
 
-    /// A union of many large objects yields tens of thousands of candidates. Comparing all pairs would take
-    /// minutes.
+    /// Samples of a union of many large objects are computed without comparing all pairs, which would take
+    /// minutes for tens of thousands of candidates.
     #[test]
     fn large_samples_avoid_pairwise_comparison() {
         let object = |value: i64| -> Json {
@@ -479,7 +483,8 @@ mod tests {
         assert_eq!(select_distinct(values, 4), [object(0), Json::Null, object(1), object(2)]);
     }
 
-    /// A pattern may require more characters than can be written, or endless empty repetitions.
+    /// The length of a string is limited, even if the pattern requires more characters or endless empty
+    /// repetitions.
     #[test]
     fn spelled_patterns_have_a_length_limit() {
         for pattern in

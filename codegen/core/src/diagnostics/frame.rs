@@ -1,4 +1,4 @@
-//! Framed source excerpts, drawn by `miette`.
+//! Renders framed source excerpts with `miette`.
 
 use std::{fmt, ops::Range};
 
@@ -15,10 +15,11 @@ use crate::tree::{DocumentLocation, SourceId};
 
 /// The width of a frame in terminal columns.
 const TERMINAL_WIDTH: usize = 80;
-/// The maximum number of characters of a source line: the frame needs the rest of [`TERMINAL_WIDTH`].
+/// The maximum number of characters of a source line; the frame needs the remaining columns of
+/// [`TERMINAL_WIDTH`].
 const MAX_LINE_CHARS: usize = 66;
 
-/// Renders a diagnostic with its frame; the flag is true if the frame shows the location.
+/// Renders a diagnostic with its frame. The returned flag is true if the frame shows the location.
 pub(super) fn render_frame(
     lines: &mut ExcerptCache<'_>,
     diagnostic: &Diagnostic,
@@ -26,7 +27,7 @@ pub(super) fn render_frame(
 ) -> (String, bool) {
     let report = MietteReport { diagnostic, excerpt: lines.extract_excerpt(diagnostic.place.as_ref()) };
     let mut text = String::new();
-    // Writing into a string cannot fail, and excerpts resolve every span.
+    // Rendering does not fail: writing to a string always succeeds, and excerpts resolve every span.
     if graphical_handler(diagnostic, color).render_report(&mut text, &report).is_err() {
         text = format!("{}[{}]: {}\n", diagnostic.severity.as_str(), diagnostic.code, diagnostic.message);
     }
@@ -38,7 +39,7 @@ fn graphical_handler(diagnostic: &Diagnostic, color: bool) -> GraphicalReportHan
     if color {
         theme.styles = ThemeStyles::ansi();
     }
-    // `miette` prints its icon before the message, colored by severity: the code is passed as the icon.
+    // `miette` prints its icon before the message, colored by severity, so the code is passed as the icon.
     let head = format!("{}[{}]:", diagnostic.severity.as_str(), diagnostic.code);
     theme.characters.error.clone_from(&head);
     theme.characters.warning.clone_from(&head);
@@ -51,7 +52,7 @@ fn graphical_handler(diagnostic: &Diagnostic, color: bool) -> GraphicalReportHan
         .tab_width(2)
 }
 
-/// Adapts a diagnostic to `miette::Diagnostic`.
+/// An adapter from a diagnostic to `miette::Diagnostic`.
 struct MietteReport<'a> {
     diagnostic: &'a Diagnostic,
     excerpt: Option<SourceExcerpt>,
@@ -90,7 +91,7 @@ impl miette::Diagnostic for MietteReport<'_> {
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
         let excerpt = self.excerpt.as_ref()?;
-        // Options are labeled by name, not by pointer.
+        // Locations in the options are labeled by name, not by pointer.
         let place = self.diagnostic.place.as_ref().filter(|place| place.source != SourceId::OPTIONS);
         let pointer = place.map(|place| format!("#{}", clip_pointer(&place.pointer)));
         let span = (excerpt.span.start, excerpt.span.len());
@@ -98,7 +99,7 @@ impl miette::Diagnostic for MietteReport<'_> {
     }
 }
 
-/// Returns the pointer, or its end after `…` if it is too long for one line.
+/// Returns the pointer, or `…` and its last part if it is too long for one line.
 fn clip_pointer(pointer: &str) -> String {
     let count = pointer.chars().count();
     if count <= MAX_LINE_CHARS - 8 {
@@ -108,7 +109,7 @@ fn clip_pointer(pointer: &str) -> String {
     format!("…{tail}")
 }
 
-/// Some lines around a span, each clipped to [`MAX_LINE_CHARS`].
+/// The lines around a span, each clipped to [`MAX_LINE_CHARS`].
 struct SourceExcerpt {
     name: String,
     text: String,
@@ -127,7 +128,7 @@ impl SourceCode for SourceExcerpt {
     ) -> Result<Box<dyn SpanContents<'a> + 'a>, MietteError> {
         let count = self.text.lines().count();
         let whole = SourceSpan::from((0, self.text.len()));
-        // `miette` passes no context lines when it queries the position for the frame's header.
+        // `miette` requests no context lines when it needs the position for the header of the frame.
         let (span, line, column) =
             if before == 0 { (*span, self.line, self.column) } else { (whole, self.first_line, 0) };
         let data = self.text.as_bytes();
@@ -150,7 +151,7 @@ impl ExcerptCache<'_> {
             let until = lines.start_of_line(index + 1).unwrap_or(text.text.len());
             let content = text.text.get(from..until).unwrap_or("").trim_end_matches(['\n', '\r']);
             if index == line {
-                // A value that spans several lines is marked on its first line only.
+                // A value that spans several lines is marked only on its first line.
                 let local = start - from..(end - from).min(content.len()).max(start - from);
                 let (window, moved) = clip_line(content, local);
                 span = out.len() + moved.start..out.len() + moved.end;
@@ -166,8 +167,8 @@ impl ExcerptCache<'_> {
     }
 }
 
-/// Clips a line to [`MAX_LINE_CHARS`] characters around `span`, and returns the position of the span in the
-/// result.
+/// Clips a line to [`MAX_LINE_CHARS`] characters around `span`. Returns the clipped line and the position of
+/// the span in it.
 fn clip_line(line: &str, span: Range<usize>) -> (String, Range<usize>) {
     // Tabs and other control characters would break the frame.
     let clean = |text: &str| -> String {

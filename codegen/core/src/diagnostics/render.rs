@@ -9,17 +9,17 @@ use super::frame;
 use super::{Diagnostic, Diagnostics, Severity, SourceText};
 use crate::tree::{DocumentLocation, SourceId};
 
-/// The number of diagnostics of one kind in the brief format.
+/// The maximum number of diagnostics of one kind in the brief format.
 pub(super) const MAX_PER_KIND: usize = 3;
 
-/// Formats for people; `most` limits the number of diagnostics of each kind.
+/// Formats the diagnostics for people. `most` limits the number of diagnostics of each kind.
 pub(super) fn render_human(diagnostics: &Diagnostics, color: bool, most: Option<usize>) -> String {
     let color = color && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let mut lines = ExcerptCache::new(&diagnostics.texts);
     let mut out = String::new();
     let kinds = if most.is_some() { group_by_kind(diagnostics) } else { vec![diagnostics.iter().collect()] };
     for kind in kinds {
-        // Errors are shown with several excerpts, warnings and notes with one.
+        // In the brief format, errors are shown with several excerpts, warnings and notes with only one.
         let is_error = kind.first().is_some_and(|first| first.severity == Severity::Error);
         if let (Some(most), false, Some((first, others))) = (most, is_error, kind.split_first()) {
             let named = if others.len() > most { most - 1 } else { others.len() };
@@ -32,7 +32,7 @@ pub(super) fn render_human(diagnostics: &Diagnostics, color: bool, most: Option<
             }
             continue;
         }
-        // A summary line in place of a single diagnostic would save nothing.
+        // A summary line that replaces a single diagnostic would not save space.
         let shown = most.filter(|most| kind.len() > most + 1).unwrap_or(kind.len());
         let (shown, rest) = kind.split_at(shown);
         shown
@@ -47,7 +47,7 @@ pub(super) fn render_human(diagnostics: &Diagnostics, color: bool, most: Option<
     out
 }
 
-/// Groups diagnostics by kind, in the order of the first of each kind.
+/// Groups diagnostics by kind. The groups are in the order of their first diagnostics.
 fn group_by_kind(diagnostics: &Diagnostics) -> Vec<Vec<&Diagnostic>> {
     let mut all: Vec<Vec<&Diagnostic>> = Vec::new();
     let mut known: BTreeMap<(Severity, &str, String), usize> = BTreeMap::new();
@@ -62,7 +62,7 @@ fn group_by_kind(diagnostics: &Diagnostics) -> Vec<Vec<&Diagnostic>> {
     all
 }
 
-/// Returns the message without its variable parts: quotes in backticks, numbers, and text in parentheses.
+/// Returns the message without its variable parts: text in backticks, numbers, and text in parentheses.
 fn message_template(message: &str) -> String {
     let mut out = String::new();
     let mut depth = 0usize;
@@ -80,7 +80,7 @@ fn message_template(message: &str) -> String {
     out
 }
 
-/// Writes a diagnostic with its excerpt, at most `most` of its labels, and the further locations `also`.
+/// Formats a diagnostic with its excerpt, at most `most` of its labels, and the further locations in `also`.
 fn render_diagnostic(
     out: &mut String,
     lines: &mut ExcerptCache<'_>,
@@ -100,7 +100,7 @@ fn render_diagnostic(
         let _ = writeln!(out, "   at {}", lines.describe_place(place));
     }
     let labels = &diagnostic.labels;
-    // A summary line in place of a single location would save nothing.
+    // A summary line that replaces a single location would not save space.
     let shown = most.filter(|most| labels.len() > most + 1).unwrap_or(labels.len());
     for (place, text) in labels.iter().take(shown) {
         let _ = writeln!(out, "   {text}: {}", lines.describe_place(place));
@@ -114,7 +114,7 @@ fn render_diagnostic(
     out.push('\n');
 }
 
-/// Renders a diagnostic without an excerpt; the flag is false, since the location is not shown.
+/// Renders a diagnostic without an excerpt. The returned flag is false, because the location is not shown.
 #[cfg(not(feature = "frames"))]
 fn render_plain(diagnostic: &Diagnostic, _color: bool) -> (String, bool) {
     let mut text = format!("{}[{}]: {}\n", diagnostic.severity.as_str(), diagnostic.code, diagnostic.message);
@@ -147,7 +147,7 @@ fn summary_line(diagnostics: &Diagnostics) -> String {
     format!("{}{about}\n", parts.join(", "))
 }
 
-/// Source texts with their line indexes, which are built once per text.
+/// The source texts with their line indexes, which are built once for each text.
 pub(super) struct ExcerptCache<'a> {
     texts: &'a BTreeMap<SourceId, SourceText>,
     lines: BTreeMap<SourceId, LineStarts>,
@@ -163,7 +163,8 @@ impl<'a> ExcerptCache<'a> {
         Some((text, self.lines.entry(source).or_insert_with(|| LineStarts::new(&text.text))))
     }
 
-    /// Returns the text, and line and column from 0; the column counts characters.
+    /// Returns the text, the line and the column. Both numbers count from 0, and the column counts
+    /// characters.
     pub(super) fn line_and_column(
         &mut self,
         place: &DocumentLocation,
@@ -187,7 +188,7 @@ impl<'a> ExcerptCache<'a> {
     }
 }
 
-/// Returns the last character boundary at or before an offset.
+/// Returns the last character boundary at or before a byte offset.
 pub(super) fn floor_char_boundary(text: &str, offset: usize) -> usize {
     let mut offset = offset.min(text.len());
     while !text.is_char_boundary(offset) {

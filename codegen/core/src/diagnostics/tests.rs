@@ -1,4 +1,4 @@
-//! Rendered diagnostics, compared as text.
+//! Tests that compare rendered diagnostics as text.
 
 use super::*;
 use crate::resolve::tests::resolve_graph;
@@ -191,7 +191,7 @@ fn fault_policy_lowers_faults() {
     let mut denied = diagnostics.clone();
     denied.apply_fault_policy(FaultPolicy::Deny);
     assert!(denied.iter().eq(&diagnostics));
-    // Applying the policy twice has no further effect.
+    // Applying the policy a second time has no further effect.
     diagnostics.apply_fault_policy(FaultPolicy::Warn);
     diagnostics.apply_fault_policy(FaultPolicy::Warn);
     let summaries: Vec<_> = diagnostics.iter().map(|each| (each.severity, each.message.as_str())).collect();
@@ -209,7 +209,7 @@ fn fault_policy_lowers_faults() {
     );
 }
 
-/// Of several warnings of one kind, the first has an excerpt and the next ones only a location.
+/// The first of several warnings of one kind is shown with an excerpt, the others only with their locations.
 #[test]
 fn warnings_of_a_kind_are_grouped() {
     let list = "{\"a\": 1,\n\"b\": 1,\n\"c\": 1,\n\"d\": 1,\n\"e\": 1}";

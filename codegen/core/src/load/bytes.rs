@@ -1,7 +1,8 @@
 //! Decodes and parses documents as JSON or YAML. The entry point is [`decode_document`].
 //!
-//! Documents should be UTF-8 (RFC 8259, 8.1; YAML 1.2.2, 5.2), and JSON unless the file extension selects
-//! YAML. Other documents are read with a fault if there is only one interpretation.
+//! Documents should be encoded in UTF-8 (RFC 8259, 8.1; YAML 1.2.2, 5.2), and are JSON unless the file
+//! extension selects YAML. A document that deviates from this is parsed with a fault if there is only one
+//! interpretation.
 
 use std::borrow::Cow;
 
@@ -15,7 +16,7 @@ use super::{files, json, span, yaml};
 /// The maximum size of a document in bytes.
 const MAX_BYTES: usize = 256 << 20;
 
-/// Decodes and parses a document. Returns its text, its tree if it can be parsed, and all problems.
+/// Decodes and parses a document. Returns its text, its tree (if it can be parsed), and all problems.
 pub(super) fn decode_document(
     id: SourceId,
     name: &str,
@@ -47,9 +48,9 @@ pub(super) fn decode_document(
     (bare.to_owned(), tree, problems)
 }
 
-/// An error of a document's encoding.
+/// An error in the encoding of a document.
 struct EncodingError {
-    /// The offset in the decoded text.
+    /// The offset of the error in the decoded text.
     at: usize,
     message: String,
     mend: &'static str,
@@ -75,7 +76,7 @@ fn decode_text(bytes: &[u8]) -> (Cow<'_, str>, Vec<EncodingError>) {
     }
 }
 
-/// Decodes the bytes after a UTF-16 byte order mark, which is two bytes long.
+/// Decodes UTF-16 after the byte order mark, which is two bytes long.
 fn decode_utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> (Cow<'_, str>, Vec<EncodingError>) {
     let message = "the file is UTF-16: save it as UTF-8".to_owned();
     let mut errors = vec![EncodingError { at: 0, message, mend: "it is read as such" }];
@@ -98,7 +99,8 @@ fn decode_utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> (Cow<'_, str>, Vec<En
     (Cow::Owned(text), errors)
 }
 
-/// Parses a document by its file extension, or as YAML if it does not start like JSON.
+/// Parses a document in the format that its file extension selects, or as YAML if it does not start like
+/// JSON.
 fn parse_text(id: SourceId, name: &str, text: &str) -> (Option<DocumentNode>, Vec<Diagnostic>) {
     if files::is_yaml(name) {
         return yaml::parse(id, text);
@@ -109,7 +111,7 @@ fn parse_text(id: SourceId, name: &str, text: &str) -> (Option<DocumentNode>, Ve
         return (tree, problems);
     }
     let (tree, mut found) = yaml::parse(id, text);
-    // A plain text is a valid YAML scalar, so only objects are accepted.
+    // Any plain text is a valid YAML scalar, so only objects are accepted.
     match tree.filter(DocumentNode::is_object) {
         Some(tree) if !found.iter().any(Diagnostic::is_fatal) => {
             let place = DocumentLocation { source: id, pointer: String::new(), span: span(0, 1) };
@@ -150,14 +152,14 @@ mod tests {
         check("a.json", b"\xef\xbb\xbf{\"\xff\":1}", Some("{\"\u{fffd}\":1}"), &["encoding"; 2]);
     }
 
-    /// Each error is reported once, with the byte offset in the file and its location.
+    /// Each encoding error is reported once, with the byte offset in the file and its location.
     #[test]
     fn encoding_errors_are_located() {
         let wide = |units: &[u16], rest: &[u8]| -> Vec<u8> {
             let units = units.iter().flat_map(|unit| unit.to_le_bytes());
             [0xff, 0xfe].into_iter().chain(units).chain(rest.iter().copied()).collect()
         };
-        // `"`, a character of two units, half of one, `"`.
+        // The units are a quote, a character of two units, half of a surrogate pair, and a quote.
         let halves = [0x22, 0xd83d, 0xde00, 0xd83d, 0x22];
         for (bytes, expected) in [
             (b"\xef\xbb\xbf\"\xff\xff\"".to_vec(), vec![(0, "mark"), (1, "byte 4 is not UTF-8")]),
@@ -181,7 +183,7 @@ mod tests {
             check(name, b"# A.\na: {b: 1}\n", Some(r#"{"a":{"b":1}}"#), &["syntax"]);
             check(name, b"---\nopenapi: 3.1.0\n", Some(r#"{"openapi":"3.1.0"}"#), &["syntax"]);
             check(name, b"[1]", Some("[1]"), &[]);
-            // A text that starts like JSON is parsed as JSON only.
+            // A document that starts like JSON is parsed only as JSON.
             check(name, b"{a: 1}", None, &["syntax"]);
             check(name, b"nothing of it", None, &["syntax"]);
             check(name, b"a: [1\n", None, &["syntax"]);

@@ -10,17 +10,17 @@ use crate::{
     tree::{DocumentNode, NodeValue},
 };
 
-/// Names of folders that are never searched for contracts.
+/// The names of folders that are never searched for contracts.
 const SKIPPED_FOLDERS: [&str; 3] = ["fixtures", "node_modules", "target"];
 
 /// The extensions that a reference to a file may omit.
 pub(crate) const EXTENSIONS: [&str; 5] = ["", ".json", ".schema.json", ".yaml", ".yml"];
 
-/// A file of an input.
+/// A file that belongs to an input.
 pub(crate) struct InputFile {
     /// The absolute path without `.` and `..`.
     pub(crate) path: PathBuf,
-    /// Set if the file itself is an input, instead of a folder that contains it.
+    /// True if the file itself is an input, and not merely part of an input folder.
     pub(crate) explicit: bool,
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn find_input_files(input: &Path) -> io::Result<Vec<InputFile>> {
             if name.starts_with('.') {
                 continue;
             }
-            // Links to folders are not followed, since they may form cycles.
+            // Links to folders are not followed, because they may form cycles.
             if entry.file_type()?.is_dir() {
                 if !SKIPPED_FOLDERS.contains(&name) {
                     folders.push(path);
@@ -61,14 +61,14 @@ fn is_document(name: &str) -> bool {
     })
 }
 
-/// Returns true if the extension selects YAML; all other files are parsed as JSON.
+/// Returns true if the extension selects YAML. All other files are parsed as JSON.
 pub fn is_yaml(name: &str) -> bool {
     Path::new(name).extension().is_some_and(|extension| {
         extension.eq_ignore_ascii_case("yaml") || extension.eq_ignore_ascii_case("yml")
     })
 }
 
-/// Returns true for an OpenAPI document, or for a schema, which is recognized by its keywords.
+/// Returns true if the tree is an OpenAPI document or a schema. A schema is recognized by its keywords.
 pub(crate) fn is_contract(tree: &DocumentNode) -> bool {
     let has = |key: &str| tree.get(key).is_some();
     let typed = tree.get("type").is_some_and(|found| match &found.value {
@@ -106,7 +106,7 @@ pub fn absolute_path(path: &Path) -> io::Result<PathBuf> {
     Ok(out)
 }
 
-/// Returns the deepest folder that contains all the given ones.
+/// Returns the deepest folder that contains all of the given folders.
 pub fn common_ancestor(folders: &[PathBuf]) -> Option<PathBuf> {
     let mut folders = folders.iter();
     let mut common = folders.next()?.clone();
@@ -120,20 +120,20 @@ pub fn common_ancestor(folders: &[PathBuf]) -> Option<PathBuf> {
     Some(common)
 }
 
-/// Returns the path below a folder with `/` as separator.
+/// Returns the path relative to a folder, with `/` as the separator.
 pub(crate) fn relative_path(root: &Path, path: &Path) -> Option<String> {
     let rest = path.strip_prefix(root).ok()?;
     let parts: Option<Vec<&str>> = rest.components().map(|part| part.as_os_str().to_str()).collect();
     Some(parts?.join("/"))
 }
 
-/// Returns the existing file at a path, with or without an omitted extension.
+/// Returns the file at a path if it exists. The path may omit the extension.
 pub(crate) fn find_with_extension(path: &Path) -> Option<PathBuf> {
     let path = path.to_str()?;
     EXTENSIONS.iter().map(|ending| PathBuf::from(format!("{path}{ending}"))).find(|found| found.is_file())
 }
 
-/// Returns a path for messages: relative if it is below the working directory, else absolute.
+/// Returns a path for messages: relative if it is below the working directory, or else absolute.
 pub(crate) fn display_path(path: &Path) -> String {
     let here = std::env::current_dir().ok();
     match here.and_then(|here| relative_path(&here, path)) {
@@ -143,15 +143,15 @@ pub(crate) fn display_path(path: &Path) -> String {
     }
 }
 
-/// Joins a relative URI path to a folder; `None` if the path leaves the folder.
+/// Joins a relative URI path to a folder. Returns `None` if the path leaves the folder.
 pub(crate) fn join_inside(root: &Path, path: &str) -> Option<PathBuf> {
     let inside = path.split('/').all(|part| !part.is_empty() && part != "." && part != "..");
     (inside && !path.contains(['\\', '\0'])).then(|| root.join(path))
 }
 
-/// Returns the existing file below `root` for a relative URI path, with or without an omitted extension.
+/// Returns the file below `root` for a relative URI path, if it exists. The path may omit the extension.
 ///
-/// `None` if the path leaves the folder, also through a link.
+/// Returns `None` if the path leaves the folder, even through a link.
 pub(crate) fn find_inside(root: &Path, path: &str) -> Option<PathBuf> {
     join_inside(root, path)?;
     let real = fs::canonicalize(root).ok()?;

@@ -1,7 +1,8 @@
 //! Parses JSON into trees with byte ranges, and converts parse errors to diagnostics.
 //!
-//! It uses the parser of the runtime: `serde_json` neither keeps spans nor rejects duplicate keys. Duplicate
-//! keys and lone surrogates are faults that leave a tree, so that one run reports all of them.
+//! It uses the parser of the runtime, because `serde_json` neither provides spans nor rejects duplicate keys.
+//! Duplicate keys and lone surrogates are faults that do not prevent a tree, so that one run reports all of
+//! them.
 
 mod jsonc;
 
@@ -23,8 +24,8 @@ use crate::{
 
 use super::{KeyIndex, MAX_DEPTH, insert_member, span};
 
-/// Parses a document. The tree is `None` after a syntax error, except for comments and trailing commas, which
-/// are faults: they have only one meaning.
+/// Parses a document. The tree is `None` after a syntax error. Comments and trailing commas are only faults,
+/// because they have only one possible meaning.
 pub(crate) fn parse(source: SourceId, text: &str) -> (Option<DocumentNode>, Vec<Diagnostic>) {
     let (error, mut problems) = match parse_strict(source, text) {
         Ok((tree, problems)) => return (Some(tree), problems),
@@ -40,7 +41,7 @@ pub(crate) fn parse(source: SourceId, text: &str) -> (Option<DocumentNode>, Vec<
     (None, problems)
 }
 
-/// Parses JSON without extensions, and returns the problems so far.
+/// Parses JSON without extensions, and returns the problems found so far.
 fn parse_strict(
     source: SourceId,
     text: &str,
@@ -52,7 +53,7 @@ fn parse_strict(
     }
 }
 
-/// Builds [`DocumentNode`]s from parser events.
+/// A builder of [`DocumentNode`]s from parser events.
 struct JsonTreeBuilder {
     source: SourceId,
     /// The pointer of the value that is being parsed.
@@ -65,7 +66,8 @@ struct JsonTreeBuilder {
 struct ObjectBuilder {
     members: Vec<ObjectMember>,
     seen: KeyIndex,
-    /// The index of the member with the same key as the current one, whose value is replaced.
+    /// The index of the earlier member if the current key is a duplicate; the new value replaces the value of
+    /// that member.
     again: Option<usize>,
 }
 
@@ -140,7 +142,7 @@ impl JsonBuilder for JsonTreeBuilder {
     }
 
     fn replace_lone_surrogate(&mut self, code: u32, at: Range<usize>) -> Option<char> {
-        // RFC 8259, 8.2: other parsers behave unpredictably here.
+        // Parsers handle lone surrogates in unpredictable ways (RFC 8259, 8.2).
         let message = format!("`\\u{code:04x}` is half of a surrogate pair");
         let place = self.place(span(at.start, at.end));
         let problem = Diagnostic::error("encoding", message).with_place(place);
@@ -183,7 +185,7 @@ fn syntax_error(source: SourceId, text: &str, error: &JsonError) -> Diagnostic {
         }
         (kind, expected) => {
             let word = word_at(text, at);
-            // A token that starts like a number or literal is reported as a whole.
+            // A token that starts like a number or literal is reported in full.
             let inside = word.start < at && (at < word.end || expected == Some(ExpectedToken::Value));
             if kind == JsonErrorKind::InvalidNumber || inside {
                 at = word.start;
@@ -228,7 +230,7 @@ fn syntax_error(source: SourceId, text: &str, error: &JsonError) -> Diagnostic {
     if let Some(help) = help { problem.help(help) } else { problem }
 }
 
-/// Returns the range of the word or number around a byte.
+/// Returns the range of the word or number that contains a byte.
 fn word_at(text: &str, at: usize) -> Range<usize> {
     let bytes = text.as_bytes();
     let part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'+' | b'-');

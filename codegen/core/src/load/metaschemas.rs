@@ -1,7 +1,7 @@
-//! The meta-schemas of every draft of JSON Schema that is read. They are built in, so that contracts can refer
+//! The meta-schemas of every supported draft of JSON Schema. They are built in, so that contracts can refer
 //! to them without network access.
 
-/// Returns the name and the text of the meta-schema with this URI (without fragment).
+/// Returns the name and the text of the meta-schema with this URI (without a fragment).
 pub(super) fn find_metaschema(uri: &str) -> Option<(&'static str, &'static str)> {
     let path = uri.strip_prefix("https://").or_else(|| uri.strip_prefix("http://"))?;
     let path = path.strip_prefix("json-schema.org/")?;
@@ -10,7 +10,7 @@ pub(super) fn find_metaschema(uri: &str) -> Option<(&'static str, &'static str)>
     found.map(|(path, text)| (name(path), *text))
 }
 
-/// The paths below the host, and the texts.
+/// The URI paths and the texts of the meta-schemas.
 const METASCHEMAS: [(&str, &str); 18] = [
     ("draft/2020-12/schema", include_str!("metaschemas/schema.json")),
     ("draft/2020-12/meta/core", include_str!("metaschemas/core.json")),
@@ -41,7 +41,7 @@ mod tests {
         resolve::{ResolveOptions, resolve_documents},
     };
 
-    /// Every meta-schema is resolved by itself, without warnings.
+    /// Every meta-schema can be resolved separately, without warnings.
     #[test]
     fn metaschemas_are_built_in() {
         for uri in [

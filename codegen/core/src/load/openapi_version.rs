@@ -1,4 +1,4 @@
-//! Normalizes the version of an OpenAPI document, so that later stages find a valid `openapi` member in the
+//! Normalizes the version of an OpenAPI document, so that later stages find a valid `openapi` field in the
 //! root.
 
 use crate::{
@@ -8,11 +8,11 @@ use crate::{
 
 use super::span;
 
-/// The version of documents that do not state one.
+/// The version that is assumed for documents without one.
 const DEFAULT_VERSION: &str = "3.1.0";
 
 /// Corrects or inserts `openapi` in the root of an OpenAPI document and returns the fault. Without `openapi`,
-/// the document would be read as a schema with unknown keywords only.
+/// the document would be treated as a schema that has only unknown keywords.
 pub(super) fn normalize_version(id: SourceId, tree: &mut DocumentNode) -> Option<Diagnostic> {
     let is_document = ["info", "paths", "webhooks", "components"]
         .iter()
@@ -46,8 +46,8 @@ pub(super) fn normalize_version(id: SourceId, tree: &mut DocumentNode) -> Option
     }
 }
 
-/// Returns the version in a value: a plain version as it is, else the first version of OpenAPI 3 in the
-/// string.
+/// Returns the version in a value: the whole value if it is a plain version, or else the first OpenAPI 3
+/// version in the string.
 fn stated_version(found: &DocumentNode) -> Option<String> {
     let text = match &found.value {
         NodeValue::String(text) | NodeValue::Number(text) => text.trim(),
@@ -118,7 +118,7 @@ mod tests {
             assert_eq!((found.as_str(), problem.is_some()), (expected, is_fault), "{written}");
             assert!(problem.is_none_or(|problem| !problem.is_fatal()), "{written}");
         }
-        // A schema may have a property of that name.
+        // A schema may have a property with the name `openapi`.
         let mut tree = yaml::parse(SourceId(0), "type: object\nopenapi: null\n").0.unwrap();
         assert_eq!(normalize_version(SourceId(0), &mut tree), None);
     }

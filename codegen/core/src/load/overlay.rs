@@ -1,8 +1,8 @@
 //! Applies overlays (OpenAPI Overlay 1.0 and 1.1) and JSON merge patches (RFC 7396) to documents before they
 //! are interpreted. The entry point is [`OverlayDocument::apply`].
 //!
-//! Each change is recorded for the report. One that selects or changes nothing is an error, so that overlays
-//! contain no obsolete actions.
+//! Each change is recorded for the report. An action that selects or changes nothing is an error, so that
+//! overlays contain no obsolete actions.
 
 use std::{
     borrow::Cow,
@@ -19,13 +19,13 @@ use crate::{
 /// A change that an overlay made to a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OverlayEdit {
-    /// The file of the overlay.
+    /// The name of the overlay file.
     pub file: String,
     /// The description of the action, or its target.
     pub what: String,
     /// The kind of change: `updated` or `removed`.
     pub how: &'static str,
-    /// The changed locations.
+    /// The locations that the action changed.
     pub places: Vec<DocumentLocation>,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct OverlayDocument<'a> {
     pub(super) tree: &'a DocumentNode,
 }
 
-/// The origins of the values that came from overlays, by JSON Pointer in the document.
+/// The overlay locations of the values that came from overlays, by JSON Pointer in the document.
 pub(super) type OverlayOrigins = BTreeMap<String, DocumentLocation>;
 
 /// The fields of an Overlay Object (Overlay 1.1, 4.4.1).
@@ -45,14 +45,14 @@ const OVERLAY_FIELDS: [&str; 4] = ["overlay", "info", "extends", "actions"];
 /// The fields of an Action Object (Overlay 1.1, 4.4.3).
 const ACTION_FIELDS: [&str; 5] = ["target", "description", "update", "copy", "remove"];
 
-/// Returns the `extends` of an overlay.
+/// Returns the value of `extends` in an overlay.
 pub(super) fn extends_target(overlay: &DocumentNode) -> Option<&str> {
     overlay.get("overlay")?;
     overlay.get("extends").and_then(DocumentNode::as_str)
 }
 
 impl OverlayDocument<'_> {
-    /// Applies the overlay to a document and records the origins of its values.
+    /// Applies the overlay to a document and records the origins of the inserted values.
     pub(super) fn apply(
         &self,
         id: SourceId,
@@ -136,7 +136,7 @@ impl OverlayDocument<'_> {
         is_known
     }
 
-    /// Reports unknown fields: a misspelled one would silently have no effect.
+    /// Reports unknown fields, because a misspelled field would silently have no effect.
     fn check_fields(
         &self,
         tree: &DocumentNode,
@@ -159,7 +159,8 @@ impl OverlayDocument<'_> {
         }
     }
 
-    /// Applies one action. `mirror` is a copy of the document for JSONPath queries, and is updated with it.
+    /// Applies one action. `mirror` is a copy of the document for JSONPath queries, which is updated together
+    /// with the document.
     fn apply_action(
         &self,
         id: SourceId,
@@ -207,7 +208,7 @@ impl OverlayDocument<'_> {
             let (mut changed, own) = (false, join_token(at, "update"));
             let mut on_change = |pointer: &str, own: &str, placed: &DocumentNode| {
                 forget_origins(pointer, origins);
-                // A copied value has its origin in the document.
+                // The origin of a copied value is in the document, so only values from `update` are recorded.
                 if action.get("update").is_some() {
                     self.record_origins(pointer, own, placed, origins);
                 }
@@ -231,7 +232,7 @@ impl OverlayDocument<'_> {
         Ok(OverlayEdit { file: self.name.to_owned(), what, how, places: spots })
     }
 
-    /// Records the origin of a value of the overlay, and of everything in it.
+    /// Records the origin of a value that comes from the overlay, and the origins of all values in it.
     fn record_origins(&self, pointer: &str, own: &str, placed: &DocumentNode, origins: &mut OverlayOrigins) {
         let place = DocumentLocation { source: self.source, pointer: own.to_owned(), span: placed.span };
         origins.insert(pointer.to_owned(), place);
@@ -288,7 +289,7 @@ impl OverlayDocument<'_> {
     }
 }
 
-/// Returns the distinct JSON Pointers that a JSONPath selects, in the order of the selection.
+/// Returns the distinct JSON Pointers that a JSONPath selects, in the order in which they are selected.
 fn select_pointers(mirror: &serde_json::Value, path: &str) -> Result<Vec<String>, String> {
     let parsed = JsonPath::parse(path).map_err(|error| format!("invalid JSONPath `{path}`: {error}"))?;
     let mut seen = HashSet::new();
@@ -330,7 +331,7 @@ fn node_mut<'t>(document: &'t mut DocumentNode, pointer: &str) -> Option<&'t mut
     Some(here)
 }
 
-/// Removes all selected values; the error is the pointer of a value that cannot be removed.
+/// Removes all selected values. The error is the pointer of a value that cannot be removed.
 ///
 /// Values are removed from the end of the document, so that the remaining indexes stay valid and nested
 /// values are removed before the values that contain them.
@@ -355,12 +356,13 @@ fn remove_all(
         }
         forget_origins(pointer, origins);
         if let Some((around, at)) = parent_list(document, pointer) {
-            // Elements are removed from the end, so the last insertion is the first index of its list.
+            // Elements are removed from last to first, so the last inserted entry is the smallest index of
+            // the list.
             lists.insert(around, at);
         }
     }
     for (around, first) in lists {
-        // Later elements of the list have new indexes.
+        // The elements after a removed one have new indexes.
         let moves = |each: &str| {
             let token = each.get(around.len() + 1..)?.split('/').next()?;
             Some(contract_runtime::pointer::parse_index(token)? >= first)
@@ -372,14 +374,14 @@ fn remove_all(
     Ok(())
 }
 
-/// Returns the pointer of the array that contains an element, and the element's index.
+/// Returns the pointer of the array that contains an element, and the index of the element.
 fn parent_list<'p>(document: &mut DocumentNode, pointer: &'p str) -> Option<(&'p str, usize)> {
     let (around, token) = split_last_token(pointer)?;
     let is_list = matches!(node_mut(document, around)?.value, NodeValue::Array(_));
     Some((around, contract_runtime::pointer::parse_index(&token).filter(|_| is_list)?))
 }
 
-/// Removes the origins of a value and of everything in it.
+/// Removes the origins of a value and of all values in it.
 fn forget_origins(pointer: &str, origins: &mut OverlayOrigins) {
     origins.remove(pointer);
     for each in origins_within(pointer, origins) {
@@ -387,14 +389,14 @@ fn forget_origins(pointer: &str, origins: &mut OverlayOrigins) {
     }
 }
 
-/// Returns the pointers of the values inside of a value that came from an overlay.
+/// Returns the pointers of all values inside a value that came from an overlay.
 fn origins_within(pointer: &str, origins: &OverlayOrigins) -> Vec<String> {
     let start = format!("{pointer}/");
     let inside = origins.range(start.clone()..).take_while(|(each, _)| each.starts_with(&start));
     inside.map(|(each, _)| each.clone()).collect()
 }
 
-/// Removes a value from the document; false if it does not exist.
+/// Removes a value from the document. Returns false if the value does not exist.
 fn remove_node(document: &mut DocumentNode, pointer: &str) -> bool {
     let Some((around, token)) = split_last_token(pointer) else { return false };
     match node_mut(document, around).map(|tree| &mut tree.value) {
@@ -410,7 +412,7 @@ fn remove_node(document: &mut DocumentNode, pointer: &str) -> bool {
     }
 }
 
-/// Removes a value from the mirror; false if it does not exist.
+/// Removes a value from the mirror. Returns false if the value does not exist.
 fn remove_from_mirror(mirror: &mut serde_json::Value, pointer: &str) -> bool {
     let Some((around, token)) = split_last_token(pointer) else { return false };
     match mirror.pointer_mut(around) {
@@ -423,14 +425,13 @@ fn remove_from_mirror(mirror: &mut serde_json::Value, pointer: &str) -> bool {
     }
 }
 
-/// Splits a pointer into the parent's pointer and the unescaped last token.
+/// Splits a pointer into the pointer of the parent and the unescaped last token.
 fn split_last_token(pointer: &str) -> Option<(&str, Cow<'_, str>)> {
     let (around, token) = pointer.rsplit_once('/')?;
     Some((around, contract_runtime::pointer::unescape_token(token)?))
 }
 
-/// Returns the class of a selected value, which determines how it is updated: merged, appended to or
-/// replaced.
+/// Returns the class of a selected value, which determines if the value is merged, appended to or replaced.
 fn merge_class(node: &DocumentNode) -> &'static str {
     match node.value {
         NodeValue::Object(_) => "objects",
@@ -439,7 +440,7 @@ fn merge_class(node: &DocumentNode) -> &'static str {
     }
 }
 
-/// Checks that the types of target and value can be merged (Overlay 1.1, 4.4.3).
+/// Checks that the update can be merged into the target, given the types of both (Overlay 1.1, 4.4.3).
 fn check_mergeable(
     target: &DocumentNode,
     value: &DocumentNode,
@@ -465,7 +466,7 @@ fn check_mergeable(
     }
 }
 
-/// Checks that an array does not contain the new elements already.
+/// Checks that an array does not already contain the new elements.
 fn check_new_elements(elements: &[DocumentNode], more: &[DocumentNode], pointer: &str) -> Result<(), String> {
     let known: Vec<_> = elements.iter().map(DocumentNode::to_json).collect();
     let Some(duplicate) = more.iter().map(DocumentNode::to_json).find(|each| known.contains(each)) else {
@@ -476,8 +477,8 @@ fn check_new_elements(elements: &[DocumentNode], more: &[DocumentNode], pointer:
 }
 
 /// Updates a value (Overlay 1.1, 4.4.3): merges objects, appends to arrays, and replaces other values.
-/// Returns true if anything changed. `on_change` receives each inserted value, with its pointers in the document
-/// and in the overlay.
+/// Returns true if anything changed. `on_change` receives each inserted value, with its pointers in the
+/// document and in the overlay.
 fn merge_update(
     target: &mut DocumentNode,
     value: &DocumentNode,
@@ -519,7 +520,7 @@ fn merge_update(
             }
             !more.is_empty()
         }
-        // Overlay 1.0: a value for a selected array is appended as one element.
+        // In Overlay 1.0, a value that is not an array is appended to a selected array as one element.
         (NodeValue::Array(elements), _) if is_target => {
             on_change(&join_token(pointer, &elements.len().to_string()), own, value);
             elements.push(with_span(value.clone(), span));
@@ -536,7 +537,8 @@ fn merge_update(
     }
 }
 
-/// Gives a value and everything in it the span of its target, so that locations refer to the document.
+/// Sets the span of a value and of all values in it to the span of the target, so that locations refer to the
+/// document.
 fn with_span(mut tree: DocumentNode, span: Span) -> DocumentNode {
     tree.span = span;
     match &mut tree.value {
@@ -556,7 +558,7 @@ fn with_span(mut tree: DocumentNode, span: Span) -> DocumentNode {
     tree
 }
 
-/// Applies a merge patch (RFC 7396). `on_change` receives each location, with true if the patch changes it.
+/// Applies a merge patch (RFC 7396). `on_change` receives each location, and true if the patch changes it.
 fn merge_patch(
     target: &mut DocumentNode,
     patch: &DocumentNode,
@@ -600,8 +602,8 @@ fn merge_patch(
     members.retain(|member| !removed_keys.contains(member.key.as_str()));
 }
 
-/// Returns the value that a patch creates where it cannot be merged; `null` members, which only remove, are
-/// dropped.
+/// Returns the value that a patch creates if there is no object into which it can be merged. `null` members
+/// only remove values, so they are dropped.
 fn patch_value(patch: &DocumentNode, span: Span) -> DocumentNode {
     let value = match &patch.value {
         NodeValue::Object(parts) => {

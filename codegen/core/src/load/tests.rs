@@ -1,11 +1,11 @@
-//! Tests of the parsers with tables of texts; positions are compared as `line:column`.
+//! Table-driven tests of the parsers. Positions are compared as `line:column`.
 
 #![allow(clippy::unwrap_used)]
 
 use super::*;
 use crate::tree::{DocumentNode, NodeValue};
 
-/// Formats a tree as compact text with spans: `{a@1:2=1@1:6}`.
+/// Formats a tree as compact text with spans, such as `{a@1:2=1@1:6}`.
 fn format_tree(text: &str, tree: &DocumentNode) -> String {
     let position = |span: Span| {
         let before = &text[..span.start as usize];
@@ -32,11 +32,11 @@ fn format_tree(text: &str, tree: &DocumentNode) -> String {
 }
 
 thread_local! {
-    /// Counts the members that were inspected for a key.
+    /// The number of members that were inspected in searches for a key.
     pub(super) static INSPECTED_MEMBERS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
-/// Returns the tree, or the problems as `code pointer line:column`.
+/// Returns the formatted tree, or the problems as `code pointer line:column`.
 fn format_outcome(name: &str, text: &[u8]) -> String {
     let (read_text, tree, problems) = decode_document(SourceId(0), name, text);
     if problems.is_empty() {
@@ -215,7 +215,7 @@ fn yaml_errors() {
     let deep = "- ".repeat(MAX_DEPTH + 5) + "1";
     let found = format_outcome("a.yaml", deep.as_bytes());
     assert!(found.starts_with("depth /0/0"), "{found}");
-    // Brackets may be nested less deeply: this is the limit of the parser.
+    // Brackets may be nested less deeply than other collections, because the YAML parser has its own limit.
     let deep = "[".repeat(256) + &"]".repeat(256);
     assert_eq!(format_outcome("a.yaml", deep.as_bytes()), "syntax  1:256");
     let mut bomb = String::from("a: &a [x, x, x, x, x, x, x, x, x, x]\n");
@@ -223,7 +223,7 @@ fn yaml_errors() {
         bomb += &format!("{to}: &{to} [{}]\n", vec![format!("*{from}"); 10].join(", "));
     }
     assert!(format_outcome("a.yaml", bomb.as_bytes()).starts_with("unsupported /"));
-    // Long strings count as several values, as keys, too.
+    // Long strings count as several values, even if they are keys.
     let long = "x".repeat(1 << 20);
     for alias in ["*x ", "*x : 1"] {
         let bomb = format!("a: &x {long}\nb:\n{}", format!("- {alias}\n").repeat(20));
@@ -237,7 +237,7 @@ fn yaml_errors() {
     assert!(found.starts_with("depth /"), "{found}");
 }
 
-/// Returns the value, and the problems as `line: message`.
+/// Returns the value as JSON, and the problems as `line pointer: message`.
 fn parse_repaired(text: &str) -> (String, Vec<String>) {
     let (_, tree, problems) = decode_document(SourceId(0), "a.yaml", text.as_bytes());
     let line = |each: &Diagnostic| {
@@ -248,7 +248,7 @@ fn parse_repaired(text: &str) -> (String, Vec<String>) {
     (tree.map(|tree| tree.to_json().to_string()).unwrap_or_default(), problems.iter().map(line).collect())
 }
 
-/// A complex key affects only its member, and a scalar is the same key in every notation.
+/// A complex key affects only its own member, and equal scalars are the same key in every notation.
 #[test]
 fn complex_keys_are_dropped() {
     for (text, expected, count) in [
@@ -272,7 +272,7 @@ fn shallow_brackets_are_joined() {
         ("a:\n  b: {\n  x: [1,\n  2], # why\n  y: 'it''s' }\n", r#"{"a":{"b":{"x":[1,2],"y":"it's"}}}"#, 1),
         ("a:\n  b: [ # why\n  don't, isn't\n  ]\n", r#"{"a":{"b":["don't","isn't"]}}"#, 1),
         ("a:\n  b: [\n  x\n  ]\n  c: [\n  y\n  ]\n", r#"{"a":{"b":["x"],"c":["y"]}}"#, 2),
-        // A `#` in quotes starts no comment.
+        // A `#` in quotes does not start a comment.
         ("a:\n  b: [\"x #1\",\n\"y\"]\n", r#"{"a":{"b":["x #1","y"]}}"#, 1),
         ("a:\n  - 'k #': ['x # y', # why\n    z\n  ]\n", r##"{"a":[{"k #":["x # y","z"]}]}"##, 1),
         ("a:\n  b: [\n  x\n  ]\n  'c #': [\n  y\n  ]\n", r##"{"a":{"b":["x"],"c #":["y"]}}"##, 2),
@@ -284,7 +284,8 @@ fn shallow_brackets_are_joined() {
     }
 }
 
-/// Any number of shallow lines: those that look like the first are joined with it.
+/// Many brackets with insufficient indentation need only few parses, because lines that look like the first
+/// are joined together with it.
 #[test]
 fn many_shallow_brackets_need_few_parses() {
     const MANY: usize = 1_200;
@@ -298,7 +299,7 @@ fn many_shallow_brackets_need_few_parses() {
     assert_eq!(last, r#"{"k1199":["a","b"],"t":"k: [\nx\n]\n"}"#);
 }
 
-/// A bracket in a block scalar stays unchanged.
+/// A bracket in a block scalar is not changed.
 #[test]
 fn brackets_in_block_scalars_are_unchanged() {
     let text = "a:\n  b: [\n  x\n  ]\n  t: \"text\n    k: [\n    x\n    ]\n    \"\n  c: [\n  y ]\n";
@@ -307,7 +308,7 @@ fn brackets_in_block_scalars_are_unchanged() {
     assert_eq!(problems.len(), 2, "{problems:?}");
 }
 
-/// YAML 1.2.2, 6.5 and 7.3: the value of a quoted scalar does not depend on the indentation of its lines.
+/// The value of a quoted scalar does not depend on the indentation of its lines (YAML 1.2.2, 6.5 and 7.3).
 #[test]
 fn shallow_quoted_scalars_are_folded() {
     for (text, value) in [
@@ -329,7 +330,7 @@ fn shallow_quoted_scalars_are_folded() {
     assert_eq!(problems, ["3 /a/b: the lines of a quoted string must be indented more than its key"]);
 }
 
-/// Only folded scalars contain fillers; other control characters are preserved.
+/// Fillers are removed only from folded scalars; other control characters are preserved.
 #[test]
 fn control_characters_are_preserved() {
     let source = r#"p: "[\x01-\x1f]\u0002""#;
@@ -337,19 +338,20 @@ fn control_characters_are_preserved() {
     assert_eq!(parse_repaired(source), (format!("{{{member}}}"), Vec::new()));
     let (found, problems) = parse_repaired(&format!("{source}\na:\n  b: \"one\ntwo\"\n"));
     assert_eq!((found, problems.len()), (format!("{{{member},\"a\":{{\"b\":\"one two\"}}}}"), 1));
-    // With both of them, fillers and characters could not be distinguished.
+    // If a folded scalar contained such characters itself, they could not be distinguished from fillers.
     let (_, problems) = parse_repaired("a:\n  b: \"on\\x01e\ntwo\"\n");
     assert_eq!(problems, ["2 /a/b: invalid indentation in quoted scalar"]);
 }
 
-/// A quoted scalar in brackets whose lines are all shallow, including the first.
+/// In brackets, quoted scalars are folded even if all their lines, including the first, are indented too
+/// little.
 #[test]
 fn quoted_scalars_in_brackets_are_folded() {
     let (found, problems) = parse_repaired("a:\n  b: [\n\"one\ntwo\", 3\n]\n");
     assert_eq!(found, r#"{"a":{"b":["one two",3]}}"#, "{problems:?}");
 }
 
-/// Shallow lines have the value that the parser returns for sufficiently indented lines.
+/// Lines that are indented too little have the same value as sufficiently indented lines.
 #[test]
 fn folding_matches_the_parser() {
     for quote in ['"', '\''] {
@@ -362,7 +364,7 @@ fn folding_matches_the_parser() {
     }
 }
 
-/// A scalar without an end is reported once, without further problems.
+/// A scalar without a closing quote is reported at most twice, without consequential problems.
 #[test]
 fn unterminated_quoted_scalars_are_rejected() {
     for text in ["a:\n  b: [\n  \"never ends,\n  \"nor this\n  ]\n", "a:\n  b: 'never\nends\n"] {
@@ -372,7 +374,7 @@ fn unterminated_quoted_scalars_are_rejected() {
     }
 }
 
-/// Duplicate keys and members of merge keys are found without a linear search.
+/// The time to find duplicate keys and the members of merge keys is linear.
 #[test]
 fn many_keys_take_linear_time() {
     const MANY: usize = 5_000;
@@ -393,7 +395,8 @@ fn many_keys_take_linear_time() {
     }
 }
 
-/// A duplicate key replaces the value at the first position; members of merge keys follow the existing ones.
+/// The value of a duplicate key replaces the value at the first position. Members of merge keys follow the
+/// existing members.
 #[test]
 fn the_last_duplicate_key_is_used() {
     let few = "{\"a\": 1, \"b\": 2, \"a\": 3, \"a\": 4}";
@@ -420,7 +423,7 @@ fn sources_from_texts() {
     assert!(Sources::from_texts(&[("a.json", "", "{")]).unwrap_err().has_errors());
 }
 
-/// Returns a folder of its own below the target folder.
+/// Creates an empty temporary folder for one test and writes the files into it.
 fn folder(name: &str, files: &[(&str, &str)]) -> PathBuf {
     let root = std::env::temp_dir().join(format!("contract-codegen-load-{}-{name}", std::process::id()));
     let _ = fs::remove_dir_all(&root);
@@ -465,7 +468,7 @@ fn folders() {
     fs::remove_dir_all(&root).unwrap();
 }
 
-/// Problems of a skipped file are not reported for the next file.
+/// Problems of a skipped file are not attributed to the next file.
 #[test]
 fn skipped_files_have_no_problems() {
     let root = folder(
@@ -488,7 +491,8 @@ fn skipped_files_have_no_problems() {
     fs::remove_dir_all(&root).unwrap();
 }
 
-/// Two files with the same name are distinguished by folder; a patched `$id` identifies its document.
+/// Two files with the same name are distinguished by their folders, and a patched `$id` identifies its
+/// document.
 #[test]
 fn overlays_find_their_document() {
     let root = folder(
@@ -518,7 +522,7 @@ fn overlays_find_their_document() {
     assert_eq!(patched_document(Some("deep/v1/api.json")), ("v2/deep/v1/api.json".to_owned(), true));
     let several = "several inputs match the document `api.json` of the overlay".to_owned();
     assert_eq!(patched_document(Some("api.json")), (several, true));
-    // A different path or URI with the same file name does not match.
+    // A different path or URI that ends in the same file name does not match.
     for other in ["v3/api.json", "https://x.y/v3/api.json"] {
         assert_eq!(
             patched_document(Some(other)).0,
@@ -575,7 +579,7 @@ fn referenced_files_are_loaded_on_demand() {
     fs::remove_dir_all(&root).unwrap();
 }
 
-/// A missing folder causes one problem, and not one for each reference below the mount.
+/// A missing folder of a mount causes one problem, not one for each reference below the mount.
 #[test]
 fn missing_mount_is_reported_once() {
     let reference = r#"{"allOf": [{"$ref": "https://vendor/a"}, {"$ref": "https://vendor/b"}]}"#;

@@ -5,16 +5,16 @@ use fluent_uri::{Uri, UriRef};
 /// An absolute URI, split from its fragment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct AbsoluteUri {
-    /// The URI without fragment.
+    /// The URI without the fragment.
     pub(crate) uri: String,
-    /// The percent-decoded fragment; `None` without `#`.
+    /// The percent-decoded fragment, or `None` if there is no `#`.
     pub(crate) fragment: Option<String>,
 }
 
 /// Resolves a reference against an absolute base (RFC 3986, 5.2).
 ///
-/// The fragment may contain characters that a URI must escape: keys of `$defs` such as `Page<Lot>` are often
-/// written into references unescaped. The error describes the problem of the reference.
+/// The fragment may contain characters that a URI must escape, because keys of `$defs` such as `Page<Lot>`
+/// are often used unescaped in references. The error describes the problem of the reference.
 pub(crate) fn resolve_reference(base: &str, reference: &str) -> Result<AbsoluteUri, String> {
     let (address, fragment) = match reference.split_once('#') {
         Some((address, fragment)) => (address, Some(fragment)),
@@ -37,8 +37,9 @@ pub(crate) fn resolve_reference(base: &str, reference: &str) -> Result<AbsoluteU
     Ok(AbsoluteUri { uri: absolute.into_string(), fragment })
 }
 
-/// Percent-encodes a relative file reference with characters that a URI must escape (RFC 3986, 2), such as
-/// braces, spaces and quotes. `None` if nothing needs escaping, or if the reference has a scheme or a host.
+/// Percent-encodes a relative file reference that contains characters that a URI must escape (RFC 3986, 2),
+/// such as braces, spaces and quotes. Returns `None` if no character needs escaping, or if the reference has
+/// a scheme or a host.
 pub(crate) fn escape_file_reference(reference: &str) -> Option<String> {
     let (address, fragment) = reference.split_at(reference.find('#').unwrap_or(reference.len()));
     let wild =
@@ -63,7 +64,7 @@ pub(crate) fn escape_file_reference(reference: &str) -> Option<String> {
     Some(out + fragment)
 }
 
-/// Normalizes a URI without its fragment (RFC 3986, 6.2.2), for use as a key.
+/// Normalizes a URI (RFC 3986, 6.2.2) and removes its fragment, for use as a key.
 pub(crate) fn normalized_key(uri: &str) -> String {
     let bare = uri.split_once('#').map_or(uri, |(bare, _)| bare);
     Uri::parse(bare).map_or_else(|_| bare.to_owned(), |parsed| parsed.normalize().into_string())
@@ -74,7 +75,8 @@ pub(crate) fn is_absolute(uri: &str) -> bool {
     Uri::parse(uri).is_ok()
 }
 
-/// Percent-decodes a string; `None` for an invalid escape or invalid UTF-8.
+/// Percent-decodes a string. Returns `None` if it contains an invalid escape or is not valid UTF-8 after
+/// decoding.
 pub fn percent_decode(text: &str) -> Option<String> {
     if !text.contains('%') {
         return Some(text.to_owned());
@@ -93,7 +95,7 @@ pub fn percent_decode(text: &str) -> Option<String> {
     String::from_utf8(out).ok()
 }
 
-/// Converts a relative file name to a `file` URI without host: `file:///v1/stock.json`.
+/// Converts a relative file name to a `file` URI without a host, such as `file:///v1/stock.json`.
 pub(crate) fn from_file_name(name: &str) -> String {
     let mut uri = String::from("file:///");
     for byte in name.bytes() {

@@ -1,8 +1,10 @@
 //! Parses YAML 1.2 as JSON, with the types of the core schema.
 //!
 //! Constructs that YAML versions or parsers interpret differently are faults with a fallback. Numbers such as
-//! `012`, `0x1F`, `+1`, `.5` and `.inf` become strings, which keywords convert to numbers where possible
-//! (`resolve::lenient`). A merge key `<<` is expanded, and a tag is ignored.
+//! `012`, `0x1F`, `+1`, `.5` and `.inf` become strings, which are converted to numbers where a keyword
+//! requires a number (`resolve::lenient`). A merge key `<<` is expanded, and tags are ignored.
+//!
+//! A *shallow* line is a line of a flow collection or quoted scalar that is indented less than YAML requires.
 
 mod brackets;
 mod fold;
@@ -26,27 +28,27 @@ use super::{KeyIndex, MAX_DEPTH, insert_member};
 /// The maximum number of values that anchors and aliases may add to a document.
 const MAX_EXPANDED: usize = 200_000;
 
-/// The number of bytes of a string that count as one value.
+/// The number of bytes of a string that are counted as one value.
 const BYTES_PER_VALUE: usize = 64;
 
-/// The maximum number of parses of one document, and of bytes that are parsed again, due to shallow
-/// indentation.
+/// The maximum number of parses of one document with shallow lines. `MAX_REREAD_BYTES` limits the number of
+/// bytes that are parsed in total.
 const MAX_READINGS: usize = 1_000;
 const MAX_REREAD_BYTES: usize = 256 << 20;
 
-/// The errors that the parser returns only for a shallow line in a flow collection.
+/// The errors that the parser returns only for shallow lines in flow collections.
 const FLOW_INDENTATION_ERRORS: [&str; 2] = ["invalid indentation", "invalid indentation in flow construct"];
-/// The error that the parser returns for a quoted scalar with a shallow line, at its opening quote.
+/// The error that the parser returns for a quoted scalar with a shallow line, at the opening quote.
 const QUOTED_INDENTATION_ERROR: &str = "invalid indentation in quoted scalar";
 
-/// Parses a document; the tree is `None` after a syntax error.
+/// Parses a document. The tree is `None` after a syntax error.
 pub(crate) fn parse(source: SourceId, text: &str) -> (Option<DocumentNode>, Vec<Diagnostic>) {
     let found = read_document(source, text, Lookahead::Enabled)
         .or_else(|| read_document(source, text, Lookahead::Disabled));
     found.unwrap_or_default()
 }
 
-/// Parses with or without lookahead; `None` if the lookahead joined a line of a block scalar.
+/// Parses with or without lookahead. Returns `None` if the lookahead joined a line of a block scalar.
 fn read_document(
     source: SourceId,
     text: &str,
@@ -82,24 +84,24 @@ fn read_document(
     None
 }
 
-/// The result of one parse.
+/// The result of parsing a document once.
 #[derive(Default)]
 struct ParseAttempt {
     tree: Option<DocumentNode>,
     problems: Vec<Diagnostic>,
-    /// The locations of the joined lines.
+    /// The locations of the joined lines, with the reason for each.
     places: Vec<(DocumentLocation, JoinReason)>,
     shallow: Option<ShallowLine>,
-    /// Set if the lookahead joined a line of a block scalar.
+    /// True if the lookahead joined a line of a block scalar.
     is_wrong_join: bool,
 }
 
-/// The location of a line that the parser rejects as too shallow.
+/// The location of a line that the parser rejects because it is shallow.
 #[derive(Clone, Copy, Debug)]
 enum ShallowLine {
-    /// In a flow collection: the start of the line.
+    /// A line in a flow collection, with the offset of its start.
     Brackets(usize),
-    /// In a quoted scalar: its opening quote.
+    /// A line in a quoted scalar, with the offset of the opening quote.
     Text(usize),
 }
 
@@ -156,7 +158,7 @@ fn parse_attempt(source: SourceId, joined: &JoinedText) -> ParseAttempt {
                     found.places.push((builder.place(super::span(at, at + 1)), by));
                 }
                 let event = match event {
-                    // Elsewhere, filler characters belong to the scalar.
+                    // In scalars that are not folded, filler characters are part of the value.
                     Event::Scalar(text, style, anchor, tag)
                         if joined.is_folded(start..end.max(start + 1)) =>
                     {
@@ -179,9 +181,9 @@ fn parse_attempt(source: SourceId, joined: &JoinedText) -> ParseAttempt {
     ParseAttempt { tree: builder.root, problems: builder.problems, shallow: None, ..found }
 }
 
-/// Converts the character offsets of the parser to byte offsets.
+/// A converter from the character offsets of the parser to byte offsets.
 struct CharOffsets {
-    /// The byte offset of each character; empty for ASCII.
+    /// The byte offset of each character; empty for ASCII text.
     bytes: Vec<u32>,
     length: usize,
 }
@@ -215,7 +217,7 @@ enum OpenCollection {
         anchor: usize,
         start: u32,
         members: Vec<ObjectMember>,
-        /// The values of merge keys.
+        /// The values of the mapping's merge keys.
         merged: Vec<DocumentNode>,
         seen: KeyIndex,
         key: Option<MappingKey>,
@@ -233,17 +235,17 @@ struct MappingKey {
 #[derive(Clone, Copy, PartialEq)]
 enum KeyKind {
     New,
-    /// A duplicate of the member at this index, whose value is replaced.
+    /// A duplicate of the member at this index, whose value will be replaced.
     Duplicate(usize),
-    /// `<<`, whose value contains members.
+    /// The merge key `<<`, whose value contains members.
     Merge,
-    /// A collection as a key, which is still being parsed.
+    /// A collection that is used as a key and is still being parsed.
     ComplexKey,
-    /// The key after a complex one: the value that follows is discarded.
+    /// The state after a complex key: the value that follows is discarded.
     DiscardedValue,
 }
 
-/// An anchored value with its size and depth, for the limits on aliases.
+/// An anchored value with its size and depth, which are used for the limits on aliases.
 struct AnchoredValue {
     tree: DocumentNode,
     size: usize,
@@ -354,7 +356,7 @@ impl YamlTreeBuilder<'_> {
         self.check_depth(0, span)
     }
 
-    /// Marks a member with a collection as its key, which JSON cannot express, to be discarded.
+    /// Marks a member to be discarded, because its key is a collection, which JSON cannot express.
     fn discard_member(&mut self, span: Span, is: KeyKind) {
         let problem = self.diagnostic("unsupported", span, "a YAML key that is not a scalar");
         self.problems.push(problem.with_fallback("the member is left out"));
@@ -383,7 +385,8 @@ impl YamlTreeBuilder<'_> {
     }
 
     fn close_collection(&mut self, span: Span) -> YamlResult<()> {
-        // The parser ends a block at the next token: step back to its last character.
+        // The parser ends a block at the next token, so the end is moved back to the last character of the
+        // block.
         let end = match self.text.get(..span.end as usize) {
             Some(before) if span.start == span.end => before.trim_end().len(),
             _ => span.end as usize,
@@ -470,7 +473,8 @@ impl YamlTreeBuilder<'_> {
         Ok(())
     }
 
-    /// Resolves a plain scalar by the core schema (YAML 1.2.2, 10.3.2), restricted to the values of JSON.
+    /// Resolves a plain scalar by the core schema (YAML 1.2.2, 10.3.2), restricted to values that JSON can
+    /// express.
     fn resolve_plain_scalar(&mut self, text: &str, span: Span) -> NodeValue {
         match text {
             "" | "~" | "null" | "Null" | "NULL" => return NodeValue::Null,
@@ -525,7 +529,8 @@ impl YamlTreeBuilder<'_> {
     }
 }
 
-/// Adds the members of merge keys that the mapping lacks; the first of each name takes precedence.
+/// Adds the members of merge keys that the mapping does not contain. The first member with a name takes
+/// precedence.
 fn apply_merge_keys(members: &mut Vec<ObjectMember>, merged: &[DocumentNode]) {
     let mut seen = KeyIndex::default();
     let parts = merged.iter().flat_map(|tree| std::iter::once(tree).chain(tree.elements()));
@@ -536,7 +541,7 @@ fn apply_merge_keys(members: &mut Vec<ObjectMember>, merged: &[DocumentNode]) {
     }
 }
 
-/// Returns the string for a scalar that is used as a key.
+/// Returns the key string for a scalar that is used as a key.
 fn scalar_key(tree: &DocumentNode) -> Option<String> {
     match &tree.value {
         NodeValue::String(text) | NodeValue::Number(text) => Some(text.clone()),
@@ -546,7 +551,7 @@ fn scalar_key(tree: &DocumentNode) -> Option<String> {
     }
 }
 
-/// Counts the values in a tree; a long string counts as several.
+/// Counts the values in a tree. A long string counts as several values.
 fn count_values(tree: &DocumentNode) -> usize {
     let own = match &tree.value {
         NodeValue::String(text) | NodeValue::Number(text) => text.len() / BYTES_PER_VALUE,
@@ -561,7 +566,7 @@ fn is_json_number(text: &str) -> bool {
     contract_runtime::Number::parse(text).is_ok()
 }
 
-/// Returns true for numbers of the core schema, and for spellings that YAML 1.1 read as numbers.
+/// Returns true for numbers of the core schema, and for spellings that YAML 1.1 treats as numbers.
 fn is_yaml_number(text: &str) -> bool {
     let bare = text.strip_prefix(['+', '-']).unwrap_or(text);
     let lower = bare.to_ascii_lowercase();

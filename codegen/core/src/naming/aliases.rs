@@ -1,4 +1,4 @@
-//! Finds schemas that are only aliases of others, and schemas with a name and a type of their own.
+//! Finds schemas that are only aliases of others, and schemas that have their own name and type.
 
 use super::TypeNames;
 use crate::{
@@ -6,11 +6,11 @@ use crate::{
     schema::{SchemaGraph, SchemaId, SchemaOrigin},
 };
 
-/// The maximum number of references from one alias to the next.
+/// The maximum number of references that are followed from an alias.
 const MAX_ALIAS_HOPS: usize = 1000;
 
-/// Returns true if the contract or its owner names a schema. A boolean schema has a name only if it is a
-/// whole document, which would otherwise have no type.
+/// Returns true if the contract or the configuration names a schema. A boolean schema has a name only if it
+/// is a whole document, which would otherwise have no type.
 pub(super) fn has_name(graph: &SchemaGraph, options: &SchemaOptions, id: SchemaId) -> bool {
     let schema = graph.schema(id);
     match schema.origin {
@@ -24,13 +24,13 @@ pub(super) fn has_name(graph: &SchemaGraph, options: &SchemaOptions, id: SchemaI
 /// Returns the schema for which this one is only an alias.
 pub(super) fn alias_of(graph: &SchemaGraph, options: &SchemaOptions, id: SchemaId) -> Option<SchemaId> {
     let target = reference_target(graph, options, id)?;
-    // A named schema keeps its name and documentation unless its target has a name, too.
+    // A named schema keeps its name and documentation, unless its target also has a name.
     (!has_name(graph, options, id) || leads_to_a_name(graph, options, target)).then_some(target)
 }
 
 fn leads_to_a_name(graph: &SchemaGraph, options: &SchemaOptions, start: SchemaId) -> bool {
     let mut at = start;
-    // Cycles of references were cut by `resolve`.
+    // `resolve` has already removed cycles of references.
     for _ in 0..MAX_ALIAS_HOPS {
         match (has_name(graph, options, at), reference_target(graph, options, at)) {
             (true, _) => return true,
@@ -52,8 +52,8 @@ fn reference_target(graph: &SchemaGraph, options: &SchemaOptions, id: SchemaId) 
         (None, [part]) => *part,
         _ => return None,
     };
-    // In a resource with dynamic anchors, `$dynamicRef`s of the target resolve differently than from the
-    // target itself (Core 8.2.3.2).
+    // In a resource with dynamic anchors, a `$dynamicRef` in the target may resolve differently than if the
+    // evaluation started at the target itself (Core 8.2.3.2).
     let anchors = &graph.resource(schema.resource).dynamic_anchors;
     let stays = graph.schema(target).resource == schema.resource;
     (stays || anchors.is_empty()).then_some(target)

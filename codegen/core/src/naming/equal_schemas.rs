@@ -1,9 +1,10 @@
-//! Finds equal anonymous schemas of properties and parameters with the same name, which share one type. It is named
-//! after the first of them; the path names of the others are aliases, so that a name never depends on other schemas.
+//! Finds equal anonymous schemas of properties and parameters with the same name, which share one type. The
+//! type is named after the first of these schemas. The path names of the others become aliases, so that a
+//! name never depends on other schemas.
 //!
-//! Annotations of the schema itself (`title`, `description`, `default`, `deprecated`) may differ, since they
-//! are printed where it is used. Those of its properties must be equal, since a type documents each field
-//! once.
+//! Annotations of the schema itself (`title`, `description`, `default`, `deprecated`) may differ, because
+//! they are printed where the type is used. Annotations of its properties must be equal, because a type
+//! documents each field once.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -18,19 +19,19 @@ use crate::{
     },
 };
 
-/// Finds the representative of each class of equal schemas.
+/// The classes of equal schemas, each with a representative.
 struct EqualityClasses<'a> {
     graph: &'a SchemaGraph,
     options: &'a SchemaOptions,
     names: &'a TypeNames,
     locals: LocalNames,
-    /// The first schema with this content; schemas of requests and responses are separate.
+    /// The first schema with this content. Schemas of requests and of responses are separate.
     first: HashMap<(Schema, bool, String), SchemaId>,
     known: HashMap<SchemaId, SchemaId>,
     /// The first schema with this representative and these annotations.
     described: HashMap<(SchemaId, SchemaMetadata), SchemaId>,
     open: HashSet<SchemaId>,
-    /// Set if a `$dynamicRef` may have different targets in different resources.
+    /// True if a `$dynamicRef` may have different targets in different resources.
     dynamic: bool,
 }
 
@@ -44,7 +45,7 @@ struct SchemaMetadata {
 }
 
 impl TypeNames {
-    /// Finds the first of equal schemas, for each anonymous schema that equals another one.
+    /// Finds, for each anonymous schema that equals another one, the first of the equal schemas.
     pub(super) fn find_equal_schemas(
         &mut self,
         graph: &SchemaGraph,
@@ -73,7 +74,7 @@ impl TypeNames {
     }
 }
 
-/// Chooses new representatives after the graph was reduced.
+/// Selects new representatives after schemas were removed from the graph.
 pub(super) fn remap_equals(
     equals: &BTreeMap<SchemaId, SchemaId>,
     moved: &SchemaRemapping,
@@ -95,8 +96,8 @@ fn has_own_options(options: &SchemaOptions, id: SchemaId) -> bool {
 }
 
 impl EqualityClasses<'_> {
-    /// Returns the first schema with the same content. Named, recursive and configured schemas represent
-    /// themselves.
+    /// Returns the first schema with the same content. Named, recursive and configured schemas are their own
+    /// representatives.
     fn representative(&mut self, id: SchemaId) -> SchemaId {
         if let Some(known) = self.known.get(&id) {
             return *known;
@@ -240,8 +241,9 @@ mod tests {
         shape::{TypeBody, TypeRef},
     };
 
-    /// Equal anonymous types of properties with the same name are one, named after the first location. Different
-    /// annotations of properties make them distinct, different annotations of the types themselves do not.
+    /// Equal anonymous types of properties with the same name become one type, which is named after the first
+    /// location. Types with different annotations of properties are distinct; different annotations of the
+    /// types themselves do not matter.
     #[test]
     fn equal_places_share_a_type() {
         let text = r#"{"type": "object", "properties": {
@@ -268,7 +270,8 @@ mod tests {
         assert_eq!(field("Input", 0), field("InputInner", 0));
     }
 
-    /// Each field has its own `deprecated`, whichever of the equal schemas comes first.
+    /// The `deprecated` of a property applies only to its own field, regardless of which of the equal schemas
+    /// comes first.
     #[test]
     fn deprecated_properties_distinguish_types() {
         for deprecated in ["a", "b"] {
@@ -290,7 +293,7 @@ mod tests {
         }
     }
 
-    /// An option for one location affects no other one.
+    /// An option for one location does not affect equal schemas at other locations.
     #[test]
     fn options_distinguish_types() {
         let text = r#"{"type": "object", "properties": {
@@ -321,7 +324,8 @@ mod tests {
         }
     }
 
-    /// A conjunction that contains equal schemas is identified by its own locations.
+    /// A conjunction that contains equal schemas is identified by its own locations, not by those of their
+    /// representatives.
     #[test]
     fn conjunctions_keep_their_own_locations() {
         let text = r##"{"$defs": {
@@ -336,7 +340,7 @@ mod tests {
         assert_eq!(places, ["/$defs/p/properties/kind", "/$defs/u/allOf/1/properties/kind"]);
     }
 
-    /// Extensions with known values turn a string into a type, and name its variants.
+    /// Extensions that affect the generated enum (known values and variant names) distinguish types.
     #[test]
     fn value_labels_distinguish_types() {
         let text = r#"{"type": "object", "properties": {

@@ -1,5 +1,5 @@
-//! The names that anonymous schemas have where they are used: that of the property or parameter, without the schemas
-//! and operations around it.
+//! The local names of anonymous schemas: the name of the property or parameter, without the enclosing schemas
+//! and operations.
 
 use std::collections::HashMap;
 
@@ -24,8 +24,8 @@ impl LocalNames {
         Self { parameters: parameters.collect() }
     }
 
-    /// Returns the part of a schema's location that begins with the name of the innermost property or parameter; the
-    /// whole location if there is none.
+    /// Returns the part of a schema's location that begins with the name of the innermost property or
+    /// parameter, or the whole location if there is none.
     pub(super) fn key(&self, graph: &SchemaGraph, id: SchemaId) -> String {
         let schema = graph.schema(id);
         if let Some((_, rest)) = schema.location.rsplit_once("/properties/") {

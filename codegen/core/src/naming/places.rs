@@ -1,4 +1,4 @@
-//! Names anonymous types by the path that leads to them, from the enclosing named schema or from the
+//! Names anonymous types by the path that leads to them from the enclosing named schema or from the
 //! operation.
 
 use std::collections::BTreeSet;
@@ -11,8 +11,8 @@ use crate::{
     tree::unescape_token,
 };
 
-/// Returns every schema of the operations that needs a type, with the name for an anonymous one. Parameters
-/// with a constant value need none.
+/// Returns every schema of the operations that needs a type, with a name in case its type is anonymous.
+/// Parameters with a constant value need no type.
 #[must_use]
 pub fn type_places(api: &OpenApiDocument) -> Vec<(SchemaId, String)> {
     let mut out = Vec::new();
@@ -22,7 +22,7 @@ pub fn type_places(api: &OpenApiDocument) -> Vec<(SchemaId, String)> {
     out
 }
 
-/// Adds the schemas of one operation, as [`type_places`] does.
+/// Adds the schemas of one operation in the same form as [`type_places`].
 pub fn operation_places(operation: &Operation, out: &mut Vec<(SchemaId, String)>) {
     let base = names::type_name(&operation.id);
     for parameter in &operation.parameters {
@@ -52,23 +52,24 @@ pub fn operation_places(operation: &Operation, out: &mut Vec<(SchemaId, String)>
     }
 }
 
-/// Adds the schemas of a media type: the body, and its items.
+/// Adds the schemas of a media type: the schema of the body and the schema of its items.
 fn media_places(media: &MediaType, name: &str, out: &mut Vec<(SchemaId, String)>) {
     out.extend(media.schema.map(|schema| (schema, name.to_owned())));
-    // If JSON is in `data` of an event, the event itself needs no type.
+    // If the `data` field of an event contains JSON, the event itself needs no type.
     let item = media.data_schema.or(media.item_schema);
     out.extend(item.map(|schema| (schema, format!("{name}Item"))));
 }
 
 impl TypeNames {
-    /// Walks from all names inwards, in the order of their locations, and then from the operations.
+    /// Assigns names from all named schemas inwards, in the order of their locations, and then from the
+    /// operations.
     pub(super) fn assign_place_names(&mut self, graph: &SchemaGraph, api: &OpenApiDocument) {
         let mut named: Vec<SchemaId> = self.named.keys().copied().collect();
         named.sort_by_cached_key(|&id| graph.absolute_location(id));
         let mut walk = PlaceWalk { graph, names: self, seen: BTreeSet::new() };
         for id in named {
             let hint = walk.names.named.get(&id).cloned().unwrap_or_default();
-            // A named nullable schema is a newtype; its content needs a name of its own.
+            // A named nullable schema is a newtype, and the type inside it needs a different name.
             let nullable = graph.schema(id).types.is_some_and(|types| types.contains(TypeSet::NULL));
             walk.visit_inside(id, if nullable { format!("{hint}Value") } else { hint });
         }
@@ -78,8 +79,9 @@ impl TypeNames {
     }
 }
 
-/// Returns the name of the component that contains a schema: `/components/parameters/limit/schema` is named
-/// after the component, regardless of the operations that use it.
+/// Returns the name of the component that contains a schema. For example,
+/// `/components/parameters/limit/schema` is named after the component, regardless of the operations that use
+/// it.
 fn component_name(graph: &SchemaGraph, id: SchemaId) -> Option<String> {
     let mut steps = graph.schema(id).location.strip_prefix("/components/")?.split('/');
     let (kind, name) = (steps.next()?, steps.next()?);
@@ -105,7 +107,8 @@ impl PlaceWalk<'_> {
         }
     }
 
-    /// Names a schema and returns the path for its children; `None` if it has a name or was visited before.
+    /// Assigns a name to a schema and returns the path for its children. Returns `None` if the schema already
+    /// has a name or was visited before.
     fn name_place(&mut self, id: SchemaId, hint: String) -> Option<(SchemaId, String)> {
         let id = self.names.aliases.get(&id).copied().unwrap_or(id);
         if self.names.named.contains_key(&id) || !self.seen.insert(id) {
@@ -119,7 +122,8 @@ impl PlaceWalk<'_> {
         Some((id, name))
     }
 
-    /// Names all schemas inside of a schema. A list replaces recursion, since documents may be deep.
+    /// Names all schemas inside a schema. It uses a list instead of recursion, because documents may be
+    /// deeply nested.
     fn visit_inside(&mut self, id: SchemaId, hint: String) {
         let mut waiting = vec![(id, hint)];
         while let Some((id, hint)) = waiting.pop() {
@@ -132,7 +136,7 @@ impl PlaceWalk<'_> {
         }
     }
 
-    /// Collects the direct children of a schema with their paths.
+    /// Collects the direct children of a schema, with their paths.
     fn child_places(&self, id: SchemaId, hint: &str, out: &mut Vec<(SchemaId, String)>) {
         let mut parts = vec![id];
         let mut seen = BTreeSet::new();
@@ -157,7 +161,7 @@ impl PlaceWalk<'_> {
         }
     }
 
-    /// Returns true if a schema or its children may need a type; most properties do not.
+    /// Returns true if a schema or its children may need a type. Most properties do not.
     fn may_contain_type(&self, id: SchemaId) -> bool {
         let id = self.names.aliases.get(&id).copied().unwrap_or(id);
         let schema = self.graph.schema(id);

@@ -1,15 +1,15 @@
-//! Names the groups of table rows: the constants of the generated module `schemas`.
+//! Names the groups of rows in the validation tables, which are the constants of the generated module
+//! `schemas`.
 //!
-//! Each resource, definition, component and operation begins a *group* of rows, so that an edit of one does
-//! not move the rows of another. A name consists of the file name and the path from there: `SHIP`,
-//! `PAGE_DEFS_SHIP_PAGE`, `OPENAPI_PARAMETERS_LIMIT`. It depends only on its own resource, with three
-//! exceptions in which a new file renames the rows of another one:
+//! Each resource, definition, component and operation begins a *group* of rows, so that a change to one of
+//! them does not move the rows of another. A name consists of the file name and the path within the file:
+//! `SHIP`, `PAGE_DEFS_SHIP_PAGE`, `OPENAPI_PARAMETERS_LIMIT`. It depends only on its own resource, except in
+//! three cases, in which a new file renames the rows of another one:
 //!
-//! * a second file of the same stem with a shorter URI, or one of equal length that sorts before: it gets the
-//!   name, and
-//!   the first one is qualified with its folder (`OLD_SHIP`);
-//! * a file `in-ship`, whose first row has the name for the number of the resource `ship`;
-//! * a file with the name of a definition's row (`ship-defs-key`): the definition is numbered.
+//! * a second file with the same stem and with a shorter URI, or with a URI of equal length that sorts first:
+//!   the new file gets the name, and the other one is qualified with its folder (`OLD_SHIP`);
+//! * a file `in-ship`, whose first row has the name of the constant for the number of the resource `ship`;
+//! * a file with the name of a definition's row (`ship-defs-key`): the row of the definition gets a number.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,14 +24,15 @@ use crate::{
 /// The names of row groups, assigned for the whole contract.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RowNames {
-    /// The names by resource. A faulty contract has several resources with one URI.
+    /// The names by resource. A faulty contract may contain several resources with the same URI.
     resources: BTreeMap<ResourceId, String>,
-    /// The names by resource and by the pointer of the schema at the head of the group, or of its container.
+    /// The names by resource and by pointer. The pointer is that of the first schema of the group, or of its
+    /// container.
     heads: BTreeMap<(ResourceId, String), String>,
 }
 
 impl RowNames {
-    /// Names every group of a contract.
+    /// Assigns a name to every group of a contract.
     #[must_use]
     pub(crate) fn assign_names(graph: &SchemaGraph) -> Self {
         let mut names = Self::default();
@@ -64,7 +65,7 @@ impl RowNames {
         names
     }
 
-    /// Replaces resource ids after the graph was reduced.
+    /// Replaces resource ids after schemas were removed from the graph.
     #[must_use]
     pub(crate) fn moved(self, moved: &SchemaRemapping) -> Self {
         let resources = self.resources.into_iter();
@@ -81,15 +82,15 @@ impl RowNames {
         self.resources.get(&resource).map_or("", String::as_str)
     }
 
-    /// Returns the name of a group by its resource and head.
+    /// Returns the name of a group, given its resource and the pointer at which it begins.
     #[must_use]
     pub(crate) fn group_name(&self, resource: ResourceId, head: &str) -> &str {
         self.heads.get(&(resource, head.to_owned())).map_or("", String::as_str)
     }
 }
 
-/// Returns the pointer at which the group of a schema begins: its definition, component or operation, else
-/// its resource.
+/// Returns the pointer at which the group of a schema begins: that of its definition, component or operation,
+/// or else that of its resource.
 #[must_use]
 pub(crate) fn head_of(graph: &SchemaGraph, id: SchemaId) -> &str {
     let pointer = graph.schema(id).location.as_str();
@@ -102,8 +103,8 @@ pub(crate) fn head_of(graph: &SchemaGraph, id: SchemaId) -> &str {
     &pointer[..end]
 }
 
-/// Returns the names of pattern constants by pattern. A name is derived from the pattern only, so that a new
-/// pattern renames no others.
+/// Returns the names of pattern constants by pattern. A name is derived only from the pattern, so that a new
+/// pattern does not rename others.
 #[must_use]
 pub(crate) fn pattern_names<'p>(
     sources: impl Iterator<Item = &'p String> + Clone,
@@ -129,13 +130,14 @@ const SHORT_DIGEST_BYTES: usize = 4;
 /// The number of bytes of a full digest, for patterns whose short digests collide.
 const LONG_DIGEST_BYTES: usize = 32;
 
-/// Returns the constant for the number of a resource, next to that of its first row.
+/// Returns the name of the constant that holds the number of a resource, given the name of the resource's
+/// first row.
 #[must_use]
 pub(crate) fn resource_constant(name: &str) -> String {
     format!("IN_{name}")
 }
 
-/// The names that are assigned already.
+/// The names that are already assigned.
 #[derive(Default)]
 struct ReservedNames(BTreeSet<String>);
 
@@ -148,7 +150,7 @@ impl ReservedNames {
         !self.0.contains(name) && name != "TABLES" && !name.strip_prefix(PATTERN_PREFIX).is_some_and(digits)
     }
 
-    /// Reserves a name for a resource: the stem of its file, qualified with folders until it is unique.
+    /// Reserves a name for a resource: the stem of its file, qualified with folder names until it is unique.
     fn reserve_resource(&mut self, uri: &str) -> String {
         let mut name = names::constant_name(&names::file_stem(uri));
         let path = uri.split_once("://").map_or(uri, |(_, path)| path);
@@ -196,7 +198,7 @@ mod tests {
         graph
     }
 
-    /// Returns every name of a contract, sorted.
+    /// Returns all names of a contract, sorted.
     fn all(files: &[(&str, &str)]) -> Vec<String> {
         let names = RowNames::assign_names(&graph(files));
         let mut all: Vec<String> = names.heads.into_values().collect();
@@ -231,7 +233,7 @@ mod tests {
         assert!(first.contains(&"D_SHIP".to_owned()), "{first:?}");
     }
 
-    /// Tests the three exceptions that the module documentation lists.
+    /// A new file renames rows of another file in the three cases that the module documentation lists.
     #[test]
     fn three_kinds_of_files_rename_others() {
         let before = all(&[("b/ship.json", KEYED)]);
@@ -267,12 +269,13 @@ mod tests {
         assert_eq!(found.len(), 3 * files.len());
         assert!(!found.contains(&"TABLES".to_owned()), "{found:?}");
         assert!(!found.contains(&"PATTERN_0123ABCD".to_owned()), "{found:?}");
-        // `IN_SHIP` is a row of another file, so the resource that would use this name is renamed.
+        // `IN_SHIP` is the name of another file's row, so the resource `ship`, whose constant would have this
+        // name, is renamed.
         assert!(found.contains(&"IN_SHIP".to_owned()), "{found:?}");
         assert!(found.contains(&"SHIP2_DEFS_A_B".to_owned()), "{found:?}");
     }
 
-    /// Resources with the same `$id` have rows of their own.
+    /// Resources with the same `$id` have separate rows.
     #[test]
     fn equal_identifiers_have_distinct_names() {
         let one = r#"{"$id": "https://x.y/a", "$defs": {"b": {"$id": "c"}, "d": {"$id": "c"}}}"#;

@@ -1,5 +1,5 @@
-//! Generates the module `bodies`: request body types that no schema describes, for several media types and
-//! multipart forms.
+//! Generates the module `bodies`, which contains the request body types that no schema describes: enums for
+//! several media types, and structs for multipart forms.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -58,7 +58,7 @@ fn body_items(
     (choice.is_some() || !forms.is_empty()).then(|| quote!(#choice #(#forms)*))
 }
 
-/// Returns the type of a body as seen from another module.
+/// Returns the type of a body as it is referenced from another module.
 pub(crate) fn body_type(side: OperationSide, ty: &BodyType, types: &dyn RustTypes) -> TokenStream {
     match ty {
         BodyType::Value(ty) => types.rust_type(ty),
@@ -73,7 +73,7 @@ pub(crate) fn body_type(side: OperationSide, ty: &BodyType, types: &dyn RustType
     }
 }
 
-/// Returns the equality traits of a body.
+/// Returns the equality traits that the type of a body implements.
 pub(crate) fn body_equality(body: &RequestBodyPlan<'_>, types: &dyn RustTypes) -> EqualityTraits {
     let form = |name: &String| {
         let own = body.contents.iter().filter_map(|content| match &content.format {
@@ -92,7 +92,8 @@ pub(crate) fn body_equality(body: &RequestBodyPlan<'_>, types: &dyn RustTypes) -
     }))
 }
 
-/// Returns the equality traits of a form; files and undeclared parts implement no `Hash`.
+/// Returns the equality traits that a form implements; `Hash` is not implemented for files and undeclared
+/// parts.
 fn form_equality(parts: &[MultipartPart], closed: bool, types: &dyn RustTypes) -> EqualityTraits {
     let of_parts = parts.iter().map(|part| match part.form {
         PartForm::Binary => EqualityTraits::Full,
@@ -105,7 +106,7 @@ fn form_equality(parts: &[MultipartPart], closed: bool, types: &dyn RustTypes) -
     })
 }
 
-/// Returns the type for all media types of a body.
+/// Returns the type that covers all media types of a body.
 pub(crate) fn whole_type(
     side: OperationSide,
     body: &RequestBodyPlan<'_>,
@@ -129,7 +130,7 @@ fn body_enum(
 ) -> TokenStream {
     let name = ident(&body.name);
     let about = doc_attributes(&[format!("The body of `{place}`, by media type.")]);
-    // Structs of this module are named without a path.
+    // The structs of this module are named without a path.
     let here = |ty: &BodyType| match ty {
         BodyType::Form(name) => {
             let name = ident(name);
@@ -150,7 +151,7 @@ fn body_enum(
         let ty = here(&variant.ty);
         quote!(#about #name(#ty))
     });
-    // If two variants have the same Rust type, a conversion could not choose the media type.
+    // If two variants have the same Rust type, a conversion could not select the media type.
     let once =
         |ty: &BodyType| body.variants.iter().filter(|other| other.ty.is_same_rust_type(ty)).count() == 1;
     let conversions = body.variants.iter().filter(|variant| once(&variant.ty)).map(|variant| {
@@ -172,7 +173,7 @@ fn body_enum(
     }
 }
 
-/// The struct of a multipart body.
+/// The data from which the struct of a multipart body is generated.
 struct MultipartStruct<'a> {
     graph: &'a SchemaGraph,
     types: &'a dyn RustTypes,

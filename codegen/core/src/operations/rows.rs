@@ -1,4 +1,5 @@
-//! Prints table rows as expressions of runtime types, with the fields that differ from the defaults.
+//! Generates table rows as expressions of runtime types, with only those fields that differ from the
+//! defaults.
 
 use contract_runtime::operation::ItemFraming;
 use proc_macro2::{Literal, TokenStream};
@@ -17,7 +18,7 @@ use crate::{
     schema::{SchemaGraph, SchemaId, TypeSet},
 };
 
-/// Prints rows, and records the runtime types that they use.
+/// A generator of rows, which records the runtime types that they use.
 pub(super) struct RowWriter<'a> {
     pub(super) graph: &'a SchemaGraph,
     pub(super) types: &'a dyn RustTypes,
@@ -26,7 +27,7 @@ pub(super) struct RowWriter<'a> {
 }
 
 impl RowWriter<'_> {
-    /// Prints the row of a parameter or form field.
+    /// Generates the row of a parameter or form field.
     pub(super) fn parameter_row(&mut self, row: &ParameterRow) -> TokenStream {
         self.used.parameters.insert("Parameter");
         let name = &row.name;
@@ -129,7 +130,7 @@ impl RowWriter<'_> {
         self.content_row(&content.media.name, &format, content.media.schema)
     }
 
-    /// Prints the row of a streamed media type.
+    /// Generates the row of a streamed media type.
     pub(super) fn stream_row(&mut self, media_type: &str, streamed: &StreamContent) -> TokenStream {
         let StreamContent::Items(item) = streamed else {
             return self.content_row(media_type, &quote!(Stream), None);
@@ -151,7 +152,7 @@ impl RowWriter<'_> {
         self.content_row(media_type, &format, item.schema)
     }
 
-    /// Prints the row of a media type of a body or response.
+    /// Generates the row of a media type of a body or response.
     pub(super) fn content_row(
         &mut self,
         media_type: &str,
@@ -278,7 +279,7 @@ impl RowWriter<'_> {
     }
 }
 
-/// Returns the runtime's name of a parameter style.
+/// Returns the name of the runtime's variant for a parameter style.
 fn style_name(style: &str) -> proc_macro2::Ident {
     ident(match style {
         "form" => "Form",

@@ -1,4 +1,4 @@
-//! Generates string enumerations that no schema lists.
+//! Generates string enums that no schema declares.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -6,14 +6,14 @@ use quote::quote;
 use super::doc_attributes;
 use crate::emit::string_enum_macro;
 
-/// A string enumeration to generate.
+/// A string enum to generate.
 pub(crate) struct StringEnumItem<'a> {
     pub(crate) name: &'a str,
     pub(crate) doc: Vec<String>,
     pub(crate) values: Vec<StringValue>,
 }
 
-/// A value of a string enumeration.
+/// A value of a string enum.
 pub(crate) struct StringValue {
     pub(crate) wire: String,
     pub(crate) name: String,
@@ -21,7 +21,7 @@ pub(crate) struct StringValue {
 }
 
 impl StringEnumItem<'_> {
-    /// Generates the enum with `ALL`, `as_str`, `Display`, `FromStr`, reading and writing.
+    /// Generates the enum with `ALL`, `as_str`, `Display`, `FromStr`, parsing and serialization.
     pub(crate) fn to_tokens(&self, open: bool) -> TokenStream {
         let values = self.values.iter();
         let values =

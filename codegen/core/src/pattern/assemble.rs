@@ -1,4 +1,4 @@
-//! Lays out a program: a chain where greedy matching is provably exact, else instructions, which are
+//! Builds a program: a chain if greedy matching is provably exact, or else instructions, which are
 //! determinized if the result is small.
 
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ use super::determinize::determinize_program;
 
 /// The maximum number of atoms in a chain, before adjacent literals are joined.
 const CHAIN_LIMIT: usize = 1024;
-/// The maximum number of characters of a chain that is tried at every position of a string.
+/// The maximum number of characters in a chain that is tried at every position of a string.
 const FLOATING_LIMIT: u64 = 64;
 
 pub(super) fn assemble_program(hir: &Hir) -> Result<CompiledProgram, PatternError> {
@@ -38,7 +38,7 @@ pub(super) fn assemble_program(hir: &Hir) -> Result<CompiledProgram, PatternErro
     Ok(program)
 }
 
-/// Assembles the nondeterministic program, which exists for every pattern.
+/// Assembles the nondeterministic program, which is possible for every pattern that is not too large.
 pub(super) fn assemble_nfa(hir: &Hir) -> Result<CompiledProgram, PatternError> {
     let mut assembly = NfaAssembly::default();
     assembly.push_hir(hir)?;
@@ -54,7 +54,7 @@ fn unsupported_pattern(reason: impl Into<String>) -> PatternError {
     PatternError { offset: 0, reason: reason.into() }
 }
 
-/// From `min` to `max` characters of a class.
+/// A repetition of a character class, from `min` to `max` times.
 struct ChainLink {
     class: ClassUnicode,
     min: u32,
@@ -68,7 +68,7 @@ struct AtomChain {
     links: Vec<ChainLink>,
 }
 
-/// Builds a chain that is equivalent to `hir` without backtracking; `None` if there is none.
+/// Builds a chain that is equivalent to `hir` without backtracking. Returns `None` if there is no such chain.
 fn build_chain(hir: &Hir) -> Option<CompiledProgram> {
     let mut chain = AtomChain::default();
     chain.append_hir(hir)?;
@@ -80,7 +80,7 @@ fn build_chain(hir: &Hir) -> Option<CompiledProgram> {
 }
 
 impl AtomChain {
-    /// Appends the atoms of `hir`; `None` if it is not a chain.
+    /// Appends the atoms of `hir`. Returns `None` if `hir` cannot be part of a chain.
     fn append_hir(&mut self, hir: &Hir) -> Option<()> {
         match hir.kind() {
             HirKind::Empty => Some(()),
@@ -110,7 +110,7 @@ impl AtomChain {
                 (0..max).try_for_each(|_| {
                     let before = self.links.len();
                     self.append_hir(&repetition.sub)?;
-                    // Repeating an empty body has no effect.
+                    // The repetition of an empty body has no effect.
                     (self.links.len() > before).then_some(())
                 })
             }
@@ -119,7 +119,7 @@ impl AtomChain {
     }
 
     fn push(&mut self, class: ClassUnicode, min: u32, max: u32) -> Option<()> {
-        // No atom may follow the end anchor, and the length of chains is limited.
+        // No atom may follow the end anchor, and the length of a chain is limited.
         if self.end || self.links.len() >= CHAIN_LIMIT {
             return None;
         }
@@ -130,7 +130,8 @@ impl AtomChain {
             && last.class == class
             && (last.min, last.max, min, max) != (1, 1, 1, 1)
         {
-            // x{a,b}x{c,d} is equivalent to x{a+c,b+d}: all counts between them occur.
+            // `x{a,b}x{c,d}` is equivalent to `x{a+c,b+d}`, because all counts between the bounds are
+            // possible.
             last.min = last.min.checked_add(min)?;
             last.max = match (last.max, max) {
                 (UNBOUNDED, _) | (_, UNBOUNDED) => UNBOUNDED,
@@ -142,8 +143,8 @@ impl AtomChain {
         Some(())
     }
 
-    /// Reduces the counts at unanchored ends to the minimum: a match of more characters contains one of
-    /// fewer.
+    /// Reduces the counts at unanchored ends to the minimum, because a match with more characters contains a
+    /// match with fewer.
     fn trim_open_ends(&mut self) {
         if !self.end {
             while let Some(last) = self.links.last_mut() {
@@ -165,9 +166,10 @@ impl AtomChain {
         }
     }
 
-    /// Returns true if greedy matching is always correct. Suppose a link takes fewer characters than it
-    /// could. The next character is in its class and must be matched by one of the later links, up to the
-    /// first that cannot be empty. If its class is disjoint from theirs, there is no other match.
+    /// Returns true if greedy matching is always correct. Suppose that a link matches fewer characters than
+    /// it could. The next character is in the link's class and must be matched by one of the later links, up
+    /// to the first link that cannot be empty. If the class is disjoint from the classes of these links,
+    /// there is no other match.
     fn is_exact(&self) -> bool {
         let unambiguous = self.links.iter().enumerate().all(|(index, link)| {
             if link.min == link.max {
@@ -297,7 +299,7 @@ impl NfaAssembly {
             last = self.next_address();
             self.push_hir(&repetition.sub)?;
             if self.next_address() == last {
-                // The body neither matches nor asserts anything, whatever the count.
+                // The body neither matches a character nor asserts anything, whatever the count.
                 return Ok(());
             }
         }
@@ -333,8 +335,8 @@ fn single_char_class(c: char) -> ClassUnicode {
     ClassUnicode::new([ClassUnicodeRange::new(c, c)])
 }
 
-/// Converts to a Unicode class. Byte classes result only from `(?-u:…)`, which `translate` writes only around
-/// assertions; classes of ASCII bytes are converted nevertheless.
+/// Converts a class to a Unicode class. Byte classes result only from `(?-u:…)`, which `translate` generates
+/// only around assertions. Classes of ASCII bytes are nevertheless converted.
 fn to_unicode_class(class: &Class) -> ClassUnicode {
     match class {
         Class::Unicode(class) => class.clone(),

@@ -1,6 +1,6 @@
-//! Determinizes a nondeterministic program to a table of states, if the table is small.
+//! Converts a nondeterministic program to a table of states if the table is small.
 //!
-//! A state holds the state of `contract_runtime::pattern::Nfa` between two characters: the waiting
+//! A state contains the state of `contract_runtime::pattern::Nfa` between two characters: the pending
 //! instructions, and the properties of the previous character that assertions examine. The next character
 //! selects the transition. The table therefore matches exactly the same strings as the program.
 
@@ -10,17 +10,17 @@ use contract_runtime::pattern::{LookAround, NfaInstruction};
 
 use super::{CompiledClass, CompiledProgram};
 
-/// The maximum number of table entries, so that a table fits into a CPU cache.
+/// The maximum number of table entries, chosen so that a table fits into a CPU cache.
 const TABLE_LIMIT: usize = 2048;
 /// The maximum number of states before equivalent states are merged.
 const STATE_LIMIT: usize = 1024;
 
-/// The state from which no match is possible.
+/// The number of the state from which no match is possible.
 pub(super) const DEAD: usize = 0;
-/// The state after a match.
+/// The number of the state after a match.
 pub(super) const FOUND: usize = 1;
 
-/// Converts a program to a table; `None` if the table would be too large.
+/// Converts a program to a table. Returns `None` if the table would be too large.
 pub(super) fn determinize_program(
     start: bool,
     instructions: &[NfaInstruction],
@@ -38,22 +38,23 @@ pub(super) fn determinize_program(
     table.to_program(alphabet.runs)
 }
 
-/// The partition of all characters into letters: characters that no class of the program distinguishes.
+/// The partition of all characters into letters. A letter is a set of characters that no class of the program
+/// distinguishes.
 pub(super) struct CharacterAlphabet {
     runs: Vec<(char, u8)>,
-    /// By letter: the membership in each class of the program.
+    /// For each letter, its membership in each class of the program.
     members: Vec<Vec<bool>>,
-    /// By letter: true for word characters.
+    /// For each letter, true if it consists of word characters.
     word: Vec<bool>,
 }
 
 impl CharacterAlphabet {
-    /// Partitions the characters; `None` if there are more than 256 letters.
+    /// Partitions the characters. Returns `None` if there are more than 256 letters.
     pub(super) fn new(classes: &[CompiledClass], looks_at_words: bool) -> Option<Self> {
         let is_word = |code: u32| {
             looks_at_words && char::from_u32(code).is_some_and(|c| c.is_ascii_alphanumeric() || c == '_')
         };
-        // The code points at which the membership in a class can change.
+        // The code points at which the membership in a class may change.
         let mut firsts: Vec<u32> = (0..=0x80).collect();
         for (low, high) in classes.iter().flat_map(|class| &class.ranges) {
             firsts.extend([u32::from(*low), u32::from(*high) + 1]);
@@ -63,7 +64,7 @@ impl CharacterAlphabet {
         let mut letters: BTreeMap<(Vec<bool>, bool), u8> = BTreeMap::new();
         let mut alphabet = Self { runs: Vec::new(), members: Vec::new(), word: Vec::new() };
         for first in firsts {
-            // Surrogates are not characters, so a run cannot begin inside of them.
+            // Surrogates are not characters, so a run cannot begin within them.
             let first = if (0xD800..0xE000).contains(&first) { 0xE000 } else { first };
             let Some(c) = char::from_u32(first) else { continue };
             let members: Vec<bool> = classes.iter().map(|class| class_contains(class, c)).collect();
@@ -102,7 +103,7 @@ impl CharacterAlphabet {
         after.checked_sub(1).and_then(|run| self.runs.get(run)).map_or(0, |&(_, letter)| usize::from(letter))
     }
 
-    /// Iterates over the first character of each run of one letter.
+    /// Iterates over the first character of each run of characters with the same letter.
     pub(super) fn run_starts(&self) -> impl Iterator<Item = char> {
         self.runs.iter().map(|&(first, _)| first)
     }
@@ -115,7 +116,7 @@ fn class_contains(class: &CompiledClass, c: char) -> bool {
     }
 }
 
-/// The kind of character next to a position, as far as assertions distinguish it.
+/// The kind of character before or after a position, as far as assertions distinguish it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum NeighborKind {
     Nothing,
@@ -123,25 +124,26 @@ enum NeighborKind {
     Other,
 }
 
-/// The state of the program between two characters.
+/// The state of the nondeterministic program between two characters.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct NfaState {
-    /// The waiting instructions, ascending.
+    /// The pending instructions, in ascending order.
     waiting: Vec<u32>,
     before: NeighborKind,
 }
 
 pub(super) struct NfaProgram<'a> {
-    /// Every match must begin at the start of the string.
+    /// True if every match must begin at the start of the string.
     pub(super) start: bool,
-    /// The instructions, whose classes are those of the alphabet.
+    /// The instructions, which refer to the classes of the alphabet.
     pub(super) instructions: &'a [NfaInstruction],
     pub(super) alphabet: &'a CharacterAlphabet,
     pub(super) looks_at_words: bool,
 }
 
 impl NfaProgram<'_> {
-    /// Returns the `Char` instructions that are reached without a character; `None` if `Match` is reached.
+    /// Returns the `Char` instructions that are reachable without consuming a character, or `None` if `Match`
+    /// is reachable.
     fn epsilon_closure(&self, state: &NfaState, after: NeighborKind) -> Option<Vec<u32>> {
         let mut reached = vec![false; self.instructions.len()];
         let mut open = state.waiting.clone();
@@ -167,7 +169,7 @@ impl NfaProgram<'_> {
         Some(reading)
     }
 
-    /// Returns the state after a letter.
+    /// Returns the state after one more character, given its letter.
     fn step_letter(&self, reading: &[u32], letter: usize) -> NfaState {
         let members = &self.alphabet.members[letter];
         let mut waiting: Vec<u32> = reading
@@ -204,9 +206,9 @@ fn assertion_holds(look: LookAround, before: NeighborKind, after: NeighborKind) 
 /// A table of states by number. Invariant: [`DEAD`] and [`FOUND`] come first.
 struct StateTable {
     start: usize,
-    /// By state: the next state for each letter.
+    /// For each state, the next state for each letter.
     next: Vec<Vec<usize>>,
-    /// By state: true if the pattern matches when the string ends there.
+    /// For each state, true if the pattern matches when the string ends there.
     ends: Vec<bool>,
 }
 
@@ -220,7 +222,7 @@ pub(super) struct LazyDfa<'a> {
 }
 
 impl<'a> LazyDfa<'a> {
-    /// The initial state.
+    /// The number of the initial state.
     pub(super) const START: usize = 2;
 
     pub(super) fn new(program: NfaProgram<'a>) -> Self {
@@ -228,12 +230,12 @@ impl<'a> LazyDfa<'a> {
         Self { program, states: vec![first.clone()], numbers: BTreeMap::from([(first, Self::START)]) }
     }
 
-    /// Returns the number of states that were reached so far.
+    /// Returns the number of states that have been reached so far.
     pub(super) fn len(&self) -> usize {
         self.states.len() + Self::START
     }
 
-    /// Returns the maximum cost of one row, in inspected instructions.
+    /// Returns the maximum cost of one row, as the number of inspected instructions.
     pub(super) fn row_cost(&self) -> usize {
         self.program.instructions.len() * (self.program.alphabet.len() + 3)
     }
@@ -325,7 +327,8 @@ impl StateTable {
         Self { start: block[self.start], next, ends }
     }
 
-    /// Orders the states as `contract_runtime::pattern::Dfa` requires; `None` if the table is too large.
+    /// Orders the states as `contract_runtime::pattern::Dfa` requires. Returns `None` if the table is too
+    /// large.
     fn to_program(&self, runs: Vec<(char, u8)>) -> Option<CompiledProgram> {
         let stride = self.next.first()?.len();
         let others = |ends: bool| (2..self.next.len()).filter(move |state| self.ends[*state] == ends);

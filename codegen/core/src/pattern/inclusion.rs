@@ -1,8 +1,8 @@
-//! Decides if every string that some patterns match is matched by others, and finds the shortest
-//! counterexample.
+//! Decides if every string that matches all patterns of one list also matches all patterns of another, and
+//! finds the shortest counterexample.
 //!
-//! The programs of both sides are executed in parallel, breadth first, so that the first difference is the
-//! shortest one. The effort is bounded; beyond the bound the result is [`Inclusion::TooLarge`].
+//! The programs of both lists are executed in parallel, breadth first, so that the first difference is the
+//! shortest one. The effort is limited; if it is exceeded, the result is [`Inclusion::TooLarge`].
 
 use std::collections::HashMap;
 
@@ -14,14 +14,14 @@ use super::{
     parse_hir, translate,
 };
 
-/// The maximum number of inspected instructions: some tens of milliseconds.
+/// The maximum number of inspected instructions, which takes some tens of milliseconds.
 const MAX_EFFORT: usize = 6_000_000;
 /// The maximum number of stored combinations of states.
 const MAX_STATES: usize = 60_000;
-/// Common characters outside of ASCII, for readable counterexamples.
+/// Common non-ASCII characters, for readable counterexamples.
 const SAMPLE_CHARS: [char; 6] = ['é', 'ж', '中', '٣', '€', '😀'];
 
-/// A pattern as a nondeterministic program.
+/// A pattern that is compiled to a nondeterministic program.
 #[derive(Clone, Debug)]
 pub struct PatternProgram {
     compiled: CompiledPattern,
@@ -31,7 +31,7 @@ impl PatternProgram {
     /// Compiles a pattern.
     ///
     /// # Errors
-    /// As [`compile`](super::compile).
+    /// Returns an error under the same conditions as [`compile`](super::compile).
     pub fn compile(source: &str) -> Result<Self, PatternError> {
         let hir = parse_hir(&translate::translate_pattern(source)?);
         let hir = hir.map_err(|reason| PatternError { offset: 0, reason })?;
@@ -39,13 +39,13 @@ impl PatternProgram {
         Ok(Self { compiled: CompiledPattern { source: source.to_owned(), program } })
     }
 
-    /// Returns true if the pattern matches somewhere in the string.
+    /// Returns true if the pattern matches anywhere in the string.
     pub fn is_match(&self, text: &str) -> bool {
         self.compiled.is_match(text)
     }
 }
 
-/// The strings that several patterns match and whose length is within bounds.
+/// The set of strings that match all patterns and whose length is within the bounds.
 #[derive(Clone, Debug, Default)]
 pub struct PatternLanguage<'p> {
     pub patterns: Vec<&'p PatternProgram>,
@@ -60,16 +60,16 @@ pub struct PatternLanguage<'p> {
 pub enum Inclusion {
     /// All strings are included.
     Holds,
-    /// The shortest string that is not included.
+    /// At least one string is not included; the shortest one is given.
     Fails(String),
-    /// The check would exceed the effort.
+    /// The check would exceed the maximum effort.
     TooLarge,
 }
 
-/// Checks that all strings of `given` are in `taken`.
+/// Checks that all strings of the language `given` are in the language `taken`.
 pub fn check_inclusion(given: &PatternLanguage<'_>, taken: &PatternLanguage<'_>) -> Inclusion {
     let unbounded = PatternLanguage { least: 0, most: None, ..given.clone() };
-    // Lengths multiply the number of states and are rarely decisive.
+    // The lengths multiply the number of states and rarely affect the result.
     if given.least > 0 || given.most.is_some() {
         match search_counterexample(&unbounded, taken) {
             Inclusion::Fails(text) => {
@@ -87,7 +87,7 @@ pub fn check_inclusion(given: &PatternLanguage<'_>, taken: &PatternLanguage<'_>)
 
 fn search_counterexample(given: &PatternLanguage<'_>, taken: &PatternLanguage<'_>) -> Inclusion {
     let programs: Vec<&PatternProgram> = given.patterns.iter().chain(&taken.patterns).copied().collect();
-    // The classes of each program follow those of the previous ones.
+    // The classes of each program are appended to those of the previous programs.
     let mut classes = Vec::new();
     let mut rebased = Vec::new();
     for program in &programs {
@@ -111,7 +111,7 @@ fn search_counterexample(given: &PatternLanguage<'_>, taken: &PatternLanguage<'_
         let program = NfaProgram { start: *start, instructions, alphabet: &alphabet, looks_at_words };
         LazyAutomaton { states: LazyDfa::new(program), rows: Vec::new() }
     });
-    // `u64::MAX` is no bound: no string is that long.
+    // `u64::MAX` is not a bound, because no string is that long.
     let bounds = |texts: &PatternLanguage<'_>| (texts.least, texts.most.filter(|most| *most < u64::MAX));
     let search = InclusionSearch {
         automata: automata.collect(),
@@ -124,7 +124,7 @@ fn search_counterexample(given: &PatternLanguage<'_>, taken: &PatternLanguage<'_
     search.run()
 }
 
-/// Returns the letters with a sample character each, the most readable ones first.
+/// Returns each letter with a sample character. Letters with more readable samples come first.
 fn sample_letters(alphabet: &CharacterAlphabet) -> Vec<(usize, char)> {
     let rank = |c: char| match c {
         'a'..='z' => 0,
@@ -151,14 +151,14 @@ fn sample_letters(alphabet: &CharacterAlphabet) -> Vec<(usize, char)> {
     letters
 }
 
-/// A program with the rows that were computed so far.
+/// A program with the rows that have been computed so far.
 struct LazyAutomaton<'a> {
     states: LazyDfa<'a>,
     rows: Vec<Option<(bool, Vec<usize>)>>,
 }
 
 impl LazyAutomaton<'_> {
-    /// Returns the acceptance at the end of the string, and the next state for each letter.
+    /// Returns true if the program accepts at the end of the string, and the next state for each letter.
     fn row(&mut self, state: usize, effort: &mut usize) -> Option<&(bool, Vec<usize>)> {
         if self.rows.len() <= state {
             self.rows.resize(state + 1, None);
@@ -175,7 +175,7 @@ impl LazyAutomaton<'_> {
 type LengthBounds = (u64, Option<u64>);
 
 struct InclusionSearch<'a> {
-    /// The automata, those of `given` first.
+    /// The automata of `given`, followed by those of `taken`.
     automata: Vec<LazyAutomaton<'a>>,
     givers: usize,
     given: LengthBounds,
@@ -184,13 +184,13 @@ struct InclusionSearch<'a> {
     effort: usize,
 }
 
-/// A state of each program, and the length of the string.
+/// A state for each program, and the length of the string.
 type SearchState = (Vec<usize>, u64);
 
 impl InclusionSearch<'_> {
     fn run(mut self) -> Inclusion {
         let bounds = [self.given, self.taken];
-        // Beyond this length, bounds are irrelevant.
+        // Beyond this length, the bounds have no further effect.
         let far = bounds.iter().map(|(least, most)| most.map_or(0, |most| most + 1).max(*least)).max();
         let far = far.unwrap_or(0);
         let first: SearchState = (vec![LazyDfa::START; self.automata.len()], 0);
@@ -220,7 +220,8 @@ impl InclusionSearch<'_> {
                     rows.iter().map(|row| row.1.get(*letter).copied().unwrap_or(DEAD)).collect();
                 let (givers, takers) = next.split_at(self.givers);
                 let over = self.given.1.is_some_and(|most| length > most);
-                // Every continuation is accepted: the minimum is reached and the maximum cannot be exceeded.
+                // Every continuation is accepted: the minimum length is reached and the maximum length cannot
+                // be exceeded.
                 let safe = takers.iter().all(|state| *state == FOUND)
                     && length >= self.taken.0
                     && self.taken.1.is_none_or(|most| self.given.1.is_some_and(|given| given <= most));
@@ -243,7 +244,7 @@ impl InclusionSearch<'_> {
     }
 }
 
-/// Returns the string that leads to a state.
+/// Returns the string that leads to a search state.
 fn reconstruct_text(all: &[(SearchState, Option<(usize, char)>)], at: usize) -> String {
     let mut text = Vec::new();
     let mut here = all.get(at).and_then(|(_, from)| *from);
@@ -256,7 +257,7 @@ fn reconstruct_text(all: &[(SearchState, Option<(usize, char)>)], at: usize) -> 
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+    #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
     use super::*;
 
@@ -343,7 +344,7 @@ mod tests {
         assert_eq!(check_inclusion(&wide, &narrow), counterexample("aaa"));
     }
 
-    /// `(a|b)*a(a|b){n}` has 2ⁿ states.
+    /// Programs with exponentially many states are not compared: `(a|b)*a(a|b){n}` has 2ⁿ states.
     #[test]
     fn exponential_patterns_are_too_large() {
         let hard = |n: usize| format!("^(a|b)*a(a|b){{{n}}}$");

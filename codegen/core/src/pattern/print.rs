@@ -53,7 +53,7 @@ fn atom_text(atom: &CompiledAtom) -> String {
 }
 
 fn class_text(class: &CompiledClass) -> String {
-    // Bit sets are printed in hexadecimal for readability.
+    // Bit masks are printed in hexadecimal for readability.
     format!("pattern::CharClass {{ ascii: {:#x}, ranges: &{:?} }}", class.ascii, class.ranges)
 }
 
@@ -76,7 +76,7 @@ fn instruction_text(instruction: NfaInstruction) -> String {
     format!("pattern::NfaInstruction::{text}")
 }
 
-/// Builds the runtime pattern. Its strings are borrowed from `compiled`, its lists are stored in the arenas.
+/// Builds the runtime pattern. Its strings are borrowed from `compiled`; its lists are stored in the arenas.
 pub(super) fn build_pattern<'t>(
     compiled: &'t CompiledPattern,
     atoms: &'t ListArena<SequenceAtom<'t>>,

@@ -1,6 +1,6 @@
-//! Tests of patterns with the engine that generated code uses.
+//! Tests of patterns with the pattern engine that generated code uses.
 
-#![allow(clippy::unwrap_used, reason = "a failing test panics")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use super::*;
 
@@ -12,11 +12,11 @@ fn compile_pattern(source: &str) -> CompiledPattern {
     }
 }
 
-/// Patterns with strings that match and strings that do not.
+/// A pattern with strings that match and strings that do not match.
 type Case = (&'static str, &'static [&'static str], &'static [&'static str]);
 
 const CASES: &[Case] = &[
-    // Search, anchors, line ends.
+    // These patterns have unanchored matches, anchors and line ends.
     ("", &["", "a"], &[]),
     ("a", &["a", "bab"], &["", "b", "A"]),
     ("^a", &["a", "ab"], &["ba", ""]),
@@ -31,7 +31,7 @@ const CASES: &[Case] = &[
     ("^.$", &["a", "é", "😀", "\t"], &["", "\n", "\r", "\u{2028}", "\u{2029}", "ab"]),
     ("^.*$", &["", "abc"], &["a\nb"]),
     ("a.c", &["abc", "xa\u{85}cx"], &["ac", "a\nc"]),
-    // Counts.
+    // These patterns have repetition counts.
     ("^a*$", &["", "aaa"], &["b", "aab"]),
     ("^a+$", &["a", "aaa"], &["", "b"]),
     ("^a?$", &["", "a"], &["aa"]),
@@ -54,7 +54,7 @@ const CASES: &[Case] = &[
     ("^(?:){1000000000}a$", &["a"], &["", "aa"]),
     ("^(?:a*)*$", &["", "aa"], &["b"]),
     ("^(a*)+b$", &["b", "aab"], &["a"]),
-    // Chains that may be read greedily, and near misses.
+    // Some of these patterns are chains for which greedy matching is correct; in similar ones it is not.
     ("^[a-z]+[0-9]*$", &["a", "ab12"], &["1", "a1b", ""]),
     ("^[a-z]+[a-z0-9]$", &["ab", "a1", "abc9"], &["a", "1"]),
     ("^[a-z]{2,3}[a-c]$", &["xya", "xyzb", "aaa"], &["xa", "xyzz", "aaaaa"]),
@@ -73,7 +73,7 @@ const CASES: &[Case] = &[
     ("bar$", &["bar", "foobar"], &["barx"]),
     ("^.*bar$", &["bar", "foobar", "barbar"], &["barb"]),
     ("f.*o", &["fo", "xfxoxx"], &["f", "of"]),
-    // Alternation and groups.
+    // These patterns have alternations and groups.
     ("^(?:a|bc)$", &["a", "bc"], &["b", "abc", ""]),
     ("^a|b$", &["ax", "xb"], &["xa", "bx"]),
     ("^(a|ab)(c|bcd)$", &["ac", "abc", "abcd", "abbcd"], &["ab"]),
@@ -84,7 +84,7 @@ const CASES: &[Case] = &[
     ("(^a|b)c", &["ac", "xbc"], &["xac"]),
     ("^(?:DRAFT|SUBMITTED|CLOSED)$", &["DRAFT", "CLOSED"], &["DRAF", "draft", "DRAFTCLOSED"]),
     ("^()$", &[""], &["a"]),
-    // Classes.
+    // These patterns have character classes.
     ("^[abc]$", &["a", "c"], &["d", "", "ab"]),
     ("^[^abc]$", &["d", "é", "\n"], &["a", ""]),
     ("^[a-c]$", &["b"], &["d", "-"]),
@@ -119,7 +119,7 @@ const CASES: &[Case] = &[
     ("^[😀-😂]$", &["😁"], &["😃", "a"]),
     ("^[a-z😀]+$", &["a😀"], &["A"]),
     ("^[#&'()*,;=:@!~ <>\"`%-]+$", &["#&'()*", "-"], &["a"]),
-    // Class escapes: ASCII digits and words, the ECMA white space.
+    // Class escapes match ASCII digits, ASCII word characters, and whitespace as defined by ECMA-262.
     (r"^\d$", &["0", "9"], &["a", "৪", "٣"]),
     (r"^\D$", &["a", "৪"], &["0"]),
     (r"^\w$", &["a", "Z", "0", "_"], &["é", "-", ""]),
@@ -138,14 +138,14 @@ const CASES: &[Case] = &[
     (r"^\S+$", &["ab"], &["a b", ""]),
     (r"^\S(.*\S)?$", &["a", "a b", "ab"], &[" a", "a ", ""]),
     (r"^\S+( \S+)*$", &["a", "a b c"], &["a  b", " a"]),
-    // Word boundaries, ASCII.
+    // Word boundaries consider only ASCII word characters.
     (r"\bcat\b", &["cat", "a cat!", "écaté"], &["cats", "_cat"]),
     (r"^\Bcat", &[], &["cat"]),
     (r"\Bat", &["cat", "at at aat"], &["at", "é at"]),
     (r"\b", &["a"], &["", "é", "-"]),
     (r"\B", &["", "é", "ab"], &["a"]),
     (r"a\b|b", &["a", "b"], &["ac"]),
-    // Character escapes.
+    // These patterns have character escapes.
     (r"^\t\n\v\f\r\0$", &["\t\n\u{b}\u{c}\r\0"], &["tnvfr0"]),
     (r"^\cC\cc$", &["\u{3}\u{3}"], &["cC"]),
     (r"^\cJ$", &["\n"], &["J"]),
@@ -168,7 +168,7 @@ const CASES: &[Case] = &[
     ("^/users/{id}$", &["/users/{id}"], &["/users/1"]),
     ("^a b#c$", &["a b#c"], &["ab"]),
     ("^<&-~%\"'`=:;,@!$", &["<&-~%\"'`=:;,@!"], &["<"]),
-    // Properties.
+    // These patterns have Unicode properties.
     (r"^\p{L}+$", &["aé中"], &["1", "_"]),
     (r"^\p{Letter}+$", &["aé中"], &["1"]),
     (r"^\p{Lu}$", &["A", "É"], &["a"]),
@@ -191,7 +191,7 @@ const CASES: &[Case] = &[
     (r"^[\P{L}a]$", &["1", "a"], &["b"]),
     (r"\p{Letter}cole", &["les écoles"], &["1cole"]),
     (r"\wcole", &["ecole"], &["école"]),
-    // Patterns of real contracts.
+    // These patterns occur in real contracts.
     (
         "^[0-9a-f]{8}-[0-9a-f]{4}-[1-5][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$",
         &["123e4567-e89b-12d3-a456-426614174000"],
@@ -239,13 +239,13 @@ fn patterns_match_like_ecma_262() {
     }
 }
 
-/// Returns the instructions of a pattern, whatever its final layout.
+/// Returns the instructions of a pattern, regardless of the form that `compile` selects.
 fn compile_instructions(source: &str) -> CompiledPattern {
     let hir = parse_hir(&translate::translate_pattern(source).unwrap()).unwrap();
     CompiledPattern { source: source.to_owned(), program: assemble::assemble_nfa(&hir).unwrap() }
 }
 
-/// Returns the table of a pattern, even if its final layout is a chain.
+/// Returns the table of a pattern, even if `compile` selects a chain.
 fn compile_table(source: &str) -> Option<CompiledPattern> {
     let CompiledProgram::Nfa { start, instructions, classes } = compile_instructions(source).program else {
         panic!("{source}: not instructions");
@@ -254,7 +254,7 @@ fn compile_table(source: &str) -> Option<CompiledPattern> {
     Some(CompiledPattern { source: source.to_owned(), program })
 }
 
-/// Returns strings of the characters in a case, and some that no pattern expects.
+/// Returns strings that consist of the characters of a case, and some strings that no case expects.
 fn sample_strings(source: &str, cases: &[&[&str]]) -> Vec<String> {
     let mut letters: Vec<char> = cases.concat().iter().flat_map(|text| text.chars()).collect();
     letters.extend(source.chars());
@@ -304,22 +304,26 @@ fn all_pattern_layouts_agree() {
             let expected = instructions.is_match(&text);
             assert_eq!(chosen.is_match(&text), expected, "{source} {text:?}");
             if let Some(table) = &table {
-                assert_eq!(table.is_match(&text), expected, "the table of {source} {text:?}");
+                assert_eq!(
+                    table.is_match(&text),
+                    expected,
+                    "the table of {source} must agree with the expected result for {text:?}"
+                );
             }
         }
     }
-    assert!(tables * 10 > CASES.len() * 9, "{tables} tables of {} patterns", CASES.len());
+    assert!(tables * 10 > CASES.len() * 9, "only {tables} of {} patterns have tables", CASES.len());
 }
 
-/// Equivalent states are merged: the table of `^(?:DRAFT|SUBMITTED|CLOSED)$` has one state for each prefix of
-/// a value, except prefixes with the same continuations.
+/// Equivalent states are merged. For example, the table of `^(?:DRAFT|SUBMITTED|CLOSED)$` has one state for
+/// each prefix of a value, and prefixes with the same continuations share a state.
 #[test]
 fn pattern_tables_are_minimal() {
     let rows = |source: &str| match compile_table(source).map(|table| table.program) {
         Some(CompiledProgram::Dfa { stride, next, .. }) => next.len() / usize::from(stride),
         _ => panic!("{source}: no table"),
     };
-    // The dead state, the accepting state, and the states between them.
+    // The number includes the dead state, the accepting state, and the states between them.
     assert_eq!(rows("a"), 3);
     assert_eq!(rows("^a"), 3);
     assert_eq!(rows("^[ab]*$"), 3);
@@ -329,10 +333,10 @@ fn pattern_tables_are_minimal() {
     assert_eq!(rows(""), 2);
 }
 
-/// If the table would be large, the instructions are kept.
+/// If the table would be too large, the program keeps its instructions.
 #[test]
 fn large_tables_are_not_built() {
-    // The second one would have 2^60 states; the construction must stop early.
+    // The second pattern would have 2^60 states, so the construction must stop early.
     for source in ["d|a[ab]{12}c", "^[ab]*a[ab]{60}c$", "^(?:[a-z]{1,500}-|x){2}[0-9]{1,500}$"] {
         assert!(matches!(compile_pattern(source).program, CompiledProgram::Nfa { .. }), "{source}");
     }
@@ -429,8 +433,8 @@ fn chains_are_used_only_if_exact() {
     }
 }
 
-/// Patterns that take exponential time with backtracking: tables inspect each character once, and tests of
-/// the runtime count the steps of programs. Only a chain may restart at each character.
+/// Patterns that would take exponential time with backtracking are matched in linear time. Tables inspect
+/// each character once; the runtime has tests that count the steps of instructions.
 #[test]
 fn matching_takes_linear_time() {
     let text = format!("{}!", "a".repeat(100_000));

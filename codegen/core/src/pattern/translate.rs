@@ -1,13 +1,13 @@
-//! Translates ECMA-262 syntax (22.2.1, `u` flag) to that of `regex-syntax`.
+//! Translates ECMA-262 syntax (22.2.1, `u` flag) to the syntax of `regex-syntax`.
 //!
-//! Characters and ranges are written as `\x{…}`, so that none is mistaken for an operator. Groups lose their
-//! names and quantifiers their laziness, since only the existence of a match matters.
+//! Characters and ranges are written as `\x{…}`, so that none is interpreted as an operator. Group names and
+//! lazy quantifiers are dropped, because only the existence of a match matters.
 
 use super::PatternError;
 
 const DIGIT: &str = "0-9";
 const WORD: &str = "0-9A-Za-z_";
-/// `WhiteSpace` and `LineTerminator` of ECMA-262 (12.2, 12.3).
+/// The characters of `WhiteSpace` and `LineTerminator` in ECMA-262 (12.2, 12.3).
 const SPACE: &str =
     r"\x{9}-\x{D}\x{20}\x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000}\x{FEFF}";
 const NOTHING: &str = r"[^\x{0}-\x{10FFFF}]";
@@ -20,7 +20,7 @@ pub(super) fn translate_pattern(source: &str) -> Result<String, PatternError> {
 
 struct PatternTranslator<'a> {
     source: &'a str,
-    /// The number of bytes that were read.
+    /// The number of bytes that have been parsed.
     at: usize,
     out: String,
     /// The offsets of the groups that are not closed yet.
@@ -31,7 +31,7 @@ struct PatternTranslator<'a> {
 enum EscapeItem {
     /// A code point, which may be a surrogate.
     Code(u32),
-    /// The content of a class.
+    /// The content of a character class.
     Set(String),
     Look(&'static str),
 }
@@ -66,7 +66,7 @@ impl PatternTranslator<'_> {
     }
 
     fn run(mut self) -> Result<String> {
-        // Set if a quantifier may follow.
+        // True if a quantifier may follow.
         let mut repeatable = false;
         loop {
             let start = self.at;
@@ -143,7 +143,7 @@ impl PatternTranslator<'_> {
         }
     }
 
-    /// Writes a code point. A lone surrogate occurs in no Rust string, so it matches nothing.
+    /// Writes a code point. A lone surrogate does not occur in Rust strings, so it matches nothing.
     fn push_code_point(&mut self, code: u32) {
         match char::from_u32(code) {
             Some(_) => self.out.push_str(&format!(r"\x{{{code:X}}}")),
@@ -188,7 +188,7 @@ impl PatternTranslator<'_> {
         Ok(())
     }
 
-    /// Parses a quantifier after `{`; `None` if the brace is a literal.
+    /// Parses a quantifier after `{`. Returns `None` if the brace is a literal.
     fn parse_braces(&mut self, start: usize) -> Result<Option<String>> {
         if !self.peek().is_some_and(|c| c.is_ascii_digit() || c == ',') {
             return Ok(None);
@@ -232,7 +232,7 @@ impl PatternTranslator<'_> {
                 Some(item) => item,
             };
             let here = self.at;
-            // A `-` at the end, or next to an escape for a set, is a literal.
+            // A `-` is a literal at the end of a class, or next to an escape that is a class itself.
             let ranges = self.rest().starts_with('-') && !self.rest().starts_with("-]");
             let (EscapeItem::Code(low), true) = (&first, ranges) else {
                 push_item(&mut inside, &first);
@@ -261,7 +261,7 @@ impl PatternTranslator<'_> {
         Ok(())
     }
 
-    /// Parses the next member of a class; `None` after its end.
+    /// Parses the next member of a class. Returns `None` at the end of the class.
     fn parse_class_item(&mut self, start: usize) -> Result<Option<EscapeItem>> {
         let here = self.at;
         match self.next() {
@@ -335,7 +335,7 @@ impl PatternTranslator<'_> {
         let Some(high) = self.parse_hex(4) else {
             return error(start, r"\u needs four hexadecimal digits");
         };
-        // 22.2.1, RegExpUnicodeEscapeSequence: a surrogate pair is one character.
+        // A surrogate pair is one character (22.2.1, `RegExpUnicodeEscapeSequence`).
         let after = self.at;
         if (0xD800..0xDC00).contains(&high)
             && self.eat(r"\u")
@@ -369,12 +369,12 @@ fn push_item(inside: &mut String, item: &EscapeItem) {
     match item {
         EscapeItem::Code(code) => push_range(inside, *code, *code),
         EscapeItem::Set(set) => inside.push_str(&format!("[{set}]")),
-        // `parse_escape` returns no assertion inside of a class.
+        // `parse_escape` returns no assertion inside a class.
         EscapeItem::Look(_) => {}
     }
 }
 
-/// Writes a range without the surrogates, which occur in no Rust string.
+/// Writes a range without surrogates, which do not occur in Rust strings.
 fn push_range(inside: &mut String, low: u32, high: u32) {
     for (low, high) in [(low, high.min(0xD7FF)), (low.max(0xE000), high)] {
         if low <= high {

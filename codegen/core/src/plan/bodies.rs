@@ -1,7 +1,7 @@
-//! Plans request bodies: the media types, how each is read and written, and the type of the body.
+//! Plans request bodies: the media types, their encodings, and the type of the body.
 //!
-//! A body with one type is that type. If media types have different types, the body is an enum with one
-//! variant for each type; JSON and a form of the same type share a variant.
+//! If all media types have the same type, the body has this type. Otherwise, the body is an enum with one
+//! variant for each type. JSON and a form with the same type share a variant.
 
 use contract_runtime::{Json, media_type::MediaType, parameters::WireConvention};
 
@@ -24,9 +24,9 @@ use crate::{
 pub struct RequestBodyPlan<'a> {
     pub body: &'a RequestBody,
     pub contents: Vec<MediaTypePlan<'a>>,
-    /// The types, in the order of their first media type.
+    /// The types of the body, in the order of their first media types.
     pub variants: Vec<BodyVariant>,
-    /// The name of the enum in the module `bodies`, used if there are several types.
+    /// The name of the enum in the module `bodies`, which is used if there are several types.
     pub name: String,
 }
 
@@ -37,18 +37,18 @@ pub struct MediaTypePlan<'a> {
     pub format: BodyFormat,
     /// The index of the type in [`RequestBodyPlan::variants`].
     pub variant: usize,
-    /// True if no undeclared parts are allowed.
+    /// True if undeclared parts are not allowed.
     pub closed: bool,
 }
 
-/// One type of a request body.
+/// One of the types of a request body.
 #[derive(Clone, Debug)]
 pub struct BodyVariant {
-    /// The name of the enum variant, used if there are several types.
+    /// The name of the enum variant, which is used if there are several types.
     pub name: String,
     pub ty: BodyType,
-    /// The index of the media type that a client sends: `application/json` before other JSON, a range only
-    /// without alternatives, and forms last.
+    /// The index of the media type that a client sends. `application/json` takes precedence over other JSON
+    /// media types, ranges are sent only without an alternative, and forms come last.
     pub sent: usize,
 }
 
@@ -57,12 +57,12 @@ pub struct BodyVariant {
 pub enum BodyType {
     Value(TypeRef),
     Text,
-    /// Bytes of a fixed media type.
+    /// Bytes with a fixed media type.
     Bytes,
     /// Bytes with a media type that the sender chooses.
     Typed,
     Fields,
-    /// A struct of parts in the module `bodies`.
+    /// A struct of multipart parts in the module `bodies`.
     Form(String),
 }
 
@@ -73,17 +73,18 @@ pub enum BodyFormat {
     Model,
     Json,
     Text,
-    /// Bytes of a fixed media type.
+    /// Bytes with a fixed media type.
     Bytes,
     /// Bytes with a media type that the sender chooses.
     Typed,
-    /// A form: its fields, and the form of undeclared ones.
+    /// A form, with its declared fields and the scalar form of undeclared fields.
     Form(Vec<ParameterRow>, TextScalar),
-    /// Multipart: the parts, and the struct in the module `bodies` if any part is declared.
+    /// A multipart body, with its parts. If at least one part is declared, the name of the struct in the
+    /// module `bodies` is set.
     Multipart(Vec<MultipartPart>, Option<String>),
 }
 
-/// A row of the operation table for a parameter or form field.
+/// A row of the operation table that describes a parameter or form field.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ParameterRow {
     pub name: String,
@@ -95,19 +96,20 @@ pub struct ParameterRow {
     pub explode: bool,
     /// The OpenAPI `allowReserved`.
     pub allow_reserved: bool,
-    /// The OpenAPI `allowEmptyValue`, for optional parameters.
+    /// The OpenAPI `allowEmptyValue`; false for required parameters.
     pub allow_empty: bool,
-    /// True for an optional idempotency key, which clients generate if the caller passes none.
+    /// True for an optional idempotency key. Clients generate a key if the caller provides none.
     pub idempotency_key: bool,
-    /// The convention for lists and nested values, if it is not the one that OpenAPI or the style defines.
+    /// The convention for lists and nested values, if it differs from the one that OpenAPI or the style
+    /// defines.
     pub wire: Option<WireConvention>,
     pub shape: TextShape,
     pub schema: Option<SchemaId>,
-    /// The mark that distinguishes requests for operations with the same method and path.
+    /// The request mark that distinguishes this operation from others with the same method and path.
     pub mark: Option<RequestMark>,
 }
 
-/// The part of a parameter that identifies an operation.
+/// The property of a parameter that identifies an operation.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RequestMark {
     Present,
@@ -115,7 +117,7 @@ pub enum RequestMark {
 }
 
 impl BodyType {
-    /// Returns true if both are the same Rust type; text and JSON strings are both `String`.
+    /// Returns true if both are the same Rust type. Text and JSON strings both have the type `String`.
     #[must_use]
     pub fn is_same_rust_type(&self, other: &Self) -> bool {
         match (self, other) {
@@ -135,7 +137,7 @@ impl RequestBodyPlan<'_> {
 }
 
 impl PlanInput<'_> {
-    /// Plans a body; `name` is the type name of the operation.
+    /// Plans a body. `name` is the type name of the operation.
     pub(super) fn plan_body<'a>(
         &self,
         name: &str,
@@ -221,8 +223,8 @@ impl PlanInput<'_> {
         }
     }
 
-    /// Plans the fields of a form, and the form of undeclared ones. Encodings set `style`, `explode` and
-    /// `allowReserved`; without them objects are JSON (OpenAPI 3.1, 4.8.15).
+    /// Plans the fields of a form, and the form of undeclared fields. Encoding Objects set `style`, `explode`
+    /// and `allowReserved`; without them, objects are encoded as JSON (OpenAPI 3.1, 4.8.15).
     pub(super) fn form_fields(
         &self,
         schema: Option<SchemaId>,
@@ -266,7 +268,7 @@ impl PlanInput<'_> {
             other => other,
         };
         let style = style.unwrap_or_else(|| "form".to_owned());
-        // A media type defines the encoding.
+        // A declared JSON media type determines the encoding.
         let (shape, wire) = if json && plain {
             (usual, None)
         } else {
@@ -275,7 +277,7 @@ impl PlanInput<'_> {
             let site = WireSite { name, examples, places, form, style: &style, explode, usual };
             self.wire_shape(site, || self.nested_member_shape(&member))
         };
-        // Only the schema can resolve an ambiguous string.
+        // A string that is valid for several types is parsed according to the schema.
         let schema = member.single_schema().filter(|_| shape.is_ambiguous());
         ParameterRow {
             name: member.name,
@@ -295,18 +297,19 @@ impl PlanInput<'_> {
 }
 
 impl BodyFormat {
-    /// Returns true if bodies are validated, not passed through as text or bytes.
+    /// Returns true if bodies are validated instead of being passed through as text or bytes.
     pub const fn is_validated(&self) -> bool {
         matches!(self, Self::Model | Self::Json | Self::Form(..) | Self::Multipart(..))
     }
 
-    /// Returns true if the format carries a value that JSON could carry as well.
+    /// Returns true if the same value could also be encoded as JSON.
     const fn holds_values(&self) -> bool {
         matches!(self, Self::Model | Self::Json | Self::Form(..))
     }
 }
 
-/// Returns the rank of a media type for sending; the lowest of those with the same type is sent.
+/// Returns the rank of a media type for sending. Of several media types with the same type, a client sends
+/// the one with the lowest rank.
 fn send_rank(media: &api::MediaType, format: &BodyFormat) -> u8 {
     let name = MediaType::parse(&media.name);
     match format {
@@ -328,7 +331,8 @@ fn variant_name(media_type: &str, format: &BodyFormat) -> String {
     }
 }
 
-/// Returns a short name of a media type: `csv`, or `text` and `any` for ranges.
+/// Returns a short name of a media type, such as `csv`. The names of ranges are `any` or their top-level
+/// type, such as `text`.
 pub(super) fn media_name<'t>(media_type: &MediaType<'t>) -> &'t str {
     match (media_type.top_level_type(), media_type.subtype()) {
         ("*", _) => "any",

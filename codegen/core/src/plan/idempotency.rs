@@ -1,4 +1,5 @@
-//! Idempotency keys: the operations that take one, and the header parameters that the contract does not declare.
+//! Plans idempotency keys: determines the operations that take one, and adds header parameters that the
+//! contract does not declare.
 
 use super::PlanInput;
 use crate::{
@@ -13,8 +14,8 @@ const OPTION: &str = "operations.idempotency-header";
 const DESCRIPTION: &str =
     "A key under which the server executes the request once. Clients send a random key if there is none.";
 
-/// Adds the header parameter to the selected operations that do not declare it. Operations that are idempotent by
-/// their method need no key.
+/// Adds the header parameter to the selected operations that do not declare it. Operations with an idempotent
+/// method need no key.
 pub(crate) fn add_idempotency_headers(config: &OperationConfig, api: &mut OpenApiDocument) {
     let Some(header @ IdempotencyHeader::Selected { name, .. }) = &config.idempotency_header else { return };
     let takes: Vec<bool> = api.operations.iter().map(|each| lacks_header(header, api, each)).collect();
@@ -39,7 +40,7 @@ pub(crate) fn add_idempotency_headers(config: &OperationConfig, api: &mut OpenAp
     }
 }
 
-/// Reports a header name that is invalid, and options without effect.
+/// Reports an invalid header name, and options without effect.
 pub(crate) fn check_idempotency_header(
     options: &Config,
     api: &OpenApiDocument,
@@ -88,7 +89,7 @@ pub(crate) fn check_idempotency_header(
 }
 
 impl PlanInput<'_> {
-    /// Returns the header parameter with the idempotency key of an operation, if it takes one.
+    /// Returns the header parameter for the idempotency key of an operation, if the operation takes a key.
     pub(super) fn key_parameter<'o>(&self, operation: &'o Operation) -> Option<&'o Parameter> {
         key_parameter(self.operations.idempotency_header.as_ref()?, self.api, operation)
     }
@@ -100,7 +101,7 @@ fn key_parameter<'o>(
     operation: &'o Operation,
 ) -> Option<&'o Parameter> {
     let found = declared_header(header, operation)?;
-    // Without the key, the method of an operation still makes it idempotent.
+    // An operation with an idempotent method can be repeated without an optional key.
     let needs_key = found.required || !is_idempotent_method(operation);
     (needs_key && is_selected(header, api, operation)).then_some(found)
 }

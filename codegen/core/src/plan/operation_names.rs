@@ -1,11 +1,11 @@
-//! Names of operations: ids, methods, structs and fields, made distinct.
+//! Assigns distinct names to the ids, methods, structs and fields of operations.
 
 use std::collections::BTreeSet;
 
 use super::{OperationSide, PlannedParameter};
 use crate::{api::Operation, names};
 
-/// Methods that every generated client or service has.
+/// The names of methods that every generated client or service has.
 const RESERVED_METHODS: &[&str] = &[
     "new",
     "base_url",
@@ -18,11 +18,11 @@ const RESERVED_METHODS: &[&str] = &[
     "fmt",
 ];
 
-/// Names reserved in the struct of a call: its other fields, its constructor, and methods that a setter would
-/// hide.
+/// The names that are reserved in the struct of a call: its other fields, its constructor, and methods that a
+/// setter would shadow.
 const RESERVED_FIELDS: &[&str] = &["body", "api_client", "options", "new", "default", "clone"];
 
-/// The reserved argument of a webhook sender.
+/// The name of the reserved address argument of a webhook sender.
 const ADDRESS: &str = "address";
 
 /// The generated names of one operation.
@@ -34,14 +34,14 @@ pub(super) struct OperationNames {
     pub(super) call: String,
 }
 
-/// Returns the names of all operations, in order.
+/// Returns the names of all operations, in the order of the operations.
 pub(super) fn name_operations(operations: &[Operation]) -> Vec<OperationNames> {
     let wires: Vec<&str> = operations.iter().map(|operation| operation.id.as_str()).collect();
     let mut ids: Vec<String> = wires.iter().map(|wire| names::type_name(wire)).collect();
     let mut methods: Vec<String> = wires.iter().map(|wire| method_name(wire)).collect();
     names::make_distinct(&wires, &mut ids);
     names::make_distinct(&wires, &mut methods);
-    // Both structs of an operation are in one module: `pet` and `petCall` produce four names.
+    // The two structs of an operation are in one module, so `pet` and `petCall` need four distinct names.
     let mut taken: BTreeSet<String> = ids.iter().cloned().collect();
     let calls = ids.iter().map(|id| {
         let mut name = format!("{id}Call");
@@ -68,7 +68,7 @@ fn method_name(wire: &str) -> String {
     if RESERVED_METHODS.contains(&name.as_str()) { format!("call_{name}") } else { name }
 }
 
-/// Names the fields of parameters; clashing names get their location as a prefix.
+/// Assigns distinct names to the fields of parameters. Clashing names get the parameter location as a prefix.
 pub(super) fn name_fields(side: OperationSide, parameters: &mut [PlannedParameter<'_>]) {
     let mut named: Vec<&mut PlannedParameter<'_>> =
         parameters.iter_mut().filter(|p| p.field.is_some()).collect();

@@ -1,8 +1,9 @@
-//! Plans pagination: which operations are paginated, where a page contains its items, and how one page leads
-//! to the next, as configured in `[[pages]]`.
+//! Plans pagination as configured in `[[pages]]`: which operations are paginated, where a page contains its
+//! items, and how the client requests the next page.
 //!
-//! An operation named in `operations` must fit, and each problem is reported. Of the operations that
-//! `include` matches, those that do not fit are skipped: a glob may match more than lists.
+//! An operation that `operations` names must be suitable for pagination, and each problem is reported.
+//! Operations that only match a glob in `include` are skipped if they are not suitable, because a glob may
+//! also match operations that return no list.
 
 mod problems;
 #[cfg(test)]
@@ -33,24 +34,24 @@ use crate::{
 /// The pagination of an operation.
 #[derive(Clone, Debug)]
 pub struct Pagination {
-    /// The type of a page: the response of the operation.
+    /// The type of a page, which is the response type of the operation.
     pub page: TypeRef,
     /// True if the response may be empty.
     pub optional: bool,
     /// The path from a page to its items.
     pub items: ValuePath,
     pub item: TypeRef,
-    /// The mechanism that leads to the next page.
+    /// The mechanism by which the next page is requested.
     pub next: NextPage,
-    /// The client method that iterates over pages.
+    /// The name of the client method that iterates over pages.
     pub pages_method: String,
-    /// The client method that iterates over items.
+    /// The name of the client method that iterates over items.
     pub items_method: String,
 }
 
 impl Pagination {
-    /// Returns the type of a page without `null`, and the remaining steps to the items. A page that is `null`
-    /// has no items.
+    /// Returns the type of a page without `null`, and the remaining steps of the path to the items. A page
+    /// that is `null` has no items.
     #[must_use]
     pub fn non_null_page(&self) -> (&TypeRef, &[ValuePathStep]) {
         let (mut page, mut steps) = (&self.page, self.items.steps.as_slice());
@@ -61,19 +62,19 @@ impl Pagination {
     }
 }
 
-/// The mechanism that leads to the next page. Parameters are row indices.
+/// The mechanism by which the next page is requested. Parameters are given by their row indices.
 #[derive(Clone, Debug)]
 pub enum NextPage {
-    /// A parameter takes a cursor from the page.
+    /// A parameter to which a cursor from the previous page is passed.
     Cursor {
         argument: usize,
         from: ValuePath,
         /// True if the cursor is in the last item instead of the page.
         of_last_item: bool,
-        /// The path to the flag that reports further pages.
+        /// The path to the flag that is true if there are further pages.
         more: Option<ValuePath>,
     },
-    /// A `Link` header.
+    /// The `Link` header contains the URL of the next page.
     Link {
         rel: String,
         targets: LinkTargetScope,
@@ -86,7 +87,7 @@ pub enum NextPage {
         argument: usize,
         first: u64,
         by: OffsetIncrement,
-        /// The maximum number of items in a page.
+        /// The parameter that limits the number of items in a page.
         limit: Option<PageLimit>,
         /// The path to the total number of items.
         total: Option<ValuePath>,
@@ -94,19 +95,19 @@ pub enum NextPage {
     Page {
         argument: usize,
         first: u64,
-        /// The maximum number of items in a page.
+        /// The parameter that limits the number of items in a page.
         limit: Option<PageLimit>,
         /// The path to the total number of pages.
         total: Option<ValuePath>,
     },
 }
 
-/// The parameter that limits the items of a page.
+/// The parameter that limits the number of items in a page.
 #[derive(Clone, Copy, Debug)]
 pub struct PageLimit {
     /// The row index of the parameter.
     pub argument: usize,
-    /// The limit if the caller omits the parameter.
+    /// The limit that applies if the caller omits the parameter.
     pub default: u64,
 }
 
@@ -138,12 +139,13 @@ pub(super) fn plan_pages(
     problems
 }
 
-/// For each glob that matched an operation, by entry and position: why no operation fits.
+/// For each matched glob, identified by the indices of the entry and the glob, the reason why no operation is
+/// suitable. The reason is `None` if at least one operation is suitable.
 #[derive(Default)]
 struct GlobProblems(Vec<((usize, usize), Option<PageProblem>)>);
 
 impl GlobProblems {
-    /// Records whether one more matched operation fits; `reason` is `None` if it does.
+    /// Records that a glob matched another operation. `reason` is `None` if the operation is suitable.
     fn record(&mut self, which: (usize, usize), reason: Option<PageProblem>) {
         match self.0.iter_mut().find(|(known, _)| *known == which) {
             Some((_, before)) if reason.is_none() => *before = None,
@@ -153,7 +155,7 @@ impl GlobProblems {
     }
 }
 
-/// Rejects the second of two operations that share a page type but have their items at different pointers.
+/// Rejects the later of two operations that share a page type but have their items at different pointers.
 fn reject_other_items(calls: &mut [PlannedCall<'_>]) -> Vec<PageProblem> {
     let mut problems = Vec::new();
     for at in 0..calls.len() {
@@ -194,14 +196,15 @@ fn name_methods(calls: &mut [PlannedCall<'_>]) {
 }
 
 impl PlanInput<'_> {
-    /// Returns the entries that apply to an operation and its pagination by each. Named operations take
-    /// precedence over globs; operations that match only a glob are skipped if they do not fit.
+    /// Returns the entries that apply to an operation, and the pagination that results from each. Entries
+    /// that name the operation take precedence over globs. If only globs match, unsuitable operations are
+    /// skipped.
     fn matching_entries(
         &self,
         call: &PlannedCall<'_>,
         globs: &mut GlobProblems,
     ) -> Vec<(usize, Result<Pagination, PageProblem>)> {
-        // Malformed entries are reported by `check_entries`.
+        // `check_entries` reports malformed entries.
         let entries = || self.pages.iter().enumerate().filter(|(_, entry)| entry.is_well_formed());
         let named = entries().filter(|(_, entry)| entry.operations.contains(&call.operation.id));
         let named: Vec<_> = named.map(|(at, entry)| (at, self.pagination(entry, call))).collect();
@@ -231,7 +234,7 @@ impl PlanInput<'_> {
         if named.is_empty() { fitting } else { named }
     }
 
-    /// Returns the pagination of an operation by one entry.
+    /// Returns the pagination of an operation as one entry configures it.
     fn pagination(
         &self,
         entry: &config::PaginationConfig,
@@ -304,8 +307,8 @@ impl PlanInput<'_> {
         Ok(NextPage::Link { rel: rel.to_owned(), targets })
     }
 
-    /// Returns the first number of a counting parameter: the contract's default, or the configured or usual
-    /// one.
+    /// Returns the first value of a counting parameter: the default in the contract, or else the configured
+    /// value, or else `usual`.
     fn first_number(
         &self,
         call: &PlannedCall<'_>,
@@ -333,7 +336,7 @@ impl PlanInput<'_> {
     ) -> Result<Option<PageLimit>, PageProblem> {
         let Some(name) = name else { return Ok(None) };
         let argument = query_parameter(call, option, name, ExpectedValue::Number)?;
-        // A required parameter needs no default.
+        // The default of a required parameter is never used.
         let required = call.parameters[argument].row.required.then_some(0);
         let Some(default) = required.or_else(|| self.default_number(call, argument)) else {
             let message =
@@ -344,7 +347,7 @@ impl PlanInput<'_> {
         Ok(Some(PageLimit { argument, default }))
     }
 
-    /// Returns the default that the contract defines for an optional parameter.
+    /// Returns the numeric default that the contract defines for a parameter.
     fn default_number(&self, call: &PlannedCall<'_>, index: usize) -> Option<u64> {
         let facts = self.facts_of(&SchemaConjunction::from_schema(call.parameters[index].row.schema?));
         facts.unconditional_schemas(self.graph).find_map(|schema| match &schema.default {
@@ -353,8 +356,8 @@ impl PlanInput<'_> {
         })
     }
 
-    /// Returns true if an operation that a glob matches declares a `Link` header, if the entry follows one.
-    /// Otherwise any array would match.
+    /// Returns true unless the entry follows `Link` headers and the operation declares none. This check
+    /// applies to globs, which would otherwise match every operation that returns an array.
     fn declares_link(&self, entry: &config::PaginationConfig, call: &PlannedCall<'_>) -> bool {
         entry.link.is_none()
             || call.operation.responses.iter().any(|response| {
@@ -393,7 +396,7 @@ impl ExpectedValue {
     }
 }
 
-/// Returns the single response type of an operation, and whether the response may be empty.
+/// Returns the only response type of an operation, and true if the response may be empty.
 fn page_type<'c>(call: &'c PlannedCall<'_>) -> Result<(&'c TypeRef, bool), PageProblem> {
     match &call.responses.single {
         Some(ResponsePayload::Json(ty)) => Ok((ty, call.responses.optional)),

@@ -1,5 +1,5 @@
 //! Plans the parts of multipart bodies: which properties are files, strings or JSON, and how many parts each
-//! has (OpenAPI 3.1, 4.8.14.4 and 4.8.15).
+//! property has (OpenAPI 3.1, 4.8.14.4 and 4.8.15).
 
 use contract_runtime::{Json, media_type::MediaType};
 
@@ -15,7 +15,7 @@ use crate::{
     shape::TypeRef,
 };
 
-/// The maximum number of nested references followed.
+/// The maximum number of nested references that are followed.
 const MAX_DEPTH: usize = 32;
 
 /// The plan of one property of a multipart body.
@@ -23,14 +23,14 @@ const MAX_DEPTH: usize = 32;
 pub struct MultipartPart {
     pub name: String,
     pub field: String,
-    /// True if every body contains the property.
+    /// True if every body must contain the property.
     pub required: bool,
     pub form: PartForm,
     pub count: PartArity,
-    /// The type of the value; unused for files.
+    /// The type of the value; not used for files.
     pub ty: TypeRef,
     pub schema: SchemaId,
-    /// The media type that the part is sent with; empty for none.
+    /// The media type with which the part is sent, or an empty string if it is sent without one.
     pub media_type: String,
 }
 
@@ -42,12 +42,12 @@ pub enum PartForm {
     Json,
 }
 
-/// The number of parts of a property.
+/// The number of parts for a property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartArity {
     One,
     Each,
-    /// One part, or one for each element.
+    /// One part for a single value, or one part for each element of an array.
     OneOrEach,
 }
 
@@ -72,7 +72,7 @@ impl PlanInput<'_> {
         let wires: Vec<String> = parts.iter().map(|part| part.name.clone()).collect();
         let wires: Vec<&str> = wires.iter().map(String::as_str).collect();
         let plain = |wire: &&str| match names::field_name(wire) {
-            // Reserved for the struct's own field.
+            // `others` is the name of the struct's field for undeclared parts.
             name if name == "others" => "others_part".to_owned(),
             name => name,
         };
@@ -88,7 +88,7 @@ impl PlanInput<'_> {
         let schemas: Vec<SchemaId> = member.places.iter().flat_map(|place| place.ids.clone()).collect();
         let schema = *schemas.first()?;
         let text = |key: &str| encoding?.pointer(key)?.as_str();
-        // Of a list of media types, the first is the default.
+        // The first media type of a list is the default.
         let content_type = text("/contentType").and_then(|list| list.split(',').map(str::trim).next());
         let content_type = content_type.filter(|name| !MediaType::parse(name).is_range()).unwrap_or_default();
         let headers = match encoding.and_then(|encoding| encoding.pointer("/headers")) {
@@ -129,7 +129,7 @@ impl PlanInput<'_> {
         })
     }
 
-    /// Returns the form of a value; an array becomes one part for each element.
+    /// Returns the form of a value and its number of parts. An array becomes one part for each element.
     fn value_form(&self, place: Option<SchemaConjunction>) -> (PartForm, PartArity) {
         let Some(place) = place else { return (PartForm::Text(TextScalar::Any), PartArity::OneOrEach) };
         let of = |shape: TextShape| match shape {
@@ -152,7 +152,7 @@ impl PlanInput<'_> {
         }
     }
 
-    /// Returns the number of files if a schema describes binary data.
+    /// Returns the number of files if a schema describes binary data, or else `None`.
     fn file_count(&self, id: SchemaId, depth: usize) -> Option<PartArity> {
         if depth > MAX_DEPTH {
             return None;
@@ -165,7 +165,7 @@ impl PlanInput<'_> {
         if named && text {
             return Some(PartArity::One);
         }
-        // OpenAPI 3.1, 4.8.14.2: an empty schema describes raw bytes.
+        // An empty schema describes raw bytes (OpenAPI 3.1, 4.8.14.2).
         let silent = schema.types.is_none()
             && schema.boolean != Some(false)
             && schema.child_schemas().next().is_none()
@@ -198,7 +198,7 @@ impl PlanInput<'_> {
         together.find_map(|&each| self.file_count(each, depth + 1).filter(|_| !self.is_silent(each)))
     }
 
-    /// Returns true for an empty `allOf` part, which does not describe a file.
+    /// Returns true for an `allOf` part without a type, format or subschema, which does not describe a file.
     fn is_silent(&self, id: SchemaId) -> bool {
         let schema = self.graph.schema(id);
         schema.types.is_none() && schema.format.is_none() && schema.child_schemas().next().is_none()

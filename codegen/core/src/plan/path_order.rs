@@ -1,5 +1,5 @@
-//! Orders path templates for matching, more literal ones first, segment by segment. Also determines which
-//! parameters distinguish operations with the same method and path.
+//! Orders path templates for matching, segment by segment, so that more literal templates come first. Also
+//! determines which parameters distinguish operations with the same method and path.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
@@ -15,20 +15,20 @@ use crate::{
     schema::{SchemaGraph, TypeSet},
 };
 
-/// The sort key of a segment: its class (literal, partly literal, placeholder), then more literal characters
-/// first, then the rest without placeholder names.
+/// The sort key of a segment: its class (literal, partly literal, placeholder), the number of literal
+/// characters (more come first), and the segment without placeholder names.
 type SegmentKey = (u8, Reverse<usize>, String);
 
-/// The sort key of an operation: template, method, and the marks of its requests. More specific marks come
-/// first.
+/// The sort key of an operation: its template, its method, and the marks of its requests. More specific marks
+/// come first.
 type RequestKey<'a> = (Vec<SegmentKey>, &'a str, Reverse<MarkKey>);
 
-/// The sort key of marks: the number of fixed values, then the number of all marks, then each fragment pair
-/// and each marked parameter.
+/// The sort key of the marks of an operation: the number of fixed values, the number of all marks, and then
+/// each fixed query pair and each marked parameter.
 type MarkKey = (usize, usize, BTreeSet<(&'static str, String, RequestMark)>);
 
-/// Reports operations that match the same requests as an earlier one: a client can send both, but a server
-/// cannot distinguish them.
+/// Reports operations that match the same requests as an earlier operation. A client can send both, but a
+/// server cannot distinguish them.
 pub(crate) fn check_ambiguous_paths(
     graph: &SchemaGraph,
     config: &OperationConfig,
@@ -55,9 +55,9 @@ pub(crate) fn check_ambiguous_paths(
     }
 }
 
-/// Returns the indices of the operations in matching order: the most literal template first, equivalent
-/// templates together, sorted by method. Of operations that match the same requests only the first is
-/// included.
+/// Returns the indices of the operations in matching order: the most literal template first, with equivalent
+/// templates next to each other and sorted by method. If several operations match the same requests, only the
+/// first is included.
 pub(super) fn sort_calls(calls: &[PlannedCall<'_>]) -> Vec<usize> {
     sort_keys(calls.iter().map(|call| {
         let rows = call.parameters.iter();
@@ -72,7 +72,7 @@ fn sort_keys<'a>(all: impl Iterator<Item = RequestKey<'a>>) -> Vec<usize> {
     sorted.into_iter().map(|(_, at)| at).collect()
 }
 
-/// Removes the marks of operations with a unique method and path.
+/// Removes the request marks of operations with a unique method and path.
 pub(super) fn clear_unneeded_marks(calls: &mut [PlannedCall<'_>]) {
     let unique = has_unique_place(calls.iter().map(|call| call.operation));
     for (call, _) in calls.iter_mut().zip(unique).filter(|(_, unique)| *unique) {
@@ -80,8 +80,8 @@ pub(super) fn clear_unneeded_marks(calls: &mut [PlannedCall<'_>]) {
     }
 }
 
-/// Fills in the constant of parameters that have a single value in operations that it distinguishes.
-/// Parameters that the transport supplies are skipped.
+/// Sets the constant of each parameter that has only one value, if other operations have the same method and
+/// path. Parameters that the transport supplies are skipped.
 pub(crate) fn assign_constants(graph: &SchemaGraph, config: &Config, operations: &mut [Operation]) {
     let unique = has_unique_place(operations.iter());
     for (operation, _) in operations.iter_mut().zip(unique).filter(|(_, unique)| !unique) {
@@ -96,7 +96,7 @@ pub(crate) fn assign_constants(graph: &SchemaGraph, config: &Config, operations:
     }
 }
 
-/// Returns for each operation whether its method and path are unique.
+/// Returns, for each operation, true if its method and path are unique.
 fn has_unique_place<'a>(operations: impl Iterator<Item = &'a Operation>) -> Vec<bool> {
     let places =
         operations.map(|operation| (segment_keys(operation.path_template()), operation.method.as_str()));
@@ -138,7 +138,7 @@ fn request_key<'a>(
     (segment_keys(operation.path_template()), &operation.method, Reverse((texts, marks.len(), marks)))
 }
 
-/// Returns the mark of a required parameter: its value if there is only one, or its presence.
+/// Returns the mark of a required parameter: its value if only one is valid, or else its presence.
 pub(super) fn mark_of(graph: &SchemaGraph, parameter: &Parameter) -> Option<RequestMark> {
     let Parameter { location, required, style, explode, schema, content, .. } = parameter;
     if !required || !matches!(location, ParameterIn::Query | ParameterIn::Header) || style == "deepObject" {
@@ -148,7 +148,8 @@ pub(super) fn mark_of(graph: &SchemaGraph, parameter: &Parameter) -> Option<Requ
     let facts = SchemaFacts::from_conjunction(graph, &SchemaConjunction::from_schema(schema), true);
     let literals = facts.allowed_literals(graph);
     let types = facts.types.difference(TypeSet::NULL);
-    // Properties of an exploded object become separate parameters; an unconstrained value is a single string.
+    // The properties of an exploded object become separate parameters. An unconstrained value is a single
+    // string.
     let is_spread = *location == ParameterIn::Query && *explode && facts.types != TypeSet::ALL;
     match (literals.as_deref(), types) {
         (_, TypeSet::OBJECT) => None,
@@ -243,7 +244,8 @@ mod tests {
         );
     }
 
-    /// More specific operations come first; an unconstrained one matches the rest.
+    /// More specific operations come first, and an operation without constraints matches the remaining
+    /// requests.
     #[test]
     fn operations_of_one_path_are_distinguished_by_parameters() {
         let operation_with = |path: &str, required: &[(&str, bool)]| Operation {
@@ -302,7 +304,7 @@ mod tests {
         assert_eq!(diagnostics.len(), 1, "{diagnostics}");
     }
 
-    /// A server treats a name without a value like an empty value.
+    /// A query name without a value matches like a name with an empty value.
     #[test]
     fn names_without_values_distinguish_operations() {
         let requests =
@@ -312,7 +314,7 @@ mod tests {
         assert_eq!(diagnostics.len(), 1, "{diagnostics}");
     }
 
-    /// The second operation can be sent but never matches.
+    /// Of two operations that match the same requests, only the first is matched, and the second is reported.
     #[test]
     fn first_of_two_equal_operations_is_matched() {
         let requests = operations(&[("GET", "/a/{x}"), ("POST", "/a/{x}"), ("GET", "/a/{y}")]);

@@ -1,4 +1,4 @@
-//! Names of HTTP statuses.
+//! The names of HTTP statuses.
 
 /// Returns the reason phrase of a status in camel case (RFC 9110, 15).
 pub(crate) fn reason_phrase(status: u16) -> String {

@@ -1,12 +1,13 @@
 //! Plans the success and error responses of operations for client and server.
 //!
-//! Successes are `2XX`, and `304`, which confirms that the caller's copy is current. Other `3XX` are
-//! successes if an operation has no `2XX` (a redirected download), else errors. `default` covers every error
-//! without an entry, and `2XX` as well if no success is listed (OpenAPI 3.1, 4.8.16).
+//! `2XX` and `304` are success responses; `304` confirms that the caller's copy is current. Other `3XX` are
+//! success responses if an operation has no `2XX` (such as a redirected download), and errors otherwise.
+//! `default` covers every error without an entry, and also `2XX` if the contract lists no success response
+//! (OpenAPI 3.1, 4.8.16).
 //!
-//! A single type is used directly. Several successes become an enum of the operation with one variant for
-//! each status. Several errors become an enum with one variant for each type. All operations with the same
-//! error types share that enum, which is named after the types.
+//! If there is only one type, it is used directly. Several success types become an enum of the operation,
+//! with one variant for each status. Several error types become an enum with one variant for each type. All
+//! operations with the same error types share that enum, which is named after the types.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,16 +30,16 @@ pub enum ResponseOutcome {
 /// All success responses or all error responses of an operation.
 #[derive(Clone, Debug, Default)]
 pub struct ResponseSet {
-    /// The responses by status, and by media type where a status has several.
+    /// The responses by status, and by media type if a status has several.
     pub cases: Vec<ResponseCase>,
-    /// The payload, if all responses have the same one.
+    /// The payload, if all responses have the same payload.
     pub single: Option<ResponsePayload>,
-    /// True if some responses lack the body that the others have.
+    /// True if only some of the responses have a body.
     pub optional: bool,
-    /// The enum if there are several types: its name in
-    /// [`SidePlan::response_enums`](super::SidePlan::response_enums).
+    /// The name of the enum in [`SidePlan::response_enums`](super::SidePlan::response_enums), if there are
+    /// several types.
     pub enum_name: Option<String>,
-    /// True if a handler sets the status or headers.
+    /// True if a handler must set the status or may set headers.
     pub needs_reply: bool,
 }
 
@@ -46,14 +47,14 @@ pub struct ResponseSet {
 #[derive(Clone, Debug)]
 pub struct ResponseCase {
     pub status: StatusPattern,
-    /// The media type; empty without a body.
+    /// The media type, or an empty string if the response has no body.
     pub media_type: String,
     /// Other media types with the same payload.
     pub aliases: Vec<String>,
-    /// True if the status has several media types, which distinguish the responses.
+    /// True if the status has several media types, by which its responses are distinguished.
     pub by_media_type: bool,
     pub payload: ResponsePayload,
-    /// The enum variant, where there are several types.
+    /// The name of the enum variant, if there are several types.
     pub variant: String,
     /// The `description` of the response.
     pub doc: String,
@@ -64,7 +65,7 @@ pub struct ResponseCase {
 pub enum ResponsePayload {
     Json(TypeRef),
     Text,
-    /// Bytes of any media type.
+    /// Bytes with any media type.
     Bytes,
     Nothing,
 }
@@ -73,16 +74,16 @@ pub enum ResponsePayload {
 #[derive(Clone, Debug)]
 pub struct ResponseEnum {
     pub name: String,
-    /// The outcome that the variants report.
+    /// The outcome that all variants represent.
     pub outcome: ResponseOutcome,
-    /// The indices of the calls that use it.
+    /// The indices of the calls that use the enum.
     pub users: Vec<usize>,
     /// The name and payload of each variant.
     pub variants: Vec<(String, ResponsePayload)>,
 }
 
 impl StatusPattern {
-    /// Returns the first digit of the statuses; `None` for `default`.
+    /// Returns the first digit of the status codes, or `None` for `default`.
     const fn status_class(self) -> Option<u8> {
         match self {
             #[expect(clippy::cast_possible_truncation, reason = "a status has three digits")]
@@ -92,7 +93,7 @@ impl StatusPattern {
         }
     }
 
-    /// Returns the key in the contract: `200`, `4XX`, `default`.
+    /// Returns the key in the contract, such as `200`, `4XX` or `default`.
     #[must_use]
     pub fn key(self) -> String {
         match self {
@@ -104,7 +105,7 @@ impl StatusPattern {
 }
 
 impl ResponseCase {
-    /// Iterates over every media type with this payload.
+    /// Iterates over all media types of this status with this payload.
     pub fn media_types(&self) -> impl Iterator<Item = &str> {
         std::iter::once(&self.media_type).chain(&self.aliases).map(String::as_str)
     }
@@ -121,7 +122,7 @@ impl ResponseCase {
     }
 }
 
-/// Classifies a response. Informational ones are neither, because no caller receives them.
+/// Classifies a response. Informational responses have no outcome, because no caller receives them.
 pub(crate) fn outcome_of(operation: &Operation, status: StatusPattern) -> Option<ResponseOutcome> {
     let all = || operation.responses.iter().map(|response| response.status);
     let direct = all().any(|status| status.status_class() == Some(2));
@@ -158,7 +159,7 @@ impl PlanInput<'_> {
             });
         }
         let mut answers = response_set(answers);
-        // Headers that middleware sets are not the handler's concern.
+        // Headers that middleware sets are not set by the handler.
         let hidden = |name: &str| {
             self.operations.hidden_headers.iter().any(|hidden| hidden.eq_ignore_ascii_case(name))
         };
@@ -172,7 +173,7 @@ impl PlanInput<'_> {
             answers.single = Some(json.clone());
             answers.optional = true;
         }
-        // If several statuses share one type, the handler must set the status.
+        // If several statuses have the same type, the handler must select the status.
         let statuses =
             answers.cases.iter().filter(|case| Some(&case.payload) == answers.single.as_ref()).count();
         answers.needs_reply = headers || statuses > 1 || answers.cases.iter().any(open);
@@ -185,14 +186,14 @@ impl PlanInput<'_> {
             let mut own: Vec<(Option<&api::MediaType>, ResponsePayload, Vec<String>)> = Vec::new();
             for media in &response.content {
                 let payload = if raw { ResponsePayload::Bytes } else { self.payload_of(media) };
-                // Media types with the same JSON type are aliases.
+                // JSON media types with the same type are aliases.
                 let json = matches!(payload, ResponsePayload::Json(_));
                 match own.iter_mut().find(|(_, known, _)| json && *known == payload) {
                     Some((.., aliases)) => aliases.push(media.name.clone()),
                     None => own.push((Some(media), payload, Vec::new())),
                 }
             }
-            // A response to HEAD has no body, even if the contract describes one.
+            // A response to `HEAD` has no body, even if the contract describes one.
             if own.is_empty() || operation.method == "HEAD" {
                 own = vec![(None, ResponsePayload::Nothing, Vec::new())];
             }
@@ -251,7 +252,7 @@ fn response_set(cases: Vec<ResponseCase>) -> ResponseSet {
     ResponseSet { cases, single: one, ..ResponseSet::default() }
 }
 
-/// Builds the enums and assigns their names to the operations.
+/// Builds the enums and assigns their names to the operations that use them.
 pub(super) fn build_response_enums(shapes: &Shapes, calls: &mut [PlannedCall<'_>]) -> Vec<ResponseEnum> {
     let mut error_sets: BTreeMap<Vec<ResponsePayload>, Vec<usize>> = BTreeMap::new();
     for (index, call) in calls.iter().enumerate().filter(|(_, call)| call.errors.single.is_none()) {
@@ -303,7 +304,7 @@ pub(super) fn build_response_enums(shapes: &Shapes, calls: &mut [PlannedCall<'_>
     choices
 }
 
-/// Returns the most frequent error type, preferring types with content.
+/// Returns the most frequent error type other than an empty payload.
 pub(super) fn common_error(calls: &[PlannedCall<'_>]) -> Option<ErrorType> {
     let mut counts: BTreeMap<ErrorType, usize> = BTreeMap::new();
     for call in calls {
@@ -312,14 +313,14 @@ pub(super) fn common_error(calls: &[PlannedCall<'_>]) -> Option<ErrorType> {
         }
     }
     let nothing = ErrorType::One(ResponsePayload::Nothing);
-    // On a tie, a single type precedes an enum.
+    // If an enum and a single type are equally frequent, the single type is selected.
     let weight = |(error, count): &(ErrorType, usize)| (*count, matches!(error, ErrorType::One(_)));
     let some = counts.into_iter().filter(|(error, _)| *error != nothing);
     some.max_by_key(weight).map(|(error, _)| error)
 }
 
 impl ResponseSet {
-    /// Returns the type of these error responses.
+    /// Returns the type of these error responses, or `None` if there are none.
     #[must_use]
     pub fn error_type(&self) -> Option<ErrorType> {
         match (&self.single, &self.enum_name) {
@@ -331,7 +332,7 @@ impl ResponseSet {
 }
 
 impl ResponsePayload {
-    /// Returns true if both are the same Rust type.
+    /// Returns true if both payloads have the same Rust type.
     #[must_use]
     pub fn is_same_rust_type(&self, other: &Self) -> bool {
         match (self, other) {
@@ -368,7 +369,7 @@ fn type_word(shapes: &Shapes, ty: &TypeRef) -> String {
     }
 }
 
-/// Returns the media types that a client can read, those of successes first.
+/// Returns the media types that a client can parse. Those of success responses come first.
 pub(super) fn accept_header(
     operation: &Operation,
     answers: &ResponseSet,

@@ -1,12 +1,13 @@
-//! Plans streamed requests and responses, if the configuration enables streams: successes and bodies that are
-//! events, JSON lines or JSON text sequences, and configured binary downloads and uploads.
+//! Plans streamed requests and responses, if the configuration enables streams. Streams are success responses
+//! and request bodies that consist of server-sent events, JSON lines or JSON text sequences, and the
+//! configured binary downloads and uploads.
 //!
-//! The item type of a media type comes from its `itemSchema` (OpenAPI 3.2, 4.14), or from the elements of its
-//! `schema` if that is an array, or from its `schema`. The item of an event is the content of `data`: JSON,
-//! unless it is a string. For a schema that declares only event fields, the item is the schema of `data`. If
-//! `data` is a string beside other fields, the item is the event as an object. If branches have different
-//! schemas for `data`, the item is the event as an object with JSON in `data`, so that `event` distinguishes
-//! the branches like any tag.
+//! The item type of a media type is determined by its `itemSchema` (OpenAPI 3.2, 4.14), or else by the
+//! elements of its `schema` if that is an array, or else by its `schema`. The item of an event stream is the
+//! content of the field `data`, which is JSON unless it is a string. If a schema declares only event fields,
+//! the item is described by the schema of `data`. If `data` is a string and the schema declares other fields,
+//! the item is the event as an object. If branches have different schemas for `data`, the item is the event
+//! as an object with JSON in `data`, so that `event` distinguishes the branches like a tag.
 
 use std::collections::BTreeSet;
 
@@ -40,16 +41,16 @@ pub struct StreamedResponse {
     /// The media type as written in the contract.
     pub media_type: String,
     pub content: StreamContent,
-    /// The `Accept` header: this media type first, then those of errors.
+    /// The `Accept` header: this media type, followed by those of errors.
     pub accept: String,
-    /// True if the operation also has successes that are not streamed.
+    /// True if the operation also has success responses that are not streamed.
     pub has_whole_responses: bool,
 }
 
 /// A request body that is streamed.
 #[derive(Clone, Debug)]
 pub struct StreamedBody {
-    /// The index among the body's media types.
+    /// The index in the list of the body's media types.
     pub content_index: usize,
     pub content: StreamContent,
 }
@@ -69,24 +70,24 @@ pub struct StreamItem {
     pub form: ItemEncoding,
     pub ty: TypeRef,
     pub schema: Option<SchemaId>,
-    /// A `contentSchema` for JSON inside the `data` string, which is ignored.
+    /// The `contentSchema` for JSON in the string `data`, if it is ignored.
     pub ignored_schema: Option<SchemaId>,
 }
 
-/// The fields of an event (HTML, 9.2.6).
+/// The fields of a server-sent event (HTML, 9.2.6).
 const EVENT_FIELDS: [&str; 4] = ["data", "event", "id", "retry"];
 
-/// The content of `data` in events whose fields a schema describes.
+/// The content of the field `data`, for streams whose schema describes the fields of an event.
 enum EventData {
-    /// A string, optionally JSON of this schema.
+    /// A string. The schema describes the JSON in the string, if there is a `contentSchema`.
     Text(Option<SchemaId>),
     Json(SchemaId),
-    /// JSON of several schemas, depending on the event.
+    /// JSON that different schemas describe, depending on the event.
     Several,
 }
 
 impl StreamPlan {
-    /// Returns true if nothing is streamed.
+    /// Returns true if neither the response nor the body is streamed.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.response.is_none() && self.body.is_none()
@@ -94,7 +95,7 @@ impl StreamPlan {
 }
 
 impl PlanInput<'_> {
-    /// Plans the streams of a call whose bodies and responses are planned.
+    /// Plans the streams of a call whose body and responses are already planned.
     pub(super) fn plan_streams(&self, call: &PlannedCall<'_>) -> StreamPlan {
         let Some(config) = self.streams else { return StreamPlan::default() };
         StreamPlan {
@@ -168,7 +169,7 @@ impl PlanInput<'_> {
         })
     }
 
-    /// Returns the item type of a media type; `None` if it is a single document.
+    /// Returns the item type of a media type, or `None` if the media type is a single document.
     pub fn stream_item(&self, media: &api::MediaType) -> Option<StreamItem> {
         let framing = ItemFraming::from_media_type(&MediaType::parse(&media.name))?;
         let of = |schema: SchemaId| (self.shapes.type_of_schema(schema).clone(), Some(schema));
@@ -214,8 +215,8 @@ impl PlanInput<'_> {
         })
     }
 
-    /// Returns the content of `data` if a schema declares only event fields; `None` for a schema of `data`
-    /// itself. Constant strings mark the ends of streams and are skipped.
+    /// Returns the content of `data` if a schema declares only event fields, or `None` if it describes `data`
+    /// itself. Constant strings mark the end of a stream and are skipped.
     fn data_of_fields(&self, item: SchemaId) -> Option<EventData> {
         let members = self.members_of(&self.facts_of(&SchemaConjunction::from_schema(item)));
         if !members.iter().all(|member| EVENT_FIELDS.contains(&member.name.as_str())) {
@@ -239,7 +240,7 @@ impl PlanInput<'_> {
         })
     }
 
-    /// Determines whether an item schema describes the event with its fields or the content of `data`.
+    /// Determines if an item schema describes the event with its fields, or only the content of `data`.
     fn event_form(&self, item: SchemaId) -> ItemEncoding {
         let facts = self.facts_of(&SchemaConjunction::from_schema(item));
         if facts.types == TypeSet::STRING {
@@ -259,7 +260,7 @@ impl PlanInput<'_> {
 pub(super) fn name_stream_methods(calls: &mut [PlannedCall<'_>]) {
     let mut taken: BTreeSet<String> = calls.iter().map(|call| call.method.clone()).collect();
     for call in calls.iter_mut().filter(|call| !call.streams.is_empty()) {
-        // The trailing underscore that avoids a keyword is not needed here.
+        // The method name may end with an underscore to avoid a keyword, which is not needed here.
         let mut name = format!("{}_stream", call.method.trim_end_matches('_'));
         while !taken.insert(name.clone()) {
             name.push_str("ed");
@@ -268,7 +269,7 @@ pub(super) fn name_stream_methods(calls: &mut [PlannedCall<'_>]) {
     }
 }
 
-/// Reports configured operations without anything to stream, and ignored `contentSchema` keywords of events.
+/// Reports configured operations that have nothing to stream, and ignored `contentSchema` keywords of events.
 pub fn check_stream_options(
     plan: &SidePlan<'_>,
     options: &Config,

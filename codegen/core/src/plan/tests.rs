@@ -1,4 +1,4 @@
-//! Plans of small contracts, and the operation tables generated from them.
+//! Tests of the plans of small contracts, and of the operation tables that are generated from them.
 
 #![allow(clippy::unwrap_used)]
 
@@ -13,7 +13,7 @@ use crate::{
     tables::TableArenas,
 };
 
-/// The contract shared with the tests of the server.
+/// A contract that is shared with the tests of the server.
 pub(crate) const PETS: &str = r##"{
   "openapi": "3.1.0",
   "info": {"title": "Pets", "version": "1"},
@@ -99,7 +99,7 @@ pub(crate) const PETS: &str = r##"{
   }
 }"##;
 
-/// Plans a document and passes the plan and the type printer to `check`.
+/// Plans a document, and passes the plan, the schema graph and the type emitter to `check`.
 pub(crate) fn with_plan(document: &str, check: impl FnOnce(&SidePlan<'_>, &SchemaGraph, &ModelEmitter<'_>)) {
     with_plan_options(document, |_| {}, check);
 }
@@ -125,10 +125,13 @@ fn with_plan_options(
     check(&plan, &contract.graph, &types);
 }
 
-/// Asserts that code contains a piece, ignoring whitespace.
+/// Asserts that the code contains `piece`, ignoring whitespace.
 pub(crate) fn assert_contains(code: &TokenStream, piece: &str) {
     let dense = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
-    assert!(dense(&code.to_string()).contains(&dense(piece)), "{piece}\nis not in\n{code}");
+    assert!(
+        dense(&code.to_string()).contains(&dense(piece)),
+        "the code does not contain\n{piece}\nin\n{code}"
+    );
 }
 
 #[test]
@@ -145,7 +148,7 @@ fn operation_table_matches_the_contract() {
             r##"schema: "https://example.org/pets.json#/paths/~1pets/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::PETS_SCHEMAS_PET))"##,
             "ResponseSpec { statuses: StatusRange::Code(204), kind: ResponseKind::Success, content: &[] }",
             r#"ResponseSpec { statuses: StatusRange::Default, kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/problem+json", format: BodyFormat::Json,"#,
-            // More literal templates first: /matrix/{m}, /note, /pets, /pets/{id}, /upload.
+            // More literal templates come first: /matrix/{m}, /note, /pets, /pets/{id}, /upload.
             "OperationTable::new(OPERATIONS, &[5, 3, 2, 1, 0, 4])",
             r#"PetRead = "pet_read","#,
             r#"PetsRead = "pets.read""#,
@@ -157,7 +160,7 @@ fn operation_table_matches_the_contract() {
     });
 }
 
-/// Configured retry safety does not make the idempotency header optional.
+/// The idempotency header is still required if the configuration declares that the operation is idempotent.
 #[test]
 fn retry_safety_leaves_the_idempotency_key_required() {
     let idempotent =
@@ -168,7 +171,7 @@ fn retry_safety_leaves_the_idempotency_key_required() {
     });
 }
 
-/// All media types with the suffix `+json` are JSON.
+/// Media types with the suffix `+json` are JSON.
 #[test]
 fn json_suffix_media_types_are_json() {
     let document = r##"{"openapi": "3.1.0", "info": {"title": "", "version": "1"}, "paths": {"/": {"get": {
@@ -184,7 +187,7 @@ fn json_suffix_media_types_are_json() {
     });
 }
 
-/// RFC 9110, 8.3: a range is not a valid `Content-Type`.
+/// Clients send concrete media types, because a range is not a valid `Content-Type` (RFC 9110, 8.3).
 #[test]
 fn clients_send_concrete_media_types() {
     let check = |names: &[&str], sent: &str, called: &str| {
@@ -217,7 +220,7 @@ fn clients_send_concrete_media_types() {
     check(&["*/*"], json, r#".json("application/json""#);
 }
 
-/// A parameter inherits the description of its schema, like a field.
+/// A parameter without a description inherits that of its schema, like a field.
 #[test]
 fn parameters_inherit_schema_descriptions() {
     let document = r##"{"openapi": "3.1.0", "info": {"title": "", "version": "1"}, "paths": {"/": {"get": {
@@ -348,7 +351,7 @@ fn generated_names_are_distinct() {
     });
 }
 
-/// Returns a document with one operation that has these responses and parameters.
+/// Returns a document with one operation that has the given parameters and responses.
 fn single_operation_document(parameters: &str, responses: &str) -> String {
     format!(
         r#"{{"openapi": "3.1.0", "info": {{"title": "", "version": "1"}}, "paths": {{"/a": {{"get": {{
@@ -356,7 +359,7 @@ fn single_operation_document(parameters: &str, responses: &str) -> String {
     )
 }
 
-/// A query object without `type` is a struct, so its string form must be that of an object.
+/// A query object without `type` becomes a struct, so its string form is that of an object.
 #[test]
 fn untyped_query_objects_use_the_object_form() {
     let member = r#""properties": {"from": {"type": "integer"}}"#;
@@ -375,8 +378,8 @@ fn untyped_query_objects_use_the_object_form() {
     }
 }
 
-/// JSON Schema, 10.3.2.3: an absent `additionalProperties` equals `true`. Beside declared properties,
-/// undeclared parameters remain separate.
+/// An absent `additionalProperties` is equivalent to `true` (JSON Schema, 10.3.2.3). If an object declares
+/// properties, undeclared query parameters are not part of it.
 #[test]
 fn objects_without_properties_accept_any_property() {
     let any = || TextShape::Object(Vec::new(), Some(TextScalar::Any));
@@ -398,7 +401,8 @@ fn objects_without_properties_accept_any_property() {
     }
 }
 
-/// Successes are determined in one place: a redirect is a success only without a `200`.
+/// Success and error responses are classified by one function. A redirect is a success response only if there
+/// is no `2XX`.
 #[test]
 fn successes_and_errors_are_classified_once() {
     let check = |responses: &[&str], successes: &[&str], errors: &[&str]| {
@@ -426,7 +430,7 @@ fn successes_and_errors_are_classified_once() {
     check(&["100", "2XX", "5XX"], &["2XX"], &["5XX"]);
 }
 
-/// An enum of errors is named after its contents, regardless of the first operation that has it.
+/// An error enum is named after its contents, regardless of the operation that uses it first.
 #[test]
 fn error_enums_are_named_after_their_contents() {
     let json = |name: &str| {
@@ -460,7 +464,8 @@ fn error_enums_are_named_after_their_contents() {
     });
 }
 
-/// Two `From` implementations for the same Rust type would not compile.
+/// Two body types are equal if their Rust types are equal, because two `From` implementations would not
+/// compile.
 #[test]
 fn body_types_are_compared_as_rust_types() {
     let mut schemas = Arena::default();
@@ -482,7 +487,7 @@ fn body_types_are_compared_as_rust_types() {
     );
 }
 
-/// A client has an additional method for an operation with a streamed response.
+/// A client has an additional method with a distinct name for each operation with a streamed response.
 #[test]
 fn stream_methods_have_distinct_names() {
     let events = r#"{"200": {"description": "", "content": {"text/event-stream": {}}}}"#;
@@ -511,8 +516,8 @@ fn stream_methods_have_distinct_names() {
     assert_eq!(methods.collect::<Vec<_>>(), expected);
 }
 
-/// Vendors describe the fields of an event, beside a marker for the end of the stream: the item is the
-/// content of `data`.
+/// Some vendors describe the fields of an event, together with a marker for the end of the stream. In this
+/// case, the item is the content of `data`.
 #[test]
 fn event_data_is_the_stream_item() {
     let chunk = r##"{"$ref": "#/components/schemas/Chunk"}"##;
@@ -540,7 +545,7 @@ fn event_data_is_the_stream_item() {
             other => format!("{other:?}"),
         };
         assert_eq!((item.form, name.as_str()), (form, ty), "{schema}");
-        // A schema for JSON inside a string, which is ignored.
+        // A schema for the JSON in a string is ignored.
         assert_eq!(item.ignored_schema.is_some(), schema.contains("contentSchema"), "{schema}");
     };
     let ended =
@@ -564,7 +569,7 @@ fn event_data_is_the_stream_item() {
     check("schema", &fields, ItemEncoding::Event, "AResponse200");
 }
 
-/// RFC 9110, 5.1: a header name must be a token, or no client can send it.
+/// An operation with a required header whose name is not a token cannot be sent (RFC 9110, 5.1).
 #[test]
 fn invalid_header_names_make_calls_unsendable() {
     let unsendable = |name: &str, required: bool| {
@@ -583,7 +588,8 @@ fn invalid_header_names_make_calls_unsendable() {
     assert_eq!(unsendable("X-Good", true), None);
 }
 
-/// Mutually nested types are expanded while the result stays small, all properties to the same depth.
+/// Mutually nested types are expanded as long as the result is small, and all properties are expanded to the
+/// same depth.
 #[test]
 fn nested_types_are_expanded_up_to_a_limit() {
     fn depth(shape: &TextShape) -> usize {
@@ -623,14 +629,14 @@ fn nested_types_are_expanded_up_to_a_limit() {
     let TextShape::Object(fields, _) = shape(12, 11) else { panic!("no object") };
     let depths: BTreeSet<usize> = fields[..11].iter().map(|(_, shape)| depth(shape)).collect();
     assert_eq!(depths, BTreeSet::from([2]));
-    // The direct properties of an object are not limited.
+    // The number of direct properties of an object is not limited.
     let flat: Vec<String> = (0..2_100).map(|index| format!(r#""m{index}": {{"type": "integer"}}"#)).collect();
     let wide = shape_of(&format!(r#""T0": {{"type": "object", "properties": {{{}}}}}"#, flat.join(",")));
     assert_eq!(depth(&wide), 1);
 }
 
-/// Hidden headers do not distinguish operations: not in the rows, not in the search for ambiguous paths, and
-/// not in the matching order.
+/// Hidden headers do not distinguish operations in the rows, in the search for ambiguous paths, or in the
+/// matching order.
 #[test]
 fn hidden_headers_do_not_distinguish_operations() {
     let operation = |key: &str, kind: &str| {

@@ -1,4 +1,4 @@
-//! Determines the string form of values from their schemas: parameters, form fields, parts.
+//! Determines the string form of parameters, form fields and multipart parts from their schemas.
 
 use std::cell::Cell;
 
@@ -11,21 +11,21 @@ use crate::{
     schema::{SchemaId, TypeSet},
 };
 
-/// The nesting limits tried in turn; properties below the limit are JSON.
+/// The nesting limits that are tried in this order. Properties below the limit are encoded as JSON.
 const MAX_DEPTHS: [usize; 7] = [32, 16, 8, 4, 3, 2, 1];
 
-/// The maximum number of nested values in an object; mutually nested types multiply with each level.
+/// The maximum number of nested values in an object. Mutually nested types multiply with each level.
 const MAX_PLACES: usize = 2_000;
 
-/// The maximum number of values listed for a parameter.
+/// The maximum number of valid values that are listed for a parameter.
 const MAX_LISTED_VALUES: usize = 100;
 
-/// The structure of a value in string form.
+/// The structure of a value in its string form.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TextShape {
     Scalar(TextScalar),
     Array(TextScalar),
-    /// An object: its properties, and the form of undeclared ones if allowed.
+    /// An object, with its declared properties and, if they are allowed, the form of undeclared properties.
     Object(Vec<(String, TextShape)>, Option<TextScalar>),
     /// A list whose elements are not scalars, encoded by a convention.
     List(Box<TextShape>),
@@ -33,11 +33,11 @@ pub enum TextShape {
     MapOf(Vec<(String, TextShape)>, Box<TextShape>),
     OneOf(Vec<TextShape>),
     Json,
-    /// A form: its fields, and the form of undeclared ones.
+    /// A form, with its fields and the form of undeclared fields.
     Form(Vec<ParameterRow>, TextScalar),
 }
 
-/// The form of a single value.
+/// The string form of a single value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TextScalar {
     Text,
@@ -51,14 +51,14 @@ pub enum TextScalar {
 }
 
 impl TextScalar {
-    /// Returns true if a string may be a value of several types.
+    /// Returns true if a string may represent values of several types.
     const fn is_mixed(self) -> bool {
         matches!(self, Self::Any | Self::OneOf(_))
     }
 }
 
 impl TextShape {
-    /// Returns the scalar, if the structure is a single value.
+    /// Returns the scalar if the shape is a single value.
     const fn as_scalar(&self) -> Option<TextScalar> {
         match self {
             Self::Scalar(scalar) => Some(*scalar),
@@ -70,7 +70,7 @@ impl TextShape {
         *self == Self::Json
     }
 
-    /// Returns true if a string may be several values, so that only the schema can decide.
+    /// Returns true if a string may represent several values, so that the schema must decide.
     pub(super) fn is_ambiguous(&self) -> bool {
         match self {
             Self::Scalar(scalar) | Self::Array(scalar) => scalar.is_mixed(),
@@ -89,19 +89,20 @@ impl TextShape {
     }
 }
 
-/// The remaining limits while nested properties are expanded.
+/// The remaining limits for the expansion of nested properties.
 struct DepthBudget<'r> {
     depth: usize,
-    /// The number of levels whose values are not counted: an object may have any number of properties.
+    /// The number of levels whose values are not counted, because an object may have any number of
+    /// properties.
     free: usize,
-    /// The number of values left for all other levels together.
+    /// The number of values that remain for all other levels together.
     places: &'r Cell<usize>,
-    /// Whether nested values have a shape of their own instead of being JSON.
+    /// True if nested values have their own shape instead of being encoded as JSON.
     nested: bool,
 }
 
 impl DepthBudget<'_> {
-    /// Counts a value; `None` if the limit is reached.
+    /// Counts a value. Returns `None` if the limit is reached.
     fn take_place(&self) -> Option<()> {
         if self.free == 0 {
             self.places.set(self.places.get().checked_sub(1)?);
@@ -109,7 +110,7 @@ impl DepthBudget<'_> {
         Some(())
     }
 
-    /// Returns the limits of the next level; `None` if there is none.
+    /// Returns the limits for the next level, or `None` if no further level is allowed.
     const fn one_level_down(&self) -> Option<Self> {
         match self.depth.checked_sub(1) {
             Some(depth) => Some(Self { depth, free: self.free.saturating_sub(1), ..*self }),
@@ -118,7 +119,7 @@ impl DepthBudget<'_> {
     }
 }
 
-/// Expands properties as deep as the limits allow, all to the same depth.
+/// Expands all properties to the same depth, as deep as the limits allow.
 fn deepest_fitting(nested: bool, look: impl Fn(&DepthBudget<'_>) -> Option<TextShape>) -> TextShape {
     let within = |depth| look(&DepthBudget { depth, free: 2, places: &Cell::new(MAX_PLACES), nested });
     MAX_DEPTHS.into_iter().find_map(within).unwrap_or(TextShape::Json)
@@ -127,15 +128,15 @@ fn deepest_fitting(nested: bool, look: impl Fn(&DepthBudget<'_>) -> Option<TextS
 /// A declared property of an object.
 pub(super) struct DeclaredMember {
     pub(super) name: String,
-    /// The places that describe the property: one for the schemas that always apply, or one for each branch
-    /// that declares it.
+    /// The conjunctions that describe the property: one of the schemas that always apply, or one for each
+    /// branch that declares the property.
     pub(super) places: Vec<SchemaConjunction>,
-    /// True if every object contains the property.
+    /// True if every object must contain the property.
     pub(super) required: bool,
 }
 
 impl DeclaredMember {
-    /// Returns the schema of the property, if a single one describes it.
+    /// Returns the schema of the property if only one schema describes it.
     pub(super) fn single_schema(&self) -> Option<SchemaId> {
         match self.places.as_slice() {
             [SchemaConjunction { ids, .. }] => ids.first().copied().filter(|_| ids.len() == 1),
@@ -145,7 +146,7 @@ impl DeclaredMember {
 }
 
 impl PlanInput<'_> {
-    /// Returns the string form of a parameter, and its convention.
+    /// Returns the string form of a parameter and its convention.
     pub(super) fn parameter_shape(&self, parameter: &Parameter) -> (TextShape, Option<WireConvention>) {
         let usual = self.usual_shape(parameter);
         let schema = parameter
@@ -164,7 +165,7 @@ impl PlanInput<'_> {
         self.wire_shape(site, || deepest_fitting(true, |room| self.shape_within(&place, room)))
     }
 
-    /// Returns the string form of a parameter without a convention.
+    /// Returns the string form of a parameter to which no convention applies.
     fn usual_shape(&self, parameter: &Parameter) -> TextShape {
         if let Some(content) = &parameter.content {
             let media_type = MediaType::parse(content);
@@ -180,8 +181,8 @@ impl PlanInput<'_> {
         })
     }
 
-    /// Returns the only strings that a parameter, or each element of a list, can be. Empty if there are
-    /// others, if a value is not scalar, or if there are too many.
+    /// Returns the only strings that are valid for a parameter, or for each element of a list. The result is
+    /// empty if other strings are valid, if a value is not a scalar, or if there are too many values.
     pub(super) fn allowed_values(&self, parameter: &Parameter) -> Vec<String> {
         let Some(schema) = parameter.schema.filter(|_| parameter.content.is_none()) else {
             return Vec::new();
@@ -203,17 +204,18 @@ impl PlanInput<'_> {
             .unwrap_or_default()
     }
 
-    /// Returns the string form of a place; an unconstrained place is a single value.
+    /// Returns the string form of the value that a conjunction describes. An unconstrained value is a single
+    /// value.
     pub(super) fn shape_at(&self, place: &SchemaConjunction) -> TextShape {
         deepest_fitting(false, |room| self.shape_within(place, room))
     }
 
-    /// Returns the facts about a place.
+    /// Returns the facts about a conjunction.
     pub(super) fn facts_of(&self, place: &SchemaConjunction) -> SchemaFacts {
         SchemaFacts::from_conjunction(self.graph, place, self.implied_objects)
     }
 
-    /// Returns the string form of a place; `None` if it exceeds the limits.
+    /// Returns the string form of the value that a conjunction describes, or `None` if it exceeds the limits.
     fn shape_within(&self, place: &SchemaConjunction, room: &DepthBudget) -> Option<TextShape> {
         room.take_place()?;
         let facts = self.facts_of(place);
@@ -243,7 +245,7 @@ impl PlanInput<'_> {
         }
         if types.contains(TypeSet::OBJECT) {
             let fields = self.members_of(&facts).into_iter().map(|member| {
-                // Nested arrays and unions inside an object are JSON.
+                // Nested arrays and unions inside an object are encoded as JSON.
                 let shape = match self.member_shape_within(&member, &below)? {
                     TextShape::OneOf(_) | TextShape::Array(TextScalar::Json) if !room.nested => {
                         TextShape::Json
@@ -255,9 +257,9 @@ impl PlanInput<'_> {
             let fields = fields.collect::<Option<Vec<_>>>()?;
             let mut nested_others = None;
             let others = match self.additional_members(&facts) {
-                // An object without declared properties consists of undeclared ones (JSON Schema, 10.3.2.3:
-                // an absent keyword equals `true`). Beside declared ones they would absorb parameters of
-                // others.
+                // An object without declared properties consists only of undeclared ones, because an absent
+                // `additionalProperties` is equivalent to `true` (JSON Schema, 10.3.2.3). If there were
+                // declared properties, undeclared ones would absorb other parameters.
                 None if fields.is_empty() && self.is_open(&facts) => Some(TextScalar::Any),
                 None => None,
                 Some(others) => {
@@ -295,7 +297,7 @@ impl PlanInput<'_> {
         }
     }
 
-    /// Returns the maximum number of digits of an integer by its bounds.
+    /// Returns the maximum number of digits of an integer, which its bounds determine.
     fn max_digits(&self, facts: &SchemaFacts) -> Option<u16> {
         let schemas = || facts.unconditional.iter().map(|&id| self.graph.schema(id));
         let least = schemas().filter_map(|s| s.minimum.as_ref().or(s.exclusive_minimum.as_ref())).max()?;
@@ -304,12 +306,12 @@ impl PlanInput<'_> {
         u16::try_from(widest.checked_ilog10().unwrap_or(0) + 1).ok()
     }
 
-    /// Returns the string form of a property; if branches disagree, any scalar.
+    /// Returns the string form of a property, or any scalar if the branches have different forms.
     pub(super) fn member_shape(&self, member: &DeclaredMember) -> TextShape {
         deepest_fitting(false, |room| self.member_shape_within(member, room))
     }
 
-    /// Returns the form of a property with a shape for each nested value.
+    /// Returns the string form of a property in which each nested value has its own shape.
     pub(super) fn nested_member_shape(&self, member: &DeclaredMember) -> TextShape {
         deepest_fitting(true, |room| self.member_shape_within(member, room))
     }
@@ -321,7 +323,7 @@ impl PlanInput<'_> {
         Some(if shapes.all(|shape| shape == first) { first } else { TextShape::Scalar(TextScalar::Any) })
     }
 
-    /// Returns the place of an array's elements.
+    /// Returns the conjunction of the schemas for an array's elements.
     pub(super) fn items_of(&self, facts: &SchemaFacts) -> Option<SchemaConjunction> {
         let items = |ids: &[SchemaId]| -> Vec<SchemaId> {
             ids.iter().filter_map(|&id| self.graph.schema(id).items).collect()
@@ -333,7 +335,7 @@ impl PlanInput<'_> {
         Some(SchemaConjunction::from_schemas(always))
     }
 
-    /// Returns the declared properties of an object, including those of branches.
+    /// Returns the declared properties of an object, including those that branches declare.
     pub(super) fn members_of(&self, facts: &SchemaFacts) -> Vec<DeclaredMember> {
         let required = facts.required_names(self.graph);
         let declared = facts.declared_properties(self.graph).into_iter();
@@ -349,7 +351,8 @@ impl PlanInput<'_> {
         declared.map(member).collect()
     }
 
-    /// Returns the place of undeclared properties if `additionalProperties` allows them explicitly.
+    /// Returns the conjunction of the schemas for undeclared properties, if `additionalProperties` explicitly
+    /// allows them.
     pub(super) fn additional_members(&self, facts: &SchemaFacts) -> Option<SchemaConjunction> {
         let all = facts.unconditional.iter().chain(&facts.conditional);
         let mut others = all.filter_map(|&id| self.graph.schema(id).additional_properties);

@@ -1,5 +1,5 @@
-//! Reports headers and properties in options that do not occur in the contract. A misspelled name would
-//! silently disable the option.
+//! Reports options that name headers or properties that do not occur in the contract. With a misspelled name,
+//! the option would silently have no effect.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::{
     schema::{SchemaGraph, SchemaId, TypeSet},
 };
 
-/// Reports names that occur nowhere in the contract.
+/// Reports names in options that do not occur in the contract.
 pub fn check_names(
     options: &Config,
     graph: &SchemaGraph,
@@ -57,7 +57,7 @@ pub fn check_names(
     let bodies = bodies.filter(|media| MediaType::parse(&media.name).is_json());
     let members: Option<Vec<BTreeSet<&str>>> =
         bodies.map(|media| described_members(graph, media.schema?)).collect();
-    // If an error response may have any property, every name is valid.
+    // If an error response may contain any property, every name is valid.
     let Some(members) = members else { return };
     for name in
         options.client.shown.iter().filter(|name| !members.iter().any(|it| it.contains(name.as_str())))
@@ -66,7 +66,7 @@ pub fn check_names(
     }
 }
 
-/// Returns true if the body of a response with this status is shown as an error.
+/// Returns true if the body of a response with this status may be reported as an error.
 const fn may_refuse(status: StatusPattern) -> bool {
     match status {
         StatusPattern::Code(code) => code >= 300,
@@ -75,13 +75,13 @@ const fn may_refuse(status: StatusPattern) -> bool {
     }
 }
 
-/// Returns the declared properties of a value; `None` if it may have others.
+/// Returns the declared properties of a value, or `None` if the value may have other properties.
 fn described_members(graph: &SchemaGraph, root: SchemaId) -> Option<BTreeSet<&str>> {
     let mut look = MemberCollector { graph, seen: BTreeSet::new(), found: BTreeSet::new() };
     look.collect_members(root).then_some(look.found)
 }
 
-/// A walk over the schemas that apply to the same value.
+/// A collector of the properties that the schemas of one value declare.
 struct MemberCollector<'a> {
     graph: &'a SchemaGraph,
     seen: BTreeSet<SchemaId>,
@@ -89,7 +89,7 @@ struct MemberCollector<'a> {
 }
 
 impl MemberCollector<'_> {
-    /// Collects the properties of a schema; returns false if it allows undeclared ones.
+    /// Collects the properties of a schema. Returns false if the schema allows undeclared properties.
     fn collect_members(&mut self, id: SchemaId) -> bool {
         if !self.seen.insert(id) {
             return true;
@@ -99,7 +99,7 @@ impl MemberCollector<'_> {
         let unions = [&schema.any_of, &schema.one_of];
         let more = schema.additional_properties.or(schema.unevaluated_properties);
         let is_map = more.is_some_and(|more| self.graph.schema(more).boolean != Some(false));
-        // Schemas that extend a base by `allOf` add properties.
+        // Schemas that extend a base with `allOf` add properties.
         let is_base = schema.discriminator.is_some() && unions.iter().all(|union| union.is_empty());
         if is_map || is_base || !schema.pattern_properties.is_empty() || schema.dynamic_reference.is_some() {
             return false;

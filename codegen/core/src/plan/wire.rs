@@ -1,4 +1,4 @@
-//! Decides the convention for lists and nested values of query parameters and form fields, and reports those
+//! Selects the convention for lists and nested values of query parameters and form fields, and reports values
 //! whose encoding neither OpenAPI nor an option defines.
 
 mod examples;
@@ -25,7 +25,7 @@ use crate::{
 /// The encoding that OpenAPI defines for exploded lists of the style `form`.
 const FORM: WireConvention = WireConvention { nested: NestedNotation::Json, arrays: ArrayNotation::Repeat };
 
-/// A query parameter or form field whose convention is decided.
+/// A query parameter or form field for which the convention is selected.
 pub(super) struct WireSite<'a> {
     /// The name of the parameter or field.
     pub(super) name: &'a str,
@@ -33,16 +33,16 @@ pub(super) struct WireSite<'a> {
     pub(super) examples: &'a [Example],
     /// The schemas of the value.
     pub(super) places: &'a [SchemaConjunction],
-    /// The schema of the form; `None` for a parameter.
+    /// The schema of the form, or `None` for a parameter.
     pub(super) form: Option<SchemaId>,
     pub(super) style: &'a str,
     pub(super) explode: bool,
-    /// The shape without a convention.
+    /// The shape that the value has without a convention.
     pub(super) usual: TextShape,
 }
 
 impl PlanInput<'_> {
-    /// Returns the shape and the convention of a value; without a convention, its usual shape.
+    /// Returns the shape and the convention of a value. If no convention applies, the shape is `site.usual`.
     pub(super) fn wire_shape(
         &self,
         site: WireSite<'_>,
@@ -69,7 +69,8 @@ impl PlanInput<'_> {
             return (site.usual, applies.then_some(convention));
         }
         let whole = nested_shape();
-        // OpenAPI defines flat objects of parameters (`R=100&G=200`); only a selector changes them.
+        // OpenAPI defines flat objects in parameters (`R=100&G=200`), so only a selector or an example
+        // changes their encoding.
         let may_change = selected || site.form.is_some() || whole.has_list() || whole.is_nested();
         let changes = lists_change || whole.is_nested() || whole.has_object();
         if whole.has_structure() && may_change && changes {
@@ -79,7 +80,8 @@ impl PlanInput<'_> {
         }
     }
 
-    /// Returns the settings of a value by options and examples, and whether a selector or an example has any.
+    /// Returns the settings of a value that options and examples determine, and true if a selector or an
+    /// example determines any of them.
     fn wire_settings(&self, site: &WireSite<'_>) -> (WireSettings, bool) {
         let whole = self.wire.settings();
         let shown = settings_from_examples(site.name, site.examples);
@@ -93,7 +95,8 @@ impl PlanInput<'_> {
         (selected.or(whole).or(shown), !selected.is_empty() || is_shown)
     }
 
-    /// Returns the schemas that select a value: its own, with the targets of references, then those of the form.
+    /// Returns the schemas by which a value can be selected: its own schemas with the schemas that they
+    /// reference, and then those of the form.
     fn wire_ids(&self, places: &[SchemaConjunction], form: Option<SchemaId>) -> Vec<SchemaId> {
         let form = form.map(SchemaConjunction::from_schema);
         let places = places.iter().chain(&form);
@@ -124,7 +127,7 @@ impl TextShape {
         self.has_list() || self.has_object()
     }
 
-    /// Returns true if a list or an object may contain further ones.
+    /// Returns true if a list or an object may contain further lists or objects.
     fn is_nested(&self) -> bool {
         let inner = |shape: &Self| shape.has_structure() || matches!(shape, Self::Json);
         match self {
@@ -140,21 +143,21 @@ impl TextShape {
     }
 }
 
-/// A kind of values whose encoding OpenAPI leaves undefined.
+/// A kind of value whose encoding OpenAPI does not define.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum UndefinedEncoding {
     /// A list of the style `deepObject`.
     DeepList,
-    /// A list or an object inside of a `deepObject` value.
+    /// A list or an object inside a `deepObject` value.
     DeepNested,
-    /// A list or an object inside of a query parameter of the style `form`.
+    /// A list or an object inside a query parameter of the style `form`.
     FormNested,
 }
 
 impl UndefinedEncoding {
     const ALL: [Self; 3] = [Self::DeepList, Self::DeepNested, Self::FormNested];
 
-    /// Returns the kind of a row; `None` if OpenAPI or an option defines its encoding.
+    /// Returns the kind of a row, or `None` if OpenAPI or an option defines its encoding.
     fn of_row(row: &ParameterRow, in_body: bool) -> Option<Self> {
         if row.wire.is_some() || row.location != ParameterIn::Query {
             return None;
@@ -162,7 +165,7 @@ impl UndefinedEncoding {
         match row.style.as_str() {
             "deepObject" if row.shape.has_list() => Some(Self::DeepList),
             "deepObject" if row.shape.is_nested() => Some(Self::DeepNested),
-            // Lists of a form have one encoded value for each element (OpenAPI 3.1, 4.8.15).
+            // A list in a form has one encoded value for each element (OpenAPI 3.1, 4.8.15).
             "form" if row.explode && row.shape.is_nested() && !(in_body && row.shape.has_list()) => {
                 Some(Self::FormNested)
             }
@@ -191,7 +194,8 @@ impl UndefinedEncoding {
 const HELP: &str = "set `nested` and `arrays` in `[wire]` to the convention of the API, for the whole contract or \
                     by selector in `wire.schemas`";
 
-/// Reports values without a defined encoding, once for each kind, and selectors in `wire.schemas` without effect.
+/// Reports values without a defined encoding, once for each kind, and selectors in `wire.schemas` without
+/// effect.
 pub fn check_wire(
     given: PlanInput<'_>,
     config: &Config,
@@ -234,11 +238,11 @@ struct WireRow<'a> {
     row: &'a ParameterRow,
     place: DocumentLocation,
     in_body: bool,
-    /// The schemas that select the row.
+    /// The schemas by which the row can be selected.
     ids: Vec<SchemaId>,
 }
 
-/// Returns the query parameters and form fields of a call.
+/// Returns the rows of the query parameters and form fields of a call.
 fn wire_rows<'a>(given: PlanInput<'_>, call: &'a PlannedCall<'_>) -> Vec<WireRow<'a>> {
     let mut rows = Vec::new();
     for parameter in call.parameters.iter().filter(|each| each.row.location == ParameterIn::Query) {

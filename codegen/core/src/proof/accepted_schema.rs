@@ -1,7 +1,7 @@
-//! The values that a generated type can read, as JSON Schema 2020-12.
+//! Describes the values that a generated type can hold as JSON Schema 2020-12.
 //!
-//! Mirrors `emit` and the runtime's `read`: unknown properties are kept, optional properties may be absent,
-//! `null` requires a nullable type, integers may be written `1.0`.
+//! The rules are those of `emit` and of parsing in the runtime: unknown properties are kept, optional
+//! properties may be absent, `null` requires a nullable type, and integers may be spelled `1.0`.
 
 use std::collections::BTreeSet;
 
@@ -13,12 +13,12 @@ use crate::{
     shape::{IntKind, ObjectUnion, Shapes, StructBody, TypeBody, TypeDef, TypeId, TypeRef, VariantTag},
 };
 
-/// 2^53: the proof engine compares numbers as `f64`. The types hold larger integers, so each proof remains
-/// valid.
+/// 2^53, because the proof engine compares numbers as `f64`. The types can hold larger integers, so each
+/// proof is still valid.
 const MAX_EXACT_INTEGER: i64 = 1 << 53;
 
-/// Returns the schema of exactly the values that a type can hold, with the types that it references in
-/// `$defs`. `assumed` treats integers of any size as representable.
+/// Returns a schema that accepts exactly the values that a type can hold, with the referenced types in
+/// `$defs`. If `assumed` is true, integers of any size are treated as representable.
 pub(super) fn accepted_schema(shapes: &Shapes, id: TypeId, assumed: bool) -> Value {
     let writer = AcceptedSchemaWriter::new(shapes, assumed);
     let mut definitions = Map::new();
@@ -56,8 +56,8 @@ impl<'a> AcceptedSchemaWriter<'a> {
         Self { shapes, assumed }
     }
 
-    /// Returns true if reading a type would recurse without consuming input: the type is reachable from
-    /// itself through types of the same value.
+    /// Returns true if parsing a type would recurse without consuming input, because the type is reachable
+    /// from itself through types of the same value.
     fn is_self_containing(&self, id: TypeId) -> bool {
         let mut seen = BTreeSet::new();
         let mut waiting = vec![id];
@@ -70,7 +70,7 @@ impl<'a> AcceptedSchemaWriter<'a> {
 
     fn write_definition(&self, id: TypeId) -> Value {
         let body = self.write_body(self.shapes.get(id));
-        // A type that contains itself holds nothing; its other variants are unaffected.
+        // A newtype that contains itself has no values.
         match &self.shapes.get(id).body {
             TypeBody::Newtype(_) if self.is_self_containing(id) => Value::Bool(false),
             _ => body,
@@ -123,7 +123,7 @@ impl<'a> AcceptedSchemaWriter<'a> {
     fn write_objects(&self, body: &ObjectUnion) -> Value {
         let Some(tag) = body.tag() else {
             let variants = body.variants.iter().map(|variant| self.write_variant(&variant.ty));
-            // Readers keep objects of every form.
+            // An open union keeps objects with any properties.
             let any = json!({ "type": "object" });
             return if body.open { any } else { json!({ "anyOf": variants.collect::<Vec<_>>() }) };
         };
@@ -152,7 +152,7 @@ impl<'a> AcceptedSchemaWriter<'a> {
         json!({ "anyOf": variants })
     }
 
-    /// Writes a variant's type; a variant that leads back to its union holds nothing.
+    /// Writes the schema of a variant's type. A variant that leads back to its union has no values.
     fn write_variant(&self, ty: &TypeRef) -> Value {
         match direct_named_type(ty) {
             Some(id) if self.is_self_containing(id) => Value::Bool(false),
@@ -192,7 +192,7 @@ impl<'a> AcceptedSchemaWriter<'a> {
     }
 }
 
-/// Returns a schema for the JSON types of a variant; integers and other numbers are not distinguished.
+/// Returns a schema for the JSON types of a variant. Integers are not distinguished from other numbers.
 fn kind_schema(types: TypeSet) -> Value {
     let all = [
         (TypeSet::NULL, "null"),
@@ -207,7 +207,7 @@ fn kind_schema(types: TypeSet) -> Value {
     json!({ "type": names })
 }
 
-/// Returns the named type at the value itself, behind `null` and boxes.
+/// Returns the named type of the value itself, inside nullable types and boxes.
 fn direct_named_type(ty: &TypeRef) -> Option<TypeId> {
     match ty {
         TypeRef::Named(id) => Some(*id),
@@ -216,7 +216,7 @@ fn direct_named_type(ty: &TypeRef) -> Option<TypeId> {
     }
 }
 
-/// Returns the named types of the same value that a body consists of.
+/// Returns the named types in a body that represent the same value as the body.
 fn types_at_same_value(body: &TypeBody) -> Vec<TypeId> {
     match body {
         TypeBody::Objects(t) => t.variants.iter().filter_map(|v| direct_named_type(&v.ty)).collect(),

@@ -9,10 +9,10 @@ use crate::{
     shape::TypeDef,
 };
 
-/// Returns the schemas of a type as one document; `None` if it is too large to prove or the engine could
-/// misread it.
+/// Returns the schemas of a type as one document, or `None` if the document is too large to prove or the
+/// engine could misinterpret it.
 ///
-/// `assumed` adds the types that the option `implied-objects` implies.
+/// If `assumed` is true, the JSON types that the option `implied-objects` implies are added.
 pub(super) fn source_document(
     contract: &AnalyzedContract,
     writer: &SchemaDocumentWriter<'_>,
@@ -40,7 +40,7 @@ pub(super) fn source_document(
     Some(document)
 }
 
-/// Returns the types that keywords imply and no `type` states.
+/// Returns the JSON types that keywords imply although no `type` states them.
 fn implied_types(graph: &SchemaGraph, conj: &SchemaConjunction, usual: bool) -> Option<TypeSet> {
     let stated = SchemaFacts::stated_types(graph, conj);
     let read = SchemaFacts::from_conjunction(graph, conj, usual).types;

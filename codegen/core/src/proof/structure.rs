@@ -1,8 +1,8 @@
-//! Compares types with their schemas by structure only; this is cheap enough to run on every generation.
+//! Compares only the structure of types with their schemas, which is cheap enough for every generation.
 //!
-//! Each type is compared with every place that uses it: its own, and those of fields and variants that reuse
-//! it. The schemas of each place must require everything that the type requires: a property, a constant, a
-//! JSON type.
+//! Each type is compared with every conjunction for which it is used: its own, and those of the fields and
+//! variants that reuse it. The schemas of each conjunction must require everything that the type requires: a
+//! property, a constant, or a JSON type.
 
 use std::collections::BTreeSet;
 
@@ -13,18 +13,18 @@ use crate::{
     shape::{Shapes, StructBody, TypeBody, TypeId, TypeRef},
 };
 
-/// A requirement of a type that one of its places lacks.
+/// A requirement of a type that some of its schemas do not have.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct TypeMismatch {
     /// The type with the requirement.
     pub id: TypeId,
-    /// A schema of the place.
+    /// One of the schemas that do not have the requirement.
     pub schema: Option<SchemaId>,
-    /// The requirement: `` `kind` is always "add" ``.
+    /// The requirement, such as `` `kind` is always "add" ``.
     pub reason: String,
 }
 
-/// Returns every requirement of a type that its schemas lack, without duplicates.
+/// Returns every requirement of a type that its schemas do not have, without duplicates.
 #[must_use]
 pub(crate) fn find_mismatches(
     graph: &SchemaGraph,
@@ -39,7 +39,7 @@ pub(crate) fn find_mismatches(
         report(&TypeRef::Named(id), &def.conj);
         match &def.body {
             TypeBody::Struct(body) => {
-                // A field that only some branches declare holds any value. An omitted field holds its
+                // A field that only some branches declare holds any value. An omitted field is always its
                 // constant, regardless of its type.
                 let always = body.fields.iter().filter(|field| !field.conj.ids.is_empty() && !field.omitted);
                 always.for_each(|field| report(&field.ty, &field.conj));
@@ -49,7 +49,7 @@ pub(crate) fn find_mismatches(
                 let branches = if holder.one_of.is_empty() { &holder.any_of } else { &holder.one_of };
                 for variant in &body.variants {
                     if let Some(&branch) = branches.get(variant.branch) {
-                        // Only objects have a tag, even if the branch by itself allows other types.
+                        // Only objects have a tag, even if the branch itself also allows other types.
                         report(
                             &variant.ty,
                             &def.conj.choose_branch(body.holder, branch).within(TypeSet::OBJECT),
@@ -65,7 +65,7 @@ pub(crate) fn find_mismatches(
     found.into_iter().collect()
 }
 
-/// Adds a warning for each mismatch: a generator bug must not surface only when a document fails to parse.
+/// Adds a warning for each mismatch, so that a generator bug is found before a document fails to parse.
 pub(crate) fn warn_of_gaps(
     graph: &SchemaGraph,
     shapes: &Shapes,
@@ -90,7 +90,7 @@ struct MismatchFinder<'a> {
 }
 
 impl MismatchFinder<'_> {
-    /// Checks one place that uses the type `id` or one of its parts.
+    /// Checks one conjunction for which the type `id` or one of its parts is used.
     fn check_place(
         &self,
         id: TypeId,
@@ -99,7 +99,7 @@ impl MismatchFinder<'_> {
         found: &mut BTreeSet<TypeMismatch>,
     ) {
         let facts = SchemaFacts::from_conjunction(self.graph, conj, self.implied_objects);
-        // Without valid or with unknown values there is nothing to compare.
+        // If no value is valid or the facts are incomplete, there is nothing to compare.
         if facts.types.is_empty() || facts.has_dynamic_reference {
             return;
         }
@@ -109,7 +109,7 @@ impl MismatchFinder<'_> {
         if !self.accepted_types(ty, 32).contains(facts.types) {
             report("it accepts fewer JSON types".to_owned());
         }
-        // With an open union the struct belongs to a branch, which is checked on its own.
+        // If a union is still open, the struct belongs to a branch, which is checked separately.
         if let Some(body) = self.direct_struct(ty, 32).filter(|_| facts.open_unions.is_empty()) {
             self.check_fields(body, &facts, &mut report);
         }
@@ -160,7 +160,7 @@ impl MismatchFinder<'_> {
         }
     }
 
-    /// Returns the struct behind `null`, boxes and newtypes.
+    /// Returns the struct inside nullable types, boxes and newtypes.
     fn direct_struct(&self, ty: &TypeRef, left: u8) -> Option<&StructBody> {
         let left = left.checked_sub(1)?;
         match ty {
@@ -180,7 +180,7 @@ mod tests {
     use super::*;
     use crate::{analyzed_contract::AnalyzedContract, generate::Project, load::Sources};
 
-    /// Returns a contract in which the type `name` is changed.
+    /// Returns a contract in which the type `name` is modified.
     fn modified_contract(name: &str, change: impl FnOnce(&mut TypeBody)) -> AnalyzedContract {
         let text = r##"{ "$defs": {
             "base": { "type": "object", "required": ["kind"], "properties": { "kind": { "type": "string" }, "id": { "type": ["integer", "null"] } } },
@@ -197,7 +197,7 @@ mod tests {
         contract
     }
 
-    /// Returns the mismatches once the type `name` is changed.
+    /// Returns the mismatches after the type `name` is modified.
     fn find_reasons(name: &str, change: impl FnOnce(&mut TypeBody)) -> Vec<String> {
         let AnalyzedContract { graph, shapes, .. } = modified_contract(name, change);
         find_mismatches(&graph, &shapes, true).into_iter().map(|mismatch| mismatch.reason).collect()
@@ -208,7 +208,7 @@ mod tests {
         change(body.fields.iter_mut().find(|field| field.wire == wire).unwrap());
     }
 
-    /// Each gap is a warning at its schema; a correct contract has none.
+    /// Each gap is reported as a warning at its schema, and a correct contract has no warnings.
     #[test]
     fn gaps_are_reported_as_warnings() {
         let warnings_for = |change: &dyn Fn(&mut TypeBody)| {
@@ -230,7 +230,7 @@ mod tests {
         }
     }
 
-    /// An omitted tag has no type of its own, so that its type is no gap.
+    /// An omitted tag is a constant, so the type of its property is not compared.
     #[test]
     fn omitted_tags_are_constants() {
         let text = r##"{
@@ -260,7 +260,7 @@ mod tests {
         );
         let narrow = |body: &mut TypeBody| modify_field(body, "id", |id| id.ty = TypeRef::Bool);
         assert_eq!(find_reasons("Base", narrow), ["it accepts fewer JSON types"]);
-        // The variants have types of their own, so that the base keeps its tag.
+        // The variants have separate types, so the base keeps its tag.
         assert_eq!(
             find_reasons("EitherA", |body| modify_field(body, "kind", |kind| kind.omitted = false)),
             [""; 0]

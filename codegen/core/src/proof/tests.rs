@@ -1,4 +1,4 @@
-//! Proofs of types against their schemas, including deliberately broken types.
+//! Tests of proofs that types cover their schemas, including types that are deliberately broken.
 
 use jsonschema::canonical::{self, Containment};
 use serde_json::json;
@@ -17,7 +17,7 @@ fn contract(definitions: &serde_json::Value) -> AnalyzedContract {
     Project::default().analyze_sources(sources).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-/// The containment check of the independent `jsonschema` crate, without the timeouts of the reports.
+/// Decides containment with the independent `jsonschema` crate, without the timeouts that the reports use.
 fn is_contained(wide: serde_json::Value, narrow: serde_json::Value) -> Option<bool> {
     let canonicalize = |document| {
         let options = canonical::options().offline().should_validate_formats(true);
@@ -37,7 +37,7 @@ fn proof(contract: &AnalyzedContract, name: &str) -> TypeProof {
     found.unwrap_or_else(|| panic!("no type {name}")).1
 }
 
-/// Changes the type `name` of a contract.
+/// Modifies the type `name` of a contract.
 fn modify_type(contract: &mut AnalyzedContract, name: &str, modify: impl FnOnce(&mut TypeBody)) {
     let def = contract.shapes.types.iter_mut().find(|def| def.name == name).unwrap();
     modify(&mut def.body);
@@ -117,7 +117,7 @@ fn narrow_types_are_gaps_with_an_instance() {
     assert!(matches!(proof(&broken, "Lot"), TypeProof::Gap(_)));
 }
 
-/// A union that is its own variant can never be read.
+/// A union that is its own variant has no values, which is reported as a gap.
 #[test]
 fn union_that_contains_itself_is_a_gap() {
     let mut broken =
@@ -153,7 +153,7 @@ fn samples_are_valid_and_deterministic() {
     );
 }
 
-/// Cached samples of one type's properties are reused for all types.
+/// Sampling with a cache that all types share returns the same values as sampling without a cache.
 #[test]
 fn cached_samples_do_not_change_values() {
     let contract = contract(&json!({

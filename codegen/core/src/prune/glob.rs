@@ -1,18 +1,18 @@
-//! Wildcards in selections: `*` and, in paths, `**`.
+//! Matches wildcards in selections: `*` and, in paths, `**`.
 
-/// Returns true if a tag or an id matches; `*` matches any characters.
+/// Returns true if a tag or an id matches the pattern. `*` matches any characters.
 pub(super) fn matches_name(pattern: &str, text: &str) -> bool {
     match_bytes(pattern.as_bytes(), text.as_bytes(), false)
 }
 
-/// Returns true if a path matches. `*` matches characters of one segment, `**` any number of segments,
-/// including none. All other characters, including braces, match literally.
+/// Returns true if a path matches the pattern. `*` matches characters of one segment, and `**` matches any
+/// number of segments, including none. All other characters, including braces, match literally.
 pub(super) fn matches_path(pattern: &str, path: &str) -> bool {
     match_bytes(pattern.as_bytes(), path.as_bytes(), true)
 }
 
 fn match_bytes(pattern: &[u8], text: &[u8], segments: bool) -> bool {
-    // `/**` at the end or before the next segment.
+    // `/**` matches whole segments if it is at the end or before another segment.
     if segments
         && let Some(rest) = pattern.strip_prefix(b"/**")
         && matches!(rest.first(), None | Some(b'/'))

@@ -1,4 +1,4 @@
-//! Selections from a small contract.
+//! Tests of selections from a small contract.
 
 #![allow(clippy::unwrap_used)]
 
@@ -53,7 +53,7 @@ fn read(options: &str) -> Result<AnalyzedContract, String> {
     project.analyze_sources(Sources::from_texts(&texts).unwrap()).map_err(|problems| problems.render(false))
 }
 
-/// Returns the operations, webhooks and types that an option selects.
+/// Asserts that an option selects exactly these operations, webhooks and types.
 #[track_caller]
 fn check(options: &str, operations: &[&str], types: &[&str]) {
     let contract = read(&format!("[operations]\n{options}")).unwrap();

@@ -1,4 +1,4 @@
-//! Columns of a registry table, with types inferred from all rows.
+//! Infers the types of the columns of a registry table from all rows.
 
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
@@ -13,10 +13,10 @@ use crate::{
     tree::{DocumentLocation, DocumentNode, NodeValue, join_token},
 };
 
-/// Largest number of distinct values of a string column that becomes an enum.
+/// The maximum number of distinct values of a string column that becomes an enum.
 const ENUM_LIMIT: usize = 16;
 
-/// Names of other methods of the generated enum.
+/// The names of other methods of the generated enum, which accessors must not have.
 const RESERVED_ACCESSORS: &[&str] =
     &["as_str", "as_ref", "is_known", "unknown", "row", "clone", "cmp", "eq", "fmt", "hash", "from"];
 
@@ -37,13 +37,13 @@ pub(super) struct TableColumn<'a> {
     name: String,
     kind: ColumnType,
     optional: bool,
-    /// The name of the enum for its strings, and the distinct values with their variant names.
+    /// The name of the enum for the strings of the column, and the distinct strings with their variant names.
     enumeration: Option<(&'a str, Vec<(&'a str, String)>)>,
-    /// The values by row; `None` where the value is missing or `null`.
+    /// The values by row; `None` if the value is missing or `null`.
     values: Vec<Option<&'a DocumentNode>>,
 }
 
-/// Infers all columns except the key and skipped ones, in the order of their first occurrence.
+/// Infers all columns except the key and the skipped columns, in the order of their first occurrence.
 pub(super) fn infer_columns<'a>(
     config: &'a TableConfig,
     rows: &[TableRow<'a>],
@@ -108,7 +108,7 @@ fn infer_column<'a>(
             }
         }
     }
-    // A column with only `null` has no type and is omitted.
+    // A column that contains only `null` has no type and is omitted.
     let kind = kind?;
     let optional = values.iter().any(Option::is_none);
     let mut column = TableColumn { wire, name, kind, optional, enumeration: None, values };
@@ -139,7 +139,7 @@ fn column_type(tree: &DocumentNode) -> Option<ColumnType> {
     }
 }
 
-/// Returns the narrowest type that holds both.
+/// Returns the narrowest type that can hold the values of both types.
 fn common_type(one: ColumnType, other: ColumnType) -> Option<ColumnType> {
     let rank = |kind| match kind {
         ColumnType::U16 => Some(0),
@@ -155,7 +155,7 @@ fn common_type(one: ColumnType, other: ColumnType) -> Option<ColumnType> {
 }
 
 impl<'a> TableColumn<'a> {
-    /// Writes the enum of its values, if the column is configured as one.
+    /// Generates the enum of the column's values, if the column is configured as an enum.
     pub(super) fn enum_item(&self) -> Option<TokenStream> {
         let (name, values) = self.enumeration.as_ref()?;
         let values = values.iter().map(|(wire, name)| StringValue {
@@ -167,7 +167,7 @@ impl<'a> TableColumn<'a> {
         Some(StringEnumItem { name, doc, values: values.collect() }.to_tokens(false))
     }
 
-    /// Writes the struct field, such as `status: u16`.
+    /// Generates the struct field, such as `status: u16`.
     pub(super) fn struct_field(&self) -> TokenStream {
         let name = ident(&self.name);
         let ty = self.rust_type();
@@ -175,7 +175,7 @@ impl<'a> TableColumn<'a> {
         quote!(#name: #ty)
     }
 
-    /// Writes the value of a row, such as `status: 404`.
+    /// Generates the value of a row, such as `status: 404`.
     pub(super) fn row_value(&self, row: usize) -> TokenStream {
         let name = ident(&self.name);
         let value = match self.values.get(row).copied().flatten().map(|tree| self.value_literal(tree)) {
@@ -186,7 +186,7 @@ impl<'a> TableColumn<'a> {
         quote!(#name: #value)
     }
 
-    /// Writes the accessor. In an open table, it returns `None` for values without a row.
+    /// Generates the accessor. In an open table, the accessor returns `None` for values without a row.
     pub(super) fn accessor(&self, open: bool) -> TokenStream {
         let name = ident(&self.name);
         let ty = self.rust_type();
@@ -261,7 +261,8 @@ impl<'a> TableColumn<'a> {
         }
     }
 
-    /// Returns the distinct strings with their variant names, or the reason why they cannot become an enum.
+    /// Returns the distinct strings with their variant names, or the reason why the column cannot become an
+    /// enum.
     fn enum_variants(&self) -> Result<Vec<(&'a str, String)>, String> {
         if !matches!(self.kind, ColumnType::String | ColumnType::Strings) {
             return Err("it does not contain strings".to_owned());

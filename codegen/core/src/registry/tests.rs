@@ -10,7 +10,7 @@ fn run(config: &TableConfig, rows: &str) -> Result<TokenStream, String> {
 }
 
 fn run_with(config: &TableConfig, rows: &str, needed: &[&str]) -> Result<TokenStream, String> {
-    // The loader requires a schema beside the table.
+    // The loader requires that the file also contains a schema.
     let text = format!(r#"{{"$id":"https://example.org/t","$defs":{{}},"x-codes":{rows}}}"#);
     let sources = Sources::from_texts(&[("codes.json", "", &text)]).unwrap();
     let id = sources.ids().next().unwrap();
@@ -107,7 +107,7 @@ fn errors_have_a_location() {
     check(&invalid, r#"[{"code": "a", "x": "two words"}]"#, "/x-codes/0", "is not a word");
 }
 
-/// The table of scopes must contain all scopes of the operations.
+/// The table of scopes must contain all scopes that operations require.
 #[test]
 fn tables_without_a_required_row_are_rejected() {
     assert!(run_with(&config(), ROWS, &["BUSY", "NOT_FOUND"]).is_ok());

@@ -1,14 +1,14 @@
-//! Formats calls of the runtime's macros that take lists: on one line if it fits, otherwise with one line for
-//! each list.
+//! Formats invocations of the runtime's macros that take lists: on one line if it fits, or else with one line
+//! for each list.
 
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 use syn::{ItemMacro, MacroDelimiter};
 
-/// Preferred line width, in columns; a single row may exceed it.
+/// The preferred line width in columns, which a single row may exceed.
 const MAX_COLUMNS: usize = 100;
 
-/// Formats a call whose braces contain a head and, in inner braces, lists with a keyword in front of each;
-/// `None` for any other call.
+/// Formats an invocation whose braces contain a head and lists. Each list is in inner braces and follows a
+/// keyword. Returns `None` for any other invocation.
 pub(super) fn print_macro_call(call: &ItemMacro) -> Option<String> {
     if !matches!(call.mac.delimiter, MacroDelimiter::Brace(_)) {
         return None;
@@ -130,7 +130,7 @@ pub(super) fn format_tokens(tokens: TokenStream) -> String {
                     Delimiter::Brace => ("{ ", " }"),
                     Delimiter::None => ("", ""),
                 };
-                // `f(a)`, but `(a, (b, c))`.
+                // A call `f(a)` has no space before the parenthesis, but a nested tuple `(a, (b, c))` does.
                 if !tight && (group.delimiter() != Delimiter::Parenthesis || out.ends_with([',', ':'])) {
                     out.push(' ');
                 }
@@ -140,7 +140,7 @@ pub(super) fn format_tokens(tokens: TokenStream) -> String {
                 tight = false;
             }
             TokenTree::Punct(punct) => match punct.as_char() {
-                // `a.b`, but `a, ..b`.
+                // A field access `a.b` has no spaces, but a rest pattern in `a, ..b` does.
                 '.' => {
                     if !tight && punct.spacing() == Spacing::Joint {
                         out.push(' ');
@@ -153,7 +153,7 @@ pub(super) fn format_tokens(tokens: TokenStream) -> String {
                     tight = false;
                 }
                 ':' => {
-                    // `a::b`, but `a: b`.
+                    // A path `a::b` has no spaces, but a type annotation `a: b` does.
                     let path = punct.spacing() == Spacing::Joint || out.ends_with(':');
                     out.push(':');
                     tight = path;

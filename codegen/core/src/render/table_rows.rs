@@ -1,17 +1,17 @@
-//! Formats tables of operations: one line for each field of a row, and for each element of a list field,
-//! regardless of its length. The tables are data and a large part of the output.
+//! Formats tables of operations: one line for each field of a row and for each element of a list field,
+//! regardless of its length. The tables are data and make up a large part of the output.
 
 use quote::ToTokens;
 use syn::{Attribute, Expr, ExprArray, ExprStruct, Item, ItemStatic, parse_quote};
 
 use super::{format_items, macro_calls::format_tokens};
 
-/// Preferred line width, in columns; a single element may exceed it.
+/// The preferred line width in columns, which a single element may exceed.
 const MAX_COLUMNS: usize = 100;
-/// Indentation for each nesting level, in columns.
+/// The indentation of each nesting level, in columns.
 const INDENT: usize = 4;
 
-/// Formats a list of rows marked `#[rustfmt::skip]`; `None` for any other static.
+/// Formats a list of rows that is marked `#[rustfmt::skip]`. Returns `None` for any other static item.
 pub(super) fn print_table(item: &ItemStatic) -> Option<String> {
     item.attrs.iter().find(|attribute| is_skip(attribute))?;
     let rows = slice_elements(&item.expr)?;
@@ -44,7 +44,7 @@ fn format_flat(value: &impl ToTokens) -> String {
     format_tokens(value.to_token_stream())
 }
 
-/// Formats a value that starts at column `indent`: on one line if it fits, otherwise with one line for each
+/// Formats a value that starts at column `indent`: on one line if it fits, or else with one line for each
 /// part.
 fn format_value(of: &Expr, indent: usize) -> String {
     let line = format_flat(of);

@@ -1,8 +1,8 @@
-//! Detects and cuts cycles of schemas that apply themselves to the same value.
+//! Detects and removes cycles of schemas that apply themselves to the same value.
 //!
-//! A base whose branches include the base is not cut but divided: the branches include the base without the
-//! keyword that lists them, and the base itself keeps it. So the result does not depend on the order of the
-//! document.
+//! A base whose branches include the base is divided: the branches include a copy of the base without the
+//! keyword that lists the branches, and the base itself keeps the keyword. The result therefore does not
+//! depend on the order of the document.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -15,11 +15,11 @@ use crate::{
     },
 };
 
-/// The maximum number of schemas of a cycle in a message.
+/// The maximum number of schemas that a message about a cycle lists.
 const SHOWN: usize = 6;
 
-/// Reports each cycle of in-place applicators (Core 9.4.1 forbids infinite recursion), divides the bases that
-/// their branches include, and removes the application that closes any other cycle.
+/// Reports each cycle of in-place applicators, because Core 9.4.1 forbids infinite recursion. A base that its
+/// own branches include is divided. In any other cycle, the application that closes the cycle is removed.
 pub(super) fn cut_cycles(graph: &mut SchemaGraph, problems: &mut Diagnostics) {
     divide_bases(graph, problems);
     #[derive(Clone, Copy, PartialEq)]
@@ -50,7 +50,7 @@ pub(super) fn cut_cycles(graph: &mut SchemaGraph, problems: &mut Diagnostics) {
                 }
                 Color::Open => {
                     let from = path.iter().position(|(id, ..)| *id == next).unwrap_or(0);
-                    // The schema whose application is removed comes first, since its meaning changes.
+                    // The schema whose application is removed comes first, because its meaning changes.
                     let mut cycle: Vec<SchemaId> = path.iter().skip(from).map(|(id, ..)| *id).collect();
                     closing.extend(cycle.last().map(|last| (*last, next)));
                     cycle.rotate_right(1);
@@ -65,27 +65,28 @@ pub(super) fn cut_cycles(graph: &mut SchemaGraph, problems: &mut Diagnostics) {
     }
 }
 
-/// Returns the schemas that a schema applies to its own value.
+/// Returns the schemas that a schema applies to the same value.
 fn in_place_targets(graph: &SchemaGraph, id: SchemaId) -> Vec<SchemaId> {
     let schema = graph.schema(id);
     let here = schema.keywords().filter(|(keyword, value)| {
-        // A dynamic anchor may resolve differently if another resource defines it, too.
+        // A dynamic anchor may resolve to a different schema if another resource also defines it.
         let elsewhere = matches!(value, KeywordValue::Dynamic(dynamic) if dynamic.anchor.is_some());
         keyword.role() == KeywordRole::InPlace && !elsewhere
     });
     here.flat_map(|(_, value)| value.schema_ids()).collect()
 }
 
-/// A base that its own branches include.
+/// A base schema that its own branches include.
 struct RecursiveBase {
     base: SchemaId,
-    /// The keywords with a branch that includes the base.
+    /// The keywords that have a branch that includes the base.
     keywords: BTreeSet<Keyword>,
-    /// The schemas that include the base, each with the cycle that begins there.
+    /// The schemas that include the base, each with the cycle that begins at the schema.
     users: BTreeMap<SchemaId, Vec<SchemaId>>,
 }
 
-/// Lets the branches of each recursive base include a copy of the base without the keywords that list them.
+/// Replaces each recursive base, where its branches include it, by a copy without the keywords that list the
+/// branches.
 fn divide_bases(graph: &mut SchemaGraph, problems: &mut Diagnostics) {
     let cyclic = cyclic_schemas(graph);
     let found: Vec<RecursiveBase> = graph
@@ -111,7 +112,7 @@ fn divide_bases(graph: &mut SchemaGraph, problems: &mut Diagnostics) {
     for (base, copy, users) in &copies {
         for user in users.keys() {
             graph.schemas[*user].replace_included(*base, *copy);
-            // The copy of another base includes what the base includes.
+            // The copy of another base has the same inclusions as the other base.
             for (_, other, _) in copies.iter().filter(|(other, ..)| other == user) {
                 graph.schemas[*other].replace_included(*base, *copy);
             }
@@ -120,14 +121,14 @@ fn divide_bases(graph: &mut SchemaGraph, problems: &mut Diagnostics) {
 }
 
 impl RecursiveBase {
-    /// Returns the base if a schema has branches that include it.
+    /// Returns the recursive base with this id, if the schema has branches that include it.
     fn find(graph: &SchemaGraph, cyclic: &ArenaMap<Schema, bool>, base: SchemaId) -> Option<Self> {
         let mut found = Self { base, keywords: BTreeSet::new(), users: BTreeMap::new() };
         let branching = |keyword: &Keyword| matches!(keyword, Keyword::AnyOf | Keyword::OneOf);
         let all = graph.schema(base).keywords().filter(|(keyword, _)| branching(keyword));
         let all = all.flat_map(|(keyword, value)| value.schema_ids().map(move |id| (keyword, id)));
         for (keyword, branch) in all.filter(|(_, branch)| *branch != base) {
-            // A branch that is only a reference to the base includes nothing more than the base.
+            // A branch that is only a reference to the base does not extend the base.
             let is_reference = graph.schema(branch).is_constrained_only_by(&[Keyword::Ref]);
             let mut previous = BTreeMap::from([(branch, base)]);
             let mut waiting = VecDeque::from([branch]);
@@ -148,7 +149,7 @@ impl RecursiveBase {
     }
 }
 
-/// Returns the cycle that begins at the user of a base and leads through the base.
+/// Returns the cycle that begins at a user of the base and leads through the base.
 fn cycle_from(previous: &BTreeMap<SchemaId, SchemaId>, base: SchemaId, user: SchemaId) -> Vec<SchemaId> {
     let mut back = Vec::new();
     let mut at = user;
@@ -158,19 +159,19 @@ fn cycle_from(previous: &BTreeMap<SchemaId, SchemaId>, base: SchemaId, user: Sch
         at = *before;
     }
     back.push(base);
-    // From the user to the base, and back through the branches.
+    // The cycle leads from the user to the base, and back through the branches.
     back.reverse();
     back.rotate_right(1);
     back
 }
 
-/// Returns true if every valid value of a schema must satisfy the base.
+/// Returns true if every valid value of the schema must also satisfy the base.
 fn includes(graph: &SchemaGraph, id: SchemaId, base: SchemaId) -> bool {
     let schema = graph.schema(id);
     schema.reference == Some(base) || schema.all_of.contains(&base)
 }
 
-/// Returns for each schema whether it may be on a cycle of in-place applicators.
+/// Returns, for each schema, true if it may be on a cycle of in-place applicators.
 fn cyclic_schemas(graph: &SchemaGraph) -> ArenaMap<Schema, bool> {
     let mut users: ArenaMap<Schema, Vec<SchemaId>> = graph.schemas.map_ids(|_| Vec::new());
     let mut open = graph.schemas.map_ids(|id| in_place_targets(graph, id).len());
@@ -246,7 +247,7 @@ mod tests {
         format!("{{\"$defs\": {{{}}}}}", all.join(", "))
     }
 
-    /// The branches of a base keep its properties, and the base keeps its branches, in any order.
+    /// The branches of a base keep its properties, and the base keeps its branches, regardless of the order.
     #[test]
     fn bases_that_list_their_children_are_divided() {
         let base = format!(

@@ -1,4 +1,4 @@
-//! Schema dialects: the draft by `$schema`, the vocabularies by a meta-schema.
+//! Schema dialects: the draft is determined by `$schema`, the vocabularies by the meta-schema.
 
 use crate::{
     load::{Sources, is_draft_04, uri},
@@ -6,20 +6,20 @@ use crate::{
     tree::{DocumentNode, NodeValue},
 };
 
-/// The draft, vocabularies and variations that determine the meaning of a schema.
+/// The draft, vocabularies and deviations that determine the meaning of a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SchemaDialect {
     pub(crate) draft: Draft,
-    /// The bits of [`vocabulary`].
+    /// The supported vocabularies, as bits of [`vocabulary`].
     pub(crate) vocabularies: u8,
-    /// Enables `discriminator`, `xml`, `externalDocs` and `example`.
+    /// True if the dialect defines `discriminator`, `xml`, `externalDocs` and `example`.
     pub(crate) has_openapi_keywords: bool,
-    /// Accepts keywords of OpenAPI 3.0 with a warning. Many documents were migrated to 3.1 by changing only
-    /// their version number.
+    /// True if keywords of OpenAPI 3.0 are accepted with a warning. Many documents were migrated to 3.1 by
+    /// changing only their version number.
     pub(crate) accepts_openapi_30: bool,
-    /// Asserts `format` (Validation 7.2.2).
+    /// True if the dialect asserts `format` (Validation 7.2.2).
     pub(crate) asserts_formats: bool,
-    /// Enables draft-04: `id`, and bounds that a boolean makes exclusive.
+    /// True for draft-04, in which `id` identifies schemas and boolean keywords make bounds exclusive.
     pub(crate) is_draft_04: bool,
 }
 
@@ -31,7 +31,7 @@ impl SchemaDialect {
     /// The dialect of OpenAPI 3.0.
     pub(crate) const OPENAPI_30: Self =
         Self { has_openapi_keywords: true, ..Self::for_draft(Draft::OpenApi30) };
-    /// Draft-04: draft-07 with other spellings and fewer keywords.
+    /// Draft-04, which is treated as draft-07 with other spellings and fewer keywords.
     const DRAFT_04: Self = Self { is_draft_04: true, ..Self::for_draft(Draft::Draft7) };
 
     const fn for_draft(draft: Draft) -> Self {
@@ -69,7 +69,7 @@ impl SchemaDialect {
         if self.is_draft_04 { "id" } else { "$id" }
     }
 
-    /// Returns true if `$ref` disables all adjacent keywords.
+    /// Returns true if a `$ref` disables all keywords next to it.
     pub(crate) const fn ref_overrides_siblings(self) -> bool {
         matches!(self.draft, Draft::Draft7 | Draft::OpenApi30)
     }
@@ -86,8 +86,8 @@ impl SchemaDialect {
     }
 }
 
-/// Returns the version of an OpenAPI document; `None` for other documents, empty for an invalid value. A
-/// number is accepted, since YAML parses an unquoted `3.0` as one.
+/// Returns the version of an OpenAPI document. The result is `None` for other documents, and an empty string
+/// for an invalid value. A number is accepted, because YAML parses an unquoted `3.0` as a number.
 pub(crate) fn openapi_version(tree: &DocumentNode) -> Option<&str> {
     tree.get("openapi").map(|found| match &found.value {
         NodeValue::String(text) | NodeValue::Number(text) => text.as_str(),
@@ -95,25 +95,26 @@ pub(crate) fn openapi_version(tree: &DocumentNode) -> Option<&str> {
     })
 }
 
-/// The result of a lookup of a `$schema`.
+/// The result of looking up a `$schema`.
 pub(crate) enum DialectLookup {
     /// A supported dialect.
     Known(SchemaDialect),
-    /// A meta-schema that is not loaded (yet).
+    /// The URI of a meta-schema that is not loaded (yet).
     Missing(String),
-    /// An unsupported dialect, with the message.
+    /// An unsupported dialect, with the error message.
     Refused(String),
-    /// A dialect that requires this unknown vocabulary and must not be processed (Core 8.1.2.1).
+    /// A dialect that requires the given unknown vocabulary. Its schemas must not be processed (Core
+    /// 8.1.2.1).
     Unknown(String),
 }
 
-/// Returns true for a dialect of the given OpenAPI version, with any date.
+/// Returns true if the path is that of a dialect of the given OpenAPI version, with any date.
 fn is_openapi(path: &str, version: &str) -> bool {
     let rest = path.strip_prefix("spec.openapis.org/oas/").and_then(|rest| rest.strip_prefix(version));
     rest.is_some_and(|rest| rest.starts_with("/dialect/"))
 }
 
-/// Returns the dialect of a `$schema` or `jsonSchemaDialect`.
+/// Returns the dialect that a `$schema` or `jsonSchemaDialect` identifies.
 pub(crate) fn find_dialect(sources: &Sources, name: &str) -> DialectLookup {
     let bare = name.strip_suffix('#').unwrap_or(name);
     let path = bare.strip_prefix("https://").or_else(|| bare.strip_prefix("http://")).unwrap_or(bare);
@@ -124,12 +125,12 @@ pub(crate) fn find_dialect(sources: &Sources, name: &str) -> DialectLookup {
         "json-schema.org/draft/2019-09/schema" => {
             return DialectLookup::Known(SchemaDialect::for_draft(Draft::Draft2019));
         }
-        // draft-06 is a subset of draft-07.
+        // Draft-06 is a subset of draft-07.
         "json-schema.org/draft-07/schema" | "json-schema.org/draft-06/schema" => {
             return DialectLookup::Known(SchemaDialect::for_draft(Draft::Draft7));
         }
         _ if is_draft_04(name) => return DialectLookup::Known(SchemaDialect::DRAFT_04),
-        // The URI without a version names the latest draft (draft-04, 6).
+        // The URI without a version identifies the latest draft (draft-04, 6).
         "json-schema.org/schema" => return DialectLookup::Known(SchemaDialect::for_draft(Draft::Latest)),
         _ if ["3.1", "3.2"].iter().any(|version| is_openapi(path, version)) => {
             return DialectLookup::Known(SchemaDialect::OPENAPI_31);
@@ -150,14 +151,14 @@ pub(crate) fn find_dialect(sources: &Sources, name: &str) -> DialectLookup {
     custom_dialect(sources, name, &meta.tree)
 }
 
-/// Returns the dialect of a custom meta-schema: the draft of its `$schema`, the vocabularies of its
-/// `$vocabulary`.
+/// Returns the dialect of a custom meta-schema. Its `$schema` determines the draft, and its `$vocabulary`
+/// determines the vocabularies.
 fn custom_dialect(sources: &Sources, name: &str, meta: &DocumentNode) -> DialectLookup {
     let base = meta
         .get("$schema")
         .and_then(DocumentNode::as_str)
         .unwrap_or("https://json-schema.org/draft/2020-12/schema");
-    // Only one level: a custom meta-schema that is described by another custom one is not supported.
+    // Only one level is supported: a custom meta-schema cannot be described by another custom meta-schema.
     let mut dialect = match base == name {
         true => SchemaDialect::for_draft(Draft::Latest),
         false => match find_dialect(&Sources::default(), base) {
@@ -179,14 +180,14 @@ fn custom_dialect(sources: &Sources, name: &str, meta: &DocumentNode) -> Dialect
         dialect.vocabularies |= match short {
             "core" if known => vocabulary::CORE,
             "applicator" if known => {
-                // In 2019-09 this vocabulary contained the unevaluated keywords.
+                // In 2019-09, this vocabulary also contained the unevaluated keywords.
                 let unevaluated = if dialect.draft == Draft::Draft2019 { vocabulary::UNEVALUATED } else { 0 };
                 vocabulary::APPLICATOR | unevaluated
             }
             "unevaluated" if known => vocabulary::UNEVALUATED,
             "validation" if known => vocabulary::VALIDATION,
             "meta-data" if known => vocabulary::META,
-            // 2019-09 asserts formats if the vocabulary is required (2019-09 Validation 7.2.2).
+            // In 2019-09, formats are asserted if the vocabulary is required (2019-09 Validation 7.2.2).
             "format" if known => {
                 dialect.asserts_formats |= required;
                 vocabulary::FORMAT
@@ -218,7 +219,8 @@ mod tests {
         schema::SchemaGap,
     };
 
-    /// Validation 7.2.2 of 2020-12 and of 2019-09, where a single vocabulary has both meanings.
+    /// The vocabularies determine if formats are asserted (Validation 7.2.2). In 2019-09, a single vocabulary
+    /// has both meanings.
     #[test]
     fn vocabularies_control_format_assertion() {
         for (draft, vocabulary, value, asserts_formats) in [
@@ -239,7 +241,7 @@ mod tests {
         }
     }
 
-    /// A format that cannot be asserted affects only its own schema. Unknown formats are annotations
+    /// A format that cannot be asserted affects only its own schema, and unknown formats are annotations
     /// (Validation 7.2.3).
     #[test]
     fn unsupported_asserted_formats_are_reported() {

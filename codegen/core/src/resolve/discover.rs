@@ -1,5 +1,5 @@
 //! Finds every schema: walks the documents position by position, registers URIs and anchors, and follows
-//! references to positions that no keyword led to. The entry point is [`Discovery::run`].
+//! references to positions that are not reachable by keywords. The entry point is [`Discovery::run`].
 //!
 //! The walk uses a queue instead of recursion, so that no document can exhaust the stack. It visits every
 //! position once, so that its run time is linear in the size of the input.
@@ -26,7 +26,7 @@ use super::{
     dynamic::enclosing_pointers,
 };
 
-/// A position that holds a schema.
+/// A document position that contains a schema.
 #[derive(Debug)]
 pub(crate) struct SchemaNode<'t> {
     pub(crate) source: SourceId,
@@ -35,14 +35,14 @@ pub(crate) struct SchemaNode<'t> {
     pub(crate) resource: usize,
     pub(crate) dialect: SchemaDialect,
     pub(crate) origin: SchemaOrigin,
-    /// The resolved target of `$ref`.
+    /// The index of the resolved target of `$ref`.
     pub(crate) reference: Option<usize>,
-    /// The resolved initial target of `$dynamicRef`, with the anchor if it is dynamic.
+    /// The initial target of `$dynamicRef` as an index, with the anchor if the target defines it as dynamic.
     pub(crate) dynamic: Option<(Option<String>, usize)>,
 }
 
 impl SchemaNode<'_> {
-    /// Returns true if no keyword other than the reference can make a value invalid.
+    /// Returns true if only the reference can make a value invalid.
     fn is_only_a_reference(&self) -> bool {
         let decides = |member: &ObjectMember| {
             let keyword =
@@ -55,7 +55,7 @@ impl SchemaNode<'_> {
         self.dialect.ref_overrides_siblings() || !self.tree.members().iter().any(decides)
     }
 
-    /// Returns the location of a member's value.
+    /// Returns the location of the value of a member.
     pub(crate) fn place(&self, member: &ObjectMember) -> DocumentLocation {
         DocumentLocation {
             source: self.source,
@@ -71,20 +71,20 @@ pub(crate) struct DiscoveredResource<'t> {
     pub(crate) uri: String,
     pub(crate) source: SourceId,
     pub(crate) pointer: String,
-    /// The location of its `$id`, or of the whole document.
+    /// The location of the resource's `$id`, or of the whole document.
     pub(crate) named: DocumentLocation,
     pub(crate) tree: &'t DocumentNode,
     pub(crate) root: Option<usize>,
     pub(crate) dialect: Option<SchemaDialect>,
-    /// The pointer of the `$schema` that determines its dialect, of itself or of the enclosing resource.
+    /// The pointer of the `$schema` that determines the dialect, in this resource or in an enclosing one.
     pub(crate) dialect_at: Option<String>,
     pub(crate) dynamic: Vec<(String, usize)>,
 }
 
-/// The expected type of a reference's target.
+/// The expected type of the target of a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExpectedTarget {
-    /// A schema, for this keyword of this node.
+    /// A schema, for the given keyword of the given node.
     Schema {
         node: usize,
         keyword: Keyword,
@@ -99,13 +99,13 @@ pub(crate) struct PendingReference<'t> {
     pub(crate) reference: &'t str,
     pub(crate) resource: usize,
     pub(crate) dialect: SchemaDialect,
-    /// The location of the reference's value.
+    /// The location of the value of the reference.
     pub(crate) place: DocumentLocation,
-    /// The pointer of the object that contains it.
+    /// The pointer of the object that contains the reference.
     pub(crate) holder: String,
 }
 
-/// A position to visit.
+/// A position that must be visited.
 #[derive(Debug)]
 pub(crate) struct VisitJob<'t> {
     pub(crate) what: VisitKind,
@@ -123,28 +123,28 @@ pub(crate) enum VisitKind {
     Object(ObjectKind),
 }
 
-/// The state of the discovery.
+/// The state of the search for schemas.
 #[derive(Debug)]
 pub(crate) struct Discovery<'t> {
     pub(crate) sources: &'t Sources,
     pub(crate) nodes: Vec<SchemaNode<'t>>,
     pub(crate) resources: Vec<DiscoveredResource<'t>>,
-    /// Per source: the nodes by pointer.
+    /// For each source, the indices of its nodes by pointer.
     pub(crate) schemas: Vec<HashMap<String, usize>>,
     pub(crate) uris: HashMap<String, usize>,
-    /// The node by resource and name, and true if the anchor is dynamic.
+    /// The index of the node for each resource and anchor name, and true if the anchor is dynamic.
     pub(crate) anchors: HashMap<(usize, String), (usize, bool)>,
-    /// The targets of OpenAPI references.
+    /// The targets of references between OpenAPI objects.
     pub(crate) links: HashMap<(SourceId, String), (SourceId, String)>,
     pub(crate) objects: HashSet<(SourceId, String, ObjectKind)>,
     pub(crate) problems: Diagnostics,
-    /// The URIs of referenced documents that are not loaded, with the location of the reference.
+    /// The URIs of referenced documents that are not loaded, with the locations of the references.
     pub(crate) missing: Vec<(String, DocumentLocation)>,
-    /// The problems of unresolved references; dropped if another round loads the documents.
+    /// The problems of unresolved references. They are dropped if another round loads the documents.
     pub(crate) lost: Vec<Diagnostic>,
-    /// The unresolved references of schemas, by node.
+    /// The unresolved references of schemas, by the index of the node.
     pub(crate) dangling: HashMap<usize, &'t str>,
-    /// Per node: true if it belongs to the contract.
+    /// For each node, true if it belongs to the contract.
     pub(crate) reached: Vec<bool>,
     pub(crate) asked: ReferencedParts,
     walked: Vec<bool>,
@@ -153,7 +153,7 @@ pub(crate) struct Discovery<'t> {
 }
 
 impl<'t> Discovery<'t> {
-    /// Walks all inputs and everything that they reach.
+    /// Walks all inputs and everything that is reachable from them.
     pub(crate) fn run(sources: &'t Sources, fallback: SchemaDialect) -> Self {
         let mut discovery = Self {
             sources,
@@ -187,7 +187,7 @@ impl<'t> Discovery<'t> {
         discovery
     }
 
-    /// Registers every source as a resource, under all of its URIs.
+    /// Registers every source as a resource, with all of its URIs.
     fn register_documents(&mut self) {
         for (id, source) in self.sources.ids().zip(&self.sources.sources) {
             let index = self.resources.len();
@@ -241,8 +241,8 @@ impl<'t> Discovery<'t> {
         self.problems.push(problem.with_fallback("the first one is used"));
     }
 
-    /// Queues the root of a source unless it was visited before. Without `whole`, only the object that a
-    /// reference expects is visited.
+    /// Queues the root of a source, unless it was already visited. If `whole` is false, the root is not
+    /// queued, because only the object that a reference expects is visited.
     fn queue_document(&mut self, id: SourceId, dialect: SchemaDialect, whole: bool) {
         let index = id.0 as usize;
         let Some(source) = self.sources.get(id) else { return };
@@ -381,7 +381,7 @@ impl<'t> Discovery<'t> {
         }));
     }
 
-    /// Registers the resource of an embedded `$id`; `None` when the `$id` is a fragment or invalid.
+    /// Registers the resource of an embedded `$id`. Returns `None` if the `$id` is a fragment or invalid.
     fn add_embedded_resource(
         &mut self,
         text: &str,
@@ -421,7 +421,7 @@ impl<'t> Discovery<'t> {
         }
     }
 
-    /// Returns the dialect of a resource's root.
+    /// Returns the dialect of the root of a resource.
     fn resource_dialect(
         &mut self,
         tree: &DocumentNode,
@@ -435,7 +435,7 @@ impl<'t> Discovery<'t> {
             .unwrap_or(inherited)
     }
 
-    /// Looks up the dialect that the value at a pointer names, and reports an unsupported one.
+    /// Looks up the dialect that the value at a pointer identifies, and reports an unsupported dialect.
     pub(crate) fn choose_dialect(
         &mut self,
         name: &str,
@@ -521,7 +521,7 @@ impl<'t> Discovery<'t> {
             let (Some(node), Some(other)) = (self.nodes.get(index), self.nodes.get(first.0)) else {
                 continue;
             };
-            // Each Schema Object of an OpenAPI document is a scope of its own for dynamic anchors.
+            // For dynamic anchors, each Schema Object of an OpenAPI document is a separate scope.
             let openapi = self.resources.get(resource).is_some_and(|held| held.tree.get("openapi").is_some());
             if dynamic && first.1 && openapi && self.schema_object(node) != self.schema_object(other) {
                 continue;
@@ -539,7 +539,7 @@ impl<'t> Discovery<'t> {
         }
     }
 
-    /// Returns the pointer of the outermost schema around a schema of an OpenAPI document.
+    /// Returns the pointer of the outermost schema that contains a schema of an OpenAPI document.
     fn schema_object<'n>(&self, node: &'n SchemaNode<'t>) -> Option<&'n str> {
         let known = self.schemas.get(node.source.0 as usize)?;
         enclosing_pointers(&node.pointer).find(|outer| known.contains_key(*outer))
@@ -565,7 +565,7 @@ impl<'t> Discovery<'t> {
     }
 }
 
-/// Returns the subschemas of a schema by its keywords: pointer, tree, and origin of the name.
+/// Returns the positions of a schema's subschemas as pointer, tree, and the origin of the name.
 fn child_positions<'t>(
     tree: &'t DocumentNode,
     pointer: &str,
@@ -622,15 +622,15 @@ fn child_positions<'t>(
     children
 }
 
-/// The anchor name for `$recursiveAnchor`; it is not a valid name of a `$dynamicAnchor`.
+/// The anchor name for `$recursiveAnchor`, which cannot be the name of a `$dynamicAnchor`.
 pub(crate) const RECURSIVE_ANCHOR: &str = "$recursiveAnchor";
 
-/// Returns true if a value has the type of a schema: an object or a boolean.
+/// Returns true if a value has the type of a schema, which is an object or a boolean.
 pub(crate) const fn is_schema(tree: &DocumentNode) -> bool {
     tree.is_object() || tree.as_bool().is_some()
 }
 
-/// Returns the stem of a file name: `v1/stock-lot.schema.json` → `stock-lot`
+/// Returns the stem of a file name. For example, `v1/stock-lot.schema.json` becomes `stock-lot`.
 pub(crate) fn schema_stem(name: &str) -> String {
     let last = name.rsplit('/').next().unwrap_or(name);
     let bare = [".json", ".yaml", ".yml"].iter().find_map(|ending| last.strip_suffix(ending)).unwrap_or(last);

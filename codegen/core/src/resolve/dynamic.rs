@@ -1,12 +1,13 @@
 //! Replaces each `$dynamicRef` by a reference to the schema that it selects.
 //!
-//! The selected schema depends on the path of evaluation: the outermost schema resource with the anchor counts
-//! (Core 8.2.3.2). A schema that several resources reach with different anchors is therefore copied for each
-//! of them. After this step, validation and types no longer depend on the path.
+//! The selected schema depends on the path of evaluation, because the outermost schema resource that defines
+//! the anchor takes precedence (Core 8.2.3.2). A schema that is reachable from several resources with
+//! different anchors is therefore copied for each of them. After this step, validation and types no longer
+//! depend on the path.
 //!
-//! An OpenAPI document is one resource, in which an anchor may have only one meaning. Authors nevertheless
-//! give an anchor to each Schema Object that completes a generic one, so that each Schema Object of such a
-//! document is a scope of its own here.
+//! An OpenAPI document is one resource, in which an anchor may have only one meaning. Nevertheless, authors
+//! define the same anchor in each Schema Object that completes a generic schema. Each Schema Object of such a
+//! document is therefore treated as a separate scope.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -16,13 +17,13 @@ use crate::{
     tree::SourceId,
 };
 
-/// The maximum number of copies. A graph that needs more keeps its dynamic references.
+/// The maximum number of copies. A graph that would need more copies keeps its dynamic references.
 const MAX_COPIES: usize = 20_000;
 
-/// The schemas that anchors select.
+/// The schema that each anchor selects.
 type Bindings = BTreeMap<String, SchemaId>;
 
-/// The scope of a schema: its resource, or the Schema Object of an OpenAPI document that contains it.
+/// The index of a scope: a resource, or a Schema Object of an OpenAPI document.
 type ScopeId = usize;
 
 /// Replaces all dynamic references of a graph. `is_openapi` returns true for OpenAPI documents.
@@ -41,23 +42,23 @@ pub(super) fn bind_dynamic_references(graph: &mut SchemaGraph, is_openapi: impl 
     graph.resources.iter_mut().for_each(|resource| resource.dynamic_anchors.clear());
 }
 
-/// The schemas of a graph without dynamic references.
+/// The schemas of a graph after the dynamic references were replaced.
 struct BoundSchemas {
     originals: Vec<(SchemaId, Schema)>,
-    /// Additional schemas, in the order of their ids.
+    /// The additional schemas, in the order of their ids.
     copies: Vec<Schema>,
 }
 
 struct AnchorBinder<'g> {
     graph: &'g SchemaGraph,
     scopes: ArenaMap<Schema, ScopeId>,
-    /// The anchors of each scope.
+    /// The anchors that each scope defines.
     bindings: Vec<Bindings>,
-    /// The anchors that each schema may look up, itself or by the schemas that it applies.
+    /// The anchors that each schema may look up, directly or through the schemas that it applies.
     anchors: ArenaMap<Schema, BTreeSet<String>>,
-    /// The copies by original and by the anchors in effect.
+    /// The copies by original schema and effective anchors.
     known: BTreeMap<(SchemaId, Bindings), SchemaId>,
-    /// The copies without content.
+    /// The copies whose content is not yet created.
     waiting: Vec<(SchemaId, Bindings)>,
     ids: Box<dyn Iterator<Item = SchemaId>>,
 }
@@ -83,7 +84,7 @@ impl<'g> AnchorBinder<'g> {
         }
     }
 
-    /// Binds all schemas; `None` if this needs too many copies.
+    /// Binds all schemas. Returns `None` if too many copies would be needed.
     fn bind_all(mut self) -> Option<BoundSchemas> {
         let mut originals = Vec::new();
         let depends = |id: &SchemaId| !self.anchors[*id].is_empty() || self.is_dynamic(*id);
@@ -111,7 +112,8 @@ impl<'g> AnchorBinder<'g> {
         self.graph.schema(id).dynamic_reference.is_some()
     }
 
-    /// Returns a schema with references in place of dynamic ones, for an evaluation with these anchors.
+    /// Returns a schema whose dynamic references are replaced by normal ones, for an evaluation with these
+    /// anchors.
     fn bind_schema(&mut self, id: SchemaId, bindings: &Bindings) -> Option<Schema> {
         let mut schema = self.graph.schema(id).clone();
         let definitions = std::mem::take(&mut schema.definitions);
@@ -125,7 +127,7 @@ impl<'g> AnchorBinder<'g> {
             match (selected, schema.reference) {
                 (Some(target), None) => schema.reference = Some(target),
                 (Some(target), Some(_)) => schema.all_of.push(target),
-                // No Schema Object around the reference decides.
+                // The anchor is ambiguous, and no enclosing Schema Object selects a schema.
                 (None, _) => schema.gap = SchemaGap::Applicator,
             }
         }
@@ -140,15 +142,15 @@ impl<'g> AnchorBinder<'g> {
         is_complete.then_some(schema)
     }
 
-    /// Returns the initial target of a reference, unless its resource has the anchor several times.
+    /// Returns the initial target of a reference, unless its resource defines the anchor several times.
     fn only_bearer(&self, anchor: &str, initial: SchemaId) -> Option<SchemaId> {
         let resource = self.graph.resource(self.graph.schema(initial).resource);
         let bearers = resource.dynamic_anchors.iter().filter(|(name, _)| name == anchor);
         Some(initial).filter(|_| bearers.count() < 2)
     }
 
-    /// Returns the schema to apply in place of `target` from a scope with these anchors: itself, if it selects
-    /// the same schemas on its own, or a copy.
+    /// Returns the schema to apply instead of `target` from a scope with these anchors: `target` itself if it
+    /// would select the same schemas on its own, or else a copy.
     fn copy_for(&mut self, target: SchemaId, from: ScopeId, bindings: &Bindings) -> Option<SchemaId> {
         let used = &self.anchors[target];
         if used.is_empty() {
@@ -174,8 +176,8 @@ impl<'g> AnchorBinder<'g> {
         Some(copy)
     }
 
-    /// Returns the definitions and components that have copies and select no schema or one without content on
-    /// their own, and those schemas.
+    /// Returns the generic schemas and their placeholders. A definition or component is generic if it has
+    /// copies and, on its own, an anchor selects no schema or a placeholder.
     fn generic_schemas(&self) -> BTreeSet<SchemaId> {
         let mut generic = BTreeSet::new();
         let copied: BTreeSet<SchemaId> = self.known.keys().map(|(id, _)| *id).collect();
@@ -193,12 +195,12 @@ impl<'g> AnchorBinder<'g> {
     }
 }
 
-/// Returns true if a schema is neither a document nor a resource of its own.
+/// Returns true if a schema is neither a whole document nor a separate resource.
 fn is_part(graph: &SchemaGraph, id: SchemaId) -> bool {
     !matches!(graph.schema(id).origin, SchemaOrigin::Root(_))
 }
 
-/// Returns true if a schema accepts every value or none, as one does that others replace.
+/// Returns true if a schema accepts every value or no value, as the placeholder for a missing part does.
 fn is_placeholder(graph: &SchemaGraph, id: SchemaId) -> bool {
     let schema = graph.schema(id);
     let refused = schema.not.filter(|_| schema.is_constrained_only_by(&[Keyword::Not]));
@@ -237,7 +239,7 @@ fn find_scopes(
     (scopes, numbers.len())
 }
 
-/// Iterates over a pointer and the pointers of all values around it, outermost first.
+/// Iterates over a pointer and the pointers of all enclosing values, outermost first.
 pub(super) fn enclosing_pointers(pointer: &str) -> impl Iterator<Item = &str> {
     let ends = pointer.match_indices('/').map(|(at, _)| at).chain([pointer.len()]);
     ends.filter_map(|end| pointer.get(..end))
@@ -323,8 +325,8 @@ components:
     ShipPage: { $ref: '#/components/schemas/Page', $defs: { item: { $dynamicAnchor: T, type: integer } } }
 ";
 
-    /// Each Schema Object that completes a generic one has the types of its own parts; the generic one and
-    /// its placeholder have none.
+    /// A Schema Object that completes a generic schema has the types of its own parts. The generic schema and
+    /// its placeholder have no types.
     #[test]
     fn generic_schemas_are_completed() {
         let (problems, types) = check(&[("api.yaml", PAGES)]);
@@ -341,13 +343,14 @@ components:
             "{types:?}"
         );
         assert!(!types.iter().any(|each| each.contains("Json")), "{types:?}");
-        // A value that uses the generic schema directly has its type.
+        // If a value uses the generic schema directly, the schema has a type.
         let used = PAGES.replace("paths: {}", "paths: { /a: { get: { responses: { '200': { description: d, content: { application/json: { schema: { $ref: '#/components/schemas/Page' } } } } } } } }");
         let (_, types) = check(&[("api.yaml", &used)]);
         assert!(types.iter().any(|each| each.starts_with("Page ")), "{types:?}");
     }
 
-    /// The outermost resource with the anchor decides, also through resources without it.
+    /// The outermost resource that defines the anchor takes precedence, even if there are resources without
+    /// the anchor in between.
     #[test]
     fn the_outermost_anchor_is_selected() {
         let tree = r##"{"$id": "https://x.y/tree.json", "$dynamicAnchor": "node", "type": "object", "properties": {"children": {"type": "array", "items": {"$dynamicRef": "#node"}}}}"##;

@@ -1,5 +1,5 @@
-//! Lenient conversions of values with the wrong type but only one possible meaning: `"12"` for a number,
-//! `404` for a string. The callers report a fault.
+//! Lenient conversions of values that have the wrong type but only one possible meaning, such as `"12"` for a
+//! number or `404` for a string. The callers report a fault.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use contract_runtime::Number;
 
 use crate::tree::{DocumentNode, NodeValue};
 
-/// Returns a string, or the spelling of a number or boolean.
+/// Returns the value of a string, or the spelling of a number or boolean.
 pub fn coerce_string(tree: &DocumentNode) -> Option<Cow<'_, str>> {
     match &tree.value {
         NodeValue::String(text) | NodeValue::Number(text) => Some(Cow::Borrowed(text)),
@@ -16,7 +16,7 @@ pub fn coerce_string(tree: &DocumentNode) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Returns a boolean, or parses its spelling in any case.
+/// Returns the value of a boolean, or parses a string that spells one in any case.
 pub(super) fn coerce_bool(tree: &DocumentNode) -> Option<bool> {
     match &tree.value {
         NodeValue::Bool(value) => Some(*value),
@@ -25,9 +25,9 @@ pub(super) fn coerce_bool(tree: &DocumentNode) -> Option<bool> {
     }
 }
 
-/// Returns a number, or parses one from a string, including forms that the core schema of YAML allows and
-/// JSON does not (1.2.2, 10.3.2): a leading plus or zeros, no digit on one side of the point, hexadecimal and
-/// octal. `None` for `.inf` and `.nan`.
+/// Returns the value of a number, or parses one from a string. The string may have forms that YAML's core
+/// schema allows but JSON does not (1.2.2, 10.3.2): a leading plus or leading zeros, no digit on one side of
+/// the point, hexadecimal and octal. Returns `None` for `.inf` and `.nan`.
 pub(super) fn coerce_number(tree: &DocumentNode) -> Option<Number> {
     let text = match &tree.value {
         NodeValue::Number(text) => return Number::parse(text).ok(),

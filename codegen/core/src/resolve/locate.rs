@@ -1,4 +1,4 @@
-//! Finds the target of a reference: the resource by URI, then the value by JSON Pointer or anchor.
+//! Finds the target of a reference: first the resource by URI, then the value by JSON Pointer or anchor.
 
 use crate::{
     diagnostics::Diagnostic,
@@ -13,11 +13,11 @@ use super::{
 
 #[cfg(test)]
 thread_local! {
-    /// Counts searched tokens, so that tests can check the complexity without measuring time.
+    /// The number of searched tokens, so that tests can check the complexity without measuring time.
     pub(super) static SEARCHED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
-/// The maximum number of references that one pointer may lead through.
+/// The maximum number of references through which one pointer may lead.
 const MAX_HOPS: usize = 32;
 
 /// The target of a reference.
@@ -29,7 +29,7 @@ pub(crate) struct ReferenceTarget<'t> {
     pub(crate) tree: &'t DocumentNode,
     /// The fragment, if it is a dynamic anchor.
     pub(crate) anchor: Option<String>,
-    /// Set if the pointer led through another reference.
+    /// True if the pointer led through another reference.
     pub(crate) hopped: bool,
 }
 
@@ -37,15 +37,15 @@ pub(crate) struct ReferenceTarget<'t> {
 #[derive(Clone, Debug)]
 pub(crate) enum ReferenceError {
     Malformed(String),
-    /// A malformed reference that would be valid with percent-encoding. It is accepted if a document has that
-    /// URI.
+    /// A malformed reference that would be valid with percent-encoding. It is accepted if a document has the
+    /// encoded URI.
     Unescaped {
         reason: String,
         uri: String,
     },
     Unknown(String),
     FileAboveRoot(FileAboveRoot),
-    /// A file that is missing in a mounted folder.
+    /// A file that does not exist in a mounted folder.
     Unmounted {
         file: String,
         folder: String,
@@ -215,7 +215,8 @@ impl<'t> Discovery<'t> {
             anchor: None,
             hopped: false,
         };
-        // Most references name a schema that was visited already: the lookup avoids searching large objects.
+        // Most references refer to a schema that was already visited. This lookup avoids a search in large
+        // objects.
         let known = self.schemas.get(held.source.0 as usize).and_then(|known| known.get(&whole));
         if let Some(node) = known.and_then(|node| self.nodes.get(*node)) {
             return Ok(target(whole, node.tree));

@@ -1,9 +1,10 @@
-//! Translates `nullable` of OpenAPI 3.0 to 2020-12.
+//! Translates `nullable` of OpenAPI 3.0 to JSON Schema 2020-12.
 //!
 //! According to OpenAPI 3.0.3 ("Proposal: Clarify Nullable"), the keyword adds `null` to the `type` in the
-//! same schema and has no other effect: none next to `$ref`, `allOf`, `anyOf` or `oneOf`, and none if an
-//! `enum` does not list `null`. Authors nevertheless write it for "or null", and servers send `null`. The
-//! default is the authors' interpretation; [`NullableSemantics::Strict`] selects that of the specification.
+//! same schema and has no other effect. It has no effect next to `$ref`, `allOf`, `anyOf` or `oneOf`, or if
+//! an `enum` does not list `null`. Nevertheless, authors use it for "or null", and servers send `null`. The
+//! default is the interpretation of the authors; [`NullableSemantics::Strict`] selects that of the
+//! specification.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,18 +25,19 @@ pub enum NullableSemantics {
     /// The schema accepts `null` in addition to its other values.
     #[default]
     OrNull,
-    /// As specified: it adds `null` to the `type` in the same schema.
+    /// The keyword adds `null` to the `type` in the same schema, as the specification requires.
     Strict,
 }
 
-/// An occurrence of `nullable: true`: its schema and its location.
+/// An occurrence of `nullable: true`, with its schema and its location.
 #[derive(Debug)]
 pub(super) struct NullableKeyword {
     pub(super) schema: SchemaId,
     pub(super) place: DocumentLocation,
 }
 
-/// Makes every schema with the keyword accept `null`, and reports where that exceeds the specification.
+/// Makes every schema with the keyword accept `null`, and reports the cases that differ from the
+/// specification.
 pub(super) fn apply_nullable(
     graph: &mut SchemaGraph,
     keywords: Vec<NullableKeyword>,
@@ -50,11 +52,11 @@ pub(super) fn apply_nullable(
     let mut beyond: Vec<DocumentLocation> = Vec::new();
     for NullableKeyword { schema, place } in keywords {
         let more = if alternatives.contains(&schema) {
-            // In `anyOf: [X, {nullable: true}]`, the alternative becomes `null`.
+            // In `anyOf: [X, {nullable: true}]`, the second alternative accepts only `null`.
             schema_mut(graph, schema).types = Some(TypeSet::NULL);
             true
         } else if let Some(around) = parts.get(&schema) {
-            // `allOf: [X, {nullable: true}]` makes the enclosing schema nullable.
+            // In `allOf: [X, {nullable: true}]`, the enclosing schema becomes nullable.
             accept_null(graph, *around, &place)
         } else {
             accept_null(graph, schema, &place)
@@ -78,8 +80,8 @@ pub(super) fn apply_nullable(
     );
 }
 
-/// For schemas with no other keyword: returns those that are alternatives of `anyOf` or `oneOf`, and those
-/// that are parts of an `allOf`, with the enclosing schema.
+/// Finds the schemas of `lone` that are used in compositions. Returns those that are alternatives of `anyOf`
+/// or `oneOf`, and those that are parts of an `allOf`, with the enclosing schema.
 fn find_composed_uses(
     graph: &SchemaGraph,
     lone: &BTreeSet<SchemaId>,
@@ -97,7 +99,7 @@ fn find_composed_uses(
     (alternatives, parts)
 }
 
-/// Makes a schema accept `null`, and returns true if the specification would not.
+/// Makes a schema accept `null`. Returns true if the specification would not allow `null`.
 pub(crate) fn accept_null(graph: &mut SchemaGraph, id: SchemaId, place: &DocumentLocation) -> bool {
     let schema = schema_mut(graph, id);
     if schema.boolean == Some(false) {
@@ -115,8 +117,8 @@ pub(crate) fn accept_null(graph: &mut SchemaGraph, id: SchemaId, place: &Documen
         values.push(Json::Null);
         beyond = true;
     }
-    // Other keywords may reject `null`, too: in-place applicators, and those for properties and items of a
-    // schema without `type`, which are read as an implied type.
+    // Other keywords may also reject `null`: in-place applicators, and applicators for properties and items
+    // of a schema without `type`, which imply a type.
     let implied = schema.types.is_none() && schema.enumeration.is_none();
     let refuses = |keyword: Keyword| match keyword.role() {
         KeywordRole::InPlace => true,
@@ -139,8 +141,8 @@ pub(crate) fn accept_null(graph: &mut SchemaGraph, id: SchemaId, place: &Documen
         schema.reference = None;
         schema.any_of = vec![target];
     } else if !schema.is_constrained_only_by(&[Keyword::AnyOf]) {
-        // The validating keywords move into a new schema at the same location. The name and the
-        // annotations stay.
+        // The validating keywords are moved into a new schema at the same location. The outer schema keeps
+        // the name and the annotations.
         let inside = Schema {
             origin: SchemaOrigin::Inline,
             extensions: schema.extensions.clone(),
@@ -165,19 +167,19 @@ fn schema_mut(graph: &mut SchemaGraph, id: SchemaId) -> &mut Schema {
     &mut graph.schemas[id]
 }
 
-/// Appends a schema that is in no document, after all those of documents.
+/// Appends a schema that does not occur in a document, after all schemas of documents.
 fn push_schema(graph: &mut SchemaGraph, schema: Schema) -> SchemaId {
     graph.schemas.push(schema)
 }
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+    #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
     use super::*;
     use crate::resolve::tests::resolve_clean;
 
-    /// The conjunction of `false` and `nullable` accepts only `null`.
+    /// A schema with `false` and `nullable` accepts only `null`.
     #[test]
     fn nullable_false_accepts_null() {
         let mut graph = resolve_clean(&[("a.json", "false")]);

@@ -1,9 +1,9 @@
-//! Reads OpenAPI documents as [`OpenApiDocument`]s: follows references, fills in defaults, and validates
+//! Converts OpenAPI documents to [`OpenApiDocument`]s: follows references, adds defaults, and validates
 //! rules.
 //!
-//! `object` defines the fields of every object, and `walk` visits them while references are resolved. This
-//! module and `parameter` read the visited objects. Only the schemas of links are read; callbacks become
-//! webhooks.
+//! `object` defines the fields of every object, and `walk` visits the objects while references are resolved.
+//! This module and `parameter` convert the visited objects. Of link objects, only the schemas are used.
+//! Callbacks become webhooks.
 
 pub(crate) mod object;
 pub(crate) mod parameter;
@@ -35,21 +35,22 @@ use crate::{
 
 const METHODS: [&str; 9] = ["get", "put", "post", "delete", "options", "head", "patch", "trace", "query"];
 
-/// Returns the field of a path item for a method in any case.
+/// Returns the field of a path item for a method, ignoring case.
 fn method_field(key: &str) -> Option<&'static str> {
     METHODS.into_iter().find(|method| method.eq_ignore_ascii_case(key))
 }
 
-/// A path item: the target of its `$ref` first, then the objects with the references.
+/// A path item: first the target of its `$ref`, then the objects that contain the references.
 struct PathItemLayers<'t>(Vec<OpenApiNode<'t>>);
 
 impl<'t> PathItemLayers<'t> {
-    /// Returns a field of the first object that has it.
+    /// Returns the field from the first object that contains it.
     fn get(&self, key: &str) -> Option<OpenApiNode<'t>> {
         self.0.iter().find_map(|layer| layer.get(key))
     }
 
-    /// Returns the operations with their methods, of the first object that has the method.
+    /// Returns the operations with their methods. If several objects contain a method, the first takes
+    /// precedence.
     fn operations(&self) -> Vec<(&'t str, OpenApiNode<'t>)> {
         let mut all: Vec<(&str, OpenApiNode<'t>)> = Vec::new();
         for (method, operation) in self.0.iter().flat_map(path_item_operations) {
@@ -60,7 +61,7 @@ impl<'t> PathItemLayers<'t> {
         all
     }
 
-    /// Returns the fields that several objects have, with the field that is not used.
+    /// Returns the fields that several objects contain, with the value that is not used.
     fn repeated_fields(&self) -> impl Iterator<Item = (&'t str, OpenApiNode<'t>)> {
         let fields =
             self.0.iter().enumerate().flat_map(|(at, layer)| layer.members().map(move |field| (at, field)));
@@ -73,8 +74,8 @@ impl<'t> PathItemLayers<'t> {
 }
 
 /// Returns the operations of a path item with their methods: first the fixed fields, then
-/// `additionalOperations` of OpenAPI 3.2, whose keys are the methods as sent. A fixed field takes precedence
-/// over a key in another case.
+/// `additionalOperations` of OpenAPI 3.2, whose keys are the methods as they are sent. A fixed field takes
+/// precedence over a key that differs only in case.
 fn path_item_operations<'t>(item: &OpenApiNode<'t>) -> Vec<(&'t str, OpenApiNode<'t>)> {
     let more = item.get("additionalOperations");
     let mut all: Vec<(&str, OpenApiNode<'t>)> = Vec::new();
@@ -94,7 +95,7 @@ fn path_item_operations<'t>(item: &OpenApiNode<'t>) -> Vec<(&'t str, OpenApiNode
     all
 }
 
-/// Reads every OpenAPI document among the inputs, sorted by URI.
+/// Converts every OpenAPI document among the inputs. The results are sorted by URI.
 pub(crate) fn read_documents(
     discovery: &Discovery<'_>,
     ids: &HashMap<usize, SchemaId>,
@@ -138,7 +139,7 @@ struct OpenApiNode<'t> {
 }
 
 impl<'t> OpenApiNode<'t> {
-    /// Returns the value of a member; `null` counts as absent.
+    /// Returns the value of a member; `null` is treated as absent.
     fn get(&self, key: &str) -> Option<Self> {
         let member = self.tree.member(key).filter(|member| member.value.value != NodeValue::Null);
         member.map(|member| self.member(member))
@@ -148,7 +149,7 @@ impl<'t> OpenApiNode<'t> {
         Self { source: self.source, pointer: join_token(&self.pointer, &member.key), tree: &member.value }
     }
 
-    /// Iterates over the members without extensions.
+    /// Iterates over the members that are not extensions.
     fn members(&self) -> impl Iterator<Item = (&'t str, Self)> {
         self.entries().filter(|(key, _)| !key.starts_with("x-"))
     }
@@ -158,7 +159,8 @@ impl<'t> OpenApiNode<'t> {
         self.tree.members().iter().map(|member| (member.key.as_str(), self.member(member)))
     }
 
-    /// Iterates over the entries of a `content`; a key with a slash may start with `x-`.
+    /// Iterates over the entries of a `content` map. A key with a slash is a media type, even if it starts
+    /// with `x-`.
     fn media_entries(&self) -> impl Iterator<Item = (&'t str, Self)> {
         self.entries().filter(|(key, _)| !is_extension(ObjectKind::Content, key))
     }
@@ -187,9 +189,9 @@ struct OpenApiReader<'a, 't> {
     problems: &'a mut Diagnostics,
     /// The names in `components.securitySchemes`.
     schemes: BTreeSet<String>,
-    /// The paths with the query names whose values distinguish operations.
+    /// The pairs of a path and a query name whose values distinguish operations.
     distinguishing_values: BTreeSet<(String, String)>,
-    /// Set if members next to a `$ref` override those of its target.
+    /// True if fields next to a `$ref` override those of its target.
     references_override_descriptions: bool,
 }
 
@@ -242,7 +244,8 @@ impl<'t> OpenApiReader<'_, 't> {
         api
     }
 
-    /// Reads tags (OpenAPI 3.2, 4.22): a `parent` must be a tag of the document, without cycles.
+    /// Converts tags (OpenAPI 3.2, 4.22). Each `parent` must be a tag of the document, and cycles are not
+    /// allowed.
     fn read_tags(&mut self, tags: &OpenApiNode<'t>, api: &mut OpenApiDocument) {
         let mut places = Vec::new();
         for spot in tags.elements() {
@@ -267,7 +270,7 @@ impl<'t> OpenApiReader<'_, 't> {
         }
     }
 
-    /// Reports templates that differ only in the names of placeholders (OpenAPI 3.1, 4.8.8).
+    /// Reports path templates that differ only in the names of their placeholders (OpenAPI 3.1, 4.8.8).
     fn report_equal_paths(&mut self, paths: &OpenApiNode<'t>) {
         let mut seen: BTreeMap<String, DocumentLocation> = BTreeMap::new();
         for member in paths.tree.members().iter().filter(|member| member.key.starts_with('/')) {
@@ -294,7 +297,7 @@ impl<'t> OpenApiReader<'_, 't> {
     ) {
         let Some(item) = self.path_item_layers(item) else { return };
         for (field, spot) in item.repeated_fields() {
-            // OpenAPI 3.1, 4.8.9: the behavior is undefined.
+            // The behavior is undefined (OpenAPI 3.1, 4.8.9).
             let message = format!("`{field}` is a field of both a path item and the target of its `$ref`");
             let problem = Diagnostic::error("unsupported", message).with_place(spot.place());
             self.problems.push(problem.with_fallback("the field of the target is used"));
@@ -313,8 +316,8 @@ impl<'t> OpenApiReader<'_, 't> {
         }
     }
 
-    /// Reads the callbacks of a path item's operations as webhooks: requests that the API sends. The id of
-    /// each is qualified with that of its operation if necessary.
+    /// Converts the callbacks in the operations of a path item to webhooks, which are requests that the API
+    /// sends. If necessary, the id of a callback is qualified with the id of its operation.
     fn read_callbacks(
         &mut self,
         item: &OpenApiNode<'t>,
@@ -334,7 +337,7 @@ impl<'t> OpenApiReader<'_, 't> {
                     let mut found = Vec::new();
                     self.read_path_item(name, &item, security, false, &mut found);
                     for each in &mut found {
-                        // A callback that operations share by reference is read once.
+                        // A callback that several operations share by reference is converted once.
                         if out.iter().any(|known| known.place == each.place) {
                             continue;
                         }
@@ -365,7 +368,8 @@ impl<'t> OpenApiReader<'_, 't> {
                 .string_field("operationId")
                 .filter(|id| !id.is_empty())
                 .unwrap_or_else(|| make_operation_id(&method.to_ascii_lowercase(), path)),
-            // Methods are case-sensitive (RFC 9110, 9.1), so `additionalOperations` keep their spelling.
+            // Methods are case-sensitive (RFC 9110, 9.1), so those in `additionalOperations` keep their
+            // spelling.
             method: if METHODS.contains(&method) { method.to_ascii_uppercase() } else { method.to_owned() },
             path: path.to_owned(),
             route: path.to_owned(),
@@ -454,7 +458,7 @@ impl<'t> OpenApiReader<'_, 't> {
         out
     }
 
-    /// Returns `example`, then the entries of `examples` that have a value, which may be `null`.
+    /// Returns `example`, followed by the entries of `examples` that have a value. The value may be `null`.
     fn read_examples(&self, spot: &OpenApiNode<'t>) -> Vec<Example> {
         let value = |holder: &OpenApiNode<'t>, key: &str| {
             let text = holder.tree.get(key).and_then(|value| value.as_str());
@@ -493,8 +497,8 @@ impl<'t> OpenApiReader<'_, 't> {
         }
     }
 
-    /// Returns the schema of the JSON in `data` of an event that `itemSchema` describes. `None` if the schema
-    /// has branches: the event is then read as a whole.
+    /// Returns the schema of the JSON in `data`, for an event that `itemSchema` describes. Returns `None` if
+    /// the schema has branches; in that case, the event is parsed as a whole.
     fn event_data_schema(&self, item: &OpenApiNode<'t>) -> Option<SchemaId> {
         if ["oneOf", "anyOf", "allOf", "if"].iter().any(|key| item.get(key).is_some()) {
             return None;
@@ -511,12 +515,12 @@ impl<'t> OpenApiReader<'_, 't> {
         let mut out = Vec::new();
         for (name, each) in headers.entries() {
             if name.eq_ignore_ascii_case("content-type") {
-                // OpenAPI 3.1, 4.8.17.1.
+                // `Content-Type` is ignored as a response header (OpenAPI 3.1, 4.8.17.1).
                 let message = format!("the response header `{name}` is ignored: `content` describes it");
                 self.problems.push(Diagnostic::note("ignored", message).with_place(each.place()));
                 continue;
             }
-            // The walk has reported the name.
+            // `walk` has already reported the name.
             if !is_token(name) {
                 continue;
             }
@@ -535,8 +539,8 @@ impl<'t> OpenApiReader<'_, 't> {
         out
     }
 
-    /// Makes the ids of all operations unique (OpenAPI 3.1, 4.8.10.1): a duplicate is replaced by one that is
-    /// derived from method and path.
+    /// Makes the ids of all operations unique (OpenAPI 3.1, 4.8.10.1). A duplicate is replaced by an id that
+    /// is derived from method and path.
     fn make_ids_unique(&mut self, api: &mut OpenApiDocument) {
         let mut seen: BTreeMap<String, DocumentLocation> = BTreeMap::new();
         let OpenApiDocument { operations, webhooks, .. } = api;
@@ -555,7 +559,7 @@ impl<'t> OpenApiReader<'_, 't> {
             let mut free = std::iter::once(own.clone()).chain(numbered).filter(|id| !seen.contains_key(id));
             let id = std::mem::replace(&mut operation.id, free.next().unwrap_or(own));
             seen.insert(operation.id.clone(), operation.place.clone());
-            // A path item that two paths share yields two operations.
+            // A path item that two paths share results in two operations.
             let shared = first == operation.place;
             let message = if shared {
                 format!("two paths share the operation `{id}`")
@@ -574,7 +578,8 @@ impl<'t> OpenApiReader<'_, 't> {
         }
     }
 
-    /// Returns a path item with the targets of its references; `None` if their chain is circular.
+    /// Returns a path item with the targets of its references, or `None` if the chain of references is
+    /// circular.
     fn path_item_layers(&self, item: &OpenApiNode<'t>) -> Option<PathItemLayers<'t>> {
         let chain = self.discovery.follow_links(item.source, &item.pointer, item.tree);
         if matches!(chain, Err(LinkError::Cycle)) {
@@ -601,8 +606,8 @@ impl<'t> OpenApiReader<'_, 't> {
         tree.is_object().then_some(OpenApiNode { source, pointer, tree })
     }
 
-    /// Returns the first `description` in a chain of references (OpenAPI 3.1, 4.8.23). In 3.0 members next to
-    /// a `$ref` are ignored (3.0, 4.7.23).
+    /// Returns the first `description` in a chain of references (OpenAPI 3.1, 4.8.23). In OpenAPI 3.0, fields
+    /// next to a `$ref` are ignored (3.0, 4.7.23).
     fn effective_description(&self, spot: &OpenApiNode<'t>) -> Option<String> {
         let mut spot = spot.clone();
         loop {
@@ -652,7 +657,7 @@ fn server_variables(servers: &OpenApiNode<'_>) -> Vec<ServerVariable> {
     servers.elements().filter_map(each).flatten().collect()
 }
 
-/// Returns a response with an arbitrary body, for an unresolved reference.
+/// Returns a response with an arbitrary body, as a substitute for an unresolved reference.
 fn unknown_response(spot: &OpenApiNode<'_>, status: StatusPattern) -> Response {
     let any = MediaType {
         name: "*/*".to_owned(),
@@ -681,11 +686,11 @@ pub(crate) fn parse_status(key: &str) -> Option<StatusPattern> {
     }
 }
 
-/// Splits a key of `content` into its media types, separated by commas; empty if the key is invalid. The walk
-/// has already reported an invalid key.
+/// Splits a key of `content` into its comma-separated media types. The result is empty if the key is invalid,
+/// which `walk` has already reported.
 pub(crate) fn split_media_types(key: &str) -> Vec<&str> {
     let (mut quoted, mut escaped) = (false, false);
-    // A quoted comma belongs to a parameter.
+    // A quoted comma is part of a parameter.
     let is_between = |letter: char| {
         quoted ^= letter == '"' && !escaped;
         escaped = quoted && letter == '\\' && !escaped;
@@ -694,19 +699,19 @@ pub(crate) fn split_media_types(key: &str) -> Vec<&str> {
     let each: Vec<&str> = key.split(is_between).map(str::trim).collect();
     match each.iter().all(|name| is_media_type(name)) {
         true => each,
-        // The comma may be a part of an unquoted parameter.
+        // The comma may be part of an unquoted parameter.
         false if is_media_type(key) => vec![key],
         false => Vec::new(),
     }
 }
 
-/// Returns true for a type and a subtype (RFC 9110, 8.3.1); parameters are not validated.
+/// Returns true if the name has a valid type and subtype (RFC 9110, 8.3.1). Parameters are not validated.
 fn is_media_type(name: &str) -> bool {
     let essence = name.split(';').next().unwrap_or_default().trim();
     essence.split_once('/').is_some_and(|(kind, subtype)| is_token(kind) && is_token(subtype))
 }
 
-/// Derives an operation id: `GET /ships/{shipId}/crew` → `getShipsByShipIdCrew`
+/// Derives an operation id. For example, `GET /ships/{shipId}/crew` becomes `getShipsByShipIdCrew`.
 pub fn make_operation_id(method: &str, path: &str) -> String {
     let mut id = method.to_owned();
     for part in path.split('/') {
@@ -728,7 +733,7 @@ pub fn make_operation_id(method: &str, path: &str) -> String {
     id
 }
 
-/// Returns the strings of an array, or a single string.
+/// Returns the strings of an array, or a single string as a list.
 fn string_list(tree: &DocumentNode) -> Vec<String> {
     let alone = lenient::coerce_string(tree).map(|_| tree);
     let each = tree.elements().iter().chain(alone);

@@ -1,4 +1,4 @@
-//! Parses a schema position to a [`Schema`], and validates the form of every keyword.
+//! Parses a schema at a document position to a [`Schema`], and validates the form of every keyword.
 
 mod forms;
 
@@ -25,25 +25,25 @@ use super::{
     suggest::nearest_match,
 };
 
-/// Converts nodes to schemas once all ids are known.
+/// A converter from nodes to schemas, used after all ids are assigned.
 pub(super) struct SchemaParser<'a, 't> {
     pub(super) discovery: &'a Discovery<'t>,
-    /// The schema ids by node.
+    /// The schema ids by the index of the node.
     pub(super) ids: &'a HashMap<usize, SchemaId>,
-    /// The resource ids by discovered resource.
+    /// The resource ids by the index of the discovered resource.
     pub(super) resources: &'a HashMap<usize, ResourceId>,
     pub(super) options: &'a ResolveOptions,
-    /// The occurrences of `nullable: true` that mean "or null".
+    /// The occurrences of `nullable: true` that are interpreted as "or null".
     pub(super) nullable: Vec<NullableKeyword>,
-    /// The gap of the schema that is being parsed.
+    /// The gap of the schema that is currently parsed.
     pub(super) gap: SchemaGap,
-    /// The nodes that refer to each node, computed on first use.
+    /// For each node, the nodes that refer to it; computed on first use.
     pub(super) referring: OnceCell<HashMap<usize, Vec<usize>>>,
     pub(super) problems: Diagnostics,
 }
 
 impl<'t> SchemaParser<'_, 't> {
-    /// Parses the schema of a node; a keyword with an invalid value is reported and dropped.
+    /// Parses the schema of a node. A keyword with an invalid value is reported and dropped.
     pub(super) fn parse_schema(&mut self, at: usize, node: &SchemaNode<'t>) -> Schema {
         self.gap = SchemaGap::None;
         let resource = self.discovery.resources.get(node.resource);
@@ -88,7 +88,7 @@ impl<'t> SchemaParser<'_, 't> {
         }
         if let Some(reference) = self.discovery.dangling.get(&at) {
             self.record_gap(SchemaGap::Applicator);
-            // The documentation of the generated type mentions the missing reference.
+            // The documentation of the generated type mentions the unresolved reference.
             let note = if schema.is_unconstrained() {
                 format!("Any JSON: the contract does not contain `{reference}`.")
             } else {
@@ -165,12 +165,12 @@ impl<'t> SchemaParser<'_, 't> {
         }
     }
 
-    /// Handles interactions of several keywords.
+    /// Resolves keywords whose meaning depends on other keywords.
     fn resolve_combinations(&mut self, node: &SchemaNode<'t>, schema: &mut Schema) {
         let tree = node.tree;
         match node.dialect.draft {
             Draft::Draft2019 | Draft::Draft7 => {
-                // Before 2020-12, `additionalItems` had an effect only next to an array of `items`.
+                // Before 2020-12, `additionalItems` had an effect only if `items` was an array.
                 let tuple = tree.get("items").is_some_and(|items| matches!(items.value, NodeValue::Array(_)));
                 if tuple && let Some(member) = tree.member("additionalItems") {
                     schema.items = self.parse_child(node, member);
@@ -210,7 +210,8 @@ impl<'t> SchemaParser<'_, 't> {
             };
             let count = self.parse_count(node, member);
             match (&mut schema.contains, keyword) {
-                // An absent `minContains` means 1, which could be stricter than the invalid value.
+                // An absent `minContains` is equivalent to 1, which could be stricter than the intended
+                // value.
                 (Some(contains), Keyword::MinContains) => contains.min = count.or(Some(0)),
                 (Some(contains), _) => contains.max = count,
                 (None, _) => {}
@@ -234,7 +235,7 @@ impl<'t> SchemaParser<'_, 't> {
             .push(Diagnostic::warning("openapi-3.0", message).with_place(node.place(member)).help(help));
     }
 
-    /// Translates `nullable` of OpenAPI 3.0 to 2020-12.
+    /// Translates `nullable` of OpenAPI 3.0 to JSON Schema 2020-12.
     fn parse_nullable(&mut self, node: &SchemaNode<'t>, schema: &mut Schema) {
         let tree = node.tree;
         if let Some(member) = tree.member("nullable") {
@@ -247,7 +248,7 @@ impl<'t> SchemaParser<'_, 't> {
                     self.warn_openapi_30(node, member, "write `\"type\": [\"string\", \"null\"]`");
                 }
                 (true, None) => {
-                    // OpenAPI 3.0.3, clarification of `nullable`.
+                    // This rule is part of the clarification of `nullable` in OpenAPI 3.0.3.
                     let problem = Diagnostic::warning("ignored", "`nullable` has no effect without `type`")
                         .with_place(node.place(member))
                         .help("add `type`, or move to OpenAPI 3.1 and `anyOf` with `{\"type\": \"null\"}`");
@@ -258,7 +259,7 @@ impl<'t> SchemaParser<'_, 't> {
         }
     }
 
-    /// Translates the boolean bounds of draft-04 and OpenAPI 3.0 to 2020-12.
+    /// Translates the boolean bounds of draft-04 and OpenAPI 3.0 to JSON Schema 2020-12.
     fn parse_boolean_bounds(&mut self, node: &SchemaNode<'t>, schema: &mut Schema) {
         for (keyword, lower) in [("exclusiveMinimum", true), ("exclusiveMaximum", false)] {
             let Some(member) = node.tree.member(keyword) else { continue };
@@ -283,7 +284,7 @@ impl<'t> SchemaParser<'_, 't> {
         }
     }
 
-    /// Parses a numeric exclusive bound; boolean ones are handled by [`Self::parse_boolean_bounds`].
+    /// Parses a numeric exclusive bound; [`Self::parse_boolean_bounds`] parses boolean ones.
     fn parse_exclusive_bound(&mut self, node: &SchemaNode<'t>, member: &ObjectMember) -> Option<Number> {
         if lenient::coerce_bool(&member.value).is_some() {
             return None;
@@ -297,7 +298,7 @@ impl<'t> SchemaParser<'_, 't> {
         number
     }
 
-    /// Records a `nullable` that is translated once the graph is complete.
+    /// Records a `nullable` keyword, which is translated after the graph is complete.
     fn defer_nullable(&mut self, node: &SchemaNode<'t>, member: &ObjectMember) {
         let place = node.place(member);
         self.nullable.extend(self.id_at(node, &node.pointer).map(|schema| NullableKeyword { schema, place }));
@@ -316,7 +317,7 @@ impl<'t> SchemaParser<'_, 't> {
             Keyword::Comment => {
                 self.parse_string(node, member);
             }
-            // Discovery reads these from the raw document.
+            // `discover` has already parsed these keywords.
             Keyword::Ref | Keyword::DynamicRef | Keyword::RecursiveRef | Keyword::Schema => {
                 self.expect_string(node, member);
             }
@@ -383,7 +384,7 @@ impl<'t> SchemaParser<'_, 't> {
             Keyword::MaxItems => schema.max_items = self.parse_count(node, member),
             Keyword::MinProperties => schema.min_properties = self.parse_count(node, member),
             Keyword::MaxProperties => schema.max_properties = self.parse_count(node, member),
-            // Handled with `contains`, `type` or `minimum`.
+            // These keywords are parsed together with `contains`, `type` or `minimum`.
             Keyword::MinContains | Keyword::MaxContains | Keyword::Nullable => {}
             Keyword::Pattern => schema.pattern = self.parse_string(node, member),
             Keyword::UniqueItems => schema.unique_items = self.parse_bool(node, member),
@@ -406,7 +407,7 @@ impl<'t> SchemaParser<'_, 't> {
                 schema.format = self.parse_string(node, member);
                 schema.asserted = self.parse_asserted_format(node, member);
             }
-            // Written as `format`.
+            // This keyword is spelled `format` in documents, so it is parsed together with `format`.
             Keyword::AssertedFormat => {}
             Keyword::ContentEncoding => schema.content_encoding = self.parse_string(node, member),
             Keyword::ContentMediaType => schema.content_media_type = self.parse_string(node, member),
@@ -481,7 +482,7 @@ impl<'t> SchemaParser<'_, 't> {
         self.report_dropped_as(node, member, expected, "it is left out");
     }
 
-    /// Reports and drops a keyword, with the fallback, and records the gap.
+    /// Reports and drops a keyword with the given fallback, and records the gap.
     fn report_dropped_as(
         &mut self,
         node: &SchemaNode<'t>,
@@ -497,7 +498,7 @@ impl<'t> SchemaParser<'_, 't> {
         self.report_coerced(node, member, expected, mend);
     }
 
-    /// Reports a value of the wrong type that is used nevertheless, with the fallback.
+    /// Reports a value that has the wrong type but is used nevertheless, with the given fallback.
     fn report_coerced(&mut self, node: &SchemaNode<'t>, member: &ObjectMember, expected: &str, mend: &str) {
         let found = &member.value;
         let shown = match &found.value {

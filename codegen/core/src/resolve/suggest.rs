@@ -1,9 +1,9 @@
-//! Suggestions for misspelled words ("did you mean").
+//! Finds suggestions for misspelled words ("did you mean").
 
-/// Returns the nearest_match candidate within an edit distance of a third of the word's length; case counts as one
-/// edit.
+/// Returns the nearest candidate within an edit distance of a third of the word's length. A difference in
+/// case counts as one edit.
 pub fn nearest_match<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // Long words are unlikely to be typos and expensive to compare.
+    // Long words are unlikely to be typos, and comparing them is expensive.
     if word.len() > 60 {
         return None;
     }
@@ -21,7 +21,8 @@ pub fn nearest_match<'a>(word: &str, candidates: impl IntoIterator<Item = &'a st
     best.map(|(_, candidate)| candidate)
 }
 
-/// Returns the number of insertions, deletions, replacements and swaps of neighbors between two words.
+/// Returns the number of insertions, deletions, replacements and swaps of adjacent characters between two
+/// words.
 fn edit_distance(left: &str, right: &str) -> usize {
     let right: Vec<char> = right.chars().collect();
     let mut before: Vec<usize> = Vec::new();

@@ -1,4 +1,4 @@
-//! Tests of references and keywords with tables of small documents.
+//! Table-driven tests of references and keywords in small documents.
 
 #![allow(clippy::unwrap_used)]
 
@@ -13,13 +13,13 @@ use crate::{
     schema::{Schema, SchemaId, SchemaOrigin, TypeSet},
 };
 
-/// Returns the graph of the texts, with unknown keywords denied.
+/// Returns the graph of the files, with unknown keywords denied.
 pub(crate) fn resolve_graph(files: &[(&str, &str)]) -> (SchemaGraph, Diagnostics) {
     let (graph, _, problems) = resolve_files(files);
     (graph, problems)
 }
 
-/// Like [`resolve_graph`], with the OpenAPI documents.
+/// Returns the graph like [`resolve_graph`], and the OpenAPI documents.
 pub(crate) fn resolve_files(files: &[(&str, &str)]) -> (SchemaGraph, Vec<OpenApiDocument>, Diagnostics) {
     resolve_files_with(UnknownKeywordPolicy::Deny, files)
 }
@@ -61,7 +61,7 @@ fn schema_at<'g>(graph: &'g SchemaGraph, source: u32, pointer: &str) -> &'g Sche
     found.unwrap_or_else(|| panic!("no schema at {source}#{pointer}"))
 }
 
-/// Returns the target of `$ref` (or `$dynamicRef`) of the schema at a pointer of the first file.
+/// Returns the target of the `$ref` or `$dynamicRef` in the schema at a pointer of the first file.
 fn target_of(graph: &SchemaGraph, pointer: &str) -> String {
     let place = &graph.schema(schema_at(graph, 0, pointer).reference.unwrap()).place;
     format!("{}#{}", place.source.0, place.pointer)
@@ -69,14 +69,14 @@ fn target_of(graph: &SchemaGraph, pointer: &str) -> String {
 
 #[test]
 fn references_resolve() {
-    // The schema at `properties/r` of the first file, further files, and the target.
+    // Each case is another file, the schema at `properties/r` of the first file, and the target.
     let b = (
         "b.json",
         r##"{"$id": "https://x.y/b", "$defs": {"t": {"$anchor": "tee"}, "r": {"$ref": "#/$defs/t"}}, "properties": {"p": {"$ref": "c.json"}}}"##,
     );
     let c = ("c.json", r##"{"$id": "https://x.y/c.json", "properties": {"q": true}}"##);
     let cases: &[(&str, &str, &str)] = &[
-        // Pointers in the same document.
+        // These references are pointers in the same document.
         ("", r##"{"$ref": "#"}"##, "0#"),
         ("", r##"{"$ref": "#/$defs/a"}"##, "0#/$defs/a"),
         ("", r##"{"$ref": "#/$defs/a/properties/deep"}"##, "0#/$defs/a/properties/deep"),
@@ -100,14 +100,14 @@ fn references_resolve() {
             r##"{"$ref": "#/properties/r/$defs/own", "$defs": {"own": true}}"##,
             "0#/properties/r/$defs/own",
         ),
-        // Anchors.
+        // These references are anchors.
         ("", r##"{"$ref": "#anchored"}"##, "0#/$defs/anchored"),
         ("", r##"{"$ref": "a.json#anchored"}"##, "0#/$defs/anchored"),
         ("", r##"{"$ref": "#dyn"}"##, "0#/$defs/dyn"),
         ("", r##"{"$dynamicRef": "#dyn"}"##, "0#/$defs/dyn"),
         ("", r##"{"$dynamicRef": "#anchored"}"##, "0#/$defs/anchored"),
         ("", r##"{"$dynamicRef": "#/$defs/dyn"}"##, "0#/$defs/dyn"),
-        // URIs.
+        // These references are URIs.
         ("", r##"{"$ref": "https://x.y/a.json"}"##, "0#"),
         ("", r##"{"$ref": "HTTPS://x.y/./a.json#/$defs/a"}"##, "0#/$defs/a"),
         ("", r##"{"$ref": "a.json#/$defs/a"}"##, "0#/$defs/a"),
@@ -120,7 +120,7 @@ fn references_resolve() {
         ("", r##"{"$ref": "b#/$defs/r"}"##, "1#/$defs/r"),
         ("", r##"{"$ref": "c.json#/properties/q"}"##, "2#/properties/q"),
         ("", r##"{"$ref": "file:///b.json"}"##, "1#"),
-        // Embedded resources.
+        // These references lead to embedded resources.
         ("", r##"{"$ref": "inner/i.json"}"##, "0#/$defs/i"),
         ("", r##"{"$ref": "inner/i.json#/$defs/k"}"##, "0#/$defs/i/$defs/k"),
         ("", r##"{"$ref": "inner/i.json#kay"}"##, "0#/$defs/i/$defs/k"),
@@ -260,7 +260,7 @@ fn reference_cycles_are_reported() {
     let cycle = |text: &str| format_problems(&resolve_graph(&[("a.json", text)]).1);
     let two = r##"{"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"allOf": [{"$ref": "#/$defs/a"}]}}}"##;
     assert_eq!(cycle(two), "reference-cycle /$defs/b/allOf/0");
-    // The message names the schema whose application is removed.
+    // The location in the message is that of the schema whose application is removed.
     for (applicator, place) in [
         (r#""not": X"#, "/not"),
         (r#""if": X"#, "/if"),
@@ -288,7 +288,7 @@ fn reference_cycles_are_reported() {
     assert_eq!(cycle(shared), "");
 }
 
-/// Keywords with invalid values: the schema, and `code pointer` of its problems.
+/// Each case is a schema and its expected problems, as `code pointer` lines.
 #[test]
 fn invalid_keyword_values_are_reported() {
     let cases = [
@@ -526,7 +526,7 @@ fn older_drafts_are_parsed() {
     );
 }
 
-/// draft-04 identifies schemas by `id`; other meta-schemas of that draft are not supported.
+/// In draft-04, `id` identifies schemas. Other meta-schemas of that draft are not supported.
 #[test]
 fn draft_04_schemas_are_identified_by_id() {
     let draft_04 = r##"{"$schema": "http://json-schema.org/draft-04/schema#", "id": "https://x.y/a", "items": {"$ref": "https://x.y/b"}, "definitions": {"b": {"id": "https://x.y/b"}, "c": {"id": "b"}}}"##;
@@ -543,7 +543,7 @@ fn draft_04_schemas_are_identified_by_id() {
     assert_eq!(format_problems(&problems), "unsupported /$schema");
 }
 
-/// The gaps of dropped keywords, and their effect on an enclosing `unevaluatedProperties`.
+/// Dropped keywords leave a gap in their own schema, but not in the enclosing one.
 #[test]
 fn dropped_keywords_leave_gaps() {
     for (schema, gap) in [
@@ -593,7 +593,7 @@ fn unresolved_references_are_documented() {
     }
 }
 
-/// An unquoted `openapi: 3.0` is a YAML number, and is accepted as a version.
+/// An unquoted `openapi: 3.0`, which is a YAML number, is accepted as a version.
 #[test]
 fn the_only_openapi_version_is_the_default_dialect() {
     for version in ["3.0", "3.0.3", "'3.0'"] {
@@ -712,7 +712,7 @@ fn deep_and_wide_schemas_are_resolved() {
     assert!((1..100).contains(&locate::SEARCHED.get()), "lookups must be counted");
 }
 
-/// 2,000 mutations of small documents cause diagnostics, but no panic.
+/// 2,000 mutations of small documents may cause diagnostics, but no panic.
 #[test]
 fn mutated_documents_cause_no_panic() {
     let seeds = [
@@ -774,7 +774,7 @@ fn mutated_documents_cause_no_panic() {
     }
 }
 
-/// The help recommends a later OpenAPI version for OpenAPI documents, and a later draft for schemas.
+/// The help text recommends a later OpenAPI version for OpenAPI documents, and a later draft for schemas.
 #[test]
 fn help_on_ignored_keywords_matches_the_document() {
     let check = |document: &str, expect: &str| {

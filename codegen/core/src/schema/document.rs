@@ -1,4 +1,4 @@
-//! Writes schemas of a graph as a self-contained JSON document, for the containment checks of `proof`.
+//! Converts schemas of a graph to a self-contained JSON document, for the containment checks of `proof`.
 
 mod parts;
 
@@ -13,33 +13,34 @@ use super::{
     keywords::{Keyword, KeywordValue as Held},
 };
 
-/// The maximum number of schemas in a document; the run time of the check grows faster than its input.
+/// The maximum number of schemas in a document. The run time of the check grows faster than linearly.
 const MAX_SCHEMAS: usize = 300;
 
-/// Writes schemas of one graph as JSON Schema documents.
+/// A converter from the schemas of one graph to JSON Schema documents.
 #[derive(Debug)]
 pub struct SchemaDocumentWriter<'g> {
     graph: &'g SchemaGraph,
     prefix: char,
-    /// Schemas that are known to reach more than [`MAX_SCHEMAS`] others.
+    /// The schemas from which more than [`MAX_SCHEMAS`] schemas are known to be reachable.
     large: RefCell<BTreeSet<SchemaId>>,
 }
 
 impl<'g> SchemaDocumentWriter<'g> {
-    /// Creates a writer. The `prefix` of definition names separates the definitions of two graphs.
+    /// Creates a writer. The `prefix` of definition names distinguishes the definitions of two graphs.
     pub const fn new(graph: &'g SchemaGraph, prefix: char) -> Self {
         Self { graph, prefix, large: RefCell::new(BTreeSet::new()) }
     }
 
-    /// Writes the conjunction of the schemas; `None` when the check could misread it or it is too large.
+    /// Writes the conjunction of the schemas. Returns `None` if the document would be too large or the check
+    /// could misinterpret it.
     pub fn write_conjunction(&self, ids: &[SchemaId]) -> Option<Value> {
         let all: Vec<Value> = ids.iter().map(|id| self.reference_to(*id)).collect();
-        // `allOf` must hold at least one schema (Core 10.2.1.1).
+        // `allOf` must contain at least one schema (Core 10.2.1.1).
         self.finish_document(if all.is_empty() { json!({}) } else { json!({ "allOf": all }) }, ids)
     }
 
     fn finish_document(&self, mut root: Value, ids: &[SchemaId]) -> Option<Value> {
-        // The size is checked first: the same oversized schemas are requested often.
+        // The size is checked first, because the same oversized schemas are requested often.
         let reached = self.reachable_schemas(ids)?;
         let written = |id: SchemaId| Some((self.definition_name(id), self.write_schema(id)?));
         let definitions: Map<String, Value> = reached.into_iter().map(written).collect::<Option<_>>()?;
@@ -49,10 +50,11 @@ impl<'g> SchemaDocumentWriter<'g> {
         Some(root)
     }
 
-    /// Returns the schemas and everything that they reach; `None` above [`MAX_SCHEMAS`].
+    /// Returns the schemas and all schemas that are reachable from them, or `None` if there are more than
+    /// [`MAX_SCHEMAS`].
     fn reachable_schemas(&self, ids: &[SchemaId]) -> Option<BTreeSet<SchemaId>> {
         if ids.len() > 1 {
-            // Checking them one by one records which of them is too large.
+            // The schemas are checked one by one, which records each schema that is too large.
             ids.iter().try_for_each(|id| self.reachable_schemas(&[*id]).map(drop))?;
         }
         let mut waiting: Vec<SchemaId> = ids.to_vec();
@@ -73,7 +75,7 @@ impl<'g> SchemaDocumentWriter<'g> {
         format!("{}{}", self.prefix, id.index())
     }
 
-    /// Returns the schema that a definition of the document stands for.
+    /// Returns the schema that a definition of the document represents.
     pub(crate) fn schema_id(&self, name: &str) -> Option<SchemaId> {
         self.graph.schemas.id_at_index(name.strip_prefix(self.prefix)?.parse().ok()?)
     }
@@ -86,7 +88,7 @@ impl<'g> SchemaDocumentWriter<'g> {
         json!({ "$ref": self.definition_pointer(id) })
     }
 
-    /// Writes one schema object without annotations; subschemas become references.
+    /// Writes one schema object without annotations. Subschemas are written as references.
     fn write_schema(&self, id: SchemaId) -> Option<Value> {
         let schema = self.graph.schema(id);
         if let Some(value) = schema.boolean {
@@ -130,7 +132,7 @@ impl<'g> SchemaDocumentWriter<'g> {
     }
 }
 
-/// Converts to a `serde_json` value; `None` when a number would change its value.
+/// Converts a value to a `serde_json` value. Returns `None` if a number would change its value.
 pub fn to_exact_value(value: &Json) -> Option<Value> {
     match value {
         Json::Number(number) => {

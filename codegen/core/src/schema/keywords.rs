@@ -1,8 +1,8 @@
 //! The table of JSON Schema keywords.
 //!
-//! A row holds the name of a keyword, the position of schemas in its value, the drafts and the vocabulary
+//! A row contains the name of a keyword, the positions of schemas in its value, the drafts and the vocabulary
 //! that define it, its role, and the field of [`Schema`] with its parsed value. Code that needs a list of
-//! keywords filters this table, so that a new keyword is added in one place.
+//! keywords filters this table, so that a new keyword is added in only one place.
 
 use contract_runtime::{Json, Number, format::StringFormat};
 
@@ -11,7 +11,7 @@ use super::{ContainsConstraint, DynamicReference, Schema, SchemaId, TypeSet};
 /// A draft of JSON Schema, or the schema dialect of OpenAPI 3.0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Draft {
-    /// 2020-12, and the dialect of OpenAPI 3.1 and 3.2.
+    /// Draft 2020-12, and the dialect of OpenAPI 3.1 and 3.2.
     Latest,
     Draft2019,
     Draft7,
@@ -25,9 +25,9 @@ pub(crate) enum SubschemaForm {
     One,
     List,
     Map,
-    /// A schema or an array of schemas: `items` before 2020-12.
+    /// A schema or an array of schemas, as in `items` before 2020-12.
     OneOrList,
-    /// An object of schemas or arrays of property names: `dependencies`.
+    /// An object of schemas or arrays of property names, as in `dependencies`.
     Dependencies,
 }
 
@@ -42,19 +42,19 @@ pub enum KeywordRole {
     InPlace,
     /// Applies subschemas to property values, property names or items of the value.
     Below,
-    /// Validates the value by itself.
+    /// Validates the value without applying subschemas.
     Assertion,
     /// Attaches information to the value.
     Annotation,
 }
 
 impl KeywordRole {
-    /// Returns true if the keyword applies subschemas.
+    /// Returns true if keywords with this role apply subschemas.
     pub const fn applies_schemas(self) -> bool {
         matches!(self, Self::InPlace | Self::Below)
     }
 
-    /// Returns true if the keyword can make a value invalid.
+    /// Returns true if keywords with this role can make a value invalid.
     pub(crate) const fn can_reject(self) -> bool {
         self.applies_schemas() || matches!(self, Self::Assertion)
     }
@@ -70,14 +70,14 @@ pub(crate) enum DraftSupport {
     Only2019,
     Until2019,
     From2020,
-    /// 2019-09 and later, and OpenAPI 3.0, which introduced the keyword.
+    /// Draft 2019-09 and later, and OpenAPI 3.0, which introduced the keyword.
     Deprecated,
     OpenApi30,
     /// OpenAPI 3.0, and the base vocabulary of OpenAPI 3.1.
     OpenApi,
 }
 
-/// Bit flags of the vocabularies of 2020-12.
+/// Bit flags for the vocabularies of 2020-12.
 pub mod vocabulary {
     pub(crate) const CORE: u8 = 1;
     pub(crate) const APPLICATOR: u8 = 2;
@@ -92,7 +92,7 @@ pub mod vocabulary {
 /// The parsed value of a keyword.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum KeywordValue<'s> {
-    /// A subschema, or the resolved target of a reference.
+    /// The id of a subschema, or of the resolved target of a reference.
     Schema(SchemaId),
     Dynamic(&'s DynamicReference),
     Contains(&'s ContainsConstraint),
@@ -103,16 +103,16 @@ pub enum KeywordValue<'s> {
     Count(u64),
     Number(&'s Number),
     Text(&'s str),
-    /// `true`; a `false` counts as absent.
+    /// The value `true`; `false` is treated as absent.
     Flag,
     Types(TypeSet),
-    /// An arbitrary value, as of `const` or `default`.
+    /// An arbitrary value, such as that of `const` or `default`.
     Json(&'s Json),
-    /// A list of values, as of `enum` or `examples`.
+    /// A list of values, such as that of `enum` or `examples`.
     Values(&'s [Json]),
     /// A list of property names.
     Names(&'s [String]),
-    /// Required property names by the property that triggers them.
+    /// The names of required properties, by the property that makes them required.
     Needs(&'s [(String, Vec<String>)]),
 }
 
@@ -131,7 +131,8 @@ impl<'s> KeywordValue<'s> {
     }
 }
 
-/// A field of [`Schema`] as the value of a keyword; `None` for absent values and empty lists.
+/// A field of [`Schema`] that holds the value of a keyword. The value is `None` if the keyword is absent or
+/// its list is empty.
 trait KeywordField {
     fn value(&self) -> Option<KeywordValue<'_>>;
 }
@@ -173,11 +174,11 @@ macro_rules! keywords {
         pub enum Keyword { $($variant,)* }
 
         impl Keyword {
-            /// All keywords, in reading order.
+            /// All keywords, in the order of the table.
             pub const ALL: &[Self] = &[$(Self::$variant,)*];
 
-            /// Returns the keyword with this name, in any draft.
-            #[allow(unreachable_patterns, reason = "the first of two rows with one name is the written keyword")]
+            /// Returns the keyword that has this name in at least one draft.
+            #[allow(unreachable_patterns, reason = "the first of two rows with the same name is the keyword in documents")]
             pub(crate) fn find(name: &str) -> Option<Self> {
                 match name { $($name => Some(Self::$variant),)* _ => None }
             }
@@ -202,14 +203,14 @@ macro_rules! keywords {
                 match self { $(Self::$variant => KeywordRole::$role,)* }
             }
 
-            /// Returns its value in a schema; `None` where it is absent, and for keywords of older drafts,
-            /// whose value is held by the equivalent keyword of 2020-12.
+            /// Returns the value of the keyword in a schema, or `None` if it is absent. Keywords of older
+            /// drafts have no value, because the equivalent keyword of 2020-12 has it.
             pub fn value(self, schema: &Schema) -> Option<KeywordValue<'_>> {
                 match self { $(Self::$variant => None::<KeywordValue<'_>>$(.or(schema.$field.value()))?,)* }
             }
 
             /// Returns the keywords that a schema has, as one bit each. Most keywords are absent from most
-            /// schemas, so that iterating over the set bits is faster than testing each keyword.
+            /// schemas, so iterating over the set bits is faster than testing each keyword.
             fn present(schema: &Schema) -> u128 {
                 let mut all = 0;
                 $($(
@@ -229,7 +230,7 @@ macro_rules! keywords {
 }
 
 keywords! {
-    // name, variant, form of subschemas, drafts, vocabulary, role, field of `Schema`
+    // The columns are name, variant, form of subschemas, drafts, vocabulary, role, and field of `Schema`.
     "$ref" Ref Nothing All CORE InPlace reference;
     "$id" Id Nothing Json CORE Identifier;
     "$schema" Schema Nothing Json CORE Identifier;
@@ -261,7 +262,7 @@ keywords! {
     "maxProperties" MaxProperties Nothing All VALIDATION Assertion max_properties;
     "dependentRequired" DependentRequired Nothing From2019 VALIDATION Assertion dependent_required;
     "contains" Contains One Json APPLICATOR Below contains;
-    // Held by the field of `contains`.
+    // The field of `contains` holds this value.
     "minContains" MinContains Nothing From2019 VALIDATION Assertion;
     "maxContains" MaxContains Nothing From2019 VALIDATION Assertion;
     "prefixItems" PrefixItems List From2020 APPLICATOR Below prefix_items;
@@ -289,21 +290,22 @@ keywords! {
     "deprecated" Deprecated Nothing Deprecated META Annotation deprecated;
     "readOnly" ReadOnly Nothing All META Annotation read_only;
     "writeOnly" WriteOnly Nothing All META Annotation write_only;
-    // Two rows with one name: the annotation, and the assertion in dialects that assert formats.
+    // There are two rows with the same name: the annotation, and the assertion in dialects that assert
+    // formats.
     "format" Format Nothing All FORMAT Annotation format;
     "format" AssertedFormat Nothing From2019 FORMAT Assertion asserted;
     "contentEncoding" ContentEncoding Nothing Json CONTENT Annotation content_encoding;
     "contentMediaType" ContentMediaType Nothing Json CONTENT Annotation content_media_type;
     "contentSchema" ContentSchema One From2019 CONTENT Annotation content_schema;
     "nullable" Nullable Nothing OpenApi30 CORE Assertion;
-    // Stored in `extensions`, together with `x-` members.
+    // The value is stored in `extensions`, together with `x-` members.
     "discriminator" Discriminator Nothing OpenApi CORE Annotation;
     "xml" Xml Nothing OpenApi CORE Annotation;
     "externalDocs" ExternalDocs Nothing OpenApi CORE Annotation;
     "example" Example Nothing OpenApi CORE Annotation;
 }
 
-/// The keywords that apply subschemas, as bits.
+/// The keywords that apply subschemas, as a bit mask.
 const APPLYING: u128 = {
     let (mut all, mut at) = (0, 0);
     while at < Keyword::ALL.len() {
@@ -320,8 +322,8 @@ impl Keyword {
         1 << self as u32
     }
 
-    /// Returns true for a keyword that draft-04 lacks. Annotations are excluded, since accepting them is
-    /// harmless.
+    /// Returns true if draft-04 does not define the keyword. Annotations are excluded, because accepting them
+    /// is harmless.
     pub(crate) const fn is_after_draft_04(self) -> bool {
         matches!(
             self,
@@ -335,7 +337,7 @@ impl Keyword {
         )
     }
 
-    /// Returns the adjacent keywords that change the meaning of this one.
+    /// Returns the adjacent keywords that affect the meaning of this one.
     pub(crate) const fn depends_on(self) -> &'static [Self] {
         match self {
             Self::Items => &[Self::PrefixItems],
@@ -361,8 +363,8 @@ impl Schema {
         })
     }
 
-    /// Returns true if no other keyword than these can make a value invalid. `then` and `else` have no effect
-    /// without `if` (Core 10.2.2).
+    /// Returns true if only these keywords can make a value invalid. `then` and `else` have no effect without
+    /// `if` (Core 10.2.2).
     pub fn is_constrained_only_by(&self, keywords: &[Keyword]) -> bool {
         let idle =
             |keyword: Keyword| matches!(keyword, Keyword::Then | Keyword::Else) && self.condition.is_none();
@@ -371,7 +373,7 @@ impl Schema {
         self.boolean != Some(false) && deciding.all(|(keyword, _)| keywords.contains(&keyword))
     }
 
-    /// Returns true if the schema has only annotations, `$ref` and `allOf`.
+    /// Returns true if only `$ref` and `allOf` can make a value invalid.
     #[must_use]
     pub fn is_bare(&self) -> bool {
         self.is_constrained_only_by(&[Keyword::Ref, Keyword::AllOf])
@@ -383,12 +385,12 @@ impl Schema {
         self.is_constrained_only_by(&[])
     }
 
-    /// Iterates over all schemas that this one applies, in place or to children.
+    /// Iterates over all schemas that this one applies to the same value or to children of the value.
     pub fn child_schemas(&self) -> impl Iterator<Item = SchemaId> {
         self.filter_keywords(APPLYING).flat_map(|(_, value)| value.schema_ids())
     }
 
-    /// Returns a copy at the same location with only those keywords that `keep` selects.
+    /// Returns a copy at the same location that has only the keywords for which `keep` returns true.
     pub(crate) fn with_keywords(&self, keep: impl Fn(Keyword) -> bool) -> Self {
         let mut part = Self {
             place: self.place.clone(),

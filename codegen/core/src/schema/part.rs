@@ -1,4 +1,4 @@
-//! Reduces a graph to some of its schemas and renumbers these.
+//! Removes schemas from a graph and renumbers the remaining ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::arena::{Arena, ArenaMap};
 
-/// The new ids of the schemas and resources of a graph after others were removed.
+/// The new ids of schemas and resources after other schemas were removed from the graph.
 #[derive(Clone, Debug)]
 pub(crate) struct SchemaRemapping {
     schemas: ArenaMap<Schema, Option<SchemaId>>,
@@ -16,27 +16,27 @@ pub(crate) struct SchemaRemapping {
 }
 
 impl SchemaRemapping {
-    /// Returns the new id of a schema; `None` when it was removed.
+    /// Returns the new id of a schema, or `None` if it was removed.
     pub(crate) fn get(&self, id: SchemaId) -> Option<SchemaId> {
         self.schemas[id]
     }
 
-    /// Returns the new id of a resource; `None` when all of its schemas were removed.
+    /// Returns the new id of a resource, or `None` if all of its schemas were removed.
     pub(crate) fn resource(&self, id: ResourceId) -> Option<ResourceId> {
         self.resources[id]
     }
 
-    /// Maps the ids of a set and drops removed schemas.
+    /// Replaces the ids in a set by the new ids and drops removed schemas.
     pub(crate) fn remap_set(&self, ids: BTreeSet<SchemaId>) -> BTreeSet<SchemaId> {
         ids.into_iter().filter_map(|id| self.get(id)).collect()
     }
 
-    /// Maps the keys of a map and drops removed schemas.
+    /// Replaces the keys of a map by the new ids and drops the entries of removed schemas.
     pub(crate) fn remap_keys<V>(&self, map: BTreeMap<SchemaId, V>) -> BTreeMap<SchemaId, V> {
         map.into_iter().filter_map(|(id, value)| Some((self.get(id)?, value))).collect()
     }
 
-    /// Maps the ids of a list and drops removed schemas.
+    /// Replaces the ids in a list by the new ids and drops removed schemas.
     pub(crate) fn remap_list(&self, ids: Vec<SchemaId>) -> Vec<SchemaId> {
         ids.into_iter().filter_map(|id| self.get(id)).collect()
     }
@@ -45,7 +45,7 @@ impl SchemaRemapping {
         replace_named(members, &mut |id| self.get(id));
     }
 
-    /// Maps an optional id, which becomes `None` when the schema was removed.
+    /// Replaces an optional id by the new id, or by `None` if the schema was removed.
     pub(crate) fn remap_option(&self, id: &mut Option<SchemaId>) {
         *id = id.and_then(|id| self.get(id));
     }
@@ -59,9 +59,10 @@ fn replace_named(
 }
 
 impl Schema {
-    /// Replaces every schema that this one refers to, and drops it where the result is `None`.
+    /// Replaces every schema to which this one refers. If `replace` returns `None`, the reference is dropped.
     ///
-    /// Destructures without `..`, so that a new keyword does not compile until it is handled here.
+    /// The function destructures `self` without `..`, so that a new keyword does not compile until it is
+    /// handled here.
     pub(crate) fn replace_schemas(&mut self, replace: &mut dyn FnMut(SchemaId) -> Option<SchemaId>) {
         let Schema {
             place: _,
@@ -161,9 +162,9 @@ impl Schema {
 }
 
 impl SchemaGraph {
-    /// Reduces the graph to the schemas `kept`, in the same order, and returns the new ids.
+    /// Reduces the graph to the schemas in `kept`, in the same order, and returns the new ids.
     ///
-    /// The set must be closed: it contains every schema that one of its members applies.
+    /// The set must be closed: it must contain every schema that one of its members applies.
     pub(crate) fn retain_schemas(self, kept: &BTreeSet<SchemaId>) -> (Self, SchemaRemapping) {
         let mut left = Arena::<Schema>::first_ids(kept.len());
         let schemas = self.schemas.map_ids(|id| kept.contains(&id).then(|| left.next()).flatten());

@@ -1,26 +1,27 @@
-//! The `x-` extensions of other tools for enumerations: names and descriptions of values, and the known
-//! values of an open string enumeration.
+//! Vendor extensions (`x-`) for enums: the names and descriptions of values, and the known values of an open
+//! string enum.
 
 use contract_runtime::{Json, Map};
 
 use super::Schema;
 
-/// The extensions with one label (a name or a description) for each value.
+/// The extensions that contain one label (a name or a description) for each value.
 pub(crate) const VALUE_LABEL_EXTENSIONS: [&str; 4] =
     ["x-enum-varnames", "x-enumNames", "x-enum-descriptions", "x-enumDescriptions"];
 
-/// The extension that lists the known values of an open string enumeration.
+/// The extension that lists the known values of an open string enum.
 pub(crate) const EXTENSIBLE_ENUM: &str = "x-extensible-enum";
 
 impl Schema {
-    /// Returns the values that labels refer to: those of `enum`, else those of `x-extensible-enum`.
+    /// Returns the values to which labels refer: those of `enum`, or else those of `x-extensible-enum`.
     pub(crate) fn listed_values(&self) -> Option<&[Json]> {
         let known = || self.extensions.get(EXTENSIBLE_ENUM).and_then(Json::as_array);
         self.enumeration.as_deref().or_else(known)
     }
 
-    /// Returns the label of a value in one of [`VALUE_LABEL_EXTENSIONS`], which is an object by value or a
-    /// list by position. A blank label counts as absent.
+    /// Returns the label of a value in one of [`VALUE_LABEL_EXTENSIONS`]. The extension is either an object
+    /// with a label for each value, or a list of labels in the order of the values. A blank label is treated
+    /// as absent.
     pub(crate) fn value_label(&self, name: &str, value: &Json) -> Option<&str> {
         let text = match self.extensions.get(name)? {
             Json::Object(labels) => match value {
@@ -36,8 +37,8 @@ impl Schema {
         Some(text).filter(|text| !text.trim().is_empty())
     }
 
-    /// Returns the values that a list of labels refers to; `None` when the lengths differ. A `null`, which is
-    /// listed because the schema is nullable, may lack a label.
+    /// Returns the values to which a list of labels refers, or `None` if the lengths differ. A `null` that is
+    /// listed because the schema is nullable may have no label.
     pub(crate) fn labeled_values(&self, labels: &[Json]) -> Option<Vec<&Json>> {
         let mut values: Vec<&Json> = self.listed_values()?.iter().collect();
         if values.len() != labels.len() {
@@ -46,14 +47,14 @@ impl Schema {
         (values.len() == labels.len()).then_some(values)
     }
 
-    /// Returns the known values of an open string enumeration.
+    /// Returns the known values of an open string enum.
     pub(crate) fn known_strings(&self) -> Option<Vec<&str>> {
         let values = self.extensions.get(EXTENSIBLE_ENUM)?.as_array()?;
         let values: Vec<&str> = values.iter().filter_map(Json::as_str).collect();
         (!values.is_empty()).then_some(values)
     }
 
-    /// Returns the `x-` extensions that influence the generated type.
+    /// Returns the `x-` extensions that affect the generated type.
     pub(crate) fn type_relevant_extensions(&self) -> Map<Json> {
         let tells = |name: &str, value: &Json| match value {
             Json::Array(words) if VALUE_LABEL_EXTENSIONS.contains(&name) => {

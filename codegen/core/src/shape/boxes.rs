@@ -1,9 +1,9 @@
-//! Inserts a `Box` where a type would contain itself or too long a chain of other types.
+//! Inserts a `Box` where a type would contain itself or where a chain of nested types would be too long.
 
 use super::{Shapes, TypeBody, TypeDef, TypeId, TypeRef};
 use crate::arena::ArenaMap;
 
-/// Boxes every inline field that leads back to its own type, and breaks long chains.
+/// Boxes every inline field that leads back to its own type, and breaks long chains of nested types.
 pub(super) fn insert_boxes(shapes: &mut Shapes) {
     let components = strongly_connected_components(shapes);
     for id in shapes.ids() {
@@ -17,10 +17,11 @@ pub(super) fn insert_boxes(shapes: &mut Shapes) {
     break_long_chains(shapes);
 }
 
-/// The maximum chain of types nested without a pointer; their sizes add up on the stack of the reader.
+/// The maximum number of types that are nested without a pointer. Their sizes add up on the stack of the
+/// parser.
 const MAX_INLINE_DEPTH: usize = 16;
 
-/// Breaks long chains of nested types, counted from the innermost.
+/// Breaks long chains of nested types. The length is counted from the innermost type.
 fn break_long_chains(shapes: &mut Shapes) {
     let mut depths = shapes.types.map_ids(|_| None::<usize>);
     for root in shapes.ids() {
@@ -58,7 +59,7 @@ fn box_matching(ty: &mut TypeRef, recursive: &dyn Fn(TypeId) -> bool) {
     }
 }
 
-/// Returns the types that a body contains without a `Vec` or a map between.
+/// Returns the types that a body contains without a `Vec` or a map in between.
 fn inline_types_mut(body: &mut TypeBody) -> Vec<&mut TypeRef> {
     match body {
         TypeBody::Struct(s) => s.fields.iter_mut().map(|f| &mut f.ty).collect(),
@@ -69,7 +70,7 @@ fn inline_types_mut(body: &mut TypeBody) -> Vec<&mut TypeRef> {
     }
 }
 
-/// Collects the types that a body contains inline, not behind a pointer.
+/// Collects the types that a body contains inline, and not through a pointer.
 fn inline_targets(body: &TypeBody, out: &mut Vec<TypeId>) {
     collect_types(body, IndirectionMode::Stop, out);
 }
@@ -77,9 +78,9 @@ fn inline_targets(body: &TypeBody, out: &mut Vec<TypeId>) {
 /// The treatment of boxes, arrays and maps in a traversal.
 #[derive(Clone, Copy)]
 enum IndirectionMode {
-    /// Ends the traversal at an indirection.
+    /// The traversal ends at an indirection.
     Stop,
-    /// Follows the indirection.
+    /// The traversal follows an indirection.
     Follow,
 }
 
@@ -98,7 +99,7 @@ fn collect_types(body: &TypeBody, boxes: IndirectionMode, out: &mut Vec<TypeId>)
     match body {
         TypeBody::Struct(s) => {
             s.fields.iter().for_each(|f| add(&f.ty, boxes, out));
-            // The undeclared properties are always behind a map.
+            // Undeclared properties are always stored in a map.
             if let (Some(others), IndirectionMode::Follow) = (&s.additional, boxes) {
                 add(others, boxes, out);
             }
@@ -110,8 +111,8 @@ fn collect_types(body: &TypeBody, boxes: IndirectionMode, out: &mut Vec<TypeId>)
     }
 }
 
-/// Computes strongly connected components (Tarjan, without recursion): the component of each type, and
-/// whether it is a cycle.
+/// Computes strongly connected components with Tarjan's algorithm, without recursion. Returns the component
+/// of each type, and true if the component is a cycle.
 fn strongly_connected_components(shapes: &Shapes) -> ArenaMap<TypeDef, (TypeId, bool)> {
     let edges = shapes.types.map_ids(|id| {
         let mut out = Vec::new();
@@ -168,13 +169,13 @@ fn strongly_connected_components(shapes: &Shapes) -> ArenaMap<TypeDef, (TypeId, 
     result
 }
 
-/// Returns the maximum nesting depth of types, counting through boxes, arrays and maps. The compiler recurses
-/// to this depth to compute drop glue (E0320).
+/// Returns the maximum nesting depth of types, including nesting through boxes, arrays and maps. The compiler
+/// recurses to this depth to compute drop glue (E0320).
 pub(super) fn nesting_depth(shapes: &Shapes) -> usize {
     let mut known = shapes.types.map_ids(|_| None);
     let mut deepest = 0;
     for id in shapes.ids() {
-        // Without recursion: the depth of a type follows from those of its fields.
+        // The depth of a type is computed from the depths of its fields, without recursion.
         let mut work = vec![id];
         while let Some(&at) = work.last() {
             let mut inner = Vec::new();
@@ -199,7 +200,7 @@ pub(super) fn nesting_depth(shapes: &Shapes) -> usize {
 mod tests {
     use crate::{generate::Project, load::Sources};
 
-    /// Returns the nesting depth of a chain of types; `between` wraps the reference to the next one.
+    /// Returns the nesting depth of a chain of types. `between` wraps the reference to the next type.
     fn depth(length: usize, between: impl Fn(&str) -> String) -> usize {
         let links: Vec<String> = (0..length)
             .map(|index| {
@@ -213,7 +214,7 @@ mod tests {
         Project::default().analyze_sources(sources).unwrap().shapes.nesting_depth()
     }
 
-    /// The depth counts through arrays and maps.
+    /// Nesting through arrays and maps adds to the depth like direct nesting.
     #[test]
     fn chains_through_arrays_and_maps_are_as_deep() {
         assert_eq!(depth(30, str::to_owned), 31);

@@ -1,5 +1,5 @@
-//! Builds all types: named types first, then their bodies, the types of operations, postponed variants, and
-//! finally boxes.
+//! Builds all types: first the named types, then their bodies, the types of operations and pending variants,
+//! and finally the boxes.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -18,8 +18,8 @@ use crate::{
     schema::{Schema, SchemaGraph, SchemaId, TypeSet},
 };
 
-/// Returns the names of an object's fields. `extra` is reserved for the generator. Names that differ only in
-/// case get prefixes: `a` and `A` become `lower_a` and `upper_a`.
+/// Returns the names of an object's fields. `extra` is reserved for generated code. Names that differ only in
+/// case get a prefix: `a` and `A` become `lower_a` and `upper_a`.
 fn field_names(wires: &[&str]) -> Vec<String> {
     let plain: Vec<String> = wires.iter().map(|wire| names::variant_name(wire)).collect();
     let mut words = plain.clone();
@@ -44,7 +44,7 @@ fn field_names(wires: &[&str]) -> Vec<String> {
     out
 }
 
-/// Builds the types of every named schema and every place of the operations.
+/// Builds the types of every named schema and of every schema that the operations use.
 #[must_use]
 pub fn build_shapes(
     graph: &SchemaGraph,
@@ -92,11 +92,11 @@ pub fn build_shapes(
     shapes
 }
 
-/// The maximum number of variants of an enumeration; a longer list becomes a checked string. The compiler
-/// compares all pairs of `match` arms, derived ones included: 10,000 arms take 2.7 GB.
+/// The maximum number of variants of an enum; a longer list becomes a checked string. The compiler compares
+/// all pairs of `match` arms, including those in derived code: 10,000 arms require 2.7 GB of memory.
 pub(crate) const MAX_ENUM_VARIANTS: usize = 1000;
 
-/// The JSON types other than `null`; integers are numbers.
+/// The JSON types other than `null`. Integers are treated as numbers.
 pub(super) const JSON_KINDS: [TypeSet; 5] =
     [TypeSet::BOOLEAN, TypeSet::NUMBER, TypeSet::STRING, TypeSet::ARRAY, TypeSet::OBJECT];
 
@@ -106,14 +106,14 @@ pub(super) struct ShapeBuilder<'a> {
     pub(super) shapes: Shapes,
     names: TypeNames,
     types_by_place: BTreeMap<SchemaConjunction, TypeRef>,
-    /// Named types without a body. Bodies are built later, so that the result does not depend on the order of
-    /// references.
+    /// The named types that have no body yet. Bodies are built later, so that the result does not depend on
+    /// the order of references.
     pending_bodies: VecDeque<TypeId>,
-    /// Anonymous places with types under construction.
+    /// The anonymous conjunctions whose types are under construction.
     in_progress: BTreeSet<SchemaConjunction>,
-    /// Variants that wait for the bodies of other types.
+    /// The variants that are built after the bodies of other types.
     pub(super) pending_variants: VecDeque<(PendingVariant, TypeId)>,
-    /// Structs that are union variants, with the tag that needs no field.
+    /// The structs that are variants of a union, with the tag for which they need no field.
     pub(super) tag_fields: Vec<(TypeId, String)>,
 }
 
@@ -139,7 +139,7 @@ impl ShapeBuilder<'_> {
         SchemaFacts::from_conjunction(self.graph, conj, self.options.implied_objects)
     }
 
-    /// Returns the type of a place; `hint` names the type if it needs a name.
+    /// Returns the type of a conjunction. `hint` is used if the type needs a name.
     pub(super) fn type_of(&mut self, place_of: &SchemaConjunction, hint: &str) -> TypeRef {
         let conj = self.shapes.normalize(place_of);
         if let Some(path) = conj.ids.iter().find_map(|id| Some((self.options.replace.get(id)?, *id))) {
@@ -156,7 +156,8 @@ impl ShapeBuilder<'_> {
             {
                 return self.allocate_named(*id, &conj);
             }
-            // A recursive place without a name to refer to accepts any value.
+            // A recursive anonymous conjunction accepts any value, because there is no name to which it could
+            // refer.
             _ if self.in_progress.contains(&conj) => return TypeRef::Json,
             _ => {
                 self.in_progress.insert(conj.clone());
@@ -165,8 +166,8 @@ impl ShapeBuilder<'_> {
                     _ => None,
                 };
                 let hint = place.unwrap_or(hint).to_owned();
-                // A single schema is represented by the first of its duplicates, which has the name. A
-                // combination keeps its own schemas.
+                // A single schema is replaced by the first of its duplicates, which has the name. A
+                // conjunction of several schemas keeps its own schemas.
                 let own = if conj.ids.len() > 1 { self.shapes.normalize_own(place_of) } else { conj.clone() };
                 let ty = match self.reuse_named(&own) {
                     Some(ty) => ty,
@@ -205,7 +206,7 @@ impl ShapeBuilder<'_> {
         self.shapes.types.push(TypeDef { name, schema, conj: conj.clone(), body: TypeBody::Pending, area })
     }
 
-    /// Returns an existing named type that holds all values of this place.
+    /// Returns an existing named type that can hold all values of this conjunction.
     fn reuse_named(&mut self, conj: &SchemaConjunction) -> Option<TypeRef> {
         let facts = self.facts_of(conj);
         let candidates: Vec<SchemaId> =
@@ -213,18 +214,20 @@ impl ShapeBuilder<'_> {
         for candidate in candidates.into_iter().rev() {
             let base = SchemaConjunction::from_schema(candidate);
             let known = self.facts_of(&base);
-            // The base may allow `null` where this place does not, or vice versa.
+            // The base may allow `null` although the conjunction does not, or vice versa.
             if known.types.contains(TypeSet::NULL) {
                 continue;
             }
-            // The base allows JSON types that cannot occur here: an enum by JSON type, of which this is one.
+            // The base allows JSON types that are excluded here. It is an enum by JSON type, of which only
+            // one variant applies.
             let is_excluded = |kind: &TypeSet| {
                 !known.types.intersection(*kind).is_empty() && facts.types.intersection(*kind).is_empty()
             };
             if JSON_KINDS.iter().any(is_excluded) {
                 continue;
             }
-            // A single branch or JSON type of the base, whose type covers all of them.
+            // A single branch or JSON type of the base was selected, but the type of the base covers all of
+            // them.
             if conj.chosen.contains(&candidate)
                 || known.open_unions.iter().any(|holder| conj.chosen.contains(holder))
                 || !conj.within.contains(known.types)
@@ -245,7 +248,7 @@ impl ShapeBuilder<'_> {
         None
     }
 
-    /// Returns true if a schema only narrows the values that the type of `base` can hold.
+    /// Returns true if a schema only restricts the values that the type of `base` can hold.
     fn only_refines(
         &self,
         id: SchemaId,
@@ -297,7 +300,7 @@ impl ShapeBuilder<'_> {
         {
             return false;
         }
-        // A list of strings at a plain string deserves a type of its own.
+        // A list of strings that restricts a plain string becomes a separate type.
         if schema.enumeration.as_ref().is_some_and(|e| e.len() > 1)
             && base_facts.allowed_literals(self.graph).is_none()
         {
@@ -309,7 +312,7 @@ impl ShapeBuilder<'_> {
         })
     }
 
-    /// As `only_refines`, for a property of an object or the elements of an array.
+    /// Returns the same as `only_refines`, for a property of an object or for the elements of an array.
     fn refines_place(&self, id: SchemaId, under: &SchemaConjunction, depth: u8) -> bool {
         let mut members = self.facts_of(&SchemaConjunction::from_schema(id)).unconditional;
         let known = self.facts_of(under).unconditional;
@@ -324,7 +327,7 @@ impl ShapeBuilder<'_> {
         self.shape_anonymous(conj, hint, None)
     }
 
-    /// Builds the structure of a place; a struct or enum fills `slot` or a new type.
+    /// Builds the structure of a conjunction. A struct or enum is stored in `slot` or in a new type.
     fn shape_anonymous(&mut self, conj: &SchemaConjunction, hint: &str, slot: Option<TypeId>) -> TypeRef {
         if conj.ids.iter().any(|id| self.options.unconstructible.contains(id)) {
             return TypeRef::Json;
@@ -357,7 +360,7 @@ impl ShapeBuilder<'_> {
     }
 
     fn type_of_or_slot(&mut self, conj: &SchemaConjunction, hint: &str, slot: Option<TypeId>) -> TypeRef {
-        // A nullable named schema is a newtype around `Nullable`, with anonymous content.
+        // A nullable named schema is a newtype around `Nullable`, whose content is anonymous.
         let hint = if slot.is_some() { format!("{hint}Value") } else { hint.to_owned() };
         self.type_of(conj, &hint)
     }
@@ -384,7 +387,8 @@ impl ShapeBuilder<'_> {
         TypeRef::Named(id)
     }
 
-    /// Returns the type to fill for a place, allocating one if needed; nested types are named after it.
+    /// Returns the type in which the structure of a conjunction is stored, and creates it if `slot` is
+    /// `None`. Nested types are named after it.
     pub(super) fn type_slot(&mut self, conj: &SchemaConjunction, hint: &str, slot: Option<TypeId>) -> TypeId {
         if let Some(id) = slot {
             return id;
@@ -431,7 +435,8 @@ impl ShapeBuilder<'_> {
         let below = schemas.iter().flat_map(|s| s.minimum.iter().chain(&s.exclusive_minimum));
         let above = schemas.iter().flat_map(|s| s.maximum.iter().chain(&s.exclusive_maximum));
         let bounded = |fits: fn(&Number) -> bool| below.clone().any(fits) && above.clone().any(fits);
-        // Values of at least 1e19 or beyond the maximum of `i64` need another type.
+        // If all values are at least 1e19, or if they may exceed the maximum of `i64`, another type is
+        // needed.
         let reached = |least: Number, greatest: Number| {
             let reaches = |s: &&Schema| {
                 s.minimum.iter().all(|n| *n <= greatest)
@@ -462,7 +467,7 @@ impl ShapeBuilder<'_> {
         hint: &str,
         slot: Option<TypeId>,
     ) -> TypeRef {
-        // Enumerations and format types could print the secret.
+        // Enums and types of formats could print the secret.
         if self.is_secret(conj) {
             return TypeRef::Secret;
         }
@@ -511,8 +516,8 @@ impl ShapeBuilder<'_> {
         TypeRef::Named(id)
     }
 
-    /// Returns true if readers keep values that the contract does not list. By default they do wherever a
-    /// value may occur in a response; the options `open` and `closed` override this.
+    /// Returns true if values that the contract does not list are kept. By default, they are kept if the
+    /// value may occur in a response. The options `open` and `closed` override this.
     pub(super) fn keeps_unknown(&mut self, conj: &SchemaConjunction) -> bool {
         let by_default = !conj.ids.iter().any(|id| self.options.requests.contains(id));
         let members = self.facts_of(conj).unconditional;
@@ -523,7 +528,7 @@ impl ShapeBuilder<'_> {
         by_default != other
     }
 
-    /// Returns the type that the configuration maps the string's format to.
+    /// Returns the type to which the configuration maps the format of the string.
     fn format_type(&self, facts: &SchemaFacts) -> Option<TypeRef> {
         let formats = &self.options.formats;
         let mapped = |id: &SchemaId| Some((formats.for_schema(self.graph.schema(*id))?, *id));
@@ -594,7 +599,7 @@ impl ShapeBuilder<'_> {
                     _ => TypeRef::Json,
                 }
             } else if always.is_empty() {
-                // While the condition does not hold, the property may be anything.
+                // If the condition does not hold, the property may have any value.
                 TypeRef::Json
             } else {
                 self.type_of(&place, &inner)
@@ -621,7 +626,8 @@ impl ShapeBuilder<'_> {
         TypeRef::Named(id)
     }
 
-    /// Returns true if all branches of some union declare a property, so that a declaration always applies.
+    /// Returns true if all branches of at least one union declare the property, so that a declaration always
+    /// applies.
     fn declared_by_every_branch(&self, facts: &SchemaFacts, wire: &str) -> bool {
         facts.open_unions.iter().any(|&holder| {
             let schema = self.graph.schema(holder);
@@ -637,8 +643,8 @@ impl ShapeBuilder<'_> {
         })
     }
 
-    /// Returns true if the configuration marks a schema of the place as secret, including conditional ones
-    /// and those of branches.
+    /// Returns true if the configuration marks a schema of the conjunction as secret, including conditional
+    /// schemas and those of branches.
     pub(super) fn is_secret(&self, place: &SchemaConjunction) -> bool {
         let secrets = &self.options.secrets;
         if secrets.is_empty() {
@@ -648,7 +654,7 @@ impl ShapeBuilder<'_> {
         facts.unconditional.iter().chain(&facts.conditional).any(|id| secrets.contains(id))
     }
 
-    /// Returns the type of undeclared properties, if the schema gives them one.
+    /// Returns the type of undeclared properties, if the schema constrains them.
     fn additional_type(&mut self, facts: &SchemaFacts, hint: &str) -> Option<TypeRef> {
         let graph = self.graph;
         let schemas: Vec<&Schema> = facts.unconditional.iter().map(|&m| graph.schema(m)).collect();
@@ -658,7 +664,7 @@ impl ShapeBuilder<'_> {
         let name = format!("{hint}Value");
         match (patterns.as_slice(), given.as_slice()) {
             ([], []) => None,
-            // Typed only if a single schema covers all remaining properties.
+            // There is a type only if a single schema covers all remaining properties.
             ([], [one]) => match graph.schema(*one).boolean {
                 Some(_) => None,
                 None => Some(self.type_of(&SchemaConjunction::from_schema(*one), &name)),
@@ -671,7 +677,7 @@ impl ShapeBuilder<'_> {
         .filter(|ty| *ty != TypeRef::Json)
         .filter(|_| {
             // `additionalProperties` also covers properties that other schemas of the conjunction declare.
-            // The rest is typed only if one schema declares all properties.
+            // The remaining properties have a type only if one schema declares all properties.
             let holders = schemas
                 .iter()
                 .filter(|s| s.additional_properties.is_some() || !s.pattern_properties.is_empty());
@@ -688,7 +694,7 @@ fn into_secret(ty: TypeRef) -> TypeRef {
     }
 }
 
-/// Returns the name of a variant for a JSON type.
+/// Returns the name of the variant for a JSON type.
 pub(super) fn kind_name(types: TypeSet) -> &'static str {
     if types == TypeSet::NULL {
         "Null"

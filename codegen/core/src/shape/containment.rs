@@ -1,9 +1,9 @@
-//! Computes which types contain a given kind of content, directly or nested.
+//! Determines which types contain values of a certain kind, directly or nested.
 
 use super::{Shapes, TypeBody, TypeDef, TypeId, TypeRef};
 use crate::arena::ArenaMap;
 
-/// For each type, whether it contains the content.
+/// For each type, whether it contains values of the kind.
 #[derive(Debug)]
 pub(crate) struct ContainmentIndex {
     by_type: ArenaMap<TypeDef, bool>,
@@ -11,8 +11,8 @@ pub(crate) struct ContainmentIndex {
 }
 
 impl ContainmentIndex {
-    /// Marks the types with a body that matches `body` or that contain a reference matching `place`, and all
-    /// types that contain a marked type at any depth.
+    /// Marks the types whose body matches `body` or that contain a reference that matches `place`. Also marks
+    /// all types that contain a marked type at any depth.
     pub(crate) fn from_predicates(
         shapes: &Shapes,
         body: fn(&TypeBody) -> bool,
@@ -33,12 +33,12 @@ impl ContainmentIndex {
         }
     }
 
-    /// Returns true if a value of the type may contain the content.
+    /// Returns true if a value of this type may contain a value of the kind.
     pub(crate) fn type_contains(&self, id: TypeId) -> bool {
         self.by_type[id]
     }
 
-    /// Returns true if a value at the place may contain the content.
+    /// Returns true if a value with this type reference may contain a value of the kind.
     pub(crate) fn place_contains(&self, ty: &TypeRef) -> bool {
         (self.place_matches)(ty)
             || match ty {
@@ -63,7 +63,7 @@ mod tests {
     use super::{ContainmentIndex, TypeBody, TypeRef};
     use crate::{config::Config, generate::Project, load::Sources};
 
-    /// Follows lists, maps, `null`, unions and recursive types.
+    /// The index includes nesting through lists, maps, `null`, unions and recursive types.
     #[test]
     fn nested_types_are_contained() {
         let text = r##"{"$defs": {

@@ -1,4 +1,4 @@
-//! Computes which types can implement `Default`: structs and newtypes with required fields that all implement
+//! Determines which types can implement `Default`: structs and newtypes whose required fields all implement
 //! it.
 
 use crate::{
@@ -6,20 +6,20 @@ use crate::{
     shape::{Shapes, TypeBody, TypeDef, TypeRef},
 };
 
-/// Returns true if a derive path is the standard `Default`, which enumerations cannot derive.
+/// Returns true if the path in a derive list is the standard `Default`, which enums cannot derive.
 pub(crate) fn is_default_path(path: &str) -> bool {
     matches!(path.trim_start_matches("::"), "Default" | "std::default::Default" | "core::default::Default")
 }
 
-/// For each type, whether it can implement `Default`.
+/// For each type, true if it can implement `Default`.
 #[derive(Debug)]
 pub(crate) struct DefaultableTypes {
     by_type: ArenaMap<TypeDef, bool>,
 }
 
 impl DefaultableTypes {
-    /// Computes a least fixpoint: a type has no default until all its fields have one, so a recursive type
-    /// has one only if its construction terminates.
+    /// Computes a least fixpoint: a type has no default value until all its fields have one, so a recursive
+    /// type has a default value only if its construction terminates.
     pub(crate) fn from_shapes(shapes: &Shapes) -> Self {
         let mut all = Self { by_type: shapes.types.map_ids(|_| false) };
         loop {

@@ -1,4 +1,4 @@
-//! Names and descriptions of enumeration values from vendor extensions such as `x-enum-varnames`.
+//! The names and descriptions of enum values from vendor extensions such as `x-enum-varnames`.
 
 use contract_runtime::Json;
 
@@ -9,26 +9,26 @@ use crate::{
     schema::{SchemaGraph, SchemaId, values::VALUE_LABEL_EXTENSIONS},
 };
 
-/// The name and description of one value.
+/// The name and description of a value.
 #[derive(Default)]
 pub(super) struct ValueAnnotation {
     pub(super) name: Option<String>,
     pub(super) description: Option<String>,
 }
 
-/// An integer of an enumeration with a name of its own.
+/// A numeric value of an enum that has a name.
 pub(crate) struct NamedConstant<'g> {
-    /// The value as written in the contract.
+    /// The value as it is written in the contract.
     pub(crate) value: &'g Json,
-    /// The name of the constant in Rust.
+    /// The name of the Rust constant.
     pub(crate) name: String,
     pub(crate) description: Option<String>,
 }
 
-/// Names of associated constants that the type itself defines.
+/// The names of associated constants that the type itself defines.
 const RESERVED_NAMES: &[&str] = &["min", "max", "validator"];
 
-/// Returns the named numbers of a place. All are integers if the type of the place is an integer.
+/// Returns the named numbers that a conjunction allows. If its type is an integer, all of them are integers.
 pub(crate) fn named_constants<'g>(graph: &'g SchemaGraph, facts: &SchemaFacts) -> Vec<NamedConstant<'g>> {
     let known = || facts.unconditional.iter().find_map(|id| graph.schema(*id).listed_values());
     let values = facts.allowed_literals(graph).or_else(|| known().map(|known| known.iter().collect()));
@@ -55,7 +55,7 @@ pub(crate) fn named_constants<'g>(graph: &'g SchemaGraph, facts: &SchemaFacts) -
     named
 }
 
-/// Collects the name and description that the schemas of one place give a value.
+/// Collects the name and description of a value from the schemas of one conjunction.
 fn annotate_value(graph: &SchemaGraph, members: &[SchemaId], value: &Json) -> ValueAnnotation {
     let mut annotation = ValueAnnotation::default();
     for id in members {
@@ -69,12 +69,12 @@ fn annotate_value(graph: &SchemaGraph, members: &[SchemaId], value: &Json) -> Va
 }
 
 impl ShapeBuilder<'_> {
-    /// Returns the name and description of an enumeration value at a place.
+    /// Returns the name and description of an enum value in a conjunction.
     pub(super) fn value_annotation(&self, conj: &SchemaConjunction, wire: &str) -> ValueAnnotation {
         annotate_value(self.graph, &self.facts_of(conj).unconditional, &Json::String(wire.to_owned()))
     }
 
-    /// Returns the values of `x-extensible-enum`: known values of an otherwise free string.
+    /// Returns the values of `x-extensible-enum`, which are known values of a string that may have others.
     pub(super) fn extensible_values(&self, conj: &SchemaConjunction) -> Option<Vec<String>> {
         let members = self.facts_of(conj).unconditional;
         let list = members.iter().find_map(|id| self.graph.schema(*id).known_strings())?;

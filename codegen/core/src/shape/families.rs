@@ -1,7 +1,8 @@
-//! Bases with a `discriminator` and no `oneOf`. If the configuration enables it, a base and the schemas that
-//! extend it by `allOf` become an enum with one variant for each child and one for the base.
+//! Base schemas with a `discriminator` and without `oneOf`. If the configuration enables it, a base and the
+//! schemas that extend it by `allOf` become an enum, with one variant for each child and one for the base.
 //!
-//! The tag decides how a value is read, not whether it is valid: the schema of the base decides that.
+//! The tag determines as which variant a value is parsed. The schema of the base determines if the value is
+//! valid.
 
 use contract_runtime::{Json, schema::TagCertainty};
 
@@ -17,7 +18,7 @@ use crate::{
 };
 
 impl ShapeBuilder<'_> {
-    /// Returns the enum of a base and its children, or `None` if the place is not such a base.
+    /// Returns the enum of a base and its children, or `None` if the conjunction is not such a base.
     pub(super) fn family_type(
         &mut self,
         conj: &SchemaConjunction,
@@ -53,7 +54,7 @@ impl ShapeBuilder<'_> {
         Some(self.tagged_union(conj, base, &branches, tag, hint, slot))
     }
 
-    /// Adds a branch with the tag values that no earlier branch has; skips a branch without any.
+    /// Adds a branch with the tag values that no earlier branch has. A branch without any value is skipped.
     fn add_branch(
         &self,
         discriminator: &Discriminator,
@@ -71,8 +72,8 @@ impl ShapeBuilder<'_> {
         }
     }
 
-    /// Returns the tag values of a branch: its mapping entries or its name, as far as its schemas allow them,
-    /// or else the values that it enumerates.
+    /// Returns the tag values of a branch: its mapping entries or its name, if its schemas allow these, or
+    /// else the values that it enumerates.
     fn branch_values(
         &self,
         discriminator: &Discriminator,

@@ -1,7 +1,9 @@
-//! The form of a branch of an object union without a tag: what an object must look like to be read as it.
+//! The forms of the branches of an object union without a tag. An object must have the form of a branch to be
+//! parsed as it.
 //!
-//! The form is a necessary condition, decided while generating: every object that the branch accepts has its form.
-//! Readers compare forms first, and ask the validation tables only if several fit.
+//! The form is a necessary condition that is derived when code is generated: every object that the branch
+//! accepts has its form. Parsing compares forms first, and uses the validation tables only if several forms
+//! match.
 
 use std::fmt;
 
@@ -20,22 +22,22 @@ const MAX_SHOWN_MEMBERS: usize = 5;
 /// The form of the objects that a branch accepts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectForm {
-    /// The declared properties, in document order; required ones may be undeclared.
+    /// The declared properties, in document order, followed by required properties that are not declared.
     pub members: Vec<MemberRule>,
     /// True if other properties are not allowed.
     pub closed: bool,
 }
 
-/// The rule for one property of an [`ObjectForm`].
+/// The rule for a property in an [`ObjectForm`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemberRule {
     /// The property name.
     pub name: String,
     /// True if the property must be present.
     pub required: bool,
-    /// The JSON types that its value may have.
+    /// The JSON types that the value may have.
     pub types: TypeSet,
-    /// The only values that it may have, if these are strings, booleans or integers.
+    /// The only values that the property may have, if these are strings, booleans or integers.
     pub literals: Vec<Json>,
 }
 
@@ -54,7 +56,8 @@ impl ObjectForm {
             } else {
                 (value.types, value.allowed_literals(graph).unwrap_or_default())
             };
-            // A list with a literal that readers do not compare counts as no list.
+            // If the list contains a literal that parsing cannot compare, it is treated as if there were no
+            // list.
             let literals: Vec<Json> = if literals.iter().copied().all(is_comparable_literal) {
                 literals.into_iter().cloned().collect()
             } else {
@@ -75,7 +78,7 @@ impl ObjectForm {
                 literals: Vec::new(),
             });
         }
-        // Closed, if one schema forbids everything that it does not declare, and declares all.
+        // The form is closed if one schema declares all properties and forbids all others.
         let closed = facts.unconditional.iter().any(|&id| {
             let schema = graph.schema(id);
             schema.pattern_properties.is_empty()
@@ -85,8 +88,8 @@ impl ObjectForm {
         Self { members, closed }
     }
 
-    /// Returns true if an object may have this form. Compares constants, but not lists of several values: a list may
-    /// grow, and readers keep unlisted values.
+    /// Returns true if an object may have this form. Single constants are compared, but lists of values are
+    /// not: a list may be extended in the future, and unlisted values are kept.
     #[must_use]
     pub fn fits(&self, object: &Map<Json>) -> bool {
         let fits = |rule: &MemberRule| match object.get(&rule.name) {
@@ -97,13 +100,13 @@ impl ObjectForm {
             && (!self.closed || object.keys().all(|name| self.members.iter().any(|rule| rule.name == *name)))
     }
 
-    /// Returns true if every listed property has one of its values.
+    /// Returns true if the value of every property that has a list is in the list.
     #[must_use]
     pub fn fits_lists(&self, object: &Map<Json>) -> bool {
         self.members.iter().all(|rule| object.get(&rule.name).is_none_or(|value| rule.lists(value)))
     }
 
-    /// Returns how many properties of an object the form declares.
+    /// Returns the number of properties of an object that the form declares.
     #[must_use]
     pub fn count_declared(&self, object: &Map<Json>) -> usize {
         object.keys().filter(|name| self.members.iter().any(|rule| rule.name == **name)).count()
@@ -111,7 +114,8 @@ impl ObjectForm {
 }
 
 impl fmt::Display for ObjectForm {
-    /// Writes what distinguishes the form: ``with `id`, `login` ``, or ``that may have `meow`, … ``.
+    /// Formats the properties that characterize the form: ``with `id`, `login` ``, or ``that may have `meow`,
+    /// … ``.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let quoted = |rules: Vec<&MemberRule>| {
             let mut names: Vec<String> =

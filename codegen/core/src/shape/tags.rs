@@ -1,5 +1,5 @@
-//! Finds the property that distinguishes the branches of an object union: one with distinct constants in each
-//! branch, or the property of a `discriminator`.
+//! Finds the property that distinguishes the branches of an object union. This is a property with distinct
+//! constants in each branch, or the property of a `discriminator`.
 
 use contract_runtime::{Json, schema::TagCertainty};
 
@@ -10,12 +10,12 @@ use crate::{
     schema::{Discriminator, SchemaGraph, SchemaId},
 };
 
-/// A property that distinguishes branches, and its values for each branch.
+/// A property that distinguishes branches, with its values for each branch.
 pub(super) struct UnionTag<'g> {
     pub(super) name: &'g str,
     pub(super) certainty: TagCertainty,
     pub(super) literals: Vec<Vec<Json>>,
-    /// The index of the branch for unmapped or missing values.
+    /// The index of the branch that unmapped or missing values select.
     pub(super) otherwise: Option<usize>,
 }
 
@@ -28,8 +28,8 @@ pub(super) fn required_tag<'g>(
     constant_tag(graph, options, branches, TagCertainty::Required)
 }
 
-/// Finds the most reliable tag: first a property that every branch requires, then one that is constant if
-/// present, then the `discriminator`.
+/// Finds the most reliable tag. A property that every branch requires takes precedence over one that is
+/// constant if it is present, and that takes precedence over the `discriminator`.
 pub(super) fn strongest_tag<'g>(
     graph: &'g SchemaGraph,
     options: &SchemaOptions,
@@ -82,8 +82,8 @@ fn tag_by_name<'g>(
     Some(UnionTag { name, certainty, literals, otherwise: None })
 }
 
-/// Returns true if readers can compare a literal with the text of a property: a string, a boolean or a machine
-/// integer.
+/// Returns true if parsing can compare a literal with the text of a property. This is the case for strings,
+/// booleans and machine integers.
 pub(super) fn is_comparable_literal(literal: &Json) -> bool {
     match literal {
         Json::String(_) | Json::Bool(_) => true,
@@ -105,7 +105,7 @@ pub(super) fn allowed_tag_values<'g>(
         .allowed_literals(graph)
 }
 
-/// Returns the tag of a `discriminator` if every branch has distinct values.
+/// Returns the tag of a `discriminator`, if the values of all branches are distinct.
 fn discriminator_tag<'g>(
     graph: &SchemaGraph,
     options: &SchemaOptions,
@@ -117,7 +117,7 @@ fn discriminator_tag<'g>(
     for branch in branches {
         let values = discriminator::discriminator_values(graph, discriminator, branch.id).into_iter();
         let mut values: Vec<Json> = values.map(|value| Json::String(value.to_owned())).collect();
-        // If a branch lists values, only these select it.
+        // If a branch lists values, only these values select it.
         if let Some(listed) = allowed_tag_values(graph, options, tag, branch) {
             values.retain(|value| listed.contains(&value));
         }

@@ -1,11 +1,11 @@
-//! Types must not depend on the order of schemas.
+//! Tests that types do not depend on the order of schemas.
 
 #![allow(clippy::unwrap_used)]
 
 use super::{Shapes, TypeBody, display_type};
 use crate::{generate::Project, load::Sources};
 
-/// Returns every type of a contract as a line, sorted.
+/// Formats every type of a contract as one line. The lines are sorted.
 fn lines(shapes: &Shapes) -> Vec<String> {
     let display = |ty: &_| display_type(shapes, ty);
     let display_body = |body: &TypeBody| match body {
@@ -31,20 +31,20 @@ fn lines(shapes: &Shapes) -> Vec<String> {
     lines
 }
 
-/// Returns the types of schemas with these names.
+/// Returns the formatted types of schemas with these names.
 fn describe_schemas(schemas: &[(&str, String)]) -> Vec<String> {
     let schemas: Vec<String> = schemas.iter().map(|(name, schema)| format!("{name:?}: {schema}")).collect();
     let document = format!("{{\"$defs\": {{{}}}}}", schemas.join(", "));
     let sources = Sources::from_texts(&[("input.json", "", &document)]).unwrap();
     let mut lines = lines(&Project::default().analyze_sources(sources).unwrap().shapes);
-    // The enclosing document.
+    // The type of the enclosing document is not compared.
     lines.retain(|line| line != "Input = Json");
     lines
 }
 
 const ORDERS: [[usize; 3]; 6] = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
 
-/// The types must be the same for any names in place of `@0`, `@1` and `@2`.
+/// Asserts that the types are the same, whichever names replace `@0`, `@1` and `@2`.
 fn check(schemas: &[&str], expected: &[&str]) {
     for order in ORDERS {
         let names = order.map(|index| ["Ant", "Bee", "Cow"][index]);
@@ -88,7 +88,7 @@ fn remove_boxes(ty: &str) -> String {
     ty.replace("Box<@0>", "@0")
 }
 
-/// The content of a variant depends on other types, which may contain the union.
+/// Variants have the same types in any order of the schemas, even if they contain their own union.
 #[test]
 fn variants_that_contain_their_union_are_stable() {
     let tagged = |more: &str| {

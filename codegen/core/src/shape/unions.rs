@@ -1,8 +1,8 @@
-//! Decides which `oneOf` and `anyOf` become enums, and how readers distinguish the branches.
+//! Decides which `oneOf` and `anyOf` become enums, and by which method their branches are distinguished.
 //!
-//! A union becomes an enum if readers can find the variant: by a tag, by the JSON type, as a string from a list, or
-//! by the properties of an object. A union of objects that declare the same properties becomes one struct, and
-//! checks validate which of them are required.
+//! A union becomes an enum if the variant can be determined: by a tag, by the JSON type, as a string from a
+//! list, or by the properties of an object. A union of objects that declare the same properties becomes one
+//! struct, and checks validate which of the properties are required.
 
 use std::collections::BTreeMap;
 
@@ -21,11 +21,11 @@ use crate::{
     schema::{SchemaGraph, SchemaId, SchemaOrigin, TypeSet},
 };
 
-/// The maximum number of variants that are distinguished by their properties. Reading compares an object with
+/// The maximum number of variants that are distinguished by their properties. Parsing compares an object with
 /// each of them.
 const MAX_MEMBER_VARIANTS: usize = 100;
 
-/// The maximum number of names that are joined to name a variant that is a union itself.
+/// The maximum number of names that are joined to the name of a variant that is itself a union.
 const MAX_JOINED_NAMES: usize = 3;
 
 #[derive(Clone)]
@@ -37,7 +37,7 @@ pub(super) struct UnionBranch {
 }
 
 impl UnionBranch {
-    /// Creates the branch `id` of the union in `holder` at a place.
+    /// Creates the branch `id` of the union in `holder` for a conjunction.
     pub(super) fn new(
         graph: &SchemaGraph,
         options: &SchemaOptions,
@@ -55,7 +55,7 @@ impl UnionBranch {
     }
 }
 
-/// Returns true if the wire format identifies the branch of a union, regardless of the other constraints.
+/// Returns true if the serialized form identifies the branch of a union, regardless of other constraints.
 #[must_use]
 pub fn is_tagged_union(graph: &SchemaGraph, options: &SchemaOptions, holder: SchemaId) -> bool {
     let schema = graph.schema(holder);
@@ -69,9 +69,9 @@ pub fn is_tagged_union(graph: &SchemaGraph, options: &SchemaOptions, holder: Sch
         && tags::required_tag(graph, options, &branches).is_some()
 }
 
-/// Returns the branches of a place, limited to `types`, without branches that accept nothing.
+/// Returns the branches of a union, restricted to `types`. Branches that accept no value are omitted.
 ///
-/// A branch by itself may allow more types than the whole: with `implied-objects`, a branch that explicitly
+/// A branch may allow more types than the whole conjunction: with `implied-objects`, a branch that explicitly
 /// allows `null` still does so.
 fn possible_branches(
     graph: &SchemaGraph,
@@ -94,7 +94,7 @@ fn possible_branches(
     all.filter(|branch| !branch.facts.types.is_empty()).collect()
 }
 
-/// A variant of a tagged union with content that depends on the body of another type.
+/// A variant of a tagged union whose content depends on the body of another type.
 pub(super) struct PendingVariant {
     union: TypeId,
     at: usize,
@@ -104,7 +104,7 @@ pub(super) struct PendingVariant {
 }
 
 impl ShapeBuilder<'_> {
-    /// Returns the type of a place with an open union, if the union determines the type.
+    /// Returns the type of a conjunction with an open union, if the union determines the type.
     pub(super) fn union_type(
         &mut self,
         conj: &SchemaConjunction,
@@ -140,7 +140,8 @@ impl ShapeBuilder<'_> {
             return None;
         }
         if let [only] = branches.as_slice() {
-            // A union with one tagged branch anticipates further branches.
+            // If a union has only one branch and the branch has a tag, the contract will probably add further
+            // branches.
             let alone = schema.any_of.len() + schema.one_of.len() == 1;
             let tagged = (alone && only.facts.types == TypeSet::OBJECT)
                 .then(|| tags::required_tag(self.graph, self.options, &branches))
@@ -169,7 +170,7 @@ impl ShapeBuilder<'_> {
         self.type_of(&branch.conj, &hint)
     }
 
-    /// Builds a union of objects that are distinguished by a property.
+    /// Builds a union of objects that a property distinguishes.
     pub(super) fn tagged_union(
         &mut self,
         conj: &SchemaConjunction,
@@ -195,7 +196,7 @@ impl ShapeBuilder<'_> {
         for (at, ((values, branch), name)) in literals.iter().zip(branches).zip(rust).enumerate() {
             let hint = format!("{hint}{name}");
             let ty = self.type_of(&branch.conj, &hint);
-            // Without a required tag, the branch by itself may lack it, so it keeps the field.
+            // If the tag is not required, the branch may accept objects without it, so the field is kept.
             if certainty == TagCertainty::Required
                 && let ([only], TypeRef::Named(found)) = (values.as_slice(), &ty)
             {
@@ -208,7 +209,7 @@ impl ShapeBuilder<'_> {
             }
             variants.push(ObjectVariant { name, ty, branch: branch.position });
         }
-        // Objects without a tag, or with contents that contradict it, must be kept.
+        // Objects without a tag, and objects whose content contradicts the tag, must be kept.
         let open = certainty != TagCertainty::Required || self.keeps_unknown(conj);
         let tag = VariantTag { name: tag.to_owned(), certainty, literals, default_variant: otherwise };
         let selector = VariantSelector::Tag(tag);
@@ -216,8 +217,8 @@ impl ShapeBuilder<'_> {
         TypeRef::Named(id)
     }
 
-    /// Builds a union of objects that are distinguished by their properties; `None` if they declare the same
-    /// ones.
+    /// Builds a union of objects that their properties distinguish. Returns `None` if the branches declare
+    /// the same properties.
     fn member_union(
         &mut self,
         conj: &SchemaConjunction,
@@ -235,7 +236,7 @@ impl ShapeBuilder<'_> {
         let each: Vec<_> = branches.iter().map(|branch| properties(&branch.facts)).collect();
         let mut shared = properties(&self.facts_of(conj));
         shared.retain(|_, place| !place.ids.is_empty());
-        // A branch that declares nothing of its own only restricts the others.
+        // A branch that declares no properties itself only restricts the others.
         let own = |all: &BTreeMap<&str, SchemaConjunction>| {
             all.iter().any(|(name, place)| shared.get(name) != Some(place))
         };
@@ -265,7 +266,7 @@ impl ShapeBuilder<'_> {
         Some(TypeRef::Named(id))
     }
 
-    /// Returns the name of a schema, or of the schema that it refers to.
+    /// Returns the name of a schema, or of the schema that it references.
     fn schema_name(&self, id: SchemaId) -> Option<&str> {
         match &self.graph.schema(self.graph.schema(id).reference.unwrap_or(id)).origin {
             SchemaOrigin::Root(name) | SchemaOrigin::Definition(name) | SchemaOrigin::Component(name) => {
@@ -275,9 +276,9 @@ impl ShapeBuilder<'_> {
         }
     }
 
-    /// Names the variants of a union without a tag: by the name or title of the schema, by the names of the
-    /// branches of an inner union, or else by the first property that no other branch declares, preferably a
-    /// required one.
+    /// Returns the names of the variants of a union without a tag. A variant is named after the name or title
+    /// of its schema, or after the branches of an inner union, or else after the first property that no other
+    /// branch declares. Required properties are preferred.
     fn member_variant_names(&self, branches: &[UnionBranch], forms: &[ObjectForm]) -> Vec<String> {
         let named = branches.iter().zip(forms).enumerate().map(|(index, (branch, form))| {
             let schema = self.graph.schema(self.graph.schema(branch.id).reference.unwrap_or(branch.id));
@@ -303,7 +304,8 @@ impl ShapeBuilder<'_> {
         named.collect()
     }
 
-    /// Returns the wire name of a variant: its tag string, or else the name of its schema.
+    /// Returns the wire name of a variant: its only tag value if that is a string, or else the name of its
+    /// schema, or else a generated name.
     fn variant_wire(&self, tag: &str, values: &[Json], branch: &UnionBranch) -> String {
         if let [Json::String(text)] = values {
             return text.clone();
@@ -315,8 +317,9 @@ impl ShapeBuilder<'_> {
         }
     }
 
-    /// Handles a variant that is selected by a single tag value, which needs no field. The variant uses a
-    /// type whose own schemas fix that value; a base shared by several variants never does.
+    /// Records a variant that a single tag value selects, so that it needs no field for the tag. If the
+    /// schemas of the variant's type do not fix this value, for example because several variants share a
+    /// base, a separate type is built later.
     fn queue_variant(&mut self, variant: PendingVariant, only: &Json, found: TypeId) {
         if self.is_constant(&self.shapes.get(found).conj.clone(), &variant.tag, only) {
             self.tag_fields.push((found, variant.tag));
@@ -325,7 +328,7 @@ impl ShapeBuilder<'_> {
         }
     }
 
-    /// Builds separate types for postponed variants that cannot use the struct of their base.
+    /// Builds separate types for the recorded variants that cannot use the struct of their base.
     pub(super) fn resolve_variants(&mut self) {
         while let Some((variant, found)) = self.pending_variants.pop_front() {
             if !matches!(self.shapes.get(found).body, TypeBody::Struct(_)) {
@@ -344,7 +347,7 @@ impl ShapeBuilder<'_> {
         }
     }
 
-    /// Returns true if a property is required and constant at a place.
+    /// Returns true if a property is required and has the given constant value in a conjunction.
     fn is_constant(&self, conj: &SchemaConjunction, name: &str, value: &Json) -> bool {
         let facts = self.facts_of(conj);
         let declared = facts.declared_properties(self.graph);
@@ -358,7 +361,7 @@ impl ShapeBuilder<'_> {
             })
     }
 
-    /// Marks tag fields as omitted if the type determines their value.
+    /// Marks the fields of tags as omitted if the type determines their value.
     pub(super) fn omit_tag_fields(&mut self) {
         for (id, tag) in std::mem::take(&mut self.tag_fields) {
             if let TypeBody::Struct(body) = &mut self.shapes.types[id].body {
@@ -369,7 +372,8 @@ impl ShapeBuilder<'_> {
         }
     }
 
-    /// Builds a string union: lists merge into one enum; a list beside a free string becomes an open enum.
+    /// Builds a union of strings: several lists become one enum, and a list together with an arbitrary string
+    /// becomes an open enum.
     fn string_union(
         &mut self,
         conj: &SchemaConjunction,
@@ -390,15 +394,15 @@ impl ShapeBuilder<'_> {
             let doc = doc.filter(|_| literals.len() == 1);
             values.extend(literals.into_iter().filter_map(Json::as_str).map(|v| (v.to_owned(), doc.clone())));
         }
-        // An enumeration prints its values, including unknown ones, so secrets cannot use it.
+        // An enum prints its values, including unknown ones, so it cannot be used for secrets.
         if values.is_empty() || (free > 0 && !any) || self.is_secret(conj) {
             return None;
         }
-        // A refinement elsewhere may allow fewer values; only those can occur here.
+        // Another schema of the conjunction may allow fewer values, and only those can occur.
         Some(self.string_enum_type(conj, values, free > 0, hint, slot))
     }
 
-    /// Builds a union of branches with different JSON types.
+    /// Builds a union whose branches have different JSON types.
     fn kind_union(
         &mut self,
         conj: &SchemaConjunction,
@@ -436,7 +440,8 @@ impl ShapeBuilder<'_> {
             let name = kind_name(types);
             let conj = match holding.as_slice() {
                 [one] => one.conj.within(types),
-                // For several branches of one type, the shared constraints decide.
+                // If several branches have the same JSON type, the constraints that they share determine the
+                // type.
                 _ => conj.within(types),
             };
             let ty = self.type_of(&conj, &format!("{hint}{name}"));
@@ -446,7 +451,7 @@ impl ShapeBuilder<'_> {
         Some(TypeRef::Named(id))
     }
 
-    /// Returns the JSON types of the elements of each branch, if they distinguish several branches of arrays.
+    /// Returns the JSON types of the elements for each branch, if these distinguish several array branches.
     fn item_types(&self, kind: TypeSet, branches: &[&UnionBranch]) -> Option<Vec<TypeSet>> {
         if kind != TypeSet::ARRAY || branches.len() < 2 {
             return None;
@@ -468,7 +473,8 @@ impl ShapeBuilder<'_> {
     }
 }
 
-/// Returns the variant name of an array with elements of these types: `TextList`, `BoolOrNumberList`.
+/// Returns the name of a variant for arrays with elements of these types, such as `TextList` or
+/// `BoolOrNumberList`.
 fn list_name(items: TypeSet) -> String {
     let kinds = JSON_KINDS.into_iter().map(|kind| items.intersection(kind)).filter(|types| !types.is_empty());
     let names: Vec<&str> = kinds.map(kind_name).collect();

@@ -1,5 +1,5 @@
-//! Removes types that no value uses: bases that occur only in an `allOf`, generic schemas that others
-//! complete, enumerations of tags without a field.
+//! Removes types that no value uses: bases that occur only in an `allOf`, generic schemas that other schemas
+//! complete, and enums of tags without a field.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::{
     schema::{SchemaGraph, SchemaId, SchemaOrigin},
 };
 
-/// Keeps the types that are reachable from `places` and from the contract's named schemas.
+/// Keeps the types that are reachable from `places` and from the named schemas of the contract.
 pub(super) fn remove_unused_types(graph: &SchemaGraph, shapes: &mut Shapes, places: &BTreeSet<SchemaId>) {
     let parts = base_schemas(graph, shapes, places);
     let mut kept: BTreeSet<TypeId> = BTreeSet::new();
@@ -46,23 +46,24 @@ pub(super) fn remove_unused_types(graph: &SchemaGraph, shapes: &mut Shapes, plac
     shapes.places.values_mut().for_each(|ty| renumber_type(ty, &numbers));
 }
 
-/// The new id of each type that is kept.
+/// The new id of each type, or `None` if the type is removed.
 type NewIds = ArenaMap<TypeDef, Option<TypeId>>;
 
-/// Returns the definitions and components that other schemas include by `allOf` or by a `$ref` with further
-/// keywords, and that no value uses by itself.
+/// Returns the definitions and components that occur only in other schemas, in an `allOf` or in a `$ref` with
+/// further keywords, so that no value uses them directly.
 fn base_schemas(graph: &SchemaGraph, shapes: &Shapes, places: &BTreeSet<SchemaId>) -> BTreeSet<SchemaId> {
     let end = |id: SchemaId| shapes.aliases.get(&id).copied().unwrap_or(id);
     let mut taken_in = BTreeSet::new();
     let mut whole: BTreeSet<SchemaId> = places.iter().map(|&id| end(id)).collect();
     for id in graph.ids() {
         let schema = graph.schema(id);
-        // An alias includes nothing: its users use its target. One that the contract names is a use itself.
+        // An alias does not include its target, because users of the alias use the target directly. A named
+        // alias counts as a use of the target.
         if let Some(target) = shapes.aliases.get(&id) {
             whole.extend(Some(*target).filter(|_| schema.origin != SchemaOrigin::Inline));
             continue;
         }
-        // The owner requested the enum of a base and its children.
+        // The configuration requests an enum of the base and its children.
         whole.extend(Some(id).filter(|_| !schema.family_members().is_empty()));
         let inside: BTreeSet<SchemaId> = schema.reference.iter().chain(&schema.all_of).copied().collect();
         whole.extend(schema.child_schemas().filter(|child| !inside.contains(child)).map(end));
@@ -104,8 +105,8 @@ fn is_kept(ty: &TypeRef, numbers: &NewIds) -> bool {
     named_ids.iter().all(|id| numbers[*id].is_some())
 }
 
-/// Replaces ids by the new ones. A removed type becomes `String`: it occurs only in omitted fields or in
-/// removed types.
+/// Replaces ids by the new ids. A removed type becomes `String`, because it occurs only in omitted fields or
+/// in removed types.
 fn renumber_type(ty: &mut TypeRef, numbers: &NewIds) {
     match ty {
         TypeRef::Named(id) => match numbers[*id] {
@@ -142,7 +143,7 @@ mod tests {
     const NAME: &str = "    Name: { type: object, properties: { a: { type: string } } }\n";
     const MORE: &str = "    More: { allOf: [{ $ref: '#/components/schemas/Name' }, { required: [a] }] }\n";
 
-    /// An alias with a name is a use of its target, also if other schemas include the target.
+    /// A named alias counts as a use of its target, even if other schemas include the target.
     #[test]
     fn targets_of_named_aliases_have_a_type() {
         check(&[], &format!("{NAME}{MORE}"), &["More"]);

@@ -1,4 +1,4 @@
-//! Builds the tables in memory. Rows borrow strings from the graph and lists from [`TableArenas`].
+//! Builds the validation tables in memory. Rows borrow strings from the graph and lists from [`TableArenas`].
 
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ pub struct TableArenas<'t> {
     pub(super) classes: ListArena<CharClass<'t>>,
 }
 
-/// Builds the tables of a plan.
+/// Builds the validation tables of a plan.
 pub(super) fn build_tables<'t>(
     plan: &'t TablePlan,
     graph: &'t SchemaGraph,
@@ -84,7 +84,7 @@ impl<'t> TableBuilder<'t> {
             }
         };
         let schema = self.graph.schema(id);
-        // Every resource with rows is listed.
+        // Every resource that has rows is in the list, so the invalid number is never used.
         let resource = self.plan.rows.resource_number(schema.resource).unwrap_or(RowResource(u32::MAX));
         Row { resource, location: &schema.location, keywords: self.arenas.keywords.alloc(keywords) }
     }
@@ -134,7 +134,7 @@ impl<'t> TableBuilder<'t> {
         out.extend(s.items.map(|i| Keyword::Items { schema: self.row_id(i), from: s.prefix_items.len() }));
         self.add_object_keywords(s, &mut out);
         self.add_applicators(id, s, &mut out);
-        // Last, because they depend on what the other keywords evaluated.
+        // These keywords come last, because they depend on what the other keywords evaluated.
         out.extend(s.unevaluated_items.map(|i| Keyword::UnevaluatedItems(self.row_id(i))));
         out.extend(s.unevaluated_properties.map(|i| Keyword::UnevaluatedProperties(self.row_id(i))));
         out
@@ -229,7 +229,8 @@ impl<'t> TableBuilder<'t> {
         self.arenas.ids.alloc(list.iter().map(|id| self.row_id(*id)).collect())
     }
 
-    /// Returns the row of a schema; every schema of the graph has one. An invalid row accepts nothing.
+    /// Returns the row of a schema. Every schema of the graph has a row; an invalid row would accept no
+    /// value.
     fn row_id(&self, id: SchemaId) -> RowId {
         self.plan.rows.of(id).unwrap_or(RowId(u32::MAX))
     }
@@ -271,6 +272,6 @@ pub fn row_types(types: TypeSet) -> RowTypes {
             all = Some(all.map_or(theirs, |a| a.union(theirs)));
         }
     }
-    // The loader rejects `type: []`, so at least one type is set.
+    // The loader rejects `type: []`, so the set contains at least one type.
     all.unwrap_or(RowTypes::NULL)
 }

@@ -1,7 +1,8 @@
-//! Prints the tables as the generated module `schemas`: row names, one row per line, patterns.
+//! Prints the validation tables as the generated module `schemas`: row names, rows on one line each, and
+//! patterns.
 //!
-//! A comment before each group and name separates changes: a change in one group touches no line next to a
-//! change in its neighbor, so that branches merge without conflicts.
+//! A comment precedes each group and name. Changes in adjacent groups therefore do not affect adjacent lines,
+//! so that branches can be merged without conflicts.
 
 use contract_runtime::{
     Number,
@@ -14,10 +15,10 @@ use quote::quote;
 use super::{TableSet, build::TYPE_PAIRS, number_tokens, rows::RowGroup};
 use crate::{constraint_text, schema::TypeSet};
 
-/// Printed in place of a missing name, which valid tables never have.
+/// The code that is printed if a name is missing, which does not happen in valid tables.
 const MISSING_NAME: &str = "compile_error!(\"a row without a name\")";
 
-/// Returns the imports of the module and its function `validator`.
+/// Returns the imports of the module and the function `validator`.
 pub(super) fn module_prelude(set: &TableSet<'_>) -> TokenStream {
     let uses = |test: &dyn Fn(&Keyword<'_>) -> bool| {
         set.tables.schemas.iter().any(|row| row.keywords.iter().any(test))
@@ -109,7 +110,8 @@ fn literals_of<'a>(keyword: &'a Keyword<'_>) -> Vec<&'a Literal<'a>> {
     }
 }
 
-/// Prints the tables as Rust, one schema per line: they are data, and the bulk of the generated code.
+/// A printer of the tables as Rust code, with one schema on each line, because the tables are data and the
+/// largest part of the generated code.
 struct TablePrinter<'a> {
     set: &'a TableSet<'a>,
 }
@@ -122,7 +124,7 @@ impl TablePrinter<'_> {
         format!("Schema {{ resource: {resource}, location: {:?}, keywords: &[{keywords}] }}", row.location)
     }
 
-    /// Prints the constants from which rows are counted.
+    /// Prints the constants to which row offsets refer.
     fn print_row_names(&self) -> String {
         let groups = &self.set.plan.rows.groups;
         if groups.is_empty() {
@@ -140,7 +142,7 @@ impl TablePrinter<'_> {
         out + "}\n\n"
     }
 
-    /// Returns the name of a row as the tables use it.
+    /// Returns the name of a row in the form that the tables use.
     fn row_name(&self, row: RowId) -> String {
         self.set.plan.rows.row_name(row).unwrap_or_else(|| MISSING_NAME.to_owned())
     }
@@ -264,7 +266,7 @@ fn join_with_commas(parts: impl Iterator<Item = String>) -> String {
 fn types_text(types: RowTypes) -> String {
     let mut out = String::new();
     for (ours, theirs, name) in TYPE_PAIRS {
-        // `number` includes `integer`, so only the former is printed.
+        // `number` includes `integer`, so only `number` is printed.
         let present = types.union(theirs) == types;
         if !present || (ours == TypeSet::INTEGER && types.union(RowTypes::NUMBER) == types) {
             continue;
@@ -293,7 +295,7 @@ fn literal_text(value: &Literal<'_>) -> String {
     }
 }
 
-/// Returns a documentation comment of one line that quotes code.
+/// Returns a one-line documentation comment that quotes code.
 fn doc_comment(code: &str) -> String {
     let mut out = String::from("/// `");
     for character in code.chars() {
@@ -305,7 +307,7 @@ fn doc_comment(code: &str) -> String {
     out + "`"
 }
 
-/// Prints a number without spaces; see [`number_tokens`].
+/// Prints a number like [`number_tokens`], but without spaces.
 fn number_text(number: &Number) -> String {
     number_tokens(number, &quote!(Number)).to_string().replace(' ', "").replace(',', ", ")
 }

@@ -1,5 +1,5 @@
-//! Facts about rows for published JSON Schemas: which need a name, which are dynamic, and where each comes
-//! from.
+//! Properties of rows for published JSON Schemas: which rows need a name, which are dynamic, and which schema
+//! each row represents.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use super::{TableSet, rows::RowContent};
 use crate::schema::SchemaId;
 
 impl<'t> TableSet<'t> {
-    /// Returns the rows that each row references, in row order.
+    /// Returns, for each row, the rows that it references.
     fn row_references(&self) -> Vec<Vec<RowId>> {
         let rows = self.tables.schemas.iter().map(|row| {
             let mut found = Vec::new();
@@ -19,8 +19,8 @@ impl<'t> TableSet<'t> {
         rows.collect()
     }
 
-    /// Returns the rows that several places reference or that a `$dynamicRef` may select; every cycle
-    /// contains one.
+    /// Returns the rows that are referenced more than once or that a `$dynamicRef` may select. Every cycle
+    /// contains at least one of these rows.
     pub(crate) fn shared_rows(&self) -> BTreeSet<RowId> {
         let mut places: BTreeMap<RowId, usize> = BTreeMap::new();
         for row in self.row_references().into_iter().flatten() {
@@ -56,18 +56,19 @@ impl<'t> TableSet<'t> {
         found
     }
 
-    /// Returns the row of several schemas combined.
+    /// Returns the row of a conjunction of several schemas.
     pub(crate) fn row_id(&self, ids: &[SchemaId]) -> Option<RowId> {
         self.plan.rows.row_of_all(ids)
     }
 
-    /// Returns the path of a row as seen from a sibling of the module `schemas`:
+    /// Returns the path of a row as it is referenced from a sibling of the module `schemas`:
     /// `schemas::SHIP.offset_by(3)`.
     pub(crate) fn row_text(&self, row: RowId) -> String {
         self.plan.rows.row_name(row).map_or_else(String::new, |name| format!("schemas::{name}"))
     }
 
-    /// Returns the file and location of a row's schema: `ship.schema.json`, `/$defs/shipId`.
+    /// Returns the file name and the location of a row's schema, such as `ship.schema.json` and
+    /// `/$defs/shipId`.
     pub(crate) fn row_place(&self, row: RowId) -> Option<(&'t str, &'t str)> {
         let schema = self.tables.schemas.get(row.0 as usize)?;
         let resource = self.tables.resources.get(schema.resource.0 as usize)?;

@@ -1,10 +1,10 @@
 //! Assigns table rows to schemas and names to rows.
 //!
-//! A bare reference shares the row of its target, which keeps tables small and lookups direct. Definitions
-//! always have a row of their own, so that references do not depend on a definition's content.
+//! A bare reference shares the row of its target, which keeps the tables small and the lookups direct. A
+//! definition always has its own row, so that references do not depend on the content of the definition.
 //!
-//! Rows are grouped by resource, and within it by definition, component or operation. Each group has a name,
-//! and its rows are counted from there.
+//! Rows are grouped by resource, and within a resource by definition, component or operation. Each group has
+//! a name, and its rows are numbered from there.
 
 use std::collections::BTreeMap;
 
@@ -16,11 +16,11 @@ use crate::{
     shape::Shapes,
 };
 
-/// The order of rows and their names.
+/// The order and the names of the rows.
 #[derive(Debug)]
 pub(super) struct TableRows {
     pub(super) groups: Vec<RowGroup>,
-    /// The resources that have rows, in order.
+    /// The resources that have rows, in the order of their numbers.
     pub(super) resources: Vec<ListedResource>,
     of: BTreeMap<SchemaId, RowId>,
     conjunctions: BTreeMap<Vec<SchemaId>, RowId>,
@@ -31,16 +31,16 @@ pub(super) struct TableRows {
 #[derive(Debug)]
 pub(super) struct ListedResource {
     pub(super) id: ResourceId,
-    /// The name of the constant with its number.
+    /// The name of the constant that contains the number of the resource.
     pub(super) constant: String,
 }
 
 /// A named group of consecutive rows.
 #[derive(Debug)]
 pub(super) struct RowGroup {
-    /// The name of the constant of its first row.
+    /// The name of the constant for the first row of the group.
     pub(super) name: String,
-    /// The origin: the last segment of the URI, followed by the pointer unless it is empty.
+    /// The origin of the group: the last segment of the URI, followed by the pointer unless that is empty.
     pub(super) place: String,
     pub(super) resource: ResourceId,
     pub(super) first: u32,
@@ -77,12 +77,13 @@ impl TableRows {
         for def in &shapes.types {
             let ids = &def.conj.ids;
             if ids.len() > 1 && conjunctions.insert(ids.clone(), RowId(0)).is_none() {
-                // The row belongs to the place that combines the schemas, not to their definitions.
+                // The row belongs to the type that combines the schemas, not to the definitions of the
+                // schemas.
                 let group = group_of(def.schema.unwrap_or(ids[0]), &mut groups);
                 groups[group].rows.push(RowContent::Conjunction(ids.clone()));
             }
         }
-        // Stable: groups of a resource keep document order.
+        // The sort is stable, so the groups of a resource stay in document order.
         groups.sort_by_key(|group| group.resource);
         let mut rows = Self {
             groups,
@@ -126,7 +127,7 @@ impl TableRows {
         self.of.get(&id).copied()
     }
 
-    /// Returns the row of several schemas combined.
+    /// Returns the row of a conjunction of several schemas.
     pub(super) fn row_of_all(&self, ids: &[SchemaId]) -> Option<RowId> {
         match ids {
             [one] => self.of(*one),
@@ -134,12 +135,12 @@ impl TableRows {
         }
     }
 
-    /// Returns the number of a resource with rows.
+    /// Returns the number of a resource that has rows.
     pub(super) fn resource_number(&self, id: ResourceId) -> Option<RowResource> {
         self.numbers.get(&id).copied()
     }
 
-    /// Returns the group of a row and the offset in it.
+    /// Returns the group of a row, and the offset of the row in the group.
     pub(super) fn group_of(&self, row: RowId) -> Option<(&RowGroup, u32)> {
         let after = self.groups.partition_point(|group| group.first <= row.0);
         let group = self.groups.get(after.checked_sub(1)?)?;
@@ -147,24 +148,24 @@ impl TableRows {
         ((offset as usize) < group.rows.len()).then_some((group, offset))
     }
 
-    /// Returns the name of a row: `SHIP`, `SHIP.offset_by(3)`.
+    /// Returns the name of a row, such as `SHIP` or `SHIP.offset_by(3)`.
     pub(super) fn row_name(&self, row: RowId) -> Option<String> {
         let (RowGroup { name, .. }, offset) = self.group_of(row)?;
         Some(if offset == 0 { name.clone() } else { format!("{name}.offset_by({offset})") })
     }
 }
 
-/// The maximum number of consecutive references followed.
+/// The maximum number of consecutive references that are followed.
 const MAX_REFERENCES: usize = 64;
 
-/// Returns the schema whose row a schema uses: its own, or the target of a bare reference.
+/// Returns the schema whose row a schema uses: the schema itself, or the target of a bare reference.
 fn resolve_row_schema(graph: &SchemaGraph, id: SchemaId) -> SchemaId {
     let mut found = id;
     for _ in 0..MAX_REFERENCES {
         let schema = graph.schema(found);
         let is_mere = schema.is_constrained_only_by(&[Keyword::Ref])
             && schema.location != head_of(graph, found)
-            // A `$dynamicRef` could look up the resource that contains the reference.
+            // A `$dynamicRef` could look up an anchor in the resource that contains the reference.
             && graph.resource(schema.resource).dynamic_anchors.is_empty();
         match schema.reference.filter(|_| is_mere) {
             // A reference to `false` keeps its own row, because `false` itself is reported differently.

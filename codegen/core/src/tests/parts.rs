@@ -1,4 +1,4 @@
-//! Tests that a part of a contract validates a document exactly as the whole contract does.
+//! Tests that a part of a contract validates a document exactly like the whole contract.
 
 use contract_runtime::{Json, Map};
 
@@ -15,7 +15,7 @@ use crate::{
     typed_value,
 };
 
-/// Returns every case that generates a part of its contract, with the part and the whole contract.
+/// Returns every test case that generates a part of its contract, with the part and the whole contract.
 fn partial_cases() -> impl Iterator<Item = (Case, AnalyzedContract, AnalyzedContract)> {
     Case::all().into_iter().filter(|case| !case.is_refused()).filter_map(|case| {
         let mut project = Project::from_config(&case.folder.join("codegen.toml")).ok()?;
@@ -34,7 +34,7 @@ fn partial_cases() -> impl Iterator<Item = (Case, AnalyzedContract, AnalyzedCont
     })
 }
 
-/// Returns copies of a value, each with one change at one place.
+/// Returns copies of a value, each with one change.
 fn mutate_value(value: &Json) -> Vec<Json> {
     let mut variants: Vec<Json> = ["null", "\"x\"", "\"long enough for most\"", "-1", "1.5", "[]", "{}"]
         .iter()

@@ -1,12 +1,13 @@
 //! Tests of types and generated checks on random contracts, without a compiler.
 //!
-//! For each type of a contract and many values, `is_valid` agrees with the validation tables and with the
-//! `jsonschema` crate. Every valid value can be read. Half of the contracts use options with assumptions;
-//! there, every value that is valid under the assumptions can be read. Every value that was read is written
-//! back equal. Under all options, no type contains itself without indirection, and no type requires more than
-//! its schemas.
+//! For each type of a contract and for many values, `is_valid` must agree with the validation tables and with
+//! the `jsonschema` crate. The type must be able to hold every valid value. Half of the contracts use options
+//! with assumptions; for these, the type must be able to hold every value that is valid under the
+//! assumptions. Every value that was parsed must serialize to the same JSON. Under all options, no type may
+//! contain itself without indirection, and no type may require more than its schemas.
 //!
-//! `RANDOM=4711` tests one contract and prints it. `RANDOMS=15000` tests ten times as many contracts.
+//! `RANDOM=4711` tests only contract 4711 and prints it. `RANDOMS=15000` tests ten times as many contracts as
+//! the default.
 
 #[path = "../../../tests/harness/random.rs"]
 pub(crate) mod contracts;
@@ -41,18 +42,18 @@ use crate::{
     typed_value::{self, TypedValue},
 };
 
-/// Number of contracts to test.
+/// The number of contracts to test.
 const CONTRACT_COUNT: u64 = 1_500;
-/// Contracts that exposed a defect, kept as regression tests.
+/// The numbers of contracts that exposed a defect, kept as regression tests.
 ///
-/// 2968: a struct that is checked by the tables must reject a duplicate property.
+/// 2968: A struct that is checked by the validation tables must reject a duplicate property.
 const REGRESSIONS: [u64; 1] = [2_968];
-/// Minimum number of schemas in all contracts together.
+/// The minimum number of schemas in all contracts together.
 const MIN_SCHEMAS: u64 = 10_000;
-/// Number of values to test for each type.
+/// The number of values to test for each type.
 const VALUES_PER_TYPE: usize = 40;
 
-/// Analyzes a document; returns `None` if it is rejected.
+/// Analyzes a document. Returns `None` if the document is rejected.
 fn analyze(document: &contracts::Document, assumes: bool) -> Option<AnalyzedContract> {
     let mut config = Config::default();
     config.types.implied_objects = assumes;
@@ -63,7 +64,7 @@ fn analyze(document: &contracts::Document, assumes: bool) -> Option<AnalyzedCont
         config.operations.include =
             vec![OperationSelector { operation: Some(operation.clone()), ..OperationSelector::default() }];
     }
-    // Other validators interpret a repaired contract differently.
+    // Other validators would interpret a contract with faults differently.
     config.input.faults = FaultPolicy::Deny;
     let project = Project { config, ..Project::default() };
     let mut sources = Sources::from_texts(&[("input.json", "", &document.text)]).unwrap();
@@ -71,13 +72,13 @@ fn analyze(document: &contracts::Document, assumes: bool) -> Option<AnalyzedCont
     project.analyze_sources(sources).ok()
 }
 
-/// Returns true if the contract is tested with assumptions, as half of the contracts are.
+/// Returns true if the contract is tested with assumptions, which is the case for half of the contracts.
 const fn assumes(number: u64) -> bool {
     !number.is_multiple_of(2)
 }
 
-/// Tests the contract with the given number. Returns the number of comparisons and of schemas, or a
-/// description of the defect.
+/// Tests the contract with the given number. Returns the number of comparisons and the number of schemas, or
+/// a description of the defect.
 fn test_contract(number: u64) -> Result<(u64, u64), String> {
     let document = contracts::document(number);
     let [without, with] = [false, true].map(|assumes| analyze(&document, assumes));
@@ -100,7 +101,7 @@ fn test_contract(number: u64) -> Result<(u64, u64), String> {
     Ok((tester.test_all_types()?, contract.graph.schemas.len() as u64))
 }
 
-/// Checks the types of a contract without values.
+/// Checks the types of a contract without any values.
 fn check_structure(contract: &AnalyzedContract) -> Result<(), String> {
     let AnalyzedContract { graph, shapes, options, .. } = contract;
     if let Some(id) = shapes.ids().find(|id| contained_types(shapes, *id).contains(id)) {
@@ -114,7 +115,7 @@ fn check_structure(contract: &AnalyzedContract) -> Result<(), String> {
     }
 }
 
-/// Returns the types that are read from the same JSON value as a type, through variants and wrappers.
+/// Returns the types that are parsed from the same JSON value as a type, through variants and wrappers.
 fn contained_types(shapes: &Shapes, id: TypeId) -> BTreeSet<TypeId> {
     fn named_type(ty: &TypeRef) -> Option<TypeId> {
         match ty {
@@ -139,7 +140,7 @@ fn contained_types(shapes: &Shapes, id: TypeId) -> BTreeSet<TypeId> {
     reached_ids
 }
 
-/// Builds an independent validator for each remaining definition.
+/// Builds an independent validator for each definition that the analyzed contract contains.
 fn build_validators(
     document: &contracts::Document,
     contract: &AnalyzedContract,
@@ -160,14 +161,14 @@ fn build_validator(
 ) -> jsonschema::Validator {
     let mut schema = document_json.clone();
     schema["$ref"] = pointer.into();
-    // Make the dialect explicit for the validator.
+    // The dialect is stated explicitly, because the validator would otherwise have to guess it.
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
     let options = jsonschema::options().with_draft(jsonschema::Draft::Draft202012);
     options.should_validate_formats(document.asserts).build(&schema).unwrap()
 }
 
-/// Builds an independent validator for each schema that has a type. The assumptions of the options are
-/// written into the document: the types implied by keywords, and the bounds of `i64`.
+/// Builds an independent validator for each schema that has a type. The assumptions of the options are added
+/// to the document: the types that keywords imply, and the bounds of `i64`.
 fn build_assuming_validators(
     document: &contracts::Document,
     contract: &AnalyzedContract,
@@ -211,8 +212,8 @@ struct ContractTester<'a> {
     contract: &'a AnalyzedContract,
     evaluator: Evaluator<'a>,
     validators: BTreeMap<SchemaId, jsonschema::Validator>,
-    /// Validators that include the assumptions of the options. Values valid under these must be
-    /// representable.
+    /// The validators that include the assumptions of the options. Types must be able to hold every value
+    /// that these accept.
     assuming_validators: BTreeMap<SchemaId, jsonschema::Validator>,
 }
 
@@ -240,7 +241,7 @@ impl ContractTester<'_> {
         Ok(comparisons)
     }
 
-    /// Tests one value against one type.
+    /// Tests one value with one type.
     fn test_value(&self, ty: &TypeRef, value: &Json) -> Result<(), String> {
         let (shapes, tables) = (&self.contract.shapes, self.evaluator.tables);
         let TypeRef::Named(id) = ty else { return Ok(()) };
@@ -275,8 +276,8 @@ impl ContractTester<'_> {
 }
 
 impl ContractTester<'_> {
-    /// Tests that a struct is invalid if its additional properties repeat a declared property, because the
-    /// serialized form could not be read back.
+    /// Tests that a struct is invalid if its additional properties contain a declared property, because its
+    /// serialized form could not be parsed again.
     fn test_duplicate_properties(&self, typed: &TypedValue) -> Result<(), String> {
         for duplicated in with_duplicate_property(&self.contract.shapes, typed) {
             match self.evaluator.is_valid(&duplicated) {
@@ -334,8 +335,8 @@ fn with_duplicate_property(shapes: &Shapes, typed: &TypedValue) -> Vec<TypedValu
     }
 }
 
-/// Returns the additional properties of a struct with a declared property added, if a value of their type is
-/// known.
+/// Returns the additional properties of a struct together with a declared property, if a value of the
+/// required type is known.
 fn with_declared(shapes: &Shapes, id: TypeId, rest: &TypedValue) -> Option<Box<TypedValue>> {
     let (TypeBody::Struct(body), TypedValue::Map(rest)) = (&shapes.get(id).body, rest) else { return None };
     let value = rest.first().map(|(_, value)| value.clone());
@@ -350,7 +351,7 @@ fn with_element<T: Clone>(list: &[T], index: usize, element: T) -> Vec<T> {
     list
 }
 
-/// Returns one value of each JSON type, and objects with the property names that the random contracts use.
+/// Returns one value of each JSON type, and objects with property names that the random contracts use.
 fn odd_values() -> Vec<Json> {
     let texts = [
         "null",
@@ -415,7 +416,7 @@ fn env_number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|number| number.parse().unwrap())
 }
 
-/// Defects by description, each with its smallest contract.
+/// The defects by description. Each entry contains the smallest contract with the defect.
 type Defects = BTreeMap<String, (usize, u64, String, usize)>;
 
 #[test]
@@ -481,7 +482,7 @@ fn types_and_checks_agree_with_the_schemas() {
             )
         })
         .collect();
-    assert!(list.is_empty(), "{} kinds of failure\n{}", list.len(), list.join("\n"));
+    assert!(list.is_empty(), "{} kinds of failures:\n{}", list.len(), list.join("\n"));
     assert!(tried == 1 || analyzed > tried / 2, "{analyzed} of {tried} contracts were analyzed");
     assert!(tried < CONTRACT_COUNT || schemas >= MIN_SCHEMAS, "only {schemas} schemas were tested");
     assert!(tried == 1 || comparisons > 20 * tried, "only {comparisons} comparisons were made");

@@ -1,5 +1,5 @@
-//! Views over calls: the parameters that several operations share, and the view over types that their
-//! responses implement.
+//! Views over calls: the parameters that several operations have in common, and the view over types that
+//! their responses implement.
 
 use super::{
     TypeView,
@@ -13,7 +13,7 @@ use crate::{
     shape::{Shapes, TypeRef, display_type},
 };
 
-/// A trait over client calls; webhooks are not supported.
+/// A trait over client calls. Webhooks are not supported.
 #[derive(Debug)]
 pub struct CallView<'a> {
     /// The configuration of the view.
@@ -29,13 +29,13 @@ pub struct CallView<'a> {
 /// A parameter that all calls of a view have.
 #[derive(Debug)]
 pub struct SharedParameter<'a> {
-    /// Its name in the contract.
+    /// The name of the parameter in the contract.
     pub wire: String,
     /// The name of the getter.
     pub name: String,
-    /// Its description, if it is the same for all calls.
+    /// The description of the parameter, if it is the same for all calls.
     pub doc: Option<&'a str>,
-    /// Its type, which is the same for all calls.
+    /// The type of the parameter, which is the same for all calls.
     pub ty: &'a TypeRef,
     /// True if the parameter is optional.
     pub optional: bool,
@@ -44,9 +44,9 @@ pub struct SharedParameter<'a> {
 /// A call that implements the trait of a view.
 #[derive(Debug)]
 pub struct ViewedCall<'a> {
-    /// The name of its struct.
+    /// The name of the call's struct.
     pub name: &'a str,
-    /// Its fields for the parameters of the view, in their order.
+    /// The fields of the struct for the parameters of the view, in the order of these parameters.
     pub fields: Vec<&'a str>,
 }
 
@@ -57,7 +57,8 @@ pub(super) fn call_view<'a>(
     problems: &mut ViewProblems<'a, '_>,
 ) -> Option<CallView<'a>> {
     let view = problems.view;
-    // Skip operations that are not selected or that the client cannot send; ignore duplicates.
+    // Operations that are not selected or that the client cannot send are skipped, and duplicates are
+    // ignored.
     let calls = plan.calls.iter().filter(|call| view.operations.contains(&call.operation.id));
     let calls: Vec<&PlannedCall<'_>> = calls.filter(|call| call.unsendable_reason.is_none()).collect();
     let first = *calls.first()?;
@@ -69,7 +70,7 @@ pub(super) fn call_view<'a>(
             problems.report(("answer", answer), &message, "name a `[[view]]` that lists `types`");
             return None;
         }
-        // If the view over types is missing here, its problem has already been reported.
+        // If the view over types does not exist here, its problem was already reported.
         let response_view = types.iter().find(|other| other.view.name == *answer)?;
         let mismatches =
             calls.iter().filter(|call| !answers_with_view(call, response_view, shapes, problems)).count();
@@ -93,7 +94,7 @@ pub(super) fn call_view<'a>(
     Some(CallView { view, parameters, error_type, calls: viewed })
 }
 
-/// Returns a parameter that all calls have with the same type; reports differences.
+/// Returns a parameter that all calls have with the same type. Reports differences between the calls.
 fn shared_parameter<'a>(
     wire: &str,
     first: &'a PlannedCall<'a>,
@@ -135,12 +136,12 @@ fn shared_parameter<'a>(
     Some(SharedParameter { wire: wire.to_owned(), name, doc, ty: &own.ty, optional: !own.row.required })
 }
 
-/// Returns the parameter of a call that the caller supplies.
+/// Returns a parameter of a call, if the caller supplies its value.
 fn find_parameter<'c, 'a>(call: &'c PlannedCall<'a>, wire: &str) -> Option<&'c PlannedParameter<'a>> {
     call.parameters.iter().find(|parameter| parameter.row.name == wire && parameter.field.is_some())
 }
 
-/// Checks that the only success type of a call belongs to the view over types.
+/// Checks that the only success type of a call belongs to the view over types, and reports it otherwise.
 fn answers_with_view(
     call: &PlannedCall<'_>,
     answered: &TypeView<'_>,

@@ -1,4 +1,4 @@
-//! Diagnostics about views, with the name of the view and the location in the configuration.
+//! Reports problems of views, with the name of the view and the location in the configuration.
 
 use std::collections::BTreeSet;
 
@@ -9,11 +9,12 @@ use crate::{
     shape::StructField,
 };
 
-/// Names that the modules of views import, in addition to reserved type names.
+/// The names that the modules of views import, in addition to reserved type names.
 const RESERVED_NAMES: &[&str] = &["Call", "Clone", "Debug", "Send", "Sync"];
 
-/// Methods that every type of a view already has. A getter with such a name would be ambiguous, since the
-/// trait has the traits of these methods as supertraits. Functions without a `self` argument do not conflict.
+/// The methods that every type of a view already has. A getter with such a name would be ambiguous, because
+/// the view has the traits of these methods as supertraits. Functions without a `self` argument do not
+/// conflict.
 const TYPE_METHODS: &[&str] = &[
     "clone",
     "eq",
@@ -27,10 +28,10 @@ const TYPE_METHODS: &[&str] = &[
     "undeclared_members",
     "validate",
 ];
-/// Methods that every call already has.
+/// The methods that every call already has.
 const CALL_METHODS: &[&str] = &["build_request", "clone"];
 
-/// A view that is being checked, and the target of its diagnostics.
+/// A view that is checked, and the target of its diagnostics.
 pub(super) struct ViewProblems<'a, 'd> {
     pub(super) config: &'a Config,
     /// The index of the view in the configuration.
@@ -40,7 +41,7 @@ pub(super) struct ViewProblems<'a, 'd> {
 }
 
 impl ViewProblems<'_, '_> {
-    /// Reports an error about a value of an option; the message starts with ``the view `Page` ``.
+    /// Reports an error for a value of an option. The message starts with ``the view `Page` ``.
     pub(super) fn report(&mut self, (option, value): (&str, &str), what: &str, help: &str) {
         self.push((option, value), &format!("the view `{}` {what}", self.view.name), help);
     }
@@ -102,7 +103,7 @@ impl ViewProblems<'_, '_> {
         }
         let parts = |view: &ViewConfig| format!("{}Parts", view.name);
         let earlier = self.config.views.iter().take(self.index);
-        // Each view has a struct of parts with the suffix `Parts`.
+        // For each view, a struct with the suffix `Parts` is generated.
         let clash =
             |other: &ViewConfig| other.name == name || parts(other) == name || parts(self.view) == other.name;
         if let Some(other) = earlier.into_iter().find(|other| clash(other)) {
@@ -145,7 +146,7 @@ impl ViewProblems<'_, '_> {
         }
     }
 
-    /// Reports a listed schema that does not become a struct.
+    /// Reports a listed schema whose type is not a struct.
     pub(super) fn report_no_struct(&mut self, location: &str) {
         let selector = self.view.types.iter().find(|selector| location.ends_with(selector.as_str()));
         let value = selector.map_or("", String::as_str);
@@ -153,7 +154,7 @@ impl ViewProblems<'_, '_> {
         self.report(("types", value), &message, "list schemas of objects with declared properties");
     }
 
-    /// Reports a type without the property.
+    /// Reports a type that does not have the property.
     pub(super) fn report_missing_member(&mut self, member: &str, of: &str, fields: &[StructField]) {
         let has = fields.iter().filter(|field| !field.omitted).map(|field| field.wire.as_str());
         let help = format!("`{of}` has {}", quoted_list(has));
@@ -161,7 +162,7 @@ impl ViewProblems<'_, '_> {
     }
 }
 
-/// The reserved method names of views over types and over calls.
+/// The reserved method names of views over types and of views over calls.
 #[cfg(test)]
 pub(super) const RESERVED_METHODS: [&[&str]; 2] = [TYPE_METHODS, CALL_METHODS];
 
@@ -170,7 +171,7 @@ pub(super) fn setter_name(getter: &str) -> String {
     format!("with_{}", getter.trim_end_matches('_'))
 }
 
-/// Formats `` `a`, `b` ``, or `none`.
+/// Formats a list as `` `a`, `b` ``, or as `none` if it is empty.
 pub(super) fn quoted_list<'n>(names: impl Iterator<Item = &'n str>) -> String {
     let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }

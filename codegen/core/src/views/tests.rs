@@ -76,17 +76,17 @@ components:
 
 const TYPES: &str = "types = ['#/components/schemas/Ships', '#/components/schemas/Docks']";
 
-/// Types of which one contains itself.
+/// A view over two types of which one contains itself.
 const BOXED: &str = "types = ['#/components/schemas/Quay', '#/components/schemas/Pier']";
 
-/// Formats diagnostics without frames, which would wrap lines.
+/// Formats diagnostics without frames, because frames would wrap lines.
 fn format_problems(problems: &Diagnostics) -> String {
     let each =
         problems.iter().map(|each| format!("{}\n{}\n", each.message, each.help.as_deref().unwrap_or("")));
     each.collect()
 }
 
-/// Resolves the views of these options; returns the diagnostics if they are invalid.
+/// Resolves the views that these options configure. Returns the diagnostics if there are any.
 fn with_views<T>(options: &str, check: impl FnOnce(&ContractViews<'_>, &Shapes) -> T) -> Result<T, String> {
     let config: Config = toml::from_str(options).unwrap_or_else(|e| panic!("{options}: {e}"));
     let project = Project { config, ..Project::default() };
@@ -100,7 +100,7 @@ fn with_views<T>(options: &str, check: impl FnOnce(&ContractViews<'_>, &Shapes) 
     if problems.is_empty() { Ok(check(&found, shapes)) } else { Err(format_problems(&problems)) }
 }
 
-/// Returns each property of the only view: its getter and type.
+/// Returns the getter and the type of each property in the first view.
 fn list_properties(options: &str) -> Vec<(String, String)> {
     let describe = |view: &TypeView<'_>, shapes: &Shapes| {
         let display_types = |types: &[TypeRef]| {
@@ -147,7 +147,8 @@ fn properties_have_one_type_or_an_associated_type() {
     );
 }
 
-/// A named associated type has the same signature in every selection, even if all remaining types are equal.
+/// A configured associated type has the same signature in every selection, even if all remaining types are
+/// equal.
 #[test]
 fn named_associated_types_remain_in_selections() {
     let options = format!(
@@ -156,7 +157,11 @@ fn named_associated_types_remain_in_selections() {
     );
     let names = |options: &str| -> Vec<String> {
         let holds = list_properties(options).into_iter().map(|(_, holds)| holds);
-        holds.map(|holds| holds.split_once(" = ").expect("associated").0.to_owned()).collect()
+        holds
+            .map(|holds| {
+                holds.split_once(" = ").expect("the property must have an associated type").0.to_owned()
+            })
+            .collect()
     };
     let part = format!("operations.include = [{{ operation = 'ships' }}]\n{options}");
     assert_eq!(names(&options), ["[Item", "Next", "Flag"]);
@@ -198,7 +203,8 @@ fn calls_share_parameters_responses_and_errors() {
     );
 }
 
-/// A path that replaces two schemas is one type, for a property, a parameter and an error response.
+/// Two schemas that are replaced by the same path have one type in a property, a parameter and an error
+/// response.
 #[test]
 fn schemas_replaced_by_one_path_share_a_type() {
     let options = format!(
@@ -210,7 +216,7 @@ fn schemas_replaced_by_one_path_share_a_type() {
     assert_eq!(with_views(&options, |views, _| views.calls[0].error_type.is_some()), Ok(true));
 }
 
-/// A selection of operations keeps only the views with remaining types.
+/// A selection of operations keeps only the views for which types remain.
 #[test]
 fn selections_keep_views_with_remaining_types() {
     let options = format!(
@@ -226,7 +232,7 @@ fn selections_keep_views_with_remaining_types() {
     assert_eq!(found, Ok((vec![1], vec![1])));
 }
 
-/// Getters cannot have the names of methods of the runtime's traits.
+/// Getters cannot have the names of methods in the runtime's traits.
 #[test]
 fn getters_do_not_conflict_with_methods_of_the_runtime() {
     let methods = |file: &str, name: &str| -> Vec<String> {

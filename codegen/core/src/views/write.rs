@@ -1,4 +1,4 @@
-//! Prints views: the modules `views` and `call_views`, which are direct children of the generated root.
+//! Generates the modules `views` and `call_views`, which are direct children of the generated root.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
@@ -15,7 +15,7 @@ use crate::{
     shape::{StructField, TypeRef},
 };
 
-/// Writes the module `views`; `None` without views over types.
+/// Generates the module `views`. Returns `None` if there are no views over types.
 pub fn views_module(views: &[TypeView<'_>], types: &dyn RustTypes) -> Option<TokenStream> {
     let views: Vec<TokenStream> =
         views.iter().map(|view| TypeViewWriter { view, types }.write_view()).collect();
@@ -30,7 +30,7 @@ pub fn views_module(views: &[TypeView<'_>], types: &dyn RustTypes) -> Option<Tok
     })
 }
 
-/// Writes the module `call_views` for clients; `None` without views over calls.
+/// Generates the module `call_views` for clients. Returns `None` if there are no views over calls.
 pub fn call_views_module(views: &[CallView<'_>], types: &dyn RustTypes) -> Option<TokenStream> {
     let views: Vec<TokenStream> = views.iter().map(|view| write_call_view(view, types)).collect();
     (!views.is_empty()).then(|| {
@@ -59,7 +59,7 @@ fn trait_docs(
     doc_attributes(&[description, links])
 }
 
-/// Returns an expression that reads a field by reference. Boxed fields are neither strings nor lists.
+/// Returns an expression that borrows a field. Boxed fields are neither strings nor lists.
 fn read_field(handed: PassingMode, place: &TokenStream, boxed: bool) -> TokenStream {
     match handed {
         PassingMode::ByValue => quote!(#place),
@@ -70,7 +70,7 @@ fn read_field(handed: PassingMode, place: &TokenStream, boxed: bool) -> TokenStr
     }
 }
 
-/// Returns an expression that reads an optional field by reference.
+/// Returns an expression that borrows an optional field.
 fn read_optional(handed: PassingMode, place: &TokenStream, boxed: bool) -> TokenStream {
     match handed {
         PassingMode::ByValue => quote!(#place),
@@ -84,7 +84,7 @@ fn optional_type(ty: TokenStream, optional: bool) -> TokenStream {
     if optional { quote!(Option<#ty>) } else { ty }
 }
 
-/// Writes a view over types.
+/// A generator for the code of a view over types.
 struct TypeViewWriter<'a> {
     view: &'a TypeView<'a>,
     types: &'a dyn RustTypes,
@@ -118,7 +118,7 @@ impl TypeViewWriter<'_> {
         let (generics, own) = self.parts_generics();
         let about_parts = doc_attributes(&[format!("The properties of a [`{}`] by value.", view.name)]);
         let implementations = (0..types.len()).filter_map(|at| self.write_implementation(at));
-        // What differs is a parameter of the struct, on which the derived traits depend.
+        // Types that differ are parameters of the struct, and the derived traits depend on them.
         let equality = EqualityTraits::weakest_of(members.iter().map(|member| match &member.holds {
             MemberType::Same(ty) => self.types.equality(ty),
             MemberType::ListOf(_) | MemberType::Each(_) => EqualityTraits::Hashable,
@@ -147,7 +147,7 @@ impl TypeViewWriter<'_> {
         format_ident!("{}Parts", self.view.view.name)
     }
 
-    /// Returns the generic parameters of the struct of parts: in its declaration, and in an implementation.
+    /// Returns the generic parameters of the struct of parts, for its declaration and for its implementation.
     fn parts_generics(&self) -> (Option<TokenStream>, Option<TokenStream>) {
         let names: Vec<Ident> = self
             .view
@@ -203,7 +203,7 @@ impl TypeViewWriter<'_> {
         })
     }
 
-    /// Returns how a getter passes a property, and its return type.
+    /// Returns the passing mode of a getter, and its return type.
     fn getter_type(&self, member: &ViewMember) -> (PassingMode, TokenStream) {
         let own = |handed: PassingMode, associated| (handed, handed.argument_type(&own_type(associated)));
         let (handed, given) = match &member.holds {
@@ -251,7 +251,7 @@ fn about_member(member: &ViewMember) -> TokenStream {
         .map_or_else(|| format!("The property `{}`.", member.wire), rustdoc_markdown)])
 }
 
-/// Returns the bounds of an associated type; every named type of the contract implements `Contract`.
+/// Returns the bounds of an associated type. Every named type of the contract implements `Contract`.
 fn associated_bounds(associated: &AssociatedType) -> TokenStream {
     let named = associated.types.iter().all(|ty| matches!(ty, TypeRef::Named(_)));
     let able = ident(if named { "Contract" } else { "Send" });
@@ -315,7 +315,7 @@ fn write_call_view(view: &CallView<'_>, types: &dyn RustTypes) -> TokenStream {
     }
 }
 
-/// Returns the signatures of getter and setter of a parameter.
+/// Returns the signatures of the getter and the setter of a parameter.
 fn parameter_methods(
     parameter: &SharedParameter<'_>,
     types: &dyn RustTypes,

@@ -1,4 +1,4 @@
-//! Renders a report as SARIF 2.1.0, the format of code scanning in GitHub, GitLab and Azure.
+//! Renders a report as SARIF 2.1.0, which code scanning in GitHub, GitLab and Azure supports.
 
 use serde_json::{Value, json};
 
@@ -10,11 +10,12 @@ use crate::drift::{
 
 const SARIF_SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
-/// Renders one SARIF log with one run: a rule for each kind of change that was found, and a result for each
-/// change, at the new location if there is one, else at the old one.
+/// Renders one SARIF log with one run, which has a rule for each kind of change found and a result for each
+/// change. A result is at the new location if there is one, or else at the old one.
 ///
-/// Levels: `error` is breaking, `warning` is a new name, `note` is additive, `none` is without effect.
-/// The properties of a result are those of a change in [`render_json`](super::render_json).
+/// Breaking changes have the SARIF level `error`, renamed elements `warning`, additive changes `note`, and
+/// changes without effect `none`. The properties of a result are those of a change in
+/// [`render_json`](super::render_json).
 #[must_use]
 pub fn render_sarif(drift: &ContractDrift, view: &ReportOptions) -> String {
     let shown = view.shown_changes(drift);
@@ -44,7 +45,7 @@ pub fn render_sarif(drift: &ContractDrift, view: &ReportOptions) -> String {
     format!("{log:#}\n")
 }
 
-/// Renders a fault, which is a notification and not a result.
+/// Renders a fault as a notification, because it is not a result of the comparison.
 fn render_notification(fault: &ContractFault, view: &ReportOptions) -> Value {
     let at = |spot: &SourceLocation| {
         json!({
@@ -107,8 +108,8 @@ fn render_result(change: &ContractChange, view: &ReportOptions, rules: &[&DriftR
             "logicalLocations": [{ "fullyQualifiedName": change.subject }],
         })
     };
-    // The message without its effect distinguishes changes with the same subject, such as three values
-    // removed from one enumeration.
+    // The first part of the message distinguishes changes with the same subject, such as three values that
+    // were removed from one enumeration.
     let what = change.message.split("; ").next().unwrap_or_default();
     let mut out = json!({
         "ruleId": change.rule,
@@ -116,7 +117,7 @@ fn render_result(change: &ContractChange, view: &ReportOptions, rules: &[&DriftR
         "level": sarif_level(view.level_of(change)),
         "message": { "text": describe_change(change) },
         "locations": spots.iter().take(1).map(at).collect::<Vec<_>>(),
-        // The fingerprint does not contain lines, so a result that moves keeps its identity.
+        // The fingerprint contains no line numbers, so a result that moves keeps its identity.
         "partialFingerprints": { "contractDrift/v1": format!("{} {}: {what}", change.rule, change.subject) },
         "properties": {
             "readers": change.readers.as_str(),

@@ -1,7 +1,7 @@
-//! The levels of operation rules in webhooks and callbacks, where the service sends requests and clients send
-//! responses: readers receive the request, writers send the response.
+//! The levels of operation rules in webhooks and callbacks. The service sends their requests, and clients
+//! send the responses, so readers receive the request and writers send the response.
 //!
-//! Rules that are not listed have the same levels in both.
+//! A rule that is not listed here has the same levels as in operations.
 
 use super::{
     ChangeLevel, DriftRule, PARAMETER_ADDED_OPTIONAL, PARAMETER_ADDED_REQUIRED, PARAMETER_MOVED,
@@ -37,7 +37,7 @@ const EXPECTED: &str = "Receivers can depend on it.";
 const ANSWERED: &str = "Receivers that respond in this way are not understood.";
 const MORE: &str = "Receivers can respond as before.";
 
-/// Returns the levels of a rule in a webhook or a callback, if they differ from those in an operation.
+/// Returns the levels of a rule in webhooks and callbacks if they differ from those in operations.
 pub(crate) fn webhook_levels(id: &str) -> Option<&'static WebhookLevels> {
     WEBHOOK_RULES.iter().find(|(rule, _)| rule.id == id).map(|(_, hook)| hook)
 }
@@ -52,7 +52,7 @@ const fn webhook_rule(
 }
 
 const WEBHOOK_RULES: &[(&DriftRule, WebhookLevels)] = &[
-    // The service sends the request.
+    // The following rules are about requests, which the service sends.
     webhook_rule(PARAMETER_ADDED_OPTIONAL, A, S, IGNORED),
     webhook_rule(PARAMETER_ADDED_REQUIRED, A, S, IGNORED),
     webhook_rule(PARAMETER_REMOVED, B, S, RELIED),
@@ -73,7 +73,7 @@ const WEBHOOK_RULES: &[(&DriftRule, WebhookLevels)] = &[
     webhook_rule(REQUEST_BODY_OPTIONAL, B, S, RELIED),
     webhook_rule(REQUEST_MEDIA_TYPE_ADDED, B, S, "Receivers may get a body of a type that they cannot read."),
     webhook_rule(REQUEST_MEDIA_TYPE_REMOVED, A, S, "There is less to read."),
-    // Clients send the response.
+    // The following rules are about responses, which clients send.
     webhook_rule(RESPONSE_ADDED, S, A, MORE),
     webhook_rule(RESPONSE_ADDED_SUCCESS, S, A, MORE),
     webhook_rule(RESPONSE_NAMED, S, A, "Receivers responded by the wider entry, which it is compared with."),
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
     use crate::drift::rules::RULES;
 
-    /// Every rule of parameters, bodies and responses has levels for webhooks.
+    /// Every rule about parameters, bodies and responses has levels for webhooks.
     #[test]
     fn every_request_and_response_rule_is_listed() {
         let is_listed_kind = |id: &str| {
@@ -112,9 +112,9 @@ mod tests {
         };
         let is_missing = |rule: &&DriftRule| is_listed_kind(rule.id) && webhook_levels(rule.id).is_none();
         let missing: Vec<&str> = RULES.iter().filter(is_missing).map(|rule| rule.id).collect();
-        // Deprecation has the same meaning in both.
+        // Deprecation has the same meaning in both directions.
         assert_eq!(missing, ["parameter-deprecated"]);
-        // In a webhook the other audience is affected.
+        // In a webhook, a change affects the opposite audience.
         for (rule, hook) in WEBHOOK_RULES {
             let unaffected = |readers: ChangeLevel, writers: ChangeLevel| (readers == S, writers == S);
             assert_ne!(

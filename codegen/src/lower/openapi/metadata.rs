@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use super::{OperationLowerer, child_location};
 
-/// Maximum length of a chain of references.
+/// The maximum length of a chain of references.
 const MAX_REFERENCES: usize = 32;
 
 impl<'a> OperationLowerer<'a, '_> {
@@ -103,8 +103,8 @@ impl<'a> OperationLowerer<'a, '_> {
         }
     }
 
-    /// Writes the servers of the first location that has any. `urls` are those servers with their variables
-    /// substituted.
+    /// Writes the servers of the first location that has any. `urls` are the URLs of these servers with
+    /// substituted variables.
     pub fn write_servers(&mut self, locations: &[DocumentLocation], urls: &[String]) -> Value {
         let lists: Vec<_> =
             locations.iter().filter_map(|location| self.resolve_path(location, &["servers"])).collect();
@@ -138,7 +138,7 @@ impl<'a> OperationLowerer<'a, '_> {
     }
 
     /// Reports the callbacks that an operation shares by reference with another operation of the document. A
-    /// copy would declare a different callback.
+    /// copy would declare a separate callback.
     pub fn report_shared_callbacks(&mut self, operation: &Operation, written_callbacks: &Value) {
         let Some((container, tree)) = self.resolve_path(&operation.place, &["callbacks"]) else { return };
         let is_missing = |member: &&ObjectMember| {
@@ -253,8 +253,7 @@ impl<'a> OperationLowerer<'a, '_> {
     }
 }
 
-/// Returns the value of an example. With a JSON `media_type`, a string value is parsed as the serialized
-/// form.
+/// Returns the value of an example. If `media_type` is JSON, a string value is parsed as serialized JSON.
 fn example_value(value: Value, media_type: Option<&str>) -> Value {
     let is_json = media_type.is_some_and(|name| MediaType::parse(name).is_json());
     let text = value.as_str().filter(|_| is_json);
@@ -273,7 +272,7 @@ fn substitute_variables(server: &DocumentNode) -> Option<String> {
     Some(defaults.fold(url, substitute))
 }
 
-/// Writes a server variable; returns `None` without the required default.
+/// Writes a server variable; returns `None` if the required default is missing.
 fn write_variable(tree: &DocumentNode) -> Option<Value> {
     let mut out = json!({ "default": lenient::coerce_string(tree.get("default")?)? });
     let values = tree.get("enum").map(DocumentNode::elements).unwrap_or_default().iter();

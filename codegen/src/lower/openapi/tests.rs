@@ -1,5 +1,5 @@
-//! Tests that compare OpenAPI 3.0.3 documents with the contracts they were lowered from.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+//! Tests that compare OpenAPI 3.0.3 documents with the contracts from which they were lowered.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests panic on failure")]
 
 use contract_codegen_core::{
     api::OpenApiDocument, generate::Project, load::Sources, stack::run_on_deep_stack,
@@ -25,8 +25,8 @@ fn parse_lowered(name: &str, document: &LoweredDocument) -> AnalyzedContract {
         .unwrap_or_else(|problems| panic!("{name}: {problems}\n{text}"))
 }
 
-/// Describes the wire format of each operation that OpenAPI 3.0 supports, one line per item. `schemes` are
-/// the supported security schemes.
+/// Describes the wire format of each operation that OpenAPI 3.0 supports, one line per item. `schemes`
+/// contains the supported security schemes.
 fn wire_lines(api: &OpenApiDocument, schemes: &Value) -> BTreeSet<String> {
     let callbacks = api.webhooks.iter().filter(|webhook| webhook.callback.is_some());
     let operations = api.operations.iter().chain(callbacks);
@@ -80,10 +80,11 @@ fn operation_lines(operation: &Operation, schemes: &Value) -> Vec<String> {
     out
 }
 
-/// Marks lines about parts: the contract may describe a part by its schema, the document by its encoding.
+/// A marker of lines about parts, whose source may differ: the contract may describe a part by its schema,
+/// the lowered document by its encoding.
 const PART: &str = " part ";
 
-/// The wire format of every case is unchanged after lowering and reloading.
+/// Lowering and reloading a contract preserves its wire format.
 #[test]
 fn lowered_documents_have_the_same_wire_format() {
     let (mut count, mut problems) = (0, Vec::new());
@@ -114,7 +115,7 @@ fn lowered_documents_have_the_same_wire_format() {
     assert!(count > 20, "{count} documents");
 }
 
-/// Lowering an OpenAPI 3.0 document loses nothing, even constructs that other generators reject.
+/// Lowering an OpenAPI 3.0 document loses nothing, not even constructs that other generators reject.
 #[test]
 fn lowering_openapi_3_0_loses_nothing() {
     let contract = parse_contract(
@@ -176,7 +177,7 @@ components:
     assert_eq!(*mapping, expected);
 }
 
-/// Covers `info`, servers, tags, links, examples and extensions.
+/// `info`, servers, tags, links, examples and extensions are copied unchanged.
 #[test]
 fn metadata_is_copied_unchanged() {
     let contract = parse_contract(
@@ -285,14 +286,14 @@ components:
     );
 }
 
-/// Returns a schema with its reference resolved.
+/// Follows the reference of a schema.
 fn resolve_schema<'v>(document: &'v Value, schema: &'v Value) -> &'v Value {
     let link = schema["$ref"].as_str().and_then(|link| link.strip_prefix('#'));
     link.map_or(schema, |link| document.pointer(link).unwrap())
 }
 
-/// `nullable` adds `null` to the `type` of the same schema and has no effect without one (OpenAPI 3.0.3,
-/// 4.7.24.1).
+/// `nullable` adds `null` to the `type` of the same schema, and has no effect without a `type` (OpenAPI
+/// 3.0.3, 4.7.24.1).
 #[test]
 fn null_is_written_as_openapi_3_0_specifies() {
     let contract = parse_contract(
@@ -317,14 +318,15 @@ components:
         "Several": { "anyOf": [{ "type": "integer", "nullable": true }, { "type": "string", "nullable": true }] },
         "Ship": { "anyOf": [{ "$ref": "#/components/schemas/Text" }, { "enum": [null], "nullable": true }] },
         "None": { "enum": [null] },
-        // Here `null` is invalid under either interpretation of `nullable`.
+        // In these schemas, `null` is invalid under either interpretation of `nullable`.
         "Listed": { "type": "string", "enum": ["a"] },
         "Nothing": { "enum": [null], "oneOf": [{ "type": "number" }] },
     });
     assert_eq!(document.value["components"]["schemas"], expected);
 }
 
-/// Constructs that OpenAPI 3.0 expresses differently are translated.
+/// Constructs that OpenAPI 3.0 does not support are omitted and reported, and constructs that it expresses
+/// differently are translated.
 #[test]
 fn unsupported_constructs_are_omitted_and_reported() {
     let contract = parse_contract(

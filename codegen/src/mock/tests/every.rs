@@ -1,6 +1,6 @@
-//! Tests all operations of all cases: a client writes a valid request from the rows, and the mock server
-//! accepts and answers it. The types of the client and an independent validator must accept the response.
-//! Requests that violate one rule must be rejected by this rule.
+//! Tests all operations of all cases. A client creates a valid request from the rows, and the mock server
+//! accepts it and responds. The client's types and an independent validator must accept the response. Each
+//! request that violates one rule must be rejected because of this rule.
 
 #[path = "../../../tests/harness/independent.rs"]
 mod independent;
@@ -39,9 +39,9 @@ use proptest::{
 use self::independent::{Documents, survives_binary};
 use super::*;
 
-/// Number of seeds to try for an argument, since some values cannot be encoded in their location.
+/// The number of seeds that are tried for an argument, because some values cannot be encoded in its location.
 const SEEDS_PER_ARGUMENT: u64 = 12;
-/// Number of bodies with one violation, for each operation.
+/// The number of bodies with one violation for each operation.
 const INVALID_BODIES_PER_OPERATION: usize = 4;
 
 /// A transport that is never used.
@@ -69,7 +69,7 @@ impl MockServer {
         )
     }
 
-    /// Builds a valid request of an operation as a client does; `None` if no encodable value is found.
+    /// Creates a valid request of an operation as a client does; `None` if no encodable value is found.
     fn valid_request(&self, at: usize) -> Option<Request<Bytes>> {
         let core = ApiClient::new("https://a.example", UnusedTransport);
         let operation = &self.operations.all()[at];
@@ -125,7 +125,7 @@ impl MockServer {
         Some(request)
     }
 
-    /// Checks that the value is valid and that a type of this contract preserves it.
+    /// Checks that a value is valid and that a type of this contract preserves it.
     fn check_value(
         &self,
         ty: &TypeRef,
@@ -147,7 +147,7 @@ impl MockServer {
         }
     }
 
-    /// Checks that a client of this contract can read the response.
+    /// Checks that a client of this contract can parse a response.
     fn check_response(
         &self,
         at: usize,
@@ -186,7 +186,8 @@ impl MockServer {
         self.check_value(ty, media.and_then(|media| media.schema), &value, reference)
     }
 
-    /// Checks that requests with one violation are rejected by the violated rule. Returns the number of requests.
+    /// Checks that requests with one violation are rejected because of the violated rule. Returns the number
+    /// of requests.
     fn check_error_responses(
         &self,
         at: usize,
@@ -288,7 +289,7 @@ impl MockServer {
     }
 }
 
-/// Encodes a body with one item.
+/// Encodes a stream body with one item.
 fn encode_item(item: &StreamItem, value: &Json) -> Option<String> {
     let mut out = Vec::new();
     item.form.write_document(item.framing, value, &OutgoingItem::default(), &mut out).ok()?;
@@ -313,11 +314,12 @@ fn encode_parts(rows: &[PartSpec], value: &Json) -> Vec<MultipartField> {
     fields
 }
 
-/// An independent validator for the original documents, where it supports them.
+/// An independent validator for the original documents; `None` if it does not support them.
 struct IndependentValidator(Option<Documents>);
 
 impl IndependentValidator {
-    /// Only this generator repairs faults and asserts configured formats.
+    /// Creates a validator, unless the contract has a configuration file or repaired faults, which only this
+    /// generator supports.
     fn of(project: &Project, contract: &AnalyzedContract) -> Self {
         let is_plain =
             project.config.file.is_none() && contract.diagnostics.iter().all(|each| each.fallback.is_none());
@@ -335,7 +337,7 @@ impl IndependentValidator {
     }
 }
 
-/// Returns the project of a folder in `cases/`, or of a configuration file.
+/// Reads a case from its folder, or a project from its configuration file.
 fn load_project(path: &Path) -> Result<(Project, AnalyzedContract), Diagnostics> {
     let config = if path.is_dir() { path.join("codegen.toml") } else { path.to_owned() };
     let mut project = if config.exists() { Project::from_config(&config)? } else { Project::default() };
@@ -356,7 +358,7 @@ struct OperationResults {
     operations: usize,
     answered: usize,
     rejected: usize,
-    /// Operations without an encodable valid request.
+    /// The operations for which no valid request could be encoded.
     unsendable: Vec<String>,
     problems: Vec<String>,
 }
@@ -369,7 +371,7 @@ impl OperationResults {
         for (at, operation) in mock.operations.all().iter().enumerate() {
             let name = format!("{case}: {} {} {}", operation.id, operation.method, operation.path);
             let Some(valid) = mock.valid_request(at) else {
-                // Requests that no client can send are expected.
+                // Operations whose requests no client can send are not a problem.
                 if mock.plan.calls[at].unsendable_reason.is_none() {
                     self.unsendable.push(name);
                 }
@@ -396,7 +398,8 @@ impl OperationResults {
     }
 }
 
-/// Tests all cases and the exchange.
+/// For every case and for the exchange, clients accept the responses of the mock server, and invalid requests
+/// are rejected.
 #[test]
 fn clients_accept_the_mock_responses_of_every_case() {
     let own = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -417,7 +420,7 @@ fn clients_accept_the_mock_responses_of_every_case() {
     assert!(operations > 70 && rejected > 100, "{operations} operations, {rejected} rejected");
 }
 
-/// Tests the documents in a folder: `CONTRACTS=folder`.
+/// Runs the same checks for the documents in the folder `CONTRACTS`, if it is set.
 #[test]
 fn clients_accept_the_mock_responses_of_user_documents() {
     let Some(folder) = env::var_os("CONTRACTS") else { return };

@@ -1,9 +1,9 @@
-//! Tests with values that random generation rarely finds.
+//! Tests with values that random generation rarely produces.
 
 use super::*;
 
-/// Returns the responses to 20 requests, each valid under the schema; `overlapping` is the number of
-/// overlapping unions.
+/// Returns the responses to 20 requests, each of which is valid under the schema. `overlapping` is the
+/// expected number of overlapping unions.
 #[track_caller]
 fn sample_responses(schema: &str, components: &str, overlapping: usize) -> Vec<Json> {
     let mock = mock_of(&api(&format!(
@@ -28,26 +28,26 @@ fn sample_responses(schema: &str, components: &str, overlapping: usize) -> Vec<J
 #[test]
 fn satisfiable_schemas_are_answered() {
     for schema in [
-        // Patterns and lengths.
+        // These schemas combine patterns and lengths.
         "{ type: string, minLength: 20, pattern: '^x' }",
         "{ type: string, minLength: 20, maxLength: 20, pattern: 'x$' }",
         "{ type: string, allOf: [{ pattern: '^a' }, { pattern: 'z$' }, { minLength: 8 }] }",
-        // Multiples that are not whole, and several.
+        // These schemas have fractional or several `multipleOf` values.
         "{ type: number, multipleOf: 0.07, exclusiveMinimum: 100 }",
         "{ type: number, exclusiveMinimum: 0.2, exclusiveMaximum: 0.3 }",
         "{ type: integer, minimum: 1001, allOf: [{ multipleOf: 12 }, { multipleOf: 35 }] }",
-        // Properties that others require.
+        // These schemas have properties that require other properties.
         "{ type: object, required: [a], dependentRequired: { a: [z], z: [y] } }",
         "{ type: object, required: [a], dependentSchemas: { a: { required: [z], properties: { z: { type: integer } } } } }",
         "{ type: object, required: [kind], properties: { kind: { const: k } }, if: { properties: { kind: { const: k } } }, then: { required: [e], properties: { e: { type: integer, minimum: 7 } } } }",
         "{ type: object, required: [kind], properties: { kind: { const: k }, e: { type: integer } }, if: { properties: { kind: { const: other } } }, else: { required: [e] }, additionalProperties: false }",
         "{ type: object, required: [n], properties: { n: { type: integer, maximum: 9 } }, if: { required: [n] }, then: { properties: { n: { minimum: 9 } } } }",
-        // Names that must match a pattern.
+        // In these schemas, names must match a pattern.
         "{ type: object, patternProperties: { '^x': { type: integer } }, additionalProperties: false, minProperties: 3 }",
         "{ type: object, patternProperties: { '^[ab]$': { type: integer } }, additionalProperties: false, minProperties: 2 }",
         "{ type: object, patternProperties: { '^only$': { type: integer } }, additionalProperties: { type: boolean }, minProperties: 3 }",
         "{ type: object, propertyNames: { pattern: '^[a-c]$' }, minProperties: 3 }",
-        // Large counts.
+        // These schemas require large counts.
         "{ type: string, minLength: 2000 }",
         "{ type: string, minLength: 2000, maxLength: 2000, pattern: '^x' }",
         "{ type: array, minItems: 300 }",
@@ -58,14 +58,14 @@ fn satisfiable_schemas_are_answered() {
         "{ type: object, minProperties: 300, propertyNames: { pattern: '^[a-z]+$', minLength: 6 }, additionalProperties: { type: boolean } }",
         "{ type: object, minProperties: 300, patternProperties: { '^x-[0-9]{1,4}$': { type: integer } }, additionalProperties: false }",
         "{ type: object, minProperties: 300, required: [a], properties: { a: { type: integer } }, additionalProperties: { type: array, items: { type: object, required: [b, c, d], properties: { b: { type: string }, c: { type: number }, d: { type: boolean } } } } }",
-        // Nested maps.
+        // These schemas require nested maps.
         "{ type: object, minProperties: 30, additionalProperties: { type: object, minProperties: 300, additionalProperties: { type: integer } } }",
     ] {
         sample_responses(schema, "", 0);
     }
 }
 
-/// The tag determines the branch (OpenAPI 3.1, 4.8.25).
+/// The generated tag selects the branch whose value was generated (OpenAPI 3.1, 4.8.25).
 #[test]
 fn generated_tags_select_a_branch() {
     let schema = "{ $ref: '#/components/schemas/Pet' }";
@@ -75,7 +75,7 @@ fn generated_tags_select_a_branch() {
         )
     };
     let tag_of = |value: &Json| value.pointer("/kind").and_then(Json::as_str).unwrap_or_default().to_owned();
-    // Also if one branch accepts values of the other, unless a property is rejected.
+    // That also applies if one branch accepts the values of another, unless a property is rejected.
     let overlapping = sample_responses(schema, &pets(""), 1);
     for pet in &overlapping {
         let bark = pet.pointer("/bark").map(|bark| bark.as_number().is_some_and(|bark| bark.is_integer()));
@@ -90,8 +90,8 @@ fn generated_tags_select_a_branch() {
     }
 }
 
-/// A contract may require values that exceed the limits of memory or time: generation then fails, and the
-/// next operation is answered.
+/// If a contract requires values that exceed the limits of memory or time, their generation fails, and later
+/// operations still get a response.
 #[test]
 fn excessively_large_values_are_not_generated() {
     let lists = |depth: usize| {
@@ -121,7 +121,7 @@ fn excessively_large_values_are_not_generated() {
         assert_eq!(send(&mock, "GET /it", &[], "").status(), 501, "{schema}");
         assert_eq!(send(&mock, "GET /other", &[], "").body(), "7", "{schema}");
     }
-    // A pattern of this size is not checked, so that any string is valid.
+    // A pattern of this size is not checked, so any string is valid.
     sample_responses("{ type: string, pattern: '^x{4294967295}$' }", "", 0);
     sample_responses(r"{ type: string, pattern: '^(?:[^\s\S]{4000000000}){4000000000}$' }", "", 0);
 }

@@ -1,4 +1,4 @@
-//! Lists and nested values in queries and forms.
+//! Tests of lists and nested values in queries and forms.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Puts a secret into the place of a request that its scheme defines.
+//! Adds secrets to requests at the location that the security scheme defines.
 
 use std::fmt;
 
@@ -11,13 +11,14 @@ use http::{
 use super::{SchemeKind, SecurityScheme};
 use crate::{format::base64, parameters::encode::percent_encode};
 
-/// A credential that cannot be sent in its place. The request was not sent. Prints no secret.
+/// The error of a credential that cannot be sent as its scheme defines. The request was not sent. The error
+/// contains no secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InvalidCredential {
-    /// The credential of this scheme contains characters that are invalid in its place.
+    /// The credential for this scheme contains characters that are invalid at its location.
     InvalidCharacters(&'static str),
-    /// The credentials of these two schemes are required together but share one place in the request.
+    /// The credentials of these two schemes are required together, but have the same location in the request.
     SameLocation(&'static str, &'static str),
 }
 
@@ -36,10 +37,10 @@ impl fmt::Display for InvalidCredential {
 
 impl std::error::Error for InvalidCredential {}
 
-/// The value is invalid in its place.
+/// The error of a value that is invalid at its location in the request.
 struct UnsendableValue;
 
-/// Returns true if both schemes send their secret in the same place.
+/// Returns true if both schemes send their secret at the same location.
 pub(super) fn share_location(one: SchemeKind, other: SchemeKind) -> bool {
     match (one, other) {
         (SchemeKind::Query(one), SchemeKind::Query(other))
@@ -50,7 +51,7 @@ pub(super) fn share_location(one: SchemeKind, other: SchemeKind) -> bool {
     }
 }
 
-/// Returns true if both schemes send a secret in the same form.
+/// Returns true if both schemes send a given secret in the same form.
 pub(super) fn are_equivalent(one: SchemeKind, other: SchemeKind) -> bool {
     one == other || matches!((one, other), (SchemeKind::Bearer { .. }, SchemeKind::Bearer { .. }))
 }
@@ -113,15 +114,15 @@ fn set_authorization<B>(text: &str, request: &mut http::Request<B>) -> Result<()
     Ok(())
 }
 
-/// Adds a pair to the single `Cookie` header (RFC 6265, 4.2.1), replacing a pair of that name, such as a
-/// parameter of the call. A value with characters that cookies cannot contain is rejected, because no
-/// encoding is defined (4.1.1).
+/// Adds a pair to the single `Cookie` header (RFC 6265, 4.2.1). It replaces a pair with the same name, such
+/// as a parameter of the call. A value with characters that are invalid in cookies is rejected, because no
+/// encoding is defined for them (4.1.1).
 fn set_cookie<B>(name: &str, secret: &str, request: &mut http::Request<B>) -> Result<(), UnsendableValue> {
     let fits = |byte: u8| matches!(byte, 0x21 | 0x23..=0x2b | 0x2d..=0x3a | 0x3c..=0x5b | 0x5d..=0x7e);
     if !secret.bytes().all(fits) {
         return Err(UnsendableValue);
     }
-    // As bytes: cookies of other origins may not be UTF-8.
+    // Compared as bytes, because other cookies may not be UTF-8.
     let lines = request.headers().get_all(COOKIE).iter().map(HeaderValue::as_bytes);
     let pairs = lines.flat_map(|line| line.split(|byte| *byte == b';')).map(<[u8]>::trim_ascii);
     let is_named =
@@ -137,7 +138,8 @@ fn set_cookie<B>(name: &str, secret: &str, request: &mut http::Request<B>) -> Re
     Ok(())
 }
 
-/// Sets a query pair, replacing one of that name: the link to a next page may repeat an older secret.
+/// Sets a query pair. It replaces a pair with the same name, because the link to a next page may repeat an
+/// older secret.
 fn with_query_pair(uri: &Uri, name: &str, value: &str) -> Result<Uri, InvalidUri> {
     let (path, query) = (uri.path(), uri.query().unwrap_or_default());
     let kept = query.split('&').filter(|pair| !pair.is_empty() && !pair.starts_with(name));
@@ -147,6 +149,6 @@ fn with_query_pair(uri: &Uri, name: &str, value: &str) -> Result<Uri, InvalidUri
     let text = format!("{path}?{query}");
     let mut parts = uri.clone().into_parts();
     parts.path_and_query = Some(PathAndQuery::try_from(text)?);
-    // A complete address with another path is still complete.
+    // This cannot fail, because a complete address with another query is still complete.
     Ok(Uri::from_parts(parts).unwrap_or_else(|_| uri.clone()))
 }

@@ -1,5 +1,5 @@
-//! Tokens of the client credentials grant (RFC 6749, 4.4): fetched on demand and cached until shortly before
-//! they expire. Concurrent calls share one fetch and its result.
+//! Tokens of the client credentials grant (RFC 6749, 4.4), which are fetched on demand and cached until
+//! shortly before they expire. Concurrent calls share one fetch and its result.
 
 use std::{
     fmt,
@@ -25,17 +25,17 @@ use crate::{
     transport::{Transport, TransportError},
 };
 
-/// How a client authenticates to the token endpoint (RFC 6749, 2.3.1).
+/// The method by which a client authenticates to the token endpoint (RFC 6749, 2.3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum ClientAuthentication {
-    /// `client_secret_basic`: `Authorization: Basic`, which every server must support.
+    /// `client_secret_basic`: in the header `Authorization: Basic`, which every server must support.
     #[default]
     Basic,
     /// `client_secret_post`: in the request body.
     Body,
 }
 
-/// An OAuth client and the settings with which its tokens are requested.
+/// An OAuth client and the settings for its token requests.
 #[derive(Clone)]
 pub struct ClientCredentials {
     id: String,
@@ -66,21 +66,21 @@ impl ClientCredentials {
         }
     }
 
-    /// Requests tokens with these scopes.
+    /// Sets the scopes that tokens are requested with.
     #[must_use]
     pub fn with_scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.scopes = scopes.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Requests tokens from this endpoint instead of the one in the document.
+    /// Sets the token endpoint, instead of the one in the document.
     #[must_use]
     pub fn with_token_url(mut self, url: impl Into<String>) -> Self {
         self.token_url = Some(url.into());
         self
     }
 
-    /// Selects how the client authenticates to the token endpoint.
+    /// Selects the method by which the client authenticates to the token endpoint.
     #[must_use]
     pub fn with_authentication(mut self, authentication: ClientAuthentication) -> Self {
         self.authentication = authentication;
@@ -102,14 +102,15 @@ impl ClientCredentials {
     }
 }
 
-/// Shows the id, which is not a secret.
+/// Shows only the id, which is not a secret.
 impl fmt::Debug for ClientCredentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ClientCredentials").field("id", &self.id).finish_non_exhaustive()
     }
 }
 
-/// No token could be fetched, and the call that requires it was not sent. Prints no secret.
+/// The error if no token could be fetched. The call that requires it was not sent. The error contains no
+/// secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenError {
     reason: String,
@@ -136,7 +137,7 @@ impl fmt::Display for TokenError {
 
 impl std::error::Error for TokenError {}
 
-/// The operation under which token requests are passed to the transport.
+/// The operation that is passed to the transport with token requests.
 static TOKEN_OPERATION: Operation = Operation {
     id: "oauth2.token",
     method: "POST",
@@ -158,20 +159,20 @@ pub(super) struct TokenCache {
 struct TokenState {
     token: Option<AccessToken>,
     is_fetching: bool,
-    /// Number of the current or the last fetch.
+    /// The number of the current or the last fetch.
     fetch_number: u64,
-    /// Number and error of the last fetch that failed.
+    /// The number and the error of the last fetch that failed.
     last_failure: Option<(u64, TokenError)>,
     wakers: Vec<Waker>,
 }
 
 struct AccessToken {
     secret: Secret,
-    /// The time of renewal; `None` if the server reports no lifetime.
+    /// The time at which the token is renewed; `None` if the server reports no lifetime.
     renew_at: Option<Instant>,
 }
 
-/// Marks a fetch as running; ends it when dropped.
+/// A guard that marks a fetch as running. The fetch ends when the guard is dropped.
 struct FetchGuard<'a>(&'a TokenCache);
 
 impl Drop for FetchGuard<'_> {
@@ -208,8 +209,8 @@ impl TokenCache {
             if let Some(token) = state.token.as_ref().filter(lasts) {
                 return Poll::Ready(Ok(Some(token.secret.clone())));
             }
-            // Callers that waited for a failed fetch share its error. Otherwise each would fetch again and
-            // fail after the timeouts of all others.
+            // Callers that waited for a failed fetch share its error. Otherwise each of them would fetch in
+            // turn, and the last one would fail only after the timeouts of all others.
             if let (Some(awaited), Some((failed, reason))) = (awaited, &state.last_failure)
                 && *failed >= awaited
             {
@@ -217,7 +218,7 @@ impl TokenCache {
             }
             if state.is_fetching {
                 awaited.get_or_insert(state.fetch_number);
-                // A task that polls repeatedly is registered once.
+                // A task that polls repeatedly is registered only once.
                 if !state.wakers.iter().any(|known| known.will_wake(context.waker())) {
                     state.wakers.push(context.waker().clone());
                 }
@@ -257,9 +258,9 @@ impl TokenCache {
     /// Requests a token from the token endpoint.
     async fn fetch_token<T: Transport + ?Sized>(&self, transport: &T) -> Result<AccessToken, TokenError> {
         let request = self.token_request()?;
-        // Taken before sending, since the transit time of the response is unknown.
+        // Measured before sending, because the transit time of the response is unknown.
         let requested_at = (self.client.now)();
-        // The error of the token request, not of the operation: that one was not sent.
+        // This error belongs to the token request; the request of the operation was not sent.
         let response = transport
             .send(&TOKEN_OPERATION, request)
             .await
@@ -268,7 +269,7 @@ impl TokenCache {
         let body = Json::parse(response.body()).unwrap_or(Json::Null);
         let text = |pointer: &str| body.pointer(pointer).and_then(Json::as_str);
         let Some(token) = text("/access_token").filter(|_| status.is_success()) else {
-            // RFC 6749, 5.2: a registered error code. Other contents of the response are not shown.
+            // Shows a registered error code (RFC 6749, 5.2). Other content of the response is not shown.
             let word =
                 text("/error").filter(|word| word.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'));
             let is_client_refused = status == StatusCode::UNAUTHORIZED || word == Some("invalid_client");
@@ -280,14 +281,15 @@ impl TokenCache {
         if !kind.eq_ignore_ascii_case("bearer") {
             return Err(TokenError::new("the token endpoint returned a token that is not of type `bearer`"));
         }
-        // A number (RFC 6749, 5.1), which some servers send as a string.
+        // RFC 6749, 5.1 requires a number, but some servers send a string.
         let lifetime = body.pointer("/expires_in").and_then(|time| match time {
             Json::String(digits) => digits.parse().ok(),
             time => time.as_number().and_then(|n| n.as_u64()),
         });
         let until = lifetime.and_then(|seconds| {
             let lifetime = Duration::from_secs(seconds);
-            // A token that lives shorter than twice that time is renewed after half of its lifetime.
+            // If the lifetime is shorter than twice the renewal margin, the token is renewed after half its
+            // lifetime.
             requested_at.checked_add(lifetime.saturating_sub(self.client.renew_early.min(lifetime / 2)))
         });
         Ok(AccessToken { secret: Secret::from(token.to_owned()), renew_at: until })
@@ -324,7 +326,7 @@ impl TokenCache {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
         if *authentication == ClientAuthentication::Basic {
-            // RFC 6749, 2.3.1: both encoded as in a form before they are joined.
+            // RFC 6749, 2.3.1: id and secret are form-encoded before they are joined.
             let pair = format!("{}:{}", percent_encode(id, &[]), percent_encode(secret.expose(), &[]));
             let mut value = HeaderValue::try_from(format!("Basic {}", base64::encode(pair.as_bytes())))
                 .map_err(|_| TokenError::new("the client's id or secret cannot be sent"))?;

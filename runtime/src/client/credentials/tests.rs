@@ -1,4 +1,4 @@
-//! Credentials with a transport that verifies them.
+//! Tests of credentials with a transport that verifies them.
 
 use std::{
     sync::{
@@ -63,7 +63,7 @@ const SECURITY: SecurityTable = SecurityTable { schemes: SCHEMES, requirements: 
 
 type Answer = Arc<dyn Fn(&Request<Bytes>) -> (u16, String) + Send + Sync>;
 
-/// Records requests and returns scripted responses.
+/// A transport that records requests and returns scripted responses.
 #[derive(Clone)]
 struct Fake(Arc<Mutex<Vec<String>>>, Answer);
 
@@ -175,7 +175,7 @@ async fn each_credential_kind_has_its_location() {
     let fake = Fake::new(ok);
     all().wrap(fake.clone()).send(&BOTH, own).await.unwrap();
     assert!(fake.sent()[0].ends_with("cookie=own=1; sid=k3"));
-    // A parameter of the call with the name of the scheme is replaced, as in headers and queries.
+    // A parameter with the name of the scheme is replaced, in cookies as in headers and queries.
     let mut own = request("http://a/");
     for line in ["sid=old; own=1;sid=older", "asid=2; odd"] {
         own.headers_mut().append("cookie", line.parse().unwrap());
@@ -183,7 +183,7 @@ async fn each_credential_kind_has_its_location() {
     let fake = Fake::new(ok);
     all().wrap(fake.clone()).send(&BOTH, own).await.unwrap();
     assert!(fake.sent()[0].ends_with("cookie=own=1; asid=2; odd; sid=k3"), "{:?}", fake.sent());
-    // RFC 9110, 5.5: other cookies may contain non-ASCII bytes.
+    // Other cookies may contain non-ASCII bytes (RFC 9110, 5.5).
     let mut own = request("http://a/");
     own.headers_mut().insert("cookie", HeaderValue::from_bytes(b"own=\xe9; sid=old").unwrap());
     let fake = Fake::new(ok);
@@ -199,7 +199,8 @@ async fn first_satisfied_alternative_is_sent() {
     assert_eq!(sends(Keyring::new(SECURITY), &MAYBE, "http://a/").await.unwrap(), "GET http://a/");
 }
 
-/// Another alternative of the same operation may require other credentials, or none.
+/// The scopes are those of the alternative in use, even if other alternatives require other credentials or
+/// none.
 #[test]
 fn scopes_are_those_of_the_sent_alternative() {
     let one = Keyring::new(SECURITY).client(4, ClientCredentials::new("a", "b"));
@@ -220,13 +221,13 @@ async fn missing_credentials_are_named_and_nothing_is_sent() {
     );
     let error = sends(keyring(), &BOTH, "http://a/").await.unwrap_err();
     assert!(error.ends_with("`query` and `cookie`"), "{error}");
-    // A name with a colon would disclose a part of the password as the name.
+    // A user name with a colon is rejected, because the server would read the part after it as the password.
     let error = sends(keyring().basic(3, "a:b", "c"), &EITHER, "http://a/").await.unwrap_err();
     assert!(error.ends_with("not set: `cookie`, or `basic` (a name cannot have a colon)"), "{error}");
     let other = sends(keyring().secret(2, "k").basic(3, "a:b", "c"), &EITHER, "http://a/").await.unwrap();
     assert_eq!(other, "GET http://a/ x-key=secret-key cookie=sid=k");
     assert!(!format!("{:?}", keyring().basic(3, "a:b", "c")).contains("basic"));
-    // A value that is invalid in a header is not truncated.
+    // A value that is invalid in a header is rejected and not truncated.
     let transport = Keyring::new(SECURITY).secret(6, "bad\nkey").wrap(Fake::new(ok));
     let error = transport.send(&HOBA, request("http://a/")).await.unwrap_err();
     assert_eq!((error.fault(), error.delivery()), (TransportFault::Request, Delivery::NotSent));
@@ -239,8 +240,8 @@ async fn missing_credentials_are_named_and_nothing_is_sent() {
     assert_eq!(error.downcast_source(), Some(&InvalidCredential::InvalidCharacters("cookie")));
 }
 
-/// `Authorization` holds one credential: sending half of the required ones would be rejected, or worse,
-/// accepted.
+/// If two required credentials share the `Authorization` header, nothing is sent, because a server might
+/// accept a request with only one of them.
 #[tokio::test]
 async fn two_credentials_for_one_location_are_rejected() {
     let refused = async |operation: &'static Operation, keyring: Keyring, other: &'static str| {
@@ -272,7 +273,7 @@ fn debug_output_hides_credentials() {
     assert!(text.contains("app") && !text.contains("hidden"), "{text}");
 }
 
-/// Issues tokens `t7`, `t8` … and rejects those that end in `9`.
+/// Returns a server that issues the tokens `t7`, `t8` … and rejects requests with a token that ends in `9`.
 fn server() -> impl Fn(&Request<Bytes>) -> (u16, String) + Send + Sync {
     let next = AtomicU64::new(7);
     move |request| {
@@ -288,7 +289,8 @@ fn server() -> impl Fn(&Request<Bytes>) -> (u16, String) + Send + Sync {
     }
 }
 
-/// RFC 6749, 4.4: concurrent calls share one fetch; another one follows before expiry or after a rejection.
+/// Concurrent calls share one token request (RFC 6749, 4.4). Another one is sent before the token expires or
+/// after the server rejects it.
 #[tokio::test]
 async fn tokens_are_fetched_once_and_before_expiry() {
     let (start, passed) = (Instant::now(), Arc::new(AtomicU64::new(0)));
@@ -313,13 +315,14 @@ async fn tokens_are_fetched_once_and_before_expiry() {
     passed.store(70, Ordering::SeqCst);
     assert_eq!(call().await.unwrap().status(), 200);
     assert_eq!(fake.sent()[4..], [with("t7"), token.clone(), with("t8")]);
-    // The next token is rejected and the one after it is not; one rejection causes one fetch.
+    // The server rejects the next token and accepts the one after it. One rejection causes one token request.
     passed.store(200, Ordering::SeqCst);
     assert_eq!(call().await.unwrap().status(), 200);
     assert_eq!(fake.sent()[7..], [token.clone(), with("t9"), token, with("t10")]);
 }
 
-/// Otherwise they would call a failing server one after another, each after the timeouts of all before.
+/// Calls that wait for the same fetch share its error. Otherwise they would query a failing token endpoint
+/// one after another.
 #[tokio::test]
 async fn failed_fetch_is_shared_by_waiting_calls() {
     let fake = Fake::new(|_| (503, String::new()));
@@ -336,7 +339,7 @@ async fn failed_fetch_is_shared_by_waiting_calls() {
     assert_eq!(fake.sent().len(), 2);
 }
 
-/// A task that waits for several tokens is polled for each of them.
+/// A task that polls for a token repeatedly is registered only once.
 #[tokio::test]
 async fn repeated_polls_register_one_waker() {
     struct Task;
@@ -355,7 +358,7 @@ async fn repeated_polls_register_one_waker() {
     assert!(Arc::strong_count(&task) < 10);
 }
 
-/// By the local clock at the time of the request: a token is as old as its request.
+/// The lifetime of a token starts when it was requested, by the local clock.
 #[tokio::test]
 async fn token_lifetime_starts_at_its_request() {
     let (start, passed) = (Instant::now(), Arc::new(AtomicU64::new(0)));
@@ -377,7 +380,7 @@ async fn token_lifetime_starts_at_its_request() {
     assert_eq!(fake.sent().len(), 4);
 }
 
-/// Seconds are a number (RFC 6749, 5.1), which some servers send as a string.
+/// The lifetime should be a number of seconds (RFC 6749, 5.1), but a string is accepted as well.
 #[tokio::test]
 async fn lifetime_may_be_a_string() {
     let (start, passed) = (Instant::now(), Arc::new(AtomicU64::new(0)));
@@ -396,7 +399,7 @@ async fn lifetime_may_be_a_string() {
     assert_eq!(fake.sent().len(), 5);
 }
 
-/// A response is returned even if no new token can be fetched.
+/// If no new token can be fetched, the response that rejected the old one is returned.
 #[tokio::test]
 async fn rejection_without_a_new_token_is_returned() {
     let fetched = AtomicU64::new(0);
@@ -412,7 +415,7 @@ async fn rejection_without_a_new_token_is_returned() {
     assert_eq!(fake.sent().len(), 3);
 }
 
-/// A streaming body cannot be sent again, but the next call has a new token.
+/// A streaming request is not repeated after its token was rejected, but the next call uses a new token.
 #[cfg(feature = "stream")]
 #[tokio::test]
 async fn token_rejected_for_an_upload_is_replaced() {
@@ -457,7 +460,7 @@ async fn nothing_is_sent_without_a_token() {
         error.to_string()
     };
     let client = || ClientCredentials::new("a", "hidden");
-    // RFC 6749, 5.2: with either status.
+    // A token endpoint may reject the client with status 400 or 401 (RFC 6749, 5.2).
     error_text(client(), |_| (400, r#"{"error":"invalid_client"}"#.into())).await;
     let text = error_text(client(), |_| (401, r#"{"error":"invalid_client"}"#.into())).await;
     assert!(

@@ -4,13 +4,13 @@ use std::{error::Error as StdError, fmt};
 
 use crate::client::Error;
 
-/// The request of a page failed, or the page does not define a valid next one. Prints no body, no address and
-/// no cursor.
+/// The error of a request for a page, or of a page that does not define a valid next page. It contains no
+/// body, address or cursor.
 #[non_exhaustive]
 pub enum PageError<E> {
     /// The request of the page failed.
     Call(Error<E>),
-    /// The previous page was returned, but names no valid next page.
+    /// The previous page was returned, but does not refer to a valid next page.
     Page(PageFault),
 }
 
@@ -22,20 +22,20 @@ pub enum PageFault {
     InvalidCursor,
     /// The page reports more items but has no cursor.
     MissingCursor,
-    /// The cursor occurred before, so that the pages would never end.
+    /// The cursor was used before, so the list would never end.
     RepeatedPage,
-    /// More pages in a row without items than allowed.
+    /// There were more consecutive empty pages than allowed.
     TooManyEmpty,
     /// The `Link` header or the URL in the body is malformed.
     InvalidLink,
-    /// The target has another origin or path, which the [`LinkPolicy`](super::LinkPolicy) does not allow.
+    /// The target has an origin or path that the [`LinkPolicy`](super::LinkPolicy) does not allow.
     ForeignTarget,
-    /// An offset, page number or limit is not an integer, or the next one overflows.
+    /// An offset, page number or limit is not an integer, or its next value overflows.
     InvalidCount,
 }
 
 impl<E> PageError<E> {
-    /// Returns the error of the request, if that failed.
+    /// Returns the error of the request, if the request failed.
     #[must_use]
     pub const fn call_error(&self) -> Option<&Error<E>> {
         match self {

@@ -1,4 +1,4 @@
-//! Parses `LinkParameters` headers (RFC 8288, 3) by the algorithm of its appendix B.2.
+//! Parses `Link` headers (RFC 8288, 3) with the algorithm in appendix B.2 of the RFC.
 
 use http::{HeaderMap, header::LINK};
 
@@ -6,11 +6,11 @@ use super::PageFault;
 
 /// Returns the target of the first link with this relation.
 ///
-/// A link with an `anchor` belongs to another context (3.2) and is skipped. A malformed header is an error:
-/// it must not be mistaken for the end of the list.
+/// A link with an `anchor` belongs to another context (RFC 8288, 3.2) and is skipped. A malformed header is
+/// an error, because it must not be mistaken for the end of the list.
 pub(super) fn find_link_target(headers: &HeaderMap, rel: &str) -> Result<Option<String>, PageFault> {
     for line in headers.get_all(LINK) {
-        // Titles may contain other characters than ASCII. A target that does is rejected later.
+        // Titles may contain non-ASCII characters. A target with such characters is rejected later.
         let line = String::from_utf8_lossy(line.as_bytes());
         let mut rest = &*line;
         loop {
@@ -32,15 +32,15 @@ pub(super) fn find_link_target(headers: &HeaderMap, rel: &str) -> Result<Option<
     Ok(None)
 }
 
-/// The parameters of a link that matter here.
+/// The parameters of a link that are relevant for pagination.
 #[derive(Default)]
 struct LinkParameters {
-    /// The first `rel`; further ones are ignored (3.3).
+    /// The first `rel`; further ones are ignored (RFC 8288, 3.3).
     rel: Option<String>,
     has_anchor: bool,
 }
 
-/// Parses the parameters of a link; returns them and the rest of the header.
+/// Parses the parameters of a link. Returns them and the rest of the header.
 fn parse_parameters(mut rest: &str) -> Result<(LinkParameters, &str), PageFault> {
     let mut link = LinkParameters::default();
     loop {
@@ -63,7 +63,7 @@ fn parse_parameters(mut rest: &str) -> Result<(LinkParameters, &str), PageFault>
     if rest.is_empty() || rest.starts_with(',') { Ok((link, rest)) } else { Err(PageFault::InvalidLink) }
 }
 
-/// Parses a token or a quoted string without its quotes and escapes.
+/// Parses a token, or a quoted string without its quotes and escapes. Also returns the rest of the header.
 fn parse_value(text: &str) -> Result<(String, &str), PageFault> {
     let Some(quoted) = text.strip_prefix('"') else {
         let end = text.find([';', ',']).unwrap_or(text.len());

@@ -9,7 +9,7 @@ use http::{
 
 use super::{LinkPolicy, PageFault};
 
-/// Returns the query of a target that may be relative to the address of the request (RFC 3986, 5.2).
+/// Returns the query of a target, which may be relative to the address of the request (RFC 3986, 5.2).
 pub(super) fn resolve_query(base: &Uri, target: &str, targets: LinkPolicy) -> Result<String, PageFault> {
     let target = target.split('#').next().unwrap_or(target);
     let (scheme, rest) = split_scheme(target);
@@ -44,7 +44,7 @@ pub(super) fn resolve_query(base: &Uri, target: &str, targets: LinkPolicy) -> Re
     }
     let query = match query {
         Some(query) => query,
-        // RFC 3986, 5.2.2: an empty target is the address of the request itself.
+        // An empty target refers to the address of the request itself (RFC 3986, 5.2.2).
         None if own_path.is_empty() && authority.is_none() => base.query().unwrap_or_default(),
         None => "",
     };
@@ -54,7 +54,7 @@ pub(super) fn resolve_query(base: &Uri, target: &str, targets: LinkPolicy) -> Re
     }
 }
 
-/// Splits off the scheme, such as `https` of `https://…` (RFC 3986, 3.1).
+/// Splits the scheme off, such as `https` in `https://…` (RFC 3986, 3.1).
 fn split_scheme(target: &str) -> (Option<&str>, &str) {
     let end = target.find([':', '/', '?']).unwrap_or(target.len());
     match target.get(end..).and_then(|rest| rest.strip_prefix(':')) {
@@ -63,7 +63,7 @@ fn split_scheme(target: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// Compares origins (RFC 6454, 4). An address with user information is never of the same origin.
+/// Compares origins (RFC 6454, 4). An address with user information never has the same origin.
 fn same_origin(base: &Uri, scheme: Option<&str>, authority: Option<&Authority>) -> bool {
     let own = base.scheme_str().unwrap_or_default();
     if !scheme.is_none_or(|scheme| scheme.eq_ignore_ascii_case(own)) {
@@ -138,7 +138,7 @@ mod tests {
         }
     }
 
-    /// The examples of RFC 3986, 5.4 that keep the path.
+    /// The examples in RFC 3986, 5.4 that keep the path are accepted.
     #[test]
     fn targets_of_the_same_list_are_followed() {
         check(
@@ -157,7 +157,7 @@ mod tests {
                 ("#x", Ok("limit=2")),
             ],
         );
-        // `+1` is not a pair of hexadecimal digits.
+        // `%+1` is not a percent-encoded byte.
         check(
             "https://api.example/%+1",
             &[("/%01?page=2", Err(PageFault::ForeignTarget)), ("/%+1?p", Ok("p"))],
@@ -190,7 +190,8 @@ mod tests {
         );
     }
 
-    /// Only the query of a target is used; no request goes to another address.
+    /// If the policy allows it, targets with other paths and origins are accepted, but only their query is
+    /// used.
     #[test]
     fn other_paths_and_origins_are_followed_if_allowed() {
         let base: Uri = "https://api.example/repos/me/it/issues".parse().unwrap();

@@ -1,4 +1,4 @@
-//! Determines the position of the next page from the request and the response of the last one.
+//! Determines the position of the next page from the request and the response of the current page.
 
 use std::fmt;
 
@@ -11,14 +11,14 @@ use crate::{Json, contract::to_json};
 /// The rule by which the next page is found. Parameters are indices into the operation's table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pagination {
-    /// A parameter takes a value of the page or of its last item ([`PageMarkers::with_cursor`]).
+    /// A parameter takes a value from the current page or from its last item ([`PageMarkers::with_cursor`]).
     Cursor {
-        /// Index of the parameter.
+        /// The index of the parameter.
         argument: usize,
     },
     /// A `Link` header contains the address of the next page (RFC 8288).
     Link {
-        /// Relation of the link: `find_next_page`.
+        /// The relation type of the link, usually `next`.
         rel: &'static str,
         /// The targets that are accepted.
         targets: LinkPolicy,
@@ -30,35 +30,35 @@ pub enum Pagination {
     },
     /// A parameter is the number of items before the page.
     Offset {
-        /// Index of the parameter.
+        /// The index of the parameter.
         argument: usize,
-        /// Offset of the first page, which a request without the parameter returns.
+        /// The offset of the first page, which a request without the parameter returns.
         first: u64,
-        /// The increment from page to page.
+        /// The increment of the offset from page to page.
         step: OffsetStep,
     },
     /// A parameter is the page number.
     Page {
-        /// Index of the parameter.
+        /// The index of the parameter.
         argument: usize,
-        /// Number of the first page.
+        /// The number of the first page.
         first: u64,
-        /// Number of items of every page but the last, if the configuration declares it.
+        /// The number of items on every page except the last, if the configuration declares it.
         full: Option<PageLimit>,
     },
 }
 
 /// The link targets that are accepted.
 ///
-/// Only the query of a target is used, at the address of the call, so that a page cannot redirect credentials
-/// to another server.
+/// Only the query of a target is used, with the address of the call, so that a page cannot redirect
+/// credentials to another server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkPolicy {
     /// Targets with the path of the request.
     SamePath,
-    /// Targets with the origin of the request: the server has several paths for one list.
+    /// Targets with the origin of the request, for servers that use several paths for one list.
     SameOrigin,
-    /// Any target: the server does not know its own public address.
+    /// Any target, for servers that do not know their public address.
     AnyOrigin,
 }
 
@@ -67,24 +67,24 @@ pub enum LinkPolicy {
 pub enum OffsetStep {
     /// The number of items of the page.
     Items {
-        /// Number of items of every page but the last, if the configuration declares it.
+        /// The number of items on every page except the last, if the configuration declares it.
         full: Option<PageLimit>,
     },
-    /// The requested limit: a page other than the last may have fewer items.
+    /// The requested limit, for servers whose pages may have fewer items even if they are not the last.
     Limit(PageLimit),
 }
 
-/// The parameter for the largest number of items of a page.
+/// The parameter for the maximum number of items on a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageLimit {
-    /// Index of the parameter.
+    /// The index of the parameter.
     pub argument: usize,
-    /// Value of a request without the parameter.
+    /// The limit for a request without the parameter.
     pub default: u64,
 }
 
 impl Pagination {
-    /// Returns the parameter for the position of a page; `None` for links.
+    /// Returns the index of the parameter for the position of a page; `None` for links.
     pub(super) const fn position_argument(&self) -> Option<usize> {
         match self {
             Self::Cursor { argument } | Self::Offset { argument, .. } | Self::Page { argument, .. } => {
@@ -109,7 +109,7 @@ impl Pagination {
     }
 }
 
-/// The values in the body of a page that describe the next one. Absent and `null` values are ignored.
+/// The values in the body of a page that determine the next page. Absent and `null` values are ignored.
 #[derive(Clone, Default)]
 pub struct PageMarkers {
     cursor: Option<Json>,
@@ -130,13 +130,13 @@ impl PageMarkers {
         Self { cursor: non_null_json(value), ..self }
     }
 
-    /// Sets the flag that reports whether there is a next page.
+    /// Sets the flag for whether there is a next page.
     #[must_use]
     pub fn with_more(self, value: &impl Serialize) -> Self {
         Self { more: non_null_json(value), ..self }
     }
 
-    /// Sets the total number of items, or of pages if pages are numbered.
+    /// Sets the total number of items or, if pages are numbered, of pages.
     #[must_use]
     pub fn with_total(self, value: &impl Serialize) -> Self {
         Self { total: non_null_json(value), ..self }
@@ -152,7 +152,7 @@ impl PageMarkers {
         }
     }
 
-    /// Returns the total, if it is a natural number. Servers send `-1` for an unknown total.
+    /// Returns the total if it is a natural number. Some servers send `-1` for an unknown total.
     fn total_count(&self) -> Option<u64> {
         match self.total.as_ref()? {
             Json::Number(number) => number.as_u64(),
@@ -162,7 +162,7 @@ impl PageMarkers {
     }
 }
 
-/// Hides the values: cursors belong to the server.
+/// Hides the values, because cursors are internal to the server.
 impl fmt::Debug for PageMarkers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PageMarkers").finish_non_exhaustive()
@@ -173,20 +173,21 @@ fn non_null_json(value: &impl Serialize) -> Option<Json> {
     to_json(value).ok().filter(|json| !json.is_null())
 }
 
-/// The request of a page, as far as the next position depends on it.
+/// The parts of a page's request that determine the next position.
 pub(super) struct PageRequest {
     pub(super) uri: Uri,
-    /// Offset or page number, if the request has one.
+    /// The offset or page number, if the request has one.
     pub(super) number: Option<u64>,
-    /// Requested number of items, if the next position depends on it.
+    /// The requested number of items, if it determines the next position.
     pub(super) limit: Option<u64>,
 }
 
-/// The result of looking for the next page.
+/// The position after a page, or the end of the list.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum NextPage {
     At(PageCursor),
-    /// There is none; with the position for later additions, if the page has one.
+    /// There is no next page. Contains the position at which later additions will appear, if the page has
+    /// one.
     End(Option<PageCursor>),
 }
 
@@ -228,7 +229,7 @@ pub(super) fn find_next_page(
         Pagination::Offset { first, step, .. } => {
             let (grown, is_last) = match step {
                 OffsetStep::Items { .. } => (count, count == 0 || is_short),
-                // If the total is known, an empty page may be a gap.
+                // If the total is known, an empty page may be a gap in the list.
                 OffsetStep::Limit(limit) => {
                     (asked.limit.unwrap_or(limit.default), count == 0 && total.is_none())
                 }
@@ -253,13 +254,13 @@ pub(super) fn find_next_page(
     }
 }
 
-/// Detects cycles and long runs of empty pages.
+/// A detector of cycles and of long sequences of empty pages.
 #[derive(Debug)]
 pub(super) struct LoopGuard {
     pub(super) max_empty_pages: u32,
     empty_pages: u32,
-    /// An earlier cursor, replaced after ever more steps (Brent's algorithm), so that a cycle of any length
-    /// is detected.
+    /// An earlier cursor, which is replaced after exponentially growing numbers of steps, so that a cycle of
+    /// any length is detected (Brent's algorithm).
     saved: Option<PageCursor>,
     steps: u64,
     span: u64,
@@ -270,8 +271,8 @@ impl LoopGuard {
         Self { max_empty_pages: most_empty, empty_pages: 0, saved: None, steps: 0, span: 1 }
     }
 
-    /// Returns `find_next_page` unless it repeats a cursor or too many pages were empty. `before` is the cursor of the
-    /// current page.
+    /// Returns `next`, or an error if its cursor repeats an earlier one or if too many consecutive pages were
+    /// empty. `before` is the cursor of the current page.
     pub(super) fn check(
         &mut self,
         next: NextPage,

@@ -8,7 +8,7 @@ use crate::{
 };
 
 impl RequestBuilder {
-    /// Changes the request to the page at this cursor.
+    /// Changes the request so that it requests the page at this cursor.
     pub(super) fn with_page_cursor(mut self, paging: &Pagination, cursor: &PageCursor) -> Self {
         let text = cursor.as_str();
         let Some(index) = paging.position_argument() else {
@@ -27,8 +27,8 @@ impl RequestBuilder {
         self.argument(index, value)
     }
 
-    /// Returns the offset or page number, and the limit, of this request. `None` for a number that is absent
-    /// or not used for the next position.
+    /// Returns the offset or page number, and the limit, of this request. A number is `None` if it is absent
+    /// or does not determine the next position.
     pub(super) fn page_numbers(&self, paging: &Pagination) -> Result<(Option<u64>, Option<u64>), PageFault> {
         let own = paging.position_argument().filter(|_| paging.is_counted());
         let number = own.map(|index| self.query_number(index)).transpose()?.flatten();
@@ -51,7 +51,7 @@ impl RequestBuilder {
     }
 }
 
-/// Returns `name=` as it begins a query pair.
+/// Returns the start of a query pair, `name=`.
 fn query_prefix(row: &Parameter) -> String {
     format!("{}=", percent_encode(row.name, &[]))
 }

@@ -1,4 +1,4 @@
-//! Every kind of pagination, every end and every error, with a scripted transport.
+//! Tests of all kinds of pagination, ends of lists and errors, with a scripted transport.
 
 use std::{
     future::Future,
@@ -71,7 +71,7 @@ const WAYS: [Pagination; 9] = [
     Pagination::Page { argument: 1, first: 0, full: Some(LIMIT) },
 ];
 
-/// The arguments of a call, by row.
+/// A call whose arguments are given by their index.
 struct List<const WAY: usize>(Vec<(usize, Json)>);
 
 struct Page(Json);
@@ -121,8 +121,9 @@ impl<const WAY: usize> PagedCall for List<WAY> {
     }
 }
 
-/// Responds to each request with the next line: a body, `-` for none, `!` for no response, a status before an
-/// error; `link |` before a body.
+/// A transport that responds to each request with the next line of a script: a body, `-` for a response
+/// without a body, `!` for no response, or a status before an error. `link |` precedes a body with a `Link`
+/// header.
 #[derive(Clone, Default)]
 struct ScriptedServer(Arc<Mutex<(Vec<String>, Vec<String>)>>);
 
@@ -132,7 +133,7 @@ impl ScriptedServer {
         Self(Arc::new(Mutex::new((lines, Vec::new()))))
     }
 
-    /// The queries of the requests.
+    /// Returns the queries of the requests.
     fn sent(&self) -> Vec<String> {
         self.0.lock().unwrap().1.clone()
     }
@@ -143,10 +144,10 @@ impl Transport for ScriptedServer {
         assert_eq!(request.uri().path(), "/v1/list");
         let mut server = self.0.lock().unwrap();
         server.1.push(request.uri().query().unwrap_or_default().to_owned());
-        let line = server.0.pop().expect("a scripted page for each request");
+        let line = server.0.pop().expect("a page for each request");
         let mut waited = line.starts_with("wait ");
         Box::pin(async move {
-            // Pending once, so that a wait can be dropped.
+            // The response is pending once, so that tests can drop the pending poll.
             poll_fn(|_| if std::mem::take(&mut waited) { Poll::Pending } else { Poll::Ready(()) }).await;
             let line = line.trim_start_matches("wait ");
             let (link, body) = line.split_once(" | ").unwrap_or(("", line));
@@ -175,14 +176,14 @@ fn pages<const WAY: usize>(
     (PageStream::new(&core, List(given.to_vec())), server)
 }
 
-/// The items as strings, and the error at the end.
+/// Returns the items, joined into one string, and the error at the end.
 async fn all<const WAY: usize>(pages: PageStream<List<WAY>>) -> (String, Option<String>) {
     let (mut items, mut found) = (pages.into_items(), Vec::new());
     while let Some(item) = items.next().await {
         match item {
             Ok(item) => found.push(item.to_string()),
             Err(error) => {
-                assert!(items.next().await.is_none(), "an error is given once");
+                assert!(items.next().await.is_none(), "an error is returned once");
                 return (found.join(" "), Some(error.to_string()));
             }
         }
@@ -191,7 +192,7 @@ async fn all<const WAY: usize>(pages: PageStream<List<WAY>>) -> (String, Option<
     (found.join(" "), None)
 }
 
-/// The items, the error, and the queries that were sent.
+/// Asserts the items, the error and the queries that were sent.
 #[track_caller]
 fn check<const WAY: usize>(
     lines: &[&str],
@@ -217,7 +218,7 @@ fn cursor_is_followed_until_it_is_absent() {
     for last in [r#"{"items": [3]}"#, r#"{"items": [3], "next": null}"#, r#"{"items": [3], "next": ""}"#] {
         check::<CURSOR>(&[first, last], &[], "1 2 3", None, &["", "from=a%26b"]);
     }
-    // Other arguments of the caller are kept.
+    // The other arguments of the caller are sent with every page.
     let given = [(0, "start".into()), (2, number(2))];
     let sent = ["from=start&limit=2", "limit=2&from=a%26b"];
     check::<CURSOR>(&[first, r#"{"items": []}"#], &given, "1 2", None, &sent);
@@ -228,9 +229,9 @@ fn cursor_is_followed_until_it_is_absent() {
         None,
         &["from~%20here=x", "from~%20here=a%26b", "from~%20here=c"],
     );
-    // A number is a valid cursor.
+    // A cursor may be a number.
     check::<CURSOR>(&[r#"{"items": [7], "next": 7}"#, "{}"], &[], "7", None, &["", "from=7"]);
-    // A response without a body is the end.
+    // A response without a body ends the list.
     check::<CURSOR>(&[first, "-"], &[], "1 2", None, &["", "from=a%26b"]);
 }
 
@@ -278,7 +279,7 @@ fn empty_pages_are_followed_up_to_a_limit() {
         Some(PageFault::TooManyEmpty.to_string())
     );
     assert_eq!(server.sent().len(), 2);
-    // A page with an item resets the count.
+    // A page with an item resets the count of empty pages.
     lines.truncate(100);
     lines.push(r#"{"items": [1], "next": "x"}"#);
     lines.push(r#"{"items": [], "next": "y"}"#);
@@ -299,7 +300,7 @@ fn a_link_header_names_the_next_page() {
     check::<LINK>(&[next, next], &[], "1 1", Some(PageFault::RepeatedPage), &["", "page=2"]);
 }
 
-/// RFC 8288, 3 and appendix B.2.
+/// `Link` headers are parsed as RFC 8288, 3 and appendix B.2 define.
 #[test]
 fn link_headers_follow_rfc_8288() {
     let check = |lines: &[&str], expect: Result<Option<&str>, PageFault>| {
@@ -319,7 +320,7 @@ fn link_headers_follow_rfc_8288() {
     check(&["</a>;rel=\"prev\"", "</b> ; REL = \"last Next\""], Ok(Some("/b")));
     check(&["</a,b;c>; title=\"a \\\", <x>; rel=next\"; rel=\"next\""], Ok(Some("/a,b;c")));
     check(&["</a>; rel=prev, ,</b>; title; rel=next ; x=\"y\""], Ok(Some("/b")));
-    // The first `rel` counts; a link with an anchor belongs to another context.
+    // Only the first `rel` of a link counts, and a link with an `anchor` belongs to another context.
     check(&["</a>; rel=prev; rel=next"], Ok(None));
     check(&["</a>; anchor=\"/x\"; rel=next, </b>; rel=next"], Ok(Some("/b")));
     check(&["</a>; rel=nextish, </b>; rel=\"next\""], Ok(Some("/b")));
@@ -347,7 +348,7 @@ fn an_offset_grows_by_the_items() {
     check::<OFFSET>(&[two, "{}"], &[(1, number(10))], "1 2", None, &["offset=10", "offset=12"]);
     let of_four = r#"{"items": [1, 2], "total": 4}"#;
     check::<OFFSET>(&[of_four, of_four], &[], "1 2 1 2", None, &["", "offset=2"]);
-    // A row of empty pages restarts the count.
+    // An empty page ends the list, even if the total is larger.
     check::<OFFSET>(&[r#"{"items": [], "total": 4}"#], &[], "", None, &[""]);
     let last = i64::MAX;
     let (over, _) = pages::<OFFSET>(&[], &[(1, "x".into())]);
@@ -365,7 +366,7 @@ fn an_offset_grows_by_the_limit_where_pages_have_gaps() {
     check::<GAPS>(&lines, &[], "1 2", None, &["", "offset=3", "offset=6"]);
     check::<GAPS>(&lines[..2], &[(2, number(5))], "1", None, &["limit=5", "limit=5&offset=5"]);
     check::<GAPS>(&[r#"{"items": [1]}"#, "{}"], &[], "1", None, &["", "offset=3"]);
-    // The position would not change.
+    // A limit of 0 would not change the position, so it is an error.
     let stays = [(1, number(4)), (2, number(0))];
     check::<GAPS>(
         &[r#"{"items": [1]}"#, r#"{"items": [1]}"#],
@@ -385,14 +386,14 @@ fn pages_are_counted() {
     check::<PAGE>(&[of_two], &[(1, number(2))], "1", None, &["offset=2"]);
 }
 
-/// Configuration that a short page is the last saves one request.
+/// If the configuration declares that only the last page is short, the request after a short page is omitted.
 #[test]
 fn short_page_is_the_last() {
     let (full, short) = (r#"{"items": [1, 2, 3]}"#, r#"{"items": [4]}"#);
     check::<FULL>(&[full, short], &[], "1 2 3 4", None, &["", "offset=4"]);
     check::<FULL>(&[full, "{}"], &[], "1 2 3", None, &["", "offset=4"]);
     check::<FULL>(&[short, "{}"], &[(2, number(1))], "4", None, &["limit=1", "limit=1&offset=2"]);
-    // An offset that begins with 1 still counts the items.
+    // The total counts items even if the first offset is 1.
     let of_three = r#"{"items": [1, 2, 3], "total": 3}"#;
     check::<FULL>(&[of_three], &[], "1 2 3", None, &[""]);
     check::<FULL_PAGE>(&[full, short], &[], "1 2 3 4", None, &["", "offset=1"]);
@@ -401,7 +402,7 @@ fn short_page_is_the_last() {
     check::<FULL>(&[], &broken, "", Some(PageFault::InvalidCount), &[]);
 }
 
-/// Servers send `-1` for an unknown total.
+/// An invalid total, such as `-1` for an unknown total, is ignored.
 #[test]
 fn invalid_total_is_ignored() {
     for total in ["-1", "null", "\"many\"", "[]", "1.5"] {
@@ -414,7 +415,7 @@ fn invalid_total_is_ignored() {
     }
 }
 
-/// Only required pages are requested, and the rest can be resumed.
+/// With a limit, no more pages are requested than needed, and the list can be resumed.
 #[tokio::test]
 async fn limits_end_a_list_early() {
     let lines = [r#"{"items": [1, 2], "next": "a"}"#, r#"{"items": [3], "next": "b"}"#];
@@ -445,7 +446,7 @@ async fn limits_end_a_list_early() {
     assert_eq!((few.is_complete(), server.sent().len()), (false, 1));
 }
 
-/// Consumed items are gone, the others are requested.
+/// A resumed stream does not return consumed items, but all others.
 #[tokio::test]
 async fn pages_resume_from_a_cursor() {
     let lines = [r#"{"items": [1, 2], "next": "a"}"#, r#"{"items": [3], "next": "b", "more": false}"#];
@@ -459,7 +460,7 @@ async fn pages_resume_from_a_cursor() {
     assert_eq!(rest.next().await.unwrap().unwrap().into_items(), [number(3)]);
     assert!(rest.next().await.is_none() && rest.is_complete());
     assert_eq!(server.sent(), ["from=a"]);
-    // The position for later additions.
+    // The cursor after the end is the position for later additions.
     assert_eq!(rest.cursor().unwrap().as_str(), "b");
 
     let (items, _) = pages::<CURSOR>(&lines, &[]);
@@ -499,7 +500,7 @@ async fn failed_page_can_be_retried() {
     pages.retry_failed();
     assert_eq!(pages.next().await.unwrap().unwrap().into_items(), [number(2)]);
     assert!(pages.next().await.is_none());
-    // After the end nothing is requested.
+    // After the end, no request is sent.
     pages.retry_failed();
     assert!(pages.next().await.is_none());
     assert_eq!(server.sent(), ["", "from=a", "from=a", "from=a"]);
@@ -521,7 +522,7 @@ async fn dropped_poll_loses_no_page() {
     assert_eq!(server.sent(), [""]);
 }
 
-/// Generic code over calls and pages.
+/// Code can be generic over paginated calls and their pages.
 #[tokio::test]
 async fn generic_code_works_for_all_paged_calls() {
     async fn count<C: PagedCall + 'static>(mut pages: PageStream<C>) -> usize {
@@ -542,7 +543,7 @@ async fn generic_code_works_for_all_paged_calls() {
     assert_eq!(crate::Nullable::Value(vec![1]).items(), [1]);
 }
 
-/// Extensions of each request; streams are `Send`.
+/// Extensions are passed to the transport with each request, and the futures of streams are `Send`.
 #[tokio::test]
 async fn extensions_are_sent_with_each_request() {
     struct Tagged(Arc<Mutex<Vec<Option<u8>>>>);

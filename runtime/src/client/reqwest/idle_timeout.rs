@@ -1,7 +1,7 @@
-//! The idle timeout: the longest time without progress of a request or response body.
+//! The idle timeout: the maximum time without progress of a request or response body.
 //!
-//! The read timeout of reqwest runs from the start of a request to the head of its response, including the
-//! upload. This timeout restarts with every chunk that is sent.
+//! The read timeout of reqwest includes the upload, because it runs from the start of a request to the head
+//! of the response. This timeout restarts with every chunk that is sent.
 
 use std::{
     convert::Infallible,
@@ -16,19 +16,19 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use tokio::time::{Instant, sleep_until};
 
-/// Size in bytes of the chunks of a buffered body.
+/// The size of the chunks of a buffered body, in bytes.
 const CHUNK_SIZE: usize = 64 << 10;
 
 /// An idle timeout. Clones share the time of the last progress.
 #[derive(Clone, Debug)]
 pub(super) struct IdleTimeout {
     limit: Duration,
-    /// `None` while this side produces the next chunk.
+    /// `None` while the caller produces the next chunk.
     idle_since: Arc<Mutex<Option<Instant>>>,
 }
 
 impl IdleTimeout {
-    /// Starts the timeout now.
+    /// Creates a timeout that starts now.
     pub(super) fn new(longest: Duration) -> Self {
         Self { limit: longest, idle_since: Arc::new(Mutex::new(Some(Instant::now()))) }
     }
@@ -37,13 +37,13 @@ impl IdleTimeout {
         *self.idle_since.lock().unwrap_or_else(PoisonError::into_inner) = since;
     }
 
-    /// Returns the time at which the timeout expires unless there is progress.
+    /// Returns the time at which the timeout expires if there is no further progress.
     fn deadline(&self) -> Instant {
         let since = *self.idle_since.lock().unwrap_or_else(PoisonError::into_inner);
         since.unwrap_or_else(Instant::now) + self.limit
     }
 
-    /// Runs `work`; returns `None` if the timeout expires first.
+    /// Runs `work`. Returns `None` if the timeout expires first.
     pub(super) async fn run<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         let mut work = pin!(work);
         let mut sleeping = pin!(sleep_until(self.deadline()));
@@ -64,7 +64,7 @@ impl IdleTimeout {
     }
 }
 
-/// A request body that reports every chunk taken from it as progress.
+/// A request body that counts every chunk taken from it as progress.
 pub(super) struct ActivityBody<B> {
     body: B,
     timeout: IdleTimeout,
@@ -122,7 +122,7 @@ impl Body for ChunkedBytes {
     }
 }
 
-/// Converts a buffered body for reqwest. A body of more than one chunk reports its progress.
+/// Converts a buffered body for reqwest. A body of more than one chunk resets the timeout with each chunk.
 pub(super) fn buffered_body(bytes: Bytes, quiet: Option<&IdleTimeout>) -> reqwest::Body {
     match quiet {
         Some(quiet) if bytes.len() > CHUNK_SIZE => {
@@ -142,8 +142,8 @@ mod tests {
 
     const MINUTE: Duration = Duration::from_secs(60);
 
-    /// Takes a body with this delay after each chunk, as a slow connection does, then waits for the
-    /// response. Returns the seconds that all of it took, or `None` for a timeout.
+    /// Reads a body with this delay after each chunk, like a slow connection, and then waits for the
+    /// response. Returns the total number of seconds, or `None` for a timeout.
     async fn sent(
         quiet: &IdleTimeout,
         body: impl Body<Error = Infallible> + Unpin,
@@ -162,7 +162,7 @@ mod tests {
         quiet.run(sending).await
     }
 
-    /// Progress keeps a call alive however long it takes; a stall ends it.
+    /// Progress keeps a call alive regardless of its duration, and a stall ends it.
     #[tokio::test(start_paused = true)]
     async fn only_a_stall_ends_an_upload() {
         let whole = |pieces: usize| ChunkedBytes(Bytes::from(vec![0; pieces * CHUNK_SIZE]));
@@ -174,7 +174,7 @@ mod tests {
         assert_eq!(sent(&IdleTimeout::new(MINUTE), whole(1), soon, Duration::from_secs(61)).await, None);
     }
 
-    /// The time in which this side produces a chunk does not count.
+    /// The time in which the caller produces a chunk does not count.
     #[tokio::test(start_paused = true)]
     async fn slow_body_producer_is_awaited() {
         struct Slow(Pin<Box<tokio::time::Sleep>>, u8);
@@ -209,7 +209,7 @@ mod tests {
         assert_eq!(start.elapsed(), MINUTE);
     }
 
-    /// The exact length is known, so that `Content-Length` is sent.
+    /// A large body has a known length, so that `Content-Length` is sent.
     #[test]
     fn large_body_keeps_its_length() {
         let quiet = IdleTimeout::new(MINUTE);

@@ -40,7 +40,7 @@ impl ReqwestTransport {
             .map_err(|error| to_transport_error(error, TransportFault::Request, Delivery::NotSent))?;
         let response = self.send_for_head(request, quiet.as_ref()).await?;
         let (mut parts, body) = http::Response::<reqwest::Body>::from(response).into_parts();
-        // reqwest stores the URL among the extensions, which may contain secrets.
+        // reqwest stores the URL, which may contain secrets, among the extensions.
         parts.extensions.clear();
         let mut pieces = ByteStream::from_body(body, classify_body_error);
         if let Some(longest) = self.idle_timeout {
@@ -53,8 +53,8 @@ impl ReqwestTransport {
     }
 }
 
-/// A stream of chunks that ends with a timeout error if the server is too slow. Time in which the reader
-/// does not poll does not count for [`TimeoutScope::PerChunk`].
+/// A stream of chunks that ends with a timeout error if the server is too slow. With
+/// [`TimeoutScope::PerChunk`], the time in which the reader does not poll does not count.
 struct ReadTimeout {
     /// `None` after an error.
     pieces: Option<ByteStream>,
@@ -77,7 +77,7 @@ impl ReadTimeout {
         Self { pieces: Some(pieces), scope: time, limit: longest, sleeping: None }
     }
 
-    /// Starts the timer on the first call; returns true once the limit has passed.
+    /// Starts the timer on the first call. Returns true once the limit has passed.
     fn is_elapsed(&mut self, context: &mut Context<'_>) -> bool {
         let longest = self.limit;
         let sleeping = self.sleeping.get_or_insert_with(|| Box::pin(sleep(longest)));
@@ -89,7 +89,7 @@ impl Stream for ReadTimeout {
     type Item = Result<Bytes, TransportError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        // Checked before reading: a server that sends without end must not evade the limit.
+        // Checked before reading, because a server that sends without end must not evade the limit.
         let is_late =
             self.scope == TimeoutScope::WholeBody && self.pieces.is_some() && self.is_elapsed(context);
         let Some(pieces) = self.pieces.as_mut() else { return Poll::Ready(None) };
@@ -128,7 +128,7 @@ mod tests {
 
     use super::*;
 
-    /// One chunk, and then an error whose source is about another connection.
+    /// A body of one chunk, followed by an error whose source concerns another connection.
     struct Broken(u8);
 
     impl Stream for Broken {
@@ -143,10 +143,10 @@ mod tests {
         }
     }
 
-    /// The error of the request body is reported as such, with `Delivery::Unknown`.
+    /// A failure of the request body is reported as its own fault, with `Delivery::Unknown`.
     #[tokio::test]
     async fn failing_request_body_is_reported() {
-        // No accept call is needed: the operating system accepts the connection.
+        // No call of `accept` is needed, because the operating system accepts the connection.
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let uri = format!("http://{}/", listener.local_addr().unwrap());
         let body = RequestBody::Streaming(ByteStream::new(Broken(0)));
@@ -156,7 +156,8 @@ mod tests {
         assert_eq!((error.fault(), error.delivery()), (TransportFault::Request, Delivery::Unknown));
     }
 
-    /// Chunks with a delay of so many seconds before each; pending forever after the last.
+    /// A stream of chunks, each after a delay of the given number of seconds. It is pending forever after the
+    /// last.
     struct Slow(std::vec::IntoIter<u64>, Option<Pin<Box<Sleep>>>);
 
     impl Stream for Slow {
@@ -175,7 +176,7 @@ mod tests {
         }
     }
 
-    /// The limit is per chunk, and excludes the time of the reader.
+    /// The timeout applies to each chunk and excludes the time in which the reader does not poll.
     #[tokio::test(start_paused = true)]
     async fn stalled_stream_times_out() {
         let slow = Slow(vec![50, 50, 50].into_iter(), None);
@@ -195,7 +196,7 @@ mod tests {
         assert_eq!(start.elapsed().as_secs(), 3 * 650 + 60);
     }
 
-    /// Sending a little now and then does not extend the limit.
+    /// Chunks that arrive now and then do not extend the timeout of an error response's body.
     #[tokio::test(start_paused = true)]
     async fn error_response_body_has_one_timeout() {
         let slow = ByteStream::new(Slow(vec![2; 100].into_iter(), None));
@@ -208,7 +209,7 @@ mod tests {
         assert_eq!(start.elapsed().as_secs(), 5);
     }
 
-    /// Continuous sending does not extend it either.
+    /// Chunks that are available immediately do not extend the timeout either.
     #[tokio::test(start_paused = true)]
     async fn available_chunks_do_not_extend_the_timeout() {
         let patient =

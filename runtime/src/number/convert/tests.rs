@@ -1,11 +1,11 @@
-//! Round trips of some thousand numbers of all kinds through both decimal types.
+//! Round trips of several thousand numbers of all kinds through both decimal types.
 
 use std::str::FromStr;
 
 use super::*;
 
-/// Returns numbers with signs, many digits, points, leading and trailing zeros and exponents; the same in
-/// every run.
+/// Returns numbers with signs, many digits, decimal points, leading and trailing zeros and exponents. The
+/// sequence is the same in every run.
 fn texts() -> impl Iterator<Item = String> {
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     let mut below = move |end: u64| {
@@ -54,7 +54,7 @@ mod fixed {
                 Ok(decimal) => {
                     held += 1;
                     assert_eq!(Number::from(decimal), number, "{text}");
-                    // Decimals are preserved; only exponents are expanded.
+                    // Written decimals are preserved. Only exponents are expanded.
                     if !text.contains(['e', 'E']) && Decimal::from_str_exact(&text).is_ok() {
                         assert_eq!(
                             decimal.scale() as usize,
@@ -65,7 +65,7 @@ mod fixed {
                 Err(error) => {
                     refused += 1;
                     assert_eq!(error, NumberError::Inexact);
-                    // The decimal library has no exact value either.
+                    // A number is rejected only if the decimal library cannot represent it exactly either.
                     assert!(Decimal::from_str_exact(&text).is_err(), "{text}");
                 }
             }

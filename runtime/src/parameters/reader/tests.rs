@@ -1,4 +1,4 @@
-//! One table per style; validation is tested with the schema engine.
+//! Tests of decoding with one table for each style. Validation is tested with the schema engine.
 
 use super::*;
 use crate::parameters::ParameterStyle;
@@ -100,7 +100,7 @@ fn path_header_and_cookie_parameters() {
     check("/pets/%ff", &[], "path /id type");
 }
 
-/// OpenAPI 3.1, 4.8.12.2.1, `allowEmptyValue`.
+/// An empty value counts as absent if `allowEmptyValue` is set (OpenAPI 3.1, 4.8.12.2.1).
 #[test]
 fn allow_empty_value_omits_the_parameter() {
     const NUMBER: Parameter = Parameter { name: "n", validator: Some(number()), ..Parameter::QUERY };

@@ -1,5 +1,5 @@
-//! A compiler for the patterns in the tests of this crate: literals, `.`, classes, `\d \w \s \b \B
-//! \p{Letter}`, groups, `|`, `* + ? {n,m}`, `^ $`.
+//! A compiler for the patterns in the tests of this crate. It supports literals, `.`, classes,
+//! `\d \w \s \b \B \p{Letter}`, groups, `|`, `* + ? {n,m}` and `^ $`.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -19,7 +19,7 @@ enum Node {
     Repeat(Box<Node>, u32, Option<u32>),
 }
 
-/// Compiles a pattern; panics on unsupported syntax.
+/// Compiles a pattern. Panics on unsupported syntax.
 pub(crate) fn compile(source: &str) -> &'static Pattern<'static> {
     let mut chars = source.chars().peekable();
     let node = any(&mut chars);

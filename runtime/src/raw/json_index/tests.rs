@@ -74,7 +74,8 @@ const TEXTS: &[&str] = &[
     r#"[null, {"a":null}]"#,
 ];
 
-/// Deserializes in both ways and strips the positions, which only `serde_json` reports.
+/// Deserializes with the index and with `serde_json`, and compares the results without positions, which only
+/// `serde_json` reports.
 fn check<'de, T: Deserialize<'de> + PartialEq + Debug>(text: &'de str) {
     let described = |error: Error| crate::read::describe_error(&error);
     let expected = serde_json::from_str::<T>(text).map_err(described);
@@ -114,7 +115,7 @@ fn every_type_parses_the_same_with_an_index() {
     }
 }
 
-/// The index requires valid JSON. Invalid text still produces an error and no panic.
+/// The index requires valid JSON. Invalid text produces an error and no panic.
 #[test]
 fn invalid_json_is_an_error() {
     for text in

@@ -1,5 +1,5 @@
-//! Expected violations, keyword by keyword: schema, value, and every violation as `pointer keyword`. Each
-//! case runs in both modes, collecting and probing.
+//! Expected violations for each keyword. A case consists of a schema, a value, and all violations in the form
+//! `pointer keyword`. Each case runs in both modes, collecting and probing.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// Checks the cases of one schema: values with the expected violations.
+/// Checks the cases of one schema, which are values with their expected violations.
 #[track_caller]
 fn check(schema: &str, cases: &[(&str, &[&str])]) {
     let validator = compile(&json(schema));
@@ -297,7 +297,7 @@ fn unions_with_a_tag() {
         r#"{"oneOf":[{"type":"object","properties":{"t":{"const":1}},"required":["t"]},{"minimum":9,"properties":{"t":{"const":2}},"required":["t"]}],"discriminator":{"propertyName":"t"}}"#,
         &[("1", &[" oneOf"])],
     );
-    // Without its optional tag, an object rules out no branch.
+    // An object without the optional tag may match any branch.
     check(
         r#"{"anyOf":[{"properties":{"t":{"const":1},"n":{"minimum":1}}},{"properties":{"t":{"const":2},"m":{"minimum":1}}}],"discriminator":{"propertyName":"t","x-certainty":"present"}}"#,
         &[
@@ -323,7 +323,7 @@ fn unions_with_a_tag() {
             (r#"{"m":0}"#, &[" oneOf"]),
         ],
     );
-    // The tag also decides whether a single branch is selected.
+    // A tag is also evaluated for a union with a single branch.
     check(
         r#"{"oneOf":[{"properties":{"t":{"const":1},"n":{"minimum":1}},"required":["t"]}],"discriminator":{"propertyName":"t"}}"#,
         &[
@@ -365,7 +365,7 @@ const TREE: &str = r##"
 
 #[test]
 fn dynamic_references() {
-    // Core 8.2.3.2: the outermost resource with the anchor wins.
+    // The outermost resource with the anchor is used (Core 8.2.3.2).
     let strict = format!(
         r##"{{"$id":"https://test.example/strict.json","$dynamicAnchor":"node","$ref":"tree.json","unevaluatedProperties":false,"$defs":{{{TREE}}}}}"##
     );
@@ -377,7 +377,7 @@ fn dynamic_references() {
             (r#"{"children":[{"children":[1]}]}"#, &["/children/0/children/0 type"]),
         ],
     );
-    // Without a matching anchor the outer resource has no effect.
+    // Without a matching anchor, the outer resource has no effect.
     let open = format!(
         r##"{{"$id":"https://test.example/open.json","$ref":"tree.json","unevaluatedProperties":false,"$defs":{{{TREE}}}}}"##
     );
@@ -385,20 +385,20 @@ fn dynamic_references() {
         &open,
         &[(r#"{"children":[{"daat":1}]}"#, OK), (r#"{"daat":1}"#, &["/daat unevaluatedProperties"])],
     );
-    // An `$anchor` of the same name is not a dynamic anchor.
+    // An `$anchor` with the same name is not a dynamic anchor.
     let plain = format!(
         r##"{{"$id":"https://test.example/plain.json","$ref":"tree.json","$defs":{{"x":{{"$anchor":"node","not":true}},{TREE}}}}}"##
     );
     check(&plain, &[(r#"{"children":[{"data":1}]}"#, OK)]);
-    // A reference with an initial target that is not a dynamic anchor behaves like `$ref`.
+    // A reference whose initial target is not a dynamic anchor behaves like `$ref`.
     check(
         r##"{"$id":"https://test.example/a.json","$dynamicAnchor":"n","$ref":"b.json","$defs":{"b":{"$id":"b.json","items":{"$dynamicRef":"#n"},"$defs":{"n":{"$anchor":"n","type":"null"}}}}}"##,
         &[("[null]", OK), ("[1]", &["/0 type"])],
     );
 }
 
-/// A condition on one member is evaluated without a stack frame, except where it enters a resource that a
-/// `$dynamicRef` below it refers to.
+/// A `$dynamicRef` below a condition can refer to the resource of the condition, even though conditions on
+/// one member are otherwise evaluated without a stack frame.
 #[test]
 fn conditions_are_part_of_the_dynamic_scope() {
     const LEAF: &str =
@@ -409,12 +409,12 @@ fn conditions_are_part_of_the_dynamic_scope() {
             r##"{{"$id":"https://test.example/a.json","if":{{{condition}}},"then":{{"required":["yes"]}}}}"##
         )
     };
-    // The anchor of the condition applies, which accepts everything.
+    // The anchor of the condition applies, and its schema accepts everything.
     check(&schema(&asks), &[(r#"{"a":{"a":5}}"#, &["/yes required"])]);
-    // With the anchor of the leaf only `null` is valid.
+    // With the anchor of the leaf, only `null` is valid.
     let plain = format!(r##""properties":{{"a":{LEAF}}}"##);
     check(&schema(&plain), &[(r#"{"a":{"a":5}}"#, OK), (r#"{"a":null}"#, &["/yes required"])]);
-    // The same for the schema of a member.
+    // The same rules apply to the schema of a member.
     let inside = format!(r##""properties":{{"a":{{{asks}}}}}"##);
     check(&schema(&inside), &[(r#"{"a":{"a":{"a":5}}}"#, &["/yes required"])]);
 }
@@ -454,7 +454,7 @@ fn unevaluated_properties() {
         r#"{"dependentSchemas":{"a":{"properties":{"b":true}}},"properties":{"a":true},"unevaluatedProperties":false}"#,
         &[(r#"{"a":1,"b":1}"#, OK), (r#"{"b":1}"#, &["/b unevaluatedProperties"])],
     );
-    // Cousins do not see each other (Core 11.1).
+    // Subschemas of `allOf` do not see what the others evaluated (Core 11.1).
     check(
         r#"{"allOf":[{"properties":{"a":true}},{"unevaluatedProperties":false}]}"#,
         &[(r#"{"a":1}"#, &["/a unevaluatedProperties"])],
@@ -473,7 +473,7 @@ fn unevaluated_properties() {
     );
 }
 
-/// One cause is reported once.
+/// A part that failed is reported once, and not additionally as unevaluated.
 #[test]
 fn failed_parts_are_not_also_reported_as_unevaluated() {
     check(
@@ -559,7 +559,7 @@ fn locations_name_resource_and_pointer() {
     );
 }
 
-/// Long lists of names use binary search.
+/// Long lists of names are searched by binary search, with the same results.
 #[test]
 fn many_names_use_binary_search() {
     let names = (0..40).map(|n| format!(r#""n{n}":{{"type":"null"}}"#)).collect::<Vec<_>>();

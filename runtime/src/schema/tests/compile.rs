@@ -1,5 +1,5 @@
-//! A compiler from JSON Schema to leaked tables: a minimal version of the generator for tests. Panics on
-//! anything unsupported.
+//! A compiler from JSON Schema to leaked tables. It is a minimal version of the generator for tests and
+//! panics on unsupported schemas.
 
 use std::collections::BTreeMap;
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ use crate::schema::*;
 /// The URI of a schema without an `$id`.
 pub(super) const ROOT: &str = "https://test.example/root.json";
 
-/// Keywords whose value is a schema, a list of schemas, or an object of schemas.
+/// Keywords whose value is a schema.
 const ONE: &[&str] = &[
     "additionalProperties",
     "contains",
@@ -32,14 +32,14 @@ const ONE: &[&str] = &[
 const LIST: &[&str] = &["allOf", "anyOf", "oneOf", "prefixItems"];
 const NAMED: &[&str] = &["$defs", "definitions", "dependentSchemas", "patternProperties", "properties"];
 
-/// Documents by URI, split into resources.
+/// All documents, split into resources and indexed by URI.
 #[derive(Clone, Default)]
 pub(super) struct Documents {
     resources: BTreeMap<String, Value>,
     /// The retrieval URIs of documents with a different `$id`.
     addresses: BTreeMap<String, String>,
-    /// Maps a resource and an anchor to the pointer inside the resource, and to whether the anchor is
-    /// dynamic.
+    /// Maps a resource and an anchor to the pointer inside the resource, and to a flag that is true for
+    /// dynamic anchors.
     anchors: BTreeMap<(String, String), (String, bool)>,
 }
 
@@ -89,7 +89,7 @@ impl Documents {
         }
     }
 
-    /// Resolves a URI reference to a resource and a pointer inside it.
+    /// Resolves a URI reference to a resource and to a pointer inside it.
     fn locate(&self, base: &str, reference: &str) -> (String, String) {
         let full = resolve(base, reference);
         let (uri, fragment) = full.split_once('#').unwrap_or((&full, ""));
@@ -122,7 +122,7 @@ pub(crate) fn compile(schema: &Value) -> Validator<'static> {
     compile_with(schema, Documents::default())
 }
 
-/// Compiles the validator of one schema that may refer to others.
+/// Compiles the validator of a schema that may refer to other documents.
 pub(super) fn compile_with(schema: &Value, mut documents: Documents) -> Validator<'static> {
     documents.add(ROOT, schema);
     let meta = schema.get("$schema").and_then(Value::as_str);
@@ -137,7 +137,7 @@ pub(super) fn compile_with(schema: &Value, mut documents: Documents) -> Validato
     let root = build.schema(&root, &pointer);
     let mut resources = Vec::new();
     let mut at = 0;
-    // Anchors can lead to resources that are not referenced otherwise.
+    // Anchors can lead to resources that no reference leads to.
     while let Some(uri) = build.resources.get(at).cloned() {
         let anchors = build.documents.anchors.clone();
         let dynamic = anchors.iter().filter(|((own, _), (_, dynamic))| *own == uri && *dynamic);
@@ -294,7 +294,7 @@ impl Build {
         })
     }
 
-    /// `discriminator` next to the branches represents the proof of the generator; `x-certainty` selects a
+    /// A `discriminator` next to the branches stands for the proof of the generator. `x-certainty` selects a
     /// weaker certainty.
     fn choice(
         &self,
@@ -394,7 +394,7 @@ fn number(value: &Value) -> Number {
     Number::parse(&value.to_string()).unwrap()
 }
 
-/// `2.0` is an integer too.
+/// Returns a count, which may be written as `2.0`.
 fn count(value: &Value) -> u64 {
     value.as_f64().unwrap() as u64
 }
@@ -427,7 +427,7 @@ fn percent_decode(text: &str) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-/// RFC 3986, 5.2, as far as schemas use it.
+/// Resolves a URI reference as RFC 3986, 5.2 defines, for the cases that occur in schemas.
 fn resolve(base: &str, reference: &str) -> String {
     let base = base.split_once('#').map_or(base, |(uri, _)| uri);
     let scheme = reference.split(['/', '#']).next().unwrap_or("").contains(':');

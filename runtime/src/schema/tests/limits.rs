@@ -1,4 +1,4 @@
-//! Tests of validation limits with hostile values.
+//! Tests of validation limits with malicious values.
 
 use std::cell::Cell;
 use std::hash::Hash;
@@ -31,7 +31,7 @@ fn nested(depth: usize) -> Json {
 fn self_reference_exceeds_the_depth_limit() {
     let validator = compile(&json!({ "$ref": "#" }));
     assert_eq!(found(validator, &Json::Null), [(String::new(), "depth")]);
-    // Exceeding a limit is never a success, under any enclosing keyword.
+    // A value never passes validation if a limit is exceeded, under any enclosing keyword.
     let validator = compile(&json!({ "not": { "$ref": "#/not" } }));
     assert_eq!(found(validator, &Json::Null), [(String::new(), "depth")]);
     let validator = compile(&json!({ "anyOf": [{ "$ref": "#/anyOf/0" }, { "type": "string" }] }));
@@ -41,7 +41,7 @@ fn self_reference_exceeds_the_depth_limit() {
 #[test]
 fn deep_values_exceed_the_depth_limit() {
     let validator = compile(&json!({ "items": { "$ref": "#" } }));
-    // Two applications per level: beyond the capacity of an ordinary stack, and within the limit.
+    // Two schema applications per level exceed the capacity of an ordinary stack, but not the limit.
     assert_eq!(found(validator, &nested(1_000)), []);
     let few = ValidationLimits { depth: 300, ..ValidationLimits::DEFAULT };
     let refused = validator.validate_with_limits(&nested(200), &few).unwrap_err().into_vec();
@@ -53,7 +53,7 @@ fn deep_values_exceed_the_depth_limit() {
     assert!(matches!(&refused[..], [(pointer, "depth")] if pointer.len() > 2_000), "{refused:?}");
 }
 
-/// The thread has the stack of a worker thread of common runtimes.
+/// Runs with a 2 MiB stack, the usual stack size of worker threads in async runtimes.
 #[test]
 fn maximum_depth_fits_a_small_stack() {
     let schema = json!({
@@ -66,7 +66,7 @@ fn maximum_depth_fits_a_small_stack() {
         let value = (0..4_000)
             .fold(Json::Null, |inner, _| Json::Object([("a".to_owned(), inner)].into_iter().collect()));
         let refused = found(validator, &value);
-        // Values of this depth would also overflow the stack when dropped.
+        // Values of this depth would also overflow the stack when they are dropped.
         std::mem::forget(value);
         refused.len()
     };
@@ -86,19 +86,18 @@ fn overlapping_branches_exceed_the_effort_limit() {
     }));
     let lists =
         |levels: usize| (1..levels).fold(Json::Array(Vec::new()), |inner, _| Json::Array(vec![inner]));
-    // Without a limit this would take as many applications as 3 to the power of 61.
+    // Without a limit, this would take about 3^61 schema applications.
     let few = ValidationLimits { effort: 100_000, ..ValidationLimits::DEFAULT };
     let refused = validator.validate_with_limits(&lists(61), &few).unwrap_err().into_vec();
     assert_eq!(refused.iter().map(|one| one.keyword).collect::<Vec<_>>(), ["effort"]);
     assert!(!is_valid(&validator, &lists(61), &few));
-    // The limit is exact: where all of it is used up, half of it is not enough.
     let needed = needed(validator, &lists(5)).effort;
-    // Three branches at each level.
+    // Each level has three branches, so one more level needs more than twice the effort.
     let twice = ValidationLimits { effort: 2 * needed, ..ValidationLimits::DEFAULT };
     assert!(gives_up(validator, &lists(6), &twice));
 }
 
-/// A large value consumes more effort, so that few applications reach the default limit.
+/// A large value consumes more effort, so that a few schema applications reach the default limit.
 #[test]
 fn effort_has_a_default_limit() {
     let schemas = |count: usize| compile(&json!({ "allOf": vec![json!({ "minLength": 1 }); count] }));
@@ -116,7 +115,7 @@ fn gives_up(validator: Validator<'_>, value: &Json, limits: &ValidationLimits) -
     gave_up
 }
 
-/// Returns the least depth and the least effort with which validation completes.
+/// Returns the minimum depth and the minimum effort with which validation completes.
 fn needed(validator: Validator<'_>, value: &Json) -> ValidationLimits {
     let enough = |limits: &ValidationLimits| !gives_up(validator, value, limits);
     let depth = (0..)
@@ -132,8 +131,8 @@ fn needed(validator: Validator<'_>, value: &Json) -> ValidationLimits {
     ValidationLimits { depth, effort, ..ValidationLimits::DEFAULT }
 }
 
-/// A condition on one member is evaluated without the frame of an application, and consumes the same depth
-/// and effort.
+/// A condition on one member is evaluated without a stack frame, but consumes the same depth and effort as a
+/// schema application.
 #[test]
 fn conditions_on_one_member_cost_as_much_as_an_application() {
     let many = |member: Json| {
@@ -158,7 +157,7 @@ fn conditions_on_one_member_cost_as_much_as_an_application() {
         of_a(of_a(json!({ "const": 1 }))),
         of_a(of_a(of_a(json!({ "type": "null" })))),
     ] {
-        // An additional keyword that always holds and costs nothing, which disables the shortcut.
+        // This additional keyword always holds and costs nothing, but disables the shortcut.
         let mut applied = condition.clone();
         applied["maxProperties"] = json!(1_000);
         let of = |condition| compile(&json!({ "if": condition, "then": { "maxProperties": 50 } }));
@@ -180,7 +179,7 @@ fn number_of_violations_is_limited() {
     assert_eq!(few, Err(3));
 }
 
-/// Violations of the whole value displace violations inside it, regardless of the order of keywords.
+/// Violations of the value itself displace violations inside it, regardless of the order of keywords.
 #[test]
 fn the_shallower_violations_are_kept() {
     let validator = compile(&json!({
@@ -195,16 +194,16 @@ fn the_shallower_violations_are_kept() {
         refused.into_iter().map(|one| one.pointer + " " + one.keyword).collect::<Vec<_>>()
     };
     let (whole, third) = (["/id required", "/list maxItems"], "/list/2 type");
-    // Both have paths of one step, and this one is found first.
+    // Both paths have one step, and this violation is found first.
     assert_eq!(kept(1), whole[1..]);
     assert_eq!(kept(2), whole);
     assert_eq!(kept(3), [whole[0], whole[1], third]);
-    // Of equally deep violations the first is kept.
+    // Among equally deep violations, the first one is kept.
     assert_eq!(kept(4), [whole[0], whole[1], "/list/0/a type", third]);
     assert_eq!(kept(9).len(), 6);
 }
 
-/// Members that were no longer evaluated are not reported as unevaluated.
+/// Members that were skipped because of the limit are not reported as unevaluated.
 #[test]
 fn skipped_parts_are_not_reported() {
     let validator = compile(&json!({ "items": {
@@ -223,7 +222,7 @@ fn skipped_parts_are_not_reported() {
 
 #[test]
 fn unique_items_are_compared_in_one_pass() {
-    /// Counts how often it is compared.
+    /// A value that counts how often it is compared.
     struct Counted<'c>(Json, &'c Cell<usize>);
     impl PartialEq for Counted<'_> {
         fn eq(&self, other: &Self) -> bool {
@@ -243,7 +242,7 @@ fn unique_items_are_compared_in_one_pass() {
     assert!(is_unique(&items));
     items.push(Counted(Json::parse(b"7.0").unwrap(), &compared));
     assert!(!is_unique(&items));
-    // Only elements with equal hashes are compared; all pairs would be 200 million comparisons.
+    // Only elements with equal hashes are compared, whereas all pairs would be 200 million comparisons.
     assert!(compared.get() < items.len(), "{}", compared.get());
 }
 
@@ -254,7 +253,7 @@ fn ids_outside_the_table_accept_nothing() {
     assert_eq!(found(validator, &Json::Null), [(String::new(), "false")]);
 }
 
-/// Tables are constants, numbers and patterns included.
+/// Schema tables, including numbers and patterns, can be constants.
 #[test]
 fn schema_tables_can_be_constants() {
     use crate::pattern::*;
@@ -320,7 +319,7 @@ const METASCHEMAS: [&str; 8] = [
     include_str!("../../../../codegen/core/src/load/metaschemas/content.json"),
 ];
 
-/// The meta-schemas describe themselves: `$dynamicRef` through eight resources.
+/// The meta-schemas validate themselves, with a `$dynamicRef` through eight resources.
 #[test]
 fn metaschema_validates_itself() {
     let documents = METASCHEMAS.map(|text| serde_json::from_str::<serde_json::Value>(text).unwrap());
@@ -341,8 +340,8 @@ fn metaschema_validates_itself() {
     );
 }
 
-/// Declared members are validated and missing required ones are reported, regardless of which list is
-/// shorter, and also beyond the 64 names that have a bit.
+/// Members are validated, and missing ones are reported, whether the object or the schema has more members,
+/// and also beyond the 64 members that the bit set can hold.
 #[test]
 fn members_are_matched_from_either_side() {
     let name = |place: usize| format!("p{place:02}");
@@ -371,7 +370,6 @@ fn members_are_matched_from_either_side() {
     }
 }
 
-/// Shallow and full evaluation agree.
 #[test]
 fn shallow_and_full_evaluation_agree() {
     let schema = json!({

@@ -5,7 +5,7 @@
 use super::*;
 use crate::resolve::tests::{format_problems, resolve_clean};
 
-/// Returns the first place of each cycle, `-` for none.
+/// Returns the code and the pointer of the first location of each cycle.
 fn find_cycles(text: &str) -> String {
     let graph = resolve_clean(&[("a.json", text)]);
     let mut problems = Diagnostics::new();
@@ -38,7 +38,7 @@ fn infinite_schemas_are_reported() {
         (r##"{"type": "array", "prefixItems": [true, {"$ref": "#"}], "minItems": 2}"##, "?no-finite-value "),
         (r##"{"type": "array", "contains": {"$ref": "#"}}"##, "?no-finite-value "),
         (r##"{"type": "array", "contains": {"$ref": "#"}, "minContains": 0}"##, ""),
-        // The minimum number of properties.
+        // `minProperties` requires a value of the schema that applies to the properties.
         (
             r##"{"type": "object", "additionalProperties": {"$ref": "#"}, "minProperties": 1}"##,
             "?no-finite-value ",
@@ -61,7 +61,7 @@ fn infinite_schemas_are_reported() {
             r##"{"type": "object", "patternProperties": {"^a": true}, "additionalProperties": {"$ref": "#"}, "minProperties": 1}"##,
             "",
         ),
-        // Required in one part, declared in another.
+        // A property may be required in one part of an `allOf` and declared in another.
         (
             r##"{"type": "object", "allOf": [{"properties": {"a": {"$ref": "#"}}}], "required": ["a"]}"##,
             "?no-finite-value ",
@@ -70,7 +70,7 @@ fn infinite_schemas_are_reported() {
             r##"{"type": "object", "properties": {"a": {"$ref": "#"}}, "required": ["a"], "enum": [{"b": 1}, {}]}"##,
             "",
         ),
-        // Two schemas that require each other, and one that requires only the first.
+        // Two schemas require each other, and a third schema requires only the first.
         (
             r##"{"$ref": "#/$defs/c", "$defs": {
                 "a": {"type": "object", "properties": {"b": {"$ref": "#/$defs/b"}}, "required": ["b"]},
@@ -78,7 +78,7 @@ fn infinite_schemas_are_reported() {
                 "c": {"type": "object", "properties": {"a": {"$ref": "#/$defs/a"}}, "required": ["a"]}}}"##,
             "?no-finite-value /$defs/a",
         ),
-        // `false` accepts nothing, but not because it would have to contain itself.
+        // `false` accepts no value, but not because a value would have to contain itself.
         (r#"{"type": "object", "properties": {"a": false}, "required": ["a"]}"#, ""),
     ];
     for (text, expected) in cases {

@@ -1,6 +1,7 @@
-//! Realistic random values: all declared properties, words, dates, numbers within bounds. Equal seeds produce
-//! equal values. A value that fails validation is rebuilt with less, then computed exactly (`exact`) or
-//! repaired (`objects`). The last resort is a boundary value of [`super::edge_values`].
+//! Generates realistic random values: all declared properties, words, dates and numbers within bounds. Equal
+//! seeds produce equal values. If a value fails validation, the generator retries without optional parts,
+//! then computes a value exactly (`exact`) or repairs it (`objects`). The last resort is a boundary value of
+//! [`super::edge_values`].
 
 mod exact;
 mod large_objects;
@@ -16,15 +17,15 @@ use super::{
 };
 use crate::schema::{Schema, SchemaGraph, SchemaId, TypeSet};
 
-/// The nesting limit; the deeper half contains required parts only.
+/// The maximum nesting depth; in the deeper half, only required parts are generated.
 const MAX_LEVELS: u8 = 12;
-/// The number of places generated before giving up; the second half contains required parts only.
+/// The maximum number of generated values; after half of them, only required parts are generated.
 const MAX_GENERATED_PLACES: u32 = 4_000;
-/// The number of attempts for distinct elements and names.
+/// The number of attempts to find distinct elements and names.
 const MAX_TRIES: u64 = 16;
-/// The maximum length of a string that is limited by length only.
+/// The maximum length of a string whose only constraint is its length.
 const MAX_WORDS_LENGTH: u64 = 1 << 16;
-/// The number of places that the boundary values of one branch cost, with `SampleEffort::Quick`.
+/// The number of generated values that a search for a boundary value with `SampleEffort::Quick` counts as.
 const EDGE_VALUE_COST: u32 = 200;
 
 const WORDS: &[&str] = &[
@@ -38,11 +39,12 @@ const WORDS: &[&str] = &[
 pub struct SampleRequest {
     /// The seed of the random numbers.
     pub seed: u64,
-    /// True if schema examples and defaults take precedence over generated values.
+    /// True if examples and defaults in the schema take precedence over generated values.
     pub examples: bool,
 }
 
-/// Generates a value that all schemas of a place accept, if one is found; `valid` checks parts and the whole.
+/// Generates a value that all schemas of a conjunction accept. Returns `None` if no such value is found.
+/// `valid` validates the parts and the whole.
 pub fn random_value(
     graph: &SchemaGraph,
     conj: &SchemaConjunction,
@@ -78,7 +80,7 @@ pub fn random_value(
 pub struct SplitMix64(Cell<u64>);
 
 impl SplitMix64 {
-    /// Creates a generator; equal seeds produce equal sequences.
+    /// Creates a generator. Equal seeds produce equal sequences.
     pub const fn from_seed(seed: u64) -> Self {
         Self(Cell::new(seed))
     }
@@ -91,7 +93,7 @@ impl SplitMix64 {
         mixed ^ (mixed >> 31)
     }
 
-    /// Returns a number below `most`; 0 if `most` is 0.
+    /// Returns a number below `most`, or 0 if `most` is 0.
     pub fn next_below(&self, most: u64) -> u64 {
         self.next_u64() % most.max(1)
     }
@@ -105,20 +107,20 @@ impl SplitMix64 {
         WORDS[self.random_index(WORDS.len())]
     }
 
-    /// Iterates over a list from a random element, wrapping around.
+    /// Iterates over a list, starting at a random element and wrapping around at the end.
     fn rotated<'l, T>(&self, list: &'l [T]) -> impl Iterator<Item = &'l T> + use<'l, T> {
         let (before, from) = list.split_at(self.random_index(list.len()));
         from.iter().chain(before)
     }
 }
 
-/// Prefers alphanumeric characters.
+/// A policy that prefers alphanumeric characters.
 impl PatternChoice for SplitMix64 {
     fn choose_char(&self, ranges: &[(char, char)]) -> Option<char> {
         let plain =
             |range: &&(char, char)| range.0.is_ascii_alphanumeric() && range.1.is_ascii_alphanumeric();
         let mut likely: Vec<(char, char)> = ranges.iter().filter(plain).copied().collect();
-        // A class that excludes only a few letters still contains most of them.
+        // A class that excludes only a few letters is treated as one that contains all letters.
         let wide = |(first, last): &(char, char)| *first <= 'a' && 'z' <= *last;
         likely.extend(ranges.iter().any(wide).then_some(('a', 'z')));
         if likely.is_empty() {
@@ -152,12 +154,12 @@ impl<'g> ValueGenerator<'g> {
         conj.within.contains(type_of(value)) && conj.ids.iter().all(|&id| (self.valid)(id, value))
     }
 
-    /// Returns true while optional parts are generated, too.
+    /// Returns true if optional parts are still generated.
     fn adds_optional(&self, level: u8) -> bool {
         level > MAX_LEVELS / 2 && self.effort.get() > MAX_GENERATED_PLACES / 2
     }
 
-    /// Generates a value that all schemas of a place accept.
+    /// Generates a value that all schemas of a conjunction accept.
     fn generate_at(&self, conj: &SchemaConjunction, level: u8) -> Option<Json> {
         self.effort.set(self.effort.get().checked_sub(1)?);
         let level = level.checked_sub(1)?;
@@ -168,7 +170,7 @@ impl<'g> ValueGenerator<'g> {
             return self.rng.rotated(&literals).copied().find(|value| holds(value)).cloned();
         }
         if self.request.examples {
-            // A refinement is last and more specific.
+            // A refinement comes last and is more specific.
             let mut given = all.iter().rev().flat_map(|s| s.examples.iter().chain(&s.default));
             if let Some(given) = given.find(|value| holds(value)) {
                 return Some(given.clone());
@@ -185,7 +187,7 @@ impl<'g> ValueGenerator<'g> {
             TypeSet::BOOLEAN,
             TypeSet::NULL,
         ];
-        // An unconstrained place gets a word.
+        // An unconstrained value becomes a word.
         let open = facts.types == TypeSet::ALL;
         let first = open.then_some(TypeSet::STRING);
         let possible = |kind: &TypeSet| !facts.types.intersection(*kind).is_empty();
@@ -210,7 +212,7 @@ impl<'g> ValueGenerator<'g> {
         all.into_iter().find(holds)
     }
 
-    /// Generates a value of one branch; a branch that only allows `null` is tried last.
+    /// Generates a value of one branch. A branch that allows only `null` is tried last.
     fn generate_branch(
         &self,
         conj: &SchemaConjunction,
@@ -230,7 +232,7 @@ impl<'g> ValueGenerator<'g> {
         let drawn = turned.into_iter().find_map(|branch| {
             self.generate_at(&conj.choose_branch(holder, branch), level).filter(|value| holds(value))
         });
-        // With a discriminator, the value of one branch may satisfy others as well.
+        // With a discriminator, the value of one branch may satisfy other branches as well.
         let found = drawn.or_else(|| {
             schema.discriminator.as_ref()?;
             self.effort.set(self.effort.get().checked_sub(EDGE_VALUE_COST)?);
@@ -239,7 +241,7 @@ impl<'g> ValueGenerator<'g> {
         found.map(|value| self.with_matching_tag(schema, value, holds))
     }
 
-    /// Generates a value of several schemas combined, or a word if there are none.
+    /// Generates a value of several combined schemas, or a word if there are none.
     fn generate_part(&self, ids: Vec<SchemaId>, level: u8) -> Option<Json> {
         if ids.is_empty() {
             Some(Json::from(self.rng.random_word()))
@@ -279,7 +281,7 @@ impl<'g> ValueGenerator<'g> {
         if self.adds_optional(level) {
             for (name, always, sometimes) in declared.iter().filter(|(name, ..)| !required.contains(name)) {
                 let written = |id: &SchemaId| self.graph.schema(*id).write_only;
-                // Without examples, the set of optional properties varies, too.
+                // Without examples, the set of optional properties also varies.
                 let left_out = !self.request.examples && self.rng.next_below(4) == 0;
                 if left_out || always.iter().chain(sometimes).any(written) {
                     continue;
@@ -309,7 +311,7 @@ impl<'g> ValueGenerator<'g> {
         found.or_else(|| tried.iter().find_map(|object| self.repair_object(facts, object, level, holds)))
     }
 
-    /// Adds undeclared properties until the object has `wanted`.
+    /// Adds undeclared properties until the object has `wanted` properties.
     fn add_undeclared(&self, all: &[&'g Schema], wanted: u64, level: u8, members: &mut Map<Json>) {
         let patterns: Vec<&(String, SchemaId)> = all.iter().flat_map(|s| &s.pattern_properties).collect();
         let others: Vec<SchemaId> = all.iter().filter_map(|s| s.additional_properties).collect();
@@ -317,7 +319,7 @@ impl<'g> ValueGenerator<'g> {
             return;
         }
         let names: Vec<SchemaId> = all.iter().filter_map(|s| s.property_names).collect();
-        // For very large objects only a few; `add_counted_members` adds the others.
+        // For very large objects, only a few are added here; `add_counted_members` adds the others.
         let tries = if wanted > MAX_LENGTH { MAX_TRIES } else { wanted * 2 };
         for _ in 0..tries {
             if members.len() as u64 >= wanted {
@@ -342,14 +344,14 @@ impl<'g> ValueGenerator<'g> {
 
     fn generate_array(&self, all: &[&'g Schema], level: u8, holds: ValuePredicate<'_>) -> Option<Json> {
         let least = all.iter().filter_map(|s| s.min_items).max().unwrap_or(0);
-        // Skips arrays that exceed the limit.
+        // Arrays that exceed the limit are not generated.
         if least > MAX_GENERATED_PLACES.into() {
             return None;
         }
         let most = all.iter().filter_map(|s| s.max_items).min().unwrap_or(MAX_LENGTH.max(least));
         let prefix = all.iter().map(|s| s.prefix_items.len()).max().unwrap_or(0);
         let distinct = all.iter().any(|s| s.unique_items);
-        // Nested arrays multiply.
+        // The usual length decreases with the depth, because nested arrays multiply.
         let usual = match (self.adds_optional(level), level + 2 >= MAX_LEVELS) {
             (true, true) => 1 + self.rng.next_below(3),
             (true, false) => 1,
@@ -392,11 +394,11 @@ impl<'g> ValueGenerator<'g> {
             let usual = [least, 1 + self.rng.next_below(8), 1, most.min(8), 0];
             found.extend(usual.into_iter().filter_map(|count| spell_pattern(plain, count, &self.rng)));
         }
-        // Also covers patterns that cannot be validated.
+        // This value also covers patterns that cannot be validated.
         found.push(self.random_words(least, most));
         found.extend(candidate_strings(all));
         let drawn = found.iter().map(|text| Json::from(text.as_str())).find(holds);
-        // A pattern without anchors allows any text around the match.
+        // A pattern without anchors allows any characters around the match.
         let padded = || {
             found.iter().find_map(|text| {
                 let count = text.chars().count() as u64;
@@ -411,7 +413,7 @@ impl<'g> ValueGenerator<'g> {
         drawn.or_else(padded).or_else(reckoned)
     }
 
-    /// Returns random words with a length between `least` and `most`.
+    /// Returns random words with a total length between `least` and `most`.
     fn random_words(&self, least: u64, most: u64) -> String {
         let mut text = self.rng.random_word().to_owned();
         while (text.len() as u64) < least.min(MAX_WORDS_LENGTH) {
@@ -422,7 +424,7 @@ impl<'g> ValueGenerator<'g> {
         text
     }
 
-    /// Returns a random string in a known format.
+    /// Returns a random string in a known format, or `None` if the format is unknown.
     fn formatted_string(&self, format: &str) -> Option<String> {
         let Self { rng, .. } = self;
         let day = || {
@@ -501,8 +503,8 @@ impl<'g> ValueGenerator<'g> {
     }
 }
 
-/// Removes lookaround groups from a pattern. They reject few strings, and the linear engine does not support
-/// them.
+/// Removes lookaround groups from a pattern. They reject few strings, and the linear-time regular expression
+/// engine does not support them.
 fn strip_lookaround(pattern: &str) -> String {
     let mut out = String::new();
     let mut left = pattern;
@@ -511,7 +513,7 @@ fn strip_lookaround(pattern: &str) -> String {
             left = &left[group_end(left)..];
             continue;
         }
-        // An escaped parenthesis opens no group.
+        // An escaped parenthesis does not open a group.
         let escaped = left.chars().nth(1).filter(|_| first == '\\').map_or(0, char::len_utf8);
         let (taken, rest) = left.split_at(first.len_utf8() + escaped);
         out.push_str(taken);
@@ -520,7 +522,7 @@ fn strip_lookaround(pattern: &str) -> String {
     out
 }
 
-/// Returns the end of the group at the start of a pattern, as a byte offset.
+/// Returns the byte offset of the end of the group at the start of a pattern.
 fn group_end(text: &str) -> usize {
     let (mut depth, mut escaped, mut listed) = (0_u32, false, false);
     for (at, letter) in text.char_indices() {

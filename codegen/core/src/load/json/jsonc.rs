@@ -1,4 +1,4 @@
-//! Removes comments and trailing commas, which JSON does not allow but many editors do.
+//! Removes comments and trailing commas, which JSON does not allow but many editors accept.
 
 use crate::{
     diagnostics::Diagnostic,
@@ -6,13 +6,14 @@ use crate::{
     tree::{DocumentLocation, SourceId},
 };
 
-/// Returns the text with spaces in place of comments and trailing commas, and a fault for each kind. Every
-/// other byte keeps its offset. `None` if the text has neither.
+/// Replaces comments and trailing commas by spaces, and returns the new text with a fault for each of the two
+/// kinds. All other bytes keep their offsets. Returns `None` if the text contains neither.
 pub(super) fn remove_extensions(source: SourceId, text: &str) -> Option<(String, Vec<Diagnostic>)> {
     let mut bytes = text.as_bytes().to_vec();
     let mut comments: Vec<(usize, usize)> = Vec::new();
     let mut commas: Vec<(usize, usize)> = Vec::new();
-    // The position of the last comma, if only space and comments follow it; the byte before it.
+    // The position of the last comma if only whitespace and comments follow it, and the byte before the
+    // comma.
     let mut comma: Option<(usize, u8)> = None;
     let mut previous = b' ';
     let mut at = 0;
@@ -61,7 +62,7 @@ pub(super) fn remove_extensions(source: SourceId, text: &str) -> Option<(String,
     (!faults.is_empty()).then_some((plain, faults))
 }
 
-/// Returns the number of bytes of a string, with its quotes.
+/// Returns the length of a string literal in bytes, including its quotes.
 fn string_length(bytes: &[u8], start: usize) -> usize {
     let mut at = start + 1;
     while let Some(&byte) = bytes.get(at) {
@@ -74,7 +75,7 @@ fn string_length(bytes: &[u8], start: usize) -> usize {
     bytes.len() - start
 }
 
-/// Returns the number of bytes of a comment; one of a line excludes the line break.
+/// Returns the length of a comment in bytes; the line break after a line comment is not included.
 fn comment_length(bytes: &[u8], start: usize) -> usize {
     let rest = bytes.get(start..).unwrap_or_default();
     match rest.get(1) {

@@ -5,7 +5,7 @@
 use super::*;
 use crate::load::decode_document;
 
-/// Returns the patched document, and the messages with their pointers.
+/// Returns the patched document, and the pointers and messages.
 fn apply_overlay(document: &str, overlay: &str) -> (String, Vec<String>) {
     let parse = |text: &str| decode_document(SourceId(0), "a.yaml", text.as_bytes()).1.unwrap();
     let (mut document, tree) = (parse(document), parse(overlay));
@@ -27,7 +27,7 @@ fn apply_action(document: &str, action: &str) -> String {
     fault.unwrap_or(found)
 }
 
-/// Indexes refer to the original document, in any order of the selection.
+/// Indexes refer to the original document, regardless of the order in which the elements are selected.
 #[test]
 fn elements_are_removed_by_original_index() {
     let ten = "{a: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]}";
@@ -51,7 +51,7 @@ fn elements_are_removed_by_original_index() {
     assert_eq!(root_removal, "`$` is the whole document, which cannot be removed at /actions/0");
 }
 
-/// Later actions see the changes of earlier ones.
+/// Later actions apply to the document as changed by earlier actions.
 #[test]
 fn actions_see_earlier_changes() {
     let overlay = "overlay: 1.0.0\nactions:\n  - {target: $, update: {b: {c: 1}}}\n  - {target: $.a, remove: true}\n  - {target: $.b, update: {d: [2]}}\n  - {target: $.b.d, update: 3}\n  - {target: '$.b.d[0]', remove: true}\n  - {target: $.a, update: {}}\n";
@@ -60,7 +60,7 @@ fn actions_see_earlier_changes() {
     assert_eq!(messages, ["", "/a", "/b", "/b/d", "/b/d/0", "`$.a` selects nothing at /actions/5"]);
 }
 
-/// A removal drops the origins of the value and of later elements of its list, and no others.
+/// A removal drops the origins of the removed value and moves those of later elements of its list.
 #[test]
 fn remaining_values_keep_their_origin() {
     let parse = |text: &str| decode_document(SourceId(0), "a.yaml", text.as_bytes()).1.unwrap();
@@ -103,7 +103,8 @@ fn actions_without_effect_are_rejected() {
     );
 }
 
-/// An element that a list already contains is rejected, whatever is added with it.
+/// An update that contains an existing element of the list is rejected, even if it also contains new
+/// elements.
 #[test]
 fn existing_elements_are_rejected() {
     for (action, held) in [
@@ -120,7 +121,7 @@ fn existing_elements_are_rejected() {
     }
 }
 
-/// Overlay 1.1, 4.4.3: the update must have the type of its targets, which must all be of one class.
+/// An update must have the type of its targets, and all targets must be of one class (Overlay 1.1, 4.4.3).
 #[test]
 fn updates_of_another_type_are_rejected() {
     for (action, expected) in [
@@ -188,7 +189,7 @@ fn overlays_are_checked_field_by_field() {
     assert_eq!(found, r#"{"a":1}"#);
 }
 
-/// RFC 7396, and patches without an effect.
+/// Merge patches are applied as RFC 7396 requires, and patches without an effect are reported.
 #[test]
 fn merge_patches() {
     let idle = "the merge patch changes nothing here at ";

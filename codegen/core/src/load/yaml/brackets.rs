@@ -1,11 +1,11 @@
-//! Joins lines of flow collections that are indented less than the parser allows to the line that opens the
-//! bracket. Line breaks become blanks, so that all byte offsets stay valid.
+//! Joins shallow lines of flow collections, which are indented less than the parser allows, with the line
+//! that opens the bracket. Line breaks become blanks, so that all byte offsets stay valid.
 
 use std::{collections::BTreeSet, ops::Range};
 
 use super::fold::fold_quoted_scalar;
 
-/// A text in which some lines were joined.
+/// A document in which some lines were joined.
 #[derive(Clone, Debug)]
 pub(super) struct JoinedText {
     pub(super) text: String,
@@ -16,11 +16,11 @@ pub(super) struct JoinedText {
 /// The reason why a line was joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum JoinReason {
-    /// The parser rejected its indentation.
+    /// The parser rejected the indentation of the line.
     Parser,
-    /// It looks like a rejected line, but may be part of a block scalar.
+    /// The line looks like a rejected line, but may be part of a block scalar.
     Look,
-    /// The parser rejected the indentation of a quoted scalar that begins here.
+    /// The parser rejected the indentation of a quoted scalar, which begins here.
     Fold,
 }
 
@@ -30,8 +30,8 @@ impl JoinedText {
     }
 
     /// Joins the lines from `at`, where the parser stopped, to the next closing bracket, and returns true if
-    /// the text changed. With lookahead it also joins later brackets of the same shape, to save one parse for
-    /// each of them.
+    /// the text changed. With lookahead, it also joins later brackets of the same form, which saves one parse
+    /// for each of them.
     pub(super) fn join_lines(&mut self, at: usize, ahead: Lookahead) -> bool {
         let mut bytes = std::mem::take(&mut self.text).into_bytes();
         let joined = flatten_bracket(&mut bytes, at);
@@ -48,7 +48,7 @@ impl JoinedText {
         joined.is_some()
     }
 
-    /// Folds the quoted scalar at `at`, where the parser stopped, and returns true if it changed something.
+    /// Folds the quoted scalar at `at`, where the parser stopped, and returns true if the text changed.
     pub(super) fn fold_quoted(&mut self, at: usize) -> bool {
         let mut bytes = std::mem::take(&mut self.text).into_bytes();
         let changed = fold_quoted_scalar(&mut bytes, at);
@@ -68,20 +68,20 @@ impl JoinedText {
     }
 }
 
-/// Controls whether brackets are joined before the parser rejects them.
+/// The option to join brackets before the parser rejects them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lookahead {
     Enabled,
     Disabled,
 }
 
-/// Joins the line at `at` and those up to the next closing bracket to the previous line. Returns the end of
-/// the joined part; `None` if nothing changed.
+/// Joins the line at `at` and the lines up to the next closing bracket with the previous line. Returns the
+/// end of the joined part, or `None` if nothing changed.
 fn flatten_bracket(bytes: &mut [u8], at: usize) -> Option<usize> {
     let before = bytes.get(..at)?;
     let end = before.trim_ascii_end().len();
     let line = before.get(..end)?.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-    // A comment before the joined lines would swallow them.
+    // The comment before the joined lines is removed, because they would become part of it.
     let bare = line + comment_start(before.get(line..end)?).unwrap_or(end - line);
     let mut changed = blank_out(bytes.get_mut(bare..at)?);
     let mut walk = BracketScanner::new(at);
@@ -95,11 +95,12 @@ fn flatten_bracket(bytes: &mut [u8], at: usize) -> Option<usize> {
     changed.then_some(bytes.len())
 }
 
-/// Joins shallow lines in brackets that are opened at a line end after `from`, and returns their offsets.
+/// Joins shallow lines in brackets that are opened at the end of a line after `from`, and returns their
+/// offsets.
 fn join_shallow_brackets(bytes: &mut [u8], from: usize) -> Vec<usize> {
     let mut found = Vec::new();
     let mut at = line_end(bytes, from);
-    // The key column of a block scalar: lines that are indented further belong to it.
+    // The key column of the current block scalar: lines with a deeper indentation belong to the scalar.
     let mut text: Option<usize> = None;
     while at < bytes.len() {
         let start = at;
@@ -124,8 +125,8 @@ fn join_shallow_brackets(bytes: &mut [u8], from: usize) -> Vec<usize> {
     found
 }
 
-/// Returns the first line in the bracket opened before `at` that is indented less than the key column `key`
-/// allows, and the end of the bracket.
+/// Returns the first line in the bracket opened before `at` that is not indented more than the key column
+/// `key`, and the end of the bracket.
 fn find_shallow_line(bytes: &[u8], at: usize, key: usize) -> (Option<usize>, usize) {
     let mut walk = BracketScanner::new(at);
     let mut found = None;
@@ -147,7 +148,7 @@ fn find_shallow_line(bytes: &[u8], at: usize, key: usize) -> (Option<usize>, usi
             }
         }
     }
-    // An unclosed bracket is treated as plain text.
+    // An unclosed bracket is treated as ordinary characters.
     (None, bytes.len())
 }
 
@@ -157,7 +158,7 @@ fn line_end(bytes: &[u8], at: usize) -> usize {
     rest.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |end| at + end + 1)
 }
 
-/// Overwrites with blanks, and returns true if there were other characters.
+/// Overwrites all bytes with blanks, and returns true if there were other characters.
 fn blank_out(bytes: &mut [u8]) -> bool {
     let changes = bytes.iter().any(|byte| *byte != b' ');
     bytes.fill(b' ');
@@ -170,14 +171,14 @@ struct BlockLine {
     indent: usize,
     /// The column of the last key, or of the dash before a value without a key.
     key: usize,
-    /// Set if a block scalar begins after this line.
+    /// True if a block scalar begins after this line.
     is_text: bool,
     /// The offset of the bracket at the end of the line.
     open: Option<usize>,
 }
 
 impl BlockLine {
-    /// Returns `None` for an empty line and for a comment.
+    /// Parses a line. Returns `None` if it is empty or a comment.
     fn parse_line(line: &[u8]) -> Option<Self> {
         let indent = line.iter().take_while(|byte| **byte == b' ').count();
         if line.get(indent) == Some(&b'#') {
@@ -195,7 +196,7 @@ impl BlockLine {
     }
 }
 
-/// Returns the columns of the last sequence dash and of the content after it; without a dash, both are the
+/// Returns the columns of the last sequence dash and of the content after it. Without a dash, both are the
 /// column of the first word.
 fn behind_dashes(line: &[u8]) -> (usize, usize) {
     let blanks = |from: usize| line.iter().skip(from).take_while(|byte| **byte == b' ').count();
@@ -208,7 +209,7 @@ fn behind_dashes(line: &[u8]) -> (usize, usize) {
     (dash, key)
 }
 
-/// Returns the start of a line's comment, ignoring `#` in quotes.
+/// Returns the offset of the comment in a line. A `#` in quotes does not start a comment.
 fn comment_start(line: &[u8]) -> Option<usize> {
     let mut walk = BracketScanner::new(behind_dashes(line).1);
     while let Some(step) = walk.next_token(line) {
@@ -223,23 +224,24 @@ fn comment_start(line: &[u8]) -> Option<usize> {
 
 /// A token at which the scanner of a flow collection stops.
 enum BracketToken {
-    /// A line break outside of quotes.
+    /// A line break outside quotes.
     LineEnd(usize),
-    /// A comment: start, end.
+    /// A comment, with its start and end.
     Comment(usize, usize),
     /// The offset after the bracket that closes the outermost collection.
     Close(usize),
 }
 
-/// Scans the content of a flow collection.
+/// A scanner for the content of a flow collection.
 struct BracketScanner {
     at: usize,
     depth: usize,
-    /// The last byte other than white space.
+    /// The last byte that is not whitespace.
     last: u8,
-    /// Set if white space precedes the current byte.
+    /// True if whitespace precedes the current byte.
     is_apart: bool,
-    /// Per kind of quote: set once an unclosed one was found, so that later quotes are not searched again.
+    /// For each kind of quote, true if an unclosed quote was found, so that later quotes are not searched
+    /// again.
     open: [bool; 2],
     is_done: bool,
 }
@@ -262,7 +264,7 @@ impl BracketScanner {
                         rest.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |end| start + end);
                     return Some(BracketToken::Comment(start, self.at));
                 }
-                // A quote inside of a plain scalar is an ordinary character.
+                // A quote inside a plain scalar is an ordinary character.
                 b'"' | b'\'' if b"[{,:".contains(&self.last) => {
                     self.at = start + self.quoted_length(bytes.get(start..)?, byte);
                 }
@@ -281,7 +283,7 @@ impl BracketScanner {
         None
     }
 
-    /// Returns the length of the quoted scalar at the start; 1 if it has no end.
+    /// Returns the length of the quoted scalar at the start, or 1 if the scalar has no closing quote.
     fn quoted_length(&mut self, text: &[u8], quote: u8) -> usize {
         let [double, single] = &mut self.open;
         let is_open = if quote == b'"' { double } else { single };

@@ -1,18 +1,17 @@
-//! Folds quoted scalars with lines that are indented less than the parser allows, by the rules of YAML
-//! (1.2.2, 6.5 and 7.3), before the parser reads them. Removed characters are replaced by fillers, so that
-//! all byte offsets stay valid.
+//! Folds quoted scalars with shallow lines by the rules of YAML (1.2.2, 6.5 and 7.3), before they are parsed.
+//! Removed characters are replaced by fillers, so that all byte offsets stay valid.
 
 use std::borrow::Cow;
 
-/// A filler for a removed byte.
+/// The character that replaces a removed byte.
 const FILLER: u8 = 1;
-/// A filler for an empty line.
+/// The character that replaces an empty line.
 const LINE_FILLER: u8 = 2;
-/// The escapes with which a scalar could contain the fillers itself (YAML 1.2.2, 5.7).
+/// The escapes by which the value of a scalar could contain filler characters (YAML 1.2.2, 5.7).
 const ESCAPES: [&[u8]; 6] = [b"\\x01", b"\\x02", b"\\u0001", b"\\u0002", b"\\U00000001", b"\\U00000002"];
 
-/// Folds the quoted scalar that begins at `at` and returns true if it changed something. A scalar without an
-/// end, without a line break, or with filler characters of its own is left unchanged.
+/// Folds the quoted scalar that begins at `at` and returns true if the text changed. A scalar is not changed
+/// if it has no closing quote, no line break, or filler characters in its value.
 pub(super) fn fold_quoted_scalar(bytes: &mut [u8], at: usize) -> bool {
     let Some(end) = bytes.get(at..).and_then(quoted_length).map(|length| at + length) else { return false };
     let Some(text) = bytes.get_mut(at..end) else { return false };
@@ -50,7 +49,7 @@ fn quoted_length(text: &[u8]) -> Option<usize> {
     loop {
         match *text.get(at)? {
             b'\\' if quote == b'"' => at += 2,
-            // A doubled single quote is an escaped one.
+            // Two single quotes are an escaped single quote.
             byte if byte == quote && quote == b'\'' && text.get(at + 1) == Some(&quote) => at += 2,
             byte if byte == quote => return Some(at + 1),
             _ => at += 1,
@@ -58,12 +57,12 @@ fn quoted_length(text: &[u8]) -> Option<usize> {
     }
 }
 
-/// Returns start and end of the white space around a line break, and the number of line breaks in it.
+/// Returns the start and end of the whitespace around a line break, and the number of line breaks in it.
 fn line_break_span(text: &[u8], at: usize) -> (usize, usize, usize) {
     let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
     let before = text.get(..at).unwrap_or_default();
     let mut from = before.iter().rposition(|byte| !is_blank(byte)).map_or(0, |last| last + 1);
-    // An escaped blank belongs to the scalar.
+    // An escaped blank is part of the value.
     if from < at && text.first() == Some(&b'"') && is_escaped(text, from) {
         from += 1;
     }
@@ -75,8 +74,8 @@ fn line_break_span(text: &[u8], at: usize) -> (usize, usize, usize) {
     (from, at + length, feeds + returns + usize::from(gap.last() == Some(&b'\r')))
 }
 
-/// Writes the folded form of `ends` line breaks: a blank for one, a line break for each further one, nothing
-/// for an escaped one.
+/// Writes the folded form of `ends` line breaks: a blank for a single line break, one line break less for
+/// several, and nothing for an escaped line break.
 fn write_folded(gap: &mut [u8], ends: usize, escaped: bool) {
     gap.fill(FILLER);
     let lines = gap.iter_mut().take(ends - 1);

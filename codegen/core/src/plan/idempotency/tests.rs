@@ -1,4 +1,4 @@
-//! The operations that take an idempotency key.
+//! Tests which operations take an idempotency key.
 
 #![allow(clippy::unwrap_used)]
 
@@ -31,7 +31,7 @@ paths:
     get: { operationId: read, responses: { '204': { description: '' } } }
 ";
 
-/// Returns the operations that carry a key, with `?` where the client adds one, or the error.
+/// Returns the operations that carry a key, with `?` if the client generates it, or the error messages.
 fn plan(option: &str) -> Result<Vec<String>, String> {
     let mut project = Project::default();
     project.config.operations = toml::from_str(&format!("idempotency-header = {option}")).unwrap();

@@ -1,4 +1,4 @@
-//! Problems of `[[pages]]` entries and of the operations that they name.
+//! Problems of `[[pages]]` entries and of the operations that they select.
 
 use super::PlannedCall;
 use crate::{
@@ -10,10 +10,10 @@ use crate::{
     tree::DocumentLocation,
 };
 
-/// The reason why an operation does not fit a `[[pages]]` entry.
+/// The reason why an operation is not suitable for a `[[pages]]` entry.
 #[derive(Clone, Debug)]
 pub struct PageProblem {
-    /// The index of the entry.
+    /// The index of the `[[pages]]` entry.
     entry: usize,
     option: &'static str,
     value: String,
@@ -33,13 +33,13 @@ impl PageProblem {
         Self { entry: 0, option, value: value.to_owned(), message, help, place: None }
     }
 
-    /// Attaches an operation that the entry names.
+    /// Sets the operation, which the entry names.
     pub(super) fn for_operation(self, call: &PlannedCall<'_>, entry: usize) -> Self {
         let message = format!("`{}` {}", call.operation.id, self.message);
         Self { entry, message, place: Some(Box::new(call.operation.place.clone())), ..self }
     }
 
-    /// Attaches the first of the operations that a glob matches.
+    /// Sets the operation, which is the first that a glob matches.
     pub(super) fn for_glob(
         self,
         call: &PlannedCall<'_>,
@@ -98,7 +98,7 @@ impl config::PaginationConfig {
         self.entry_problem().is_none()
     }
 
-    /// Returns an option of the entry and its value, which locate the entry in the file.
+    /// Returns an option of the entry and its value, which identify the entry in the configuration file.
     fn config_anchor(&self) -> (&'static str, String) {
         let chosen = || {
             let OperationSelector { tag, path, operation, webhook } = self.include.first()?;
@@ -111,7 +111,7 @@ impl config::PaginationConfig {
         }
     }
 
-    /// Returns the problem of an entry that is independent of the contract.
+    /// Returns the problem of an entry that does not depend on the contract, if there is one.
     fn entry_problem(&self) -> Option<EntryProblem> {
         let problem = |(option, value): (&'static str, String), message: String, help: &str| {
             Some(EntryProblem { option, value, message, help: help.to_owned() })
@@ -147,7 +147,7 @@ impl config::PaginationConfig {
     }
 }
 
-/// The problem of an entry, and the option that it concerns.
+/// The problem of an entry, with the option that it concerns.
 struct EntryProblem {
     option: &'static str,
     value: String,
@@ -155,7 +155,7 @@ struct EntryProblem {
     help: String,
 }
 
-/// Reports malformed entries, and selections that match nothing in the whole contract.
+/// Reports malformed entries, and selections that match no operation of the whole contract.
 pub(in crate::plan) fn check_entries(options: &Config, api: &OpenApiDocument, diagnostics: &mut Diagnostics) {
     if options.pages.is_empty() {
         return;
@@ -177,7 +177,7 @@ pub(in crate::plan) fn check_entries(options: &Config, api: &OpenApiDocument, di
     }
 }
 
-/// Reports operations that do not fit their `[[pages]]` entry.
+/// Reports operations that are not suitable for their `[[pages]]` entry.
 pub fn report_problems(plan: &SidePlan<'_>, options: &Config, diagnostics: &mut Diagnostics) {
     diagnostics.extend(plan.page_problems.iter().map(|unfit| unfit.to_diagnostic(options)));
 }

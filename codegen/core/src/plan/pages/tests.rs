@@ -1,4 +1,4 @@
-//! Tests of `[[pages]]` entries, with and without pruning, and of the features that they require.
+//! Tests of `[[pages]]` entries with and without pruning, and of the runtime features that they require.
 
 #![allow(clippy::unwrap_used)]
 
@@ -39,7 +39,7 @@ fn sources() -> Sources {
     Sources::from_texts(&[("api.yaml", "", API)]).unwrap()
 }
 
-/// Returns the paginated operations, or the messages.
+/// Returns the paginated operations, or the messages if there are problems.
 fn paginated_operations(options: &str) -> Result<Vec<String>, String> {
     let project = project(options);
     let join_messages =
@@ -95,7 +95,7 @@ fn first_page_is_the_default_of_the_contract() {
     assert!(conflict.contains("`ships` has the default 1 for `page`, not 0"), "{conflict}");
 }
 
-/// Operations that pruning removed are not reported.
+/// The pages of operations that pruning removed are not reported as problems.
 #[test]
 fn pages_of_pruned_operations_are_not_reported() {
     let part = "[operations]\nexclude = [{ operation = \"ships\" }]\n[[pages]]\n";

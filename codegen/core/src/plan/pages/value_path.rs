@@ -9,7 +9,7 @@ use crate::{
     shape::{StructField, TypeBody, TypeRef, display_type},
 };
 
-/// The path from a type to the value at a pointer.
+/// The path from a type to the value at a JSON Pointer.
 #[derive(Clone, Debug)]
 pub struct ValuePath {
     pub pointer: String,
@@ -24,22 +24,22 @@ pub enum ValuePathStep {
         /// True if the field may be absent.
         optional: bool,
     },
-    /// To the value of a nullable type.
+    /// The step from a nullable type to its value.
     Nullable,
     Boxed,
     Inner,
 }
 
-/// The end of a resolved path.
+/// The end of a resolved path: its type and schemas.
 pub(super) struct PathEnd<'a> {
     route: ValuePath,
     ty: &'a TypeRef,
-    /// The schemas of the value; `None` for the whole body.
+    /// The schemas of the value, or `None` for the whole body.
     conj: Option<&'a SchemaConjunction>,
 }
 
 impl PlanInput<'_> {
-    /// Resolves a pointer; `within` describes the container for messages.
+    /// Resolves a JSON Pointer. `within` describes the container for messages.
     pub(super) fn resolve_path<'t>(
         &'t self,
         start: &'t TypeRef,
@@ -88,7 +88,7 @@ impl PlanInput<'_> {
         Ok(PathEnd { route, ty, conj })
     }
 
-    /// Resolves the path to an array's elements, and their type.
+    /// Resolves the path to the elements of an array, and returns it with the type of an element.
     pub(super) fn resolve_array(&self, end: PathEnd<'_>) -> Result<(ValuePath, TypeRef), PageProblem> {
         let PathEnd { mut route, ty, .. } = end;
         match self.unwrap_type(ty, &mut route.steps) {
@@ -134,7 +134,7 @@ impl PlanInput<'_> {
         ))
     }
 
-    /// Returns the type behind boxes, `null` and newtypes, and records the steps.
+    /// Returns the type inside boxes, nullable types and newtypes, and appends these steps to `steps`.
     fn unwrap_type<'t>(&'t self, ty: &'t TypeRef, steps: &mut Vec<ValuePathStep>) -> &'t TypeRef {
         let (inner, step) = match ty {
             TypeRef::Boxed(inner) => (&**inner, ValuePathStep::Boxed),

@@ -1,12 +1,12 @@
-//! Derives the convention of a value from serialized examples: `items[0][price]=1&expand[]=a`.
+//! Derives the convention of a value from serialized examples, such as `items[0][price]=1&expand[]=a`.
 
 use crate::{
     api::Example,
     config::{ArraySetting, NestedSetting, WireSettings},
 };
 
-/// Returns the settings that the pairs of a name show. Examples without this name, and those that are not
-/// serialized, show nothing.
+/// Returns the settings that the pairs with this name imply. Examples without the name, and examples that are
+/// not serialized, imply no settings.
 pub(super) fn settings_from_examples(name: &str, examples: &[Example]) -> WireSettings {
     let mut found = WireSettings::default();
     for text in examples.iter().filter_map(|example| example.pairs.as_deref()) {
@@ -22,7 +22,7 @@ pub(super) fn settings_from_examples(name: &str, examples: &[Example]) -> WireSe
     found
 }
 
-/// Splits `[a][b]` into its steps; `None` if the brackets do not match.
+/// Splits a path such as `[a][b]` into its steps. Returns `None` if the brackets do not match.
 fn split_brackets(below: &str) -> Option<Vec<&str>> {
     below.split_inclusive(']').map(|step| step.strip_prefix('[')?.strip_suffix(']')).collect()
 }
@@ -38,7 +38,7 @@ fn settings_of_path(path: &[&str], is_repeated: bool) -> WireSettings {
     } else if outer.contains(&"") {
         Some(NestedSetting::Brackets)
     } else {
-        // Members in brackets occur in both notations.
+        // Both notations write property names in brackets.
         (!path.is_empty() && !is_index(last) && !last.is_empty()).then_some(NestedSetting::Indices)
     };
     let arrays = match last {

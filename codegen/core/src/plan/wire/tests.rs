@@ -1,4 +1,4 @@
-//! Options and warnings of `[wire]`.
+//! Tests of the options and warnings of `[wire]`.
 
 #![allow(clippy::unwrap_used)]
 
@@ -92,7 +92,7 @@ fn undefined_encodings_are_reported_once_for_each_kind() {
     );
 }
 
-/// A serialized example decides before the default, and an option before the example.
+/// A serialized example takes precedence over the default, and an option takes precedence over the example.
 #[test]
 fn examples_decide_the_convention() {
     let shop = SHOP.replace(
@@ -110,7 +110,7 @@ fn examples_decide_the_convention() {
             "items Brackets Brackets"
         ]
     );
-    assert_eq!(messages.len(), 2, "not the list `expand`: {messages:?}");
+    assert_eq!(messages.len(), 2, "the list `expand` must not be reported: {messages:?}");
     let (rows, _) = plan_document(&shop, |wire| wire.arrays = Some(ArraySetting::Repeat));
     assert!(rows.contains(&"expand Indices Repeat".to_owned()), "{rows:?}");
 }
@@ -125,11 +125,11 @@ fn options_for_the_contract_leave_what_openapi_defines() {
     assert_eq!(
         names,
         ["expand", "filter", "deep", "since", "ids", "nested", "flat", "plain", "items", "tags"],
-        "not the flat `color`, the comma-separated `joined`, headers and declared JSON"
+        "these do not include the flat `color`, the comma-separated `joined`, headers and declared JSON"
     );
     assert!(rows.iter().all(|row| row.ends_with("Brackets Brackets")), "{rows:?}");
     assert!(messages.is_empty(), "{messages:?}");
-    // Each option applies alone.
+    // Each option can be set separately.
     let (rows, _) = plan(|wire| wire.arrays = Some(ArraySetting::Indices));
     assert!(rows.contains(&"ids Json Indices".to_owned()), "{rows:?}");
     assert!(rows.contains(&"tags Json Indices".to_owned()), "{rows:?}");

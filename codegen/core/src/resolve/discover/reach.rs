@@ -1,5 +1,5 @@
-//! Determines the contract's part of the documents: inputs entirely, and other documents as far as the inputs
-//! reach. Problems in the unreached rest of referenced documents are dropped.
+//! Determines the part of the documents that belongs to the contract: all of the inputs, and the parts of
+//! other documents that are reachable from the inputs. Problems in other parts are dropped.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,17 +11,17 @@ use crate::{
 
 use super::{Discovery, child_positions};
 
-/// The positions in documents other than inputs to which references lead.
+/// The parts of documents other than inputs to which references lead.
 #[derive(Debug, Default)]
 pub(crate) struct ReferencedParts {
     /// The pointers of referenced OpenAPI objects, by document.
     objects: HashMap<SourceId, Vec<String>>,
-    /// The locations of the `$schema`s that determine the dialect of reached schemas.
+    /// The locations of each `$schema` that determines the dialect of a reachable schema.
     dialects: HashSet<(SourceId, String)>,
 }
 
 impl Discovery<'_> {
-    /// Marks the schemas of the contract, and drops the problems of all others.
+    /// Marks the schemas that belong to the contract, and drops the problems of all others.
     pub(super) fn drop_unreached_problems(&mut self) {
         if self.sources.ids().all(|id| self.sources.is_input(id)) {
             self.reached = vec![true; self.nodes.len()];
@@ -31,7 +31,7 @@ impl Discovery<'_> {
         self.reached = self.find_reached();
         self.asked.dialects = self.dialects_in_use();
         let stays = |problem: &Diagnostic| {
-            // The version of a document and its identifiers affect it as a whole.
+            // The version of a document affects all of it.
             let whole = |place: &DocumentLocation| matches!(place.pointer.as_str(), "/openapi" | "/swagger");
             problem.code == "duplicate-id"
                 || problem.place.as_ref().is_none_or(|place| whole(place) || self.is_in_contract(place))
@@ -81,8 +81,8 @@ impl Discovery<'_> {
             waiting.extend(node.reference);
             if let Some((anchor, target)) = &node.dynamic {
                 waiting.push(*target);
-                // The dynamic scope is not known here, so that every possible target is reached (Core
-                // 8.2.3.2).
+                // The dynamic scope is unknown at this stage, so every possible target is treated as
+                // reachable (Core 8.2.3.2).
                 let bearers = self.resources.iter().flat_map(|resource| &resource.dynamic);
                 let bearers = bearers.filter(|(name, _)| Some(name) == anchor.as_ref());
                 waiting.extend(bearers.map(|(_, bearer)| *bearer));
@@ -91,7 +91,8 @@ impl Discovery<'_> {
         reached
     }
 
-    /// Returns the locations of the `$schema`s of reached schemas, even if the enclosing root is not reached.
+    /// Returns the location of the `$schema` for each reachable schema, even if the enclosing root is not
+    /// reachable.
     fn dialects_in_use(&self) -> HashSet<(SourceId, String)> {
         let reached = self.nodes.iter().zip(&self.reached).filter(|(_, reached)| **reached);
         let named = reached.filter_map(|(node, _)| {
@@ -123,7 +124,7 @@ impl Discovery<'_> {
     }
 }
 
-/// Returns true if a pointer is one of the document's objects, or inside of one.
+/// Returns true if a pointer is that of one of the document's objects, or is inside one.
 fn is_within(objects: &HashMap<SourceId, Vec<String>>, source: SourceId, pointer: &str) -> bool {
     objects.get(&source).is_some_and(|all| {
         all.iter().any(|object| {
@@ -170,7 +171,7 @@ mod tests {
             ["a.yaml#", "b.json#/$defs/used", "b.json#/$defs/used/items", "b.json#/$defs/inner"]
         );
         assert_eq!(problems, "");
-        // A reference to the root reaches its properties, but not unreferenced definitions.
+        // A reference to the root makes its properties reachable, but not its unreferenced definitions.
         let (found, problems) = read("{ $ref: b.json }", &[("b.json", OTHER)]);
         assert_eq!(found, ["a.yaml#", "b.json#", "b.json#/properties/a"]);
         assert_eq!(problems, "invalid-schema /type\ninvalid-schema /properties/a/minLength");
@@ -180,7 +181,7 @@ mod tests {
         assert_eq!(problems.len(), 6, "{problems}");
     }
 
-    /// The dialect is determined by an enclosing root, even if that is not reached.
+    /// The enclosing root determines the dialect, even if the root itself is not reachable.
     #[test]
     fn dialects_of_reached_schemas_are_loaded() {
         let reference = "{ $ref: 'b.json#/$defs/used' }";
@@ -199,7 +200,7 @@ mod tests {
         let (graph, _, problems) = resolve_documents(&mut sources, &ResolveOptions::default());
         assert_eq!(format_problems(&problems), "");
         assert!(graph.schemas.iter().any(|schema| schema.asserted.is_some()));
-        // An unknown required vocabulary must be reported.
+        // An unknown vocabulary that is required must be reported.
         let unknown = meta("https://x.y/vocab");
         for (input, expected) in [
             (reference, "unsupported /$schema"),
@@ -231,7 +232,7 @@ components: { schemas: { P: { type: string, format: email } } }
         assert_eq!(problems, "");
     }
 
-    /// All possible targets of a `$dynamicRef` are reached.
+    /// All possible targets of a `$dynamicRef` are reachable.
     #[test]
     fn dynamic_reference_targets_are_reached() {
         let tree = r##"{ "$dynamicAnchor": "node", "items": { "$dynamicRef": "#node" } }"##;

@@ -1,4 +1,4 @@
-//! Resolves references in rounds, until no round visits anything new.
+//! Resolves references in rounds, until a round makes no further progress.
 
 use crate::{
     diagnostics::Diagnostic,
@@ -18,7 +18,8 @@ use super::{
 };
 
 impl<'t> Discovery<'t> {
-    /// Resolves all pending references; those that remain without progress are reported as unresolved.
+    /// Resolves all pending references. If a round resolves no reference, the remaining references are
+    /// reported as unresolved.
     pub(super) fn resolve_pending(&mut self) {
         self.drain_queue();
         loop {
@@ -65,7 +66,8 @@ impl<'t> Discovery<'t> {
             }
             return Ok(());
         }
-        // Other tools use the reference as a file name without percent-encoding, and so did its author.
+        // Other tools use such a reference as a file name without percent-encoding, which its author probably
+        // intended.
         if let Some(meant) = uri::escape_file_reference(pending.reference)
             && let Err(reason) = uri::resolve_reference("file:///", pending.reference)
         {
@@ -101,7 +103,7 @@ impl<'t> Discovery<'t> {
         }
     }
 
-    /// Visits the document of a URI; returns true if it was not visited before.
+    /// Visits the document of a URI. Returns true if it was not visited before.
     fn queue_document_by_uri(&mut self, address: &str, dialect: SchemaDialect) -> bool {
         let held = self.uris.get(&uri::normalized_key(address)).and_then(|index| self.resources.get(*index));
         let Some(source) = held.map(|held| held.source) else { return false };
@@ -130,8 +132,8 @@ impl<'t> Discovery<'t> {
         if known(self).is_none() {
             let (resource, dialect) = self.position_context(target.source, &target.pointer, pending.dialect);
             let origin = match target.pointer.rsplit_once('/') {
-                // A position that no keyword makes a schema, such as `#/fragments/x`, is named like one of
-                // `$defs`.
+                // A position that no keyword identifies as a schema, such as `#/fragments/x`, is named like a
+                // member of `$defs`.
                 Some((_, last)) => SchemaOrigin::Definition(unescape_token(last).into_owned()),
                 None => SchemaOrigin::Root(
                     self.sources.get(target.source).map(|s| schema_stem(&s.name)).unwrap_or_default(),
@@ -154,7 +156,7 @@ impl<'t> Discovery<'t> {
 
     fn find_target(&self, pending: &PendingReference<'t>) -> Result<ReferenceTarget<'t>, ReferenceError> {
         if let ExpectedTarget::Schema { keyword: Keyword::RecursiveRef, .. } = pending.expect {
-            // 2019-09, 8.2.4.2: `#` is the only allowed value.
+            // `#` is the only allowed value (2019-09, 8.2.4.2).
             if pending.reference != "#" {
                 return Err(ReferenceError::Malformed("`$recursiveRef` is always `#`".to_owned()));
             }
@@ -168,8 +170,8 @@ impl<'t> Discovery<'t> {
         self.locate_reference(pending.resource, pending.reference, 0)
     }
 
-    /// Returns resource and dialect of a position that no keyword led to: those of the nearest enclosing
-    /// schema.
+    /// Returns the resource and the dialect of a position that no keyword identifies as a schema. They are
+    /// those of the nearest enclosing schema.
     pub(crate) fn position_context(
         &self,
         source: SourceId,

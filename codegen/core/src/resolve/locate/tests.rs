@@ -1,4 +1,4 @@
-//! Tests of references to files: names that a URI must escape, and files above the inputs.
+//! Tests of references to files whose names a URI must escape, and to files above the inputs.
 
 #![allow(clippy::unwrap_used)]
 
@@ -10,7 +10,7 @@ use crate::{
     resolve::{ResolveOptions, resolve_documents},
 };
 
-/// Creates a folder for a test with files in it.
+/// Creates an empty temporary folder for one test and writes the files into it.
 fn folder(name: &str, files: &[(&str, &str)]) -> PathBuf {
     let root = std::env::temp_dir().join(format!("contract-codegen-locate-{}-{name}", std::process::id()));
     let _ = fs::remove_dir_all(&root);
@@ -35,7 +35,7 @@ const PART: &str = r#"{"$defs": {"a b": {"type": "string"}}}"#;
 #[test]
 fn unescaped_file_names_are_resolved() {
     let root = folder("braces", &[("main.json", USER), ("paths/objects@{object_id}.json", PART)]);
-    // As inputs: the file alone, and the folder, which includes the other file.
+    // The input is either the file alone, or the folder, which includes the other file.
     for input in [root.join("main.json"), root.clone()] {
         let (mut problems, schemas) = read(input, &[]);
         assert!(schemas >= 3, "{problems}");
@@ -45,7 +45,7 @@ fn unescaped_file_names_are_resolved() {
             format!("the reference `{reference}` is malformed: `{address}` is not a URI reference");
         let messages: Vec<&str> = problems.iter().map(|each| each.message.as_str()).collect();
         assert_eq!(messages, [malformed.as_str()]);
-        // `--strict` rejects it.
+        // The reference is a fault, which `--strict` rejects.
         assert!(problems.has_errors());
         problems.apply_fault_policy(FaultPolicy::Warn);
         assert!(!problems.has_errors());
@@ -53,7 +53,7 @@ fn unescaped_file_names_are_resolved() {
         assert!(problems.iter().all(|each| each.message.ends_with(accepted)), "{problems}");
     }
     fs::remove_dir_all(&root).unwrap();
-    // A missing file does not change the interpretation of the reference.
+    // If the file does not exist, the reference is not repaired and accepts any JSON.
     let root = folder("no-braces", &[("main.json", USER)]);
     let (problems, _) = read(root.join("main.json"), &[]);
     let fallbacks: Vec<_> = problems.iter().filter_map(|each| each.fallback.as_deref()).collect();
@@ -61,7 +61,7 @@ fn unescaped_file_names_are_resolved() {
     fs::remove_dir_all(&root).unwrap();
 }
 
-/// No file above the inputs is read; the help contains the required configuration.
+/// Files above the inputs are not loaded, and the help text contains the required configuration.
 #[test]
 fn files_above_the_inputs_are_not_read() {
     let root = folder(
@@ -93,7 +93,7 @@ fn files_above_the_inputs_are_not_read() {
     let (part, one) = (message("../common/part.json"), message("../one.json"));
     let (folder, file) = (help("file:///common/", "common"), help("file:///one.json", "one.json"));
     assert_eq!(messages, [(part.as_str(), folder.as_str()), (one.as_str(), file.as_str())]);
-    // Both suggestions of the help work.
+    // Both configurations that the help text suggests work.
     let mounts = [
         ("file:///common/".to_owned(), root.join("common")),
         ("file:///one.json".to_owned(), root.join("one.json")),

@@ -1,4 +1,4 @@
-//! The objects of OpenAPI 3.0, 3.1 and 3.2 as tables of their fixed fields.
+//! Tables of the fixed fields of all objects in OpenAPI 3.0, 3.1 and 3.2.
 
 use crate::{schema::keywords::Keyword, tree::DocumentNode};
 
@@ -43,7 +43,7 @@ pub(crate) enum FieldForm {
     Texts,
     TextMap,
     Schema,
-    /// An object of schemas: `components/schemas`.
+    /// An object of schemas, such as `components/schemas`.
     Schemas,
     /// One object of this type.
     One(ObjectKind),
@@ -51,18 +51,19 @@ pub(crate) enum FieldForm {
     List(ObjectKind),
     /// An object whose members are objects of this type.
     Map(ObjectKind),
-    /// An array of security requirements. A fault must never turn it into an empty one, which requires
-    /// nothing.
+    /// An array of security requirements. A fault must never turn it into an empty array, which requires no
+    /// authentication.
     Security,
 }
 
-/// The consequence of a missing field.
+/// The consequence if a field is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FieldPresence {
     Optional,
-    /// A warning: OpenAPI requires the field, but the generator does not need it.
+    /// The document is accepted with a warning: OpenAPI requires the field, but the generator does not need
+    /// it.
     Recommended,
-    /// A fault: the object is unusable without the field.
+    /// The document has a fault: the object is unusable without the field.
     Required,
 }
 
@@ -72,7 +73,7 @@ pub(crate) struct FixedField {
     pub(crate) name: &'static str,
     pub(crate) form: FieldForm,
     pub(crate) need: FieldPresence,
-    /// The version that introduced the field.
+    /// The OpenAPI version that introduced the field.
     pub(crate) since: OpenApiVersion,
 }
 
@@ -293,7 +294,8 @@ const FLOW: &[FixedField] = &[
     required_field("scopes", TextMap),
 ];
 
-/// Returns true for a specification extension. Among media types, a key with a slash is not an extension.
+/// Returns true if the key is a specification extension. A key with a slash among media types is not an
+/// extension.
 pub(crate) fn is_extension(kind: ObjectKind, key: &str) -> bool {
     kind.allows_extensions() && key.starts_with("x-") && !(kind == ObjectKind::Content && key.contains('/'))
 }
@@ -327,7 +329,7 @@ impl ObjectKind {
         }
     }
 
-    /// Returns the form of members whose names are data, for objects such as maps.
+    /// Returns the form of members with arbitrary names, for objects such as maps.
     pub(crate) const fn patterned_field(self) -> Option<FieldForm> {
         match self {
             Self::Paths | Self::Callback => Some(One(Self::PathItem)),
@@ -338,22 +340,23 @@ impl ObjectKind {
         }
     }
 
-    /// Returns true if a field is read even in a version without it, since dropping it would lose operations.
+    /// Returns true if a field is used even in a version that does not define it, because operations would
+    /// otherwise be lost.
     pub(crate) fn is_read_early(self, field: FixedField) -> bool {
         self == Self::PathItem || (self == Self::Document && field.name == "webhooks")
     }
 
-    /// Returns true if `x-` members are extensions; in a Security Requirement Object they are scheme names.
+    /// Returns true if `x-` members are extensions. In a Security Requirement Object, they are scheme names.
     pub(crate) const fn allows_extensions(self) -> bool {
         !matches!(self, Self::SecurityRequirement)
     }
 
-    /// Returns true if a Reference Object is allowed in its place.
+    /// Returns true if a Reference Object is allowed instead of an object of this type.
     pub(crate) const fn allows_reference(self) -> bool {
         self.components_section().is_some()
     }
 
-    /// Returns true if an object of a different section of `components` can be read as this type.
+    /// Returns true if an object in a different section of `components` can be used as this type.
     pub(crate) fn is_compatible_with(self, section: &str) -> bool {
         matches!(
             (self, section),
@@ -363,7 +366,7 @@ impl ObjectKind {
         )
     }
 
-    /// Returns the fallback for an object that cannot be resolved or read.
+    /// Returns the fallback for an object that cannot be resolved or parsed.
     pub(crate) const fn fallback_if_unresolved(self) -> &'static str {
         match self {
             // The status is known, but the body is not.
@@ -385,8 +388,8 @@ impl ObjectKind {
         }
     }
 
-    /// Returns the fallback and the help for an unknown field; `None` if the field does not affect generated
-    /// code.
+    /// Returns the fallback and the help for an unknown field, or `None` if the field does not affect the
+    /// generated code.
     pub(crate) fn fallback_for_unknown_field(
         self,
         key: &str,

@@ -1,4 +1,4 @@
-//! Reads parameters: merges those of path item and operation, and validates their styles.
+//! Converts parameters: merges those of the path item and the operation, and validates their styles.
 
 use contract_runtime::{Json, operation::normalize_path};
 
@@ -11,11 +11,11 @@ use crate::{
 
 use super::{OpenApiNode, OpenApiReader, split_media_types};
 
-/// Header parameters that OpenAPI ignores (3.1, 4.8.12.1).
+/// The names of header parameters that OpenAPI ignores (3.1, 4.8.12.1).
 const RESERVED_HEADERS: [&str; 3] = ["accept", "content-type", "authorization"];
 
 impl<'t> OpenApiReader<'_, 't> {
-    /// Returns the parameters of the path item, overridden and extended by those of the operation.
+    /// Returns the parameters of the path item, which those of the operation override and extend.
     pub(super) fn merge_parameters(
         &mut self,
         shared: Option<&OpenApiNode<'t>>,
@@ -32,7 +32,8 @@ impl<'t> OpenApiReader<'_, 't> {
         out
     }
 
-    /// OpenAPI 3.2, 4.12.1: a `querystring` parameter excludes all other query parameters.
+    /// Checks that a `querystring` parameter is not combined with other query parameters (OpenAPI 3.2,
+    /// 4.12.1).
     fn check_querystring(&mut self, all: &mut Vec<Parameter>) {
         let in_query =
             |each: &Parameter| matches!(each.location, ParameterIn::Query | ParameterIn::QueryString);
@@ -71,8 +72,8 @@ impl<'t> OpenApiReader<'_, 't> {
         out
     }
 
-    /// Reads the parameter at `spot`, to which the entry `each` refers. `None` for an ignored parameter, and
-    /// for one without name or location.
+    /// Converts the parameter at `spot`, to which the entry `each` refers. Returns `None` if the parameter is
+    /// ignored or has no name or location.
     fn read_parameter(&mut self, each: &OpenApiNode<'t>, spot: &OpenApiNode<'t>) -> Option<Parameter> {
         let name = spot.string_field("name")?;
         let within = spot.get("in")?;
@@ -107,7 +108,7 @@ impl<'t> OpenApiReader<'_, 't> {
         }
         let style = self.parameter_style(spot, location);
         let is_literal = location == ParameterIn::Header || style == "cookie";
-        // An operation that requires such a parameter is reported as one that no client can send.
+        // An operation that requires such a parameter is later reported as one that no client can send.
         if is_literal && !required && !is_token(&name) {
             let message = format!("`{name}` is not a valid name of a {} parameter", location.as_str());
             let at = spot.get("name").unwrap_or_else(|| spot.clone());
@@ -177,7 +178,7 @@ impl<'t> OpenApiReader<'_, 't> {
         name.into_owned()
     }
 
-    /// Returns the schema of `schema`, or schema and media type of the single entry of `content`.
+    /// Returns the schema in `schema`, or the schema and the media type of the single entry in `content`.
     pub(super) fn schema_or_content(
         &mut self,
         spot: &OpenApiNode<'t>,
@@ -223,7 +224,7 @@ impl<'t> OpenApiReader<'_, 't> {
     }
 }
 
-/// Returns the normalized path without the names of placeholders, for comparison.
+/// Returns the normalized path without the names of its placeholders, for comparison.
 pub(super) fn path_shape(path: &str) -> String {
     let path = &*normalize_path(path);
     let mut out = String::with_capacity(path.len());

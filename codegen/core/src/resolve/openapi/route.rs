@@ -1,6 +1,6 @@
 //! Resolves path templates: matches placeholders with parameters, and handles queries and fragments in keys
-//! of `paths`, which OpenAPI does not allow. A fragment is dropped; query pairs become parameters or are sent
-//! with every request.
+//! of `paths`, which OpenAPI does not allow. A fragment is dropped. The query pairs become parameters or are
+//! sent with every request.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ const UNPAIRED: &str = "unbalanced braces";
 
 /// The parts of a key of `paths`.
 struct PathKey<'p> {
-    /// The path template without query and fragment.
+    /// The path template without the query and the fragment.
     path: &'p str,
     /// The query after `?`.
     query: Option<&'p str>,
@@ -27,10 +27,10 @@ struct PathKey<'p> {
     label: Option<&'p str>,
 }
 
-/// A query pair of a key of `paths`.
+/// A query pair in a key of `paths`.
 struct QueryPair<'p> {
     name: String,
-    /// The raw value; `None` without `=`.
+    /// The raw value, or `None` if there is no `=`.
     value: Option<&'p str>,
 }
 
@@ -54,7 +54,7 @@ impl<'p> PathKey<'p> {
 }
 
 impl QueryPair<'_> {
-    /// Encodes the pair for a request; existing escapes are kept.
+    /// Encodes the pair for a request. Existing escapes are kept.
     fn encode_pair(&self) -> String {
         let name = encode_query(&self.name);
         match self.value {
@@ -64,20 +64,20 @@ impl QueryPair<'_> {
     }
 }
 
-/// Decodes a part of a query as a form does: `+` is a space.
+/// Decodes a part of a query like a form, in which `+` is a space.
 fn decode_query(text: &str) -> String {
     let spaced = text.replace('+', " ");
     uri::percent_decode(&spaced).unwrap_or(spaced)
 }
 
-/// Percent-encodes all characters that are not unreserved (RFC 3986, 2.3).
+/// Percent-encodes all characters except unreserved ones (RFC 3986, 2.3).
 fn encode_query(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     let each = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
     text.bytes().map(each).collect()
 }
 
-/// Splits a key at the first `sign` outside of placeholders.
+/// Splits a key at the first `sign` that is not inside a placeholder.
 fn split_outside_braces(key: &str, sign: u8) -> (&str, Option<&str>) {
     let mut inside = false;
     let at = key.bytes().position(|each| {
@@ -90,8 +90,8 @@ fn split_outside_braces(key: &str, sign: u8) -> (&str, Option<&str>) {
     }
 }
 
-/// Returns the faults of a key of `paths`, with their fallbacks (OpenAPI 3.2, 4.8.1: a path template has
-/// neither query nor fragment).
+/// Returns the faults of a key of `paths`, with their fallbacks. A path template must contain neither a query
+/// nor a fragment (OpenAPI 3.2, 4.8.1).
 pub(super) fn path_faults(key: &str) -> Vec<(String, &'static str)> {
     let written = PathKey::of(key);
     let mut found = Vec::new();
@@ -109,8 +109,8 @@ pub(super) fn path_faults(key: &str) -> Vec<(String, &'static str)> {
     found
 }
 
-/// Returns the paths with the query names whose literal values differ between keys: these values distinguish
-/// operations.
+/// Returns the pairs of a path and a query name whose literal values differ between keys. These values
+/// distinguish operations.
 pub(super) fn distinguishing_values<'p>(keys: impl Iterator<Item = &'p str>) -> BTreeSet<(String, String)> {
     let mut values: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
     for written in keys.map(PathKey::of) {
@@ -124,7 +124,8 @@ pub(super) fn distinguishing_values<'p>(keys: impl Iterator<Item = &'p str>) -> 
 }
 
 impl OpenApiReader<'_, '_> {
-    /// Makes placeholders and path parameters of an operation match; `None` if the path template is invalid.
+    /// Makes the placeholders and path parameters of an operation match. Returns `None` if the path template
+    /// is invalid.
     pub(super) fn resolve_template(&mut self, mut operation: Operation) -> Option<Operation> {
         let here = operation.place.clone();
         let path = operation.path.clone();
@@ -151,7 +152,7 @@ impl OpenApiReader<'_, '_> {
                 names.push((*name).to_owned());
                 continue;
             }
-            // A repeated placeholder takes two values, so the second one is renamed.
+            // A repeated placeholder may have two different values, so the second one is renamed.
             let own = (2..).map(|number| format!("{name}{number}"));
             let is_free = |own: &String| !taken(own) && !placeholders.contains(&own.as_str());
             let Some(own) = own.into_iter().find(is_free) else { continue };
@@ -175,7 +176,7 @@ impl OpenApiReader<'_, '_> {
             }
         }
         let mut kept: Vec<String> = Vec::new();
-        // Path parameters that are used only in the query.
+        // The path parameters that are used only in the query.
         let mut moved: Vec<String> = Vec::new();
         for pair in written.query_pairs() {
             let known = operation
@@ -199,7 +200,7 @@ impl OpenApiReader<'_, '_> {
                     kept.push(pair.encode_pair());
                     operation.parameters.remove(at);
                 }
-                // The key gives every request this parameter, so it is required.
+                // The key requires this parameter in every request.
                 Some(at) => {
                     if is_literal && pair.value.is_some() {
                         fault(
@@ -255,7 +256,7 @@ fn path_parameters(operation: &Operation) -> impl Iterator<Item = &Parameter> {
     operation.parameters.iter().filter(|parameter| parameter.location == ParameterIn::Path)
 }
 
-/// Creates a parameter without a schema.
+/// Creates a required parameter without a schema, which is treated as a string.
 fn string_parameter(name: &str, location: ParameterIn, place: DocumentLocation) -> Parameter {
     let in_query = location == ParameterIn::Query;
     Parameter {
@@ -277,7 +278,7 @@ fn string_parameter(name: &str, location: ParameterIn, place: DocumentLocation) 
     }
 }
 
-/// Renames the second placeholder of the given name.
+/// Renames the second placeholder with the given name.
 fn rename_second_placeholder(path: &str, name: &str, own: &str) -> String {
     let mark = format!("{{{name}}}");
     let mut parts = path.splitn(3, &mark);
@@ -287,7 +288,7 @@ fn rename_second_placeholder(path: &str, name: &str, own: &str) -> String {
     }
 }
 
-/// Returns the names of the placeholders; the error describes a malformed template.
+/// Returns the names of the placeholders. The error describes a malformed template.
 fn placeholder_names(path: &str) -> Result<Vec<&str>, &'static str> {
     let mut names = Vec::new();
     let mut rest = path;
@@ -314,7 +315,7 @@ mod tests {
 
     use crate::resolve::{openapi::tests::read, tests::format_problems};
 
-    /// Returns the route of `/a` followed by `behind`, its parameters, and the problems.
+    /// Returns the route of `/a` followed by `suffix`, its parameters, and the problems.
     fn routed(suffix: &str, parameters: &str) -> (String, String, String) {
         let (_, api, problems) =
             read(&format!("paths:\n  '/a{suffix}':\n    get: {{parameters: [{parameters}]}}\n"));
@@ -326,7 +327,7 @@ mod tests {
         (operation.route.clone(), parameters.join(", "), format_problems(&problems))
     }
 
-    /// Each key causes one fault, and no part of a request is lost.
+    /// Each invalid part of a key causes a fault, and no required part of the request is lost.
     #[test]
     fn queries_and_fragments_of_paths() {
         let path = |name: &str| format!("{{name: {name}, in: path, required: true, schema: {{}}}}");
@@ -342,7 +343,7 @@ mod tests {
             ("?x=a+b", String::new(), "/a?x=a%20b", "", 1),
             ("?x=a%20b/{c", String::new(), "/a", "query x", 2),
             ("?x=a b/c%2b", String::new(), "/a?x=a%20b%2Fc%2B", "", 1),
-            // A declared parameter takes precedence over the pair.
+            // A declared parameter takes precedence over the query pair.
             ("?x=1", query("x"), "/a", "query x", 2),
             ("?x", query("x"), "/a", "query x", 1),
             ("?x={y}", path("y"), "/a", "query x", 1),
@@ -351,7 +352,7 @@ mod tests {
             ("?x={x}", query("x"), "/a", "query x", 1),
             ("?x={y}", String::new(), "/a", "query x", 2),
             ("?x=1#y", String::new(), "/a?x=1", "", 2),
-            // `?` and `#` inside of placeholders.
+            // `?` and `#` inside placeholders do not begin a query or fragment.
             (
                 "/{y?}/{z#}",
                 format!("{}, {}", path("y?"), path("'z#'")),
@@ -366,7 +367,7 @@ mod tests {
         }
     }
 
-    /// A literal value that differs between paths distinguishes their operations.
+    /// A literal query value that differs between paths distinguishes their operations.
     #[test]
     fn literal_values_distinguish_paths() {
         let path = |key: &str| {
@@ -389,7 +390,7 @@ mod tests {
         }
     }
 
-    /// The message describes the problem of the template.
+    /// The message describes the problem of the path template.
     #[test]
     fn placeholders_have_names() {
         for (path, reason) in [

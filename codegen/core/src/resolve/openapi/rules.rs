@@ -1,5 +1,5 @@
-//! Validates rules of OpenAPI about several fields of an object. They affect no generated code, unless the
-//! message contains a fallback.
+//! Validates rules of OpenAPI that concern several fields of an object. Violations do not affect the
+//! generated code, unless the message contains a fallback.
 
 use crate::{
     diagnostics::Diagnostic,
@@ -13,7 +13,7 @@ use crate::{
 use super::object::ObjectKind;
 
 impl ObjectKind {
-    /// Returns groups of fields of which an object must have only one.
+    /// Returns groups of fields. An object must have at most one field of each group.
     const fn exclusive_fields(self) -> &'static [&'static [&'static str]] {
         match self {
             Self::Example => &[&["value", "externalValue", "serializedValue"], &["dataValue", "value"]],
@@ -26,7 +26,7 @@ impl ObjectKind {
 }
 
 impl<'t> Discovery<'t> {
-    /// Warns about the fields of an object that contradict each other.
+    /// Warns about fields of an object that contradict each other.
     pub(super) fn check_rules(&mut self, kind: ObjectKind, job: &VisitJob<'t>) {
         for group in kind.exclusive_fields() {
             let mut present = group.iter().filter_map(|field| job.tree.member(field));
@@ -48,7 +48,7 @@ impl<'t> Discovery<'t> {
         }
     }
 
-    /// OpenAPI 3.1, 4.8.5: each variable of a URL is declared.
+    /// Checks that each variable of a server URL is declared (OpenAPI 3.1, 4.8.5).
     fn check_server_variables(&mut self, job: &VisitJob<'t>) {
         let Some(member) = job.tree.member("url") else { return };
         let Some(url) = lenient::coerce_string(&member.value) else { return };
@@ -61,7 +61,7 @@ impl<'t> Discovery<'t> {
         }
     }
 
-    /// OpenAPI 3.1, 4.8.6: `enum` is not empty and contains the default.
+    /// Checks that `enum` of a variable is not empty and contains the default (OpenAPI 3.1, 4.8.6).
     fn check_variable_values(&mut self, job: &VisitJob<'t>) {
         let Some(member) = job.tree.member("enum") else { return };
         let values = member.value.elements();
@@ -78,7 +78,7 @@ impl<'t> Discovery<'t> {
         }
     }
 
-    /// OpenAPI 3.1, 4.8.21: `simple` is the only style of headers.
+    /// Checks that a header has the style `simple`, which is the only one allowed (OpenAPI 3.1, 4.8.21).
     fn check_header_style(&mut self, job: &VisitJob<'t>) {
         let Some(member) = job.tree.member("style") else { return };
         if let Some(style) = lenient::coerce_string(&member.value).filter(|style| style != "simple") {

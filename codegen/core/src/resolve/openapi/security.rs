@@ -1,8 +1,8 @@
-//! Reads `security`: the alternatives of required schemes.
+//! Converts `security` to the alternatives of required security schemes.
 //!
-//! An empty list requires nothing, so a fault must never produce one. A bare name is read as a requirement,
-//! and a single requirement as a list. If nothing in the list is readable, that of the document applies. If
-//! that is unreadable, too, a scheme is required that no document defines.
+//! An empty list requires no authentication, so a fault must never produce one. A bare name is treated as a
+//! requirement, and a single requirement as a list. If no entry of the list is valid, the `security` of the
+//! document applies. If that is also invalid, the operation requires a scheme that no document defines.
 
 use crate::{
     api::schemes::{self, UnsupportedScheme},
@@ -16,7 +16,7 @@ use crate::{
 
 use super::{OpenApiNode, OpenApiReader, object::ObjectKind, string_list};
 
-/// The alternative requirements of an operation: lists of schemes with their scopes.
+/// The alternative requirements of an operation, each of which is a list of schemes with their scopes.
 pub(super) type SecurityRequirements = Vec<Vec<(String, Vec<String>)>>;
 
 impl<'t> Discovery<'t> {
@@ -53,7 +53,7 @@ impl<'t> Discovery<'t> {
                     self.problems.push(unreadable_security(kind, problem(message, at(pointer, value))));
                 }
             }
-            // `null` is read as an absent member.
+            // `null` is treated like an absent field.
             NodeValue::Null => {
                 self.problems.push(problem(message, at(pointer, value)).with_fallback("it is left out"))
             }
@@ -84,7 +84,7 @@ impl<'t> Discovery<'t> {
                 pointer: join_token(&job.pointer, &member.key),
                 span: member.value.span,
             },
-            // A missing `type` is reported as for every object.
+            // A missing `type` is reported like a missing field of any other object.
             None if member == "type" => return,
             None => {
                 DocumentLocation { source: job.source, pointer: job.pointer.clone(), span: job.tree.span }
@@ -117,7 +117,7 @@ impl<'t> Discovery<'t> {
 }
 
 impl<'t> OpenApiReader<'_, 't> {
-    /// Reads the requirements of a list; `None` if the list has elements but no readable requirement.
+    /// Converts the requirements in a list. Returns `None` if the list has entries but no valid requirement.
     pub(super) fn read_security(&mut self, list: &OpenApiNode<'t>) -> Option<SecurityRequirements> {
         let given: Vec<OpenApiNode<'t>> = match &list.tree.value {
             NodeValue::Array(_) => list.elements().collect(),
@@ -151,7 +151,7 @@ impl<'t> OpenApiReader<'_, 't> {
     }
 }
 
-/// Returns true if a value names schemes and, optionally, scopes.
+/// Returns true if the value contains names of schemes and, optionally, scopes.
 fn is_requirement(tree: &DocumentNode) -> bool {
     let scopes = |tree: &DocumentNode| {
         let list = matches!(tree.value, NodeValue::Array(_) | NodeValue::Null);
@@ -161,14 +161,14 @@ fn is_requirement(tree: &DocumentNode) -> bool {
     tree.as_str().is_some() || (tree.is_object() && tree.members().iter().all(|each| scopes(&each.value)))
 }
 
-/// Returns the requirement for an unreadable `security` of a document: a scheme that does not exist.
+/// Returns the requirement for an invalid `security` of a document, which is a scheme that does not exist.
 pub(super) fn unknown_requirements() -> SecurityRequirements {
-    // `?` is not a valid component name, so that no declared scheme matches it (OpenAPI 3.1, 4.8.7).
+    // `?` is not a valid component name, so no declared scheme matches it (OpenAPI 3.1, 4.8.7).
     vec![vec![("?".to_owned(), Vec::new())]]
 }
 
-/// Adds the fallback: an operation falls back to the document's `security`, the document to an unknown
-/// scheme.
+/// Adds the fallback to a problem. An operation falls back to the `security` of the document, and the
+/// document falls back to an unknown scheme.
 fn unreadable_security(kind: ObjectKind, problem: Diagnostic) -> Diagnostic {
     let problem = problem.help("list requirements: `[{\"name of a scheme\": []}]`, or `[]` for none");
     problem.with_fallback(match kind {
@@ -184,7 +184,7 @@ mod tests {
     use super::SecurityRequirements;
     use crate::resolve::{openapi::tests::read, tests::format_problems};
 
-    /// Returns the requirements of an operation, in a document that requires `key`, and the problems.
+    /// Returns the requirements of an operation in a document that requires `key`, and the problems.
     fn operation_security(security: &str) -> (String, String) {
         document_security(&format!("security: [{{key: []}}]\npaths: {{/a: {{get: {{{security}}}}}}}\n"))
     }
@@ -200,7 +200,7 @@ mod tests {
         (security.iter().map(format_alternative).collect::<Vec<_>>().join(" "), format_problems(&problems))
     }
 
-    /// No fault weakens the requirements.
+    /// No fault weakens the security requirements of an operation.
     #[test]
     fn faults_never_make_an_operation_public() {
         let pointer = "invalid-openapi /paths/~1a/get/security";
@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(operation_security("security: [{none: []}]").0, "none()");
     }
 
-    /// An unreadable `security` of the document requires an unknown scheme.
+    /// An invalid `security` of the document results in a requirement for an unknown scheme.
     #[test]
     fn unreadable_document_security_requires_an_unknown_scheme() {
         for (security, expected, problem) in [
@@ -240,7 +240,7 @@ mod tests {
         ] {
             let found = document_security(&format!("security: {security}\npaths: {{/a: {{get: {{}}}}}}\n"));
             assert_eq!(found, (expected.to_owned(), problem.to_owned()), "{security}");
-            // The operation's own `security` takes precedence.
+            // The `security` of the operation takes precedence.
             let overridden = document_security(&format!(
                 "security: {security}\npaths: {{/a: {{get: {{security: []}}}}}}\n"
             ));

@@ -1,4 +1,4 @@
-//! Tests of operations with small documents.
+//! Tests of operations in small documents.
 
 #![allow(clippy::unwrap_used)]
 
@@ -30,8 +30,8 @@ pub(super) fn read_valid(body: &str) -> (SchemaGraph, OpenApiDocument) {
     (graph, api)
 }
 
-/// OpenAPI 3.1, 4.8.23: the first `description` in a chain of references takes precedence. In 3.0 (4.7.23)
-/// those next to references are ignored.
+/// The first `description` in a chain of references takes precedence (OpenAPI 3.1, 4.8.23). In OpenAPI 3.0, a
+/// `description` next to a reference is ignored (4.7.23).
 #[test]
 fn descriptions_of_references_take_precedence() {
     const COMPONENTS: &str = "components:
@@ -81,7 +81,8 @@ paths:
     }
 }
 
-/// A fault affects one value, and no operation or body is lost.
+/// Misspelled methods and media types are faults that affect only one value, and no operation or body is
+/// lost.
 #[test]
 fn misspelled_methods_and_media_types_are_accepted() {
     for (item, methods, expected) in [
@@ -247,7 +248,8 @@ fn whole_document_is_read() {
     assert_eq!((root.uri.as_str(), root.root), ("file:///api.json", None));
 }
 
-/// Returns the problems of a document: `code pointer` (`?` warning, `!` note).
+/// Each document has the expected problems. They are compared as `code pointer`, with the prefix `?` for
+/// warnings and `!` for notes.
 #[test]
 fn problems() {
     let operation = |inner: &str| format!("paths:\n  /a/{{b}}:\n    get: {inner}\n");
@@ -347,7 +349,8 @@ fn versions_are_checked() {
     }
 }
 
-/// Documents that were migrated to 3.1 by changing only their version number (such as OpenAI's).
+/// Keywords of OpenAPI 3.0 are accepted in documents that were migrated to 3.1 by changing only their version
+/// number, such as OpenAI's.
 #[test]
 fn openapi_30_keywords_are_accepted_in_31() {
     let schema = |inner: &str| {
@@ -365,12 +368,12 @@ fn openapi_30_keywords_are_accepted_in_31() {
     let (names, problems) = schema("{required: [a, b, a]}");
     assert_eq!(names.required, ["a", "b"]);
     assert_eq!(problems, "invalid-schema /components/schemas/A/required/2");
-    // A schema file is not an OpenAPI document.
+    // The keywords are not accepted in a schema file, because it is not an OpenAPI document.
     let file = ("a.json", r#"{"type": "string", "nullable": true}"#);
     let (graph, _, problems) = resolve_files_with(UnknownKeywordPolicy::Warn, &[file]);
     assert_eq!(graph.schemas.as_slice()[0].types, Some(TypeSet::STRING));
     assert_eq!(format_problems(&problems), "?unknown-keyword /nullable");
-    // Owners who deny unknown keywords get an error.
+    // With the policy `deny` for unknown keywords, these keywords are errors.
     let text = format!("{HEAD}components: {{schemas: {{A: {{minimum: 1, exclusiveMinimum: true}}}}}}");
     assert_eq!(
         format_problems(&resolve_files(&[("api.yaml", &text)]).2),
@@ -415,7 +418,7 @@ fn openapi_30_schemas_are_read() {
     ] {
         assert_eq!(schema(text).1, expected, "{text}");
     }
-    // A schema file without `$schema` uses the dialect of the 3.0 document.
+    // A schema file without `$schema` uses the dialect of the OpenAPI 3.0 document.
     let (graph, _, problems) = resolve_files(&[
         ("api.yaml", &format!("{head}{{$ref: a.yaml}}\n")),
         ("a.yaml", "type: string\nnullable: true"),
@@ -427,13 +430,15 @@ fn openapi_30_schemas_are_read() {
     );
 }
 
-/// Vendors use the keyword for "or null", whatever the adjacent keywords.
+/// By default, `nullable` makes a schema accept `null` regardless of the adjacent keywords, because vendors
+/// use it in this way.
 #[test]
 fn nullable_permits_null_beside_any_keyword() {
     let head = "openapi: 3.0.3\ninfo: {title: T, version: '1'}\npaths: {}\ncomponents:\n  schemas:\n    B: {type: integer}\n    C: {type: string}\n    A: ";
     let reference = |name: &str| format!("{{$ref: '#/components/schemas/{name}'}}");
     let (b, c) = (reference("B"), reference("C"));
-    // The schema; true if the specification agrees; valid values; invalid values.
+    // Each case is a schema, true if the specification has the same result, the valid values, and the invalid
+    // values.
     let cases = [
         ("{type: integer, nullable: true}".to_owned(), true, "[null, 1]", "[true]"),
         ("{$ref: '#/components/schemas/B', nullable: true}".to_owned(), false, "[null, 1]", "[true]"),
@@ -486,7 +491,8 @@ fn nullable_permits_null_beside_any_keyword() {
     }
 }
 
-/// OpenAPI 3.0.3: the keyword adds `null` to the adjacent `type` and has no other effect.
+/// With the strict setting, `nullable` adds `null` to the adjacent `type` and has no other effect (OpenAPI
+/// 3.0.3).
 #[test]
 fn strict_nullable_requires_an_adjacent_type() {
     let strict = |inner: &str| {
@@ -524,7 +530,7 @@ fn nullable_keeps_the_gap() {
     );
 }
 
-/// Any number of occurrences is reported in one note.
+/// All occurrences of `nullable` are reported in one note.
 #[test]
 fn nullables_are_reported_once() {
     let b = "{$ref: '#/components/schemas/B', nullable: true}";
@@ -600,7 +606,7 @@ fn path_and_operation_parameters_are_merged() {
     assert_eq!(list, [("x-a", true, false), ("q", false, true), ("r", false, false)]);
 }
 
-/// OpenAPI 3.2, 4.8 and 4.9: `query` is a fixed field; other methods are keys of `additionalOperations`.
+/// `query` is a fixed field, and other methods are keys of `additionalOperations` (OpenAPI 3.2, 4.8 and 4.9).
 #[test]
 fn openapi_32_methods_are_read() {
     let (_, api) = read_valid(
@@ -611,7 +617,7 @@ fn openapi_32_methods_are_read() {
     assert_eq!(operations, [("QUERY", "queryA"), ("COPY", "copyA"), ("link", "linkA")]);
 }
 
-/// A misplaced operation is read together with its body.
+/// In OpenAPI 3.0, operations that only a later version allows are converted together with their bodies.
 #[test]
 fn operations_of_later_versions_are_read_in_openapi_30() {
     let body = "{requestBody: {content: {a/b: {schema: {type: string}}}}}";
@@ -642,7 +648,7 @@ fn operations_of_later_versions_are_read_in_openapi_30() {
     }
 }
 
-/// OpenAPI 3.2, 4.9: `additionalOperations` must not contain methods with a fixed field.
+/// `additionalOperations` must not contain methods that have a fixed field (OpenAPI 3.2, 4.9).
 #[test]
 fn additional_operations_exclude_fixed_fields() {
     let responses = "{responses: {}}";
@@ -664,7 +670,8 @@ fn additional_operations_exclude_fixed_fields() {
     assert_eq!(api.operations.len(), 1);
 }
 
-/// A document with the fields of an OpenAPI document is one, with or without `openapi`.
+/// A document with the fields of an OpenAPI document is treated as one, even without `openapi`. With
+/// `$schema`, it is a schema.
 #[test]
 fn document_without_version_is_read() {
     let text = "info: {title: T, version: '1'}\npaths: {/a: {get: {responses: {}}}}\n";
@@ -681,7 +688,7 @@ fn document_without_version_is_read() {
     }
 }
 
-/// OpenAPI 3.2, 4.22.
+/// A `parent` must be a tag of the document, without cycles (OpenAPI 3.2, 4.22).
 #[test]
 fn tag_parents_are_validated() {
     let (_, api) =
@@ -699,19 +706,22 @@ fn tag_parents_are_validated() {
     }
 }
 
-/// OpenAPI 3.2, 4.14: the JSON in `data` of an event is found if the schema has no branches.
+/// The schema of the JSON in `data` of an event is found if the item schema has no branches (OpenAPI 3.2,
+/// 4.14).
 #[test]
 fn stream_item_schemas_are_read() {
     let (graph, api) = read_valid(
         "paths:\n  /a:\n    get:\n      responses:\n        200:\n          description: d\n          content:\n            text/event-stream:\n              itemSchema: {properties: {data: {type: string, contentSchema: {type: integer}}}}\n            application/jsonl: {itemSchema: {type: boolean}}\n",
     );
-    let [events, lines] = &api.operations[0].responses[0].content[..] else { panic!("not two media types") };
+    let [events, lines] = &api.operations[0].responses[0].content[..] else {
+        panic!("the response must have two media types")
+    };
     assert_eq!(graph.schema(events.data_schema.unwrap()).types, Some(TypeSet::INTEGER));
     assert_eq!(graph.schema(lines.item_schema.unwrap()).types, Some(TypeSet::BOOLEAN));
     assert_eq!((lines.data_schema, lines.schema), (None, None));
 }
 
-/// Keys of maps may start with `x-`: only objects with fixed fields have extensions.
+/// Keys of maps may start with `x-`, because only objects with fixed fields have extensions.
 #[test]
 fn map_keys_may_start_like_extensions() {
     let (graph, api) = read_valid(
@@ -722,12 +732,12 @@ fn map_keys_may_start_like_extensions() {
     assert_eq!(operation.security, [[("x-api-key".to_owned(), Vec::<String>::new())]]);
     let response = &operation.responses[0];
     assert_eq!(response.headers[0].name, "x-rate-limit");
-    let [media] = &response.content[..] else { panic!("not one media type") };
+    let [media] = &response.content[..] else { panic!("the response must have one media type") };
     assert_eq!(media.name, "x-own/json");
     assert_eq!(graph.schema(media.schema.unwrap()).types, Some(TypeSet::BOOLEAN));
 }
 
-/// OpenAPI 3.2, 4.14: components may contain media types, also for parameters.
+/// Components may contain media types, to which parameters may also refer (OpenAPI 3.2, 4.14).
 #[test]
 fn parameters_may_reference_media_type_components() {
     let (graph, api) = read_valid(
@@ -738,8 +748,8 @@ fn parameters_may_reference_media_type_components() {
     assert_eq!(graph.schema(parameter.schema.unwrap()).types, Some(TypeSet::BOOLEAN));
 }
 
-/// OpenAPI 3.2, 4.12: a `querystring` parameter excludes query parameters; cookies may have the style
-/// `cookie`.
+/// A `querystring` parameter excludes query parameters, and cookies may have the style `cookie` (OpenAPI 3.2,
+/// 4.12).
 #[test]
 fn querystring_and_cookie_styles() {
     let parameters = |list: &str| {
@@ -760,7 +770,7 @@ fn querystring_and_cookie_styles() {
     assert_eq!(format_problems(&problems), "invalid-openapi /paths/~1a/get/parameters/0");
 }
 
-/// OpenAPI 3.2, 4.14.5: positional encodings are ignored with a warning.
+/// Positional encodings are ignored with a warning (OpenAPI 3.2, 4.14.5).
 #[test]
 fn positional_encodings_are_reported() {
     let (_, _, problems) = read(
@@ -775,8 +785,8 @@ fn positional_encodings_are_reported() {
     assert_eq!(format_problems(&problems), expected.join("\n"));
 }
 
-/// Split documents use a reference in place of a map of components. It is not a component itself; each
-/// component must be defined by name.
+/// A reference instead of a map of components, as split documents use it, is rejected and does not become a
+/// component. Each component must be defined by name.
 #[test]
 fn references_in_place_of_component_maps_are_rejected() {
     let (graph, _, problems) = read(

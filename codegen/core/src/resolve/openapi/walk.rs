@@ -21,7 +21,7 @@ use super::{
 };
 
 impl<'t> Discovery<'t> {
-    /// Visits an object, once for each type as which it is used.
+    /// Visits an object once for each object type as which it is used.
     pub(crate) fn visit_object(&mut self, kind: ObjectKind, job: VisitJob<'t>) {
         if !self.objects.insert((job.source, job.pointer.clone(), kind)) {
             return;
@@ -41,7 +41,7 @@ impl<'t> Discovery<'t> {
             && let Some(member) = job.tree.member("$ref")
         {
             self.visit_reference(kind, &job, member);
-            // The fields of a path item beside its `$ref` count, too (OpenAPI 3.1, 4.8.9).
+            // The fields next to the `$ref` of a path item are also used (OpenAPI 3.1, 4.8.9).
             if kind != ObjectKind::PathItem {
                 return;
             }
@@ -102,7 +102,7 @@ impl<'t> Discovery<'t> {
         }
     }
 
-    /// Validates a key of `content`; returns true if it names at least one media type.
+    /// Validates a key of `content`. Returns true if it contains at least one media type.
     fn check_media_type(&mut self, job: &VisitJob<'t>, member: &ObjectMember) -> bool {
         let names = split_media_types(&member.key);
         let (message, mend) = match names.as_slice() {
@@ -120,13 +120,13 @@ impl<'t> Discovery<'t> {
         !names.is_empty()
     }
 
-    /// Returns the dialect for a document's version; `None` for an unsupported version.
+    /// Returns the dialect for the version of a document, or `None` if the version is not supported.
     fn document_dialect(&mut self, job: &VisitJob<'t>) -> Option<SchemaDialect> {
         let member = job.tree.member("openapi")?;
         let place = member_place(job, member);
         let version = openapi_version(job.tree)?;
         let dialect = match version.split('.').take(2).collect::<Vec<_>>().as_slice() {
-            // Features of 3.2 are accepted in 3.1 documents, too.
+            // Features of OpenAPI 3.2 are also accepted in 3.1 documents.
             ["3", "1" | "2"] => SchemaDialect::OPENAPI_31,
             ["3", "0"] => SchemaDialect::OPENAPI_30,
             found => {
@@ -150,7 +150,8 @@ impl<'t> Discovery<'t> {
         Some(dialect)
     }
 
-    /// OpenAPI 3.1, 4.8.1: a document has at least one of three fields; 3.0 requires `paths`.
+    /// Checks that a document has at least one of three fields, or `paths` in OpenAPI 3.0 (OpenAPI 3.1,
+    /// 4.8.1).
     fn check_document_parts(&mut self, job: &VisitJob<'t>, old: bool) {
         let has = |name: &str| job.tree.get(name).is_some();
         let message = if old && !has("paths") {
@@ -206,7 +207,7 @@ impl<'t> Discovery<'t> {
         });
     }
 
-    /// Validates keys that are data: paths, status codes and methods.
+    /// Validates keys with arbitrary names: paths, status codes and methods.
     fn check_key(&mut self, kind: ObjectKind, job: &VisitJob<'t>, member: &ObjectMember) {
         let key = &member.key;
         let at = || DocumentLocation { span: member.key_span, ..member_place(job, member) };
@@ -238,7 +239,7 @@ impl<'t> Discovery<'t> {
         self.report_invalid(at(), message, mend);
     }
 
-    /// Reports names of response headers and part headers that no message can contain (RFC 9110, 5.1).
+    /// Reports names of response and part headers that are not valid in HTTP messages (RFC 9110, 5.1).
     fn check_header_names(&mut self, job: &VisitJob<'t>, member: &ObjectMember) {
         let around = join_token(&job.pointer, &member.key);
         for each in member.value.members().iter().filter(|each| !is_token(&each.key)) {
@@ -249,7 +250,7 @@ impl<'t> Discovery<'t> {
         }
     }
 
-    /// OpenAPI 3.2, 4.9: `additionalOperations` must not contain methods that have a fixed field.
+    /// Checks that `additionalOperations` contains no method that has a fixed field (OpenAPI 3.2, 4.9).
     fn check_additional_operations(&mut self, job: &VisitJob<'t>, member: &ObjectMember) {
         let around = join_token(&job.pointer, &member.key);
         for each in member.value.members() {
@@ -372,8 +373,8 @@ impl<'t> Discovery<'t> {
         self.problems.push(problem);
     }
 
-    /// Validates the name of a component (OpenAPI 3.1, 4.8.7). Returns false for a `$ref` in place of a map
-    /// of components, which is ignored.
+    /// Validates the name of a component (OpenAPI 3.1, 4.8.7). Returns false for a `$ref` that is used
+    /// instead of a map of components; it is ignored.
     fn check_component_name(&mut self, job: &VisitJob<'t>, pointer: &str, member: &ObjectMember) -> bool {
         let good = |each: char| each.is_ascii_alphanumeric() || matches!(each, '.' | '-' | '_');
         if member.key.is_empty() || !member.key.chars().all(good) {
@@ -398,8 +399,8 @@ impl<'t> Discovery<'t> {
         true
     }
 
-    /// Reports a field that the object does not have in the document's version; `later` is set if a later
-    /// version has it.
+    /// Reports a field that the object does not have in the document's version. `later` is the field in a
+    /// later version that defines it.
     fn report_unknown_field(
         &mut self,
         kind: ObjectKind,
@@ -433,7 +434,7 @@ impl<'t> Discovery<'t> {
     }
 
     fn report_missing_field(&mut self, kind: ObjectKind, field: FixedField, job: &VisitJob<'t>) {
-        // OpenAPI 3.2, 4.17: `description` of a response is optional.
+        // The `description` of a response is optional (OpenAPI 3.2, 4.17).
         let root = self.sources.get(job.source).and_then(|source| openapi_version(&source.tree));
         if kind == ObjectKind::Response && root.is_some_and(|version| version.starts_with("3.2")) {
             return;
@@ -454,7 +455,8 @@ impl<'t> Discovery<'t> {
         self.problems.push(Diagnostic::error("invalid-openapi", message).with_place(at).with_fallback(mend));
     }
 
-    /// Returns the object at the end of a chain of references; an error if it is unresolved or circular.
+    /// Returns the object at the end of a chain of references, or an error if the chain is unresolved or
+    /// circular.
     pub(crate) fn follow_links(
         &self,
         source: SourceId,
@@ -500,7 +502,7 @@ impl<'t> Discovery<'t> {
     }
 }
 
-/// The reason why a chain of references has no object; both are reported elsewhere.
+/// The reason why a chain of references has no target object. Both problems are reported by other functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LinkError {
     Unresolved,
@@ -523,7 +525,8 @@ fn member_place(job: &VisitJob<'_>, member: &ObjectMember) -> DocumentLocation {
 mod tests {
     use crate::resolve::openapi::tests::read_valid;
 
-    /// The fields of a path item beside its `$ref` are read with those of the target, through several references.
+    /// The fields next to the `$ref` of a path item are combined with those of the target, through several
+    /// references.
     #[test]
     fn path_items_are_read_with_the_targets_of_their_references() {
         let (_, api) = read_valid(

@@ -1,4 +1,4 @@
-//! Parses the values of keywords: schemas, counts, names, types.
+//! Parses the values of keywords: schemas, counts, names and types.
 
 use std::{
     borrow::Cow,
@@ -47,7 +47,7 @@ impl<'t> SchemaParser<'_, 't> {
         let elements = member.value.elements();
         if elements.is_empty() {
             let expected = "an array of at least one schema";
-            // Without the array, the items to which `items` applies are unknown.
+            // Without a valid array, the items to which `items` applies are unknown.
             let rest = node.tree.member("items").filter(|_| member.key == "prefixItems");
             self.report_dropped_as(node, member, expected, &dropped_with(rest));
         }
@@ -61,7 +61,7 @@ impl<'t> SchemaParser<'_, 't> {
         member: &ObjectMember,
     ) -> Vec<(String, SchemaId)> {
         if !member.value.is_object() {
-            // Without the object, the properties to which `additionalProperties` applies are unknown.
+            // Without a valid object, the properties to which `additionalProperties` applies are unknown.
             let known = matches!(member.key.as_str(), "properties" | "patternProperties");
             let rest = node.tree.member("additionalProperties").filter(|_| known);
             self.report_dropped_as(node, member, "an object of schemas", &dropped_with(rest));
@@ -84,7 +84,8 @@ impl<'t> SchemaParser<'_, 't> {
         if found.is_some() {
             return found;
         }
-        // Validation 7.2.2 requires all formats of the specification; 7.2.3 makes other formats annotations.
+        // Validation 7.2.2 requires support for all formats of the specification; by 7.2.3, other formats are
+        // annotations.
         match name {
             "regex" | "idn-email" | "idn-hostname" => {
                 let message = format!("the dialect asserts the format `{name}`, which is not supported");
@@ -94,7 +95,7 @@ impl<'t> SchemaParser<'_, 't> {
                 self.problems.push(problem.with_fallback("it is not asserted"));
                 self.record_gap(SchemaGap::Assertion);
             }
-            // The formats of OpenAPI are hints for the types of strings and numbers.
+            // The formats that OpenAPI defines are only hints for the types of strings and numbers.
             "int32" | "int64" | "uint64" | "float" | "double" | "byte" | "binary" | "password" => {}
             _ => {
                 let message = format!("`{name}` is not a format of JSON Schema and is not asserted");
@@ -109,7 +110,7 @@ impl<'t> SchemaParser<'_, 't> {
         None
     }
 
-    /// Parses the `discriminator` of OpenAPI, with the schemas of its mapping.
+    /// Parses the `discriminator` of OpenAPI and resolves the schemas in its mapping.
     pub(super) fn parse_discriminator(
         &mut self,
         node: &SchemaNode<'t>,
@@ -147,7 +148,7 @@ impl<'t> SchemaParser<'_, 't> {
         Some(Discriminator { tag, mapping, default, family: Vec::new() })
     }
 
-    /// Returns the schema for a value of a discriminator's mapping.
+    /// Returns the schema to which a value in the mapping of a discriminator refers.
     fn resolve_mapping_value(
         &mut self,
         node: &SchemaNode<'t>,
@@ -166,9 +167,9 @@ impl<'t> SchemaParser<'_, 't> {
         found
     }
 
-    /// Resolves a value of a mapping: first as the name of a component, then as a reference.
+    /// Resolves a value in a mapping: first as the name of a component, then as a reference.
     fn find_mapped_schema(&self, node: &SchemaNode<'t>, text: &str) -> Option<SchemaId> {
-        // OpenAPI 3.1, 4.8.7: the syntax of component names.
+        // These characters are valid in component names (OpenAPI 3.1, 4.8.7).
         let is_name = text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_'));
         let named = is_name.then(|| format!("#/components/schemas/{text}"));
         let references = named.iter().map(String::as_str).chain([text]);
@@ -281,7 +282,7 @@ impl<'t> SchemaParser<'_, 't> {
             match name.as_str() {
                 Some(text) if seen.insert(text) => out.push(text.to_owned()),
                 Some(text) => {
-                    // Invalid (2020-12 validation, 6.5.3), but unambiguous.
+                    // Duplicates are invalid (2020-12 Validation, 6.5.3) but unambiguous.
                     let message = format!("duplicate `{text}` in `{keyword}`");
                     self.report_invalid(place, message, Some("list it once"), "it is used once");
                 }
@@ -316,7 +317,7 @@ impl<'t> SchemaParser<'_, 't> {
         }
     }
 
-    /// Reports a value of the wrong type, which was either coerced or dropped.
+    /// Reports a value of the wrong type that was coerced or dropped.
     fn report_coercion(
         &mut self,
         node: &SchemaNode<'t>,
@@ -338,7 +339,7 @@ impl<'t> SchemaParser<'_, 't> {
         text
     }
 
-    /// Returns a string without coercion, for values that other stages read from the raw document.
+    /// Returns a string without coercion, for values that other stages take from the raw document.
     pub(super) fn expect_string<'m>(
         &mut self,
         node: &SchemaNode<'t>,
@@ -427,7 +428,7 @@ impl<'t> SchemaParser<'_, 't> {
                     }
                     known
                 }
-                // A YAML `null` clearly names the type `null`.
+                // A YAML `null` in `type` can only mean the type `null`.
                 None if name.value == NodeValue::Null => {
                     let message = "`type` must name types, not null".to_owned();
                     self.report_invalid(place.clone(), message, None, "it is read as `\"null\"`");
@@ -451,7 +452,8 @@ impl<'t> SchemaParser<'_, 't> {
         if unknown {
             self.record_gap(SchemaGap::Assertion);
         }
-        // With an unknown name, every type is accepted: the known ones would reject the intended values.
+        // If a name is unknown, every type is accepted, because the known types might reject the intended
+        // values.
         (!types.is_empty() && !unknown).then_some(types)
     }
 
@@ -481,8 +483,8 @@ impl<'t> SchemaParser<'_, 't> {
             for (at, (tree, value)) in trees.iter().zip(values).enumerate() {
                 let found = match key {
                     "default" => coerce_yaml_number(types, tree),
-                    // `nullable` makes it one of the values. If nothing else is listed, other keywords
-                    // decide about it.
+                    // With `nullable`, `null` is a valid value. A list that contains only `null` is not
+                    // reported here.
                     _ if tree.value == NodeValue::Null => {
                         nulls.extend((key == "enum" && !nullable).then_some((at, tree)));
                         None
@@ -523,7 +525,7 @@ impl<'t> SchemaParser<'_, 't> {
                 "enum" => "`enum` contains no value that its `type` allows",
                 _ => "`const` is not allowed by its `type`",
             };
-            // A branch that accepts nothing selects the other branches.
+            // A branch that accepts no value is kept, because values must then match another branch.
             if self.is_branch(node) {
                 let problem = Diagnostic::warning("invalid-schema", format!("{message}: no value is valid"));
                 self.problems.push(problem.with_place(node.place(member)));
@@ -536,8 +538,8 @@ impl<'t> SchemaParser<'_, 't> {
         }
     }
 
-    /// Returns true if a schema is an alternative or a condition: directly, as a part of one, or because all
-    /// references to it are.
+    /// Returns true if a schema is an alternative or a condition. This is also the case if it is a part of
+    /// one, or if all references to it are.
     fn is_branch(&self, node: &SchemaNode<'t>) -> bool {
         let (mut waiting, mut seen, mut found) = (vec![node], HashSet::new(), false);
         while let Some(node) = waiting.pop() {
@@ -556,8 +558,8 @@ impl<'t> SchemaParser<'_, 't> {
         found
     }
 
-    /// Returns the pointer of the schema that includes this one by `allOf`, and true if that is an
-    /// alternative.
+    /// Returns the pointer of the outermost schema that includes this one by `allOf`, and true if that schema
+    /// is an alternative or a condition.
     fn enclosing_composition<'n>(&self, node: &'n SchemaNode<'t>) -> Option<(&'n str, bool)> {
         let known = self.discovery.schemas.get(node.source.0 as usize)?;
         let mut pointer = node.pointer.as_str();
@@ -577,7 +579,7 @@ impl<'t> SchemaParser<'_, 't> {
         Some((pointer, false))
     }
 
-    /// Returns the nodes that refer to each node.
+    /// Returns, for each node, the nodes that refer to it.
     fn referrers(&self) -> &HashMap<usize, Vec<usize>> {
         self.referring.get_or_init(|| {
             let mut all: HashMap<usize, Vec<usize>> = HashMap::new();
@@ -620,7 +622,7 @@ fn has_type(types: TypeSet, tree: &DocumentNode) -> bool {
     }
 }
 
-/// A coerced value, with the singular and the plural of its type for messages.
+/// A coerced value, with the names of its type in singular and plural for messages.
 type CoercedLiteral = (Json, &'static str, &'static str);
 
 /// Coerces a value to a single type if that is unambiguous.
@@ -641,8 +643,8 @@ fn coerce_literal(types: TypeSet, tree: &DocumentNode) -> Option<CoercedLiteral>
     }
 }
 
-/// Coerces a YAML number that JSON cannot express, if numbers are allowed. Other strings were quoted on
-/// purpose and are kept.
+/// Coerces a YAML number that JSON cannot express, if the schema allows numbers. Other strings were quoted
+/// intentionally and are kept.
 fn coerce_yaml_number(types: TypeSet, tree: &DocumentNode) -> Option<CoercedLiteral> {
     tree.as_str().filter(|text| TypeSet::NUMBER.contains(types) && Number::parse(text).is_err())?;
     coerce_literal(TypeSet::NUMBER, tree)
@@ -653,8 +655,8 @@ pub(super) fn is_keyword_known(node: &SchemaNode<'_>, keyword: &str) -> bool {
     Keyword::find(keyword).is_some_and(|keyword| node.dialect.supports_keyword(keyword))
 }
 
-/// Returns the fallback for a dropped keyword, and for the one that applies to the remaining members or
-/// items.
+/// Returns the fallback for a dropped keyword, and for the keyword that applies to the remaining properties
+/// or items, if there is one.
 fn dropped_with(rest: Option<&ObjectMember>) -> String {
     match rest {
         Some(rest) => format!("it is left out, and so is `{}`", rest.key),

@@ -1,4 +1,4 @@
-//! The contract of this repository.
+//! Tests with the contract of this repository.
 
 use super::*;
 

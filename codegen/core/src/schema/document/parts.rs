@@ -1,4 +1,4 @@
-//! Documents with some keywords of a schema only, for the comparison of two versions.
+//! Documents that contain only some keywords of a schema, for the comparison of two versions.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::schema::{
 };
 
 impl SchemaDocumentWriter<'_> {
-    /// Writes a document with only the given keywords of each schema. The caller has already flattened `$ref`
+    /// Writes a document with only the given keywords of each schema. The caller must have flattened `$ref`
     /// and `allOf` into `members`.
     pub fn write_keywords(&self, members: &[SchemaId], keywords: &[Keyword]) -> Option<Value> {
         let mut all = Vec::new();
@@ -29,7 +29,7 @@ impl SchemaDocumentWriter<'_> {
             written.retain(|key, _| keywords.iter().any(|keyword| keyword.name() == key));
             if !written.is_empty() {
                 all.push(Value::Object(written));
-                // The subschemas of other keywords are not needed, and could exceed the size limit.
+                // The subschemas of other keywords are not needed and could exceed the size limit.
                 let held =
                     self.graph.schema(*id).keywords().filter(|(keyword, _)| keywords.contains(keyword));
                 reached.extend(held.flat_map(|(_, value)| value.schema_ids().collect::<Vec<_>>()));
@@ -42,7 +42,7 @@ impl SchemaDocumentWriter<'_> {
         self.finish_document(json!({ "allOf": all }), &reached)
     }
 
-    /// Writes a document that accepts a value unless it satisfies all of the schemas.
+    /// Writes a document that accepts a value unless the value satisfies all of the schemas.
     pub fn write_negation(&self, ids: &[SchemaId]) -> Option<Value> {
         let all: Vec<Value> = ids.iter().map(|id| self.reference_to(*id)).collect();
         self.finish_document(json!({ "not": { "allOf": all } }), ids)

@@ -3,8 +3,8 @@
 use super::*;
 use crate::schema::{ResourceId, SchemaOrigin};
 
-/// Creates a schema for each field, with only that field set. The pattern has no `..`: a new field does not
-/// compile until it is listed here.
+/// Creates a schema for each field, in which only that field is set. The pattern has no `..`, so a new field
+/// does not compile until it is listed here.
 macro_rules! each_field {
     ($whole:expr, $($field:ident),* $(,)?) => {{
         let Schema {
@@ -158,7 +158,7 @@ fn every_field_belongs_to_one_keyword() {
 
 #[test]
 fn children_are_the_applied_schemas() {
-    // Neither `$defs` nor `contentSchema` validates the value.
+    // Schemas in `$defs` and `contentSchema` do not validate the value.
     let mut schema = full();
     let other = crate::arena::Arena::<Schema>::first_ids(2).last();
     schema.definitions.iter_mut().for_each(|(_, id)| *id = other.unwrap_or_default());
@@ -191,7 +191,7 @@ fn constraining_keywords_are_classified() {
 #[test]
 fn keywords_are_found_by_name() {
     for keyword in Keyword::ALL {
-        // The asserted format is written as the annotation.
+        // The asserted format has the same spelling as the annotation.
         let written_keyword = if *keyword == Keyword::AssertedFormat { &Keyword::Format } else { keyword };
         assert_eq!(Keyword::find(keyword.name()), Some(*written_keyword));
     }

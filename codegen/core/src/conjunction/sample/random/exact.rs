@@ -1,4 +1,4 @@
-//! Computes strings and numbers that random attempts rarely hit.
+//! Computes strings and numbers that random attempts rarely find.
 
 use contract_runtime::Number;
 
@@ -8,13 +8,13 @@ use crate::{
     schema::Schema,
 };
 
-/// The maximum number of decimal places.
+/// The maximum number of decimal places of a number.
 const MAX_DECIMALS: u8 = 12;
-/// The number of multiples among which one is chosen.
+/// The maximum number of multiples from which one is selected.
 const MAX_MULTIPLES: i128 = 1_000;
 
 /// Returns the shortest string with `least` to `most` code points that matches all patterns and is not in
-/// `taken`. Ignores patterns that the engine cannot run; returns `None` if no such string exists.
+/// `taken`. Patterns that the engine does not support are ignored. Returns `None` if no such string exists.
 pub(super) fn shortest_string(
     patterns: &[String],
     least: u64,
@@ -33,7 +33,7 @@ pub(super) fn shortest_string(
         .ok()?;
     let taken = match &listed {
         Some(listed) => PatternLanguage { patterns: vec![listed], least: 0, most: None },
-        // An impossible length range excludes nothing.
+        // The length range is empty, so this language excludes no string.
         None => PatternLanguage { patterns: Vec::new(), least: 1, most: Some(0) },
     };
     match check_inclusion(&given, &taken) {
@@ -59,8 +59,9 @@ fn alternatives_pattern(texts: &[String]) -> String {
     pattern + ")$"
 }
 
-/// Returns a number within all bounds that is a multiple of all `multipleOf` values; an integer unless
-/// `fractions` is set. Returns `None` if there is none or the digits exceed the limits.
+/// Returns a number within all bounds that is a multiple of all `multipleOf` values. The number is an integer
+/// unless `fractions` is true. Returns `None` if no such number exists or if the number of digits exceeds the
+/// limits.
 pub(super) fn exact_number(all: &[&Schema], fractions: bool, rng: &SplitMix64) -> Option<Number> {
     let constraints = all.iter().flat_map(|s| {
         [&s.minimum, &s.maximum, &s.exclusive_minimum, &s.exclusive_maximum, &s.multiple_of]
@@ -73,7 +74,7 @@ pub(super) fn exact_number(all: &[&Schema], fractions: bool, rng: &SplitMix64) -
     }
     let factors: Vec<&Number> = all.iter().filter_map(|s| s.multiple_of.as_ref()).collect();
     if fractions && factors.is_empty() {
-        // Between two close bounds only a finer scale has values.
+        // Between two close bounds, only a finer scale contains values.
         scale += 1;
     }
     let units = |number: &Number| number.to_scaled_i64(scale).map(i128::from);
@@ -97,7 +98,7 @@ pub(super) fn exact_number(all: &[&Schema], fractions: bool, rng: &SplitMix64) -
     }
     let last = high.map(|high| high.div_euclid(step));
     let first = match (low, last) {
-        // The smallest multiple that is not below the bound.
+        // This is the smallest multiple that is not below the bound.
         (Some(low), _) => low.checked_add(step - 1)?.div_euclid(step),
         (None, Some(last)) => last - MAX_MULTIPLES,
         (None, None) => 1,
@@ -113,7 +114,7 @@ pub(super) fn exact_number(all: &[&Schema], fractions: bool, rng: &SplitMix64) -
     Some(Number::from_decimal(digits, scale))
 }
 
-/// Returns the number of decimal places of a number, or `None` above the limit.
+/// Returns the number of decimal places of a number, or `None` if it exceeds the limit.
 fn decimal_places(number: &Number) -> Option<u8> {
     (0..=MAX_DECIMALS).find(|count| number.round_half_up(*count).cmp(number).is_eq())
 }
@@ -129,7 +130,7 @@ fn least_common_multiple(one: i128, other: i128) -> Option<i128> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+    #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
     use super::*;
 
@@ -146,7 +147,7 @@ mod tests {
         check(&["^a$"], 2, None, &[], None);
         check(&["^[ab.]$"], 0, None, &["a", "."], Some("b"));
         check(&["^[ab]$"], 0, Some(1), &["a", "b"], None);
-        // A pattern that cannot be run is ignored.
+        // A pattern that the engine does not support is ignored.
         check(&["^(?!no)", "^b"], 0, None, &[], Some("b"));
         check(&["^(?!no)"], 0, None, &[], None);
     }

@@ -1,5 +1,5 @@
-//! Objects with hundreds of properties. Their names are enumerated, because random names collide too often
-//! and a search is too slow; a few values are reused for all of them.
+//! Generates objects with hundreds of properties. The names are enumerated, because random names collide too
+//! often and a search is too slow. A few values are reused for all properties.
 
 use std::collections::BTreeMap;
 
@@ -17,25 +17,26 @@ use crate::{
 
 /// The maximum number of properties; larger objects are not generated.
 pub(super) const MAX_MEMBERS: u64 = 10_000;
-/// The number of values reused in turn for the properties of the same schemas.
+/// The number of values that are reused in turn for the properties with the same schemas.
 const MAX_VALUES_PER_KIND: usize = 8;
 
 /// A scheme that derives property names from numbers.
 enum NameScheme {
-    /// Matches a pattern.
+    /// Strings that match a pattern.
     Spelled(Hir),
-    /// Digits after a stem.
+    /// Digits after a prefix.
     Digits(String),
-    /// Letters after a stem.
+    /// Letters after a prefix.
     Letters(String),
-    /// Digits before a stem.
+    /// Digits before a suffix.
     Before(String),
     /// Random values of the `propertyNames` schemas.
     Drawn(SchemaConjunction),
 }
 
 impl ValueGenerator<'_> {
-    /// Adds properties with enumerated names until the object has `wanted`; does nothing for small objects.
+    /// Adds properties with enumerated names until the object has `wanted` properties. Small objects are not
+    /// changed.
     pub(super) fn add_counted_members(
         &self,
         all: &[&Schema],
@@ -130,7 +131,7 @@ impl ValueGenerator<'_> {
     }
 }
 
-/// Writes a number in base 26 with the digits `a` to `z`.
+/// Formats a number in base 26 with the digits `a` to `z`.
 fn base26_name(number: u64) -> String {
     let digits = std::iter::successors(Some(number), |left| left.checked_div(26).filter(|left| *left > 0));
     let digits = digits.map(|left| char::from(b'a' + u8::try_from(left % 26).unwrap_or(0)));

@@ -1,4 +1,4 @@
-//! Repairs objects with dependent requirements, and finds property names by computation.
+//! Repairs objects with dependent requirements, and computes property names that random attempts do not find.
 
 use std::iter;
 
@@ -11,12 +11,12 @@ use crate::{
     schema::{Schema, SchemaId},
 };
 
-/// The number of repair rounds; a repair may trigger further requirements.
+/// The maximum number of repair rounds; each repair may cause further requirements.
 const MAX_REPAIRS: usize = 4;
 
 impl ValueGenerator<'_> {
-    /// Adds the properties that `dependentRequired`, `dependentSchemas` and conditions require, and returns
-    /// the object once it is accepted.
+    /// Adds the properties that `dependentRequired`, `dependentSchemas` and conditions require. Returns the
+    /// object if it is accepted after that.
     pub(super) fn repair_object(
         &self,
         facts: &SchemaFacts,
@@ -65,8 +65,8 @@ impl ValueGenerator<'_> {
         ids
     }
 
-    /// Adds required properties and replaces invalid ones. Returns whether anything changed, or `None` if a
-    /// required property has no value.
+    /// Adds required properties and replaces invalid ones. Returns true if the object changed, or `None` if
+    /// no value is found for a required property.
     fn repair_members(&self, schemas: &[&Schema], members: &mut Map<Json>, level: u8) -> Option<bool> {
         let mut changed = false;
         let rules = PropertyRules::from_schemas(schemas);
@@ -97,8 +97,8 @@ impl ValueGenerator<'_> {
         Some(changed)
     }
 
-    /// Adds properties with the shortest unused names until the object has `wanted`, for names that random
-    /// attempts repeat.
+    /// Adds properties with the shortest unused names until the object has `wanted` properties. Random
+    /// attempts would repeat such names too often.
     pub(super) fn add_shortest_names(
         &self,
         all: &[&Schema],
@@ -118,7 +118,7 @@ impl ValueGenerator<'_> {
         let own: Vec<String> = own.map(strip_lookaround).collect();
         let is_false = |id: SchemaId| self.graph.schema(id).boolean == Some(false);
         let is_open = !all.iter().filter_map(|schema| schema.additional_properties).any(is_false);
-        // If any name is allowed, a readable one.
+        // If any name is allowed, readable names are selected.
         let any = (is_open && own.is_empty()).then(|| "^[a-z]+$".to_owned());
         let any = is_open.then(|| any.into_iter().collect::<Vec<String>>());
         let patterns = all.iter().flat_map(|schema| &schema.pattern_properties);
@@ -140,8 +140,8 @@ impl ValueGenerator<'_> {
         }
     }
 
-    /// Sets the discriminator property to a value of the branch that accepts the object, if possible. A tag
-    /// does not affect validity, but readers select the branch by it (OpenAPI 3.1, 4.8.25).
+    /// Sets the discriminator property to a value of the branch that accepts the object, if possible. The tag
+    /// does not affect the validity, but parsers select the branch by it (OpenAPI 3.1, 4.8.25).
     pub(super) fn with_matching_tag(&self, holder: &Schema, value: Json, holds: ValuePredicate<'_>) -> Json {
         let (Some(discriminator), Json::Object(members)) = (&holder.discriminator, &value) else {
             return value;
@@ -150,7 +150,7 @@ impl ValueGenerator<'_> {
         let mut meanings: Vec<(&str, SchemaId)> = branches
             .flat_map(|id| iter::zip(discriminator_values(self.graph, discriminator, *id), iter::repeat(*id)))
             .collect();
-        // The current tag value goes first if it is valid.
+        // The current tag value is tried first, if it is valid.
         let own = members.get(&discriminator.tag).and_then(Json::as_str);
         meanings.sort_by_key(|(word, _)| Some(*word) != own);
         let with = |(word, branch): (&str, SchemaId)| {
@@ -163,10 +163,11 @@ impl ValueGenerator<'_> {
     }
 }
 
-/// The compiled pattern of a `patternProperties` key, if it can be run, and its schema.
+/// A `patternProperties` entry: the compiled pattern, or `None` if the engine does not support it, and the
+/// schema.
 type PropertyPattern = (Option<PatternProgram>, SchemaId);
 
-/// The property rules of the schemas of an object, with compiled patterns.
+/// The schemas and patterns that constrain the properties of an object.
 pub(super) struct PropertyRules<'g> {
     schemas: Vec<(&'g Schema, Vec<PropertyPattern>)>,
     /// The `propertyNames` schemas.

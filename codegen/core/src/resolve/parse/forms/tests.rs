@@ -1,4 +1,4 @@
-//! Tests of keywords with unexpected forms: coerced values, and values that are dropped with a diagnostic.
+//! Tests of keywords with unexpected values, which are coerced or dropped with a diagnostic.
 
 #![allow(clippy::unwrap_used)]
 
@@ -7,7 +7,7 @@ use crate::{
     schema::SchemaGap,
 };
 
-/// A value is coerced to the type if that is unambiguous.
+/// A value is coerced to the `type` if that is unambiguous.
 #[test]
 fn literals_are_coerced_to_their_type() {
     for (schema, expected_value, expected_problems) in [
@@ -28,7 +28,7 @@ fn literals_are_coerced_to_their_type() {
             r#"["v1","1.0","1e3","09","true"]"#,
             "invalid-schema /enum/1\ninvalid-schema /enum/2\nsyntax /enum/3\ninvalid-schema /enum/4",
         ),
-        // `null` is not coerced.
+        // A `null` is not coerced.
         ("{type: string, enum: [1, null]}", r#"["1",null]"#, "invalid-schema /enum/0\n?ignored /enum/1"),
         ("{type: [string, 'null'], enum: [1, null]}", r#"["1",null]"#, "invalid-schema /enum/0"),
         ("{type: [integer, 'null'], enum: [x, null]}", "-", "invalid-schema /enum"),
@@ -40,7 +40,7 @@ fn literals_are_coerced_to_their_type() {
         ("{type: array, enum: [a, b]}", "-", "invalid-schema /enum"),
         ("{type: object, const: a}", "-", "invalid-schema /const"),
         ("{type: integer, enum: [x]}", "-", "invalid-schema /enum"),
-        // Values that cannot be coerced are reported next to those that can.
+        // Values that cannot be coerced are reported together with those that can.
         (
             "{type: integer, enum: ['1', '1.5', a]}",
             r#"[1,"1.5","a"]"#,
@@ -68,7 +68,8 @@ fn literals_are_coerced_to_their_type() {
     }
 }
 
-/// `null` is reported like any other value that the `type` rejects, unless `nullable` is present.
+/// `null` in a typed `enum` is reported like any other value that `type` does not allow, unless `nullable` is
+/// present.
 #[test]
 fn null_in_a_typed_enum_is_reported() {
     let check = |schema: &str, expect: usize| {
@@ -91,7 +92,7 @@ fn null_in_a_typed_enum_is_reported() {
     check(&old(r#"{"type": "string", "enum": ["a", null]}"#), 1);
 }
 
-/// A branch whose literals reject every value is kept, since it selects other branches.
+/// A branch whose literals reject every value is kept, because values must then match another branch.
 #[test]
 fn literals_of_another_type_stay_in_branches() {
     let warned = |pointer: &str| format!("?invalid-schema {pointer}/const");
@@ -112,7 +113,7 @@ fn literals_of_another_type_stay_in_branches() {
              $defs: {a: {allOf: [{type: object, const: a}]}, b: {$ref: '#/$defs/a'}}",
             warned("/$defs/a/allOf/0"),
         ),
-        // A schema that is also used outside of a branch is coerced.
+        // A schema that is also used outside a branch is not kept unchanged.
         (
             "oneOf: [{$ref: '#/$defs/a'}, {type: string}]\nproperties: {a: {$ref: '#/$defs/a'}}\n\
              $defs: {a: {type: object, const: a}}",
@@ -132,7 +133,7 @@ fn literals_of_another_type_stay_in_branches() {
     }
 }
 
-/// Each invalid discriminator is a fault.
+/// Each invalid discriminator is reported as a fault.
 #[test]
 fn invalid_discriminators_are_reported() {
     for (discriminator, expected, tag) in [
@@ -150,7 +151,7 @@ fn invalid_discriminators_are_reported() {
     }
 }
 
-/// An invalid identifier is reported as written.
+/// An invalid identifier is reported in its original spelling.
 #[test]
 fn invalid_identifiers_are_reported() {
     let (_, problems) = resolve_graph(&[("a.yaml", "$id: 'http://[a'\ntype: string\n")]);
