@@ -80,7 +80,7 @@ impl Number {
     /// Panics if the string is not a JSON number. In a constant, this is a compile error:
     ///
     /// ```compile_fail,E0080
-    /// const LIMIT: contract_runtime::Number = contract_runtime::Number::literal("one");
+    /// const LIMIT: contract_runtime::Number = contract_runtime::Number::from_literal("one");
     /// ```
     #[must_use]
     pub const fn from_literal(text: &'static str) -> Self {

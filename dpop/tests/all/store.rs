@@ -239,8 +239,8 @@ fn memory_store_satisfies_the_contract() {
 #[test]
 fn contract_detects_faulty_stores() {
     let faults = [
-        (Fault::TwoSteps, "equal proofs at once"),
-        (Fault::NotShared, "equal proofs at once"),
+        (Fault::TwoSteps, "concurrent identical proofs"),
+        (Fault::NotShared, "concurrent identical proofs"),
         (Fault::IdsOfAllKeys, "another key"),
         (Fault::IdsOfASecond, "issued later"),
         (Fault::IdsWithoutCase, "in another case"),

@@ -301,10 +301,14 @@ fn command_is_generated_only_with_cli() {
 fn anonymous_types_are_deprecated_by_location() {
     let text = r#"{ "type": "object", "properties": {
         "a": { "type": "object", "deprecated": true, "properties": { "x": { "type": "integer" } } },
-        "b": { "type": "object", "properties": { "x": { "type": "integer" } } }
+        "b": { "type": "object", "properties": {
+            "a": { "type": "object", "properties": { "x": { "type": "integer" } } } } }
     } }"#;
     let models = &package(text, &[])["src/models.rs"];
-    assert!(models.contains("pub b: Option<InputA>"), "{models}");
+    assert!(
+        models.contains("pub a: Option<InputBa>") && models.contains("type InputBa = InputA;"),
+        "{models}"
+    );
     let deprecated: Vec<&str> = models.split("#[deprecated").skip(1).collect();
     assert!(matches!(deprecated.as_slice(), [one] if one.contains("pub a:")), "{models}");
 }

@@ -136,7 +136,9 @@ async fn enqueue_changes<O: ChangeOp>(
     changes: Changes<O>,
     output: &mut Output,
 ) -> Result<Vec<EntryNumber>, CommandError> {
-    output.set_interrupt_notice(Some("the change may already be stored; check with `exchange outbox list`".to_owned()));
+    output.set_interrupt_notice(Some(
+        "the change may already be stored; check with `exchange outbox list`".to_owned(),
+    ));
     let numbers = outbox.enqueue(changes).await?;
     output.set_interrupt_notice(kept_notice(&numbers));
     Ok(numbers)
@@ -363,7 +365,10 @@ mod tests {
             tokio::time::timeout(Duration::from_secs(1), enqueue_changes(&slow, changes(), &mut output))
                 .await;
         assert!(kept.is_err(), "storing does not complete");
-        assert_eq!(output.interrupt_notice(), Some("the change may already be stored; check with `exchange outbox list`"));
+        assert_eq!(
+            output.interrupt_notice(),
+            Some("the change may already be stored; check with `exchange outbox list`")
+        );
         enqueue_changes(&outbox(MemoryOutbox::new()), changes(), &mut output).await.unwrap();
         let kept = "change 1 is stored: `exchange outbox show 1` shows its state";
         assert_eq!(output.interrupt_notice(), Some(kept));

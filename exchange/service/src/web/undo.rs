@@ -286,7 +286,9 @@ fn describe_end(end: &Result<RevertEffect, UndoConflict>, clients: &[WritingClie
         Ok(RevertEffect::Restored) => "restored".to_owned(),
         Ok(RevertEffect::Removed) => "removed".to_owned(),
         Ok(RevertEffect::Changed) => "back to its earlier state".to_owned(),
-        Err(UndoConflict::ChangedSince(Some(by))) => format!("changed afterwards by {}", author_name(by, clients)),
+        Err(UndoConflict::ChangedSince(Some(by))) => {
+            format!("changed afterwards by {}", author_name(by, clients))
+        }
         Err(hindrance) => hindrance.to_string(),
     }
 }

@@ -516,7 +516,10 @@ async fn recreated_ship_is_not_restored_beside_itself() {
     let to = writes.to.minus(Duration::from_secs(1));
     let done =
         bench.backend().undo_writes(UndoSelection { to, ..writes }, &UndoArea::ALL, UndoMode::Apply).await;
-    assert_eq!(shown(&done.expect("the undo succeeds")), ["ships Big Hauler: changed afterwards by client c-1"]);
+    assert_eq!(
+        shown(&done.expect("the undo succeeds")),
+        ["ships Big Hauler: changed afterwards by client c-1"]
+    );
     assert_ne!(only_ship(&bench).await.0, removed);
 }
 
