@@ -18,6 +18,7 @@
 
 mod render;
 mod unenforced;
+mod untyped;
 
 use std::collections::BTreeMap;
 
@@ -37,7 +38,7 @@ use contract_codegen_core::{
 };
 use serde_json::{Value, json};
 
-pub use self::unenforced::UnenforcedConstraints;
+pub use self::{unenforced::UnenforcedConstraints, untyped::UntypedField};
 use crate::explain::{EnforcedBy, reason};
 pub use contract_codegen_core::proof::TypeProof;
 
@@ -54,6 +55,10 @@ pub struct Report {
     pub constraints: BTreeMap<&'static str, BTreeMap<EnforcedBy, usize>>,
     /// Types that accept more than their schemas.
     pub looser_types: Vec<LooserType>,
+    /// The number of struct fields.
+    pub field_count: usize,
+    /// Fields whose type contains untyped JSON.
+    pub untyped_fields: Vec<UntypedField>,
     /// The assumptions of the options, one sentence each.
     pub assumptions: Vec<String>,
     /// Base schemas with a `discriminator` that do not become enums of their children.
@@ -140,12 +145,15 @@ fn assemble_report(
     proofs: Vec<(TypeId, TypeProof)>,
 ) -> Report {
     let name = |id: TypeId| contract.shapes.get(id).name.clone();
+    let (untyped_fields, field_count) = untyped::find_untyped_fields(contract);
     Report {
         title: contract.title(),
         counts: contract.count_items(plans),
         overlay_changes: list_overlay_changes(contract),
         constraints: count_constraints(contract),
         looser_types: find_looser_types(contract),
+        field_count,
+        untyped_fields,
         assumptions: list_assumptions(config, contract, &proofs),
         families: list_families(contract),
         unsendable: list_unsendable(contract, plans),
@@ -360,6 +368,7 @@ impl Report {
         let looser = |l: &LooserType| json!({ "name": l.name, "place": l.place, "what": l.reason, "enforced": l.enforced });
         let change_to_json = |m: &OverlayChange| json!({ "file": m.file, "what": m.description, "how": m.effect, "places": m.places });
         let family = |f: &DiscriminatorFamily| json!({ "selector": f.selector, "place": f.place, "children": f.children });
+        let untyped = |u: &UntypedField| json!({ "name": u.name, "place": u.place, "reason": u.reason, "open": u.is_open });
         let unsent = |u: &UnsendableOperation| json!({ "id": u.id, "place": u.place, "reason": u.reason });
         json!({
             "title": self.title,
@@ -367,6 +376,8 @@ impl Report {
             "mends": self.overlay_changes.iter().map(change_to_json).collect::<Vec<_>>(),
             "constraints": constraints,
             "looser": self.looser_types.iter().map(looser).collect::<Vec<_>>(),
+            "fields": self.field_count,
+            "untyped": self.untyped_fields.iter().map(untyped).collect::<Vec<_>>(),
             "assumptions": self.assumptions,
             "families": self.families.iter().map(family).collect::<Vec<_>>(),
             "unsent": self.unsendable.iter().map(unsent).collect::<Vec<_>>(),
@@ -388,6 +399,26 @@ mod tests {
     use super::*;
     use crate::explain::explain_name;
     use contract_codegen_core::load::Sources;
+
+    /// A field of any JSON is open in the contract; a field of branches that nothing distinguishes is not.
+    #[test]
+    fn untyped_fields_have_a_reason() {
+        let text = r#"{"type": "object", "properties": {
+            "any": {}, "list": {"type": "array", "items": true}, "map": {"type": "object", "additionalProperties": {}},
+            "name": {"type": "string"}, "maybe": {"type": ["string", "null"]},
+            "merged": {"type": "array", "items": {"anyOf": [
+                {"type": "array", "items": {"type": "string"}}, {"type": "array", "prefixItems": [{"type": "integer"}]}]}}
+        }}"#;
+        let sources = Sources::from_texts(&[("seat.schema.json", "", text)]).unwrap();
+        let contract = Project::default().analyze_sources(sources).unwrap();
+        let report = Report::for_contract(&Project::default(), &contract, &|_| {});
+        let found: Vec<(&str, bool)> =
+            report.untyped_fields.iter().map(|field| (field.name.as_str(), field.is_open)).collect();
+        let expected = [("Seat.any", true), ("Seat.list", true), ("Seat.map", true), ("Seat.merged", false)];
+        assert_eq!(found, expected, "{:?}", report.untyped_fields);
+        assert_eq!(report.field_count, 6);
+        assert!(report.to_text(false).contains("4 of 6 fields contain untyped JSON"));
+    }
 
     /// Rules of parameters, and of bodies without a named type, are counted and explained like the rules of
     /// types.

@@ -51,6 +51,9 @@ pub(super) fn render_report(report: &Report, markdown: bool) -> String {
         page.add_detail(&each.place);
     }
 
+    page.add_heading(2, "Untyped fields");
+    write_untyped_fields(report, &mut page);
+
     page.add_heading(2, "Assumptions");
     if report.assumptions.is_empty() {
         page.add_line("None.");
@@ -80,6 +83,23 @@ pub(super) fn render_report(report: &Report, markdown: bool) -> String {
     page.add_heading(2, "Proof that each type can hold every valid value");
     write_proofs(report, &mut page);
     page.out
+}
+
+/// Writes the number of untyped fields, and each of those for which the contract has a type.
+fn write_untyped_fields(report: &Report, page: &mut ReportPage) {
+    let (all, total) = (report.untyped_fields.len(), report.field_count);
+    if all == 0 {
+        page.add_line("None.");
+        return;
+    }
+    let open = report.untyped_fields.iter().filter(|field| field.is_open).count();
+    page.add_line(&format!(
+        "{all} of {total} fields contain untyped JSON: the contract accepts any value for {open} of them."
+    ));
+    for field in report.untyped_fields.iter().filter(|field| !field.is_open) {
+        page.add_item(&format!("{}: {}.", page.format_code(&field.name), field.reason));
+        page.add_detail(&field.place);
+    }
 }
 
 fn write_proofs(report: &Report, page: &mut ReportPage) {
