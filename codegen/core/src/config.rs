@@ -266,8 +266,9 @@ pub struct TypeOptions {
     /// Selectors of schemas for which the opposite of `implied-objects` applies.
     pub implied_otherwise: Vec<String>,
     /// Selectors of base schemas with a `discriminator` and no `oneOf`. Each becomes an enum of the schemas
-    /// that include it by `allOf`.
-    pub families: Vec<String>,
+    /// that include it by `allOf`. By default these are the bases that require their tag and that a value has as
+    /// its schema.
+    pub families: Option<Vec<String>>,
     /// The treatment of keywords that JSON Schema does not define.
     pub unknown_keywords: UnknownKeywordSetting,
     /// The treatment of constraints that cannot be implemented, such as a look-ahead in a pattern. The
@@ -311,7 +312,7 @@ impl Default for TypeOptions {
             unbounded_integers: UnboundedIntegerType::I64,
             implied_objects: true,
             implied_otherwise: Vec::new(),
-            families: Vec::new(),
+            families: None,
             unknown_keywords: UnknownKeywordSetting::Warn,
             unsupported: None,
             nullable: NullableSetting::OrNull,

@@ -178,8 +178,9 @@ fn write_types(page: &mut TomlPage, found: &InitFindings) {
     page.add_comment("Schemas for which the opposite applies.");
     page.add_comment("implied-otherwise = []");
     page.add_comment(
-        "Base schemas with a `discriminator` but no `oneOf` that become enums of their `allOf` children.",
+        "Base schemas with a `discriminator` but no `oneOf` that become enums of their `allOf` children; by default",
     );
+    page.add_comment("those that require their tag and are the schema of a value.");
     match found.families.as_slice() {
         [] => page.add_comment("families = []"),
         some => {

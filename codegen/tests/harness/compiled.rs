@@ -438,7 +438,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "union_bool_tag" => models!(union_bool_tag: Input, InputOkFalse, InputOkTrue),
         "union_by_items" => models!(union_by_items: Input, InputInput, InputLists, InputListsObjectListItem, InputListsTextListItem),
         "union_by_kind" => models!(union_by_kind: Input, InputId, InputMaybe, InputMaybeText, InputValue, InputValueObject),
-        "union_by_members" => models!(union_by_members: Area, AreaUnit, Cat, Dog, Fork, Input, InputNested, InputNestedUserOrOrg, InputOwner, InputPet, InputPets, InputPetsObject, InputPlace, InputPrice, InputPriceAmount, InputPricePercent, InputStrict, Large, Leaf, Org, Point, PointUnit, Small, Tree, User),
+        "union_by_members" => models!(union_by_members: Area, AreaUnit, Cat, Dog, Fork, Input, InputAuthor, InputAuthorEmpty, InputNested, InputNestedUserOrOrg, InputOwner, InputPet, InputPets, InputPetsObject, InputPlace, InputPrice, InputPriceAmount, InputPricePercent, InputStrict, Large, Leaf, Org, Point, PointUnit, Small, Tree, User),
         "union_closed" => models!(union_closed: Event, EventJoined, EventLeft, Input),
         "union_const_tag" => models!(union_const_tag: Input, InputAdd, InputRemoveAll),
         "union_discriminated" => models!(union_discriminated: ByCode, ByLink, ByLinkWay, ByPassword, ByText, ByTextWay, Cat, Dog, Login, Pet, PetValue, Recovery),

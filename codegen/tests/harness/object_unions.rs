@@ -34,6 +34,17 @@ fn required_members_select_the_variant() {
     assert!(matches!(read("nested", r#"{"slug":"a","id":2}"#).nested.unwrap(), InputNested::UserOrOrg(_)));
 }
 
+/// Vendors write "a user or an empty object".
+#[test]
+fn empty_object_is_a_variant() {
+    use crate::compiled::union_by_members::types::InputAuthor;
+
+    let author = |value| read("author", value).author.unwrap().into_option().unwrap();
+    assert!(matches!(author("{}"), InputAuthor::Empty(_)));
+    assert!(matches!(author(r#"{"login":"a","id":1}"#), InputAuthor::User(_)));
+    assert!(matches!(author(r#"{"id":1}"#), InputAuthor::Unknown(_)));
+}
+
 #[test]
 fn json_types_select_the_variant() {
     // `login` must be a string, so the object can only be an organization.

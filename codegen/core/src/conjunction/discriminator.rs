@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::schema::{Discriminator, SchemaGraph, SchemaId, SchemaOrigin};
+use crate::{
+    conjunction::{SchemaConjunction, SchemaFacts},
+    schema::{Discriminator, SchemaGraph, SchemaId, SchemaOrigin},
+};
 
 /// The maximum number of consecutive references that are followed from the schema that a mapping names.
 const MAX_ALIASES: usize = 16;
@@ -102,4 +105,22 @@ pub fn find_families(graph: &SchemaGraph) -> Vec<(SchemaId, Vec<SchemaId>)> {
     };
     let all = bases.into_iter().map(|base| (base, children(base)));
     all.filter(|(_, children)| !children.is_empty()).collect()
+}
+
+/// Returns the schemas that a reference uses as the whole schema of a value, not as a part of another one.
+pub fn value_schemas(graph: &SchemaGraph) -> BTreeSet<SchemaId> {
+    let parts: BTreeSet<SchemaId> =
+        graph.ids().flat_map(|id| graph.schema(id).all_of.iter().copied()).collect();
+    let references = graph.ids().filter(|id| graph.schema(*id).is_bare() && !parts.contains(id));
+    references.filter_map(|id| graph.schema(id).reference).collect()
+}
+
+/// Returns true if every valid value of a base, or of each of its children, has the tag.
+pub fn requires_tag(graph: &SchemaGraph, base: SchemaId, children: &[SchemaId]) -> bool {
+    let Some(discriminator) = &graph.schema(base).discriminator else { return false };
+    let requires = |id: SchemaId| {
+        let facts = SchemaFacts::from_conjunction(graph, &SchemaConjunction::from_schema(id), true);
+        facts.required_names(graph).contains(discriminator.tag.as_str())
+    };
+    requires(base) || children.iter().all(|child| requires(*child))
 }

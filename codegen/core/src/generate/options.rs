@@ -325,17 +325,40 @@ pub(super) fn apply_implied_otherwise(
 
 /// Records in the graph which base schemas become enums of their children.
 pub(super) fn apply_families(config: &Config, graph: &mut SchemaGraph, diagnostics: &mut Diagnostics) {
-    if config.types.families.is_empty() {
-        return;
+    let named: Option<BTreeSet<SchemaId>> = config.types.families.as_ref().map(|named| {
+        let named = named.iter();
+        named.flat_map(|selector| find_schemas(config, graph, selector, FAMILIES, diagnostics)).collect()
+    });
+    let values = discriminator::value_schemas(graph);
+    for (base, children) in discriminator::find_families(graph) {
+        let selected = match &named {
+            Some(named) => named.contains(&base),
+            None if !values.contains(&base) => false,
+            None if discriminator::requires_tag(graph, base, &children) => true,
+            None => {
+                note_optional_tag(graph, base, diagnostics);
+                false
+            }
+        };
+        if selected {
+            graph.schemas[base].discriminator.iter_mut().for_each(|it| it.family.clone_from(&children));
+        }
     }
-    let named = config.types.families.iter();
-    let named: BTreeSet<SchemaId> =
-        named.flat_map(|selector| find_schemas(config, graph, selector, FAMILIES, diagnostics)).collect();
-    for (base, children) in
-        discriminator::find_families(graph).into_iter().filter(|(base, _)| named.contains(base))
-    {
-        graph.schemas[base].discriminator.iter_mut().for_each(|it| it.family.clone_from(&children));
-    }
+}
+
+/// Notes a base schema that stays a struct because a value may lack its tag.
+fn note_optional_tag(graph: &SchemaGraph, base: SchemaId, diagnostics: &mut Diagnostics) {
+    let schema = graph.schema(base);
+    let Some(discriminator) = &schema.discriminator else { return };
+    let message = format!(
+        "the schema becomes a struct, not an enum of the schemas that extend it, because its `discriminator` property `{}` is not required",
+        discriminator.tag
+    );
+    let help =
+        format!("list `{}` in `families` of `[types]` to read it as an enum", shortest_selector(graph, base));
+    diagnostics.push(
+        Diagnostic::note("optional-discriminator", message).with_place(schema.place.clone()).help(help),
+    );
 }
 
 const FAMILIES: &str = "types.families";
@@ -449,7 +472,7 @@ pub(super) fn check_unused_options(
         )
     };
     let lists = open.chain(closed).map(|(selector, option, already)| (selector, option, enumerated(already)));
-    let families = config.types.families.iter().map(|selector| {
+    let families = config.types.families.iter().flatten().map(|selector| {
         let help = "a family is of an object with a `discriminator` and without `oneOf` and `anyOf`, which others with a name take in by `allOf`, and which a value of the discriminator means; remove the option";
         (selector, FAMILIES, help.to_owned())
     });

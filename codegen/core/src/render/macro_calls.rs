@@ -42,26 +42,28 @@ pub(super) fn macro_path(call: &ItemMacro) -> String {
 /// A keyword with the rows in its braces, or other tokens without braces.
 struct MacroSection {
     head: String,
-    rows: Vec<String>,
+    rows: Option<Vec<String>>,
 }
 
 impl MacroSection {
     fn to_line(&self) -> String {
-        match self.rows.as_slice() {
-            [] => self.head.clone(),
-            rows => format!("{} {{ {} }}", self.head, rows.join(", ")),
+        match self.rows.as_deref() {
+            None => self.head.clone(),
+            Some([]) => format!("{} {{}}", self.head),
+            Some(rows) => format!("{} {{ {} }}", self.head, rows.join(", ")),
         }
     }
 
     fn write_lines(&self, out: &mut String) {
         let line = self.to_line();
-        if line.len() + 8 <= MAX_COLUMNS || self.rows.is_empty() {
+        let rows = self.rows.as_deref().unwrap_or_default();
+        if line.len() + 8 <= MAX_COLUMNS || rows.is_empty() {
             out.push_str(&format!("        {line}\n"));
             return;
         }
         out.push_str(&format!("        {} {{\n", self.head));
         let mut line = String::new();
-        for row in &self.rows {
+        for row in rows {
             if !line.is_empty() && line.len() + row.len() + 14 > MAX_COLUMNS {
                 out.push_str(&format!("            {line}\n"));
                 line.clear();
@@ -83,13 +85,13 @@ fn parse_sections(body: TokenStream) -> Vec<MacroSection> {
         match token {
             TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => {
                 let head = format_tokens(std::mem::take(&mut head).into_iter().collect());
-                out.push(MacroSection { head, rows: split_rows(group.stream()) });
+                out.push(MacroSection { head, rows: Some(split_rows(group.stream())) });
             }
             other => head.push(other),
         }
     }
     if !head.is_empty() {
-        out.push(MacroSection { head: format_tokens(head.into_iter().collect()), rows: Vec::new() });
+        out.push(MacroSection { head: format_tokens(head.into_iter().collect()), rows: None });
     }
     out
 }
@@ -203,6 +205,10 @@ mod tests {
             "::runtime::object! { A { tag { op = \"op\" is -1 } extra undeclared } }\n",
         );
         check(quote!(builder! { A ABuilder {} }), "builder! { A ABuilder {} }\n");
+        check(
+            quote!(union! { A { B(B) closed {} C(C) { "c" } } }),
+            "union! { A { B(B) closed {} C(C) { \"c\" } } }\n",
+        );
         check(
             quote! { builder! { A ABuilder {
                 required { first_member: list Vec<super::codes::Code> = "firstMember", second: one (A, B) = "b" }

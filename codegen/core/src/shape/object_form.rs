@@ -88,6 +88,11 @@ impl ObjectForm {
         Self { members, closed }
     }
 
+    /// Returns true if the object without properties is the only one of this form.
+    pub(super) fn is_empty_object(&self) -> bool {
+        self.closed && self.members.is_empty()
+    }
+
     /// Returns true if an object may have this form. Single constants are compared, but lists of values are
     /// not: a list may be extended in the future, and unlisted values are kept.
     #[must_use]
@@ -126,7 +131,9 @@ impl fmt::Display for ObjectForm {
             names.join(", ")
         };
         let required: Vec<&MemberRule> = self.members.iter().filter(|rule| rule.required).collect();
-        if required.is_empty() {
+        if self.is_empty_object() {
+            f.write_str("without properties")
+        } else if required.is_empty() {
             write!(f, "that may have {}", quoted(self.members.iter().collect()))
         } else {
             write!(f, "with {}", quoted(required))

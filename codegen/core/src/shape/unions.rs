@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use contract_runtime::{Json, schema::TagCertainty};
 
 use super::{
-    KindVariant, ObjectForm, ObjectUnion, ObjectVariant, TypeBody, TypeId, TypeRef, VariantSelector,
-    VariantTag,
+    KindVariant, ObjectForm, ObjectUnion, ObjectVariant, StructBody, TypeBody, TypeId, TypeRef,
+    VariantSelector, VariantTag,
     build::{JSON_KINDS, ShapeBuilder, kind_name},
     tags::{self, UnionTag},
 };
@@ -240,14 +240,16 @@ impl ShapeBuilder<'_> {
         let own = |all: &BTreeMap<&str, SchemaConjunction>| {
             all.iter().any(|(name, place)| shared.get(name) != Some(place))
         };
+        let forms = branches.iter().map(|branch| ObjectForm::of_branch(self.graph, self.options, branch));
+        let forms: Vec<ObjectForm> = forms.collect();
+        // The empty object restricts nothing: it is another value.
+        let mut distinct = each.iter().zip(&forms).map(|(all, form)| own(all) || form.is_empty_object());
         if branches.len() > MAX_MEMBER_VARIANTS
-            || !each.iter().all(own)
+            || !distinct.all(|distinct| distinct)
             || each.windows(2).all(|two| two[0] == two[1])
         {
             return None;
         }
-        let forms = branches.iter().map(|branch| ObjectForm::of_branch(self.graph, self.options, branch));
-        let forms: Vec<ObjectForm> = forms.collect();
         let wires = self.member_variant_names(branches, &forms);
         let id = self.type_slot(conj, hint, slot);
         let hint = self.shapes.get(id).name.clone();
@@ -256,7 +258,17 @@ impl ShapeBuilder<'_> {
         names::reserve_unknown(&mut rust);
         names::make_distinct(&wires, &mut rust);
         let variants = branches.iter().zip(rust).map(|(branch, name)| {
-            let ty = self.type_of(&branch.conj, &format!("{hint}{name}"));
+            let hint = format!("{hint}{name}");
+            let ty = match self.type_of(&branch.conj, &hint) {
+                // Readers need the validator of every variant, which only a generated type has.
+                TypeRef::Map(_) => {
+                    let id = self.type_slot(&branch.conj, &hint, None);
+                    let body = StructBody { fields: Vec::new(), additional: None };
+                    self.shapes.types[id].body = TypeBody::Struct(body);
+                    TypeRef::Named(id)
+                }
+                ty => ty,
+            };
             ObjectVariant { name, ty, branch: branch.position }
         });
         let variants = variants.collect();
@@ -292,6 +304,9 @@ impl ShapeBuilder<'_> {
             let inner: Option<Vec<&str>> = inner.iter().map(|id| self.schema_name(*id)).collect();
             if let Some(inner) = inner.filter(|inner| (1..=MAX_JOINED_NAMES).contains(&inner.len())) {
                 return inner.join("-or-");
+            }
+            if form.is_empty_object() {
+                return "empty".to_owned();
             }
             let is_own = |name: &str| {
                 let mut others = forms.iter().enumerate().filter(|(other, _)| *other != index);

@@ -132,7 +132,7 @@ mod tests {
             "openapi: 3.0.3\ninfo: {{ title: T, version: '1' }}\npaths: {{}}\ncomponents:\n  schemas:\n{schemas}"
         );
         let mut project = Project::default();
-        project.config.types.families = families.iter().map(|&family| family.to_owned()).collect();
+        project.config.types.families = Some(families.iter().map(|&family| family.to_owned()).collect());
         let contract =
             project.analyze_sources(Sources::from_texts(&[("api.yaml", "", &text)]).unwrap()).unwrap();
         let mut names: Vec<&str> = contract.shapes.types.iter().map(|def| def.name.as_str()).collect();

@@ -174,6 +174,8 @@ pub struct Input {
     pub strict: Option<InputStrict>,
     /// `nested`
     pub nested: Option<InputNested>,
+    /// `author`
+    pub author: Option<Nullable<InputAuthor>>,
     /// `tree`
     pub tree: Option<Tree>,
     /// Members that the contract does not declare, kept unchanged.
@@ -184,11 +186,11 @@ pub struct Input {
     Input {
         optional {
             owner = "owner", pet = "pet", pets = "pets", place = "place", price = "price",
-            strict = "strict", nested = "nested", tree = "tree",
+            strict = "strict", nested = "nested", author = "author", tree = "tree",
         }
         nested {
             owner = "owner", pet = "pet", pets = "pets", place = "place", price = "price",
-            strict = "strict", nested = "nested", tree = "tree",
+            strict = "strict", nested = "nested", author = "author", tree = "tree",
         }
         extra undeclared
     }
@@ -240,8 +242,164 @@ impl Contract for Input {
                 }) && self.price.as_ref().is_none_or(|value| value.is_valid())
             && self.strict.as_ref().is_none_or(|value| value.is_valid())
             && self.nested.as_ref().is_none_or(|value| value.is_valid())
-            && self.tree.as_ref().is_none_or(|value| value.is_valid())
+            && self
+                .author
+                .as_ref()
+                .is_none_or(|value| match value {
+                    Nullable::Null => true,
+                    Nullable::Value(value) => {
+                        match value {
+                            InputAuthor::User(value) => value.is_valid(),
+                            InputAuthor::Empty(value) => {
+                                value.extra.contains_key("login")
+                                    && value.extra.contains_key("id")
+                                    && value
+                                        .extra
+                                        .get("login")
+                                        .is_none_or(|value| {
+                                            schemas::validator(schemas::INPUT_DEFS_USER.offset_by(1))
+                                                .is_valid(value)
+                                        })
+                                    && value
+                                        .extra
+                                        .get("id")
+                                        .is_none_or(|value| {
+                                            schemas::validator(schemas::INPUT_DEFS_USER.offset_by(2))
+                                                .is_valid(value)
+                                        })
+                                    && value
+                                        .extra
+                                        .get("name")
+                                        .is_none_or(|value| {
+                                            schemas::validator(schemas::INPUT_DEFS_USER.offset_by(3))
+                                                .is_valid(value)
+                                        }) || value.extra.is_empty()
+                            }
+                            InputAuthor::Unknown(value) => {
+                                schemas::validator(schemas::INPUT.offset_by(16))
+                                    .is_valid(value)
+                            }
+                        }
+                    }
+                }) && self.tree.as_ref().is_none_or(|value| value.is_valid())
             && is_disjoint(&self.extra, Self::DECLARED)
+    }
+}
+
+/// `InputAuthor` of the contract.
+///
+/// Schema: `input.json#/properties/author`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum InputAuthor {
+    /// An object with `login`, `id`.
+    User(User),
+    /// An object without properties.
+    Empty(InputAuthorEmpty),
+    /// Any other object, as received.
+    Unknown(Json),
+}
+
+::contract_runtime::object_union! {
+    InputAuthor open Unknown {
+        User(User) {
+            "login" required [String], "id" required [Number], "name" optional [Null, String],
+        }
+        Empty(InputAuthorEmpty) closed {}
+    }
+}
+
+::contract_runtime::union_variants! {
+    InputAuthor {
+        access {
+            User: one User = as_user into_user, Empty: one InputAuthorEmpty = as_empty into_empty,
+        }
+        from { User(User), Empty(InputAuthorEmpty) }
+        nested { User, Empty }
+    }
+}
+
+impl Contract for InputAuthor {
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(16),
+    );
+
+    fn is_valid(&self) -> bool {
+        match self {
+            Self::User(value) => value.is_valid(),
+            Self::Empty(value) => {
+                value.extra.contains_key("login") && value.extra.contains_key("id")
+                    && value
+                        .extra
+                        .get("login")
+                        .is_none_or(|value| {
+                            schemas::validator(schemas::INPUT_DEFS_USER.offset_by(1))
+                                .is_valid(value)
+                        })
+                    && value
+                        .extra
+                        .get("id")
+                        .is_none_or(|value| {
+                            schemas::validator(schemas::INPUT_DEFS_USER.offset_by(2))
+                                .is_valid(value)
+                        })
+                    && value
+                        .extra
+                        .get("name")
+                        .is_none_or(|value| {
+                            schemas::validator(schemas::INPUT_DEFS_USER.offset_by(3))
+                                .is_valid(value)
+                        }) || value.extra.is_empty()
+            }
+            Self::Unknown(value) => {
+                schemas::validator(schemas::INPUT.offset_by(16)).is_valid(value)
+            }
+        }
+    }
+}
+
+/// `InputAuthorEmpty` of the contract.
+///
+/// Schema: `input.json#/properties/author`, `input.json#/properties/author/anyOf/1`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub struct InputAuthorEmpty {
+    /// Members that the contract does not declare, kept unchanged.
+    pub extra: Map<Json>,
+}
+
+::contract_runtime::object! { InputAuthorEmpty { extra undeclared } }
+
+impl Contract for InputAuthorEmpty {
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(23),
+    );
+
+    fn is_valid(&self) -> bool {
+        (self.extra.contains_key("login") && self.extra.contains_key("id")
+            && self
+                .extra
+                .get("login")
+                .is_none_or(|value| {
+                    schemas::validator(schemas::INPUT_DEFS_USER.offset_by(1))
+                        .is_valid(value)
+                })
+            && self
+                .extra
+                .get("id")
+                .is_none_or(|value| {
+                    schemas::validator(schemas::INPUT_DEFS_USER.offset_by(2))
+                        .is_valid(value)
+                })
+            && self
+                .extra
+                .get("name")
+                .is_none_or(|value| {
+                    schemas::validator(schemas::INPUT_DEFS_USER.offset_by(3))
+                        .is_valid(value)
+                }) || self.extra.is_empty()) && self.extra.is_empty()
     }
 }
 
@@ -444,7 +602,7 @@ pub enum InputNestedUserOrOrg {
 
 impl Contract for InputNestedUserOrOrg {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT.offset_by(18),
+        schemas::INPUT.offset_by(22),
     );
 
     fn is_valid(&self) -> bool {
@@ -531,7 +689,7 @@ impl Contract for InputNestedUserOrOrg {
                         != (value.is_valid())
             }
             Self::Unknown(value) => {
-                schemas::validator(schemas::INPUT.offset_by(18)).is_valid(value)
+                schemas::validator(schemas::INPUT.offset_by(22)).is_valid(value)
             }
         }
     }
@@ -950,7 +1108,7 @@ pub struct InputPriceAmount {
 
 impl Contract for InputPriceAmount {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT.offset_by(16),
+        schemas::INPUT.offset_by(20),
     );
 
     fn is_valid(&self) -> bool {
@@ -989,7 +1147,7 @@ pub struct InputPricePercent {
 
 impl Contract for InputPricePercent {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT.offset_by(17),
+        schemas::INPUT.offset_by(21),
     );
 
     fn is_valid(&self) -> bool {

@@ -4,7 +4,7 @@
 //!
 //! Inputs:
 //!
-//! * `input.json` sha256 50b61de759c9df21
+//! * `input.json` sha256 bfc4042c54314ae6
 
 #![allow(dead_code, unreachable_pub, reason = "the enclosing module may be private")]
 pub mod models;

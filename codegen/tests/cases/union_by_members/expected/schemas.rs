@@ -19,7 +19,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::schema_ids! {
     IN_INPUT {
         /// `input.json`
-        INPUT = 19,
+        INPUT = 24,
         /// `input.json#/$defs/user`
         INPUT_DEFS_USER = 4,
         /// `input.json#/$defs/org`
@@ -50,7 +50,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: SchemaTables<'static> = SchemaTables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(TypeSet::OBJECT), Keyword::Properties(&[("nested", INPUT.offset_by(14)), ("owner", INPUT.offset_by(1)), ("pet", INPUT.offset_by(2)), ("pets", INPUT.offset_by(3)), ("place", INPUT.offset_by(5)), ("price", INPUT.offset_by(7)), ("strict", INPUT.offset_by(13)), ("tree", INPUT_DEFS_TREE)], 0b0)] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(TypeSet::OBJECT), Keyword::Properties(&[("author", INPUT.offset_by(16)), ("nested", INPUT.offset_by(14)), ("owner", INPUT.offset_by(1)), ("pet", INPUT.offset_by(2)), ("pets", INPUT.offset_by(3)), ("place", INPUT.offset_by(5)), ("price", INPUT.offset_by(7)), ("strict", INPUT.offset_by(13)), ("tree", INPUT_DEFS_TREE)], 0b0)] },
         Schema { resource: IN_INPUT, location: "/properties/owner", keywords: &[Keyword::OneOf(&[INPUT_DEFS_USER, INPUT_DEFS_ORG], None)] },
         Schema { resource: IN_INPUT, location: "/properties/pet", keywords: &[Keyword::AnyOf(&[INPUT_DEFS_CAT, INPUT_DEFS_DOG], None)] },
         Schema { resource: IN_INPUT, location: "/properties/pets", keywords: &[Keyword::OneOf(&[INPUT.offset_by(4), INPUT_DEFS_CAT, INPUT_DEFS_DOG], None)] },
@@ -66,9 +66,14 @@ pub static TABLES: SchemaTables<'static> = SchemaTables {
         Schema { resource: IN_INPUT, location: "/properties/strict", keywords: &[Keyword::OneOf(&[INPUT_DEFS_SMALL, INPUT_DEFS_LARGE], None)] },
         Schema { resource: IN_INPUT, location: "/properties/nested", keywords: &[Keyword::AnyOf(&[INPUT.offset_by(15), INPUT_DEFS_CAT], None)] },
         Schema { resource: IN_INPUT, location: "/properties/nested/anyOf/0", keywords: &[Keyword::OneOf(&[INPUT_DEFS_USER, INPUT_DEFS_ORG], None)] },
+        Schema { resource: IN_INPUT, location: "/properties/author", keywords: &[Keyword::AnyOf(&[INPUT_DEFS_USER, INPUT.offset_by(17), INPUT.offset_by(19)], None)] },
+        Schema { resource: IN_INPUT, location: "/properties/author/anyOf/1", keywords: &[Keyword::Type(TypeSet::OBJECT), Keyword::AdditionalProperties { schema: INPUT.offset_by(18), declared: &[], patterns: &[] }] },
+        Schema { resource: IN_INPUT, location: "/properties/author/anyOf/1/additionalProperties", keywords: &[Keyword::False] },
+        Schema { resource: IN_INPUT, location: "/properties/author/anyOf/2", keywords: &[Keyword::Type(TypeSet::NULL)] },
         Schema { resource: IN_INPUT, location: "/properties/price", keywords: &[Keyword::AllOf(&[INPUT.offset_by(7), INPUT.offset_by(9)])] },
         Schema { resource: IN_INPUT, location: "/properties/price", keywords: &[Keyword::AllOf(&[INPUT.offset_by(7), INPUT.offset_by(11)])] },
         Schema { resource: IN_INPUT, location: "/properties/nested", keywords: &[Keyword::AllOf(&[INPUT.offset_by(14), INPUT.offset_by(15)])] },
+        Schema { resource: IN_INPUT, location: "/properties/author", keywords: &[Keyword::AllOf(&[INPUT.offset_by(16), INPUT.offset_by(17)])] },
         // INPUT_DEFS_USER
         Schema { resource: IN_INPUT, location: "/$defs/user", keywords: &[Keyword::Type(TypeSet::OBJECT), Keyword::Properties(&[("id", INPUT_DEFS_USER.offset_by(2)), ("login", INPUT_DEFS_USER.offset_by(1)), ("name", INPUT_DEFS_USER.offset_by(3))], 0b11)] },
         Schema { resource: IN_INPUT, location: "/$defs/user/properties/login", keywords: &[Keyword::Type(TypeSet::STRING)] },

@@ -3,7 +3,8 @@
 //! All types of the contract.
 
 pub use super::models::{
-    Area, AreaUnit, Cat, Dog, Fork, Input, InputNested, InputNestedUserOrOrg, InputOwner,
-    InputPet, InputPets, InputPetsObject, InputPlace, InputPrice, InputPriceAmount,
-    InputPricePercent, InputStrict, Large, Leaf, Org, Point, PointUnit, Small, Tree, User,
+    Area, AreaUnit, Cat, Dog, Fork, Input, InputAuthor, InputAuthorEmpty, InputNested,
+    InputNestedUserOrOrg, InputOwner, InputPet, InputPets, InputPetsObject, InputPlace,
+    InputPrice, InputPriceAmount, InputPricePercent, InputStrict, Large, Leaf, Org,
+    Point, PointUnit, Small, Tree, User,
 };
