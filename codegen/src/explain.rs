@@ -420,11 +420,12 @@ mod tests {
             "operationId": "a", "responses": {"204": {"description": ""}},
             "requestBody": {"content": {
                 "application/xml": {"schema": {"$ref": "#/components/schemas/Pet"}},
-                "text/plain": {"schema": {"type": "integer", "maximum": 5}},
+                "text/plain": {"schema": {"type": "string", "maxLength": 5}},
                 "application/json": {"schema": {"type": "array", "maxItems": 3, "items": {"$ref": "#/components/schemas/Pet"}}},
                 "image/*": {"schema": {"type": "string", "maxLength": 7}}}}}}},
             "components": {"schemas": {"Pet": {"type": "object", "minProperties": 1, "properties": {"id": {"type": "integer"}}}}}}"##;
-        let project = Project::default();
+        let mut project = Project::default();
+        project.config.operations.media = vec!["*/*".to_owned()];
         let contract =
             project.analyze_sources(Sources::from_texts(&[("t.json", "", text)]).unwrap()).unwrap();
         let found = explain_name(&project, &contract, "a").unwrap().remove(0).parts;

@@ -512,7 +512,8 @@ fn preflight_response(parts: &Parts, methods: &str) -> Response<Bytes> {
 }
 
 fn not_acceptable(described: &api::Response) -> ProblemResponse {
-    let known: Vec<&str> = described.content.iter().map(|media| media.name.as_str()).collect();
+    let known: Vec<&str> =
+        api::exchanged_media(&described.content).map(|media| media.name.as_str()).collect();
     let detail = format!("`Accept` matches none of {}", known.join(", "));
     ProblemResponse::new(StatusCode::NOT_ACCEPTABLE, detail)
 }

@@ -64,6 +64,12 @@ impl<'t> MediaType<'t> {
             || self.has_suffix("+xml")
     }
 
+    /// Returns true for `text/plain`.
+    #[must_use]
+    pub fn is_plain_text(&self) -> bool {
+        self.has_essence("text/plain")
+    }
+
     /// Returns true for `application/x-www-form-urlencoded`.
     #[must_use]
     pub fn is_form(&self) -> bool {

@@ -175,6 +175,8 @@ pub struct MediaType {
     pub encoding: Vec<(String, Json)>,
     /// The entries of `example` and `examples`, in document order.
     pub examples: Vec<Example>,
+    /// True if the generated code does not send, accept or answer this media type (`[operations] media`).
+    pub omitted: bool,
 }
 
 /// An example, stored as the location of its value, which most stages never need.
@@ -188,6 +190,11 @@ pub struct Example {
     pub serialized: bool,
     /// The value, if it is a string that contains `=` and may therefore show the encoding of a query or form.
     pub pairs: Option<String>,
+}
+
+/// Iterates over the media types of a body that the generated code exchanges.
+pub fn exchanged_media(content: &[MediaType]) -> impl Iterator<Item = &MediaType> + Clone {
+    content.iter().filter(|media| !media.omitted)
 }
 
 impl MediaType {

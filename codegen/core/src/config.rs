@@ -471,6 +471,9 @@ pub struct OperationConfig {
     pub idempotent: Vec<String>,
     /// The `operationId`s of operations whose bodies and success responses are passed as raw bytes.
     pub raw: Vec<String>,
+    /// The media types and ranges that are generated for a body with several. Bodies that list none of them
+    /// have the default: JSON only, if they list JSON.
+    pub media: Vec<String>,
     /// Selects the operations and webhooks that are generated, with the schemas that they reach; an empty
     /// list selects all.
     pub include: Vec<OperationSelector>,

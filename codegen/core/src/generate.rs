@@ -7,6 +7,7 @@ mod builders;
 mod directions;
 mod lint;
 mod media_ranges;
+mod media_selection;
 mod models;
 mod modules;
 mod operations;
@@ -218,6 +219,7 @@ impl Project {
         let named_rows = names.rows.clone();
         let shapes = build_shapes(&graph, &api, &options, names);
         media_ranges::read_ranges_as_json(&mut api, &self.config, (&graph, &shapes), &mut diagnostics);
+        media_selection::omit_media_types(&mut api, &self.config, &mut diagnostics);
         vendor_extensions::check_enum_extensions(&graph, &shapes, options.implied_objects, &mut diagnostics);
         warn_of_gaps(&graph, &shapes, options.implied_objects, &mut diagnostics);
         options::check_unused_options(&self.config, &graph, &shapes, &mut diagnostics);

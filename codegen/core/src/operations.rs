@@ -14,7 +14,7 @@ pub(crate) use bodies::{body_equality, whole_type};
 pub(crate) use strings::{StringEnumItem, StringValue};
 
 use crate::{
-    api::{Operation, StatusPattern},
+    api::{self, Operation, StatusPattern},
     emit::{end_sentence, ident, rustdoc_markdown},
     names,
     plan::{
@@ -327,9 +327,7 @@ fn response_row(
     let cases: Vec<_> = answers.cases.iter().filter(|case| case.status == status).collect();
     let empty = cases.iter().all(|case| case.payload == ResponsePayload::Nothing);
     let contents: Vec<TokenStream> = match described {
-        Some(described) if !empty => described
-            .content
-            .iter()
+        Some(described) if !empty => api::exchanged_media(&described.content)
             .map(|media| {
                 let own = cases.iter().find(|case| case.media_types().any(|name| name == media.name));
                 let streamed = call.streams.response.as_ref().filter(|_| outcome == ResponseOutcome::Success);

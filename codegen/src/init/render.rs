@@ -251,6 +251,10 @@ fn write_operations(page: &mut TomlPage, found: &InitFindings) {
         "Headers that middleware handles, so that server handlers do not receive or return them.",
     );
     page.add_comment("hidden-headers = []");
+    page.add_comment(
+        "Media types that are generated for a body that lists several. Default: JSON only, if it lists JSON.",
+    );
+    page.add_comment("media = [\"application/json\", \"application/xml\"]");
     page.start_section(
         "Lists and nested values in queries and forms, where OpenAPI leaves their encoding undefined.",
     );

@@ -13,8 +13,14 @@ use super::*;
 
 /// Creates a mock server for one document.
 fn mock_of(document: &str) -> MockServer {
+    mock_with(document, &[])
+}
+
+/// Creates the mock server for one document with this `[operations] media`.
+fn mock_with(document: &str, media: &[&str]) -> MockServer {
     let sources = Sources::from_texts(&[("api.yaml", "https://a.example/api.yaml", document)]).unwrap();
-    let project = Project::default();
+    let mut project = Project::default();
+    project.config.operations.media = media.iter().map(|name| (*name).to_owned()).collect();
     let contract = project.analyze_sources(sources).unwrap_or_else(|problems| panic!("{problems}"));
     MockServer::new(project, contract, 0)
 }
@@ -25,7 +31,7 @@ fn api(paths: &str) -> String {
 }
 
 fn tickets() -> MockServer {
-    mock_of(&api(TICKETS))
+    mock_with(&api(TICKETS), &["*/*"])
 }
 
 const TICKETS: &str = r"
@@ -262,6 +268,11 @@ fn response_media_types_and_headers_match_the_contract() {
     assert!(!json(&list).as_array().unwrap().is_empty());
     let csv = send(&mock, "GET /tickets", &[TRACE, "accept: text/csv, application/json;q=0.1"], "");
     assert_eq!((header(&csv, "content-type"), csv.body().as_ref()), ("text/csv", &b"id,seat"[..]));
+    // A generated server has JSON only, unless the configuration selects more.
+    let json_only = mock_of(&api(TICKETS));
+    assert_rejected(&json_only, "GET /tickets", &[TRACE, "accept: text/csv"], "", 406, &[]);
+    let form = "content-type: application/x-www-form-urlencoded";
+    assert_rejected(&json_only, "POST /tickets", &[TOKEN, form], "id=abc&seat=7", 415, &[]);
     let not_acceptable = assert_rejected(&mock, "GET /tickets", &[TRACE, "accept: image/png"], "", 406, &[]);
     assert_eq!(not_acceptable.operation.as_deref(), Some("listTickets"));
 }

@@ -92,7 +92,7 @@ fn explain_lists_response_types() {
     folder.put("codegen.toml", "inputs = [\"api.json\"]\n[streams]\n");
     let result = folder.run(&["explain", "watch", "codegen.toml"]).expect_exit(0);
     let expected = "  text/event-stream: stream of i64, response 200\n  image/png: bytes, response 200\n  text/plain: \
-                String, response 404\n";
+                i64, response 404\n";
     assert!(result.out.ends_with(expected), "{}", result.out);
 }
 

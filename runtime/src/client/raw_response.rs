@@ -195,12 +195,13 @@ impl RawResponse {
         })
     }
 
-    /// Parses the body as JSON.
+    /// Parses the body as JSON. Accepts `text/plain` if the body is JSON other than a string, since some servers
+    /// do not set `Content-Type`.
     pub fn decode_json<T: for<'de> ReadJson<'de> + Send>(self) -> DecodedBody<T> {
         if self.response.body().is_empty() {
             return DecodedBody(Err(self.into_unexpected(UnexpectedReason::MissingBody)));
         }
-        if !self.is_json() {
+        if !self.is_json() && !self.is_json_text() {
             return DecodedBody(Err(self.into_unexpected(UnexpectedReason::MediaType)));
         }
         DecodedBody(match read::read_document(self.response.body(), depth::DEFAULT_DEPTH) {
@@ -237,7 +238,7 @@ impl RawResponse {
     /// Formats the fields that may be logged, such as `code ABC, correlationId 7`. Skips values that are too
     /// long or not printable ASCII.
     fn summarize_error(&self) -> Option<Box<str>> {
-        if self.shown_fields.is_empty() || !self.is_json() {
+        if self.shown_fields.is_empty() || !(self.is_json() || self.is_json_text()) {
             return None;
         }
         let Ok(Json::Object(members)) = Json::parse(self.response.body()) else { return None };
@@ -272,6 +273,12 @@ impl RawResponse {
     fn is_json(&self) -> bool {
         let Some(value) = self.response.headers().get(CONTENT_TYPE) else { return true };
         value.to_str().is_ok_and(|text| MediaType::parse(text).is_json())
+    }
+
+    /// Returns true for `text/plain` whose text is JSON other than a string.
+    fn is_json_text(&self) -> bool {
+        self.media_type().is_some_and(|name| MediaType::parse(name).is_plain_text())
+            && Json::parse(self.response.body()).is_ok_and(|value| value.as_str().is_none())
     }
 }
 

@@ -295,3 +295,26 @@ fn fields_of_the_body_are_not_shadowed_by_the_response() {
     assert_eq!((parts.status.as_u16(), &body), (202, &job));
     assert_eq!(response.map(|job| job.status).into_body(), "queued");
 }
+
+/// Servers that do not set `Content-Type` send JSON as `text/plain`. A JSON string is ambiguous.
+#[test]
+fn json_sent_as_plain_text_is_parsed() {
+    let read = |media_type: &str, body: &'static str| {
+        let response = http::Response::builder()
+            .header("content-type", media_type)
+            .body(Bytes::from_static(body.as_bytes()))
+            .unwrap();
+        match Write::parse_response(RawResponse::new(response, &WRITE, &[])) {
+            Ok(response) => Ok(response.into_body().map(|body| body.to_string())),
+            Err(Error::UnexpectedResponse(response)) => Err(response.reason),
+            Err(error) => panic!("{error:?}"),
+        }
+    };
+    for media_type in ["text/plain", "Text/Plain; charset=utf-8", "application/json"] {
+        assert_eq!(read(media_type, "{\"a\":1}"), Ok(Some("{\"a\":1}".to_owned())), "{media_type}");
+    }
+    for body in ["service unavailable", "\"a\"", "{\"a\":"] {
+        assert_eq!(read("text/plain", body), Err(UnexpectedReason::MediaType), "{body}");
+    }
+    assert_eq!(read("text/html", "{}"), Err(UnexpectedReason::MediaType));
+}

@@ -15,7 +15,7 @@ use crate::{
     api::{self, Example, ParameterIn, RequestBody},
     conjunction::SchemaConjunction,
     names,
-    schema::SchemaId,
+    schema::{SchemaId, TypeSet},
     shape::TypeRef,
 };
 
@@ -144,11 +144,13 @@ impl PlanInput<'_> {
         body: &'a RequestBody,
         raw: bool,
     ) -> Option<RequestBodyPlan<'a>> {
-        let several =
-            body.content.iter().filter(|media| MediaType::parse(&media.name).is_multipart()).count() > 1;
+        let several = api::exchanged_media(&body.content)
+            .filter(|media| MediaType::parse(&media.name).is_multipart())
+            .count()
+            > 1;
         let mut contents: Vec<MediaTypePlan<'a>> = Vec::new();
         let mut variants: Vec<BodyVariant> = Vec::new();
-        for media in &body.content {
+        for media in api::exchanged_media(&body.content) {
             let format = self.body_format(media, name, several, raw);
             let ty = self.body_type(media, &format);
             let known = variants.iter().position(|variant| {
@@ -180,13 +182,23 @@ impl PlanInput<'_> {
         Some(RequestBodyPlan { body, contents, variants, name: format!("{name}Body") })
     }
 
+    /// Returns true if bodies of this media type are JSON. `text/plain` is JSON if its schema accepts no string.
+    pub(super) fn is_json_content(&self, media: &api::MediaType) -> bool {
+        let media_type = MediaType::parse(&media.name);
+        let accepts_no_string = |schema| {
+            let types = self.facts_of(&SchemaConjunction::from_schema(schema)).types;
+            !types.is_empty() && !types.contains(TypeSet::STRING)
+        };
+        media_type.is_json() || media_type.is_plain_text() && media.schema.is_some_and(accepts_no_string)
+    }
+
     /// Returns the encoding of a body with this media type.
     fn body_format(&self, media: &api::MediaType, name: &str, several: bool, raw: bool) -> BodyFormat {
         let media_type = MediaType::parse(&media.name);
         if raw {
             return if media_type.is_range() { BodyFormat::Typed } else { BodyFormat::Bytes };
         }
-        if media_type.is_json() {
+        if self.is_json_content(media) {
             let model =
                 media.schema.is_some_and(|id| matches!(self.shapes.type_of_schema(id), TypeRef::Named(_)));
             return if model { BodyFormat::Model } else { BodyFormat::Json };

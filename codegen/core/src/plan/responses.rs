@@ -184,7 +184,7 @@ impl PlanInput<'_> {
         let mut cases = Vec::new();
         for response in responses {
             let mut own: Vec<(Option<&api::MediaType>, ResponsePayload, Vec<String>)> = Vec::new();
-            for media in &response.content {
+            for media in api::exchanged_media(&response.content) {
                 let payload = if raw { ResponsePayload::Bytes } else { self.payload_of(media) };
                 // JSON media types with the same type are aliases.
                 let json = matches!(payload, ResponsePayload::Json(_));
@@ -230,7 +230,7 @@ impl PlanInput<'_> {
 
     fn payload_of(&self, media: &api::MediaType) -> ResponsePayload {
         let media_type = MediaType::parse(&media.name);
-        if media_type.is_json() {
+        if self.is_json_content(media) {
             ResponsePayload::Json(
                 media.schema.map_or(TypeRef::Json, |schema| self.shapes.type_of_schema(schema).clone()),
             )
@@ -382,7 +382,7 @@ pub(super) fn accept_header(
             if !own.any(|case| case.payload != ResponsePayload::Nothing) {
                 continue;
             }
-            for media in &response.content {
+            for media in api::exchanged_media(&response.content) {
                 if MediaType::parse(&media.name).is_sendable() && !names.contains(&media.name.as_str()) {
                     names.push(&media.name);
                 }

@@ -115,8 +115,9 @@ impl PlanInput<'_> {
             answers.cases.iter().any(|case| case.status == status)
         };
         let successes = operation.responses.iter().filter(|response| own(&call.responses, response.status));
-        let mut contents =
-            successes.flat_map(|response| response.content.iter().map(move |media| (response.status, media)));
+        let mut contents = successes.flat_map(|response| {
+            api::exchanged_media(&response.content).map(move |media| (response.status, media))
+        });
         let (status, media, content) = contents.find_map(|(status, media)| {
             let pieces = download && !MediaType::parse(&media.name).is_json();
             let content = self
@@ -132,7 +133,7 @@ impl PlanInput<'_> {
             .any(|case| case.status != status || !case.media_types().any(|name| name == media.name));
         let mut accept = vec![media.name.as_str()];
         for response in operation.responses.iter().filter(|response| own(&call.errors, response.status)) {
-            let names = response.content.iter().map(|media| media.name.as_str());
+            let names = api::exchanged_media(&response.content).map(|media| media.name.as_str());
             accept.extend(names.filter(|name| MediaType::parse(name).is_sendable()));
         }
         let mut seen = Vec::new();

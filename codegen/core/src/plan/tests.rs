@@ -311,10 +311,11 @@ fn every_style_and_body_format_is_in_the_table() {
             assert_contains(&code, piece);
         }
         let part = |name: &str, form: &str, parts: &str, media_type: &str| {
+            let accepted = if name == "file" { r#""image/png", "image/jpeg""# } else { "" };
             assert_contains(
                 &code,
                 &format!(
-                    r#"PartSpec {{ name: "{name}", encoding: PartEncoding::{form}, count: PartCount::{parts}, media_type: "{media_type}" }}"#
+                    r#"PartSpec {{ name: "{name}", encoding: PartEncoding::{form}, count: PartCount::{parts}, media_type: "{media_type}", accepted: &[{accepted}] }}"#
                 ),
             );
         };
@@ -663,4 +664,31 @@ fn hidden_headers_do_not_distinguish_operations() {
     };
     assert_eq!(plan_with(&[]), (2, vec![1, 0], 0));
     assert_eq!(plan_with(&["X-Kind"]), (0, vec![0], 1));
+}
+
+/// A body of `text/plain` is JSON if its schema accepts no string.
+#[test]
+fn plain_text_with_a_schema_for_other_types_is_json() {
+    let check = |schema: &str, is_json: bool| {
+        let content = format!(r#"{{"content": {{"text/plain": {{"schema": {schema}}}}}}}"#);
+        let document = format!(
+            r#"{{"openapi": "3.1.0", "info": {{"title": "T", "version": "1"}}, "paths": {{"/a": {{"post": {{
+              "operationId": "a", "requestBody": {content},
+              "responses": {{"200": {{"description": "", {}}}}}}}}}}}}}"#,
+            &content[1..content.len() - 1]
+        );
+        with_plan(&document, |plan, _, _| {
+            let call = &plan.calls[0];
+            let response = matches!(call.responses.single, Some(ResponsePayload::Json(_)));
+            let format = &call.body.as_ref().unwrap().contents[0].format;
+            let body = matches!(format, BodyFormat::Json | BodyFormat::Model);
+            assert_eq!((body, response), (is_json, is_json), "{schema}");
+        });
+    };
+    check(r#"{"type": "object", "properties": {"a": {"type": "string"}}}"#, true);
+    check(r#"{"type": "array"}"#, true);
+    check(r#"{"type": ["integer", "null"]}"#, true);
+    for text in [r#"{"type": "string"}"#, "{}", "true", "false", r#"{"type": ["string", "object"]}"#] {
+        check(text, false);
+    }
 }

@@ -453,6 +453,7 @@ impl<'t> OpenApiReader<'_, 't> {
                 data_schema: media.get("itemSchema").and_then(|item| self.event_data_schema(&item)),
                 encoding: encoding.unwrap_or_default(),
                 examples: self.read_examples(&media),
+                omitted: false,
             });
         }
         out
@@ -666,6 +667,7 @@ fn unknown_response(spot: &OpenApiNode<'_>, status: StatusPattern) -> Response {
         data_schema: None,
         encoding: Vec::new(),
         examples: Vec::new(),
+        omitted: false,
     };
     Response {
         place: spot.place(),
