@@ -146,8 +146,8 @@ fn mock_prints_its_address_and_logs_requests() {
     // The query is not logged.
     assert_eq!(mock.read_line(), "200 GET /pets/7 readPet: example `cat`");
     assert_eq!(send_get(address.0, "/pets/x").0, "HTTP/1.1 400 Bad Request");
-    assert_eq!(mock.read_line(), "400 GET /pets/x readPet: path /id must be integer");
-    // The server rejects a body that is too large before it receives it.
+    assert_eq!(mock.read_line(), "400 GET /pets/x readPet: path /id must be an integer");
+    // A body that is too large is rejected before it is received.
     let head = format!("host: localhost\r\nconnection: close\r\ncontent-length: {}\r\n\r\n", 65 << 20);
     let (status, body) = send_raw(address.0, &format!("POST /pets HTTP/1.1\r\n{head}"));
     assert_eq!(status, "HTTP/1.1 413 Payload Too Large");

@@ -362,11 +362,7 @@ pub fn read_string<'de, D: Deserializer<'de>, T, E: fmt::Display>(
 /// Returns the violations for required members that were not set on a builder.
 #[must_use]
 pub fn missing_members(validator: Validator<'_>, given: &[(&str, bool)]) -> Violations {
-    let violation = |pointer: String| Violation {
-        pointer,
-        keyword: "required",
-        schema: validator.schema_location().into(),
-    };
+    let violation = |pointer: String| Violation::new(pointer, "required", validator.schema_location());
     let root = InstancePath::Root;
     let all = given.iter().filter(|(_, given)| !given);
     let all = all.map(|(name, _)| violation(root.key(name).to_pointer())).collect();
@@ -404,13 +400,8 @@ pub(crate) fn validate_serialized<T: Serialize + ?Sized>(
     value: &T,
     validator: Validator<'_>,
 ) -> Result<(), Violations> {
-    let gave_up = |keyword| {
-        Violations::from_violation(Violation {
-            pointer: String::new(),
-            keyword,
-            schema: validator.schema_location().into(),
-        })
-    };
+    let gave_up =
+        |keyword| Violations::from_violation(Violation::new("", keyword, validator.schema_location()));
     let text = serde_json::to_vec(value).map_err(|_| gave_up("unwritable"))?;
     let json = Json::parse_unlimited(&text).map_err(|error| match error.kind {
         JsonErrorKind::TooDeep => gave_up("depth"),

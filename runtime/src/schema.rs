@@ -30,6 +30,7 @@ mod array;
 mod assertion;
 mod evaluate;
 mod evaluated;
+mod limit_text;
 mod literal;
 mod object;
 mod sink;

@@ -4,6 +4,8 @@
 //! personal data, and violations are logged. [`InstancePath`] tracks the location during validation without
 //! allocating until a violation is recorded.
 
+mod message;
+
 use std::fmt;
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -12,6 +14,7 @@ use serde::Serialize;
 use serde::Serializer;
 use serde::ser::SerializeStruct;
 
+pub use self::message::violation_message;
 use crate::pointer;
 
 /// The default limit for collected violations, so that a hostile body cannot cause a response larger than
@@ -31,6 +34,31 @@ pub struct Violation {
     /// The location of the schema object with the keyword: resource URI, `#`, JSON Pointer. Consecutive
     /// violations of the same schema share one allocation.
     pub schema: Arc<str>,
+    /// The value of the keyword in the schema as English text, such as `50` for `maximum: 50`. `None` where a
+    /// message needs none, or would be too long. Never the invalid value.
+    pub limit: Option<Arc<str>>,
+}
+
+impl Violation {
+    /// Creates a violation without a limit.
+    #[must_use]
+    pub fn new(pointer: impl Into<String>, keyword: &'static str, schema: impl Into<Arc<str>>) -> Self {
+        Self { pointer: pointer.into(), keyword, schema: schema.into(), limit: None }
+    }
+
+    /// Returns a message for people, the predicate of a sentence about the value: `must be at most 50`. It never
+    /// contains the invalid value.
+    ///
+    /// ```
+    /// use contract_runtime::violation::Violation;
+    ///
+    /// let violation = Violation { limit: Some("50".into()), ..Violation::new("/limit", "maximum", "#/limit") };
+    /// assert_eq!(violation.message(), "must be at most 50");
+    /// ```
+    #[must_use]
+    pub fn message(&self) -> String {
+        violation_message(self.keyword, self.limit.as_deref())
+    }
 }
 
 impl fmt::Display for Violation {
@@ -212,7 +240,7 @@ mod tests {
     use super::*;
 
     fn violation(pointer: &str, keyword: &'static str) -> Violation {
-        Violation { pointer: pointer.to_owned(), keyword, schema: "s#".into() }
+        Violation::new(pointer, keyword, "s#")
     }
 
     #[test]

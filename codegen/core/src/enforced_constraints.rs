@@ -131,20 +131,8 @@ pub fn schema_with_keyword(s: &Schema, keyword: &str) -> Schema {
     }
 }
 
-/// Returns the value of a keyword as text for an error message. Returns `None` if the schema does not contain
-/// the keyword or its value has no short form.
-pub fn describe_keyword(schema: &Schema, keyword: &str) -> Option<String> {
-    let mut found: Vec<String> = Vec::new();
-    for_each_keyword(schema, &mut |name, value| {
-        if name == keyword {
-            found.push(value);
-        }
-    });
-    (!found.is_empty()).then(|| truncate_value(&found.join(", ")))
-}
-
-/// Calls `visit` with each keyword of a schema and the keyword's value as text. The targets of `$ref` and
-/// `allOf` are listed as separate schemas.
+/// Calls `visit` with each keyword of a schema and its value as text. The targets of `$ref` and `allOf` are
+/// listed as schemas of their own.
 fn for_each_keyword(s: &Schema, visit: &mut dyn FnMut(&'static str, String)) {
     if s.boolean == Some(false) {
         visit("false", "no value is valid".to_owned());

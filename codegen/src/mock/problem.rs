@@ -75,37 +75,3 @@ impl ProblemResponse {
         response
     }
 }
-
-/// Describes the violation of a keyword; `value` is the keyword's value in the schema.
-pub(super) fn violation_message(keyword: &str, value: Option<&str>) -> String {
-    let value = value.unwrap_or("the value that the schema requires");
-    match keyword {
-        "required" | "dependentRequired" => "is required".to_owned(),
-        "type" => format!("must be {value}"),
-        "enum" => format!("must be one of {value}"),
-        "const" => format!("must be {value}"),
-        "minimum" => format!("must be at least {value}"),
-        "maximum" => format!("must be at most {value}"),
-        "exclusiveMinimum" => format!("must be greater than {value}"),
-        "exclusiveMaximum" => format!("must be less than {value}"),
-        "multipleOf" => format!("must be a multiple of {value}"),
-        "minLength" => format!("has too few characters: at least {value}"),
-        "maxLength" => format!("has too many characters: at most {value}"),
-        "pattern" => format!("does not match {value}"),
-        "format" => format!("is not a valid {value}"),
-        "minItems" => format!("has too few elements: at least {value}"),
-        "maxItems" => format!("has too many elements: at most {value}"),
-        "uniqueItems" => "has equal elements".to_owned(),
-        "minProperties" => format!("has too few properties: at least {value}"),
-        "maxProperties" => format!("has too many properties: at most {value}"),
-        "additionalProperties" | "unevaluatedProperties" | "false" => "is not declared".to_owned(),
-        "unevaluatedItems" | "items" => "is an unexpected element".to_owned(),
-        "propertyNames" => "has a name that is not allowed".to_owned(),
-        "anyOf" | "oneOf" => {
-            format!("matches none of {value}, or more than one where exactly one is allowed")
-        }
-        "not" => "matches the excluded schema".to_owned(),
-        "depth" | "effort" => "is too large to validate".to_owned(),
-        other => format!("violates `{other}`"),
-    }
-}

@@ -6,7 +6,6 @@ use std::{collections::HashMap, sync::Arc};
 use contract_codegen_core::{
     conjunction::{SchemaConjunction, SchemaFacts},
     credentials::SecuritySchemeKind,
-    enforced_constraints,
     locations::LocationFormatter,
     plan::{PlannedCall, StreamItem},
     schema::{SchemaId, TypeSet},
@@ -18,13 +17,13 @@ use contract_runtime::{
     parameters::QueryPairs,
     sequence::{DecodeFault, ItemDecoder},
     server::{self, Bytes, Rejection, RequestContext, media},
-    violation::Violations,
+    violation::{Violations, violation_message},
 };
 use http::{StatusCode, header, request::Parts};
 
 use super::{
     MockServer,
-    problem::{ProblemResponse, RequestViolation, violation_message},
+    problem::{ProblemResponse, RequestViolation},
 };
 
 impl MockServer {
@@ -117,15 +116,11 @@ impl MockServer {
             let own = call.parameters.iter().find(|parameter| {
                 parameter.row.name == fault.name && parameter.row.location == fault.location
             });
-            // For a nested value, only the location of the whole value is known, and not that of its schema.
-            let whole = !fault.pointer.get(1..).unwrap_or_default().contains('/');
-            let value = own.and_then(|own| own.row.schema).filter(|_| whole);
-            let value = value.and_then(|schema| self.describe_schema_keyword(schema, fault.keyword));
             RequestViolation {
                 place: fault.location.as_str(),
                 pointer: fault.pointer.clone(),
                 keyword: fault.keyword.to_owned(),
-                message: violation_message(fault.keyword, value.as_deref()),
+                message: fault.message(),
                 origin: places.format_location(own.map_or(&call.operation.place, |own| &own.parameter.place)),
             }
         });
@@ -242,13 +237,11 @@ impl MockServer {
         });
         let found = violations.iter().map(|violation| {
             let schema = located.get(&*violation.schema).map(|id| graph.schema(*id));
-            let value =
-                schema.and_then(|schema| enforced_constraints::describe_keyword(schema, violation.keyword));
             RequestViolation {
                 place: "body",
                 pointer: format!("{within}{}", violation.pointer),
                 keyword: violation.keyword.to_owned(),
-                message: violation_message(violation.keyword, value.as_deref()),
+                message: violation.message(),
                 origin: schema.map_or_else(
                     || violation.schema.to_string(),
                     |schema| places.format_location(&schema.place),
@@ -256,14 +249,6 @@ impl MockServer {
             }
         });
         found.collect()
-    }
-
-    /// Returns the value of a keyword in the schemas that apply at a location, as text.
-    fn describe_schema_keyword(&self, schema: SchemaId, keyword: &str) -> Option<String> {
-        let facts = self.schema_facts(schema);
-        facts
-            .unconditional_schemas(&self.contract.graph)
-            .find_map(|schema| enforced_constraints::describe_keyword(schema, keyword))
     }
 
     pub(super) fn schema_facts(&self, schema: SchemaId) -> SchemaFacts {

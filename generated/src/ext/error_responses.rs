@@ -269,7 +269,7 @@ mod tests {
 
     fn fault(name: &'static str, keyword: &'static str) -> ParameterFault {
         let (location, missing) = (ParameterLocation::Query, ParameterFaultKind::Invalid);
-        ParameterFault { location, name, pointer: format!("/{name}"), keyword, kind: missing }
+        ParameterFault { location, name, pointer: format!("/{name}"), keyword, kind: missing, limit: None }
     }
 
     fn context(body: &str) -> RequestContext {

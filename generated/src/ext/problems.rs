@@ -271,7 +271,7 @@ mod tests {
     /// ancestor is listed once.
     #[test]
     fn long_pointer_becomes_its_ancestor() {
-        let at = |pointer: String| Violation { pointer, keyword: "type", schema: "s#".into() };
+        let at = |pointer: String| Violation::new(pointer, "type", "s#");
         let long = "ü".repeat(120);
         let found =
             [format!("/a/{long}/{long}"), format!("/a/{long}/{long}2"), format!("/{}", "x".repeat(199))];

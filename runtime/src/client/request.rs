@@ -489,5 +489,5 @@ fn resolve_address(base_url: &str, address: &str) -> String {
 }
 
 fn operation_violation(pointer: String, keyword: &'static str, operation: &Operation) -> Violation {
-    Violation { pointer, keyword, schema: format!("operation {}", operation.id).into() }
+    Violation::new(pointer, keyword, format!("operation {}", operation.id))
 }

@@ -4,13 +4,14 @@
 //! violation consists of a pointer (`/limit`, `/ids/3`) and a keyword, and never contains a value.
 
 use std::fmt;
+use std::sync::Arc;
 
 use http::request::Parts;
 use http::{HeaderName, header};
 
 use super::attempt::{FoundValue, ReadAttempt, UnreadableText};
 use super::{Parameter, ParameterLocation, QueryPairs, ScalarType, ValueShape};
-use crate::violation::InstancePath;
+use crate::violation::{InstancePath, Violation, violation_message};
 use crate::{Json, Map, path_template};
 
 /// One parameter of a request that is missing or invalid.
@@ -26,6 +27,17 @@ pub struct ParameterFault {
     pub keyword: &'static str,
     /// Whether the parameter is missing or invalid.
     pub kind: ParameterFaultKind,
+    /// The value of the keyword in the schema, as [`Violation::limit`](crate::violation::Violation::limit).
+    pub limit: Option<Arc<str>>,
+}
+
+impl ParameterFault {
+    /// Returns a message for people, the predicate of a sentence about the parameter: `must be at most 50`. It never
+    /// contains the invalid value.
+    #[must_use]
+    pub fn message(&self) -> String {
+        violation_message(self.keyword, self.limit.as_deref())
+    }
 }
 
 /// The kind of a parameter fault.
@@ -172,7 +184,11 @@ impl Parameter {
             let Err(violations) = validator.validate(&value) else { return Ok(Some(value)) };
             wrong.get_or_insert_with(|| {
                 let found = violations.iter();
-                found.map(|v| self.new_fault(&v.pointer, v.keyword, ParameterFaultKind::Invalid)).collect()
+                let fault = |v: &Violation| ParameterFault {
+                    limit: v.limit.clone(),
+                    ..self.new_fault(&v.pointer, v.keyword, ParameterFaultKind::Invalid)
+                };
+                found.map(fault).collect()
             });
         }
         match wrong {
@@ -184,7 +200,14 @@ impl Parameter {
 
     fn new_fault(&self, below: &str, keyword: &'static str, missing: ParameterFaultKind) -> ParameterFault {
         let pointer = InstancePath::Root.key(self.name).to_pointer() + below;
-        ParameterFault { location: self.location, name: self.name, pointer, keyword, kind: missing }
+        ParameterFault {
+            location: self.location,
+            name: self.name,
+            pointer,
+            keyword,
+            kind: missing,
+            limit: None,
+        }
     }
 
     /// Returns the fault for a validated value that its Rust type cannot represent, such as an integer beyond

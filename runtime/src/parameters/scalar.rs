@@ -63,12 +63,12 @@ fn parse_integer(text: &str, most: Option<u16>) -> Option<Number> {
         Some(digits) => ("-", digits),
         None => ("", text),
     };
-    if !digits.bytes().all(|byte| byte.is_ascii_digit())
-        || most.is_some_and(|most| digits.len() > most.into())
-    {
+    let significant = digits.trim_start_matches('0');
+    // An integer beyond the bounds stays an integer, so that its violation is that of the bound.
+    let is_padded = |most: u16| digits.len() > most.into() && significant.len() <= most.into();
+    if !digits.bytes().all(|byte| byte.is_ascii_digit()) || most.is_some_and(is_padded) {
         return None;
     }
-    let significant = digits.trim_start_matches('0');
     match (digits, significant) {
         ("", _) => None,
         (_, "") => Number::parse("0").ok(),
@@ -162,7 +162,16 @@ mod tests {
                 (" 1", "\" 1\""),
             ],
         );
-        check(ScalarType::Integer(Some(4)), &[("0500", "500"), ("1000", "1000"), ("00500", "\"00500\"")]);
+        check(
+            ScalarType::Integer(Some(4)),
+            &[
+                ("0500", "500"),
+                ("1000", "1000"),
+                ("00500", "\"00500\""),
+                ("10000", "10000"),
+                ("-010000", "-10000"),
+            ],
+        );
         check(ScalarType::Number, &[("1e2", "1e2"), ("0500", "\"0500\""), ("true", "\"true\"")]);
         let or_text = ScalarType::Of(TypeSet::INTEGER.union(TypeSet::STRING));
         check(or_text, &[("7", "7"), ("07", "\"07\""), ("1e2", "\"1e2\""), ("null", "\"null\"")]);

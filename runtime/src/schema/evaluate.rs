@@ -375,8 +375,8 @@ impl<'t> Evaluation<'t> {
     fn stop_at_limit(&mut self, schema: &Schema<'_>, path: &InstancePath<'_>) -> bool {
         if self.exceeded_limit.is_none() {
             let keyword = if self.depth == 0 { "depth" } else { "effort" };
-            let schema = self.tables.schema_location(schema).into();
-            self.exceeded_limit = Some(Violation { pointer: path.to_pointer(), keyword, schema });
+            let schema = self.tables.schema_location(schema);
+            self.exceeded_limit = Some(Violation::new(path.to_pointer(), keyword, schema));
             self.effort = 0;
         }
         false

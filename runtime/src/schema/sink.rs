@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::ResourceId;
 use super::Schema;
 use super::SchemaTables;
+use super::limit_text::limit_text;
 use crate::violation::InstancePath;
 use crate::violation::Violation;
 
@@ -55,12 +56,14 @@ pub(super) struct ViolationCollector<'t> {
     found: Vec<Vec<Violation>>,
     /// The most recently used location: the resource, the length of the pointer, and the complete string.
     last: Option<(ResourceId, usize, Arc<str>)>,
+    /// The keyword and limit of the most recent violation at `last`.
+    last_limit: Option<(&'static str, Option<Arc<str>>)>,
 }
 
 impl<'t> ViolationCollector<'t> {
     /// Creates a collector of at most `cap` violations.
     pub(super) fn new(tables: &'t SchemaTables<'t>, cap: usize) -> Self {
-        Self { tables, room: cap, found: Vec::new(), last: None }
+        Self { tables, room: cap, found: Vec::new(), last: None, last_limit: None }
     }
 
     /// Returns the collected violations, sorted by the depth of their path.
@@ -78,13 +81,27 @@ impl<'t> ViolationCollector<'t> {
         {
             return Arc::clone(location);
         }
+        self.last_limit = None;
         let location = Arc::from(self.tables.schema_location(schema));
         self.last = Some((schema.resource, pointer.len(), Arc::clone(&location)));
         location
     }
 
-    /// Makes room for a violation at this depth. If necessary, a deeper violation is displaced. Returns false
-    /// if there is no room.
+    /// Returns the limit of a keyword. Consecutive violations of one keyword share the string. Must be called after
+    /// [`Self::shared_location`], which discards the limit of another schema.
+    fn shared_limit(&mut self, schema: &Schema<'_>, keyword: &'static str) -> Option<Arc<str>> {
+        if let Some((last, limit)) = &self.last_limit
+            && *last == keyword
+        {
+            return limit.clone();
+        }
+        let limit = limit_text(schema, keyword).map(Arc::from);
+        self.last_limit = Some((keyword, limit.clone()));
+        limit
+    }
+
+    /// Makes room for a violation at this depth, displacing a deeper one if necessary. Returns false if there
+    /// is no room.
     fn make_room(&mut self, depth: usize) -> bool {
         if let Some(room) = self.room.checked_sub(1) {
             self.room = room;
@@ -115,8 +132,9 @@ impl ViolationSink for ViolationCollector<'_> {
                 self.found.resize_with(depth + 1, Vec::new);
             }
             let location = self.shared_location(schema);
+            let limit = self.shared_limit(schema, keyword);
             if let Some(found) = self.found.get_mut(depth) {
-                found.push(Violation { pointer: path.to_pointer(), keyword, schema: location });
+                found.push(Violation { pointer: path.to_pointer(), keyword, schema: location, limit });
             }
         }
     }

@@ -6,7 +6,7 @@ use super::InvalidResponse;
 use crate::DocumentError;
 use crate::json::{JsonError, JsonErrorKind};
 use crate::parameters::{ParameterFault, ParameterFaultKind};
-use crate::violation::Violations;
+use crate::violation::{Violation, Violations, violation_message};
 
 /// Largest number of violations that [`Rejection::violations`] returns.
 pub const MAX_REQUEST_VIOLATIONS: usize = 50;
@@ -68,25 +68,40 @@ pub struct RequestViolation {
     pub pointer: String,
     /// The violated JSON Schema keyword.
     pub keyword: &'static str,
+    /// A message for people, the predicate of a sentence about the value: `must be at most 50`.
+    pub message: String,
 }
 
 impl Rejection {
-    /// Returns the violations, at most [`MAX_REQUEST_VIOLATIONS`]. Empty if the content of the request is not
+    /// Returns the violations with messages, at most [`MAX_REQUEST_VIOLATIONS`]. Empty if the content of the request is not
     /// the cause.
     #[must_use]
     pub fn violations(&self) -> Vec<RequestViolation> {
-        let one = |pointer: &str, keyword| vec![RequestViolation { pointer: pointer.to_owned(), keyword }];
+        let one = |pointer: &str, keyword| {
+            let message = violation_message(keyword, None);
+            vec![RequestViolation { pointer: pointer.to_owned(), keyword, message }]
+        };
         match self {
             // The parameter has no name to point at.
             Self::MalformedQuery => one("/", "propertyNames"),
             Self::UnrepresentableBody { pointer } => one(pointer, "format"),
             Self::InvalidParameters(faults) => {
                 let found = faults.iter().take(MAX_REQUEST_VIOLATIONS);
-                found.map(|f| RequestViolation { pointer: f.pointer.clone(), keyword: f.keyword }).collect()
+                let convert = |fault: &ParameterFault| RequestViolation {
+                    pointer: fault.pointer.clone(),
+                    keyword: fault.keyword,
+                    message: fault.message(),
+                };
+                found.map(convert).collect()
             }
             Self::InvalidBody(violations) => {
                 let found = violations.iter().take(MAX_REQUEST_VIOLATIONS);
-                found.map(|v| RequestViolation { pointer: v.pointer.clone(), keyword: v.keyword }).collect()
+                let convert = |violation: &Violation| RequestViolation {
+                    pointer: violation.pointer.clone(),
+                    keyword: violation.keyword,
+                    message: violation.message(),
+                };
+                found.map(convert).collect()
             }
             _ => Vec::new(),
         }

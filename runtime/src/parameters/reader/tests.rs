@@ -157,3 +157,42 @@ fn forms_become_objects() {
     check("=1", None);
     check("deep={", None);
 }
+
+/// The violation is that of the bound, also for an integer with more digits than the bounds allow.
+#[test]
+fn integers_beyond_the_bounds_violate_the_bound() {
+    use crate::Number;
+
+    static TABLES: SchemaTables = SchemaTables {
+        schemas: &[Schema {
+            resource: ResourceId(0),
+            location: "/limit",
+            keywords: &[
+                Keyword::Type(TypeSet::INTEGER),
+                Keyword::Minimum(Number::from_i64(-5)),
+                Keyword::Maximum(Number::from_i64(50)),
+            ],
+        }],
+        resources: &[SchemaResource { uri: "test", dynamic_anchors: &[] }],
+    };
+    const LIMIT: Parameter = Parameter {
+        name: "limit",
+        shape: ValueShape::Scalar(ScalarType::Integer(Some(2))),
+        validator: Some(Validator::new(&TABLES, SchemaId(0))),
+        ..Parameter::QUERY
+    };
+    let check = |sent: &str, keyword: &str, message: &str| {
+        let (parts, ()) =
+            http::Request::builder().uri(format!("/?limit={sent}")).body(()).unwrap().into_parts();
+        let query = QueryPairs::parse(parts.uri.query().unwrap()).unwrap();
+        let reader = ParameterReader { template: "/", parameters: &[LIMIT], parts: &parts, query: &query };
+        let faults = reader.read_all().unwrap_err();
+        let found: Vec<_> = faults.iter().map(|fault| (fault.keyword, fault.message())).collect();
+        assert_eq!(found, [(keyword, message.to_owned())], "{sent}");
+    };
+    check("51", "maximum", "must be at most 50");
+    check("100", "maximum", "must be at most 50");
+    check("-100", "minimum", "must be at least -5");
+    check("007", "type", "must be an integer");
+    check("a", "type", "must be an integer");
+}
