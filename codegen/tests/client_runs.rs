@@ -169,8 +169,7 @@ fn calls_pass_through_all_layers() {
 fn tower_service_is_a_transport() {
     let echo = Arc::new(Echo(Mutex::default()));
     let router = server::router(Arc::clone(&echo), RouterOptions::default());
-    let service = router.map_request(|request: Request<Bytes>| request.map(axum::body::Body::from));
-    let client = Client::new("https://exchange.example", TowerTransport::new(service));
+    let client = Client::new("https://exchange.example", TowerTransport::new(router));
     let page = poll_to_completion(client.ships_read("here", "t", ShipsReadOptions::new())).unwrap();
     assert_eq!((page.status(), page.ships.len()), (StatusCode::OK, 0));
     let calls_received = echo.0.lock().unwrap();

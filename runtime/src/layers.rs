@@ -21,6 +21,6 @@ pub use self::retry::{AttemptCount, Retry, RetryOptions};
 pub use self::stack::TransportStack;
 pub use self::timeout::Timeout;
 #[cfg(feature = "tower")]
-pub use self::tower::TowerTransport;
+pub use self::tower::{BufferedBody, TowerTransport};
 #[cfg(feature = "tracing")]
 pub use self::tracing::TracingTransport;

@@ -160,6 +160,18 @@ impl FileParts for Vec<FilePart> {
     }
 }
 
+/// Returns the row of the first part whose media type its row does not accept. Parts without a media type are
+/// accepted, since senders may omit it.
+pub(crate) fn find_unaccepted<'r>(rows: &'r [PartSpec], fields: &[MultipartField]) -> Option<&'r PartSpec> {
+    fields.iter().find_map(|MultipartField { name, file }| {
+        let row = rows.iter().find(|row| row.name == name)?;
+        let own = MediaType::parse(file.media_type.as_deref()?);
+        let is_accepted = row.accepted.is_empty()
+            || row.accepted.iter().any(|range| MediaType::parse(range).contains(&own));
+        (!is_accepted).then_some(row)
+    })
+}
+
 /// Converts the parts into one JSON object by their rows, so that it is valid if possible.
 ///
 /// # Errors

@@ -205,6 +205,8 @@ pub struct PartSpec {
     pub count: PartCount,
     /// The `Content-Type` of each part, unless a file has a separate one; empty for none.
     pub media_type: &'static str,
+    /// The media types and ranges that a part may have; empty for any.
+    pub accepted: &'static [&'static str],
 }
 
 /// The encoding of a multipart part.

@@ -152,6 +152,7 @@ fn part_row(part: &plan::MultipartPart) -> PartSpec {
             PartArity::OneOrEach => PartCount::SingleOrPerElement,
         },
         media_type: leak_string(&part.media_type),
+        accepted: part.accepted.iter().map(|name| leak_string(name)).collect::<Vec<&str>>().leak(),
     }
 }
 

@@ -26,6 +26,21 @@ use super::{
     problem::{ProblemResponse, RequestViolation},
 };
 
+/// Returns the error response for a part of a multipart body with a media type that the contract does not declare.
+fn unsupported_part(operation: &'static Operation, context: RequestContext) -> Option<ProblemResponse> {
+    let content = operation.body?.content_for(context.header(header::CONTENT_TYPE.as_str())?)?;
+    if !matches!(content.format, BodyFormat::Multipart(_)) {
+        return None;
+    }
+    let request = server::IncomingRequest::new(operation, context).ok()?;
+    match request.multipart_body::<Vec<MultipartField>>() {
+        Err(rejection @ Rejection::UnsupportedMediaType { .. }) => {
+            Some(ProblemResponse::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, rejection.to_string()))
+        }
+        _ => None,
+    }
+}
+
 impl MockServer {
     /// Validates a request. Returns an error response if the request violates the contract.
     pub(super) fn validate_request(
@@ -50,6 +65,9 @@ impl MockServer {
                 .with_header(header::ACCEPT, &known.join(", ")));
         }
         let context = |operation| RequestContext::new(Arc::clone(parts), Some(operation), body.clone());
+        if let Some(response) = unsupported_part(of_body, context(of_body)) {
+            return Err(response);
+        }
         let mut found = match server::IncomingRequest::new(operation, context(operation)) {
             Ok(_) => Vec::new(),
             Err(rejection) => self.parameter_violations(call, &rejection),

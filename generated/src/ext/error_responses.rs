@@ -147,7 +147,11 @@ impl Problem {
         correlation_id: CorrelationId,
         context: &RequestContext,
     ) -> Response {
-        encode_response(with_standard_headers(Self::from_rejection(rejection, correlation_id, context)))
+        let mut response = with_standard_headers(Self::from_rejection(rejection, correlation_id, context));
+        if let (Rejection::Unauthorized { .. }, Some((name, value))) = (rejection, rejection.header()) {
+            response = response.with_header(name, value);
+        }
+        encode_response(response)
     }
 }
 
@@ -202,6 +206,7 @@ fn code_for_rejection(rejection: &Rejection) -> PlainCode {
     match rejection {
         // A known path with another method is treated as an unknown path (GW-03).
         Rejection::NotFound | Rejection::MethodNotAllowed { .. } => PlainCode::NotFound,
+        Rejection::Unauthorized { .. } => PlainCode::Unauthenticated,
         Rejection::UnsupportedMediaType { .. } => PlainCode::UnsupportedMediaType,
         Rejection::PayloadTooLarge { .. } => PlainCode::PayloadTooLarge,
         // The schema of the body does not contain the idempotency key (GW-09). A missing key is reported only

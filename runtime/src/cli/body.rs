@@ -256,9 +256,15 @@ fn read_part(typed: &str, row: Option<&PartSpec>, input: &mut dyn Read) -> Resul
         }
         FieldValue::Text(text) => FilePart::from(text.to_owned()),
     };
-    let usual = match row.map(|row| (row.media_type, row.encoding)) {
-        Some(("", PartEncoding::Binary)) => "application/octet-stream",
-        Some((usual, _)) => usual,
+    let usual = match row {
+        Some(row)
+            if row.media_type.is_empty()
+                && row.accepted.is_empty()
+                && row.encoding == PartEncoding::Binary =>
+        {
+            "application/octet-stream"
+        }
+        Some(row) => row.media_type,
         None => "",
     };
     file.media_type = Some(usual.to_owned()).filter(|usual| !usual.is_empty());

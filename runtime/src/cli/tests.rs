@@ -126,6 +126,7 @@ static PICTURE: Operation = Operation {
                     encoding: PartEncoding::Binary,
                     count: PartCount::Single,
                     media_type: "image/png",
+                    accepted: &[],
                 }]),
             ),
             content("image/*", BodyFormat::Bytes),

@@ -13,7 +13,7 @@ use super::{RequestChecks, StoredRequest, error::SendError, idempotency_key::Ran
 use crate::{
     contract::{Contract, to_json, validate_serialized},
     json::Json,
-    multipart::{Multipart, MultipartWriter, resolve_json},
+    multipart::{Multipart, MultipartWriter, find_unaccepted, resolve_json},
     operation::{BodyFormat, ContentSpec, Operation, PartSpec, TypedBytes},
     parameters::{Parameter, ParameterLocation, encode},
     path_template,
@@ -316,6 +316,10 @@ impl RequestBuilder {
     fn write_parts(mut self, media_type: &'static str, rows: &[PartSpec], writer: MultipartWriter) -> Self {
         for name in &writer.unencodable {
             self.add_violation(name, "", "type");
+        }
+        if let Some(row) = find_unaccepted(rows, &writer.fields).filter(|_| self.checks == RequestChecks::On)
+        {
+            self.add_violation(row.name, "", "contentMediaType");
         }
         let validator = self.content_spec(media_type).and_then(|content| content.validator);
         if self.checks == RequestChecks::On {

@@ -398,9 +398,9 @@ fn default_layers_take_one_line() {
 async fn any_service_is_a_transport() {
     use ::tower::service_fn;
 
-    let echo = service_fn(|request: Request<Bytes>| async move {
-        let operation = request.extensions().get::<&'static Operation>().unwrap();
-        let body = axum::body::Body::from(format!("{} {:?}", operation.id, request.body()));
+    let echo = service_fn(|request: Request<BufferedBody>| async move {
+        let operation = *request.extensions().get::<&'static Operation>().unwrap();
+        let body = axum::body::Body::from(format!("{} {:?}", operation.id, request.into_body().into_bytes()));
         Ok::<_, TransportError>(Response::new(body))
     });
     let transport = TowerTransport::new(echo);
@@ -408,7 +408,7 @@ async fn any_service_is_a_transport() {
     assert_eq!(response.body(), "read b\"body\"");
     let error = transport.with_max_body_size(3).send(&READ, request()).await.unwrap_err();
     assert_eq!(error.fault(), TransportFault::TooLarge);
-    let fails = service_fn(|_: Request<Bytes>| async {
+    let fails = service_fn(|_: Request<BufferedBody>| async {
         Err::<Response<axum::body::Body>, _>(std::io::Error::other("http://secret"))
     });
     let error = TowerTransport::new(fails).send(&READ, request()).await.unwrap_err();
@@ -416,7 +416,24 @@ async fn any_service_is_a_transport() {
     assert!(!format!("{error} {error:?}").contains("secret"));
 }
 
-/// If the body fails, the error is classified by the service, and the request counts as sent.
+/// A client and a server of the same contract can be tested against each other without a socket.
+#[cfg(all(feature = "tower", feature = "server"))]
+#[tokio::test]
+async fn axum_router_is_a_transport() {
+    let router = axum::Router::new().fallback(|request: axum::extract::Request| async move {
+        let line = format!("{} {}", request.method(), request.uri().path());
+        let body = axum::body::to_bytes(request.into_body(), 100).await.unwrap();
+        format!("{line} {body:?}")
+    });
+    let transport = TowerTransport::new(router);
+    let sent = request();
+    let expected = format!("{} {} {:?}", sent.method(), sent.uri().path(), sent.body());
+    let response = transport.send(&READ, sent).await.unwrap();
+    assert_eq!((response.status().as_u16(), response.body()), (200, &Bytes::from(expected)));
+    drop(crate::client::ApiClient::new("http://localhost", transport));
+}
+
+/// An error of the body is classified by the service, and the request counts as sent.
 #[cfg(feature = "tower")]
 #[tokio::test]
 async fn failing_body_of_a_service() {
@@ -434,7 +451,8 @@ async fn failing_body_of_a_service() {
             Poll::Ready(Some(Err(std::io::Error::other("http://secret"))))
         }
     }
-    let breaks = service_fn(|_: Request<Bytes>| async { Ok::<_, TransportError>(Response::new(Broken)) });
+    let breaks =
+        service_fn(|_: Request<BufferedBody>| async { Ok::<_, TransportError>(Response::new(Broken)) });
     let transport = TowerTransport::new(breaks);
     let error = transport.send(&READ, request()).await.unwrap_err();
     assert_eq!((error.fault(), error.delivery()), (TransportFault::Interrupted, Delivery::Unknown));
@@ -469,7 +487,7 @@ async fn service_error_response_is_valid_without_its_body() {
             Poll::Ready(Some(if is_first { Ok(piece()) } else { Err(cut()) }))
         }
     }
-    let transport = TowerTransport::new(service_fn(|_: Request<Bytes>| async {
+    let transport = TowerTransport::new(service_fn(|_: Request<BufferedBody>| async {
         let response = Response::builder().status(503).header("retry-after", "7");
         Ok::<_, TransportError>(response.body(Cut(false)).unwrap())
     }));

@@ -1,9 +1,16 @@
 //! A transport over any tower service, such as a hyper client, a stack of tower layers or an axum router.
 
-use std::{error::Error as StdError, fmt, future::poll_fn, pin::pin};
+use std::{
+    convert::Infallible,
+    error::Error as StdError,
+    fmt,
+    future::poll_fn,
+    pin::{Pin, pin},
+    task::{Context, Poll},
+};
 
 use bytes::{Bytes, BytesMut};
-use http_body::Body;
+use http_body::{Body, Frame, SizeHint};
 use tower_service::Service;
 
 use crate::{
@@ -14,7 +21,10 @@ use crate::{
 /// A transport that sends requests through a clone of a service and reads response bodies up to a limit. The
 /// service can read the `&'static Operation` from the extensions of the request.
 ///
-/// Bodies are buffered. Streaming methods require another transport.
+/// The service takes requests with a [`BufferedBody`], which an axum router and a hyper client accept like any
+/// HTTP body. A test calls its own server without a socket by a router as the service.
+///
+/// Bodies are buffered; streaming methods require another transport.
 ///
 /// An error of the service is reported as [`TransportFault::Other`] and [`Delivery::Unknown`], unless it is a
 /// [`TransportError`] or a classifier is set ([`with_error_classifier`](Self::with_error_classifier)).
@@ -23,6 +33,53 @@ pub struct TowerTransport<S> {
     service: S,
     max_body_size: usize,
     classify_error: fn(&(dyn StdError + Send + Sync + 'static)) -> (TransportFault, Delivery),
+}
+
+/// The complete body of a request for a tower service.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct BufferedBody(Bytes);
+
+impl BufferedBody {
+    /// Returns the bytes of the body.
+    #[must_use]
+    pub fn into_bytes(self) -> Bytes {
+        self.0
+    }
+}
+
+impl From<Bytes> for BufferedBody {
+    fn from(bytes: Bytes) -> Self {
+        Self(bytes)
+    }
+}
+
+/// Sends the bytes as one frame.
+impl Body for BufferedBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let bytes = std::mem::take(&mut self.0);
+        Poll::Ready((!bytes.is_empty()).then(|| Ok(Frame::data(bytes))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.0.len() as u64)
+    }
+}
+
+/// Shows the size: the content may be secret.
+impl fmt::Debug for BufferedBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes", self.0.len())
+    }
 }
 
 impl<S> TowerTransport<S> {
@@ -106,7 +163,7 @@ impl<S> fmt::Debug for TowerTransport<S> {
 
 impl<S, B> Transport for TowerTransport<S>
 where
-    S: Service<http::Request<Bytes>, Response = http::Response<B>> + Clone + Send + Sync,
+    S: Service<http::Request<BufferedBody>, Response = http::Response<B>> + Clone + Send + Sync,
     S::Error: Into<Box<dyn StdError + Send + Sync>>,
     S::Future: Send,
     B: Body<Data = Bytes> + Send,
@@ -127,8 +184,10 @@ where
                 error => error,
             };
             poll_fn(|context| service.poll_ready(context)).await.map_err(not_sent)?;
-            let response =
-                service.call(request).await.map_err(|error| self.to_transport_error(error.into()))?;
+            let response = service
+                .call(request.map(BufferedBody))
+                .await
+                .map_err(|error| self.to_transport_error(error.into()))?;
             let (parts, body) = response.into_parts();
             let (came, fault) = self.read_body(body).await;
             // The head of the response arrived, so the request was delivered, regardless of the error.

@@ -2,8 +2,12 @@
 
 use super::reader::parse_parts;
 use super::*;
+use crate::client::ApiClient;
 use crate::media_type::find_parameter;
+use crate::operation::{BodyFormat, BodySpec, ContentSpec, Operation};
 use crate::parameters::ScalarType;
+use crate::server::{IncomingRequest, RequestContext};
+use crate::transport::{Delivery, ResponseFuture, Transport, TransportError, TransportFault};
 
 const ROWS: &[PartSpec] = &[
     PartSpec {
@@ -11,42 +15,49 @@ const ROWS: &[PartSpec] = &[
         encoding: PartEncoding::Text(ScalarType::Text),
         count: PartCount::Single,
         media_type: "",
+        accepted: &[],
     },
     PartSpec {
         name: "size",
         encoding: PartEncoding::Text(ScalarType::Number),
         count: PartCount::Single,
         media_type: "",
+        accepted: &[],
     },
     PartSpec {
         name: "count",
         encoding: PartEncoding::Text(ScalarType::Integer(None)),
         count: PartCount::Single,
         media_type: "",
+        accepted: &[],
     },
     PartSpec {
         name: "tags",
         encoding: PartEncoding::Text(ScalarType::Text),
         count: PartCount::PerElement,
         media_type: "",
+        accepted: &[],
     },
     PartSpec {
         name: "meta",
         encoding: PartEncoding::Json,
         count: PartCount::Single,
         media_type: "application/json",
+        accepted: &[],
     },
     PartSpec {
         name: "file",
         encoding: PartEncoding::Binary,
         count: PartCount::Single,
         media_type: "image/png",
+        accepted: &["image/png", "image/jpeg"],
     },
     PartSpec {
         name: "more",
         encoding: PartEncoding::Binary,
         count: PartCount::SingleOrPerElement,
         media_type: "",
+        accepted: &[],
     },
 ];
 
@@ -138,4 +149,79 @@ fn attributes_are_unquoted() {
     check("multipart/form-data; Boundary=abc ; x=y", "boundary", Some("abc"));
     check("multipart/form-data", "boundary", None);
     check("form-data; name=\"a", "name", None);
+}
+
+/// A part without a media type is accepted, and so is one that its row does not restrict.
+#[test]
+fn undeclared_media_types_of_parts_are_found() {
+    let check = |name: &str, media_type: Option<&str>, is_accepted: bool| {
+        let file = FilePart { media_type: media_type.map(str::to_owned), ..FilePart::from("x") };
+        let fields = [MultipartField { name: name.to_owned(), file }];
+        let found = find_unaccepted(ROWS, &fields).map(|row| row.name);
+        assert_eq!(found, (!is_accepted).then_some("file"), "{name} {media_type:?}");
+    };
+    check("file", Some("image/png"), true);
+    check("file", Some("Image/JPEG; q=1"), true);
+    check("file", None, true);
+    check("file", Some("image/gif"), false);
+    check("file", Some("application/octet-stream"), false);
+    check("file", Some("nonsense"), false);
+    check("more", Some("image/gif"), true);
+    check("other", Some("image/gif"), true);
+}
+
+/// Client and server reject the same parts: `415` on the server, an invalid argument of the client.
+#[test]
+fn client_and_server_reject_undeclared_media_types_of_parts() {
+    static UPLOAD: Operation = Operation {
+        id: "upload",
+        method: "POST",
+        path: "/pictures",
+        body: Some(BodySpec {
+            required: true,
+            content: &[ContentSpec {
+                media_type: "multipart/form-data",
+                format: BodyFormat::Multipart(ROWS),
+                schema: "",
+                validator: None,
+            }],
+        }),
+        ..Operation::EMPTY
+    };
+    let client = ApiClient::new("http://localhost", Unused);
+    let fields = |media_type: &str| {
+        vec![MultipartField {
+            name: "file".to_owned(),
+            file: FilePart::new("a", "x").with_media_type(media_type),
+        }]
+    };
+    let request =
+        |media_type: &str| client.request(&UPLOAD).multipart("multipart/form-data", &fields(media_type));
+    let received = |media_type: &str| {
+        let mut writer = MultipartWriter::new(ROWS);
+        fields(media_type).write_parts(&mut writer);
+        let (bytes, boundary) = body(writer);
+        let head = http::Request::post("/pictures")
+            .header("content-type", format!("multipart/form-data; boundary={boundary}"));
+        let parts = head.body(()).unwrap().into_parts().0;
+        let context = RequestContext::new(std::sync::Arc::new(parts), Some(&UPLOAD), bytes);
+        IncomingRequest::new(&UPLOAD, context).unwrap().multipart_body::<Vec<MultipartField>>()
+    };
+    assert!(request("image/jpeg").into_stored().is_ok());
+    assert!(received("image/jpeg").is_ok());
+    let violations = request("image/gif").into_stored().unwrap_err();
+    let found: Vec<_> = violations.iter().map(|violation| (&*violation.pointer, violation.keyword)).collect();
+    assert_eq!(found, [("/file", "contentMediaType")]);
+    let rejection = received("image/gif").unwrap_err();
+    assert_eq!(rejection.to_string(), "the part file must be image/png or image/jpeg");
+    assert_eq!((rejection.status(), rejection.header()), (415, None));
+}
+
+/// A transport for clients that only build requests.
+struct Unused;
+
+impl Transport for Unused {
+    fn send<'a>(&'a self, _: &'static Operation, _: http::Request<Bytes>) -> ResponseFuture<'a> {
+        Box::pin(std::future::ready(Err(TransportError::new(TransportFault::Other, Delivery::NotSent))))
+    }
 }

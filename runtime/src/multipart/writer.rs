@@ -57,11 +57,15 @@ impl MultipartWriter {
     /// Adds the files of a field, with the contract's media type as default.
     pub fn write_files(&mut self, name: &'static str, files: &impl FileParts) {
         let row = self.rows.iter().find(|row| row.name == name);
-        let usual = row.map_or("", |row| row.media_type);
-        let usual = if usual.is_empty() { "application/octet-stream" } else { usual };
+        let usual = match row {
+            Some(row) if !row.media_type.is_empty() => Some(row.media_type),
+            // No media type within the accepted ranges is known.
+            Some(row) if !row.accepted.is_empty() => None,
+            _ => Some("application/octet-stream"),
+        };
         for file in files.files() {
             let mut file = file.clone();
-            file.media_type.get_or_insert_with(|| usual.to_owned());
+            file.media_type = file.media_type.or_else(|| usual.map(str::to_owned));
             self.fields.push(MultipartField { name: name.to_owned(), file });
         }
     }

@@ -358,7 +358,7 @@ fn check_media_type(expected: &operation::BodySpec, parts: &Parts, body: &Body) 
         return Ok(());
     }
     let expected = expected.content.iter().map(|content| content.media_type).collect();
-    Err(Rejection::UnsupportedMediaType { expected })
+    Err(Rejection::UnsupportedMediaType { expected, part: None })
 }
 
 /// Reads a body of at most `limit` bytes. A body with a larger `Content-Length` is not read at all.

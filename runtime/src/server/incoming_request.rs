@@ -8,7 +8,7 @@ use http::header::CONTENT_TYPE;
 use super::{Rejection, RequestContext};
 use crate::contract::find_unrepresentable;
 use crate::media_type::MediaType;
-use crate::multipart::{Multipart, MultipartReader, parse_parts, resolve_json};
+use crate::multipart::{Multipart, MultipartReader, find_unaccepted, parse_parts, resolve_json};
 use crate::operation::{BodyFormat, ContentSpec, Operation, TypedBytes};
 use crate::parameters::{ParameterReader, QueryPairs, read_form};
 use crate::read::{self, ReadJson};
@@ -152,7 +152,7 @@ impl IncomingRequest {
     ///
     /// # Errors
     /// [`Rejection::MalformedBody`] if it is malformed or exceeds a limit of [`multipart`](crate::multipart);
-    /// else see [`json_body`](Self::json_body).
+    /// [`Rejection::UnsupportedMediaType`] if a part has a media type that the contract does not declare; else see [`json_body`](Self::json_body).
     pub fn multipart_body<T: Multipart>(&self) -> Result<T, Rejection> {
         let content = self.content_spec();
         let rows = match content.map(|content| content.format) {
@@ -165,6 +165,12 @@ impl IncomingRequest {
             .and_then(|line| MediaType::parse(line).parameter("boundary"));
         let fields = boundary.and_then(|boundary| parse_parts(self.context.body(), &boundary));
         let fields = fields.ok_or(Rejection::MalformedBody)?;
+        if let Some(row) = find_unaccepted(rows, &fields) {
+            return Err(Rejection::UnsupportedMediaType {
+                expected: row.accepted.to_vec(),
+                part: Some(row.name),
+            });
+        }
         let object = resolve_json(rows, &fields, content.and_then(|content| content.validator))
             .map_err(|violations| violations.map_or(Rejection::MalformedBody, Rejection::InvalidBody))?;
         T::read_parts(&MultipartReader::new(rows, fields, object))

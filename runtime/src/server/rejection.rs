@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use http::{HeaderName, HeaderValue, header};
+
 use super::InvalidResponse;
 use crate::DocumentError;
 use crate::json::{JsonError, JsonErrorKind};
@@ -23,10 +25,17 @@ pub enum Rejection {
         /// The methods of the path, for the `Allow` header.
         allowed: Vec<&'static str>,
     },
-    /// The operation does not accept the media type of the body, or the body has none.
+    /// The request has no valid credentials. Middleware and handlers create it, the router never does.
+    Unauthorized {
+        /// The challenge for the `WWW-Authenticate` header (RFC 9110, 11.6.1): `Bearer`, `Basic realm="pets"`.
+        challenge: String,
+    },
+    /// The operation does not accept the media type of the body or of one of its parts, or the body has none.
     UnsupportedMediaType {
         /// The accepted media types.
         expected: Vec<&'static str>,
+        /// The name of the part with another media type; `None` for the whole body.
+        part: Option<&'static str>,
     },
     /// The body exceeds the limit.
     PayloadTooLarge {
@@ -120,6 +129,7 @@ impl Rejection {
     #[must_use]
     pub const fn status(&self) -> u16 {
         match self {
+            Self::Unauthorized { .. } => 401,
             Self::NotFound => 404,
             Self::MethodNotAllowed { .. } => 405,
             Self::UnsupportedMediaType { .. } => 415,
@@ -134,6 +144,22 @@ impl Rejection {
             Self::NotImplemented => 501,
             Self::Internal | Self::InvalidResponse(_) => 500,
         }
+    }
+}
+
+impl Rejection {
+    /// Returns the header that HTTP requires in the response: `WWW-Authenticate` for a missing credential,
+    /// `Allow` for another method, `Accept` for another media type of the body. `None` for other rejections, and
+    /// for a challenge that is not a valid header value.
+    #[must_use]
+    pub fn header(&self) -> Option<(HeaderName, HeaderValue)> {
+        let (name, value) = match self {
+            Self::Unauthorized { challenge } => (header::WWW_AUTHENTICATE, challenge.clone()),
+            Self::MethodNotAllowed { allowed } => (header::ALLOW, allowed.join(", ")),
+            Self::UnsupportedMediaType { expected, part: None } => (header::ACCEPT, expected.join(", ")),
+            _ => return None,
+        };
+        Some((name, HeaderValue::try_from(value).ok()?))
     }
 }
 
@@ -163,8 +189,13 @@ impl fmt::Display for Rejection {
             Self::MethodNotAllowed { allowed } => {
                 write!(f, "method not allowed; allowed: {}", allowed.join(", "))
             }
-            Self::UnsupportedMediaType { expected } => {
-                write!(f, "the body must be {}", expected.join(" or "))
+            Self::Unauthorized { .. } => f.write_str("valid credentials are required"),
+            Self::UnsupportedMediaType { expected, part } => {
+                let expected = expected.join(" or ");
+                match part {
+                    Some(part) => write!(f, "the part {part} must be {expected}"),
+                    None => write!(f, "the body must be {expected}"),
+                }
             }
             Self::PayloadTooLarge { limit } => write!(f, "the body is larger than {limit} bytes"),
             Self::IncompleteBody => f.write_str("the body is incomplete"),

@@ -436,6 +436,28 @@ async fn optional_text_bodies() {
     assert_eq!(send_request(typed).await, "200 text/plain x");
 }
 
+/// Rejections have the headers that RFC 9110 requires for their status.
+#[test]
+fn rejections_have_the_headers_of_their_status() {
+    let check = |rejection: Rejection, status: u16, expected: Option<(&str, &str)>| {
+        let header = rejection.header();
+        let header = header.as_ref().map(|(name, value)| (name.as_str(), value.to_str().unwrap()));
+        assert_eq!((rejection.status(), header), (status, expected), "{rejection}");
+    };
+    let unauthorized = |challenge: &str| Rejection::Unauthorized { challenge: challenge.to_owned() };
+    check(unauthorized("Bearer"), 401, Some(("www-authenticate", "Bearer")));
+    check(unauthorized("Bearer\r\nX: y"), 401, None);
+    check(Rejection::MethodNotAllowed { allowed: vec!["GET", "HEAD"] }, 405, Some(("allow", "GET, HEAD")));
+    let expected = vec!["text/plain", "image/*"];
+    check(
+        Rejection::UnsupportedMediaType { expected, part: None },
+        415,
+        Some(("accept", "text/plain, image/*")),
+    );
+    check(Rejection::NotFound, 404, None);
+    assert!(!format!("{}", unauthorized("Basic realm=\"secret\"")).contains("secret"));
+}
+
 #[tokio::test]
 async fn hook_receives_details_of_internal_errors() {
     let heard = Arc::new(Mutex::new(Vec::new()));

@@ -180,7 +180,7 @@ impl RowWriter<'_> {
 
     fn part_row(&mut self, part: &MultipartPart) -> TokenStream {
         self.used.operation.extend(["PartCount", "PartEncoding", "PartSpec"]);
-        let (name, media_type) = (&part.name, &part.media_type);
+        let (name, media_type, accepted) = (&part.name, &part.media_type, &part.accepted);
         let form = match part.form {
             PartForm::Binary => quote!(Binary),
             PartForm::Json => quote!(Json),
@@ -194,7 +194,7 @@ impl RowWriter<'_> {
             PartArity::Each => "PerElement",
             PartArity::OneOrEach => "SingleOrPerElement",
         });
-        quote!(PartSpec { name: #name, encoding: PartEncoding::#form, count: PartCount::#parts, media_type: #media_type })
+        quote!(PartSpec { name: #name, encoding: PartEncoding::#form, count: PartCount::#parts, media_type: #media_type, accepted: &[#(#accepted),*] })
     }
 
     fn shape_expression(&mut self, shape: &TextShape) -> TokenStream {

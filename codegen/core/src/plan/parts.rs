@@ -32,6 +32,8 @@ pub struct MultipartPart {
     pub schema: SchemaId,
     /// The media type with which the part is sent, or an empty string if it is sent without one.
     pub media_type: String,
+    /// The media types and ranges that `encoding` declares; empty for any.
+    pub accepted: Vec<String>,
 }
 
 /// The content of a part.
@@ -88,8 +90,10 @@ impl PlanInput<'_> {
         let schemas: Vec<SchemaId> = member.places.iter().flat_map(|place| place.ids.clone()).collect();
         let schema = *schemas.first()?;
         let text = |key: &str| encoding?.pointer(key)?.as_str();
-        // The first media type of a list is the default.
-        let content_type = text("/contentType").and_then(|list| list.split(',').map(str::trim).next());
+        // Of a list of media types, the first is the default.
+        let declared = text("/contentType").unwrap_or_default().split(',').map(str::trim);
+        let accepted: Vec<&str> = declared.filter(|name| !name.is_empty()).collect();
+        let content_type = accepted.first().copied();
         let content_type = content_type.filter(|name| !MediaType::parse(name).is_range()).unwrap_or_default();
         let headers = match encoding.and_then(|encoding| encoding.pointer("/headers")) {
             Some(Json::Object(headers)) => {
@@ -126,6 +130,7 @@ impl PlanInput<'_> {
             ty: if same { types[0].clone() } else { TypeRef::Json },
             schema,
             media_type: media_type.to_owned(),
+            accepted: accepted.into_iter().map(str::to_owned).collect(),
         })
     }
 

@@ -149,7 +149,7 @@ pub static OPERATIONS: &[Operation] = &[
         body: Some(BodySpec {
             required: true,
             content: &[
-                ContentSpec { media_type: "multipart/form-data", format: BodyFormat::Multipart(&[PartSpec { name: "picture", encoding: PartEncoding::Binary, count: PartCount::Single, media_type: "" }, PartSpec { name: "taken", encoding: PartEncoding::Text(ScalarType::Integer(None)), count: PartCount::Single, media_type: "" }]), schema: "file:///input.json#/paths/~1tickets~1{id}~1scan/post/requestBody/content/multipart~1form-data/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_TICKETS_ID_SCAN_POST)), },
+                ContentSpec { media_type: "multipart/form-data", format: BodyFormat::Multipart(&[PartSpec { name: "picture", encoding: PartEncoding::Binary, count: PartCount::Single, media_type: "", accepted: &[] }, PartSpec { name: "taken", encoding: PartEncoding::Text(ScalarType::Integer(None)), count: PartCount::Single, media_type: "", accepted: &[] }]), schema: "file:///input.json#/paths/~1tickets~1{id}~1scan/post/requestBody/content/multipart~1form-data/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_TICKETS_ID_SCAN_POST)), },
                 ContentSpec { media_type: "image/*", format: BodyFormat::Bytes, schema: "", validator: None, },
             ],
         }),

@@ -145,7 +145,7 @@ pub static OPERATIONS: &[Operation] = &[
         body: Some(BodySpec {
             required: true,
             content: &[
-                ContentSpec { media_type: "multipart/form-data", format: BodyFormat::Multipart(&[PartSpec { name: "name", encoding: PartEncoding::Text(ScalarType::Text), count: PartCount::Single, media_type: "" }, PartSpec { name: "file", encoding: PartEncoding::Binary, count: PartCount::Single, media_type: "" }]), schema: "file:///input.json#/paths/~1upload/post/requestBody/content/multipart~1form-data/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_UPLOAD_POST)), },
+                ContentSpec { media_type: "multipart/form-data", format: BodyFormat::Multipart(&[PartSpec { name: "name", encoding: PartEncoding::Text(ScalarType::Text), count: PartCount::Single, media_type: "", accepted: &[] }, PartSpec { name: "file", encoding: PartEncoding::Binary, count: PartCount::Single, media_type: "", accepted: &[] }]), schema: "file:///input.json#/paths/~1upload/post/requestBody/content/multipart~1form-data/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_UPLOAD_POST)), },
             ],
         }),
         responses: &[
