@@ -29,6 +29,8 @@ pub struct MappedFormat {
     write: String,
     /// The manifest line of the package that defines the type.
     pub dependency: Option<&'static str>,
+    /// True if values are compared instead of strings.
+    is_comparable: bool,
 }
 
 /// A built-in mapping of a format to a type of a package.
@@ -168,10 +170,11 @@ impl MappedFormat {
     #[must_use]
     pub fn macro_call(&self) -> String {
         let Self { format, name, value, read, write, .. } = self;
+        let by_value = if self.is_comparable { " by value," } else { "" };
         let about = value.trim_start_matches("::");
         format!(
             "::contract_runtime::format_type! {{\n    /// A string of the format `{format}` and its value as `{about}`.\n    \
-             {name}: {value} = {format:?},\n    |text: &str| {read},\n    |value: &{value}| {write}\n}}\n"
+             {name}: {value} = {format:?},{by_value}\n    |text: &str| {read},\n    |value: &{value}| {write}\n}}\n"
         )
     }
 }
@@ -185,6 +188,8 @@ fn map_format(format: &str, chosen: &FormatType) -> Result<MappedFormat, String>
         value: value.to_owned(),
         read,
         write,
+        // Of other types it is unknown whether they implement `Eq` and `Hash`; a `Span` does not.
+        is_comparable: matches!(chosen, FormatType::Builtin(_)) && value != "::jiff::Span",
         dependency,
     };
     match chosen {

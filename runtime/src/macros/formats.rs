@@ -3,14 +3,57 @@
 /// Defines a type that stores a string with a format, together with the parsed value. A string that cannot be
 /// parsed is stored unchanged, without a value.
 ///
-/// The arguments are the name, the type of the value, the format, a function that parses a string, and a
-/// function that formats a value.
+/// Arguments: name, type of the value, format, a function that parses, a function that prints. With `by value`
+/// before the functions, equality and hashing use the value, whose type implements `Eq` and `Hash`.
 #[macro_export]
 macro_rules! format_type {
+    ($(#[$meta:meta])* $name:ident: $value:ty = $format:literal, by value, $parse:expr, $format_value:expr) => {
+        $crate::format_type! {
+            @type
+            $(#[$meta])*
+            ///
+            /// Two values are equal if their parsed values are, however they are written; strings without a value are
+            /// compared as strings.
+            $name: $value = $format, $parse, $format_value
+        }
+        impl ::std::cmp::PartialEq for $name {
+            fn eq(&self, other: &Self) -> bool {
+                match (&self.value, &other.value) {
+                    (::std::option::Option::None, ::std::option::Option::None) => self.text == other.text,
+                    (own, other) => own == other,
+                }
+            }
+        }
+        impl ::std::hash::Hash for $name {
+            fn hash<H: ::std::hash::Hasher>(&self, state: &mut H) {
+                match &self.value {
+                    ::std::option::Option::Some(value) => value.hash(state),
+                    ::std::option::Option::None => self.text.hash(state),
+                }
+            }
+        }
+    };
     ($(#[$meta:meta])* $name:ident: $value:ty = $format:literal, $parse:expr, $format_value:expr) => {
+        $crate::format_type! {
+            @type
+            $(#[$meta])*
+            ///
+            /// Equality and hashing use the string; compare values by [`get`](Self::get).
+            $name: $value = $format, $parse, $format_value
+        }
+        impl ::std::cmp::PartialEq for $name {
+            fn eq(&self, other: &Self) -> bool {
+                self.text == other.text
+            }
+        }
+        impl ::std::hash::Hash for $name {
+            fn hash<H: ::std::hash::Hasher>(&self, state: &mut H) {
+                self.text.hash(state);
+            }
+        }
+    };
+    (@type $(#[$meta:meta])* $name:ident: $value:ty = $format:literal, $parse:expr, $format_value:expr) => {
         $(#[$meta])*
-        ///
-        /// Equality and hashing use the string; compare values by [`get`](Self::get).
         #[derive(Clone)]
         pub struct $name {
             text: ::std::string::String,
@@ -84,17 +127,7 @@ macro_rules! format_type {
                 f.debug_tuple(stringify!($name)).field(&self.text).finish()
             }
         }
-        impl ::std::cmp::PartialEq for $name {
-            fn eq(&self, other: &Self) -> bool {
-                self.text == other.text
-            }
-        }
         impl ::std::cmp::Eq for $name {}
-        impl ::std::hash::Hash for $name {
-            fn hash<H: ::std::hash::Hasher>(&self, state: &mut H) {
-                self.text.hash(state);
-            }
-        }
         impl $crate::contract::ReportUndeclared for $name {}
         impl<'de> $crate::read::ReadJson<'de> for $name {
             fn read_json<D: ::serde::Deserializer<'de>>(

@@ -4,42 +4,42 @@
 
 ::contract_runtime::format_type! {
     /// A string of the format `byte` and its value as `std::vec::Vec<u8>`.
-    Byte: ::std::vec::Vec<u8> = "byte",
+    Byte: ::std::vec::Vec<u8> = "byte", by value,
     |text: &str| ::contract_runtime::format::base64::decode(text),
     |value: &::std::vec::Vec<u8>| ::contract_runtime::format::base64::encode(value)
 }
 
 ::contract_runtime::format_type! {
     /// A string of the format `date` and its value as `jiff::civil::Date`.
-    Date: ::jiff::civil::Date = "date",
+    Date: ::jiff::civil::Date = "date", by value,
     |text: &str| text.parse().ok(),
     |value: &::jiff::civil::Date| value.to_string()
 }
 
 ::contract_runtime::format_type! {
     /// A string of the format `date-time` and its value as `jiff::Timestamp`.
-    DateTime: ::jiff::Timestamp = "date-time",
+    DateTime: ::jiff::Timestamp = "date-time", by value,
     |text: &str| text.parse().ok(),
     |value: &::jiff::Timestamp| value.to_string()
 }
 
 ::contract_runtime::format_type! {
     /// A string of the format `ipv4` and its value as `std::net::Ipv4Addr`.
-    Ipv4: ::std::net::Ipv4Addr = "ipv4",
+    Ipv4: ::std::net::Ipv4Addr = "ipv4", by value,
     |text: &str| text.parse().ok(),
     |value: &::std::net::Ipv4Addr| value.to_string()
 }
 
 ::contract_runtime::format_type! {
     /// A string of the format `uri` and its value as `url::Url`.
-    Uri: ::url::Url = "uri",
+    Uri: ::url::Url = "uri", by value,
     |text: &str| text.parse().ok(),
     |value: &::url::Url| value.to_string()
 }
 
 ::contract_runtime::format_type! {
     /// A string of the format `uuid` and its value as `uuid::Uuid`.
-    Uuid: ::uuid::Uuid = "uuid",
+    Uuid: ::uuid::Uuid = "uuid", by value,
     |text: &str| text.parse().ok(),
     |value: &::uuid::Uuid| value.to_string()
 }

@@ -4,14 +4,14 @@
 
 ::contract_runtime::format_type! {
     /// A string of the format `date` and its value as `chrono::NaiveDate`.
-    Date: ::chrono::NaiveDate = "date",
+    Date: ::chrono::NaiveDate = "date", by value,
     |text: &str| text.parse().ok(),
     |value: &::chrono::NaiveDate| value.to_string()
 }
 
 ::contract_runtime::format_type! {
     /// A string of the format `date-time` and its value as `chrono::DateTime<::chrono::FixedOffset>`.
-    DateTime: ::chrono::DateTime<::chrono::FixedOffset> = "date-time",
+    DateTime: ::chrono::DateTime<::chrono::FixedOffset> = "date-time", by value,
     |text: &str| ::chrono::DateTime::parse_from_rfc3339(text).ok(),
     |value: &::chrono::DateTime<::chrono::FixedOffset>| value.to_rfc3339_opts(::chrono::SecondsFormat::AutoSi, true)
 }

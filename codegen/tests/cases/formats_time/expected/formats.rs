@@ -4,14 +4,14 @@
 
 ::contract_runtime::format_type! {
     /// A string of the format `date` and its value as `time::Date`.
-    Date: ::time::Date = "date",
+    Date: ::time::Date = "date", by value,
     |text: &str| ::time::Date::parse(text, &::time::format_description::well_known::Iso8601::DATE).ok(),
     |value: &::time::Date| value.format(&::time::format_description::well_known::Iso8601::DATE).unwrap_or_default()
 }
 
 ::contract_runtime::format_type! {
     /// A string of the format `date-time` and its value as `time::OffsetDateTime`.
-    DateTime: ::time::OffsetDateTime = "date-time",
+    DateTime: ::time::OffsetDateTime = "date-time", by value,
     |text: &str| ::time::OffsetDateTime::parse(text, &::time::format_description::well_known::Rfc3339).ok(),
     |value: &::time::OffsetDateTime| value.format(&::time::format_description::well_known::Rfc3339).unwrap_or_default()
 }
