@@ -11,7 +11,8 @@ use quote::quote;
 use crate::{
     api::{ParameterIn, StatusPattern},
     conjunction::{SchemaConjunction, SchemaFacts},
-    constraint_text::{describe_default, describe_schema_limits},
+    constraint_text::{describe_default, describe_schema_limits, find_default},
+    emit::{default_accessor, default_accessor_name},
     emit::{end_sentence, ident, rustdoc_markdown},
     operations::{body_equality, doc_attributes, whole_type},
     plan::{
@@ -133,6 +134,7 @@ impl CallWriter<'_> {
                 parameter.deprecated.then(|| quote!(#[deprecated = "deprecated by the contract"]));
             add(quote!(#about #deprecated), &field, &ty, given);
         }
+        let accessors: TokenStream = self.default_accessors(call).collect();
         if let Some(body) = call.body.as_ref().filter(|body| !body.body.required) {
             let described = body.body.description.as_deref().map(rustdoc_markdown);
             let about = doc_attributes(&[described.unwrap_or_else(|| "The request body.".to_owned())]);
@@ -162,8 +164,24 @@ impl CallWriter<'_> {
                 }
 
                 #setters
+
+                #accessors
             }
         }
+    }
+
+    /// Returns the accessors of the optional parameters with a default, unless a parameter has the name of one.
+    fn default_accessors(&self, call: &PlannedCall<'_>) -> impl Iterator<Item = TokenStream> {
+        call.optional_parameters().filter_map(|(_, parameter)| {
+            let field = parameter.field.as_deref()?;
+            let name = default_accessor_name(field);
+            if call.optional_parameters().any(|(_, other)| other.field.as_ref() == Some(&name)) {
+                return None;
+            }
+            let schemas = self.parameter_schemas(parameter);
+            let value = self.types.default_value(&parameter.ty, find_default(&schemas)?)?;
+            Some(default_accessor(field, (&schemas, parameter.deprecated), value))
+        })
     }
 
     /// Returns documentation, name and type of a parameter field.

@@ -65,13 +65,18 @@ pub fn describe_schema_limits(graph: &SchemaGraph, schema: SchemaId) -> String {
     describe_limits(&schemas)
 }
 
-/// Describes the default value, unless it is too long to print. The last schema with a default takes
-/// precedence, because it is nearest to the use.
+/// Returns the default value. The last schema with a default takes precedence, since it is nearest to the use.
+#[must_use]
+pub(crate) fn find_default<'s>(schemas: &[&'s Schema]) -> Option<&'s Json> {
+    schemas.iter().rev().find_map(|schema| schema.default.as_ref())
+}
+
+/// Describes the default value, if it is short enough to print; see [`find_default`].
 #[must_use]
 pub(crate) fn describe_default(schemas: &[&Schema]) -> Option<String> {
     /// The maximum length in bytes of a default list or object that is printed.
     const LONGEST: usize = 72;
-    let default = schemas.iter().rev().find_map(|schema| schema.default.as_ref())?;
+    let default = find_default(schemas)?;
     let text = default.to_string();
     let short = !matches!(default, Json::Object(_) | Json::Array(_)) || text.len() <= LONGEST;
     short.then(|| format!("Default: `{text}`."))

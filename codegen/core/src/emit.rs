@@ -4,6 +4,7 @@ mod aliases;
 mod builders;
 mod checks;
 mod conversions;
+mod default_accessors;
 mod docs;
 mod equality;
 mod json_schemas;
@@ -18,6 +19,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
+use contract_runtime::Json;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens as _, quote};
 
@@ -25,7 +27,7 @@ use crate::{
     checks::{Check, CheckScope},
     conjunction::{SchemaConjunction, SchemaFacts},
     options::SchemaOptions,
-    rust_types::{EqualityTraits, RustTypes},
+    rust_types::{DefaultValue, EqualityTraits, RustTypes},
     schema::{SchemaGraph, SchemaId},
     shape::{
         ContainmentIndex, DefaultableTypes, IntKind, Shapes, TypeAlias, TypeBody, TypeDef, TypeId, TypeRef,
@@ -33,6 +35,7 @@ use crate::{
     tables::TableSet,
 };
 
+pub(crate) use default_accessors::{default_accessor, default_accessor_name};
 pub(crate) use docs::any_deprecated;
 pub(crate) use json_schemas::ExtraStringEnum;
 pub(crate) use markdown::end_sentence;
@@ -423,6 +426,10 @@ impl RustTypes for ModelEmitter<'_> {
 
     fn equality(&self, ty: &TypeRef) -> EqualityTraits {
         self.equality.equality_of(ty)
+    }
+
+    fn default_value(&self, ty: &TypeRef, default: &Json) -> Option<DefaultValue> {
+        self.default_value_with(ty, default, &|ty| self.rust_type(ty))
     }
 
     fn validator_expression(&self, schema: SchemaId) -> TokenStream {

@@ -1,5 +1,6 @@
 //! The interface through which the generators print the Rust types that the `shape` stage selected.
 
+use contract_runtime::Json;
 use proc_macro2::TokenStream;
 use quote::quote;
 
@@ -27,12 +28,26 @@ pub trait RustTypes {
     /// Returns the equality traits that the type implements.
     fn equality(&self, ty: &TypeRef) -> EqualityTraits;
 
-    /// Returns a constant expression of type `contract_runtime::schema::Validator` for a schema. The
-    /// expression requires an import of the module `schemas`.
+    /// Returns the default of an optional value as code, if an accessor can return it.
+    fn default_value(&self, ty: &TypeRef, default: &Json) -> Option<DefaultValue>;
+
+    /// Returns a constant expression of type `contract_runtime::schema::Validator` for a schema; it requires
+    /// an import of the module `schemas`.
     fn validator_expression(&self, schema: SchemaId) -> TokenStream;
 }
 
-/// The equality traits that a type implements, in ascending order.
+/// The result of an accessor.
+pub enum DefaultValue {
+    /// A `Copy` type: the type and the default.
+    Copied(TokenStream, TokenStream),
+    /// A type that is cloned: the type and the default.
+    Cloned(TokenStream, TokenStream),
+    Str(String),
+    /// An empty slice of the element type.
+    EmptySlice(TokenStream),
+}
+
+/// The equality traits of a type, from fewest to most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EqualityTraits {
     /// `PartialEq` only, for a type from outside the generated crate whose other traits are unknown.

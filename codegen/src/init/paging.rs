@@ -116,7 +116,8 @@ fn paging_options(call: &PlannedCall<'_>, contract: &AnalyzedContract) -> Option
         }
         ((to, PagingKind::Page), None) => {
             let pages = total("total-pages", &["total_pages", "totalpages", "page_count"]);
-            format!("page = {{ to = {}{pages} }}", TomlString(to))
+            let ends = if pages.is_empty() { total("total", &["total"]) } else { pages };
+            format!("page = {{ to = {}{ends} }}", TomlString(to))
         }
     };
     Some(vec![format!("items = {}", TomlString(&items)), way])

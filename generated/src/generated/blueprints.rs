@@ -54,6 +54,16 @@ pub struct AddBlueprint {
     }
 }
 
+impl AddBlueprint {
+    /// Returns `override_`, or the default of the contract if it is absent.
+    ///
+    /// Default: `false`.
+    #[must_use]
+    pub fn override_or_default(&self) -> bool {
+        self.override_.unwrap_or(false)
+    }
+}
+
 ::contract_runtime::builder! {
     AddBlueprint AddBlueprintBuilder {
         required { ref_: one ItemRef = "ref" }
@@ -169,6 +179,16 @@ pub struct BlueprintChangeSet {
         nested { ops = "ops" }
         new { ops: plain Vec<BlueprintOp> }
         extra undeclared
+    }
+}
+
+impl BlueprintChangeSet {
+    /// Returns `dry_run`, or the default of the contract if it is absent.
+    ///
+    /// Default: `false`.
+    #[must_use]
+    pub fn dry_run_or_default(&self) -> bool {
+        self.dry_run.unwrap_or(false)
     }
 }
 

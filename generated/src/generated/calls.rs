@@ -78,6 +78,14 @@ impl BlueprintsReadOptions {
         self.limit = Some(limit);
         self
     }
+
+    /// Returns `limit`, or the default of the contract if it is absent.
+    ///
+    /// Default: `500`.
+    #[must_use]
+    pub fn limit_or_default(&self) -> i64 {
+        self.limit.unwrap_or(500)
+    }
 }
 
 /// The request of `GET /exchange/v1/me/blueprints`.
@@ -140,6 +148,14 @@ impl StockReadOptions {
         self.limit = Some(limit);
         self
     }
+
+    /// Returns `limit`, or the default of the contract if it is absent.
+    ///
+    /// Default: `500`.
+    #[must_use]
+    pub fn limit_or_default(&self) -> i64 {
+        self.limit.unwrap_or(500)
+    }
 }
 
 /// The request of `GET /exchange/v1/me/stock`.
@@ -201,6 +217,14 @@ impl ShipsReadOptions {
     pub fn limit(mut self, limit: i64) -> Self {
         self.limit = Some(limit);
         self
+    }
+
+    /// Returns `limit`, or the default of the contract if it is absent.
+    ///
+    /// Default: `500`.
+    #[must_use]
+    pub fn limit_or_default(&self) -> i64 {
+        self.limit.unwrap_or(500)
     }
 }
 
@@ -267,6 +291,14 @@ impl OrgStockReadOptions {
     pub fn limit(mut self, limit: i64) -> Self {
         self.limit = Some(limit);
         self
+    }
+
+    /// Returns `limit`, or the default of the contract if it is absent.
+    ///
+    /// Default: `500`.
+    #[must_use]
+    pub fn limit_or_default(&self) -> i64 {
+        self.limit.unwrap_or(500)
     }
 }
 

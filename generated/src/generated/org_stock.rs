@@ -85,6 +85,16 @@ pub struct BookIn {
     }
 }
 
+impl BookIn {
+    /// Returns `merge_scu`, or the default of the contract if it is absent.
+    ///
+    /// Default: `false`.
+    #[must_use]
+    pub fn merge_scu_or_default(&self) -> bool {
+        self.merge_scu.unwrap_or(false)
+    }
+}
+
 ::contract_runtime::builder! {
     BookIn BookInBuilder {
         required {
@@ -729,6 +739,16 @@ pub struct MoveHolder {
     }
 }
 
+impl MoveHolder {
+    /// Returns `merge_scu`, or the default of the contract if it is absent.
+    ///
+    /// Default: `false`.
+    #[must_use]
+    pub fn merge_scu_or_default(&self) -> bool {
+        self.merge_scu.unwrap_or(false)
+    }
+}
+
 ::contract_runtime::builder! {
     MoveHolder MoveHolderBuilder {
         required {
@@ -825,6 +845,16 @@ pub struct MoveLocation {
     }
 }
 
+impl MoveLocation {
+    /// Returns `merge_scu`, or the default of the contract if it is absent.
+    ///
+    /// Default: `false`.
+    #[must_use]
+    pub fn merge_scu_or_default(&self) -> bool {
+        self.merge_scu.unwrap_or(false)
+    }
+}
+
 ::contract_runtime::builder! {
     MoveLocation MoveLocationBuilder {
         required {
@@ -901,6 +931,16 @@ pub struct MovePool {
             to_unit: plain UnitId,
         }
         extra undeclared
+    }
+}
+
+impl MovePool {
+    /// Returns `merge_scu`, or the default of the contract if it is absent.
+    ///
+    /// Default: `false`.
+    #[must_use]
+    pub fn merge_scu_or_default(&self) -> bool {
+        self.merge_scu.unwrap_or(false)
     }
 }
 
@@ -1026,6 +1066,16 @@ pub struct OrgStockChangeSet {
         nested { ops = "ops" }
         new { ops: plain Vec<OrgStockOp> }
         extra undeclared
+    }
+}
+
+impl OrgStockChangeSet {
+    /// Returns `dry_run`, or the default of the contract if it is absent.
+    ///
+    /// Default: `false`.
+    #[must_use]
+    pub fn dry_run_or_default(&self) -> bool {
+        self.dry_run.unwrap_or(false)
     }
 }
 

@@ -261,6 +261,16 @@ pub struct ChangeSet {
     }
 }
 
+impl ChangeSet {
+    /// Returns `dry_run`, or the default of the contract if it is absent.
+    ///
+    /// Default: `false`.
+    #[must_use]
+    pub fn dry_run_or_default(&self) -> bool {
+        self.dry_run.unwrap_or(false)
+    }
+}
+
 ::contract_runtime::builder! {
     ChangeSet ChangeSetBuilder {
         required { ops: list Vec<Json> = "ops" }

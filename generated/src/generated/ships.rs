@@ -394,6 +394,16 @@ pub struct ShipChangeSet {
     }
 }
 
+impl ShipChangeSet {
+    /// Returns `dry_run`, or the default of the contract if it is absent.
+    ///
+    /// Default: `false`.
+    #[must_use]
+    pub fn dry_run_or_default(&self) -> bool {
+        self.dry_run.unwrap_or(false)
+    }
+}
+
 ::contract_runtime::builder! {
     ShipChangeSet ShipChangeSetBuilder {
         required { ops: list Vec<ShipOp> = "ops" }
@@ -661,6 +671,16 @@ pub struct UpsertShip {
         nested { ship_type = "shipType", insurance = "insurance", location = "location" }
         new { external_id: plain ExternalId, ship_type: plain ItemRef, insurance: into Insurance }
         extra undeclared
+    }
+}
+
+impl UpsertShip {
+    /// Returns `override_`, or the default of the contract if it is absent.
+    ///
+    /// Default: `false`.
+    #[must_use]
+    pub fn override_or_default(&self) -> bool {
+        self.override_.unwrap_or(false)
     }
 }
 

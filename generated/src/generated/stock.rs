@@ -94,6 +94,16 @@ pub struct SetQuantity {
     }
 }
 
+impl SetQuantity {
+    /// Returns `override_`, or the default of the contract if it is absent.
+    ///
+    /// Default: `false`.
+    #[must_use]
+    pub fn override_or_default(&self) -> bool {
+        self.override_.unwrap_or(false)
+    }
+}
+
 ::contract_runtime::builder! {
     SetQuantity SetQuantityBuilder {
         required {
@@ -146,6 +156,16 @@ pub struct StockChangeSet {
         nested { ops = "ops" }
         new { ops: plain Vec<StockOp> }
         extra undeclared
+    }
+}
+
+impl StockChangeSet {
+    /// Returns `dry_run`, or the default of the contract if it is absent.
+    ///
+    /// Default: `false`.
+    #[must_use]
+    pub fn dry_run_or_default(&self) -> bool {
+        self.dry_run.unwrap_or(false)
     }
 }
 

@@ -158,6 +158,8 @@ pub struct PageStream<C: PagedCall> {
     call: C,
     extensions: Extensions,
     position: PagePosition,
+    /// Number of items received since the first page; `None` if the stream started later.
+    received: Option<u64>,
     loop_guard: LoopGuard,
     /// The number of pages that may still be returned; `None` without a limit.
     remaining_pages: Option<usize>,
@@ -189,6 +191,7 @@ impl<C: PagedCall> PageStream<C> {
             call,
             extensions: Extensions::new(),
             position: PagePosition::Start,
+            received: Some(0),
             loop_guard: LoopGuard::new(DEFAULT_MAX_EMPTY_PAGES),
             remaining_pages: None,
             state: PageStreamState::Ready,
@@ -198,6 +201,7 @@ impl<C: PagedCall> PageStream<C> {
     /// Starts at a stored [`cursor`](Self::cursor).
     pub fn resume_from(mut self, cursor: impl Into<PageCursor>) -> Self {
         self.position = PagePosition::At(cursor.into());
+        self.received = None;
         self
     }
 
@@ -269,7 +273,10 @@ impl<C: PagedCall> PageStream<C> {
         let (number, limit) = request.page_numbers(&C::PAGINATION).map_err(PageError::Page)?;
         let (operation, mut sent) =
             request.into_http(&self.core.base_url).map_err(|error| PageError::Call(error.into()))?;
-        let page_request = PageRequest { uri: sent.uri().clone(), number, limit };
+        let starts_late = matches!(self.position, PagePosition::Start)
+            && number.is_some_and(|number| C::PAGINATION.first_number() != Some(number));
+        let received = self.received.filter(|_| !starts_late);
+        let page_request = PageRequest { uri: sent.uri().clone(), number, limit, received };
         sent.extensions_mut().extend(self.extensions.clone());
         let core = self.core.clone();
         let sending = Box::pin(async move {
@@ -332,6 +339,9 @@ impl<C: PagedCall + 'static> PageStream<C> {
             PagePosition::At(cursor) => Some(cursor),
             PagePosition::Start | PagePosition::End(_) => None,
         };
+        if next.is_ok() {
+            self.received = page_request.received_with(count);
+        }
         match next.and_then(|next| self.loop_guard.check(next, before, count)) {
             Ok(NextPage::At(cursor)) => {
                 (self.position, self.state) = (PagePosition::At(cursor), PageStreamState::Ready)

@@ -85,9 +85,10 @@ fn describe_paging(call: &PlannedCall<'_>, way: &NextPage) -> String {
                 describe_end(total.as_ref(), full)
             )
         }
-        NextPage::Page { argument, limit, total, .. } => {
+        NextPage::Page { argument, limit, total_pages, total_items, .. } => {
             let full = limit.map(|limit| row(limit.argument));
-            format!("`{}` is the page number, {}.", row(*argument), describe_end(total.as_ref(), full))
+            let total = total_pages.as_ref().or(total_items.as_ref());
+            format!("`{}` is the page number, {}.", row(*argument), describe_end(total, full))
         }
     }
 }
@@ -224,7 +225,15 @@ fn page_marks(way: &NextPage) -> Option<TokenStream> {
             let cursor = borrow_route(ValueExpression::from_start(page()), from);
             Some(quote!(.with_cursor(#cursor)))
         }
-        NextPage::Offset { total: route, .. } | NextPage::Page { total: route, .. } => total(route),
+        NextPage::Offset { total: route, .. } => total(route),
+        NextPage::Page { total_pages, total_items, .. } => {
+            let pages = total(total_pages);
+            let items = total_items.as_ref().map(|items| {
+                let items = borrow_route(ValueExpression::from_start(page()), items);
+                quote!(.with_total_items(#items))
+            });
+            (pages.is_some() || items.is_some()).then(|| quote!(#pages #items))
+        }
         NextPage::Link { .. } => None,
     }
 }

@@ -145,6 +145,8 @@ pub struct PageNumberPagination {
     pub limit: Option<String>,
     /// The pointer of the total number of pages in the body.
     pub total_pages: Option<String>,
+    /// The pointer of the total number of items in the body.
+    pub total: Option<String>,
 }
 
 impl LinkPagination {

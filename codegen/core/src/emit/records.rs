@@ -30,6 +30,7 @@ impl ModelEmitter<'_> {
         };
         let members = self.object_macro(def, body);
         let wider = self.widening_conversions(id, def);
+        let defaults = self.default_accessors(&name, body);
         let builder = self.builders.contains(&id).then(|| self.builder_macro(def, body));
         quote! {
             #docs
@@ -41,6 +42,7 @@ impl ModelEmitter<'_> {
             }
             #members
             #wider
+            #defaults
             #builder
         }
     }

@@ -98,7 +98,9 @@ pub enum NextPage {
         /// The parameter that limits the number of items in a page.
         limit: Option<PageLimit>,
         /// The path to the total number of pages.
-        total: Option<ValuePath>,
+        total_pages: Option<ValuePath>,
+        /// The path to the total number of items.
+        total_items: Option<ValuePath>,
     },
 }
 
@@ -299,7 +301,8 @@ impl PlanInput<'_> {
                 argument,
                 first: self.first_number(call, "page", argument, way.first, 1)?,
                 limit: self.page_limit(call, "page", way.limit.as_deref())?,
-                total: optional(&way.total_pages, "page", ExpectedValue::Number)?,
+                total_pages: optional(&way.total_pages, "page", ExpectedValue::Number)?,
+                total_items: optional(&way.total, "page", ExpectedValue::Number)?,
             });
         }
         let (rel, targets) =

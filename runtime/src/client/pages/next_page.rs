@@ -103,6 +103,14 @@ impl Pagination {
         }
     }
 
+    /// Returns the position of the first page, if pages are counted.
+    pub(super) const fn first_number(&self) -> Option<u64> {
+        match self {
+            Self::Offset { first, .. } | Self::Page { first, .. } => Some(*first),
+            Self::Cursor { .. } | Self::Link { .. } | Self::Url { .. } => None,
+        }
+    }
+
     /// Returns true if the next position is computed from the current one.
     pub(super) const fn is_counted(&self) -> bool {
         matches!(self, Self::Offset { .. } | Self::Page { .. })
@@ -115,6 +123,7 @@ pub struct PageMarkers {
     cursor: Option<Json>,
     more: Option<Json>,
     total: Option<Json>,
+    total_items: Option<Json>,
 }
 
 impl PageMarkers {
@@ -142,6 +151,12 @@ impl PageMarkers {
         Self { total: non_null_json(value), ..self }
     }
 
+    /// Sets the total number of items of numbered pages.
+    #[must_use]
+    pub fn with_total_items(self, value: &impl Serialize) -> Self {
+        Self { total_items: non_null_json(value), ..self }
+    }
+
     /// Returns the cursor as a string.
     fn cursor_string(&self) -> Result<Option<String>, PageFault> {
         match &self.cursor {
@@ -152,13 +167,24 @@ impl PageMarkers {
         }
     }
 
-    /// Returns the total if it is a natural number. Some servers send `-1` for an unknown total.
+    /// Returns the total, if it is a natural number.
     fn total_count(&self) -> Option<u64> {
-        match self.total.as_ref()? {
-            Json::Number(number) => number.as_u64(),
-            Json::String(text) => text.parse().ok(),
-            _ => None,
-        }
+        natural_number(self.total.as_ref()?)
+    }
+
+    /// Returns true if `received` items are all items.
+    fn has_all_items(&self, received: Option<u64>) -> bool {
+        let total = self.total_items.as_ref().and_then(natural_number);
+        total.zip(received).is_some_and(|(total, received)| received >= total)
+    }
+}
+
+/// Returns a natural number. Servers send `-1` for an unknown total.
+fn natural_number(value: &Json) -> Option<u64> {
+    match value {
+        Json::Number(number) => number.as_u64(),
+        Json::String(text) => text.parse().ok(),
+        _ => None,
     }
 }
 
@@ -180,6 +206,15 @@ pub(super) struct PageRequest {
     pub(super) number: Option<u64>,
     /// The requested number of items, if it determines the next position.
     pub(super) limit: Option<u64>,
+    /// Number of items on the pages before, if the first page was among them or is this one.
+    pub(super) received: Option<u64>,
+}
+
+impl PageRequest {
+    /// Returns the number of items on all pages including one of `count` items.
+    pub(super) fn received_with(&self, count: usize) -> Option<u64> {
+        self.received?.checked_add(u64::try_from(count).ok()?)
+    }
 }
 
 /// The position after a page, or the end of the list.
@@ -205,6 +240,7 @@ pub(super) fn find_next_page(
     marks: &PageMarkers,
     headers: &HeaderMap,
 ) -> Result<NextPage, PageFault> {
+    let received = asked.received_with(count);
     let count = u64::try_from(count).unwrap_or(u64::MAX);
     let total = marks.total_count();
     let is_short = asked.limit.is_some_and(|limit| count < limit);
@@ -245,6 +281,7 @@ pub(super) fn find_next_page(
             let number = asked.number.unwrap_or(first);
             let next = number.checked_add(1).ok_or(PageFault::InvalidCount)?;
             let is_last = is_short
+                || marks.has_all_items(received)
                 || match total {
                     Some(total) => next.saturating_sub(first) >= total,
                     None => count == 0,

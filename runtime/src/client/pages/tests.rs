@@ -117,7 +117,11 @@ impl<const WAY: usize> PagedCall for List<WAY> {
 
     fn markers(page: &Page) -> PageMarkers {
         let at = |pointer: &str| page.0.pointer(pointer).cloned();
-        PageMarkers::new().with_cursor(&at("/next")).with_more(&at("/more")).with_total(&at("/total"))
+        PageMarkers::new()
+            .with_cursor(&at("/next"))
+            .with_more(&at("/more"))
+            .with_total(&at("/total"))
+            .with_total_items(&at("/all"))
     }
 }
 
@@ -286,6 +290,23 @@ fn empty_pages_are_followed_up_to_a_limit() {
     lines.push("{}");
     let (some, _) = pages::<CURSOR>(&lines, &[]);
     assert_eq!(runtime.block_on(all(some)), ("1".to_owned(), None));
+}
+
+/// The items are counted from the first page; a stream that starts later ends with an empty page.
+#[test]
+fn numbered_pages_end_at_the_total_of_items() {
+    let (first, last) = (r#"{"items": [1, 2], "all": 3}"#, r#"{"items": [3], "all": 3}"#);
+    let empty = r#"{"items": [], "all": 3}"#;
+    check::<PAGE>(&[first, last], &[], "1 2 3", None, &["", "offset=2"]);
+    check::<PAGE>(&[first, last], &[(1, number(1))], "1 2 3", None, &["offset=1", "offset=2"]);
+    check::<PAGE>(&[last, empty], &[(1, number(2))], "3", None, &["offset=2", "offset=3"]);
+    check::<PAGE>(&[empty], &[], "", None, &[""]);
+    let unknown = r#"{"items": [1], "all": -1}"#;
+    check::<PAGE>(&[unknown, empty], &[], "1", None, &["", "offset=2"]);
+    let (resumed, server) = pages::<PAGE>(&[first, empty], &[]);
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    assert_eq!(runtime.block_on(all(resumed.resume_from("2"))), ("1 2".to_owned(), None));
+    assert_eq!(server.sent(), ["offset=2", "offset=3"]);
 }
 
 #[test]

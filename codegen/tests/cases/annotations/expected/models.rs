@@ -58,6 +58,24 @@ pub struct Input {
     }
 }
 
+impl Input {
+    /// Returns `size`, or the default of the contract if it is absent.
+    ///
+    /// Default: `5`.
+    #[must_use]
+    pub fn size_or_default(&self) -> i64 {
+        self.size.unwrap_or(5)
+    }
+
+    /// Returns `odd`, or the default of the contract if it is absent.
+    ///
+    /// Default: `1`.
+    #[must_use]
+    pub fn odd_or_default(&self) -> i64 {
+        self.odd.unwrap_or(1)
+    }
+}
+
 impl Contract for Input {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 

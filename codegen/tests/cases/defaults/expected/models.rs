@@ -54,6 +54,40 @@ pub struct Input {
     }
 }
 
+impl Input {
+    /// Returns `dry_run`, or the default of the contract if it is absent.
+    ///
+    /// Default: `false`.
+    #[must_use]
+    pub fn dry_run_or_default(&self) -> bool {
+        self.dry_run.unwrap_or(false)
+    }
+
+    /// Returns `limit`, or the default of the contract if it is absent.
+    ///
+    /// Default: `50`.
+    #[must_use]
+    pub fn limit_or_default(&self) -> i64 {
+        self.limit.unwrap_or(50)
+    }
+
+    /// Returns `unit`, or the default of the contract if it is absent.
+    ///
+    /// Default: `"SCU"`.
+    #[must_use]
+    pub fn unit_or_default(&self) -> InputUnit {
+        self.unit.clone().unwrap_or(InputUnit::Scu)
+    }
+
+    /// Returns `tags`, or the default of the contract if it is absent.
+    ///
+    /// Default: `[]`.
+    #[must_use]
+    pub fn tags_or_default(&self) -> &[String] {
+        self.tags.as_deref().unwrap_or_default()
+    }
+}
+
 impl Contract for Input {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
@@ -81,6 +115,16 @@ pub struct InputNested {
 }
 
 ::contract_runtime::object! { InputNested { optional { on = "on" } extra undeclared } }
+
+impl InputNested {
+    /// Returns `on`, or the default of the contract if it is absent.
+    ///
+    /// Default: `true`.
+    #[must_use]
+    pub fn on_or_default(&self) -> bool {
+        self.on.unwrap_or(true)
+    }
+}
 
 impl Contract for InputNested {
     const VALIDATOR: Validator<'static> = schemas::validator(

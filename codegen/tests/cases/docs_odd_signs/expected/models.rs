@@ -57,6 +57,16 @@ pub struct Input {
     }
 }
 
+impl Input {
+    /// Returns `a_b`, or the default of the contract if it is absent.
+    ///
+    /// Default: `"x\ry"`.
+    #[must_use]
+    pub fn a_b_or_default(&self) -> &str {
+        self.a_b.as_deref().unwrap_or("x\ry")
+    }
+}
+
 impl Contract for Input {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 

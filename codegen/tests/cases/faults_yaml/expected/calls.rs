@@ -27,6 +27,14 @@ impl ReadOptions {
         self.phone = Some(phone);
         self
     }
+
+    /// Returns `phone`, or the default of the contract if it is absent.
+    ///
+    /// Default: `"+5547999"`.
+    #[must_use]
+    pub fn phone_or_default(&self) -> super::types::ReadPhone {
+        self.phone.unwrap_or(super::types::ReadPhone::Plus5547999)
+    }
 }
 
 /// The request of `GET /a`.

@@ -72,6 +72,16 @@ pub struct Derived {
     }
 }
 
+impl Derived {
+    /// Returns `step`, or the default of the contract if it is absent.
+    ///
+    /// Default: `1`.
+    #[must_use]
+    pub fn step_or_default(&self) -> i64 {
+        self.step.unwrap_or(1)
+    }
+}
+
 impl Contract for Derived {
     const VALIDATOR: Validator<'static> = schemas::validator(
         schemas::API_SCHEMAS_DERIVED.offset_by(1),

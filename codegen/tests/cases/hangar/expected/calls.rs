@@ -49,6 +49,14 @@ impl ShipsReadOptions {
         self.tag = Some(tag.into_iter().map(Into::into).collect());
         self
     }
+
+    /// Returns `limit`, or the default of the contract if it is absent.
+    ///
+    /// Default: `500`.
+    #[must_use]
+    pub fn limit_or_default(&self) -> i64 {
+        self.limit.unwrap_or(500)
+    }
 }
 
 /// The request of `GET /ships/{shipId}/parts`.

@@ -241,6 +241,14 @@ impl ReadLogOptions {
         self.top = Some(top);
         self
     }
+
+    /// Returns `top`, or the default of the contract if it is absent.
+    ///
+    /// Default: `2`.
+    #[must_use]
+    pub fn top_or_default(&self) -> i64 {
+        self.top.unwrap_or(2)
+    }
 }
 
 /// The request of `GET /log`.
@@ -287,6 +295,14 @@ impl ListBooksOptions {
     pub fn size(mut self, size: i64) -> Self {
         self.size = Some(size);
         self
+    }
+
+    /// Returns `size`, or the default of the contract if it is absent.
+    ///
+    /// Default: `2`.
+    #[must_use]
+    pub fn size_or_default(&self) -> i64 {
+        self.size.unwrap_or(2)
     }
 }
 
