@@ -7,6 +7,7 @@ mod conversions;
 mod default_accessors;
 mod docs;
 mod equality;
+mod html;
 mod json_schemas;
 mod markdown;
 mod records;

@@ -1,6 +1,7 @@
 //! Converts text of a contract to Markdown that is safe for rustdoc: without warnings, broken links, HTML, or
 //! doc tests of code that is not Rust.
 
+use super::html::html_to_markdown;
 use crate::constraint_text::sanitize_comment;
 
 /// Characters that end a URL.
@@ -8,12 +9,13 @@ const URL_TERMINATORS: [char; 6] = ['<', '>', '"', '`', ')', ']'];
 
 /// Converts text to Markdown that is safe for rustdoc.
 ///
-/// Fenced code blocks are marked as `text`, because rustdoc would compile them. Indentation creates no code
+/// Common HTML becomes Markdown. Fenced code blocks are marked as `text`, because rustdoc would compile them. Indentation creates no code
 /// block, not even in quotes and list items. Elsewhere, characters of HTML and links are escaped, code spans
 /// and links to URLs are kept, and bare URLs become links.
 #[must_use]
 pub fn rustdoc_markdown(text: &str) -> String {
-    let text = sanitize_comment(text.trim());
+    let text = html_to_markdown(text.trim());
+    let text = sanitize_comment(&text);
     let mut out: Vec<String> = Vec::new();
     let mut paragraph: Vec<String> = Vec::new();
     // The marker of an open code block, and the prefix of its lines.
@@ -63,7 +65,7 @@ pub fn rustdoc_markdown(text: &str) -> String {
 
 /// Splits off the prefix of a line: markers of quotes and list items, and up to three spaces, because four
 /// would start a code block.
-fn split_prefix(line: &str) -> (String, &str) {
+pub(super) fn split_prefix(line: &str) -> (String, &str) {
     let mut front = String::new();
     let mut rest = line;
     loop {
@@ -114,7 +116,7 @@ pub(crate) fn end_sentence(text: &str) -> String {
 }
 
 /// Returns the marker of a fenced code block (CommonMark 0.31, 4.5).
-fn fence_opening(line: &str) -> Option<&str> {
+pub(super) fn fence_opening(line: &str) -> Option<&str> {
     let line = line.trim_start();
     let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
     let length = line.find(|c| c != mark).unwrap_or(line.len());
@@ -171,7 +173,7 @@ fn escape_inline(text: &str) -> String {
 
 /// Returns the length of the code span at the start, including its marks; `Err` with the number of marks if
 /// it is not closed (CommonMark 0.31, 6.1).
-fn code_span_length(text: &str) -> Result<usize, usize> {
+pub(super) fn code_span_length(text: &str) -> Result<usize, usize> {
     let run = |text: &str| text.find(|c| c != '`').unwrap_or(text.len());
     let marks = run(text);
     let mut at = marks;
@@ -186,7 +188,7 @@ fn code_span_length(text: &str) -> Result<usize, usize> {
 }
 
 /// Returns the length of the URL at the start, or 0.
-fn url_length(text: &str) -> usize {
+pub(super) fn url_length(text: &str) -> usize {
     let Some(scheme) = ["https://", "http://"].into_iter().find(|scheme| text.starts_with(scheme)) else {
         return 0;
     };
