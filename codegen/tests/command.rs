@@ -156,12 +156,13 @@ fn command_line_options_override_the_configuration() {
     assert!(folder.0.join("modules/root.rs").exists() && !folder.0.join("modules/Cargo.toml").exists());
 }
 
-/// Runs `cargo metadata` in a folder with the dependency versions of this workspace.
+/// Runs `cargo metadata` in a folder, with the dependency versions of this workspace, but without the packages
+/// of other platforms.
 fn read_metadata(folder: &Path) -> Value {
     let lock = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.lock");
     fs::copy(lock, folder.join("Cargo.lock")).unwrap();
     let result = Command::new(env!("CARGO"))
-        .args(["metadata", "--offline", "--format-version", "1"])
+        .args(["metadata", "--offline", "--no-deps", "--format-version", "1"])
         .current_dir(folder)
         .output()
         .unwrap();
@@ -255,25 +256,81 @@ fn packages_of_one_workspace_compile_together() {
     check_packages(&folder.0);
 }
 
-/// The first `generate` below a workspace, and `init`, explain how the package becomes a member of the
-/// workspace.
+/// Cargo accepts the generated package in every position relative to a workspace, after the change that
+/// `generate` requests, if any.
 #[test]
-fn packages_below_a_workspace_get_a_hint_to_join() {
+fn packages_fit_the_workspace_around_them() {
+    let all = "members = [\"app\", \"crates/*\"]\nexclude = [\"out\", \"app/inside\"]";
+    // Output folder, option, message of the first run, the message repeats, joined.
+    for (output, option, message, repeats, is_member) in [
+        ("crates/api", "", None, false, true),
+        ("crates/api", "member = true", None, false, true),
+        ("crates/api", "member = false", Some("the workspace"), true, false),
+        ("other/api", "", Some("add \"other/api\" to `members`"), false, true),
+        ("other/api", "member = false", Some("add `exclude = [\"other/api\"]`"), false, false),
+        ("out/api", "", None, false, false),
+        // As in Cargo, a folder in `members` precedes `exclude`.
+        ("app/inside", "", Some("add \"app/inside\" to `members`"), false, true),
+        ("target/api", "", None, false, false),
+    ] {
+        let folder = Folder::new("fits");
+        folder.put("Cargo.toml", &format!("[workspace]\nresolver = \"3\"\n{all}\n"));
+        folder.put("app/Cargo.toml", "[package]\nname = \"app\"\nedition = \"2024\"\n");
+        folder.put("app/src/lib.rs", "");
+        folder.put("crates/empty/Cargo.toml", "[package]\nname = \"empty\"\nedition = \"2024\"\n");
+        folder.put("crates/empty/src/lib.rs", "");
+        folder.put(
+            "conf/codegen.toml",
+            &format!("inputs = ['../tickets.yaml']\n[output]\npath = '../{output}'\n{option}\n"),
+        );
+        for run in [0, 1] {
+            let err = folder.run(&["generate", "conf/codegen.toml"]).expect_exit(0).err;
+            let expected = message.filter(|_| run == 0 || repeats);
+            let is_hint = |line: &&str| line.contains("workspace");
+            let hint = err.lines().find(is_hint);
+            assert_eq!(hint.is_some(), expected.is_some(), "{output} {option} {run}: {err}");
+            assert!(expected.is_none_or(|text| hint.unwrap().contains(text)), "{output} {option}: {hint:?}");
+        }
+        let members = match (is_member, message) {
+            // The change that the message requests.
+            (true, Some(_)) => all.replace("\"app\",", &format!("\"app\", \"{output}\",")),
+            (false, Some(_)) => all
+                .replace("\"out\",", &format!("\"out\", \"{output}\","))
+                .replace("crates/*", "crates/empty"),
+            _ => all.to_owned(),
+        };
+        folder.put("Cargo.toml", &format!("[workspace]\nresolver = \"3\"\n{members}\n"));
+        let root = fs::canonicalize(&folder.0).unwrap();
+        let package = root.join(output);
+        for place in [&root, &package] {
+            let metadata = read_metadata(place);
+            let expected = if is_member || place == &root { &root } else { &package };
+            assert_eq!(metadata["workspace_root"], expected.to_str().unwrap(), "{output} {option}");
+            let names = member_names(&metadata);
+            assert_eq!(
+                names.contains(&"tickets"),
+                is_member || place == &package,
+                "{output} {option}: {names:?}"
+            );
+        }
+    }
+}
+
+/// A package that was generated before the workspace joins it with the next run.
+#[test]
+fn existing_packages_join_a_new_workspace() {
     let folder = Folder::new("joins");
-    folder.put("Cargo.toml", "[workspace]\nresolver = \"3\"\nmembers = []\nexclude = [\"out\"]\n");
-    let prints_hint = |args: &[&str]| {
-        let result = folder.run(args).expect_exit(0);
-        result.err.contains("`member = true` in [output]")
-    };
-    assert!(prints_hint(&["generate", "tickets.yaml", "-o", "api"]));
-    assert!(!prints_hint(&["generate", "tickets.yaml", "-o", "api"]), "no hint for an existing package");
-    assert!(!prints_hint(&["generate", "tickets.yaml", "-o", "out/api"]), "no hint for an excluded package");
-    folder.put("joined.toml", "inputs = ['tickets.yaml']\n[output]\nmember = true\n");
-    assert!(!prints_hint(&["generate", "joined.toml", "-o", "joined"]), "no hint for a member");
-    folder.run(&["init", "tickets.yaml"]).expect_exit(0);
-    let text = fs::read_to_string(folder.0.join("codegen.toml")).unwrap();
+    // The nearest workspace excludes everything, so that the one of this repository has no effect.
+    folder.put("Cargo.toml", "[workspace]\nexclude = [\"sub\"]\n");
+    folder.run(&["generate", "tickets.yaml", "-o", "sub/api"]).expect_exit(0);
+    folder.put("sub/Cargo.toml", "[workspace]\nresolver = \"3\"\nmembers = [\"api\"]\n");
+    folder.run(&["check", "tickets.yaml", "-o", "sub/api"]).expect_exit(1);
+    folder.run(&["generate", "tickets.yaml", "-o", "sub/api"]).expect_exit(0);
+    assert_eq!(member_names(&read_metadata(&folder.0.join("sub"))), ["tickets", "tickets-runtime"]);
+    folder.run(&["init", "tickets.yaml", "-o", "sub/codegen.toml"]).expect_exit(0);
+    let text = fs::read_to_string(folder.0.join("sub/codegen.toml")).unwrap();
     assert!(
-        text.contains("# The package is inside a Cargo workspace.") && text.contains("# member = true\n"),
+        text.contains("# The package is inside a Cargo workspace") && text.contains("# member = true\n"),
         "{text}"
     );
 }

@@ -182,8 +182,9 @@ pub struct OutputConfig {
     pub features: Option<bool>,
     /// The location of a shared runtime. By default, the runtime is written into the output.
     pub runtime: Option<RuntimeLocation>,
-    /// The generated package is a member of the enclosing workspace instead of a workspace root.
-    pub member: bool,
+    /// The generated package is a member of the enclosing workspace instead of a workspace root. The default is
+    /// `true` below a Cargo workspace that does not exclude the output path, as far as the path is known.
+    pub member: Option<bool>,
 }
 
 impl OutputConfig {
@@ -218,7 +219,7 @@ impl Default for OutputConfig {
             cli: None,
             features: None,
             runtime: None,
-            member: false,
+            member: None,
         }
     }
 }

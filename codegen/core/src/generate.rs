@@ -50,6 +50,7 @@ use crate::{
     shape::build_shapes,
     stack::run_on_deep_stack,
     tables::{TableArenas, TablePlan, TableSet, compile_patterns},
+    write::CargoWorkspace,
 };
 
 /// The inputs and options of one contract.
@@ -345,6 +346,17 @@ impl Project {
         }
         contract.diagnostics = diagnostics;
         Ok(GeneratedCode { files, contract, counts })
+    }
+
+    /// Returns true if the generated package is a member of the workspace around the output path.
+    #[must_use]
+    pub fn joins_workspace(&self) -> bool {
+        let output = &self.config.output;
+        let is_inside = || {
+            let path = output.path.as_ref()?;
+            CargoWorkspace::around(&self.base.join(path))
+        };
+        output.member.unwrap_or_else(|| is_inside().is_some())
     }
 
     /// Returns the emitter of types, which all other writers use to print a type.

@@ -11,17 +11,23 @@ use crate::{
     render::{OutputFiles, PackagePart},
 };
 
+/// The content of a package that its manifest depends on.
+pub(crate) struct PackageInput<'a> {
+    pub(crate) config: &'a Config,
+    /// The title of the contract.
+    pub(crate) title: &'a str,
+    pub(crate) parts: &'a BTreeSet<PackagePart>,
+    pub(crate) formats: &'a FormatTypes,
+    /// True if the package is a member of the enclosing workspace.
+    pub(crate) is_member: bool,
+}
+
 /// Adds the manifest, and the sources of the runtime unless the configuration contains its path.
 ///
 /// Generated code depends only on the runtime, serde and the crates of mapped formats. All other dependencies
 /// of clients and servers are dependencies of the runtime.
-pub(crate) fn add_package_files(
-    config: &Config,
-    title: &str,
-    parts: &BTreeSet<PackagePart>,
-    formats: &FormatTypes,
-    files: &mut OutputFiles,
-) {
+pub(crate) fn add_package_files(package: &PackageInput<'_>, files: &mut OutputFiles) {
+    let PackageInput { config, title, parts, formats, is_member } = *package;
     let output = &config.output;
     let name = package_name_for(config, title);
     let own = format!("{name}-runtime");
@@ -50,7 +56,7 @@ pub(crate) fn add_package_files(
         _ => String::new(),
     };
     // Without `[workspace]`, Cargo would treat the package as a member of a workspace around it.
-    let workspace = if output.member { "" } else { "[workspace]\n" };
+    let workspace = if is_member { "" } else { "[workspace]\n" };
     let formats: BTreeSet<&str> = formats.iter().filter_map(|mapped| mapped.dependency).collect();
     let formats: String = formats.into_iter().map(|line| format!("{line}\n")).collect();
     let command = config.output.cli.as_ref().filter(|_| parts.contains(&PackagePart::Cli)).map(|settings| {
@@ -211,7 +217,10 @@ mod tests {
         config.client.credentials = true;
         let features_of = |config: &Config, parts: &BTreeSet<PackagePart>| -> toml::Table {
             let mut files = OutputFiles::default();
-            add_package_files(config, "Tickets", parts, &FormatTypes::default(), &mut files);
+            let formats = FormatTypes::default();
+            let package =
+                PackageInput { config, title: "Tickets", parts, formats: &formats, is_member: false };
+            add_package_files(&package, &mut files);
             files.0["Cargo.toml"].parse().unwrap()
         };
         let passed = features_of(&config, &parts)["features"].to_string();

@@ -3,7 +3,7 @@
 //! The result is a smaller contract with new ids, and later stages do not see the omitted part. Names are
 //! assigned before this stage, so a type has the same name as in the whole contract.
 
-mod glob;
+pub(crate) mod glob;
 
 use std::collections::{BTreeSet, HashSet};
 

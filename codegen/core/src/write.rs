@@ -17,6 +17,7 @@
 
 mod difference;
 mod disk;
+mod workspace;
 
 use std::{
     collections::BTreeMap,
@@ -24,6 +25,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+pub use self::workspace::CargoWorkspace;
 use self::{difference::first_difference, disk::EntryKind};
 use crate::render::OutputFiles;
 
@@ -227,21 +229,6 @@ pub fn apply_file(files: &OutputFiles, path: &Path, mode: WriteMode) -> Result<F
         disk::replace_file(path, content)?;
     }
     Ok(changes)
-}
-
-/// Returns the folder of the nearest Cargo workspace around `folder`, unless the workspace excludes it.
-/// Manifests that cannot be read are skipped.
-#[must_use]
-pub fn workspace_around(folder: &Path) -> Option<PathBuf> {
-    let folder = std::path::absolute(folder).ok()?;
-    let workspace = |root: &Path| -> Option<toml::Table> {
-        let manifest: toml::Table = std::fs::read_to_string(root.join("Cargo.toml")).ok()?.parse().ok()?;
-        manifest.get("workspace")?.as_table().cloned()
-    };
-    let (root, workspace) = folder.ancestors().skip(1).find_map(|root| Some((root, workspace(root)?)))?;
-    let excluded = workspace.get("exclude").and_then(toml::Value::as_array);
-    let mut excluded = excluded.into_iter().flatten().filter_map(toml::Value::as_str);
-    (!excluded.any(|path| folder.starts_with(root.join(path)))).then(|| root.to_path_buf())
 }
 
 /// Compares contents without regard to line endings.

@@ -10,7 +10,7 @@ use std::{
 use contract_codegen::{
     GeneratedCode,
     config::OutputLayout,
-    write::{self, FileChange, FileChanges, WriteError, WriteMode},
+    write::{self, CargoWorkspace, FileChange, FileChanges, WriteError, WriteMode},
 };
 use serde_json::{Value, json};
 
@@ -29,8 +29,10 @@ struct GenerationRun {
     generated: GeneratedCode,
     output: PathBuf,
     layout: OutputLayout,
-    /// Whether the package is a member of the surrounding Cargo workspace.
-    member: bool,
+    /// The Cargo workspace around a package.
+    workspace: Option<CargoWorkspace>,
+    /// True if the package is a member of that workspace.
+    is_member: bool,
 }
 
 impl GenerationRun {
@@ -43,7 +45,38 @@ impl GenerationRun {
         }
     }
 
-    /// Returns the path of a generated file on disk, for display.
+    /// Returns the change of the workspace's manifest that Cargo requires for the package: the label and text
+    /// of a message.
+    fn workspace_hint(&self, is_new: bool) -> Option<(&'static str, String)> {
+        let workspace = self.workspace.as_ref()?;
+        let (package, manifest) = (&workspace.package, workspace.manifest());
+        let manifest = manifest.display();
+        match (self.is_member, workspace.is_listed) {
+            (true, true) => None,
+            (true, false) => Some((
+                "note",
+                format!(
+                    "{package} is a member of the workspace {manifest}: add {package:?} to `members` there, or depend on the package by path from a member"
+                ),
+            ))
+            .filter(|_| is_new),
+            (false, true) => Some((
+                "warning",
+                format!(
+                    "the workspace {manifest} lists {package}, and Cargo rejects a member with `member = false` in [output]: remove the option, or remove {package} from `members` and add `exclude = [{package:?}]`"
+                ),
+            )),
+            (false, false) => Some((
+                "note",
+                format!(
+                    "{package} is a Cargo workspace of its own: add `exclude = [{package:?}]` to [workspace] in {manifest} before a member depends on it"
+                ),
+            ))
+            .filter(|_| is_new),
+        }
+    }
+
+    /// Returns the path on disk of a generated file, for display.
     fn display_path(&self, file: &str) -> String {
         let path =
             if self.layout == OutputLayout::File { self.output.clone() } else { self.output.join(file) };
@@ -58,20 +91,15 @@ pub(crate) fn run_generate(args: &GenerateArgs, console: &Console) -> Result<u8,
     console.show_step("writing the files");
     let changes = run.apply_to_disk(WriteMode::Write)?;
     print_changed_files(&run, &changes, console);
-    // This note is printed only if the package is new.
-    let is_new =
-        changes.files.get("Cargo.toml") == Some(&FileChange::Created) && run.layout == OutputLayout::Crate;
-    let workspace = write::workspace_around(&run.output).filter(|_| is_new && !run.member);
-    if workspace.is_some() {
-        let help = "set `member = true` in [output] to make it a member of the surrounding workspace";
-        console.print_status(
-            "note",
-            &format!("{} is a Cargo workspace of its own; {help}", run.output.display()),
-        );
+    // The notes repeat only if the manifest changes; a manifest that Cargo rejects is reported in every run.
+    let is_new = changes.files.get("Cargo.toml").is_some_and(|change| *change != FileChange::Same);
+    if let Some((label, message)) = run.workspace_hint(is_new) {
+        console.print_status(label, &message);
     }
     print_summary(&run.generated, &changes, console, start);
     let mut object = summary_json(&run.generated, &changes);
-    object["workspace"] = json!(workspace);
+    object["workspace"] = json!(run.workspace.as_ref().map(|workspace| &workspace.root));
+    object["member"] = json!(run.is_member);
     object["command"] = json!("generate");
     object["exit"] = json!(0);
     console.print_summary(object);
@@ -107,12 +135,15 @@ pub(crate) fn run_check(args: &GenerateArgs, console: &Console) -> Result<u8, Co
 }
 
 fn generate_files(args: &GenerateArgs, console: &Console) -> Result<GenerationRun, CommandError> {
-    let project = project::configure_project(args)?;
+    let mut project = project::configure_project(args)?;
     let output = project::resolve_output(args, &project)?;
+    let layout = project.config.output.layout;
+    let workspace = CargoWorkspace::around(&output).filter(|_| layout == OutputLayout::Crate);
+    let is_member = project.config.output.member.unwrap_or(workspace.is_some());
+    project.config.output.member = Some(is_member);
     let generated = project.generate_with(&|what| console.show_step(what))?;
     console.print_diagnostics(&generated.contract.diagnostics);
-    let (layout, member) = (project.config.output.layout, project.config.output.member);
-    Ok(GenerationRun { generated, output, layout, member })
+    Ok(GenerationRun { generated, output, layout, workspace, is_member })
 }
 
 /// Prints the changed files. If there are more than [`MAX_LISTED_FILES`], prints only the number of files for

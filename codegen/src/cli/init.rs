@@ -8,7 +8,7 @@ use std::{
 
 use contract_codegen::{
     init::{InitFindings, codegen_toml, inspect_contract},
-    write::workspace_around,
+    write::CargoWorkspace,
 };
 use serde_json::json;
 
@@ -42,7 +42,7 @@ pub(crate) fn run_init(args: &InitArgs, console: &Console) -> Result<u8, Command
     let folder = output.parent().unwrap_or(Path::new(""));
     let inputs: Vec<String> = args.inputs.iter().map(|input| relative_path(folder, input)).collect();
     found.mounts.iter_mut().for_each(|(_, path)| *path = relative_path(folder, path).into());
-    found.in_workspace = workspace_around(&folder.join(&found.package)).is_some();
+    found.in_workspace = CargoWorkspace::around(&folder.join(&found.package)).is_some();
     let text = codegen_toml(&found, &inputs);
     write_config(output, &text, args.force)
         .map_err(|error| CommandError::Io(format!("cannot write {}: {error}", output.display())))?;

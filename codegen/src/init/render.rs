@@ -142,14 +142,14 @@ fn write_output(page: &mut TomlPage, found: &InitFindings) {
     page.add_comment("runtime = \"../runtime\"");
     if found.in_workspace {
         page.add_comment(
-            "The package is inside a Cargo workspace. With `true`, the package and its runtime become members of",
+            "The package is inside a Cargo workspace, which it and its runtime join; `false` makes them a",
         );
-        page.add_comment(
-            "it, and you may have to add them to `members`; otherwise they form a workspace of their own.",
-        );
+        page.add_comment("workspace of their own, which the `exclude` of the surrounding one must list.");
         page.add_comment("member = true");
     } else {
-        page.add_comment("Make the package and its runtime members of the surrounding Cargo workspace.");
+        page.add_comment(
+            "Make the package and its runtime members of the surrounding Cargo workspace; default: if there is one.",
+        );
         page.add_comment("member = false");
     }
 }

@@ -11,6 +11,7 @@ use crate::{
     config::OutputLayout,
     diagnostics::{Diagnostic, Diagnostics},
     emit::{any_deprecated, ident},
+    package::{self, PackageInput},
     render::{self, FeatureGate, GeneratedModule, OutputFiles, PackagePart},
     shape::{Shapes, TypeBody},
 };
@@ -63,7 +64,7 @@ pub(super) fn print_files(
         OutputLayout::File => {
             files.insert(
                 SINGLE_FILE,
-                single_file(&about, &texts, &crate::package::runtime_features(&project.config, &parts)),
+                single_file(&about, &texts, &package::runtime_features(&project.config, &parts)),
             );
         }
         OutputLayout::Modules => {
@@ -73,14 +74,14 @@ pub(super) fn print_files(
             texts
                 .into_iter()
                 .for_each(|(module, text)| files.insert(format!("src/{}.rs", module.name), text));
-            let formats = &contract.options.formats;
-            crate::package::add_package_files(
-                &project.config,
-                &contract.api.title,
-                &parts,
-                formats,
-                &mut files,
-            );
+            let package = PackageInput {
+                config: &project.config,
+                title: &contract.api.title,
+                parts: &parts,
+                formats: &contract.options.formats,
+                is_member: project.joins_workspace(),
+            };
+            package::add_package_files(&package, &mut files);
         }
     }
     files

@@ -5,9 +5,9 @@ pub(super) fn matches_name(pattern: &str, text: &str) -> bool {
     match_bytes(pattern.as_bytes(), text.as_bytes(), false)
 }
 
-/// Returns true if a path matches the pattern. `*` matches characters of one segment, and `**` matches any
-/// number of segments, including none. All other characters, including braces, match literally.
-pub(super) fn matches_path(pattern: &str, path: &str) -> bool {
+/// Returns true if a path matches. `*` matches characters of one segment, `**` any number of segments,
+/// including none. All other characters, including braces, match literally.
+pub(crate) fn matches_path(pattern: &str, path: &str) -> bool {
     match_bytes(pattern.as_bytes(), path.as_bytes(), true)
 }
 
