@@ -208,7 +208,7 @@ pub fn robust(transport: impl north::runtime::transport::Transport + 'static) ->
 #[test]
 fn packages_of_one_workspace_compile_together() {
     let folder = Folder::new("workspace");
-    let packages = "members = [\"north\", \"south\", \"third\", \"fleet\"]";
+    let packages = "members = [\"north\", \"south\", \"third\", \"plain\", \"fleet\"]";
     folder.put("Cargo.toml", &format!("[workspace]\nresolver = \"3\"\n{packages}\n"));
     let uses =
         [("north", "\"layers\", \"tokio\", \"tracing\""), ("south", "\"client\""), ("third", "\"client\"")]
@@ -222,6 +222,8 @@ fn packages_of_one_workspace_compile_together() {
         ("north", ""),
         ("south", ""),
         ("third", "runtime = { path = '../south/runtime', package = 'south-runtime' }\n"),
+        // Types only, with a part of the runtime.
+        ("plain", "client = false\nserver = false\n"),
     ] {
         let options =
             format!("inputs = ['tickets.yaml']\npackage = '{name}'\n[output]\nmember = true\n{output}");
@@ -231,7 +233,7 @@ fn packages_of_one_workspace_compile_together() {
     let metadata = read_metadata(&folder.0);
     assert_eq!(
         member_names(&metadata),
-        ["fleet", "north", "north-runtime", "south", "south-runtime", "third"]
+        ["fleet", "north", "north-runtime", "plain", "plain-runtime", "south", "south-runtime", "third"]
     );
     let packages = metadata["packages"].as_array().unwrap();
     for (name, runtime) in

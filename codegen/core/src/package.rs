@@ -1,8 +1,11 @@
 //! Turns modules into a package: writes `Cargo.toml`, and the sources of the runtime if it is not a
 //! dependency.
 
+mod runtime;
+
 use std::collections::BTreeSet;
 
+use self::runtime::{RuntimeSelection, add_runtime};
 use crate::{
     command_line,
     config::{Config, RuntimeLocation},
@@ -31,24 +34,22 @@ pub(crate) fn add_package_files(package: &PackageInput<'_>, files: &mut OutputFi
     let output = &config.output;
     let name = package_name_for(config, title);
     let own = format!("{name}-runtime");
+    let features = PackageFeatures::new(config, parts);
     let (runtime, renamed) = match &output.runtime {
         Some(RuntimeLocation::Path(path)) => (path.clone(), String::new()),
         Some(RuntimeLocation::Package { path, package }) => {
             (path.clone(), format!(", package = {package:?}"))
         }
         None => {
-            for (path, text) in RUNTIME {
-                let text =
-                    if *path == "Cargo.toml" { embedded_manifest(text, &own) } else { (*text).to_owned() };
-                files.insert(format!("runtime/{path}"), text);
-            }
+            let features: BTreeSet<String> =
+                features.required.iter().chain(&features.forwarded).cloned().collect();
+            let has_operations = parts.iter().any(|part| part.has_operations());
+            add_runtime(&RuntimeSelection { name: &own, features: &features, has_operations }, files);
             // Package names must be unique within a workspace.
             ("runtime".to_owned(), format!(", package = \"{own}\""))
         }
     };
-    let features = package_features(config, parts);
-    let always: Vec<String> =
-        runtime_features(config, parts).into_iter().map(|feature| format!("{feature:?}")).collect();
+    let always: Vec<String> = features.required.iter().map(|feature| format!("{feature:?}")).collect();
     let always = match always.as_slice() {
         parts if !output.has_features() && !parts.is_empty() => {
             format!(", features = [{}]", parts.join(", "))
@@ -73,7 +74,7 @@ pub(crate) fn add_package_files(package: &PackageInput<'_>, files: &mut OutputFi
         format!(
             "[dependencies]\ncontract-runtime = {{ path = \"{runtime}\"{renamed}{always} }}\nserde = \"1\"\n{formats}"
         ),
-        features,
+        features.table,
         command.unwrap_or_default(),
         workspace.to_owned(),
     ];
@@ -92,41 +93,60 @@ const CLIENT_FEATURES: &[(&str, &str)] = &[
     ("tower", "A transport over any tower service."),
 ];
 
-/// Returns the `[features]` table: the parts of the package, and features of the runtime. Users enable them
-/// through the package, so that only one copy of the runtime is used.
-fn package_features(config: &Config, parts: &BTreeSet<PackagePart>) -> String {
-    let gated = config.output.has_features();
-    let mut features = String::from("[features]\n");
-    let mut add = |about: &str, name: &str, switched: &[&str]| {
-        let switched: Vec<String> = switched.iter().map(|name| format!("{name:?}")).collect();
-        features.push_str(&format!("# {about}\n{name} = [{}]\n", switched.join(", ")));
-    };
-    for part in parts.iter().filter(|_| gated) {
-        let about = match part {
-            PackagePart::Client => "The client: one method for each operation, over any transport.",
-            PackagePart::Server => "The server: a trait with one method for each operation, and its router.",
-            PackagePart::Schemars => "`schemars::JsonSchema` for all types.",
-            PackagePart::Proptest => "`proptest` strategies for valid and nearly valid values of all types.",
-            PackagePart::Cli => "The command-line program: one command for each operation, over HTTPS.",
-        };
-        let needed = std::iter::once(part.feature_name()).chain(extra_features(config, *part));
-        let needed: Vec<String> = needed.map(|name| format!("contract-runtime/{name}")).collect();
-        add(about, part.feature_name(), &needed.iter().map(String::as_str).collect::<Vec<_>>());
+/// The features of a package.
+struct PackageFeatures {
+    /// The `[features]` table: the parts of the package, and features of the runtime. Users enable them through
+    /// the package, so that only one copy of the runtime is used.
+    table: String,
+    /// The features of the runtime that the parts require.
+    required: Vec<String>,
+    /// The features of the runtime that features of the package enable.
+    forwarded: BTreeSet<String>,
+}
+
+impl PackageFeatures {
+    fn new(config: &Config, parts: &BTreeSet<PackagePart>) -> Self {
+        let required = runtime_features(config, parts).into_iter().map(str::to_owned).collect();
+        let mut features = Self { table: String::from("[features]\n"), required, forwarded: BTreeSet::new() };
+        let gated = config.output.has_features();
+        for part in parts.iter().filter(|_| gated) {
+            let about = match part {
+                PackagePart::Client => "The client: one method for each operation, over any transport.",
+                PackagePart::Server => {
+                    "The server: a trait with one method for each operation, and its router."
+                }
+                PackagePart::Schemars => "`schemars::JsonSchema` for all types.",
+                PackagePart::Proptest => {
+                    "`proptest` strategies for valid and nearly valid values of all types."
+                }
+                PackagePart::Cli => "The command-line program: one command for each operation, over HTTPS.",
+            };
+            let needed = std::iter::once(part.feature_name()).chain(extra_features(config, *part));
+            features.add(about, part.feature_name(), &[], needed);
+        }
+        let client = parts.contains(&PackagePart::Client);
+        for (name, about) in CLIENT_FEATURES.iter().filter(|_| client) {
+            // A client without a feature gate is always present.
+            features.add(about, name, if gated { &["client"] } else { &[] }, [*name]);
+        }
+        if client || parts.contains(&PackagePart::Server) {
+            features.add("Timers by tokio.", "tokio", &[], ["tokio"]);
+        }
+        for name in ["bigdecimal", "rust_decimal"] {
+            features.add(&format!("Exact conversions of numbers to and from `{name}`."), name, &[], [name]);
+        }
+        features
     }
-    let client = parts.contains(&PackagePart::Client);
-    for (name, about) in CLIENT_FEATURES.iter().filter(|_| client) {
-        // A client without a feature gate is always present.
-        let passed = ["client", &format!("contract-runtime/{name}")];
-        add(about, name, &passed[usize::from(!gated)..]);
+
+    /// Adds a feature that enables features of the package and of the runtime.
+    fn add<'f>(&mut self, about: &str, name: &str, own: &[&str], runtime: impl IntoIterator<Item = &'f str>) {
+        let mut enabled: Vec<String> = own.iter().map(|name| format!("{name:?}")).collect();
+        for feature in runtime {
+            enabled.push(format!("\"contract-runtime/{feature}\""));
+            self.forwarded.insert(feature.to_owned());
+        }
+        self.table.push_str(&format!("# {about}\n{name} = [{}]\n", enabled.join(", ")));
     }
-    if client || parts.contains(&PackagePart::Server) {
-        add("Timers by tokio.", "tokio", &["contract-runtime/tokio"]);
-    }
-    for name in ["bigdecimal", "rust_decimal"] {
-        let about = format!("Exact conversions of numbers to and from `{name}`.");
-        add(&about, name, &[&format!("contract-runtime/{name}")]);
-    }
-    features
 }
 
 /// Returns the features of the runtime that the parts require, without duplicates.
@@ -164,13 +184,6 @@ fn main_source(package: &str, command: &str) -> String {
 /// The oldest supported compiler of the runtime and of generated code.
 const RUST_VERSION: &str = env!("CARGO_PKG_RUST_VERSION");
 
-/// Returns the manifest of the runtime for inclusion in one package.
-fn embedded_manifest(manifest: &str, name: &str) -> String {
-    // Its examples use the original package name.
-    manifest.replacen("name = \"contract-runtime\"", &format!("name = {name:?}"), 1)
-        + "\n[lib]\ndoctest = false\n"
-}
-
 /// Returns the configured package name, or one derived from the title.
 pub(crate) fn package_name_for(config: &Config, title: &str) -> String {
     config.package.clone().unwrap_or_else(|| package_name(title))
@@ -192,8 +205,6 @@ pub fn package_name(title: &str) -> String {
     }
 }
 
-include!(concat!(env!("OUT_DIR"), "/runtime.rs"));
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -202,8 +213,6 @@ mod tests {
     /// The package exposes every feature of the runtime, so that its users need no dependency on the runtime.
     #[test]
     fn runtime_features_are_forwarded() {
-        let (_, runtime) = RUNTIME.iter().find(|(path, _)| *path == "Cargo.toml").unwrap();
-        let runtime: toml::Table = runtime.parse().unwrap();
         let parts = BTreeSet::from([
             PackagePart::Client,
             PackagePart::Server,
@@ -224,7 +233,7 @@ mod tests {
             files.0["Cargo.toml"].parse().unwrap()
         };
         let passed = features_of(&config, &parts)["features"].to_string();
-        for feature in runtime["features"].as_table().unwrap().keys() {
+        for feature in runtime::feature_names() {
             assert!(passed.contains(&format!("\"contract-runtime/{feature}\"")), "{feature}: {passed}");
         }
         // Client features exist only in packages with a client.

@@ -64,6 +64,12 @@ impl PackagePart {
             Self::Cli => "cli",
         }
     }
+
+    /// Returns true if the part calls, serves or describes operations.
+    #[must_use]
+    pub const fn has_operations(self) -> bool {
+        matches!(self, Self::Client | Self::Server | Self::Cli)
+    }
 }
 
 /// The parts that require a module. The module is compiled if at least one of them is enabled, or always if
