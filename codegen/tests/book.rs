@@ -126,7 +126,7 @@ fn generate_declarations(contract: &Block, options: &str) -> String {
     let is_call = |name: &str| ["client.rs", "server.rs"].iter().any(|end| name.ends_with(end));
     let is_table =
         |name: &str| ["types.rs", "schemas.rs", "operations.rs", "webhooks.rs", "root.rs"].contains(&name);
-    let types = files.iter().filter(|(name, _)| !is_table(name) && !is_call(name));
+    let types = files.iter().filter(|(name, _)| name.ends_with(".rs") && !is_table(name) && !is_call(name));
     let calls = files.iter().filter(|(name, _)| is_call(name));
     let mut out = Vec::new();
     for (_, text) in types.chain(calls) {

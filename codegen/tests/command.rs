@@ -5,6 +5,8 @@
 mod explain;
 #[path = "command/lower.rs"]
 mod lower;
+#[path = "command/packages.rs"]
+mod packages;
 
 use std::{
     fs,
@@ -156,199 +158,6 @@ fn command_line_options_override_the_configuration() {
     assert!(folder.0.join("modules/root.rs").exists() && !folder.0.join("modules/Cargo.toml").exists());
 }
 
-/// Runs `cargo metadata` in a folder, with the dependency versions of this workspace, but without the packages
-/// of other platforms.
-fn read_metadata(folder: &Path) -> Value {
-    let lock = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.lock");
-    fs::copy(lock, folder.join("Cargo.lock")).unwrap();
-    let result = Command::new(env!("CARGO"))
-        .args(["metadata", "--offline", "--no-deps", "--format-version", "1"])
-        .current_dir(folder)
-        .output()
-        .unwrap();
-    assert!(result.status.success(), "{}", String::from_utf8_lossy(&result.stderr));
-    serde_json::from_slice(&result.stdout).unwrap()
-}
-
-/// Returns the sorted names of the workspace members.
-fn member_names(metadata: &Value) -> Vec<&str> {
-    let ids = metadata["workspace_members"].as_array().unwrap();
-    let mut names: Vec<&str> = metadata["packages"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter(|package| ids.contains(&package["id"]))
-        .map(|package| package["name"].as_str().unwrap())
-        .collect();
-    names.sort_unstable();
-    names
-}
-
-/// The source of a workspace member that uses all three packages. Packages with a shared runtime have the
-/// same types, and each package re-exports its runtime.
-const FLEET: &str = "
-pub fn read(bytes: &[u8]) -> Result<north::types::Ticket, north::runtime::DocumentError> {
-    north::runtime::Contract::parse(bytes)
-}
-
-pub fn moved(value: south::runtime::Json) -> third::runtime::Json {
-    value
-}
-
-pub async fn sent(call: &third::calls::ReadTicketCall, api: &south::runtime::client::ApiClient) -> bool {
-    api.call(call).await.is_ok()
-}
-
-pub fn robust(transport: impl north::runtime::transport::Transport + 'static) -> north::client::Client {
-    let timer = north::runtime::transport::TokioTimer;
-    north::client::Client::new(\"https://tickets.example\", north::runtime::layers::TransportStack::default().wrap(transport, timer))
-}
-";
-
-#[test]
-fn packages_of_one_workspace_compile_together() {
-    let folder = Folder::new("workspace");
-    let packages = "members = [\"north\", \"south\", \"third\", \"plain\", \"fleet\"]";
-    folder.put("Cargo.toml", &format!("[workspace]\nresolver = \"3\"\n{packages}\n"));
-    let uses =
-        [("north", "\"layers\", \"tokio\", \"tracing\""), ("south", "\"client\""), ("third", "\"client\"")]
-            .map(|(name, features)| {
-                format!("{name} = {{ path = \"../{name}\", features = [{features}] }}\n")
-            });
-    let fleet = "[package]\nname = \"fleet\"\nedition = \"2024\"\n[dependencies]\n";
-    folder.put("fleet/Cargo.toml", &format!("{fleet}{}", uses.concat()));
-    folder.put("fleet/src/lib.rs", FLEET);
-    for (name, output) in [
-        ("north", ""),
-        ("south", ""),
-        ("third", "runtime = { path = '../south/runtime', package = 'south-runtime' }\n"),
-        // Types only, with a part of the runtime.
-        ("plain", "client = false\nserver = false\n"),
-    ] {
-        let options =
-            format!("inputs = ['tickets.yaml']\npackage = '{name}'\n[output]\nmember = true\n{output}");
-        folder.put(&format!("{name}.toml"), &options);
-        folder.run(&["generate", &format!("{name}.toml"), "--output", name]).expect_exit(0);
-    }
-    let metadata = read_metadata(&folder.0);
-    assert_eq!(
-        member_names(&metadata),
-        ["fleet", "north", "north-runtime", "plain", "plain-runtime", "south", "south-runtime", "third"]
-    );
-    let packages = metadata["packages"].as_array().unwrap();
-    for (name, runtime) in
-        [("north", "north-runtime"), ("south", "south-runtime"), ("third", "south-runtime")]
-    {
-        let package = packages.iter().find(|package| package["name"] == name).unwrap();
-        let used = package["dependencies"].as_array().unwrap();
-        let used = used.iter().find(|used| used["rename"] == "contract-runtime").unwrap();
-        assert_eq!(used["name"], runtime);
-        let runtime = packages.iter().find(|package| package["name"] == runtime).unwrap();
-        assert_eq!(runtime["rust_version"], env!("CARGO_PKG_RUST_VERSION"));
-        // The package forwards the features of the runtime.
-        for feature in ["client", "server", "reqwest", "reqwest-rustls", "ready", "layers", "tower", "tokio"]
-        {
-            let passed = package["features"][feature].to_string();
-            assert!(passed.contains(&format!("contract-runtime/{feature}")), "{feature}: {passed}");
-            assert!(runtime["features"][feature].is_array(), "{feature}");
-        }
-    }
-    let root = fs::read_to_string(folder.0.join("north/src/lib.rs")).unwrap();
-    assert!(root.contains("pub use ::contract_runtime as runtime;"), "{root}");
-    check_packages(&folder.0);
-}
-
-/// Cargo accepts the generated package in every position relative to a workspace, after the change that
-/// `generate` requests, if any.
-#[test]
-fn packages_fit_the_workspace_around_them() {
-    let all = "members = [\"app\", \"crates/*\"]\nexclude = [\"out\", \"app/inside\"]";
-    // Output folder, option, message of the first run, the message repeats, joined.
-    for (output, option, message, repeats, is_member) in [
-        ("crates/api", "", None, false, true),
-        ("crates/api", "member = true", None, false, true),
-        ("crates/api", "member = false", Some("the workspace"), true, false),
-        ("other/api", "", Some("add \"other/api\" to `members`"), false, true),
-        ("other/api", "member = false", Some("add `exclude = [\"other/api\"]`"), false, false),
-        ("out/api", "", None, false, false),
-        // As in Cargo, a folder in `members` precedes `exclude`.
-        ("app/inside", "", Some("add \"app/inside\" to `members`"), false, true),
-        ("target/api", "", None, false, false),
-    ] {
-        let folder = Folder::new("fits");
-        folder.put("Cargo.toml", &format!("[workspace]\nresolver = \"3\"\n{all}\n"));
-        folder.put("app/Cargo.toml", "[package]\nname = \"app\"\nedition = \"2024\"\n");
-        folder.put("app/src/lib.rs", "");
-        folder.put("crates/empty/Cargo.toml", "[package]\nname = \"empty\"\nedition = \"2024\"\n");
-        folder.put("crates/empty/src/lib.rs", "");
-        folder.put(
-            "conf/codegen.toml",
-            &format!("inputs = ['../tickets.yaml']\n[output]\npath = '../{output}'\n{option}\n"),
-        );
-        for run in [0, 1] {
-            let err = folder.run(&["generate", "conf/codegen.toml"]).expect_exit(0).err;
-            let expected = message.filter(|_| run == 0 || repeats);
-            let is_hint = |line: &&str| line.contains("workspace");
-            let hint = err.lines().find(is_hint);
-            assert_eq!(hint.is_some(), expected.is_some(), "{output} {option} {run}: {err}");
-            assert!(expected.is_none_or(|text| hint.unwrap().contains(text)), "{output} {option}: {hint:?}");
-        }
-        let members = match (is_member, message) {
-            // The change that the message requests.
-            (true, Some(_)) => all.replace("\"app\",", &format!("\"app\", \"{output}\",")),
-            (false, Some(_)) => all
-                .replace("\"out\",", &format!("\"out\", \"{output}\","))
-                .replace("crates/*", "crates/empty"),
-            _ => all.to_owned(),
-        };
-        folder.put("Cargo.toml", &format!("[workspace]\nresolver = \"3\"\n{members}\n"));
-        let root = fs::canonicalize(&folder.0).unwrap();
-        let package = root.join(output);
-        for place in [&root, &package] {
-            let metadata = read_metadata(place);
-            let expected = if is_member || place == &root { &root } else { &package };
-            assert_eq!(metadata["workspace_root"], expected.to_str().unwrap(), "{output} {option}");
-            let names = member_names(&metadata);
-            assert_eq!(
-                names.contains(&"tickets"),
-                is_member || place == &package,
-                "{output} {option}: {names:?}"
-            );
-        }
-    }
-}
-
-/// A package that was generated before the workspace joins it with the next run.
-#[test]
-fn existing_packages_join_a_new_workspace() {
-    let folder = Folder::new("joins");
-    // The nearest workspace excludes everything, so that the one of this repository has no effect.
-    folder.put("Cargo.toml", "[workspace]\nexclude = [\"sub\"]\n");
-    folder.run(&["generate", "tickets.yaml", "-o", "sub/api"]).expect_exit(0);
-    folder.put("sub/Cargo.toml", "[workspace]\nresolver = \"3\"\nmembers = [\"api\"]\n");
-    folder.run(&["check", "tickets.yaml", "-o", "sub/api"]).expect_exit(1);
-    folder.run(&["generate", "tickets.yaml", "-o", "sub/api"]).expect_exit(0);
-    assert_eq!(member_names(&read_metadata(&folder.0.join("sub"))), ["tickets", "tickets-runtime"]);
-    folder.run(&["init", "tickets.yaml", "-o", "sub/codegen.toml"]).expect_exit(0);
-    let text = fs::read_to_string(folder.0.join("sub/codegen.toml")).unwrap();
-    assert!(
-        text.contains("# The package is inside a Cargo workspace") && text.contains("# member = true\n"),
-        "{text}"
-    );
-}
-
-/// Checks all packages in a folder with the compiler, with warnings as errors.
-fn check_packages(folder: &Path) {
-    let result = Command::new(env!("CARGO"))
-        .args(["check", "--offline", "--workspace", "--quiet"])
-        .current_dir(folder)
-        .env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("packages"))
-        .env("RUSTFLAGS", "-Dwarnings")
-        .output()
-        .unwrap();
-    assert!(result.status.success(), "{}", String::from_utf8_lossy(&result.stderr));
-}
-
 #[test]
 fn conflicting_and_invalid_names_are_rejected() {
     let folder = Folder::new("modules");
@@ -466,7 +275,7 @@ fn manifest_lists_only_needed_features() {
     let text = fs::read_to_string(folder.0.join("api/Cargo.toml")).unwrap();
     assert!(text.contains("package = \"tickets-runtime\", features = [\"client\", \"server\"] }"), "{text}");
     let root = fs::read_to_string(folder.0.join("api/src/lib.rs")).unwrap();
-    assert!(root.contains("pub mod client;") && !root.contains("cfg("), "{root}");
+    assert!(root.contains("pub mod client;") && !root.contains("\n#[cfg("), "{root}");
     // Each feature of the package enables the runtime features that its part needs.
     let more = "[output]\npath = \"api\"\n[client]\ncredentials = true\n[streams]\n";
     folder.put("codegen.toml", &format!("inputs = [\"tickets.yaml\"]\n{more}"));

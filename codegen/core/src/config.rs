@@ -16,6 +16,7 @@
 
 mod command_line;
 mod overlay;
+mod package;
 mod pages;
 mod position;
 mod wire;
@@ -31,6 +32,7 @@ pub use self::pages::{
 pub use self::{
     command_line::CommandLineConfig,
     overlay::OverlayEntry,
+    package::PackageConfig,
     wire::{ArraySetting, NestedSetting, WireConfig, WireSettings},
 };
 
@@ -49,8 +51,9 @@ pub struct Config {
     pub input: InputConfig,
     /// URI prefixes and the folders to which they map: `{ "https://example.com/schemas/" = "vendor" }`.
     pub mounts: BTreeMap<String, PathBuf>,
-    /// The name of the generated package.
-    pub package: Option<String>,
+    /// The name of the generated package, or a table with more fields of its manifest.
+    #[serde(deserialize_with = "package::deserialize_package")]
+    pub package: PackageConfig,
     /// Options for the generated files.
     pub output: OutputConfig,
     /// Options for the translation of schemas to types.

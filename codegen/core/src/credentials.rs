@@ -44,12 +44,7 @@ pub fn credentials_module(plan: &SidePlan<'_>) -> Option<TokenStream> {
     if schemes.is_empty() {
         return None;
     }
-    let wires: Vec<&str> = schemes.iter().map(|scheme| scheme.name).collect();
-    let mut setters: Vec<String> = wires.iter().map(|wire| names::field_name(wire)).collect();
-    for setter in setters.iter_mut().filter(|setter| RESERVED_METHODS.contains(&setter.as_str())) {
-        setter.push_str("_key");
-    }
-    names::make_distinct(&wires, &mut setters);
+    let setters = setter_names(&schemes);
     let mut taken: BTreeSet<String> = setters.iter().cloned().collect();
     let rows = schemes.iter().map(scheme_row);
     let security = plan.calls.iter().map(|call| requirement_rows(call.operation, &schemes));
@@ -131,7 +126,41 @@ pub fn credentials_module(plan: &SidePlan<'_>) -> Option<TokenStream> {
     })
 }
 
-/// Returns true if at least one operation requires credentials that the contract declares.
+/// Returns the names of the generated setters, one for each scheme.
+fn setter_names(schemes: &[CredentialScheme<'_>]) -> Vec<String> {
+    let wires: Vec<&str> = schemes.iter().map(|scheme| scheme.name).collect();
+    let mut setters: Vec<String> = wires.iter().map(|wire| names::field_name(wire)).collect();
+    for setter in setters.iter_mut().filter(|setter| RESERVED_METHODS.contains(&setter.as_str())) {
+        setter.push_str("_key");
+    }
+    names::make_distinct(&wires, &mut setters);
+    setters
+}
+
+/// A generated setter of a credential.
+pub(crate) struct SchemeSetter<'a> {
+    /// The name of the scheme in the contract.
+    pub(crate) scheme: &'a str,
+    /// The name of the method.
+    pub(crate) name: String,
+    /// True if the arguments are a user name and a password.
+    pub(crate) has_user_name: bool,
+}
+
+/// Returns the generated setters.
+pub(crate) fn credential_setters<'a>(plan: &SidePlan<'a>) -> Vec<SchemeSetter<'a>> {
+    let schemes = used_schemes(plan);
+    let names = setter_names(&schemes);
+    let all = schemes.iter().zip(names).filter(|(scheme, _)| scheme.kind != SecuritySchemeKind::MutualTls);
+    all.map(|(scheme, name)| SchemeSetter {
+        scheme: scheme.name,
+        name,
+        has_user_name: scheme.kind == SecuritySchemeKind::Basic,
+    })
+    .collect()
+}
+
+/// Returns true if operations require credentials that the contract declares.
 #[must_use]
 pub fn uses_credentials(plan: &SidePlan<'_>) -> bool {
     !used_schemes(plan).is_empty()

@@ -39,6 +39,7 @@ use crate::{
     formats::MappedFormat,
     load::{self, Sources, load_all},
     naming::TypeNames,
+    package::CallSources,
     plan::{
         ContractPlan, OperationSide, PlanInput, SCOPE, SidePlan, add_idempotency_headers, assign_constants,
         build_plan, check_ambiguous_paths, check_wire,
@@ -338,7 +339,13 @@ impl Project {
         modules.insert_all(registries, ModuleOrigin::Table, config, &mut diagnostics);
         let counts = contract.count_items(&plans);
         step(&format!("printing {} modules", modules.len() + 1));
-        let files = output::print_files(self, &contract, modules, &mut diagnostics);
+        let calls = CallSources {
+            plan: &plans.paths,
+            graph: &contract.graph,
+            types: &emitter,
+            implied_objects: contract.options.implied_objects,
+        };
+        let files = output::print_files(self, &contract, modules, calls, &mut diagnostics);
         diagnostics.attach_sources(&contract.sources);
         diagnostics.apply_fault_policy(config.input.faults);
         if diagnostics.has_errors() {

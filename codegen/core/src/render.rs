@@ -34,7 +34,10 @@ impl OutputFiles {
     }
 }
 
-/// The stack size of a printing thread, in bytes. Unused stack does not occupy physical memory.
+/// The file that hides generated files in reviews and statistics. It is the only one with a hidden name.
+pub const GIT_ATTRIBUTES: &str = ".gitattributes";
+
+/// Stack size of a printing thread, in bytes. Unused stack occupies no physical memory.
 const STACK_BYTES: usize = 256 << 20;
 
 /// A part of a generated package that a Cargo feature enables.

@@ -27,7 +27,7 @@ use std::{
 
 pub use self::workspace::CargoWorkspace;
 use self::{difference::first_difference, disk::EntryKind};
-use crate::render::OutputFiles;
+use crate::render::{GIT_ATTRIBUTES, OutputFiles};
 
 /// The effect of a call on files that differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,14 +130,15 @@ impl std::error::Error for WriteError {
 
 /// Makes `folder` contain exactly `files`, or reports the differences.
 ///
-/// Kept are names that start with a dot and, for a package, `target` and `Cargo.lock`. All content is written
+/// Kept are names that start with a dot, except for a generated `.gitattributes`, and, for a package, `target`
+/// and `Cargo.lock`. All content is written
 /// to temporary files before the first file is replaced, and each file is replaced by a rename.
 ///
 /// # Errors
 /// Returns an error with the path if a file cannot be read or written, or if the folder was not generated
 /// before.
 pub fn apply_files(files: &OutputFiles, folder: &Path, mode: WriteMode) -> Result<FileChanges, WriteError> {
-    for (path, _) in files.iter() {
+    for (path, _) in files.iter().filter(|(path, _)| *path != GIT_ATTRIBUTES) {
         if path.split('/').any(|part| part.is_empty() || part.starts_with('.') || part.contains('\\')) {
             let error = io::Error::new(io::ErrorKind::InvalidInput, "invalid path for an output file");
             return Err(WriteError::Io(folder.join(path), error));
@@ -145,12 +146,15 @@ pub fn apply_files(files: &OutputFiles, folder: &Path, mode: WriteMode) -> Resul
     }
     let package = files.0.contains_key("Cargo.toml");
     let present = disk::list_folder(folder, package)?;
+    // The user's own attributes stay.
+    let has_own_attributes = disk::has_foreign_attributes(folder)?;
+    let files_to_write = || files.iter().filter(|(path, _)| *path != GIT_ATTRIBUTES || !has_own_attributes);
     if present.keys().any(|path| !disk::is_staging_leftover(path)) && !disk::is_generated_folder(folder) {
         return Err(WriteError::ForeignFolder(folder.to_path_buf()));
     }
     let mut changes = FileChanges::default();
     let mut shown: Option<difference::FileDifference> = None;
-    for (path, content) in files.iter() {
+    for (path, content) in files_to_write() {
         let before = match present.get(path) {
             Some(EntryKind::File) => Some(disk::read_file(&folder.join(path))?),
             Some(EntryKind::Other) => Some(Vec::new()),

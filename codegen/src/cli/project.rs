@@ -91,7 +91,7 @@ pub(crate) fn configure_project(args: &GenerateArgs) -> Result<Project, CommandE
         open_selected_project(&resolve_inputs(&args.inputs, "")?, &args.selection, args.reading)?;
     let config = &mut project.config;
     if let Some(package) = &args.package {
-        config.package = Some(package.clone());
+        config.package.name = Some(package.clone());
     }
     match args.layout {
         Some(LayoutArg::Crate) => config.output.layout = config::OutputLayout::Crate,

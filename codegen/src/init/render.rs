@@ -36,6 +36,9 @@ pub fn codegen_toml(found: &InitFindings, inputs: &[String]) -> String {
     page.start_section("Files and folders of the contract, relative to this file.");
     page.add_line(&format!("inputs = [{}]", quote_all(inputs).join(", ")));
     page.start_section("Name of the generated package.");
+    page.add_comment(
+        "A table [package] instead also has version, license, description, repository, authors and keywords.",
+    );
     page.add_line(&format!("package = {}", TomlString(&found.package)));
     write_mounts(&mut page, found);
     write_secrets(&mut page, found);

@@ -255,6 +255,6 @@ fn unusual_file_names_are_valid_toml_strings() {
             &[name.to_owned()],
         );
         let config: Config = toml::from_str(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
-        assert_eq!((config.inputs, config.package.as_deref()), (vec![PathBuf::from(name)], Some(name)));
+        assert_eq!((config.inputs, config.package.name.as_deref()), (vec![PathBuf::from(name)], Some(name)));
     }
 }

@@ -44,6 +44,8 @@ fn collect_output(result: Result<GeneratedCode, Diagnostics>) -> Output {
             let mut out: Output = generated
                 .files
                 .iter()
+                // Equal in all cases.
+                .filter(|(name, _)| *name != ".gitattributes")
                 .map(|(name, text)| (format!("expected/{name}"), text.to_owned()))
                 .collect();
             if !generated.contract.diagnostics.is_empty() {

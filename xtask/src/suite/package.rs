@@ -51,7 +51,7 @@ pub(super) fn write_package(
     for outcome in outcomes {
         let GroupOutcome::Generated(module) = outcome else { continue };
         size.modules += 1;
-        for (path, text) in module.files.iter() {
+        for (path, text) in module.files.iter().filter(|(path, _)| path.ends_with(".rs")) {
             size.lines += text.lines().count();
             size.bytes += text.len();
             files.insert(format!("src/{}/{path}", module.name), text.to_owned());

@@ -43,7 +43,8 @@ pub(super) fn check_names(config: &Config) -> Result<(), Diagnostics> {
         let message = format!("`{name}` is not a valid {} name: {why}", of.noun());
         problems.push(Diagnostic::error("config", message).with_optional_place(place).help(help));
     };
-    config.package.iter().for_each(|own| name(own, NameKind::Package, config.option_place("package", own)));
+    let package = &config.package;
+    package.name.iter().for_each(|own| name(own, NameKind::Package, config.option_place("package", own)));
     for (at, area) in config.areas.iter().enumerate() {
         name(&area.name, NameKind::Area, config.table_option_place("area", at, "name", &area.name));
     }
@@ -55,6 +56,15 @@ pub(super) fn check_names(config: &Config) -> Result<(), Diagnostics> {
         });
     }
     config.names.values().for_each(|own| name(own, NameKind::Type, config.option_place("names", own)));
+    if let Some(version) = package.version.as_ref().filter(|version| !package::is_version(version)) {
+        let message = format!("`{version}` is not a valid version of a package");
+        let problem = Diagnostic::error("config", message);
+        problems.push(
+            problem
+                .with_optional_place(config.option_place("package.version", version))
+                .help("write a semantic version with three numbers, such as `1.0.0`"),
+        );
+    }
     if let Some(file) = &config.file {
         problems.attach_sources(file);
     }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::{FileChange, WriteError};
-use crate::render::OutputFiles;
+use crate::render::{GIT_ATTRIBUTES, OutputFiles};
 
 /// Prefix of temporary files and folders.
 const STAGING_PREFIX: &str = ".contract-codegen-";
@@ -54,7 +54,9 @@ pub(super) fn list_folder(folder: &Path, package: bool) -> Result<BTreeMap<Strin
             let entry = with_path(&path, entry)?;
             let name = entry.file_name();
             let name = name.to_string_lossy();
-            let kept = name.starts_with('.') || (package && matches!(&*name, "target" | "Cargo.lock"));
+            let is_attributes = name == GIT_ATTRIBUTES && !has_foreign_attributes(folder)?;
+            let is_hidden = name.starts_with('.') && !is_attributes;
+            let kept = is_hidden || (package && matches!(&*name, "target" | "Cargo.lock"));
             if prefix.is_empty() && kept && !name.starts_with(STAGING_PREFIX) {
                 continue;
             }
@@ -68,6 +70,16 @@ pub(super) fn list_folder(folder: &Path, package: bool) -> Result<BTreeMap<Strin
         }
     }
     Ok(found)
+}
+
+/// Returns true if the folder has a `.gitattributes` that was not generated.
+pub(super) fn has_foreign_attributes(folder: &Path) -> Result<bool, WriteError> {
+    let path = folder.join(GIT_ATTRIBUTES);
+    Ok(match entry_at(&path)? {
+        Some(EntryKind::File) => !is_marked(&read_file(&path)?),
+        Some(EntryKind::Other) => true,
+        None => false,
+    })
 }
 
 /// Returns true for temporary content of an interrupted run.
