@@ -85,7 +85,9 @@ pub struct Operation {
     pub place: DocumentLocation,
     /// `operationId`, or a name derived from method and path if it is missing.
     pub id: String,
-    /// The method as it is sent, such as `GET`.
+    /// The name for generated code from `[names]` or `x-rust-name`; by default it is derived from the id.
+    pub rust_name: Option<String>,
+    /// The method as sent: `GET`.
     pub method: String,
     /// The path template as written in the document, such as `/exchange/v1/me/ships`.
     pub path: String,
@@ -116,7 +118,13 @@ pub struct Operation {
 }
 
 impl Operation {
-    /// Returns the path template without its query.
+    /// Returns the name from which names in generated code are derived.
+    #[must_use]
+    pub fn code_name(&self) -> &str {
+        self.rust_name.as_deref().unwrap_or(&self.id)
+    }
+
+    /// Returns the path template without a query.
     pub fn path_template(&self) -> &str {
         self.route.split('?').next().unwrap_or_default()
     }
@@ -137,6 +145,8 @@ pub struct Parameter {
     pub place: DocumentLocation,
     /// `name`, as it is sent.
     pub name: String,
+    /// The name for generated code from `x-rust-name`.
+    pub rust_name: Option<String>,
     pub location: ParameterIn,
     pub required: bool,
     pub deprecated: bool,

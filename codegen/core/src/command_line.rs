@@ -188,9 +188,9 @@ fn argument_row(parameter: &PlannedParameter<'_>, name: &str) -> TokenStream {
     quote!(ArgumentSpec { name: #name, #about #values #deprecated #supplied ..ArgumentSpec::EMPTY })
 }
 
-/// Returns the command names of operations, derived from their ids.
+/// Returns the command names of operations, derived from their ids or configured names.
 fn command_names(calls: &[&PlannedCall<'_>]) -> Vec<String> {
-    let wires: Vec<&str> = calls.iter().map(|call| call.operation.id.as_str()).collect();
+    let wires: Vec<&str> = calls.iter().map(|call| call.operation.code_name()).collect();
     let methods: Vec<String> = calls.iter().map(|call| call.operation.method.to_ascii_lowercase()).collect();
     make_unique(&wires, &methods, &BTreeSet::from_iter(SUBCOMMANDS.iter().copied()))
 }

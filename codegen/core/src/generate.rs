@@ -4,6 +4,7 @@
 //! render. [`Project`] is the entry point; [`crate::write`] writes the files.
 
 mod builders;
+mod code_names;
 mod directions;
 mod lint;
 mod media_ranges;
@@ -197,13 +198,16 @@ impl Project {
             diagnostics.apply_fault_policy(self.config.input.faults);
             return Err(diagnostics);
         }
-        let api = merge_apis(apis);
+        let mut api = merge_apis(apis);
+        code_names::apply_operation_names(&self.config, &mut api, &mut diagnostics);
         let is_old = |source| is_openapi_30(&sources, source);
         directions::relax_one_way_members(&mut graph, &api, is_old, &mut diagnostics);
         options::apply_implied_otherwise(&self.config, &mut graph, &mut diagnostics);
         options::apply_families(&self.config, &mut graph, &mut diagnostics);
         options::allow_null(&self.config, &mut graph, &mut diagnostics);
-        let options = self.resolve_options(&graph, &api, &mut diagnostics);
+        let variants = code_names::apply_variant_names(&self.config, &mut graph, &mut diagnostics);
+        let mut options = self.resolve_options(&graph, &api, &mut diagnostics);
+        options.value_names = variants;
         let names = TypeNames::assign_names(&graph, &api, &options);
         user_names::check_contested_names(&self.config, &graph, &names, &mut diagnostics);
         user_names::note_changed_names(&graph, &names, &mut diagnostics);
@@ -225,6 +229,7 @@ impl Project {
         vendor_extensions::check_enum_extensions(&graph, &shapes, options.implied_objects, &mut diagnostics);
         warn_of_gaps(&graph, &shapes, options.implied_objects, &mut diagnostics);
         options::check_unused_options(&self.config, &graph, &shapes, &mut diagnostics);
+        code_names::check_variant_names(&self.config, &graph, &shapes, &options, &mut diagnostics);
         secrets::check_secrets(&self.config, (&graph, &api), &shapes, &options, &mut diagnostics);
         let rows = TablePlan::new(&graph, &shapes, compiled, &named_rows, &options.formats);
         let input = LintInput {
@@ -325,6 +330,7 @@ impl Project {
             );
         }
         let plans = self.operation_plans(&contract);
+        code_names::check_operation_names(config, &plans, &mut diagnostics);
         command_line::check_config(config, &plans.paths, &mut diagnostics);
         operations::check_unused_options(config, &plans, &mut diagnostics);
         check_wire(self.plan_input(&contract), config, &plans, &mut diagnostics);

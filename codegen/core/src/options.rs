@@ -8,11 +8,23 @@ use crate::{
     schema::{SchemaId, SchemaRemapping},
 };
 
+/// An entry of `[names]` for a value of an enumeration.
+#[derive(Clone, Debug)]
+pub(crate) struct ValueName {
+    /// The key in the configuration.
+    pub(crate) key: String,
+    pub(crate) name: String,
+    /// The value in the contract.
+    pub(crate) value: String,
+}
+
 /// The options for schemas and their types.
 #[derive(Clone, Debug, Default)]
 pub struct SchemaOptions {
     /// The Rust names from the configuration.
     pub names: BTreeMap<SchemaId, String>,
+    /// The names that the owner chose for values of enumerations.
+    pub(crate) value_names: BTreeMap<SchemaId, Vec<ValueName>>,
     /// The schemas with secret values.
     pub secrets: BTreeSet<SchemaId>,
     /// The enums and tagged unions of requests that keep unknown values.
@@ -66,6 +78,7 @@ impl SchemaOptions {
     pub(crate) fn remapped(self, moved: &SchemaRemapping) -> Self {
         let Self {
             names,
+            value_names,
             secrets,
             open,
             closed,
@@ -85,6 +98,7 @@ impl SchemaOptions {
         } = self;
         Self {
             names: moved.remap_keys(names),
+            value_names: moved.remap_keys(value_names),
             secrets: moved.remap_set(secrets),
             open: moved.remap_set(open),
             closed: moved.remap_set(closed),

@@ -30,6 +30,7 @@ pub use bodies::{
     BodyFormat, BodyType, BodyVariant, MediaTypePlan, ParameterRow, RequestBodyPlan, RequestMark,
 };
 pub(crate) use idempotency::{add_idempotency_headers, check_idempotency_header};
+pub(crate) use operation_names::method_name;
 pub use pages::{
     NextPage, PageLimit, PageProblem, Pagination, ValuePath, ValuePathStep, report_problems as check_pages,
 };

@@ -50,8 +50,10 @@ pub fn codegen_toml(found: &InitFindings, inputs: &[String]) -> String {
     write_output(&mut page, found);
     write_types(&mut page, found);
     write_operations(&mut page, found);
-    page.start_section("Rust names of types, by selector.");
+    page.start_section("Rust names of types by selector, of operations, and of values of enumerations.");
     page.add_comment("[names]");
+    page.add_comment("\"GET /users/{id}\" = \"user\"");
+    page.add_comment("\"#/components/schemas/Status/enum/on-hold\" = \"Paused\"");
     page.add_comment("\"#/components/schemas/Error\" = \"Problem\"");
     page.start_section("Your own types to use for schemas; they must implement `ReadJson` and `Serialize`.");
     page.add_comment("[replace]");

@@ -212,7 +212,7 @@ fn generated_file_is_valid_with_and_without_comments() {
         config.operations.idempotency_header.as_ref().map(|header| header.name()),
         Some("Idempotency-Key")
     );
-    assert_eq!((config.names.len(), config.replace.len()), (1, 1), "{awake}");
+    assert_eq!((config.names.len(), config.replace.len()), (3, 1), "{awake}");
     assert_eq!(config.pages.len(), 2, "{awake}");
     assert!(
         config.pages.iter().all(|pages| pages.strategy_names().len() == 1 && pages.operations.len() == 1)

@@ -8,7 +8,7 @@ use syn::{
     visit::{self, Visit},
 };
 
-use super::{Project, vendor_extensions};
+use super::{Project, code_names, vendor_extensions};
 use crate::{
     api::OpenApiDocument,
     config::Config,
@@ -65,12 +65,18 @@ impl Project {
         let find = |selector: &str, option: &str| {
             find_schemas(config, graph, selector, option, &mut problems.borrow_mut())
         };
-        for (selector, name) in &config.names {
+        let of_schemas = config.names.iter().filter(|(key, _)| {
+            code_names::operation_key(key).is_none() && code_names::variant_key(graph, key).is_none()
+        });
+        for (selector, name) in of_schemas {
             let mut found = find(selector, "names");
             // A schema split off from a `nullable` has the same location and needs no name.
             let mut places = HashSet::new();
             found.retain(|id| places.insert(&graph.schema(*id).place));
             options.names.extend(found.into_iter().map(|id| (id, name.clone())));
+        }
+        for (id, name) in code_names::schema_names(graph) {
+            options.names.entry(id).or_insert(name);
         }
         for selector in &config.secrets {
             options.secrets.extend(find(selector, "secrets"));

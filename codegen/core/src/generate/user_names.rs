@@ -1,5 +1,6 @@
 //! Checks names in the configuration, which appear unchanged in generated code.
 
+use super::code_names;
 use crate::{
     config::Config,
     diagnostics::{Diagnostic, Diagnostics},
@@ -18,6 +19,8 @@ enum NameKind {
     Table,
     Column,
     Type,
+    /// An operation or a value of an enumeration, whose names are derived from the given one.
+    Code,
 }
 
 impl NameKind {
@@ -28,6 +31,7 @@ impl NameKind {
             Self::Table => "table",
             Self::Column => "column",
             Self::Type => "type",
+            Self::Code => "Rust",
         }
     }
 }
@@ -55,7 +59,14 @@ pub(super) fn check_names(config: &Config) -> Result<(), Diagnostics> {
             name(column, NameKind::Column, config.table_option_place("table", at, "enums", column))
         });
     }
-    config.names.values().for_each(|own| name(own, NameKind::Type, config.option_place("names", own)));
+    for (key, own) in &config.names {
+        let kind = if code_names::operation_key(key).is_some() || key.contains("/enum/") {
+            NameKind::Code
+        } else {
+            NameKind::Type
+        };
+        name(own, kind, config.option_place("names", own));
+    }
     if let Some(version) = package.version.as_ref().filter(|version| !package::is_version(version)) {
         let message = format!("`{version}` is not a valid version of a package");
         let problem = Diagnostic::error("config", message);
@@ -76,6 +87,11 @@ fn naming_problem(name: &str, of: NameKind) -> Option<(&'static str, String)> {
     if of == NameKind::Package {
         let help = "use letters, digits, `-` and `_`, starting with a letter, such as `stock-lots`";
         return (!package::is_name(name)).then(|| ("cargo does not accept it", help.to_owned()));
+    }
+    if of == NameKind::Code {
+        let is_usable = is_rust_identifier(name) && name.contains(char::is_alphanumeric);
+        let help = "use letters, digits and `_`, starting with a letter, and no Rust keyword";
+        return (!is_usable).then(|| ("it is not a Rust identifier", help.to_owned()));
     }
     if !is_rust_identifier(name) {
         let example = if of == NameKind::Area { "stock_lots" } else { "StockLot" };
@@ -107,6 +123,16 @@ pub(super) fn check_contested_names(
     diagnostics: &mut Diagnostics,
 ) {
     for (name, schemas) in names.contested() {
+        if !config.names.values().any(|own| own == name) {
+            let message =
+                format!("`x-rust-name` gives a schema the name `{name}`, which another schema already has");
+            let warning = Diagnostic::warning("type-name", message).help("choose another name in `[names]`");
+            let labels = schemas.iter().map(|id| graph.schema(*id).place.clone());
+            diagnostics.push(
+                labels.fold(warning, |problem, place| problem.with_label(place, "a schema with this name")),
+            );
+            continue;
+        }
         let problem = Diagnostic::error(
             "config",
             format!("`names` gives a schema the name `{name}`, which another schema already has"),

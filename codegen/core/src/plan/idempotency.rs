@@ -23,6 +23,7 @@ pub(crate) fn add_idempotency_headers(config: &OperationConfig, api: &mut OpenAp
         operation.parameters.push(Parameter {
             place: operation.place.clone(),
             name: name.clone(),
+            rust_name: None,
             location: ParameterIn::Header,
             required: false,
             deprecated: false,

@@ -36,7 +36,7 @@ pub(super) struct OperationNames {
 
 /// Returns the names of all operations, in the order of the operations.
 pub(super) fn name_operations(operations: &[Operation]) -> Vec<OperationNames> {
-    let wires: Vec<&str> = operations.iter().map(|operation| operation.id.as_str()).collect();
+    let wires: Vec<&str> = operations.iter().map(Operation::code_name).collect();
     let mut ids: Vec<String> = wires.iter().map(|wire| names::type_name(wire)).collect();
     let mut methods: Vec<String> = wires.iter().map(|wire| method_name(wire)).collect();
     names::make_distinct(&wires, &mut ids);
@@ -63,7 +63,8 @@ pub(super) fn name_operations(operations: &[Operation]) -> Vec<OperationNames> {
     all.map(|(((id, method), options), call)| OperationNames { id, method, options, call }).collect()
 }
 
-fn method_name(wire: &str) -> String {
+/// Returns the method of an operation without others.
+pub(crate) fn method_name(wire: &str) -> String {
     let name = names::field_name(wire);
     if RESERVED_METHODS.contains(&name.as_str()) { format!("call_{name}") } else { name }
 }
@@ -72,14 +73,15 @@ fn method_name(wire: &str) -> String {
 pub(super) fn name_fields(side: OperationSide, parameters: &mut [PlannedParameter<'_>]) {
     let mut named: Vec<&mut PlannedParameter<'_>> =
         parameters.iter_mut().filter(|p| p.field.is_some()).collect();
-    let plain: Vec<String> = named.iter().map(|p| names::field_name(&p.row.name)).collect();
+    let code_name = |p: &PlannedParameter<'_>| p.parameter.rust_name.as_ref().unwrap_or(&p.row.name).clone();
+    let plain: Vec<String> = named.iter().map(|p| names::field_name(&code_name(p))).collect();
     let located = named.iter().zip(&plain).map(|(parameter, name)| {
         let clashes = plain.iter().filter(|other| *other == name).count() > 1;
         let taken =
             RESERVED_FIELDS.contains(&name.as_str()) || (side == OperationSide::Webhooks && name == ADDRESS);
         if clashes || taken {
             let location = parameter.row.location.as_str();
-            names::field_name(&format!("{location}_{}", parameter.row.name))
+            names::field_name(&format!("{location}_{}", code_name(parameter)))
         } else {
             name.clone()
         }

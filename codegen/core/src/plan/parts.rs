@@ -78,7 +78,11 @@ impl PlanInput<'_> {
             name if name == "others" => "others_part".to_owned(),
             name => name,
         };
-        let mut fields: Vec<String> = wires.iter().map(plain).collect();
+        let labels: Vec<String> = parts
+            .iter()
+            .map(|part| self.graph.schema(part.schema).rust_name().unwrap_or(&part.name).to_owned())
+            .collect();
+        let mut fields: Vec<String> = labels.iter().map(|label| plain(&label.as_str())).collect();
         names::make_distinct(&wires, &mut fields);
         for (part, field) in parts.iter_mut().zip(fields) {
             part.field = field;

@@ -256,6 +256,7 @@ mod tests {
                 .map(|(name, required)| Parameter {
                     place: DocumentLocation::default(),
                     name: (*name).to_owned(),
+                    rust_name: None,
                     location: ParameterIn::Query,
                     required: *required,
                     deprecated: false,

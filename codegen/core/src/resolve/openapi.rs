@@ -29,7 +29,7 @@ use crate::{
     },
     diagnostics::{Diagnostic, Diagnostics},
     resolve::{dialect::openapi_version, discover::Discovery, lenient},
-    schema::SchemaId,
+    schema::{SchemaId, values::RUST_NAME},
     tree::{DocumentLocation, DocumentNode, NodeValue, ObjectMember, SourceId, join_token},
 };
 
@@ -382,6 +382,7 @@ impl<'t> OpenApiReader<'_, 't> {
                 .get("security")
                 .and_then(|list| self.read_security(&list))
                 .unwrap_or_else(|| security.to_vec()),
+            rust_name: read_rust_name(spot),
             extensions: collect_extensions(spot.tree),
             servers: spot.get("servers").map(|list| server_urls(&list)).unwrap_or_default(),
             variables: spot.get("servers").map(|list| server_variables(&list)).unwrap_or_default(),
@@ -713,7 +714,12 @@ fn is_media_type(name: &str) -> bool {
     essence.split_once('/').is_some_and(|(kind, subtype)| is_token(kind) && is_token(subtype))
 }
 
-/// Derives an operation id. For example, `GET /ships/{shipId}/crew` becomes `getShipsByShipIdCrew`.
+/// Returns the name in `x-rust-name`.
+fn read_rust_name(spot: &OpenApiNode<'_>) -> Option<String> {
+    spot.string_field(RUST_NAME).filter(|name| name.contains(char::is_alphanumeric))
+}
+
+/// Derives an operation id: `GET /ships/{shipId}/crew` → `getShipsByShipIdCrew`
 pub fn make_operation_id(method: &str, path: &str) -> String {
     let mut id = method.to_owned();
     for part in path.split('/') {

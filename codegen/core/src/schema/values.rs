@@ -12,8 +12,16 @@ pub(crate) const VALUE_LABEL_EXTENSIONS: [&str; 4] =
 /// The extension that lists the known values of an open string enum.
 pub(crate) const EXTENSIBLE_ENUM: &str = "x-extensible-enum";
 
+/// The extension with the name of a schema, property, operation or parameter in generated code.
+pub(crate) const RUST_NAME: &str = "x-rust-name";
+
 impl Schema {
-    /// Returns the values to which labels refer: those of `enum`, or else those of `x-extensible-enum`.
+    /// Returns the name in `x-rust-name`; strings without letters and digits count as absent.
+    pub(crate) fn rust_name(&self) -> Option<&str> {
+        self.extensions.get(RUST_NAME)?.as_str().filter(|name| name.contains(char::is_alphanumeric))
+    }
+
+    /// Returns the values that labels refer to: those of `enum`, else those of `x-extensible-enum`.
     pub(crate) fn listed_values(&self) -> Option<&[Json]> {
         let known = || self.extensions.get(EXTENSIBLE_ENUM).and_then(Json::as_array);
         self.enumeration.as_deref().or_else(known)
@@ -60,7 +68,7 @@ impl Schema {
             Json::Array(words) if VALUE_LABEL_EXTENSIONS.contains(&name) => {
                 self.labeled_values(words).is_some()
             }
-            _ => name == EXTENSIBLE_ENUM || VALUE_LABEL_EXTENSIONS.contains(&name),
+            _ => name == RUST_NAME || name == EXTENSIBLE_ENUM || VALUE_LABEL_EXTENSIONS.contains(&name),
         };
         let members = self.extensions.iter().filter(|&(name, value)| tells(name, value));
         members.map(|(name, value)| (name.to_owned(), value.clone())).collect()

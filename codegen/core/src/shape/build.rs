@@ -18,10 +18,11 @@ use crate::{
     schema::{Schema, SchemaGraph, SchemaId, TypeSet},
 };
 
-/// Returns the names of an object's fields. `extra` is reserved for generated code. Names that differ only in
-/// case get a prefix: `a` and `A` become `lower_a` and `upper_a`.
-fn field_names(wires: &[&str]) -> Vec<String> {
-    let plain: Vec<String> = wires.iter().map(|wire| names::variant_name(wire)).collect();
+/// Returns the names of an object's fields, derived from `labels`, the names of the properties in the contract
+/// or in `x-rust-name`. `extra` is reserved for the generator. Names that differ only in case get prefixes: `a`
+/// and `A` become `lower_a` and `upper_a`.
+fn field_names(wires: &[&str], labels: &[&str]) -> Vec<String> {
+    let plain: Vec<String> = labels.iter().map(|label| names::variant_name(label)).collect();
     let mut words = plain.clone();
     names::make_distinct(wires, &mut words);
     let mut order: Vec<usize> = (0..wires.len()).collect();
@@ -29,7 +30,7 @@ fn field_names(wires: &[&str]) -> Vec<String> {
     let mut out = vec![String::new(); wires.len()];
     let mut taken = BTreeSet::new();
     for i in order {
-        let base = match names::field_name(if words[i] == plain[i] { wires[i] } else { &words[i] }) {
+        let base = match names::field_name(if words[i] == plain[i] { labels[i] } else { &words[i] }) {
             name if name == "extra" => "extra_field".to_owned(),
             name => name,
         };
@@ -584,7 +585,12 @@ impl ShapeBuilder<'_> {
         let additional = self.additional_type(facts, hint);
         let required = facts.required_names(graph);
         let wires: Vec<&str> = declared.iter().map(|(n, ..)| *n).collect();
-        let rust = field_names(&wires);
+        let label = |(wire, always, sometimes): &(&'_ str, Vec<SchemaId>, Vec<SchemaId>)| {
+            let mut schemas = always.iter().chain(sometimes).map(|id| self.graph.schema(*id));
+            schemas.find_map(Schema::rust_name).map_or_else(|| (*wire).to_owned(), str::to_owned)
+        };
+        let labels: Vec<String> = declared.iter().map(label).collect();
+        let rust = field_names(&wires, &labels.iter().map(String::as_str).collect::<Vec<_>>());
         let mut fields = Vec::new();
         for ((wire, always, sometimes), name) in declared.into_iter().zip(rust) {
             let inner = format!("{hint}{}", names::variant_name(wire));

@@ -9,7 +9,7 @@ use crate::{
     schema::SchemaId,
 };
 
-use super::{OpenApiNode, OpenApiReader, split_media_types};
+use super::{OpenApiNode, OpenApiReader, read_rust_name, split_media_types};
 
 /// The names of header parameters that OpenAPI ignores (3.1, 4.8.12.1).
 const RESERVED_HEADERS: [&str; 3] = ["accept", "content-type", "authorization"];
@@ -127,6 +127,7 @@ impl<'t> OpenApiReader<'_, 't> {
         Some(Parameter {
             place: spot.place(),
             name,
+            rust_name: read_rust_name(spot),
             location,
             required: required || location == ParameterIn::Path,
             deprecated: spot.bool_field("deprecated"),

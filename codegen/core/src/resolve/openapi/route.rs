@@ -262,6 +262,7 @@ fn string_parameter(name: &str, location: ParameterIn, place: DocumentLocation) 
     Parameter {
         place,
         name: name.to_owned(),
+        rust_name: None,
         location,
         required: true,
         deprecated: false,
