@@ -1,4 +1,5 @@
-//! A wrapper around `jsonschema::canonical`, which is experimental and pinned.
+//! A wrapper around `jsonschema::canonical`, which decides whether one schema accepts every value that
+//! another one accepts. The API is experimental, so its version is pinned.
 //!
 //! Canonical forms can grow without bound, and the library may panic. Each step therefore runs on its own
 //! thread with a timeout; a thread that exceeds it is abandoned.
@@ -34,7 +35,8 @@ pub(crate) struct ContainmentChecker {
 pub(crate) struct CanonicalForm(CanonicalSchema);
 
 impl ContainmentChecker {
-    /// Canonicalizes a schema document with asserted `format`. Returns `None` on failure or timeout.
+    /// Converts a schema document to canonical form. `format` is treated as a constraint. Returns `None` on
+    /// failure or timeout.
     pub(crate) fn canonicalize(&self, document: Value) -> Option<CanonicalForm> {
         self.run_with_timeout(move || {
             let options = canonical::options().offline().should_validate_formats(true);

@@ -30,8 +30,8 @@ use self::{
     error::CommandError,
 };
 
-/// The name of the thread that runs the command. Panics of other threads are handled where those threads
-/// start.
+/// The name of the thread that runs the command. Panics of other threads are handled by the code that starts
+/// these threads.
 const WORKER_THREAD: &str = "contract-codegen";
 /// `EX_SOFTWARE` of BSD's `sysexits`.
 const EXIT_INTERNAL_ERROR: u8 = 70;
@@ -63,8 +63,8 @@ fn run_command(command: &Command, console: &Console) -> u8 {
 }
 
 impl From<std::io::Error> for CommandError {
-    /// Converts a failed write to standard output; all other I/O errors are converted where the path is
-    /// known.
+    /// Converts the error of a failed write to standard output. Errors of file access are converted where
+    /// they occur, because the message contains the path.
     fn from(error: std::io::Error) -> Self {
         Self::Io(format!("cannot write to standard output: {error}"))
     }
@@ -73,12 +73,12 @@ impl From<std::io::Error> for CommandError {
 /// Runs `work` on its own thread and turns a panic into an error message that asks for a bug report.
 ///
 /// `JoinHandle::join` does not report the location of a panic, so a panic hook records it. The hook also
-/// silences panics of proof threads, which are caught where those threads start.
+/// silences panics of proof threads, which the code that starts these threads catches.
 fn run_guarded(work: impl FnOnce() -> u8 + Send + 'static) -> u8 {
     let panic_message = Arc::new(Mutex::new(String::new()));
     let recorded_message = Arc::clone(&panic_message);
     panic::set_hook(Box::new(move |info| {
-        // Panics of other threads are caught where those threads start.
+        // The code that starts other threads catches their panics.
         if thread::current().name() == Some(WORKER_THREAD) {
             *recorded_message.lock().unwrap_or_else(PoisonError::into_inner) = info.to_string();
         }

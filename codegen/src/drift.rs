@@ -1,16 +1,16 @@
 //! Compares two versions of a contract and classifies each difference as breaking or not.
 //!
-//! [`compare`] walks two contracts side by side and returns every difference as a [`ContractChange`] with a
-//! level for each direction: *readers* receive what the service sends, *writers* send what the service
-//! receives. A schema that is used only in responses is compared for readers, a schema that is used only in
-//! requests for writers, and a schema that is used in both for both.
+//! [`compare`] walks two contracts side by side and returns every difference as a [`ContractChange`] with two
+//! levels: one for *readers*, the clients that receive values from the service, and one for *writers*, the
+//! clients that send values to it. A schema that is used only in responses is compared only for readers, and
+//! a schema that is used only in requests only for writers. All other schemas are compared for both.
 //!
-//! Schemas are compared after `$ref` and `allOf` are flattened (`flattened`), so moving a definition or
-//! inlining a reference is not a change. The levels come from the table in [`rules`]. If a rule reports a
-//! difference as breaking only as a precaution, `proof` tries to prove or refute that for the given pair of
-//! schemas. [`ContractVersion::open`] and [`ContractVersion::load`] read files, [`revision::open_revision`]
-//! reads the files of a git revision, and [`mod@report`] renders the result. All other modules are free of
-//! side effects.
+//! `$ref` and `allOf` are resolved before schemas are compared (`flattened`), so moving a definition or
+//! inlining a reference is not a change. The levels come from the table in [`rules`]. Many rules are
+//! cautious: they report a difference as breaking because it may break clients. For these rules, `proof`
+//! tries to prove whether the difference between the given schemas breaks clients. [`ContractVersion::open`]
+//! and [`ContractVersion::load`] read files, [`revision::open_revision`] reads the files of a git revision,
+//! and [`mod@report`] renders the result. All other modules are free of side effects.
 //!
 //! ```
 //! use contract_codegen::drift::{ChangeLevel, CompareOptions, ContractVersion, compare};
@@ -97,7 +97,7 @@ pub struct ContractVersion {
     pub(crate) graph: SchemaGraph,
     /// The OpenAPI documents with their operations, sorted by URI.
     pub(crate) apis: Vec<OpenApiDocument>,
-    /// The documents and overlays.
+    /// The documents of the contract, and the overlays that were applied to them.
     pub(crate) sources: Sources,
     /// The options with which the schemas were resolved.
     options: ResolveOptions,
@@ -112,7 +112,8 @@ impl ContractVersion {
     /// Reads files and folders; `mounts` map URI prefixes to folders, as in [`Sources::from_files`].
     ///
     /// # Errors
-    /// Returns every problem of every file. Unknown keywords are not reported.
+    /// Returns the problems of all files if one of them cannot be read or the contract is invalid. Unknown
+    /// keywords are not reported.
     pub fn load(inputs: &[PathBuf], mounts: &[(String, PathBuf)]) -> Result<Self, Diagnostics> {
         Self::read_inputs(
             inputs,
@@ -122,7 +123,8 @@ impl ContractVersion {
         )
     }
 
-    /// Reads files and folders with the options of this version, so that one configuration applies to both.
+    /// Reads the files of the other version with the type options and the fault policy of this version, so
+    /// that one configuration applies to both versions.
     ///
     /// # Errors
     /// Returns the same errors as [`ContractVersion::load`].
@@ -220,10 +222,11 @@ impl ContractVersion {
         })
     }
 
-    /// Returns the path of a source, as in [`SourceLocation::file`].
+    /// Returns the path of a document or an overlay, in the form of [`SourceLocation::file`].
     #[must_use]
     pub(crate) fn file_name(&self, source: SourceId) -> String {
-        // Overlays keep their name, which is relative to the folder of the configuration file.
+        // `file_names` does not contain overlays. The name of an overlay is already relative to the folder of
+        // the configuration file.
         let overlay = || self.sources.source_texts().find(|(id, _)| *id == source).map(|(_, text)| text.name);
         self.file_names.get(source.0 as usize).cloned().or_else(overlay).unwrap_or_default()
     }
@@ -233,9 +236,10 @@ impl ContractVersion {
         self.sources.source_texts().find(|(id, _)| *id == source).map(|(_, text)| text.text)
     }
 
-    /// Returns true if both versions were read with the same options from the same bytes, so that they cannot
-    /// differ. Documents that are not inputs are compared only if an input refers to them. Returns false for
-    /// contracts with overlays, whose effect is not compared here.
+    /// Returns true if both versions consist of the same files, byte by byte, and were read with the same
+    /// options, so that no comparison is needed. Each file must be an input in both versions or in neither,
+    /// because schemas of other files are compared only if an input refers to them. Returns false for
+    /// contracts with overlays, because overlays are not compared here.
     fn is_same_input(&self, other: &Self) -> bool {
         let (all, others) = (&self.sources.sources, &other.sources.sources);
         // The name of a single document is irrelevant, because it can only be compared with the single
@@ -263,14 +267,14 @@ impl ContractVersion {
     }
 
     /// Returns `info.version` of the first OpenAPI document by URI, or an empty string if there is no OpenAPI
-    /// document. A contract with several documents has a single version.
+    /// document. This version also applies to the other documents of the contract.
     #[must_use]
     pub fn info_version(&self) -> &str {
         self.apis.first().map_or("", |api| api.version.as_str())
     }
 }
 
-/// Returns the folder to which file names are relative, which is the common folder of all inputs.
+/// Returns the innermost folder that contains all inputs. File names are relative to it.
 fn common_folder(inputs: &[PathBuf]) -> PathBuf {
     let folder = |path: &PathBuf| {
         if path.is_dir() { path.clone() } else { path.parent().map_or_else(PathBuf::new, Path::to_path_buf) }
@@ -296,7 +300,7 @@ fn relative_path(folder: &Path, file: &Path) -> String {
     path.to_string_lossy().replace('\\', "/")
 }
 
-/// The effect of a change in one direction, in ascending order of severity.
+/// The effect of a change on readers or on writers, in ascending order of severity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum ChangeLevel {
     /// The change has no effect on values, names or generated code.
@@ -335,7 +339,7 @@ pub struct SourceLocation {
     /// The path of the file, relative to the folder that its version was loaded from (the given folder, or
     /// the folder of the given file or `codegen.toml`). The separator is `/` on every system.
     pub file: String,
-    /// A JSON Pointer into the file.
+    /// The JSON Pointer of the element in the file.
     pub pointer: String,
     /// The line number, starting at 1.
     pub line: usize,
@@ -352,13 +356,15 @@ impl fmt::Display for SourceLocation {
 pub struct ContractChange {
     /// The id of the rule that classified the change, one of [`rules::RULES`].
     pub rule: &'static str,
-    /// The level for readers.
+    /// The level for clients that receive values from the service.
     pub readers: ChangeLevel,
-    /// The level for writers.
+    /// The level for clients that send values to the service.
     pub writers: ChangeLevel,
-    /// The location in the old version.
+    /// The location of the changed element in the old version. For an added element, the location of the
+    /// element to which it was added, or `None`.
     pub old: Option<SourceLocation>,
-    /// The location in the new version, or the nearest remaining location of a removed element.
+    /// The location of the changed element in the new version. For a removed element, the location of the
+    /// element that contained it, or `None`.
     pub new: Option<SourceLocation>,
     /// The changed element, as the shortest path to it, such as `GET /me/ships 200 body /items/*/name`.
     pub subject: String,
@@ -386,8 +392,9 @@ pub struct CompareOptions {
     /// Whether both versions belong to one major version. If so, no declared element may be removed, even if
     /// readers do not depend on it.
     pub within_major: bool,
-    /// Whether proofs check the levels that rules assign as a precaution, which takes time. Without proofs, a
-    /// harmless change may be reported as breaking, and an equivalent rewrite as a change.
+    /// Whether to try to prove if a change breaks clients where the rule alone cannot decide this. Proofs
+    /// take time. Without them, a harmless change may be reported as breaking, and an equivalent rewrite as a
+    /// change.
     pub proofs: bool,
 }
 
@@ -422,8 +429,9 @@ impl VersionBump {
         }
     }
 
-    /// Returns the increment that a level requires. A renamed element requires the same increment as an added
-    /// one.
+    /// Returns the increment that changes with the given highest level require. A renamed element requires
+    /// the same increment as an added one. `no_change` is true if there is no change at all, not even of
+    /// documentation.
     pub(crate) const fn for_level(level: ChangeLevel, no_change: bool) -> Self {
         match level {
             ChangeLevel::Breaking => Self::Major,
@@ -433,8 +441,8 @@ impl VersionBump {
         }
     }
 
-    /// Returns the increment between two values of `info.version`, or `None` if one of them is not a version
-    /// number.
+    /// Returns the increment between two values of `info.version`: [`VersionBump::None`] if the new version
+    /// is not higher, and `None` if one of the values is not a version number.
     #[must_use]
     pub fn between_versions(old: &str, new: &str) -> Option<Self> {
         let (old, new) = (parse_version_numbers(old)?, parse_version_numbers(new)?);
@@ -464,29 +472,29 @@ pub struct ContractDrift {
     /// `info.version` of the old contract, as returned by [`ContractVersion::info_version`]. It applies to
     /// the changes of all documents.
     pub old_version: String,
-    /// `info.version` of the new contract.
+    /// `info.version` of the new contract, in the same way.
     pub new_version: String,
     /// The faults that only the new version has. The loader repaired or skipped them, and the comparison uses
     /// the repaired contract.
     pub faults: Vec<ContractFault>,
-    /// The number of faults in the old version.
+    /// The number of faults that the loader repaired or skipped in the old version.
     pub old_faults: usize,
 }
 
 impl ContractDrift {
-    /// Returns the highest level for readers.
+    /// Returns the highest level of all changes for readers.
     #[must_use]
     pub fn reader_level(&self) -> ChangeLevel {
         self.changes.iter().map(|change| change.readers).max().unwrap_or_default()
     }
 
-    /// Returns the highest level for writers.
+    /// Returns the highest level of all changes for writers.
     #[must_use]
     pub fn writer_level(&self) -> ChangeLevel {
         self.changes.iter().map(|change| change.writers).max().unwrap_or_default()
     }
 
-    /// Returns the highest level for readers and writers.
+    /// Returns the highest level of all changes for readers or writers.
     #[must_use]
     pub fn overall_level(&self) -> ChangeLevel {
         self.reader_level().max(self.writer_level())

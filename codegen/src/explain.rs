@@ -49,13 +49,14 @@ pub struct Explanation {
     pub description: Option<String>,
     /// The Rust form of the item, and the reason for this form.
     pub form: String,
-    /// Rules for the value as a whole.
+    /// The rules for the value as a whole, such as `minProperties`, in contrast to those of its parts.
     pub rules: Vec<ExplainedRule>,
-    /// Fields of a struct, variants of an enum, or parameters, bodies and responses of an operation.
+    /// The fields of a struct, the variants of an enum, or the parameters, bodies and responses of an
+    /// operation.
     pub parts: Vec<ExplainedPart>,
 }
 
-/// The text of a constraint, and the mechanism that enforces it.
+/// A constraint or annotation of the contract, and the mechanism that enforces it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExplainedRule {
     /// The keyword and its value, such as `maxLength 64`.
@@ -64,10 +65,10 @@ pub struct ExplainedRule {
     pub enforcement: Option<EnforcedBy>,
 }
 
-/// A field, a variant, a parameter, a body or a response.
+/// A part of an explained item: a field, a variant, a parameter, a body or a response.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExplainedPart {
-    /// The name in JSON or in the request, that is, of a property, a tag value, a parameter or a media type.
+    /// The name in JSON or HTTP: a property name, a tag value, a parameter name or a media type.
     pub wire: String,
     /// The Rust name; empty if the part has none.
     pub name: String,
@@ -75,17 +76,18 @@ pub struct ExplainedPart {
     pub ty: String,
     /// `required` or `optional`, or the role of the part, such as `value of `kind`` for a variant.
     pub presence: String,
-    /// The description in the contract.
+    /// The description of the part in the contract.
     pub description: Option<String>,
-    /// Rules for the value of the part.
+    /// The rules for the value of the part.
     pub rules: Vec<ExplainedRule>,
 }
 
-/// Explains everything with the given name: a type, `Type.field`, the end of a schema's location, or an
-/// operation by its id, method name or call type.
+/// Explains each item with the given name. The name is that of a type, `Type.field`, the end of a schema's
+/// location, or the id, method name or call type of an operation.
 ///
 /// # Errors
-/// Returns the most similar existing name if no item has the given name.
+/// If no item has the given name, returns the most similar name of an existing item, or `None` if no name is
+/// similar.
 pub fn explain_name(
     project: &Project,
     contract: &AnalyzedContract,
@@ -110,7 +112,7 @@ enum ExplainTarget {
     Type(TypeId),
     Member(TypeId, usize),
     Schema(SchemaId),
-    /// A call of one of the two operation plans, by its index.
+    /// An operation, by its index in the plan of its side (operations below `paths`, or webhooks).
     Call(OperationSide, usize),
 }
 
@@ -225,7 +227,8 @@ impl Explainer<'_> {
         all
     }
 
-    /// Returns the schemas whose rules are listed at the field's type and need not be repeated at the field.
+    /// Returns the schemas whose rules the explanation of the field's type lists, so that they need not be
+    /// repeated at the field.
     fn schemas_of_type(&self, ty: &TypeRef) -> Vec<SchemaId> {
         match ty {
             TypeRef::Named(id) => self.applied_schemas(&self.contract.shapes.get(*id).conj),
@@ -271,7 +274,7 @@ impl Explainer<'_> {
         if let TypeRef::Named(named) = ty {
             return self.explain_type(*named);
         }
-        // A nested schema without a type may be the schema of a field.
+        // A schema without a named type may be the schema of a field, in which case the field is explained.
         let field =
             self.contract.shapes.ids().find_map(|owner| match &self.contract.shapes.get(owner).body {
                 TypeBody::Struct(body) => {
@@ -303,20 +306,22 @@ impl Explainer<'_> {
         all
     }
 
-    /// Returns the annotations of a location that no code enforces: `format` and `default`.
+    /// Returns the `format` and `default` annotations of a conjunction as rules that no code enforces. Skips
+    /// the schemas in `covered`.
     fn unenforced_rules(&self, conj: &SchemaConjunction, covered: &[SchemaId]) -> Vec<ExplainedRule> {
         let members = self.applied_schemas(conj).into_iter().filter(|id| !covered.contains(id));
         let schemas = members.map(|id| self.contract.graph.schema(id));
         let schemas: Vec<&Schema> = schemas.collect();
         let formats = schemas.iter().filter_map(|schema| schema.format.as_ref());
         let mut texts: BTreeSet<String> = formats.map(|format| format!("format {format}")).collect();
-        // The default nearest to the use overrides the others.
+        // A `default` next to a `$ref` overrides that of the referenced schema.
         let default = schemas.iter().rev().find_map(|schema| schema.default.as_ref());
         texts.extend(default.map(|default| format!("default {}", truncate_value(&default.to_string()))));
         texts.into_iter().map(|text| ExplainedRule { text, enforcement: None }).collect()
     }
 
-    /// Returns the rules for the elements of a list or the values of a map, unless a named type covers them.
+    /// Returns the rules for the elements of a list or the values of a map. Returns none if their type is a
+    /// named type, whose explanation lists them.
     fn inner_rules(&self, conj: &SchemaConjunction, ty: &TypeRef) -> Vec<ExplainedRule> {
         let graph = &self.contract.graph;
         let schemas = self.applied_schemas(conj).into_iter().map(|id| graph.schema(id));
@@ -336,7 +341,7 @@ impl Explainer<'_> {
         all
     }
 
-    /// Returns all schemas that apply unconditionally at a location.
+    /// Returns the schemas of a conjunction together with those that they include by `$ref` or `allOf`.
     fn applied_schemas(&self, conj: &SchemaConjunction) -> Vec<SchemaId> {
         SchemaFacts::from_conjunction(&self.contract.graph, conj, self.contract.options.implied_objects)
             .unconditional
@@ -379,8 +384,8 @@ mod tests {
     use super::*;
     use contract_codegen_core::load::Sources;
 
-    /// A `default` next to a `$ref` overrides the default of the referenced schema, both in generated code
-    /// and in explanations.
+    /// For a field with a `default` next to its `$ref`, the explanation shows this default instead of the one
+    /// of the referenced schema, like generated code.
     #[test]
     fn the_nearest_default_is_explained() {
         let text = r##"{"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": {}, "components": {"schemas": {
@@ -412,8 +417,8 @@ mod tests {
         }
     }
 
-    /// The explanation shows the body types of the generated code. The schemas of text and byte bodies add no
-    /// rules.
+    /// The explanation of an operation shows the body types of the generated code. For text and byte bodies,
+    /// it shows no rules, because they are not validated.
     #[test]
     fn body_types_match_the_generated_code() {
         let text = r##"{"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": {"/a": {"post": {

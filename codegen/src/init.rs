@@ -38,20 +38,20 @@ use contract_codegen_core::{
 
 pub use self::{paging::PagedOperations, render::codegen_toml};
 
-/// The facts about a contract from which suggestions are made.
+/// The findings about a contract from which [`codegen_toml`] derives its suggestions.
 #[derive(Clone, Debug, Default)]
 pub struct InitFindings {
     /// The title and the version of the contract.
     pub title: String,
-    /// The suggested package name, derived from the title.
+    /// The suggested name of the generated package, derived from the title.
     pub package: String,
     /// The number of operations.
     pub operations: usize,
     /// The number of webhooks and callbacks.
     pub webhooks: usize,
-    /// The number of types.
+    /// The number of generated types.
     pub types: usize,
-    /// The URLs in `servers` of all documents.
+    /// The URLs in the `servers` of all documents.
     pub servers: Vec<String>,
     /// The tags of operations, each with the number of types that only operations with this tag use.
     pub tags: Vec<(String, usize)>,
@@ -66,15 +66,16 @@ pub struct InitFindings {
     pub unsupported_patterns: Vec<(String, String)>,
     /// The messages about operations that the client cannot call.
     pub unsupported_operations: Vec<String>,
-    /// The header parameters that carry an idempotency key.
+    /// The names of header parameters that carry an idempotency key.
     pub idempotency_headers: Vec<String>,
-    /// The header parameters that are typically supplied by a transport rather than by the caller.
+    /// The names of header parameters that a transport typically sets, such as signatures and trace ids, so
+    /// that callers do not pass them with each call.
     pub transport_headers: Vec<String>,
-    /// The operations that look paginated.
+    /// The groups of operations that look paginated, with a suggested configuration.
     pub pages: Vec<PagedOperations>,
     /// The URI prefixes that the user mounted, each with the local folder or file that resolves them.
     pub mounts: Vec<(String, PathBuf)>,
-    /// The URIs of references that no document resolves, without fragments.
+    /// The URIs, without fragments, of references to documents that are not among the inputs.
     pub unresolved_uris: Vec<String>,
     /// Whether the package will be inside a Cargo workspace. The caller of [`inspect_contract`] sets this.
     pub in_workspace: bool,
@@ -82,7 +83,7 @@ pub struct InitFindings {
     pub unknown_keywords: usize,
     /// The number of schemas with `properties` and without `type`.
     pub implied_objects: usize,
-    /// All diagnostics that `generate` would report.
+    /// The diagnostics of the contract, including those about operations that the client cannot call.
     pub diagnostics: Diagnostics,
 }
 
@@ -90,7 +91,8 @@ pub struct InitFindings {
 /// a prefix from a local folder, or one URI from a local file.
 ///
 /// # Errors
-/// Returns the diagnostics if the contract is invalid under any options.
+/// Returns the diagnostics if the contract is invalid even with the options that keep unsupported types and
+/// skip unsupported operations.
 pub fn inspect_contract(
     inputs: &[PathBuf],
     mounts: &[(String, PathBuf)],
@@ -151,7 +153,7 @@ fn inspect_reading(project: &Project, contract: &AnalyzedContract) -> Result<Ini
     Ok(InitFindings { diagnostics, ..found })
 }
 
-/// Returns the URIs, without fragments, of references that no document resolves.
+/// Returns the HTTP URIs of references that no input document resolves. Fragments are removed.
 fn find_unresolved_uris(contract: &AnalyzedContract) -> Vec<String> {
     let uris = contract.diagnostics.iter().filter(|each| each.code == "unresolved-reference");
     let uris = uris.filter_map(|each| {
@@ -164,7 +166,7 @@ fn find_unresolved_uris(contract: &AnalyzedContract) -> Vec<String> {
     uris.collect::<BTreeSet<String>>().into_iter().collect()
 }
 
-/// Finds header parameters that are configured once rather than passed with each call.
+/// Adds the names of idempotency headers and of headers that a transport typically sets to `found`.
 fn find_special_headers(plan: &SidePlan<'_>, found: &mut InitFindings) {
     // An idempotency key is recognized by the name of the header or by its description.
     let mut names: BTreeMap<&str, bool> = BTreeMap::new();

@@ -62,24 +62,26 @@ pub struct MockServer {
     plan: &'static SidePlan<'static>,
     tables: &'static TableSet<'static>,
     operations: OperationTable,
-    /// The operations without parameters, used to validate a body even if parameters are invalid.
+    /// A copy of the operations without their parameters. It is used to validate the body of a request whose
+    /// parameters are invalid.
     bodies: &'static [Operation],
-    /// The base paths of `servers`, longest first.
+    /// The paths of the URLs in `servers`, longest first. Requests may start with one of them.
     bases: Vec<String>,
     schemes: Vec<CredentialScheme<'static>>,
-    /// The event data that ends a stream.
+    /// The data of the events that mark the end of a stream, from the option `ends` in `[streams]`.
     end_data: &'static [&'static str],
-    /// The names of final events.
+    /// The names of the events after which a stream ends, from the option `last-events` in `[streams]`.
     last_events: &'static [&'static str],
     seed: u64,
-    /// The bodies that do not depend on the request, by index of the call, status, and index of the media
-    /// type.
+    /// The generated response bodies that do not depend on the request. The key consists of the index of the
+    /// operation, the status, and the index of the media type.
     cached_bodies: Mutex<HashMap<(usize, u16, usize), GeneratedBody>>,
-    /// The schemas by location, used to describe violations.
+    /// The schemas by their location, for descriptions of violations. Computed when the first violation
+    /// occurs.
     schemas_by_location: OnceLock<HashMap<String, SchemaId>>,
 }
 
-/// The outcome of a request, stored as an extension of the response.
+/// The outcome of a request, for logs. It is stored in the extensions of the response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MockVerdict {
     /// The `operationId`; `None` if no operation matches the path and the method.
@@ -90,7 +92,7 @@ pub struct MockVerdict {
     pub violations: Vec<RequestViolation>,
 }
 
-/// The problems of a contract that affect the mock server.
+/// The problems of a contract that affect the mock server's responses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MockReview {
     /// The locations of schemas for which no valid value is known, each with the operations that therefore
@@ -162,8 +164,8 @@ impl MockServer {
         self.contract
     }
 
-    /// Prepares the default responses, so that the first requests do not have to wait for them, and returns
-    /// the problems that were found.
+    /// Generates and caches the default response of every operation, so that the first requests are fast.
+    /// Returns the problems that were found.
     #[must_use]
     pub fn review(&self) -> MockReview {
         let calls: Vec<usize> = (0..self.plan.calls.len()).collect();
@@ -271,7 +273,7 @@ impl MockServer {
         attach_verdict(operation, done)
     }
 
-    /// Finds the operation of a request and removes the base path from the URI.
+    /// Finds the operation that matches a request, and removes the base path from the URI of the request.
     fn route_request(&self, mut parts: Parts) -> RouteResult {
         let path = parts.uri.path().to_owned();
         let below = |base: &String| match path.strip_prefix(base.as_str())? {
@@ -311,7 +313,7 @@ impl MockServer {
         RouteResult::Done(Box::new(Err(problem_response.with_header(header::ALLOW, &methods))))
     }
 
-    /// Validates a request and returns the response to it.
+    /// Validates a request to the operation with the index `at`, and returns the response to it.
     fn answer_call(&self, at: usize, parts: &Arc<Parts>, body: &Bytes) -> MockResult {
         self.validate_request(at, parts, body)?;
         let preferences = RequestPreferences::from_headers(&parts.headers);
@@ -350,7 +352,8 @@ impl MockServer {
         Ok((response, origin))
     }
 
-    /// Returns the first success response, preferring statuses from 200 to 299.
+    /// Returns the first response with a status from 200 to 299 or, if there is none, the first other
+    /// response that counts as a success, such as a redirect.
     fn default_response(&self, at: usize) -> Option<SelectedResponse> {
         let call = &self.plan.calls[at];
         let mut cases: Vec<(u16, StatusPattern)> = call
@@ -365,7 +368,8 @@ impl MockServer {
         Some(SelectedResponse { at, status, response })
     }
 
-    /// Returns the response that the contract describes for a requested status.
+    /// Returns the response that the contract describes for the status in `Prefer: code=…`, by its own entry,
+    /// a range such as `4XX`, or `default`.
     fn response_for_status(&self, at: usize, code: u16) -> Result<SelectedResponse, ProblemResponse> {
         let call: &'static PlannedCall<'static> = &self.plan.calls[at];
         let responses = &call.operation.responses;
@@ -440,25 +444,26 @@ impl fmt::Debug for MockServer {
     }
 }
 
-/// A response and the origin of its body, or an error response.
+/// The result of a request: a response and a description of its body's origin, or an error response.
 type MockResult = Result<(Response<Bytes>, String), ProblemResponse>;
 
 /// The result of routing a request.
 enum RouteResult {
-    /// The index of the call, and the request head with a URI relative to the base path.
+    /// The index of the matching operation, and the head of the request with the base path removed from its
+    /// URI.
     To(usize, Arc<Parts>),
-    /// A response that belongs to no call.
+    /// A response to a request that matches no operation, or to an OPTIONS request.
     Done(Box<MockResult>),
 }
 
-/// The problems of some operations.
+/// The problems that were found while the responses of a part of the operations were generated.
 #[derive(Default)]
 struct ReviewFindings {
     without_value: Vec<(SchemaId, String)>,
     invalid_examples: Vec<(contract_codegen_core::tree::DocumentLocation, String)>,
 }
 
-/// The entry of `responses` that is used for the response to a call, and the status.
+/// The status of the response to a call, and the entry of `responses` that describes it.
 struct SelectedResponse {
     at: usize,
     status: u16,
@@ -480,7 +485,8 @@ fn attach_verdict(operation: Option<String>, done: MockResult) -> Response<Bytes
     response
 }
 
-/// Leaks the strings of the options, because rows of the runtime require static strings.
+/// Returns the strings of an option with static lifetime, by leaking memory, because rows of the runtime
+/// require static strings.
 fn leak_strings(texts: Option<&'static Vec<String>>) -> &'static [&'static str] {
     let texts: Vec<&'static str> = texts.into_iter().flatten().map(String::as_str).collect();
     texts.leak()
@@ -494,7 +500,8 @@ fn base_path(url: &str) -> String {
     if path.starts_with('/') && !path.contains('{') { path.to_owned() } else { String::new() }
 }
 
-/// Returns the response to an OPTIONS request, including preflight requests of browsers (Fetch, 4.8).
+/// Returns the response to an OPTIONS request that no operation handles, including preflight requests of
+/// browsers (Fetch, 4.8). `methods` are the methods of the path.
 fn preflight_response(parts: &Parts, methods: &str) -> Response<Bytes> {
     let mut response = Response::new(Bytes::new());
     *response.status_mut() = StatusCode::NO_CONTENT;

@@ -47,25 +47,28 @@ pub use contract_codegen_core::proof::TypeProof;
 pub struct Report {
     /// The title and the version of the contract.
     pub title: String,
-    /// The number of generated items by kind: `structs`, `fields`, `operations`.
+    /// The number of generated items of each kind, such as `structs`, `fields` and `operations`.
     pub counts: Vec<(&'static str, usize)>,
     /// The changes that overlays made to the documents.
     pub overlay_changes: Vec<OverlayChange>,
-    /// The number of constraints by keyword and by the mechanism that enforces them.
+    /// For each schema keyword, the number of its constraints that each mechanism enforces.
     pub constraints: BTreeMap<&'static str, BTreeMap<EnforcedBy, usize>>,
-    /// Types that accept more than their schemas.
+    /// The types and fields whose Rust form accepts values that their schemas reject.
     pub looser_types: Vec<LooserType>,
-    /// The number of struct fields.
+    /// The number of fields of all generated structs.
     pub field_count: usize,
-    /// Fields whose type contains untyped JSON.
+    /// The fields whose type contains untyped JSON, which has the Rust type `Json`.
     pub untyped_fields: Vec<UntypedField>,
-    /// The assumptions of the options, one sentence each.
+    /// The assumptions about the contract that the options make, such as that `properties` imply an object,
+    /// each as a sentence.
     pub assumptions: Vec<String>,
-    /// Base schemas with a `discriminator` that do not become enums of their children.
+    /// The base schemas with a `discriminator` that become structs instead of enums of the schemas that
+    /// extend them.
     pub families: Vec<DiscriminatorFamily>,
     /// The operations and webhooks that the client cannot send, each with the reason.
     pub unsendable: Vec<UnsendableOperation>,
-    /// The proof for each type, in the order of the types.
+    /// The name of each generated type, and the result of proving that the type can hold every value that its
+    /// schema accepts.
     pub proofs: Vec<(String, TypeProof)>,
 }
 
@@ -82,7 +85,7 @@ pub struct OverlayChange {
     pub places: Vec<String>,
 }
 
-/// A type or field that accepts more than its schema.
+/// A type or field whose Rust form accepts values that its schema rejects.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LooserType {
     /// The name, as `Type` or `Type.field`.
@@ -91,14 +94,15 @@ pub struct LooserType {
     pub place: String,
     /// The Rust form, and the reason for this form.
     pub reason: String,
-    /// The mechanism that enforces the remaining rules.
+    /// The mechanism that enforces the rules of the schema that the Rust form does not.
     pub enforced: &'static str,
 }
 
-/// A base schema with a `discriminator` and without `oneOf`, which becomes an ordinary struct.
+/// A base schema with a `discriminator` and without `oneOf`. It becomes an ordinary struct, unless
+/// `types.families` selects it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DiscriminatorFamily {
-    /// The selector of the schema for `types.families`.
+    /// The selector that names the schema in the option `types.families`.
     pub selector: String,
     /// The location of the schema, as `file:line #/pointer`.
     pub place: String,
@@ -118,7 +122,8 @@ pub struct UnsendableOperation {
 }
 
 impl Report {
-    /// Creates the report and proves every type; `step` receives progress messages.
+    /// Creates the report. For every type, it proves, or tests with samples, that the type can hold each
+    /// value that its schema accepts. `step` receives progress messages.
     #[must_use]
     pub fn for_contract(project: &Project, contract: &AnalyzedContract, step: ProgressCallback<'_>) -> Self {
         run_on_deep_stack(|| {
@@ -127,7 +132,8 @@ impl Report {
             let checker = crate::canonical::ContainmentChecker::default();
             #[cfg(feature = "proofs")]
             let is_contained = |wide, narrow| checker.is_contained(wide, narrow);
-            // Without the feature `proofs`, every type is tested with samples.
+            // Without the feature `proofs`, containment is never decided, so every type is tested with
+            // samples.
             #[cfg(not(feature = "proofs"))]
             let is_contained = |_, _| None;
             let proofs = prove_types(contract, &is_contained, |done| {
@@ -400,7 +406,8 @@ mod tests {
     use crate::explain::explain_name;
     use contract_codegen_core::load::Sources;
 
-    /// A field of any JSON is open in the contract; a field of branches that nothing distinguishes is not.
+    /// A field without constraints is reported as open, because the contract accepts any JSON value. A field
+    /// with branches that cannot be distinguished is not reported as open.
     #[test]
     fn untyped_fields_have_a_reason() {
         let text = r#"{"type": "object", "properties": {
@@ -420,8 +427,8 @@ mod tests {
         assert!(report.to_text(false).contains("4 of 6 fields contain untyped JSON"));
     }
 
-    /// Rules of parameters, and of bodies without a named type, are counted and explained like the rules of
-    /// types.
+    /// The rules of parameters, and of bodies without a named type, are counted in the report and explained,
+    /// like the rules of types.
     #[test]
     fn operation_rules_are_counted() {
         let text = r#"{"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": {"/t": {"post": {

@@ -1,6 +1,6 @@
-//! The replay cache at the gateway's limits: 100,000 valid proofs of 167 members, with as many proofs
-//! expiring as arriving. The baseline is a simple map from (thumbprint, `jti`) to the expiry, without limits
-//! or accounts; each second, it removes all expired entries.
+//! The replay cache at its limits: 167 accounts have 100,000 valid proofs in total, and as many proofs expire
+//! as arrive. The baseline is a simple map from (thumbprint, `jti`) to the expiry, without limits per
+//! account; each second, it removes all expired entries.
 
 #![allow(clippy::unwrap_used, reason = "a panic ends the benchmark")]
 

@@ -89,7 +89,7 @@ pub enum ClaimError {
     /// ([`VerificationError::is_proof_required`](crate::VerificationError::is_proof_required)).
     #[error("the token is bound to no key")]
     NotBound,
-    /// The token is bound to another key than the proof's.
+    /// The token is bound to a key other than that of the proof.
     #[error("the token is bound to another key")]
     Key,
     /// The request has a token, but `ath` is missing or not a string.

@@ -107,7 +107,7 @@ pub fn parse_proof_header<'a>(
     }
 }
 
-/// The number of header values, if it is not one.
+/// The reason why there is not exactly one header value.
 enum HeaderCount {
     None,
     Several,

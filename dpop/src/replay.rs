@@ -194,8 +194,8 @@ struct CacheRecord {
 /// 16 bytes are enough because a collision only causes a rejection. An attacker who wants the proof of
 /// another client rejected needs a second preimage: 2^128 attempts. An attacker who finds two own proofs with
 /// the same hash (2^64 attempts) has one of them rejected. Among 100,000 valid proofs a collision by chance
-/// has a probability of 10^-29. The thumbprint has a fixed length, so key and `jti` cannot be shifted into
-/// each other.
+/// has a probability of 10^-29. The thumbprint has a fixed length, so the boundary between key and `jti` is
+/// unambiguous.
 type RecordHash = [u8; 16];
 
 impl ReplayCache {

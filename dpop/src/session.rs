@@ -1,5 +1,5 @@
-//! The complete client side without I/O: creates the proof of each request and decides about retries after a
-//! response.
+//! The complete client side without I/O: creates the proof of each request and decides after a response
+//! whether to retry.
 //!
 //! A [`Session`] owns the key, the nonces ([`NonceJar`]) and the clocks ([`ServerClocks`]) of all servers.
 //! Until a server has responded, only one request to it is sent and the others wait. A [`DpopRequest`] is one
@@ -297,8 +297,8 @@ impl<S: ProofSigner, R: RandomSource> Session<S, R> {
 }
 
 impl<S: SyncSigner, R: RandomSource> Session<S, R> {
-    /// Prepares a transmission synchronously, as [`prepare_request`](Session::prepare_request) does with an
-    /// in-memory key.
+    /// The synchronous form of [`prepare_request`](Session::prepare_request), for keys that sign without
+    /// waiting ([`SyncSigner`]).
     ///
     /// # Errors
     /// Returns the errors of [`Prover::prove`].

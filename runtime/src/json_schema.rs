@@ -31,7 +31,7 @@ use crate::{
 /// A function that adds a named schema to a generator and returns a reference to it.
 pub type SubschemaFn = fn(&mut SchemaGenerator) -> Schema;
 
-/// The annotations of one schema.
+/// The keywords of one schema that do not affect validation, such as `title` and `deprecated`.
 #[derive(Debug, Clone, Copy)]
 pub struct SchemaAnnotations {
     /// The annotated schema.

@@ -132,7 +132,7 @@ impl<T> From<T> for ServerSentEvent<T> {
     }
 }
 
-/// The setting for the validation of items against the contract.
+/// Whether items are validated against the contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(
     not(all(feature = "client", feature = "server")),

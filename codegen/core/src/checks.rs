@@ -1,4 +1,5 @@
-//! Builds the validation checks of types: conditions on the fields that the types alone do not guarantee.
+//! Builds the check of each generated type: the conditions that its schemas require and that the Rust type
+//! alone does not guarantee.
 //!
 //! A constraint that the type guarantees requires no check. A constraint that depends on more than the fields
 //! (`unevaluated…`, `$dynamicRef`) is evaluated by the validation tables. All other constraints become
@@ -45,14 +46,15 @@ use crate::{
     tables::TableSet,
 };
 
-/// The maximum nesting depth of inline checks; deeper schemas are checked by the validation tables.
+/// The maximum nesting depth of schemas that are checked inline, that is, by comparisons in `is_valid`.
+/// Deeper schemas are checked by the validation tables.
 const MAX_DEPTH: u8 = 24;
 
 /// The maximum number of schemas that are expanded inline for one field, or for the constraints of one type
 /// outside its fields. Without a limit, the number would multiply with each level of nested unions.
 const MAX_VISITS: u32 = 256;
 
-/// The parts of a contract from which checks are built.
+/// The graph, types and tables of a contract, from which checks are built, and data derived from them.
 #[derive(Debug)]
 pub struct CheckScope<'a> {
     graph: &'a SchemaGraph,
@@ -60,15 +62,16 @@ pub struct CheckScope<'a> {
     tables: &'a TableSet<'a>,
     implied_objects: bool,
     type_refs: ArenaMap<TypeDef, TypeRef>,
-    /// The normalized conjunction of each type, for comparison.
+    /// The normalized schemas of each type, to recognize values that the check of their type covers
+    /// completely.
     places: ArenaMap<TypeDef, SchemaConjunction>,
-    /// The schemas with a union whose tag is optional, so that the tag does not determine the variant.
+    /// The schemas with a union for which no required tag determines the variant.
     loosely_tagged: BTreeSet<SchemaId>,
     unwritable: UnwritableTypes,
 }
 
 impl<'a> CheckScope<'a> {
-    /// Creates the scope for a contract whose types are already decided.
+    /// Creates the scope for a contract. `shapes` are its selected types and `tables` its validation tables.
     #[must_use]
     pub fn new(
         graph: &'a SchemaGraph,
@@ -96,7 +99,8 @@ impl<'a> CheckScope<'a> {
         }
     }
 
-    /// Builds the check of every type.
+    /// Builds the check of every type of the contract. The checks also reject values that cannot be
+    /// serialized.
     #[must_use]
     pub fn build_checks(&self) -> TypeChecks {
         let lenient = CheckBuilder::new(
@@ -116,14 +120,14 @@ pub struct TypeChecks {
 }
 
 impl TypeChecks {
-    /// Returns the check of a type.
+    /// Returns the check of a type, which becomes the body of its method `is_valid`.
     #[must_use]
     pub fn for_type(&self, id: TypeId) -> &Check {
         &self.by_type[id]
     }
 }
 
-/// A value that generated code can access, with its type.
+/// A value that generated code can access: its Rust type and the expression for it.
 #[derive(Clone)]
 struct TypedPlace<'a> {
     ty: &'a TypeRef,
@@ -138,28 +142,30 @@ impl<'a> TypedPlace<'a> {
         Self { ty, place, boxed: false }
     }
 
-    /// Returns the value that a closure or pattern binds. Bindings shadow each other, so a test can access
-    /// only the innermost one.
+    /// Creates the place of the value that a closure or pattern binds as `value`. Bindings shadow each other,
+    /// so a test can access only the innermost one.
     const fn bound_value(ty: &'a TypeRef) -> Self {
         Self::new(ty, ValuePlace::Bound)
     }
 }
 
-/// A cache of whether a type needs no check; computing this requires a walk through the whole type.
+/// A cache that stores for each type whether its check is trivial, that is, whether it always succeeds.
 type TrivialTypes = Rc<RefCell<BTreeMap<TypeId, bool>>>;
 
-/// The builder of checks, which caches which types need no check.
+/// The builder of checks for the types of one [`CheckScope`].
 struct CheckBuilder<'a> {
     scope: &'a CheckScope<'a>,
     trivial: TrivialTypes,
-    /// The same cache for checks that accept values that cannot be serialized.
+    /// The cache of trivial checks for the case that checks accept values that cannot be serialized
+    /// (`writable` is false).
     lenient: TrivialTypes,
     /// The number of schemas that may still be expanded in the current check.
     visits: Cell<u32>,
     /// The schemas from which a `$dynamicRef` is reachable. The target of the reference depends on where the
     /// evaluation began (Core 8.2.3.2), so their types are not checked field by field.
     dynamic: Rc<BTreeSet<SchemaId>>,
-    /// True if checks reject values that cannot be serialized, which no keyword requires.
+    /// True if the built checks also reject values that cannot be serialized, although no keyword requires
+    /// this.
     writable: bool,
     focus: Option<KeywordFocus<'a>>,
 }
@@ -181,8 +187,8 @@ impl<'a> CheckBuilder<'a> {
         SchemaFacts::from_conjunction(self.scope.graph, conj, self.scope.implied_objects)
     }
 
-    /// Builds an inline check if it needs at most `MAX_VISITS` schemas, or else a check by the validation
-    /// tables.
+    /// Returns the inline check that `write` builds if this expands fewer than `MAX_VISITS` schemas, or else
+    /// the result of `tables`, which is a check by the validation tables.
     fn bounded_check(&self, write: impl FnOnce() -> Check, tables: impl FnOnce() -> Check) -> Check {
         let before = self.visits.replace(MAX_VISITS);
         let check = write();
@@ -192,14 +198,15 @@ impl<'a> CheckBuilder<'a> {
         }
     }
 
-    /// Consumes one unit of the limit; returns false if the limit is exhausted.
+    /// Counts one schema that is expanded inline. Returns false if the limit [`MAX_VISITS`] is reached.
     fn take_visit(&self) -> bool {
         let left = self.visits.get();
         self.visits.set(left.saturating_sub(1));
         left > 1
     }
 
-    /// Returns true if the chosen branch of a schema's union implies the whole union.
+    /// Returns true if the union of schema `id` needs no check, because a branch of it is chosen and a
+    /// required tag distinguishes the branches.
     fn is_decided_by_tag(&self, chosen: &[SchemaId], id: SchemaId) -> bool {
         chosen.contains(&id) && !self.scope.loosely_tagged.contains(&id)
     }
@@ -231,7 +238,7 @@ impl<'a> CheckBuilder<'a> {
         if self.writable { self.require_writable(check, &own) } else { check }
     }
 
-    /// Returns true if the type's check always succeeds.
+    /// Returns true if the check of a type always succeeds, so that calling it is unnecessary.
     fn is_trivial(&self, id: TypeId) -> bool {
         if let Some(focus) = &self.focus {
             return focus.whole.is_trivial(id);
@@ -239,15 +246,16 @@ impl<'a> CheckBuilder<'a> {
         if let Some(&known) = self.trivial.borrow().get(&id) {
             return known;
         }
-        // A recursive type is assumed to need a check.
+        // While the check of a type is built, a recursive reference to the type is treated as if the check
+        // were not trivial.
         self.trivial.borrow_mut().insert(id, false);
         let trivial = self.type_check(id) == Always;
         self.trivial.borrow_mut().insert(id, trivial);
         trivial
     }
 
-    /// Returns true if the type's schemas use `unevaluated…` keywords, which depend on other keywords and
-    /// cannot be split into fields.
+    /// Returns true if a schema of the type uses an `unevaluated…` keyword. These keywords depend on the
+    /// results of other keywords, so only the validation tables can check them.
     fn needs_tables(&self, def: &TypeDef) -> bool {
         let facts = self.facts_of(&def.conj);
         facts.unconditional.iter().chain(&facts.conditional).any(|&m| {
@@ -283,7 +291,7 @@ impl<'a> CheckBuilder<'a> {
         check
     }
 
-    /// Builds the check of a conjunction of schemas.
+    /// Builds a check that the value `at` satisfies all schemas of a conjunction.
     fn conjunction_check(&self, conj: &SchemaConjunction, at: &TypedPlace<'a>, depth: u8) -> Check {
         if let Some(check) = self.own_check(conj, at) {
             return check;
@@ -292,7 +300,8 @@ impl<'a> CheckBuilder<'a> {
         Check::all_distinct(conj.ids.iter().map(|&id| self.schema_at(id, at, skip, depth)).collect())
     }
 
-    /// Returns a call of the check of the value's own type, if that check covers exactly these schemas.
+    /// If the check of the value's type covers exactly the schemas of `conj`, returns a call of it, or
+    /// `Always` if it is trivial.
     fn own_check(&self, conj: &SchemaConjunction, at: &TypedPlace<'a>) -> Option<Check> {
         if self.focus.is_some_and(|focus| conj.ids.contains(&focus.id)) {
             return None;
@@ -311,7 +320,7 @@ impl<'a> CheckBuilder<'a> {
         Check::all_distinct(conj.ids.iter().map(|&id| self.keyword_checks(id, at, skip, depth)).collect())
     }
 
-    /// Builds the check of one schema for a value.
+    /// Builds a check that the value `at` satisfies a schema.
     fn schema_check(&self, id: SchemaId, at: &TypedPlace<'a>, depth: u8) -> Check {
         self.schema_at(id, at, &[], depth)
     }
@@ -325,7 +334,7 @@ impl<'a> CheckBuilder<'a> {
         self.keyword_checks(id, at, chosen, depth)
     }
 
-    /// Builds the check of a schema's keywords for a value whose type does not check them itself.
+    /// Builds the check of a schema's keywords for a value. It does not call the check of the value's type.
     fn keyword_checks(&self, id: SchemaId, at: &TypedPlace<'a>, chosen: &[SchemaId], depth: u8) -> Check {
         let s = self.graph_schema(id);
         match s.boolean {
@@ -367,7 +376,8 @@ impl<'a> CheckBuilder<'a> {
         own.and(parts).and(self.applicator_checks(s, self.is_decided_by_tag(chosen, id), &again))
     }
 
-    /// Builds the check of a schema for a value of a named type.
+    /// Builds a check that a value of the named type `of` satisfies a schema, without calling the check of
+    /// the type.
     fn named_type_checks(
         &self,
         id: SchemaId,
@@ -383,7 +393,8 @@ impl<'a> CheckBuilder<'a> {
             TypeBody::Struct(body) => self.struct_check(id, body, at, depth),
             TypeBody::Objects(body) => self.objects_check(id, of, body, at, depth),
             TypeBody::ByKind(variants) => self.kinds_check(id, of, variants, at, depth),
-            // Generated modules can access each other's private fields.
+            // The content of a newtype is accessed directly: generated modules can access each other's
+            // private fields.
             TypeBody::Newtype(inner) => {
                 self.schema_at(id, &TypedPlace::new(inner, at.place.newtype_value()), chosen, depth - 1)
             }
@@ -398,7 +409,7 @@ impl<'a> CheckBuilder<'a> {
     }
 }
 
-/// Returns a check that validates the whole value with the validation tables.
+/// Returns a check that validates a value of a type as a whole with the validation tables.
 fn row_check(def: &TypeDef) -> Check {
     ValueTest::Tables(ValuePlace::Own, PlaceForm::Typed, def.conj.ids.clone()).into()
 }
@@ -432,7 +443,8 @@ fn strip_boxes(ty: &TypeRef) -> &TypeRef {
     }
 }
 
-/// Returns true if the result of a schema depends on the results of adjacent schemas or of referring ones.
+/// Returns true if the result of a schema depends on other schemas that apply to the same value, or on the
+/// schemas that lead to it by references.
 fn is_contextual(s: &Schema) -> bool {
     s.dynamic_reference.is_some() || s.unevaluated_items.is_some() || s.unevaluated_properties.is_some()
 }

@@ -1,8 +1,8 @@
-//! Writes the generated client: one method for each operation.
+//! Writes the generated client: one method for each operation. The entry point is [`client_module`].
 //!
 //! Generated code requires only `contract-runtime` with its feature `client`. A method consists of a
-//! signature and a request. The `PlannedCall` implementation of its operation parses the responses, so that
-//! code such as sessions or outboxes can be generic over all operations.
+//! signature and a request. The implementation of `Call` for the struct of its operation parses the
+//! responses, so that code such as sessions or outboxes can be generic over all operations.
 
 mod docs;
 mod module;
@@ -19,20 +19,20 @@ use crate::{
     schema::SchemaGraph,
 };
 
-/// The input for writing client methods.
+/// The parts of the contract and the options from which client methods are written.
 pub(crate) struct ClientWriter<'a> {
-    /// The plan of all operations.
+    /// The plan of all operations of one side.
     pub(crate) plan: &'a SidePlan<'a>,
     /// The schemas of the contract.
     pub(crate) graph: &'a SchemaGraph,
-    /// Prints Rust types.
+    /// The printer of Rust types.
     pub(crate) types: &'a dyn RustTypes,
-    /// The client options of the configuration.
+    /// The table `[client]` of the configuration.
     pub(crate) config: &'a ClientConfig,
 }
 
-/// Writes the module `client` (or `webhook_client`), a direct child of the generated root. Reports operations
-/// that the client cannot send as errors or, if configured, as warnings.
+/// Writes the module `client` (or `webhook_client`), a direct child of the generated root. If the client
+/// cannot send an operation, an error (or, if configured, a warning) is reported.
 pub fn client_module(
     plan: &SidePlan<'_>,
     graph: &SchemaGraph,
@@ -44,7 +44,7 @@ pub fn client_module(
     module::assemble_module(&ClientWriter { plan, graph, types, config })
 }
 
-/// Returns the diagnostic for an operation without a client method; `None` if the operation is supported.
+/// Returns the diagnostic for an operation that the client cannot send, or `None` if it can.
 pub fn unsupported_diagnostic(call: &PlannedCall<'_>, config: &ClientConfig) -> Option<Diagnostic> {
     let reason = call.unsendable_reason.as_ref()?;
     let message = format!("`{}` has no method in the client: {reason}", call.operation.id);

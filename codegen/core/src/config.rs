@@ -1,8 +1,9 @@
-//! The options in `codegen.toml`: decisions of a contract's owner that the contract does not contain.
+//! The options in `codegen.toml`: decisions about the generated code that the contract does not contain.
 //!
 //! An option that matches nothing in the contract is an error, so that the file contains no obsolete options.
-//! *Selectors* name schemas by the end of their location: `problem.schema.json#/$defs/code` or
-//! `#/components/schemas/Error`.
+//! A *selector* names schemas by the end of their location, such as `problem.schema.json#/$defs/code` or
+//! `#/components/schemas/Error`. In the descriptions of maps, `selector → name` means that the key is a
+//! selector and the value a name.
 //!
 //! ```
 //! # use contract_codegen_core as contract_codegen;
@@ -41,42 +42,46 @@ use crate::{
     tree::{DocumentLocation, SourceId, Span},
 };
 
-/// The complete file. Unknown keys are errors.
+/// The content of a `codegen.toml`. Unknown keys are errors.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Config {
-    /// The files and folders of the contract, relative to this file.
+    /// The files and folders of the contract, relative to the folder of this file.
     pub inputs: Vec<PathBuf>,
-    /// Options for reading the contract.
+    /// Options that determine how the contract is read.
     pub input: InputConfig,
-    /// URI prefixes and the folders to which they map: `{ "https://example.com/schemas/" = "vendor" }`.
+    /// The folders from which referenced documents are loaded, by URI prefix:
+    /// `{ "https://example.com/schemas/" = "vendor" }`.
     pub mounts: BTreeMap<String, PathBuf>,
     /// The name of the generated package, or a table with more fields of its manifest.
     #[serde(deserialize_with = "package::deserialize_package")]
     pub package: PackageConfig,
     /// Options for the generated files.
     pub output: OutputConfig,
-    /// Options for the translation of schemas to types.
+    /// Options for the Rust types that are generated for schemas.
     pub types: TypeOptions,
-    /// The modules of the generated types, one file each.
+    /// The modules into which the generated types are divided, one file each.
     #[serde(rename = "area")]
     pub areas: Vec<AreaConfig>,
-    /// Rust names for schemas: selector → name.
+    /// The names of the Rust types of schemas: selector → name.
     pub names: BTreeMap<String, String>,
-    /// Selectors of schemas with secret values, which `Debug` output and logs hide.
+    /// Selectors of schemas whose values are secret: they have the type `Secret`, which `Debug` output and
+    /// logs hide.
     pub secrets: Vec<String>,
-    /// Selectors of string enumerations and tagged unions that are used only in requests. Their readers keep
-    /// unknown values instead of rejecting them.
+    /// Selectors of string enumerations and tagged unions that only requests use. Their types keep unknown
+    /// values instead of rejecting them.
     pub open: Vec<String>,
-    /// Selectors of enumerations and tagged unions of responses. Their readers reject unknown values.
+    /// Selectors of string enumerations and tagged unions that responses use. Their types reject unknown
+    /// values instead of keeping them.
     pub closed: Vec<String>,
-    /// Selectors of schemas that also accept `null`, although the contract does not allow it.
+    /// Selectors of schemas that accept `null` in addition to the values that the contract allows.
     pub nullable: Vec<String>,
-    /// Your own types for schemas: selector → path of the type.
+    /// Your own types, which replace the generated types of schemas: selector → path of the type.
     pub replace: BTreeMap<String, String>,
-    /// Additional derives: selector → paths of the traits; `*` selects every type.
+    /// Additional traits that types derive: selector → paths of the traits. The selector `*` matches every
+    /// type.
     pub derives: BTreeMap<String, Vec<String>>,
-    /// Attributes of types and fields: selector → attributes.
+    /// Attributes that are added to types and fields: selector → attributes.
     pub attributes: BTreeMap<String, Vec<String>>,
     /// Enums that are generated from the rows of JSON files.
     #[serde(rename = "table")]
@@ -88,13 +93,13 @@ pub struct Config {
     pub client: ClientConfig,
     /// Options of the operations table and the server interface.
     pub operations: OperationConfig,
-    /// Conventions for lists and nested values in queries and forms.
+    /// How lists and nested values are encoded in queries and forms.
     pub wire: WireConfig,
-    /// Options for streamed bodies; absent: nothing is streamed.
+    /// Options for streamed bodies. If absent, no body is streamed.
     pub streams: Option<StreamConfig>,
-    /// The paginated operations.
+    /// The paginated operations, for which the client has methods that return all pages.
     pub pages: Vec<PaginationConfig>,
-    /// The configuration file itself, for diagnostics.
+    /// The configuration file itself, whose text diagnostics show.
     #[serde(skip)]
     pub file: Option<ConfigFile>,
 }
@@ -103,7 +108,7 @@ pub struct Config {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct InputConfig {
-    /// The treatment of faults of the contract: `warn`, or `deny` to generate nothing.
+    /// Whether faults of the contract are accepted with a warning (`warn`), or nothing is generated (`deny`).
     pub faults: FaultPolicy,
     /// Overlays and JSON merge patches, applied to the documents in this order.
     pub overlays: Vec<OverlayEntry>,
@@ -112,20 +117,22 @@ pub struct InputConfig {
 /// The file from which the options were parsed.
 #[derive(Clone, Debug)]
 pub struct ConfigFile {
-    /// The name of the file, as diagnostics print it.
+    /// The name of the file in diagnostics.
     pub name: String,
     /// The content of the file.
     pub text: Arc<str>,
 }
 
 impl Config {
-    /// Returns the location of an option's value. `option` is a path of keys such as `types.unchecked`;
-    /// `value` is a string in its list, or a key or value of its table.
+    /// Returns the location of a value in an option, or `None` if there is no file or no such value. `option`
+    /// is a path of keys such as `types.unchecked`. `value` is a string in a list, or a key or value of a
+    /// table.
     pub(crate) fn option_place(&self, option: &str, value: &str) -> Option<DocumentLocation> {
         self.place_from_span(|text| position::find_value(text, option, value))
     }
 
-    /// Returns the location of an option's value in the table number `index` (from 0) of an array of tables.
+    /// Returns the location of a value in an option of one table in an array of tables such as `[[view]]`.
+    /// `index` is the number of the table, counted from 0.
     pub(crate) fn table_option_place(
         &self,
         list: &str,
@@ -136,12 +143,13 @@ impl Config {
         self.place_from_span(|text| position::find_value_in_table(text, (list, index), option, value))
     }
 
-    /// Returns true if the module `credentials` is generated.
+    /// Returns true if the module `credentials` is generated: for the option `client.credentials` or a
+    /// command line.
     pub(crate) const fn has_credentials(&self) -> bool {
         self.client.credentials || self.output.cli.is_some()
     }
 
-    /// Returns the location of the first header of a table.
+    /// Returns the location of the first header of a table such as `[streams]`.
     pub(crate) fn table_place(&self, table: &str) -> Option<DocumentLocation> {
         self.place_from_span(|text| position::find_table(text, table))
     }
@@ -163,27 +171,30 @@ impl SourceTextProvider for ConfigFile {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct OutputConfig {
-    /// The output path, relative to this file: a folder, or a file for `layout = "file"`.
+    /// The output path, relative to the folder of this file: a folder, or a file for `layout = "file"`.
     pub path: Option<PathBuf>,
     /// `crate`: a package with its `Cargo.toml`; `modules`: source files only; `file`: a single source file.
     pub layout: OutputLayout,
-    /// Generates a client.
+    /// Whether a client is generated.
     pub client: bool,
-    /// Generates a server interface.
+    /// Whether a server interface is generated.
     pub server: bool,
-    /// Generates `schemars` implementations, in a package behind a feature of this name. The default is
-    /// `true` for packages and `false` for other layouts.
+    /// Whether `schemars` implementations are generated, in a package behind the feature `schemars`. The
+    /// default is `true` for packages and `false` for other layouts.
     pub schemars: Option<bool>,
-    /// Generates `proptest` strategies, with the same feature and default as `schemars`.
+    /// Whether `proptest` strategies are generated, in a package behind the feature `proptest`. The default
+    /// is that of `schemars`.
     pub proptest: Option<bool>,
-    /// Generates a command line: a module `cli` behind a feature of that name, and a binary in a package. It
-    /// also generates the credentials module, as `client.credentials` does.
+    /// The generated command line: a module `cli` behind the feature `cli`, and a binary in a package. If
+    /// absent, none is generated. The command line requires the module `credentials`, as `client.credentials`
+    /// does.
     #[serde(deserialize_with = "command_line::deserialize_command_line")]
     pub cli: Option<CommandLineConfig>,
-    /// Places client, server and schemas behind features of the package that compiles them. The default is
-    /// `true` for packages and modules, and `false` for a single file.
+    /// Whether client, server and schemas are behind features of the package that compiles them. The default
+    /// is `true` for packages and modules, and `false` for a single file.
     pub features: Option<bool>,
-    /// The location of a shared runtime. By default, the runtime is written into the output.
+    /// The location of a runtime that several generated packages share. By default, the runtime is written
+    /// into the output.
     pub runtime: Option<RuntimeLocation>,
     /// The generated package is a member of the enclosing workspace instead of a workspace root. The default is
     /// `true` below a Cargo workspace that does not exclude the output path, as far as the path is known.
@@ -191,7 +202,7 @@ pub struct OutputConfig {
 }
 
 impl OutputConfig {
-    /// Returns true if client, server and schemas are behind features.
+    /// Returns true if client, server and schemas are behind Cargo features.
     #[must_use]
     pub fn has_features(&self) -> bool {
         self.features.unwrap_or(self.layout != OutputLayout::File)
@@ -227,17 +238,18 @@ impl Default for OutputConfig {
     }
 }
 
-/// The location of a shared runtime: `"../runtime"`, or `{ path = "../north/runtime", package =
-/// "north-runtime" }` for the runtime of another generated package.
+/// The location of a shared runtime: the path of `contract-runtime`, such as `"../runtime"`, or the runtime
+/// of another generated package, such as `{ path = "../north/runtime", package = "north-runtime" }`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 pub enum RuntimeLocation {
-    /// The path of the package `contract-runtime`, as written into the manifest.
+    /// The path of the package `contract-runtime`, as it is written into the manifest of the generated
+    /// package.
     Path(String),
-    /// A runtime package with a different name.
+    /// A runtime package with a name other than `contract-runtime`.
     #[serde(rename_all = "kebab-case")]
     Package {
-        /// The path of the package, as written into the manifest.
+        /// The path of the package, as it is written into the manifest of the generated package.
         path: String,
         /// The name of the runtime package.
         package: String,
@@ -248,63 +260,65 @@ pub enum RuntimeLocation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OutputLayout {
-    /// A package that compiles without further files.
+    /// A package that compiles without additional files.
     #[default]
     Crate,
-    /// Source files for an existing package: `root.rs` declares the other modules.
+    /// Source files for an existing package. `root.rs` declares the modules in the other files.
     Modules,
-    /// A single source file, for `mod api;` or `include!`.
+    /// A single source file, which is used by `mod api;` or `include!`.
     File,
 }
 
-/// The table `[types]`: how schemas become types.
+/// The table `[types]`: the Rust types that are generated for schemas.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct TypeOptions {
-    /// The structs with a builder: those in requests, all, or none.
+    /// The structs that have a builder: those in requests, all, or none.
     pub builders: BuilderScope,
     /// The type of an integer without a bound and without an `int32` or `int64` format.
     pub unbounded_integers: UnboundedIntegerType,
-    /// Treats a schema with `properties` but without `type` as an object.
+    /// Whether a schema with `properties` but without `type` is treated as an object.
     pub implied_objects: bool,
-    /// Selectors of schemas for which the opposite of `implied-objects` applies.
+    /// Selectors of schemas for which the opposite of `implied-objects` applies: they are (or are not)
+    /// treated as objects.
     pub implied_otherwise: Vec<String>,
-    /// Selectors of base schemas with a `discriminator` and no `oneOf`. Each becomes an enum of the schemas
-    /// that include it by `allOf`. By default these are the bases that require their tag and that a value has as
-    /// its schema.
+    /// Selectors of base schemas with a `discriminator` but without `oneOf`. The type of each is an enum of
+    /// the schemas that include it by `allOf`. The default is every base that requires its discriminator
+    /// property and is the schema of a value.
     pub families: Option<Vec<String>>,
     /// The treatment of keywords that JSON Schema does not define.
     pub unknown_keywords: UnknownKeywordSetting,
-    /// The treatment of constraints that cannot be implemented, such as a look-ahead in a pattern. The
-    /// default is that of faults.
+    /// The treatment of constraints that cannot be checked, such as a look-ahead in a pattern. By default,
+    /// they are treated as faults.
     pub unsupported: Option<UnsupportedPolicy>,
-    /// The meaning of `nullable: true` of OpenAPI 3.0 next to other keywords than `type`.
+    /// The meaning of `nullable: true` where OpenAPI 3.0 gives it no effect, such as next to `$ref`.
     pub nullable: NullableSetting,
-    /// Selectors of schemas whose `pattern`, or a key of whose `patternProperties`, is not supported and may
-    /// be left unchecked.
+    /// Selectors of schemas that may be left unchecked although their `pattern`, or a key of their
+    /// `patternProperties`, is not supported.
     pub unchecked: Vec<String>,
-    /// Formats that become types: `{ date-time = "jiff" }` for a built-in mapping, `{ x-sku = { type =
-    /// "crate::Sku" } }` for your own type.
+    /// The Rust types of formats: `{ date-time = "jiff" }` for a built-in type, or
+    /// `{ x-sku = { type = "crate::Sku" } }` for your own.
     pub formats: BTreeMap<String, FormatType>,
-    /// Crates whose types a contract may name by `x-rust-type`; the extension is ignored for other crates.
+    /// The names of crates whose types a schema may select by `x-rust-type`. For other crates, the extension
+    /// is ignored.
     pub rust_types: Vec<String>,
 }
 
-/// The Rust type of a format.
+/// The Rust type of strings with a certain format.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 pub enum FormatType {
-    /// A built-in mapping, by package: `jiff`, `chrono`, `time`, `uuid`, `url`, `std`, `base64`.
+    /// A built-in type of the named package: `jiff`, `chrono`, `time`, `uuid`, `url`, `std` or `base64`.
     Builtin(String),
-    /// A type of the contract's owner.
+    /// Your own type.
     #[serde(rename_all = "kebab-case")]
     Custom {
-        /// The path of the type.
+        /// The path of the Rust type.
         #[serde(rename = "type")]
         path: String,
-        /// The path of the function from `&str` to a `Result`; the default is `FromStr`.
+        /// The path of the function that parses a `&str` into a `Result`. The default is `FromStr`.
         read: Option<String>,
-        /// The path of the function from `&T` to a `String`; the default is `Display`.
+        /// The path of the function that converts a `&T` to a `String`. The default is `Display`.
         write: Option<String>,
     },
 }
@@ -327,11 +341,11 @@ impl Default for TypeOptions {
     }
 }
 
-/// The set of structs with a builder.
+/// The structs for which a builder is generated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BuilderScope {
-    /// Structs that are reachable from a request body.
+    /// The structs that are reachable from a request body.
     Requests,
     /// Every struct of the contract.
     All,
@@ -339,13 +353,13 @@ pub enum BuilderScope {
     None,
 }
 
-/// The type of an unbounded integer.
+/// The type of an integer without a bound and without an `int32` or `int64` format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum UnboundedIntegerType {
-    /// `i64`; readers reject values outside its range.
+    /// The type `i64`. Values outside its range are rejected when they are parsed.
     I64,
-    /// `Number`, which is exact for integers of any size.
+    /// The type `Number`, which is exact for integers of any size.
     Exact,
 }
 
@@ -361,28 +375,28 @@ pub enum UnknownKeywordSetting {
     Ignore,
 }
 
-/// The meaning of `nullable: true` of OpenAPI 3.0 next to other keywords than `type`: `$ref`, `allOf`,
-/// `anyOf`, `oneOf`, or an `enum` without `null`.
+/// The meaning of `nullable: true` where OpenAPI 3.0 gives it no effect: next to keywords other than `type`,
+/// such as `$ref`, `allOf`, `anyOf` or `oneOf`, or with an `enum` that does not list `null`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NullableSetting {
-    /// The value may be `null`, which is what authors intend.
+    /// The value may also be `null`, which is what authors intend.
     OrNull,
-    /// It has no effect, as OpenAPI 3.0.3 specifies; each occurrence is a warning.
+    /// The keyword has no effect, as OpenAPI 3.0.3 specifies. Each such occurrence causes a warning.
     Strict,
 }
 
-/// The treatment of constraints that cannot be implemented.
+/// The treatment of constraints that cannot be checked, such as a look-ahead in a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum UnsupportedPolicy {
-    /// They are errors, and no code is generated.
+    /// Such constraints are errors, and no code is generated.
     Deny,
-    /// They are warnings: the constraint is not checked, and the value keeps its plain type.
+    /// Such constraints are warnings: they are not checked, and the value keeps its plain type.
     Keep,
 }
 
-/// A table `[[area]]`: a module and the schemas in it.
+/// A table `[[area]]`: a module, and the schemas whose types it contains.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct AreaConfig {
@@ -390,9 +404,11 @@ pub struct AreaConfig {
     pub name: String,
     /// The first line of the module's documentation.
     pub doc: String,
-    /// Names of sources (without folder and `.schema.json`), or selectors of schemas.
+    /// The schemas whose types are in the module: names of source files (without folder and `.schema.json`),
+    /// or selectors.
     pub schemas: Vec<String>,
-    /// Tags. Schemas that only operations with these tags reach belong to this area, too.
+    /// Tags of operations. The types of schemas that only operations with these tags use are also in the
+    /// module.
     pub tags: Vec<String>,
 }
 
@@ -406,21 +422,22 @@ pub struct TableConfig {
     pub file: PathBuf,
     /// The JSON Pointer of the array of rows in the file.
     pub rows: String,
-    /// The member of a row that names its variant.
+    /// The column whose value names the variant of a row.
     pub key: String,
-    /// Readers keep unknown values instead of rejecting them.
+    /// Whether the enum keeps unknown values instead of rejecting them.
     pub open: bool,
     /// The documentation of the enum.
     pub doc: String,
-    /// The member of a row that holds the documentation of its variant.
+    /// The column with the documentation of the variants.
     pub describe: Option<String>,
-    /// String columns that become enums of their own: column → name of the enum.
+    /// The columns of strings that become enums: column → name of the enum.
     pub enums: BTreeMap<String, String>,
-    /// Columns without an accessor.
+    /// The columns for which no accessor is generated.
     pub skip: Vec<String>,
 }
 
-/// A table `[[view]]`: a trait over types with common members, or over calls with common parameters.
+/// A table `[[view]]`: a trait over several types with common properties, or over several client calls with
+/// common parameters.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct ViewConfig {
@@ -430,16 +447,18 @@ pub struct ViewConfig {
     pub doc: String,
     /// Selectors of the schemas whose types implement the trait.
     pub types: Vec<String>,
-    /// The wire names of the members that all of these types have.
+    /// The names in JSON of the properties that all of these types have.
     pub members: Vec<String>,
-    /// Names of associated types, by member. A named one is always generated. A member whose type differs
-    /// between the types gets an associated type in any case, by default with a name derived from the member.
+    /// The names of associated types: property → name. A property whose type differs between the types always
+    /// has an associated type; by default, its name is derived from the property. For a property that is
+    /// listed here, an associated type is generated in any case.
     pub associated: BTreeMap<String, String>,
-    /// The operations whose calls implement the trait, by `operationId`; replaces `types`.
+    /// The `operationId`s of the operations whose calls implement the trait. A view has either `operations`
+    /// or `types`.
     pub operations: Vec<String>,
-    /// The wire names of the parameters that all of these operations take.
+    /// The names in the contract of the parameters that all of these operations have.
     pub parameters: Vec<String>,
-    /// The name of a view over types that all responses of these operations implement.
+    /// The name of a view over types to which the response types of all these operations belong.
     pub answer: Option<String>,
 }
 
@@ -447,16 +466,17 @@ pub struct ViewConfig {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct ClientConfig {
-    /// Header and cookie parameters that the transport adds; methods have no argument for them.
+    /// The names of header and cookie parameters that the transport adds. Client methods have no argument for
+    /// them.
     pub transport_headers: Vec<String>,
-    /// Skips operations that no client can call, with a warning, instead of failing. The default follows the
-    /// treatment of faults.
+    /// Whether an operation that no client can send is skipped with a warning instead of causing an error. By
+    /// default, it is treated as a fault.
     pub skip_unsupported: Option<bool>,
-    /// Members of error responses (`code`, an id) that `Display` of an error shows. The default is none,
-    /// since error responses may contain secrets.
+    /// The properties of error responses, such as `code` or an id, that the `Display` output of an error
+    /// shows. The default is none, because error responses may contain secrets.
     pub shown: Vec<String>,
-    /// Generates the module `credentials`: a setter for each of `securitySchemes`, and a transport that adds
-    /// the credentials that `security` of an operation requires.
+    /// Whether the module `credentials` is generated. It has a setter for each of the `securitySchemes`, and
+    /// a transport that adds the credentials that the `security` of an operation requires.
     pub credentials: bool,
 }
 
@@ -464,10 +484,10 @@ pub struct ClientConfig {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct OperationConfig {
-    /// The header that makes an operation idempotent when it is present.
+    /// The header that makes a request idempotent, so that it can be retried.
     pub idempotency_header: Option<IdempotencyHeader>,
-    /// Headers that a layer around the handlers reads or writes: request parameters and response headers.
-    /// Handlers have no access to them, and clients leave them to their transport.
+    /// The names of request and response headers that a layer around the handlers reads or writes. Handlers
+    /// have no access to them, and in the client the transport adds them.
     pub hidden_headers: Vec<String>,
     /// The `operationId`s of operations that are safe regardless of their method.
     pub safe: Vec<String>,
@@ -481,23 +501,23 @@ pub struct OperationConfig {
     /// Selects the operations and webhooks that are generated, with the schemas that they reach; an empty
     /// list selects all.
     pub include: Vec<OperationSelector>,
-    /// Removes operations from those that `include` selects.
+    /// Selectors of operations and webhooks to omit from those that `include` selects.
     pub exclude: Vec<OperationSelector>,
 }
 
-/// The header with an idempotency key: `"Idempotency-Key"`, or `{ name = "Idempotency-Key", operations = [{ path =
-/// "/v1/**" }] }`.
+/// The header with an idempotency key: `"Idempotency-Key"`, or
+/// `{ name = "Idempotency-Key", operations = [{ path = "/v1/**" }] }`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 pub enum IdempotencyHeader {
-    /// The header of all operations that declare it.
+    /// The name of the header. It applies to all operations that declare it.
     Declared(String),
-    /// The header of selected operations, whether they declare it or not.
+    /// A header that applies to selected operations, whether they declare it or not.
     #[serde(rename_all = "kebab-case")]
     Selected {
         /// The name of the header.
         name: String,
-        /// The operations.
+        /// The operations to which the header applies.
         operations: Vec<OperationSelector>,
     },
 }
@@ -513,42 +533,42 @@ impl IdempotencyHeader {
 }
 
 impl OperationConfig {
-    /// Returns true if no operation is removed.
+    /// Returns true if all operations are generated: neither `include` nor `exclude` contains a selector.
     #[must_use]
     pub const fn selects_all(&self) -> bool {
         self.include.is_empty() && self.exclude.is_empty()
     }
 }
 
-/// The table `[streams]`: operations with server-sent events, JSON lines or JSON text sequences exchange them
-/// item by item.
+/// The table `[streams]`: bodies with server-sent events, JSON lines or JSON text sequences are sent and
+/// received item by item.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct StreamConfig {
-    /// Event data that ends a stream and is not an event itself: `[DONE]`.
+    /// The data of events that end a stream and are not items themselves, such as `[DONE]`.
     pub ends: Vec<String>,
-    /// The names of events that end a stream: `message_stop`.
+    /// The names of events that end a stream, such as `message_stop`.
     pub last_events: Vec<String>,
-    /// The `operationId`s of operations whose response bytes are streamed.
+    /// The `operationId`s of operations whose success response is streamed as bytes.
     pub downloads: Vec<String>,
-    /// The `operationId`s of operations whose request bytes are streamed.
+    /// The `operationId`s of operations whose request body is streamed as bytes.
     pub uploads: Vec<String>,
 }
 
-/// A selector of operations: `{ tag = "issues" }`. An operation must match all given members.
+/// A selector of operations, such as `{ tag = "issues" }`. An operation must match all fields that are given.
 ///
-/// `*` matches any characters. In a path it matches within one segment, and `**` matches any number of
-/// segments.
+/// In each field, `*` matches any characters. In a path, it matches within one segment, and `**` matches any
+/// number of segments.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct OperationSelector {
     /// A tag of the operation.
     pub tag: Option<String>,
-    /// The path template: `/repos/**`, `/repos/*/*/issues`.
+    /// The path template, such as `/repos/**` or `/repos/*/*/issues`.
     pub path: Option<String>,
-    /// The `operationId` of the operation.
+    /// The `operationId` of the operation, such as `issues/*`.
     pub operation: Option<String>,
-    /// The name of the webhook.
+    /// The name of the webhook or callback.
     pub webhook: Option<String>,
 }
 

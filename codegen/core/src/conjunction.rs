@@ -1,4 +1,5 @@
-//! Combines the schemas that apply to one value.
+//! Combines the schemas that apply to the same value into a conjunction: a value is valid if all of them
+//! accept it.
 //!
 //! `$ref` and `allOf` apply several schemas to the same value, and a chosen `oneOf` or `anyOf` branch adds
 //! another. A [`SchemaConjunction`] identifies such a set of schemas. [`SchemaFacts`] describe which values
@@ -17,7 +18,7 @@ use contract_runtime::Json;
 
 use crate::schema::{SchemaId, TypeSet};
 
-/// The set of schemas that apply to one value, with the union branches chosen so far.
+/// The set of schemas that apply to one value. If a branch of a union is chosen, it replaces the union.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SchemaConjunction {
     /// The schemas, sorted and without duplicates.
@@ -44,7 +45,7 @@ impl SchemaConjunction {
         Self { ids, chosen: Vec::new(), within: TypeSet::ALL }
     }
 
-    /// Returns this conjunction with one branch of the union in `holder` added.
+    /// Returns this conjunction with the union in the schema `holder` replaced by one of its branches.
     #[must_use]
     pub fn choose_branch(&self, holder: SchemaId, branch: SchemaId) -> Self {
         let mut next = self.clone();

@@ -37,7 +37,7 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// Returns the word that precedes the code: `error`, `warning` or `note`.
+    /// Returns the word with which diagnostics of this severity start: `error`, `warning` or `note`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -48,26 +48,27 @@ impl Severity {
     }
 }
 
-/// An error, warning or note.
+/// A problem of the contract or the options: an error, a warning or a note.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     /// The severity, which [`FaultPolicy`] may lower.
     pub severity: Severity,
     /// The kind of problem in kebab case. Codes are stable, so that scripts may rely on them.
     pub code: &'static str,
-    /// One sentence that does not contain the location.
+    /// The problem as one sentence, without its location.
     pub message: String,
     /// The location, or `None` if the problem does not concern a single document.
     pub place: Option<DocumentLocation>,
-    /// Related locations, each with a label.
+    /// Related locations, each with a label such as `first defined here`.
     pub labels: Vec<(DocumentLocation, String)>,
-    /// The recommended action.
+    /// The recommended action, as a clause such as `list it once`.
     pub help: Option<String>,
-    /// The assumption with which the parser continued, as a clause, or `None` if it could not continue.
+    /// What the generator does instead of failing, as a clause such as `it is ignored`. `None` if it could
+    /// not continue.
     pub fallback: Option<String>,
 }
 
-/// The treatment of faults: errors with a [`Diagnostic::fallback`].
+/// Whether faults, which are errors with a [`Diagnostic::fallback`], cause a contract to be rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FaultPolicy {
@@ -128,7 +129,7 @@ impl Diagnostic {
         self
     }
 
-    /// Sets the assumption with which the parser continues, as a clause such as `it is ignored`.
+    /// Sets the fallback with which the parser continues, as a clause such as `it is ignored`.
     #[must_use]
     pub(crate) fn with_fallback(mut self, text: impl Into<String>) -> Self {
         self.fallback = Some(text.into());
@@ -149,7 +150,7 @@ impl Diagnostic {
     }
 }
 
-/// The content of a source file, from which excerpts around locations are taken.
+/// A source file from which diagnostics take excerpts.
 #[derive(Clone, Debug)]
 pub struct SourceText {
     /// The display name, usually the name of the file.
@@ -163,8 +164,8 @@ pub trait SourceTextProvider {
     /// Iterates over all [`SourceText`]s with their source ids.
     fn source_texts(&self) -> impl Iterator<Item = (SourceId, SourceText)>;
 
-    /// Returns the overlay location from which the value at `place` was copied, or `None` if it was not
-    /// copied.
+    /// Returns the location in an overlay from which the value at `place` was inserted, or `None` if it is
+    /// not from an overlay.
     fn original_place(&self, place: &DocumentLocation) -> Option<DocumentLocation> {
         let _ = place;
         None
@@ -201,8 +202,8 @@ impl Diagnostics {
         self.list.retain(pass);
     }
 
-    /// Stores the source texts of `holder` for excerpts, and replaces locations that come from an overlay by
-    /// the location in the overlay. The texts are shared, not copied.
+    /// Stores the source texts of `holder` for excerpts, and replaces the locations of values that an overlay
+    /// inserted by those in the overlay. The texts are shared, not copied.
     pub fn attach_sources(&mut self, holder: &impl SourceTextProvider) {
         for each in &mut self.list {
             let labels = each.labels.iter_mut().map(|(place, _)| place);
@@ -215,25 +216,26 @@ impl Diagnostics {
         self.texts.extend(holder.source_texts());
     }
 
-    /// Adds a prefix to the names of all files.
+    /// Adds a prefix to the names of all source files.
     pub fn prefix_file_names(mut self, prefix: &str) -> Self {
         self.texts.values_mut().for_each(|text| text.name.insert_str(0, prefix));
         self
     }
 
-    /// Returns true if at least one diagnostic is an error.
+    /// Returns true if at least one diagnostic has the severity `Error`.
     #[must_use]
     pub fn has_errors(&self) -> bool {
         self.list.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
     }
 
-    /// Returns true if at least one error has no fallback.
+    /// Returns true if at least one diagnostic is an error without a fallback.
     #[must_use]
     pub(crate) fn has_fatal(&self) -> bool {
         self.list.iter().any(Diagnostic::is_fatal)
     }
 
-    /// Lowers faults to warnings that mention the fallback, unless the policy denies them.
+    /// Lowers each fault to a warning whose message mentions the fallback. With [`FaultPolicy::Deny`], does
+    /// nothing.
     pub fn apply_fault_policy(&mut self, faults: FaultPolicy) {
         if faults == FaultPolicy::Deny {
             return;

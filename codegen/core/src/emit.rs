@@ -1,4 +1,5 @@
-//! Generates the models: type definitions, their reading and writing, and their checks.
+//! Generates the models: the Rust types of a contract, with the code that parses, serializes and checks their
+//! values.
 
 mod aliases;
 mod builders;
@@ -43,7 +44,7 @@ pub(crate) use markdown::end_sentence;
 pub use markdown::rustdoc_markdown;
 pub(crate) use scalars::string_enum_macro;
 
-/// Returns an identifier for a name, which may start with `r#`.
+/// Returns an identifier with this name. The name of a raw identifier starts with `r#`.
 pub(crate) fn ident(name: &str) -> Ident {
     match name.strip_prefix("r#") {
         Some(raw) => Ident::new_raw(raw, Span::call_site()),
@@ -51,8 +52,8 @@ pub(crate) fn ident(name: &str) -> Ident {
     }
 }
 
-/// The runtime items that a module of models imports, in the order of its `use` declaration. Macros name
-/// further ones themselves.
+/// The runtime items that a module of models may import, in the order of its `use` declaration. The runtime's
+/// macros refer to further items by their full path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum RuntimeImport {
     Contract,
@@ -61,7 +62,7 @@ enum RuntimeImport {
     Nullable,
     Number,
     Secret,
-    /// The module whose functions some checks call.
+    /// The runtime's module `contract`, which contains functions that some checks call.
     Conditions,
     IsApart,
     Validator,
@@ -70,7 +71,8 @@ enum RuntimeImport {
 }
 
 impl RuntimeImport {
-    /// Returns the name of a type or trait that a type of the contract may have as well.
+    /// Returns the name of the item if it is a type or trait, because a type of the contract may have the
+    /// same name.
     const fn type_name(self) -> Option<&'static str> {
         match self {
             Self::Contract => Some("Contract"),
@@ -84,7 +86,7 @@ impl RuntimeImport {
         }
     }
 
-    /// Returns the path below the runtime crate.
+    /// Returns the path of the item in the runtime crate.
     fn import_path(self) -> TokenStream {
         match self {
             Self::Contract => quote!(Contract),
@@ -102,15 +104,15 @@ impl RuntimeImport {
     }
 }
 
-/// The imports that the current module needs.
+/// The items that the module being generated has to import.
 #[derive(Debug, Default)]
 struct ModuleImports {
     runtime: BTreeSet<RuntimeImport>,
-    /// Types of other areas, as area and name.
+    /// The types in modules of other areas, each as area and type name.
     siblings: BTreeSet<(String, String)>,
 }
 
-/// Generates the models of a contract.
+/// A generator for the models of a contract.
 #[derive(Debug)]
 pub struct ModelEmitter<'a> {
     graph: &'a SchemaGraph,
@@ -118,24 +120,24 @@ pub struct ModelEmitter<'a> {
     tables: &'a TableSet<'a>,
     implied_objects: bool,
     builders: BTreeSet<TypeId>,
-    /// Types that may contain undeclared properties, at any depth.
+    /// Whether each type may contain undeclared properties, at any depth.
     may_hold_undeclared: ContainmentIndex,
-    /// Types that may contain secrets, at any depth.
+    /// Whether each type may contain secrets, at any depth.
     may_hold_secrets: ContainmentIndex,
     equality: equality::TypeEqualities,
     defaults: DefaultableTypes,
     options: Option<&'a SchemaOptions>,
-    /// The names of all types. Generated code writes the full path of an item of the standard library or the
-    /// runtime that has one of them.
+    /// The names of all types of the contract. If an item of the standard library or the runtime has one of
+    /// these names, generated code refers to the item by its full path.
     type_names: BTreeSet<&'a str>,
-    /// The aliases of types, by name.
+    /// The type aliases to generate, by name.
     aliases: BTreeMap<String, TypeId>,
     area: RefCell<String>,
     imports: RefCell<ModuleImports>,
 }
 
 impl<'a> ModelEmitter<'a> {
-    /// Prepares to generate the types of a contract; the types in `builders` get a builder.
+    /// Creates a generator for the types of a contract. A builder is generated for the types in `builders`.
     #[must_use]
     pub fn new(
         graph: &'a SchemaGraph,
@@ -167,21 +169,22 @@ impl<'a> ModelEmitter<'a> {
         }
     }
 
-    /// Registers generated types outside the models, which implement all equality traits.
+    /// Registers the paths of generated types outside the models, such as table enums. They implement all
+    /// equality traits.
     #[must_use]
     pub fn with_generated_types(mut self, generated: &BTreeSet<String>) -> Self {
         self.equality = equality::TypeEqualities::from_shapes(self.shapes, generated);
         self
     }
 
-    /// Applies the configured attributes to types and fields.
+    /// Sets the options whose attributes and derives are applied to types and fields.
     #[must_use]
     pub fn with_attributes(mut self, options: &'a SchemaOptions) -> Self {
         self.options = Some(options);
         self
     }
 
-    /// Generates the modules of the models, one for each area, by name.
+    /// Generates the modules of the models: one for each area, by the name of the area.
     #[must_use]
     pub fn area_modules(&self) -> BTreeMap<String, TokenStream> {
         let mut areas: BTreeMap<String, Vec<TypeId>> = BTreeMap::new();
@@ -206,13 +209,13 @@ impl<'a> ModelEmitter<'a> {
             .collect()
     }
 
-    /// Records that the current module uses a runtime item.
+    /// Adds a runtime item to the imports of the current module.
     fn add_import(&self, what: RuntimeImport) {
         self.imports.borrow_mut().runtime.insert(what);
     }
 
-    /// Returns the name of a type or trait of the runtime, which the module then imports; its path if a type of
-    /// the contract has the same name.
+    /// Returns the name of a runtime item and imports it into the current module. If a type of the contract
+    /// has the same name, returns the full path of the item instead.
     fn runtime_item(&self, what: RuntimeImport) -> TokenStream {
         let path = what.import_path();
         match what.type_name() {
@@ -228,7 +231,8 @@ impl<'a> ModelEmitter<'a> {
         }
     }
 
-    /// Returns the name of an item in Rust's prelude; its path if a type of the contract has the same name.
+    /// Returns the name of an item in Rust's prelude, or its full path if a type of the contract has the same
+    /// name.
     fn prelude_item(&self, name: &str) -> TokenStream {
         let item = ident(name);
         if !self.type_names.contains(name) {
@@ -243,10 +247,10 @@ impl<'a> ModelEmitter<'a> {
         }
     }
 
-    /// Returns the `use` declarations of the current module and resets them.
+    /// Returns the `use` declarations of the current module, and resets the imports for the next module.
     fn use_items(&self) -> TokenStream {
         let ModuleImports { runtime, siblings } = self.imports.take();
-        // Modules with expanded checks import `Validator`.
+        // A module that imports `Validator` contains checks as expressions, about which Clippy would warn.
         let conditions = runtime.contains(&RuntimeImport::Validator).then(|| {
             quote! {
                 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
@@ -329,18 +333,19 @@ impl<'a> ModelEmitter<'a> {
         }
     }
 
-    /// Returns the derive list of a type.
+    /// Returns the traits that a type derives.
     fn derive_list(&self, id: TypeId) -> TokenStream {
         let equality = self.equality.equality_of_type(id).derive_list();
         quote!(Clone, Debug, #equality)
     }
 
-    /// Returns the Rust type as seen from the current module.
+    /// Returns a Rust type as it is written in the current module.
     fn type_tokens(&self, ty: &TypeRef) -> TokenStream {
         self.aliased_type_tokens(ty, None)
     }
 
-    /// Returns the Rust type of a place, with the alias that the place has for it.
+    /// Returns the Rust type of a field or element, as it is written in the current module. If the location
+    /// has an alias for the type, the alias is used.
     fn place_type_tokens(&self, ty: &TypeRef, conj: &SchemaConjunction) -> TokenStream {
         self.aliased_type_tokens(ty, aliases::place_alias(self.graph, self.shapes, ty, conj))
     }
@@ -439,7 +444,7 @@ impl RustTypes for ModelEmitter<'_> {
     }
 }
 
-/// Returns the Rust type as seen from a sibling of the areas.
+/// Returns a Rust type as it is written in a module beside those of the areas, such as `client`.
 fn full_type(shapes: &Shapes, ty: &TypeRef, alias: Option<TypeAlias<'_>>) -> TokenStream {
     let inner_type = |inner: &TypeRef| full_type(shapes, inner, alias);
     let runtime = quote!(::contract_runtime);

@@ -55,10 +55,10 @@ use crate::{
     write::CargoWorkspace,
 };
 
-/// The inputs and options of one contract.
+/// A contract to generate code from: its files and its options.
 #[derive(Clone, Debug, Default)]
 pub struct Project {
-    /// The options, as in a `codegen.toml`.
+    /// The options, as a `codegen.toml` contains them.
     pub config: Config,
     /// The folder that relative paths in the options refer to.
     pub base: PathBuf,
@@ -66,17 +66,17 @@ pub struct Project {
     pub inputs: Vec<PathBuf>,
 }
 
-/// A callback that receives a short description of each step.
+/// A callback that receives a short description of each step of the generation, for progress output.
 pub type ProgressCallback<'a> = &'a (dyn Fn(&str) + Sync);
 
-/// Generated files with their contract.
+/// The result of generating code for a contract.
 #[derive(Debug)]
 pub struct GeneratedCode {
-    /// The generated files.
+    /// The content of the generated files by path.
     pub files: OutputFiles,
     /// The contract from which the files were generated, with its diagnostics.
     pub contract: AnalyzedContract,
-    /// Number of generated items by kind: `structs`, `fields`, `operations`.
+    /// The number of generated items of each kind: `structs`, `fields`, `operations`.
     pub counts: Vec<(&'static str, usize)>,
 }
 
@@ -104,10 +104,7 @@ impl Project {
         Ok(Self { config, base, inputs: Vec::new() })
     }
 
-    /// Reads the contract and determines all Rust types.
-    ///
-    /// # Errors
-    /// Returns all problems of all files if the contract is invalid.
+    /// Loads and analyzes the contract: resolves its references and determines the Rust type of each schema.
     pub fn read_contract(&self) -> Result<AnalyzedContract, Diagnostics> {
         self.read_contract_with(&|_| {})
     }
@@ -120,7 +117,8 @@ impl Project {
         run_on_deep_stack(|| self.read_unchecked(step).and_then(|contract| self.reject_errors(contract)))
     }
 
-    /// Reads the contract with all its problems; returns an error only if the pipeline cannot continue.
+    /// Reads the contract without rejecting errors: they are among the diagnostics of the result. Returns an
+    /// error only if a stage cannot continue.
     fn read_unchecked(&self, step: ProgressCallback<'_>) -> Result<AnalyzedContract, Diagnostics> {
         let (sources, problems) = self.load_sources(step)?;
         self.analyze_with(sources, problems, step)
@@ -136,7 +134,7 @@ impl Project {
         Ok(load_all(&inputs, &mounts))
     }
 
-    /// Checks that all mounted folders and files exist.
+    /// Returns an error if a folder or file in `mounts` does not exist.
     fn check_mounts(&self, mounts: &[(String, PathBuf)]) -> Result<(), Diagnostics> {
         let mut problems = Diagnostics::new();
         for (prefix, path) in mounts {
@@ -150,10 +148,8 @@ impl Project {
         if problems.has_errors() { Err(problems) } else { Ok(()) }
     }
 
-    /// Analyzes documents that are already loaded, and determines all Rust types.
-    ///
-    /// # Errors
-    /// Returns all problems of all documents if the contract is invalid.
+    /// Analyzes documents that are already loaded: resolves references and determines the Rust type of each
+    /// schema.
     pub fn analyze_sources(&self, sources: Sources) -> Result<AnalyzedContract, Diagnostics> {
         run_on_deep_stack(|| {
             self.analyze_with(sources, Diagnostics::new(), &|_| {})
@@ -161,13 +157,15 @@ impl Project {
         })
     }
 
-    /// Applies the `faults` option and returns the diagnostics as an error if any of them is an error.
+    /// Treats faults as the option `input.faults` specifies. Returns the contract, or its diagnostics if any
+    /// of them is an error.
     fn reject_errors(&self, mut contract: AnalyzedContract) -> Result<AnalyzedContract, Diagnostics> {
         contract.diagnostics.apply_fault_policy(self.config.input.faults);
         if contract.diagnostics.has_errors() { Err(contract.diagnostics) } else { Ok(contract) }
     }
 
-    /// Runs all analysis stages. Each stage continues despite recoverable problems of the stages before it.
+    /// Runs all analysis stages, from the overlays to the tables. Faults are collected, and the stages
+    /// continue with the fallbacks. Returns the diagnostics if a fatal error prevents a later stage.
     fn analyze_with(
         &self,
         mut sources: Sources,
@@ -188,7 +186,8 @@ impl Project {
                     .help("remove the mount, or correct its prefix, which must be the start of the URIs in references"),
             );
         }
-        // Errors outside the selected operations are removed later with the pruned schemas.
+        // If only some operations are selected, an error may concern a part that is omitted, so it does not
+        // stop the analysis.
         let stuck = diagnostics.has_fatal() && self.config.operations.selects_all();
         if stuck || unread.has_fatal() {
             diagnostics.append(unread);
@@ -383,7 +382,7 @@ impl Project {
             .with_attributes(options)
     }
 
-    /// Plans the operations and the webhooks of a contract.
+    /// Plans the generated code for the operations and the webhooks of a contract.
     #[must_use]
     pub fn operation_plans<'a>(&'a self, contract: &'a AnalyzedContract) -> ContractPlan<'a> {
         ContractPlan {
@@ -397,13 +396,14 @@ impl Project {
         !plan.calls.is_empty() && (self.config.output.client || self.config.output.server)
     }
 
-    /// Plans the operations of one side.
+    /// Plans the generated code for the operations of one side: those in `paths`, or the webhooks and
+    /// callbacks.
     #[must_use]
     pub fn operation_plan<'a>(&'a self, contract: &'a AnalyzedContract, side: OperationSide) -> SidePlan<'a> {
         run_on_deep_stack(|| build_plan(self.plan_input(contract), side))
     }
 
-    /// Collects the input of operation plans.
+    /// Returns the parts of the contract and of the options from which operation plans are built.
     pub fn plan_input<'a>(&'a self, contract: &'a AnalyzedContract) -> PlanInput<'a> {
         PlanInput {
             graph: &contract.graph,
@@ -440,7 +440,7 @@ fn single_diagnostic(diagnostic: Diagnostic) -> Diagnostics {
     all
 }
 
-/// Merges the operations of all documents into one API.
+/// Merges the operations, tags and security schemes of all documents into one API.
 fn merge_apis(mut apis: Vec<OpenApiDocument>) -> OpenApiDocument {
     apis.iter_mut().for_each(resolve_token_urls);
     let mut apis = apis.into_iter();

@@ -33,30 +33,30 @@ use crate::{
     tree::{DocumentLocation, DocumentNode, NodeValue, ObjectMember, SourceDocument, SourceId, Span},
 };
 
-/// The maximum nesting depth of a document, which is the same as for JSON values. It limits every recursion
-/// over trees.
+/// The maximum nesting depth of a document, which is also the limit for JSON values. It limits every
+/// recursion over document trees.
 pub const MAX_DEPTH: usize = depth::DEFAULT_DEPTH;
 
-/// The documents of a contract, and the folders from which referenced documents are loaded.
+/// The loaded documents of a contract, and the mounts and folders from which referenced documents are loaded.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
     /// The documents: first the inputs, sorted by name, then those that were loaded for references.
     pub sources: Vec<SourceDocument>,
-    /// The notes on skipped files, and the faults of the documents.
+    /// Notes about skipped files, and faults of the documents, to which the fault policy is applied later.
     pub(crate) notes: Diagnostics,
     /// The changes that overlays made to the documents.
     pub overlay_edits: Vec<OverlayEdit>,
-    /// The overlays with their digests.
+    /// The overlay files with their SHA-256 digests.
     pub overlays: Vec<(SourceText, String)>,
-    /// The values that overlays inserted, with their origins.
+    /// For each source, the location in the overlay of every value that an overlay inserted.
     origins: BTreeMap<SourceId, overlay::OverlayOrigins>,
-    /// The paths of the overlay files.
+    /// The paths of all overlay files, which [`Sources::files`] includes.
     overlay_paths: Vec<PathBuf>,
-    /// The origin of each source.
+    /// How each source was obtained, in the order of `sources`.
     retrievals: Vec<SourceRetrieval>,
-    /// The sources by the normalized URIs that identify whole documents.
+    /// The sources by the normalized URIs under which references can find them: `$id` and retrieval URI.
     names: BTreeMap<String, SourceId>,
-    /// The deepest folder that contains all inputs.
+    /// The deepest folder that contains all inputs. References may lead to files below it.
     root: Option<PathBuf>,
     mounts: Vec<MountPoint>,
     /// The paths of referenced files that do not exist.
@@ -66,7 +66,8 @@ pub struct Sources {
 
 #[derive(Clone, Debug)]
 struct SourceRetrieval {
-    /// The URI derived from the location, against which `$id` is resolved.
+    /// The URI from which the document was loaded, or that is derived from its file name. A relative `$id` is
+    /// resolved against it.
     base_uri: String,
     path: Option<PathBuf>,
     is_input: bool,
@@ -77,12 +78,13 @@ struct SourceRetrieval {
 struct MountPoint {
     prefix: String,
     path: PathBuf,
-    /// True if a reference has used the mount.
+    /// True if a URI that was looked up starts with the prefix of the mount.
     is_used: bool,
 }
 
 impl MountPoint {
-    /// Returns the part of a URI after the prefix of the mount, as a file path.
+    /// Returns the part of `uri` after the prefix of the mount, as a file path. Returns `None` if the URI
+    /// does not start with the prefix.
     fn rest(&self, uri: &str) -> Option<String> {
         uri::percent_decode(uri.strip_prefix(&self.prefix)?.trim_start_matches('/'))
     }
@@ -94,30 +96,32 @@ struct OfferedText {
     text: String,
 }
 
-/// A referenced file above the common folder of the inputs. It is not loaded. Paths are relative to the
-/// working directory.
+/// A referenced file above the common folder of the inputs, which is not loaded. The paths are those that
+/// help texts recommend, relative to the working directory.
 #[derive(Clone, Debug)]
 pub(crate) struct FileAboveRoot {
     /// The folder that contains both the file and the inputs.
     pub(crate) folder: String,
-    /// The URI prefix with which the file could be mounted: the URI of its folder, or its own URI.
+    /// The URI prefix of a mount that would make the file available: the URI of its folder or, if that is the
+    /// root folder, of the file.
     pub(crate) uri: String,
-    /// The path to use in that mount.
+    /// The path of the folder or file to which this mount would map the prefix.
     pub(crate) path: String,
 }
 
-/// The name with which an overlay selects its document.
+/// The name by which the document is identified to which an overlay applies.
 #[derive(Clone, Copy, Debug)]
 enum OverlayTarget<'a> {
-    /// The option `document` in the configuration.
+    /// The value of `document` in the configuration.
     FromConfig(&'a str),
-    /// The field `extends` in the overlay: the location from which the author of the overlay retrieved the
+    /// The value of `extends` in the overlay: the location from which the author of the overlay retrieved the
     /// document.
     FromExtends(&'a str),
 }
 
-/// Returns the names of all files to which the strings of a document may refer, with each extension that a
-/// reference may omit. For example, `../b.json#/$defs/c` may refer to `b.json` and to `b.json.yaml`.
+/// Returns the names of all files to which strings in the document `name` may refer, including names with an
+/// extension that the reference omits. For example, the string `../b.json#/$defs/c` may refer to `b.json` and
+/// to `b.json.yaml`.
 pub fn referenced_file_names(name: &str, bytes: &[u8]) -> BTreeSet<String> {
     run_on_deep_stack(|| {
         let tree = decode_document(SourceId(0), name, bytes).1;
@@ -135,7 +139,7 @@ pub fn referenced_file_names(name: &str, bytes: &[u8]) -> BTreeSet<String> {
     })
 }
 
-/// A condition on a source.
+/// A condition that selects sources.
 type SourcePredicate<'a> = dyn Fn(SourceId, &SourceDocument) -> bool + 'a;
 
 /// Loads the inputs like [`Sources::from_files`], but also returns the sources if there are problems, so that
@@ -145,7 +149,7 @@ pub(crate) fn load_all(inputs: &[PathBuf], mounts: &[(String, PathBuf)]) -> (Sou
     let mut problems = Diagnostics::new();
     problems.extend(mounts.iter().filter_map(|(prefix, path)| check_mount(prefix, path)));
     if problems.has_errors() {
-        // Otherwise, each reference below the mount would repeat this error.
+        // If the search continued, each reference below the mount would repeat this error.
         return (sources, problems);
     }
     for (prefix, path) in mounts {
@@ -189,7 +193,7 @@ pub(crate) fn load_all(inputs: &[PathBuf], mounts: &[(String, PathBuf)]) -> (Sou
     (sources, problems)
 }
 
-/// Returns an error if the folder or file of a mount does not exist.
+/// Returns an error if the folder or file to which a mount maps its prefix does not exist.
 pub(crate) fn check_mount(prefix: &str, path: &Path) -> Option<Diagnostic> {
     let message = format!("`{prefix}` is mounted to {}, which does not exist", path.display());
     let help = "name an existing folder or file, relative to codegen.toml";
@@ -235,13 +239,13 @@ impl Sources {
         });
     }
 
-    /// Iterates over the prefixes of mounts that no reference has used.
+    /// Iterates over the prefixes of mounts that the resolution of references has not used.
     pub(crate) fn unused_mounts(&self) -> impl Iterator<Item = &str> {
         self.mounts.iter().filter(|mount| !mount.is_used).map(|mount| mount.prefix.as_str())
     }
 
-    /// Applies all overlays of the options. `place` returns the location at which the options name an overlay
-    /// file.
+    /// Applies the overlays that the options list. `place` returns the location of an overlay's file name in
+    /// the options, for diagnostics.
     pub fn apply_overlays(
         &mut self,
         input: &InputConfig,
@@ -255,8 +259,8 @@ impl Sources {
         self.defer_faults(problems);
     }
 
-    /// Applies an overlay or a JSON merge patch to the document that the options or the overlay name, or to
-    /// the only document.
+    /// Applies an overlay or a JSON merge patch to one document: the one that the options or the overlay
+    /// name, or else the only document.
     fn apply_overlay(
         &mut self,
         entry: &OverlayEntry,
@@ -303,7 +307,7 @@ impl Sources {
         }
     }
 
-    /// Registers a document again after an overlay changed its `$id`.
+    /// Computes the URI of a document again and registers it, because an overlay may have changed the `$id`.
     fn update_uri(&mut self, id: SourceId) {
         let at = id.0 as usize;
         let (Some(source), Some(retrieval)) = (self.sources.get_mut(at), self.retrievals.get(at)) else {
@@ -319,9 +323,9 @@ impl Sources {
         }
     }
 
-    /// Returns the document to which an overlay applies. A match of the URI or the full name takes precedence
-    /// over a match of the end of the name or path, and that takes precedence over a match of the file name.
-    /// The file name is compared only if the overlay names no folder or, in `extends`, an absolute URI.
+    /// Returns the input to which an overlay applies. A document with this URI or full name takes precedence
+    /// over one whose name or path ends with the given path, and that over one with this file name. File
+    /// names are compared only if the overlay names no folder, or if `extends` is an absolute URI.
     fn find_overlay_target(&self, named: Option<OverlayTarget<'_>>) -> Result<SourceId, String> {
         let inputs = || self.ids().filter(|id| self.is_input(*id) && !self.is_broken(*id));
         let all = |passes: &SourcePredicate<'_>| -> Vec<SourceId> {
@@ -336,7 +340,8 @@ impl Sources {
         let named = named.map(|(OverlayTarget::FromConfig(named) | OverlayTarget::FromExtends(named))| named);
         let found = match named {
             Some(named) => {
-                // The path is relative to the overlay, and the folder of the overlay is not considered.
+                // Leading `./` and `../` are ignored, because documents are identified by the end of their
+                // path.
                 let mut rest = named;
                 while let Some(less) = rest.strip_prefix("./").or_else(|| rest.strip_prefix("../")) {
                     rest = less;
@@ -365,7 +370,7 @@ impl Sources {
         }
     }
 
-    /// Offers a document for a URI. It becomes a source only if a reference needs it.
+    /// Offers a document from memory for a URI. It becomes a source only if a reference needs it.
     pub fn offer(&mut self, name: &str, uri: &str, text: &str) {
         let offer = OfferedText { name: name.to_owned(), text: text.to_owned() };
         self.offered.insert(uri::normalized_key(uri), offer);
@@ -376,7 +381,7 @@ impl Sources {
         self.sources.get(id.0 as usize)
     }
 
-    /// Returns the path of a source, or `None` for a document from memory.
+    /// Returns the path of a source, or `None` if it was not loaded from a file.
     #[must_use]
     pub fn path(&self, id: SourceId) -> Option<&Path> {
         self.retrievals.get(id.0 as usize)?.path.as_deref()
@@ -417,24 +422,25 @@ impl Sources {
         self.absent.iter().map(PathBuf::as_path)
     }
 
-    /// Returns true for an input, and false for a document that was loaded for a reference.
+    /// Returns true if the source is an input, and false if it was loaded for a reference.
     #[must_use]
     pub fn is_input(&self, id: SourceId) -> bool {
         self.retrievals.get(id.0 as usize).is_some_and(|retrieval| retrieval.is_input)
     }
 
-    /// Returns true if the source could not be parsed. Its tree is `null` in that case.
+    /// Returns true if the source has a syntax error or another fatal problem. If it could not be parsed at
+    /// all, its tree is `null`.
     pub(crate) fn is_broken(&self, id: SourceId) -> bool {
         self.retrievals.get(id.0 as usize).is_none_or(|retrieval| retrieval.is_broken)
     }
 
-    /// Returns the source whose `$id` or retrieval URI is the given URI.
+    /// Returns the source that has the given URI, either by its `$id` or because it was loaded from there.
     #[must_use]
     pub(crate) fn find(&self, uri: &str) -> Option<SourceId> {
         self.names.get(&uri::normalized_key(uri)).copied()
     }
 
-    /// Iterates over the normalized URIs that identify whole documents.
+    /// Iterates over the normalized URIs by which references can find sources, with the sources.
     pub(crate) fn names(&self) -> impl Iterator<Item = (&str, SourceId)> {
         self.names.iter().map(|(uri, id)| (uri.as_str(), *id))
     }
@@ -478,8 +484,9 @@ impl Sources {
         }
     }
 
-    /// Returns the target of a file reference if it exists above the common folder of the inputs. The file is
-    /// not loaded, because a document must not decide which other files become part of a contract.
+    /// Returns the file to which a reference leads if the file exists but is above the common folder of the
+    /// inputs. It is not loaded, because a document must not decide which other files become part of a
+    /// contract.
     pub(crate) fn find_above_root(
         &self,
         uri: &str,
@@ -512,7 +519,8 @@ impl Sources {
         root.or(mount).unwrap_or_else(|| path.display().to_string())
     }
 
-    /// Returns the file for a URI if it exists, and records it as absent otherwise.
+    /// Returns the file that a URI identifies, by a mount or relative to the inputs. If it does not exist,
+    /// its path is recorded in `absent`.
     fn file_for_uri(&mut self, uri: &str, from: SourceId) -> Option<PathBuf> {
         for mount in &mut self.mounts {
             if mount.path.is_file() {
@@ -543,16 +551,17 @@ impl Sources {
         found
     }
 
-    /// Returns a mount whose folder should contain the URI but does not, as the missing file name, the
-    /// folder, and the prefix of the mount.
+    /// Returns the mount that covers `uri` although its folder contains no such file, as the name of the
+    /// missing file, the folder, and the URI prefix of the mount.
     pub(crate) fn find_unanswered_mount(&self, uri: &str) -> Option<(String, String, String)> {
         let folders = self.mounts.iter().filter(|mount| !mount.path.is_file());
         let (mount, rest) = folders.filter_map(|mount| Some((mount, mount.rest(uri)?))).next()?;
         Some((rest, files::display_path(&mount.path), mount.prefix.clone()))
     }
 
-    /// Derives a URI prefix and its folder from the `$id` and the path of a source. For example,
-    /// `https://x/v1/a.schema.json` in `schemas/v1/a.schema.json` maps `https://x/` to `schemas/`.
+    /// Derives a mapping of a URI prefix to a folder from a source whose `$id` and path have the same end.
+    /// For example, the `$id` `https://x/v1/a.schema.json` of the file `schemas/v1/a.schema.json` maps
+    /// `https://x/` to `schemas/`.
     fn implied_folder(&self, root: &Path, from: SourceId) -> Option<(String, PathBuf)> {
         let source = self.get(from)?;
         let path = self.retrievals.get(from.0 as usize)?.path.as_deref()?;
@@ -589,7 +598,7 @@ impl Sources {
         problems: &mut Diagnostics,
     ) {
         let retrieval = uri.map_or_else(|| uri::from_file_name(&name), str::to_owned);
-        // Problems of a file that turns out not to be a contract document are dropped.
+        // The problems of the file are dropped if it is not a contract document and is therefore skipped.
         let mut found = Diagnostics::new();
         let id = self.add_source(name, path, bytes, &retrieval, true, &mut found);
         let Some(source) = self.get(id) else { return };
@@ -608,8 +617,8 @@ impl Sources {
         }
     }
 
-    /// Parses and appends a document. A document that cannot be parsed becomes a broken source, so that
-    /// diagnostics can show excerpts of it.
+    /// Parses a document and appends it to the sources. A document that cannot be parsed is also appended,
+    /// marked as broken, so that diagnostics can show excerpts of it.
     fn add_source(
         &mut self,
         name: String,
@@ -624,7 +633,8 @@ impl Sources {
         let (text, mut tree, mut found) = decode_document(id, &name, bytes);
         found.extend(tree.as_mut().and_then(|tree| openapi_version::normalize_version(id, tree)));
         let broken = tree.is_none() || found.iter().any(Diagnostic::is_fatal);
-        // The problems of a document that is not an input affect only the references to it.
+        // A problem of a document that is not an input affects only the references to the document, so it has
+        // a fallback.
         let optional = |each: Diagnostic| {
             if input || each.fallback.is_some() {
                 each
@@ -650,7 +660,8 @@ impl Sources {
         id
     }
 
-    /// Moves faults to `notes`, where the fault policy is applied to them later, and keeps fatal errors.
+    /// Moves faults to `notes`, so that the fault policy can be applied to them later. Fatal errors remain in
+    /// `problems`.
     fn defer_faults(&mut self, problems: &mut Diagnostics) {
         let (fatal, mended) = std::mem::take(problems).into_iter().partition(Diagnostic::is_fatal);
         let (fatal, mended): (Vec<Diagnostic>, Vec<Diagnostic>) = (fatal, mended);
@@ -681,8 +692,8 @@ impl SourceTextProvider for Sources {
         self.ids().zip(self.sources.iter().map(text)).chain(overlays)
     }
 
-    /// Returns the overlay location of the value at `place`, or of the nearest enclosing value that came from
-    /// an overlay.
+    /// Returns the location in an overlay from which the value at `place`, or the nearest existing value that
+    /// contains it, was inserted. Returns `None` if that value is part of the original document.
     fn original_place(&self, place: &DocumentLocation) -> Option<DocumentLocation> {
         let origins = self.origins.get(&place.source)?;
         let tree = &self.get(place.source)?.tree;
@@ -699,7 +710,8 @@ impl SourceTextProvider for Sources {
     }
 }
 
-/// Returns the URI of a document: its `$id`, resolved against its retrieval URI.
+/// Returns the URI of a document: its `$id` or `$self` resolved against its retrieval URI, or the retrieval
+/// URI itself.
 fn document_uri(tree: &DocumentNode, retrieval: &str) -> String {
     let id = identifier_member(tree).and_then(|member| member.value.as_str());
     let named = id.and_then(|id| uri::resolve_reference(retrieval, id).ok());
@@ -735,7 +747,7 @@ pub(crate) fn span(start: usize, end: usize) -> Span {
     Span { start: narrow(start), end: narrow(end) }
 }
 
-/// Appends a member, or replaces the member at index `known`.
+/// Replaces the member at index `known`, or appends the member if `known` is `None`.
 pub(crate) fn insert_member(members: &mut Vec<ObjectMember>, member: ObjectMember, known: Option<usize>) {
     match known.and_then(|at| members.get_mut(at)) {
         Some(known) => *known = member,
@@ -750,7 +762,7 @@ pub(crate) struct KeyIndex {
 }
 
 impl KeyIndex {
-    /// Returns the index of the member with this key.
+    /// Returns the index of the member with this key, or `None` if `members` does not contain the key.
     pub(crate) fn find(&mut self, key: &str, members: &[ObjectMember]) -> Option<usize> {
         const FEW: usize = 12;
         if members.len() < FEW {
@@ -767,7 +779,7 @@ impl KeyIndex {
     }
 }
 
-/// Counts the members that were inspected, so that tests can check the complexity without measuring time.
+/// Adds to the number of inspected members, so that tests can check the complexity without measuring time.
 #[cfg(test)]
 fn count_lookups(members: usize) {
     tests::INSPECTED_MEMBERS.set(tests::INSPECTED_MEMBERS.get() + members);

@@ -1,5 +1,5 @@
 //! Assigns Rust names to schemas. Names are assigned for the whole contract before unused schemas are
-//! removed, so that a type has the same name with and without the other schemas.
+//! removed, so that a type has the same name whether or not the other schemas are selected.
 //!
 //! A schema with a declared name keeps it; clashing names are qualified with the file name. An anonymous type
 //! is named after its own location, not after the schemas that refer to it.
@@ -25,16 +25,17 @@ use crate::{
 pub use self::places::{operation_places, type_places};
 pub(crate) use self::rows::RowNames;
 
-/// The names of a contract's types.
+/// The names of a contract's types, and the schemas that share a type.
 #[derive(Clone, Debug, Default)]
 pub struct TypeNames {
-    /// The names of schemas that the contract or the configuration names.
+    /// The names of schemas that the contract or the configuration names, by schema.
     named: BTreeMap<SchemaId, String>,
-    /// The names of anonymous types, by schema.
+    /// The names that are reserved for the types of anonymous schemas.
     places: BTreeMap<SchemaId, PlaceName>,
     /// All names that are used in the whole contract.
     taken: BTreeSet<String>,
-    /// Names from the configuration that would apply to several schemas of the whole contract.
+    /// The names from the configuration that clash with the name of another schema, each with all schemas of
+    /// that name.
     contested: BTreeMap<String, Vec<SchemaId>>,
     /// The final target of each schema that is only a reference.
     pub(crate) aliases: BTreeMap<SchemaId, SchemaId>,
@@ -42,14 +43,14 @@ pub struct TypeNames {
     pub(crate) equals: BTreeMap<SchemaId, SchemaId>,
     /// The anonymous schemas that accept every value.
     pub(crate) unconstrained: BTreeSet<SchemaId>,
-    /// The names of row groups in the validation tables.
+    /// The names of the groups of rows in the validation tables.
     pub(crate) rows: RowNames,
 }
 
-/// The name of an anonymous type.
+/// The name that is reserved for the type of an anonymous schema.
 #[derive(Clone, Debug)]
 pub(crate) struct PlaceName {
-    /// The path of names that leads to the schema.
+    /// The names on the path to the schema, joined to one name.
     hint: String,
     /// The unique name of the type.
     name: String,
@@ -68,7 +69,7 @@ impl TypeNames {
         names
     }
 
-    /// Replaces all schema ids after schemas were removed from the graph.
+    /// Returns the names with the new schema ids after schemas were removed from the graph.
     #[must_use]
     pub(crate) fn moved(self, moved: &SchemaRemapping) -> Self {
         let aliases = self.aliases.into_iter();
@@ -84,37 +85,39 @@ impl TypeNames {
         }
     }
 
-    /// Returns the declared name of a schema, if it has one.
+    /// Returns the name of a schema that the contract or the configuration names, or `None` for an anonymous
+    /// schema.
     #[must_use]
     pub fn name_of(&self, id: SchemaId) -> Option<&str> {
         self.named.get(&id).map(String::as_str)
     }
 
-    /// Iterates over all schemas with a declared name.
+    /// Iterates over all schemas that the contract or the configuration names.
     pub fn named(&self) -> impl Iterator<Item = SchemaId> {
         self.named.keys().copied()
     }
 
-    /// Returns the names from the configuration that would apply to several schemas, with all of these
-    /// schemas. The map is empty after schemas were removed from the graph.
+    /// Returns the names from the configuration that clash with the name of another schema, each with all
+    /// schemas of that name. The map is empty after schemas were removed from the graph.
     pub(crate) const fn contested(&self) -> &BTreeMap<String, Vec<SchemaId>> {
         &self.contested
     }
 
-    /// Returns the path of names that leads to an anonymous schema, if the schema may need a type.
+    /// Returns the joined names on the path to an anonymous schema, or `None` if its type needs no name.
     #[must_use]
     pub fn hint(&self, id: SchemaId) -> Option<&str> {
         self.places.get(&id).map(|place| place.hint.as_str())
     }
 
-    /// Returns the names that schemas would have if they did not share the type of an equal schema.
+    /// Returns the names of anonymous schemas that share the type of an equal schema. Each name is the one
+    /// that the schema's own type would have.
     pub(crate) fn duplicate_names(&self) -> BTreeMap<SchemaId, String> {
         let duplicates = self.equals.iter().filter(|(id, first)| id != first);
         duplicates.filter_map(|(id, _)| Some((*id, self.places.get(id)?.name.clone()))).collect()
     }
 
-    /// Takes the name of the last of these schemas that is anonymous and has the path `hint`, or else creates
-    /// a name from `hint`. Each name is returned only once.
+    /// Returns the type name that is reserved for the last of these anonymous schemas whose path is `hint`.
+    /// If there is none, creates a unique name from `hint`. Each reserved name is returned only once.
     pub(crate) fn take(&mut self, ids: &[SchemaId], hint: &str) -> String {
         for id in ids.iter().rev() {
             if self.places.get(id).is_some_and(|place| place.hint == hint) {
@@ -124,8 +127,9 @@ impl TypeNames {
         self.make_unique(names::model_name(hint))
     }
 
-    /// Assigns names to all schemas with a declared name. Clashing names are qualified with the file name,
-    /// except for a document or component that is the only one of them used by operations.
+    /// Assigns names to all schemas that the contract or the configuration names. If several schemas have the
+    /// same name, the name is qualified with the file name, except for a document or component that is the
+    /// only one of them that operations use.
     fn assign_declared_names(&mut self, graph: &SchemaGraph, api: &OpenApiDocument, options: &SchemaOptions) {
         let mut ids_by_name: BTreeMap<String, Vec<SchemaId>> = BTreeMap::new();
         for id in graph.ids() {
@@ -211,8 +215,7 @@ mod tests {
 
     use crate::{generate::Project, load::Sources};
 
-    /// A component keeps its name if operations use no other component of this name, regardless of the file
-    /// names.
+    /// Of two components with the same name in different files, the one that operations use keeps its name.
     #[test]
     fn components_in_use_keep_their_names() {
         let head = "openapi: 3.1.0\ninfo: { title: T, version: '1' }\n";

@@ -27,7 +27,7 @@ use crate::{
 use rows::RowWriter;
 
 impl OperationSide {
-    /// Returns the name of the module with request bodies.
+    /// Returns the name of the generated module with the types of request bodies.
     pub(crate) const fn bodies_module(self) -> &'static str {
         match self {
             Self::Paths => "bodies",
@@ -35,7 +35,7 @@ impl OperationSide {
         }
     }
 
-    /// Returns the name of the module with call arguments.
+    /// Returns the name of the generated module with the structs of calls.
     pub(crate) const fn calls_module(self) -> &'static str {
         match self {
             Self::Paths => "calls",
@@ -43,7 +43,7 @@ impl OperationSide {
         }
     }
 
-    /// Returns the name of the module with response and error enums.
+    /// Returns the name of the generated module with the enums of success and error responses.
     pub(crate) const fn answers_module(self) -> &'static str {
         match self {
             Self::Paths => "responses",
@@ -51,7 +51,8 @@ impl OperationSide {
         }
     }
 
-    /// Returns the name of the module with the operation table, and the name of its enum of ids.
+    /// Returns the name of the generated module with the operation table, and the name of the enum of
+    /// operation ids in it.
     pub(crate) const fn table_names(self) -> (&'static str, &'static str) {
         match self {
             Self::Paths => ("operations", "OperationId"),
@@ -60,17 +61,18 @@ impl OperationSide {
     }
 }
 
-/// The runtime types that the operation table uses, collected for its imports.
+/// The runtime types to which the operation table refers, collected for its `use` declarations.
 #[derive(Default)]
 struct UsedRuntimeTypes {
     operation: BTreeSet<&'static str>,
     parameters: BTreeSet<&'static str>,
     types: bool,
-    /// True if the generated module `schemas` is used.
+    /// True if the table refers to the generated module `schemas`.
     schemas: bool,
 }
 
-/// Generates the module `operations` (or `webhooks`), a direct child of the generated root.
+/// Generates the module with the operation table of one side: `operations` or `webhooks`, a direct child of
+/// the generated root.
 pub fn operations_module(plan: &SidePlan<'_>, graph: &SchemaGraph, types: &dyn RustTypes) -> TokenStream {
     let order = plan.order.iter().map(|&index| Literal::usize_unsuffixed(index));
     let mut rows = RowWriter { graph, types, streams: plan.streams, used: UsedRuntimeTypes::default() };
@@ -164,13 +166,14 @@ fn import_items(used: &UsedRuntimeTypes) -> TokenStream {
     }
 }
 
-/// Constants for parameters that several operations share.
+/// The names of the constants for parameters that several operations share.
 struct SharedParameters<'p>(BTreeMap<&'p ParameterRow, Ident>);
 
 impl<'p> SharedParameters<'p> {
     fn from_plan(plan: &'p SidePlan<'_>) -> Self {
         let mut counts: BTreeMap<&ParameterRow, usize> = BTreeMap::new();
-        // The constants are in document order, which determines the numbers of clashing names.
+        // The constants are named in document order, which determines the numbers that distinguish equal
+        // names.
         let mut order: Vec<&ParameterRow> = Vec::new();
         for parameter in plan.calls.iter().flat_map(|call| &call.parameters) {
             let count = counts.entry(&parameter.row).or_default();
@@ -211,8 +214,8 @@ fn id_value(call: &PlannedCall<'_>) -> StringValue {
     StringValue { wire: call.operation.id.clone(), name: call.id.clone(), doc }
 }
 
-/// Returns the path of each call in the table. Webhooks and callbacks have names instead of paths. If several
-/// have the same name and method, all but the first use their operation id instead.
+/// Returns the path of each call in the table. Webhooks and callbacks have a name instead of a path, or their
+/// operation id if an earlier call has the same name and method.
 fn table_paths<'a>(plan: &SidePlan<'a>) -> Vec<&'a str> {
     let mut taken = BTreeSet::new();
     let path = |call: &PlannedCall<'a>| {
@@ -220,7 +223,8 @@ fn table_paths<'a>(plan: &SidePlan<'a>) -> Vec<&'a str> {
         if plan.side == OperationSide::Paths {
             return route.as_str();
         }
-        // The runtime would treat a leading `/` as a path below the client's base URL.
+        // A leading `/` is removed, because the runtime would treat the name as a path below the client's
+        // base URL.
         let [name, id] = [path, id].map(|name| name.trim_start_matches('/'));
         [name, id].into_iter().find(|each| taken.insert((method, *each))).unwrap_or(id)
     };
@@ -279,8 +283,8 @@ fn operation_row(
     }
 }
 
-/// Generates one row for each status, success responses first. A contract without success responses gets a
-/// row `2XX` for any content.
+/// Generates the table rows of the responses of a call, one for each status, success responses first. If the
+/// contract describes no success response, a row `2XX` allows any content.
 fn response_rows(call: &PlannedCall<'_>, rows: &mut RowWriter<'_>) -> Vec<TokenStream> {
     let mut out = Vec::new();
     let mut seen: Vec<StatusPattern> = Vec::new();
@@ -288,7 +292,8 @@ fn response_rows(call: &PlannedCall<'_>, rows: &mut RowWriter<'_>) -> Vec<TokenS
         [(&call.responses, ResponseOutcome::Success), (&call.errors, ResponseOutcome::Error)]
     {
         for case in &answers.cases {
-            // `default` may be both a success and an error; its row is marked as a success.
+            // `default` may be both a success and an error; it has only one row, which is marked as a
+            // success.
             if seen.contains(&case.status) {
                 continue;
             }
@@ -322,7 +327,7 @@ fn response_row(
         ResponseOutcome::Success => "Success",
         ResponseOutcome::Error => "Error",
     });
-    // The row contains all media types, including aliases.
+    // All media types of the status belong to the row, including those that share a variant.
     let described = call.operation.responses.iter().find(|response| response.status == status);
     let cases: Vec<_> = answers.cases.iter().filter(|case| case.status == status).collect();
     let empty = cases.iter().all(|case| case.payload == ResponsePayload::Nothing);
@@ -344,14 +349,15 @@ fn response_row(
                 rows.content_row(&media.name, &quote!(#format), schema)
             })
             .collect(),
-        // Without a description, any content is possible.
+        // A response without a description may have any content.
         None => vec![rows.content_row("*/*", &quote!(Bytes), None)],
         Some(_) => Vec::new(),
     };
     quote!(ResponseSpec { statuses: StatusRange::#statuses, kind: ResponseKind::#word, content: &[#(#contents),*] })
 }
 
-/// Generates the enum of scopes, or a re-export of the registry table. Returns `None` if there are no scopes.
+/// Generates the enum of OAuth scopes, or a re-export of the registry table that defines it. Returns `None`
+/// if there are no scopes.
 fn scopes_enum(plan: &SidePlan<'_>) -> Option<TokenStream> {
     if plan.scopes.is_empty() {
         return None;

@@ -1,9 +1,11 @@
-//! Compiles ECMA-262 patterns to the static programs of `contract_runtime::pattern`.
+//! Compiles ECMA-262 patterns to the static programs of `contract_runtime::pattern`. The entry point is
+//! [`compile`].
 //!
-//! JSON Schema patterns are ECMA-262 regular expressions with the `u` flag (Core 6.4). `translate` parses
-//! their syntax; `regex-syntax` provides the set algebra and the Unicode tables. If this is provably exact,
-//! the program is a chain that is matched in one pass (`assemble`). Otherwise, it is a small table of states
-//! (`determinize`) or, as a last resort, a nondeterministic program. Patterns that cannot be matched in
+//! JSON Schema patterns are ECMA-262 regular expressions with the `u` flag (Core 6.4). `translate` converts
+//! their syntax to that of `regex-syntax`, which provides the set algebra and the Unicode tables. If greedy
+//! matching is provably exact for a pattern, its program is a chain that is matched in one pass (`assemble`).
+//! Otherwise, it is a small table of states (`determinize`) or, as a last resort, a nondeterministic program.
+//! Patterns that cannot be matched in linear time are rejected.
 //! linear time are rejected.
 //!
 //! The compiler is more lenient than the `u` flag if all dialects agree: an escaped space or ASCII
@@ -39,12 +41,12 @@ use crate::list_arena::ListArena;
 /// The maximum number of instructions in a program.
 pub const INSTRUCTION_LIMIT: usize = 20_000;
 
-/// The error of a pattern that cannot be compiled.
+/// The reason why a pattern cannot be compiled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PatternError {
-    /// The byte offset in the pattern.
+    /// The byte offset of the problem in the pattern.
     pub offset: usize,
-    /// The problem at this offset, as a clause.
+    /// The problem at this offset, as a clause such as `the escape is not complete`.
     pub reason: String,
 }
 
@@ -80,33 +82,34 @@ pub struct CompiledPattern {
     pub(crate) program: CompiledProgram,
 }
 
-/// The owned form of `contract_runtime::pattern::PatternProgram`.
+/// The program of a pattern: the owned form of `contract_runtime::pattern::PatternProgram`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum CompiledProgram {
-    /// A chain of atoms in which greedy matching is always correct.
+    /// A sequence of literals and repeated characters, for which greedy matching is always correct.
     Sequence {
-        /// True if the match must begin at the start of the string.
+        /// True if each match must begin at the start of the string.
         start: bool,
-        /// True if the match must end at the end of the string.
+        /// True if each match must end at the end of the string.
         end: bool,
         atoms: Vec<CompiledAtom>,
     },
     /// A table of states. The fields are the arguments of `contract_runtime::pattern::Dfa::new`.
     Dfa {
-        /// The first character and the class of each run of characters with the same class.
+        /// The partition of all characters into runs of the same character class: the first character of each
+        /// run, and its class.
         runs: Vec<(char, u8)>,
-        /// The number of classes, which is the length of a row.
+        /// The number of character classes, which is the length of a transition row.
         stride: u16,
-        /// The initial state.
+        /// The number of the initial state.
         start: u16,
         /// The number of the first state that does not accept at the end of the string.
         open: u16,
-        /// The transition rows.
+        /// The rows of all states, each with the next state for every character class.
         next: Vec<u16>,
     },
     /// A nondeterministic program, which consists of instructions.
     Nfa {
-        /// True if every match must begin at the start of the string.
+        /// True if each match must begin at the start of the string.
         start: bool,
         instructions: Vec<NfaInstruction>,
         /// The classes to which the instructions refer.
@@ -114,11 +117,11 @@ pub(crate) enum CompiledProgram {
     },
 }
 
-/// The owned form of `contract_runtime::pattern::SequenceAtom`.
+/// A part of a chain: the owned form of `contract_runtime::pattern::SequenceAtom`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum CompiledAtom {
     Literal(String),
-    /// A repeated character of a class.
+    /// Characters of one class, repeated from `min` to `max` times.
     Class {
         class: CompiledClass,
         min: u32,
@@ -127,7 +130,7 @@ pub(crate) enum CompiledAtom {
     },
 }
 
-/// The owned form of `contract_runtime::pattern::CharClass`.
+/// A set of characters: the owned form of `contract_runtime::pattern::CharClass`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct CompiledClass {
     /// A bit mask in which bit *n* represents the ASCII character *n*.
@@ -149,7 +152,7 @@ pub fn compile(source: &str) -> Result<CompiledPattern, PatternError> {
 }
 
 impl CompiledPattern {
-    /// Builds the runtime pattern, whose lists are stored in the arenas.
+    /// Returns the pattern in the form that the runtime executes. Its lists are stored in the arenas.
     #[must_use]
     pub(crate) fn to_pattern<'t>(
         &'t self,
@@ -173,7 +176,7 @@ impl CompiledPattern {
     }
 }
 
-/// Parses the output of `translate`.
+/// Parses a pattern in the syntax of `regex-syntax`, as `translate` returns it.
 fn parse_hir(translated: &str) -> Result<regex_syntax::hir::Hir, String> {
     regex_syntax::ParserBuilder::new()
         // `(?-u:\B)` could match inside a multi-byte character, but the programs match only whole characters.

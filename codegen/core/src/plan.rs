@@ -54,7 +54,7 @@ use crate::{
     shape::{Shapes, TypeRef},
 };
 
-/// The input for planning operations.
+/// The input for planning operations: a contract and the relevant parts of its configuration.
 #[derive(Clone, Copy, Debug)]
 pub struct PlanInput<'a> {
     pub graph: &'a SchemaGraph,
@@ -68,19 +68,21 @@ pub struct PlanInput<'a> {
     pub streams: Option<&'a StreamConfig>,
     /// The configuration entries `[[pages]]`.
     pub pages: &'a [config::PaginationConfig],
-    /// True if the name of a registry table is [`SCOPE`].
+    /// True if a registry table, for which an enum is generated, has the name [`SCOPE`].
     pub scope_table: bool,
-    /// True if a schema with `properties` and without `type` describes an object.
+    /// The option `implied-objects`: true if a schema with `properties` and without `type` describes an
+    /// object.
     pub implied_objects: bool,
     /// The configuration section `[wire]`.
     pub wire: &'a WireConfig,
-    /// The settings of `wire.schemas`.
+    /// The settings from `wire.schemas` for each selected schema.
     pub wire_schemas: &'a BTreeMap<SchemaId, WireSettings>,
     /// The selectors in `wire.schemas`, with the schemas that they match.
     pub wire_selectors: &'a BTreeMap<String, Vec<SchemaId>>,
 }
 
-/// The group of operations to which a plan applies.
+/// The two groups of operations, each with its own plan: those that clients call and those that the API
+/// provider calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum OperationSide {
     /// The operations below `paths`, which clients call.
@@ -90,7 +92,7 @@ pub enum OperationSide {
     Webhooks,
 }
 
-/// The plan of all operations of one side.
+/// The plan of all operations of one [`OperationSide`].
 #[derive(Clone, Debug)]
 pub struct SidePlan<'a> {
     pub side: OperationSide,
@@ -99,21 +101,22 @@ pub struct SidePlan<'a> {
     pub calls: Vec<PlannedCall<'a>>,
     /// The configuration of streams, if at least one call is streamed.
     pub streams: Option<&'a StreamConfig>,
-    /// The problems of the operations that `[[pages]]` entries select.
+    /// The reasons why operations are not suitable for the `[[pages]]` entries that select them.
     pub page_problems: Vec<PageProblem>,
-    /// The order in which paths are matched, as indices into `calls`.
+    /// The indices into `calls` in the order in which a server compares requests with the operations.
+    /// Operations that a server cannot distinguish from an earlier one are omitted.
     pub order: Vec<usize>,
-    /// The enums for responses and errors. Each enum is included once and sorted by name.
+    /// The enums for responses and errors, sorted by name and without duplicates.
     pub response_enums: Vec<ResponseEnum>,
-    /// The most frequent error type of the operations.
+    /// The most frequent error type of the operations, or `None` if no error response has a body.
     pub common_error: Option<ErrorType>,
     /// The scopes that security schemes declare or operations require, with their descriptions.
     pub scopes: Vec<(String, Option<String>)>,
-    /// True if a registry table provides the enum of scopes.
+    /// True if the enum of a registry table named [`SCOPE`] is used instead of a generated enum of scopes.
     pub scope_table: bool,
 }
 
-/// The name of the enum of scopes. A registry table with this name replaces the enum.
+/// The name of the generated enum of scopes. If a registry table has this name, its enum is used instead.
 pub const SCOPE: &str = "Scope";
 
 /// The plans for both sides of a contract.
@@ -152,7 +155,7 @@ impl<'a> ContractPlan<'a> {
     }
 }
 
-/// The error type of operations.
+/// The type that an operation returns for error responses.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ErrorType {
     One(ResponsePayload),
@@ -172,9 +175,9 @@ pub struct PlannedCall<'a> {
     pub options: String,
     /// The name of the generated struct for all arguments, such as `PetWriteCall`.
     pub name: String,
-    /// The effect of repeating the same request.
+    /// Whether a client may repeat the request.
     pub retry: RetrySafety,
-    /// True if the idempotency header is required, regardless of `retry`.
+    /// True if the contract requires the header for the idempotency key, regardless of `retry`.
     pub requires_key: bool,
     /// The parameters that have a table row, in document order.
     pub parameters: Vec<PlannedParameter<'a>>,
@@ -186,16 +189,16 @@ pub struct PlannedCall<'a> {
     pub streams: StreamPlan,
     /// The index of the `[[pages]]` entry that applies to the operation, and the resulting pagination.
     pub pages: Option<(usize, Pagination)>,
-    /// True if the caller need not authenticate.
+    /// True if `security` allows requests without credentials.
     pub anonymous: bool,
-    /// Alternative lists of scopes without duplicates. The outer list is empty if at least one alternative
-    /// requires no scope.
+    /// The lists of scopes that the alternatives in `security` require, without duplicates. The outer list is
+    /// empty if at least one alternative requires no scope.
     pub scopes: Vec<Vec<&'a str>>,
     /// The reason why no client can send the operation, or `None` if clients can send it.
     pub unsendable_reason: Option<String>,
 }
 
-/// The effect of repeating a request. The configuration may override the effect that the HTTP method implies.
+/// Whether a client may repeat a request. The configuration may override what the HTTP method implies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RetrySafety {
     ByMethod,
@@ -209,12 +212,13 @@ pub enum RetrySafety {
 #[derive(Clone, Debug)]
 pub struct PlannedParameter<'a> {
     pub parameter: &'a api::Parameter,
-    /// The name of the field, or `None` if the transport supplies the parameter or its value is constant.
+    /// The name of the field for the argument, or `None` if the caller does not pass the parameter, because
+    /// the transport supplies it or its value is constant.
     pub field: Option<String>,
-    /// The type without `null`, which has no string form.
+    /// The Rust type of the argument, without `null`, which has no string form.
     pub ty: TypeRef,
-    /// The only strings that are valid for the parameter, or for each of its elements. The list is empty if
-    /// other strings are valid or if there are too many.
+    /// The only strings that are valid for the parameter or, if it is a list, for each of its elements. The
+    /// list is empty if other strings are valid or if there are too many.
     pub allowed_values: Vec<String>,
     /// True if the parameter or its schema is deprecated.
     pub deprecated: bool,
@@ -222,7 +226,7 @@ pub struct PlannedParameter<'a> {
 }
 
 impl OperationSide {
-    /// Returns the operations of this side.
+    /// Returns the operations or the webhooks of a document.
     #[must_use]
     pub fn operations(self, api: &OpenApiDocument) -> &[Operation] {
         match self {
@@ -303,7 +307,7 @@ impl<'a> SidePlan<'a> {
 /// Header parameters with these names are ignored (OpenAPI 3.1, 4.8.12.1).
 const IGNORED_HEADERS: &[&str] = &["accept", "content-type", "authorization"];
 
-/// Plans all operations of one side.
+/// Plans all operations of one side: either those below `paths` or the webhooks.
 #[must_use]
 pub fn build_plan<'a>(given: PlanInput<'a>, side: OperationSide) -> SidePlan<'a> {
     let operations = side.operations(given.api);
@@ -341,7 +345,7 @@ pub fn build_plan<'a>(given: PlanInput<'a>, side: OperationSide) -> SidePlan<'a>
     }
 }
 
-/// Reports options that refer to an unknown operation.
+/// Reports operation ids in options that no operation of the contract has.
 pub fn check_operation_lists(options: &Config, api: &OpenApiDocument, diagnostics: &mut Diagnostics) {
     let config = &options.operations;
     let called: BTreeSet<&str> = api.operations.iter().map(|o| o.id.as_str()).collect();
@@ -357,7 +361,8 @@ pub fn check_operation_lists(options: &Config, api: &OpenApiDocument, diagnostic
         let (downloads, uploads) = (&streams.downloads, &streams.uploads);
         [("streams.downloads", downloads, &called), ("streams.uploads", uploads, &called)]
     });
-    // The operations are those that a client calls, so webhooks are excluded.
+    // Views and pages apply only to operations that a client calls, so ids of webhooks are reported as
+    // unknown.
     let views = options.views.iter().map(|view| ("view.operations", &view.operations, &called));
     let pages = options.pages.iter().map(|pages| ("pages.operations", &pages.operations, &called));
     pages::check_entries(options, api, diagnostics);
@@ -407,14 +412,15 @@ fn build_call<'a>(
         streams: StreamPlan::default(),
         pages: None,
     };
-    // Responses to webhooks are sent immediately, so webhooks are not streamed.
+    // Streams are planned only for the operations below `paths`: responses to webhooks are sent immediately.
     if side == OperationSide::Paths && !raw {
         call.streams = given.plan_streams(&call);
     }
     call
 }
 
-/// Iterates over the parameters that have a table row. Parameters that only middleware uses have none.
+/// Iterates over the parameters that have a table row. Headers in the option `hidden-headers` and those of
+/// [`IGNORED_HEADERS`] have none.
 fn visible_parameters<'o>(
     config: &OperationConfig,
     operation: &'o Operation,

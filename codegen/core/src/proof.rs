@@ -28,7 +28,7 @@ use crate::{
     typed_value,
 };
 
-/// The result of checking one type.
+/// The result of checking that one type can hold every value that its schema accepts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TypeProof {
     /// The type can hold every value that the schema accepts.
@@ -36,7 +36,8 @@ pub enum TypeProof {
     /// The type can hold every value under the assumptions of the options: integers fit into 64 bits, and
     /// `properties` describe an object.
     Assumed,
-    /// The check was undecided, but all tested values round-trip. Contains the number of these values.
+    /// The containment check was undecided, but each of the sample values round-trips, that is, it is parsed
+    /// as the type and serialized unchanged. Contains the number of these values.
     Tested(usize),
     /// The schema accepts a value that the type cannot hold. Contains the value, if one was found.
     Gap(Option<Json>),
@@ -63,7 +64,8 @@ impl TypeProof {
 pub type ContainmentCheck<'a> =
     dyn Fn(serde_json::Value, serde_json::Value) -> Option<bool> + Send + Sync + 'a;
 
-/// Checks every type of a contract, in the order of the types.
+/// Checks for every type of a contract that it can hold every value that its schema accepts. The results are
+/// in the order of the types.
 ///
 /// `is_contained` decides if one schema document accepts every value that another one accepts. `seen` is
 /// called before each type with the number of types that are already checked, for progress reports.
@@ -93,7 +95,7 @@ pub fn prove_types(
     })
 }
 
-/// The state that the checks of all types share.
+/// The data that is computed once and used for the checks of all types.
 #[derive(Debug)]
 struct ProofCache<'g> {
     writer: SchemaDocumentWriter<'g>,

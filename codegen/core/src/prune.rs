@@ -1,6 +1,7 @@
-//! Reduces a contract to the selected operations and the schemas that are reachable from them.
+//! Reduces a contract to the selected operations and the schemas that are reachable from them. The entry
+//! point is [`prune_contract`].
 //!
-//! The result is a smaller contract with new ids, and later stages do not see the omitted part. Names are
+//! The result is a smaller contract with new ids, so that later stages do not see the omitted part. Names are
 //! assigned before this stage, so a type has the same name as in the whole contract.
 
 pub(crate) mod glob;
@@ -19,7 +20,7 @@ use crate::{
     tree::{DocumentLocation, SourceId},
 };
 
-/// A contract before its types are decided, with its schemas, operations, options and names.
+/// A contract with names for its schemas, before its Rust types are determined.
 #[derive(Clone, Debug, Default)]
 pub struct NamedContract {
     pub graph: SchemaGraph,
@@ -28,7 +29,7 @@ pub struct NamedContract {
     pub names: TypeNames,
 }
 
-/// The size of a contract before pruning.
+/// The number of operations, webhooks and schemas of a contract before pruning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ContractSize {
     /// The number of operations, not counting webhooks and callbacks.
@@ -39,8 +40,9 @@ pub struct ContractSize {
     pub schemas: usize,
 }
 
-/// Keeps the selected operations and everything that is reachable from them, or the whole contract if nothing
-/// is selected. Diagnostics about the omitted part are removed.
+/// Removes the operations that are not selected, and all schemas that only they use. Diagnostics about
+/// removed parts are removed as well. Returns the smaller contract and the size of the original one; the
+/// contract is unchanged and the size is `None` if the configuration selects nothing.
 pub fn prune_contract(
     settled: NamedContract,
     config: &Config,
@@ -69,7 +71,7 @@ pub fn prune_contract(
     (part, Some(whole))
 }
 
-/// The selected part of a contract, with the ids of the whole contract.
+/// The selected operations and the schemas that are kept, with the ids of the whole contract.
 struct SelectedPart {
     api: OpenApiDocument,
     schemas: BTreeSet<SchemaId>,
@@ -78,18 +80,19 @@ struct SelectedPart {
 /// A location without its span: the document and the JSON Pointer.
 type PlaceKey = (SourceId, String);
 
-/// The locations outside the selected part.
+/// The operations and schemas of the whole contract, by location, with which omitted locations are
+/// recognized.
 #[derive(Debug, Default)]
 struct OmittedPlaces {
     omitted_operations: HashSet<PlaceKey>,
     kept_operations: HashSet<PlaceKey>,
-    /// All schemas, mapped to true if they are kept.
+    /// For the location of each schema, true if the schema is kept.
     schemas: std::collections::HashMap<PlaceKey, bool>,
 }
 
 impl OmittedPlaces {
-    /// Removes diagnostics about omitted locations. Adds a note with the number of errors among them,
-    /// including faults.
+    /// Removes diagnostics about omitted operations and schemas. If errors or faults are among them, a note
+    /// gives their number.
     fn remove_diagnostics(&self, diagnostics: &mut Diagnostics) {
         let mut faults = 0usize;
         diagnostics.retain(|each| {
@@ -105,9 +108,9 @@ impl OmittedPlaces {
         }
     }
 
-    /// Returns true if a location is outside the selected part.
+    /// Returns true if a location is in an operation or a schema that is omitted.
     fn contains_place(&self, place: &DocumentLocation) -> bool {
-        // The innermost known location that encloses this one decides.
+        // The innermost operation or schema that contains the location decides.
         let mut spot = (place.source, place.pointer.clone());
         loop {
             if let Some(left) = self.schemas.get(&spot) {
@@ -125,14 +128,13 @@ impl OmittedPlaces {
     }
 }
 
-/// Selects operations by the configuration and collects the schemas that are reachable from them.
+/// Selects operations by `include` and `exclude`, and collects the schemas that are reachable from them.
 ///
-/// Schema documents among the inputs are also kept if no operation of the whole contract refers to them.
-/// Returns `None` if the configuration selects nothing.
+/// If no operation of the whole contract refers to an input file that is not an OpenAPI document, its schemas
+/// are kept as well. Returns `None` if the configuration selects nothing.
 ///
-/// # Errors
-/// Returns a diagnostic for each selection that matches no operation, or one diagnostic if no operation
-/// remains.
+/// # Errors Returns a diagnostic for each selector that matches no operation, or one diagnostic if no
+/// operation remains.
 fn select_operations(
     options: &Config,
     graph: &SchemaGraph,
@@ -203,7 +205,7 @@ impl OmittedPlaces {
     }
 }
 
-/// Returns the schemas inside the given operations and all schemas that these reference.
+/// Returns the schemas to which the given operations refer directly, and those that they contain.
 pub fn operation_schemas<'a>(
     graph: &SchemaGraph,
     operations: impl Iterator<Item = &'a Operation>,
@@ -224,7 +226,8 @@ pub fn operation_schemas<'a>(
     found
 }
 
-/// Returns all schemas that are reachable from the seeds, including the children of discriminator bases.
+/// Returns the schemas `seeds` and all schemas that are reachable from them, including the schemas that
+/// extend a discriminator base by `allOf`.
 pub fn reachable_schemas(graph: &SchemaGraph, seeds: Vec<SchemaId>) -> BTreeSet<SchemaId> {
     let mut found = BTreeSet::new();
     let mut waiting = seeds;
@@ -241,18 +244,21 @@ pub fn reachable_schemas(graph: &SchemaGraph, seeds: Vec<SchemaId>) -> BTreeSet<
     found
 }
 
-/// Returns the direct subschemas of a schema, and its children if it is a discriminator base.
+/// Returns the schemas that a schema applies and, if it is a base in `types.families`, the schemas that
+/// extend it.
 pub(crate) fn direct_dependencies(graph: &SchemaGraph, id: SchemaId) -> impl Iterator<Item = SchemaId> + '_ {
     let schema = graph.schema(id);
     schema.child_schemas().chain(schema.content_schema).chain(schema.family_members().iter().copied())
 }
 
-/// Returns the anchor to which the `$dynamicRef` of a schema refers, if the schema has one.
+/// Returns the name of the dynamic anchor to which the `$dynamicRef` of a schema refers, or `None` if there
+/// is none.
 pub(crate) fn dynamic_anchor(graph: &SchemaGraph, id: SchemaId) -> Option<&str> {
     graph.schema(id).dynamic_reference.as_ref().and_then(|dynamic| dynamic.anchor.as_deref())
 }
 
-/// Returns the schemas with a dynamic anchor. The evaluation path determines which of them applies.
+/// Returns the schemas that define the dynamic anchor `anchor`. The path of evaluation determines which of
+/// them applies.
 pub(crate) fn schemas_with_anchor<'g>(
     graph: &'g SchemaGraph,
     anchor: &'g str,
@@ -261,7 +267,8 @@ pub(crate) fn schemas_with_anchor<'g>(
     all.filter(move |(name, _)| name == anchor).map(|(_, id)| *id)
 }
 
-/// Returns the schemas of input documents that are not reachable from any operation.
+/// Returns the schemas in input files other than OpenAPI documents to which no operation of the whole
+/// contract leads.
 fn independent_schemas(graph: &SchemaGraph, sources: &Sources, whole: &BTreeSet<SchemaId>) -> Vec<SchemaId> {
     let reached: BTreeSet<SourceId> = whole.iter().map(|id| graph.schema(*id).place.source).collect();
     let alone = |source: SourceId| {
@@ -271,7 +278,7 @@ fn independent_schemas(graph: &SchemaGraph, sources: &Sources, whole: &BTreeSet<
     graph.ids().filter(|&id| alone(graph.schema(id).place.source)).collect()
 }
 
-/// Returns true if an operation satisfies all criteria of a selection.
+/// Returns true if an operation matches all fields that a selector contains.
 pub(crate) fn matches_selection(
     api: &OpenApiDocument,
     selection: &OperationSelector,
@@ -280,7 +287,7 @@ pub(crate) fn matches_selection(
 ) -> bool {
     let OperationSelector { tag, path, operation: id, webhook } = selection;
     let all = [
-        // A nested tag also matches by its parent tags.
+        // The selector of a tag also matches operations with a tag whose `parent` is that tag.
         tag.as_ref().map(|tag| {
             operation
                 .tags
@@ -292,12 +299,12 @@ pub(crate) fn matches_selection(
         id.as_ref().map(|id| glob::matches_name(id, &operation.id)),
         webhook.as_ref().map(|name| is_webhook && glob::matches_name(name, &operation.path)),
     ];
-    // An empty selection matches nothing.
+    // A selector without fields matches no operation.
     all.iter().any(Option::is_some) && all.into_iter().flatten().all(|fits| fits)
 }
 
-/// Returns a diagnostic if a selection matches no operation. `option` is the option that contains the
-/// selection.
+/// Returns a diagnostic if a selector matches no operation. `option` is the name of the option that contains
+/// the selector.
 pub(crate) fn check_selection(
     options: &Config,
     option: &str,
@@ -337,7 +344,7 @@ fn operation_tags(operation: &Operation) -> impl Iterator<Item = &str> {
     operation.tags.iter().map(String::as_str)
 }
 
-/// Returns help text for an unknown name: the most similar known name, or a list of known names.
+/// Returns help text for a name that matches nothing: the most similar known name, or a list of known names.
 fn suggest_match(word: &str, known: &[&str]) -> String {
     /// The maximum number of names in the list.
     const SOME: usize = 12;

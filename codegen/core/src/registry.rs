@@ -22,15 +22,15 @@ use crate::{
     tree::{DocumentLocation, DocumentNode, SourceId, join_token},
 };
 
-/// One row of the table.
+/// A row of the table: the JSON object, its key and its location.
 struct TableRow<'a> {
     key: &'a str,
     tree: &'a DocumentNode,
     place: DocumentLocation,
 }
 
-/// Generates the module of a table. `tree` is the table file, `source` is the id of the file for diagnostics,
-/// and `needed` contains the keys that the contract uses.
+/// Generates the module of a table. `tree` is the content of the JSON file and `source` its id for
+/// diagnostics. `needed` contains the keys that the contract uses, for which rows must exist.
 ///
 /// Returns `None` after an error: no array at `rows`, a row without a key, a duplicate key, a needed key
 /// without a row, inconsistent columns, or options that refer to unknown columns.
@@ -129,7 +129,8 @@ fn row_docs(config: &TableConfig, row: &TableRow<'_>) -> Vec<String> {
     text.map(rustdoc_markdown).into_iter().collect()
 }
 
-/// Generates a private struct for a row, its values for each variant, and the accessors.
+/// Generates a private struct for the columns, a function that returns its value for each variant, and the
+/// accessors.
 fn row_items(
     config: &TableConfig,
     variants: &[String],

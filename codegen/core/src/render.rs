@@ -18,7 +18,7 @@ use syn::{
     parse::{ParseStream, Parser as _},
 };
 
-/// The contents of the generated files, by path below the output folder with `/` as the separator.
+/// The contents of the generated files, by path below the output folder. The separator in paths is `/`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OutputFiles(pub BTreeMap<String, String>);
 
@@ -56,7 +56,7 @@ pub enum PackagePart {
 }
 
 impl PackagePart {
-    /// Returns the name of the feature, which is the same in the package and in the runtime.
+    /// Returns the name of the Cargo feature, which is the same in the generated package and in the runtime.
     #[must_use]
     pub const fn feature_name(self) -> &'static str {
         match self {
@@ -84,11 +84,11 @@ pub type FeatureGate = &'static [PackagePart];
 pub struct GeneratedModule {
     /// The module name, without a path.
     pub name: String,
-    /// The lines of its documentation.
+    /// The lines of the module documentation.
     pub doc: Vec<String>,
-    /// The parts that require the module.
+    /// The parts of the package that require the module.
     pub gate: FeatureGate,
-    /// True if the module is omitted from the documentation.
+    /// True if the module is hidden from the documentation of the generated package.
     pub hidden: bool,
     /// The items of the module as unformatted source code.
     source: String,
@@ -110,21 +110,21 @@ impl GeneratedModule {
         }
     }
 
-    /// Compiles the module only if one of these parts is enabled.
+    /// Restricts the module to builds in which at least one of these parts is enabled.
     #[must_use]
     pub fn with_gate(mut self, gate: FeatureGate) -> Self {
         self.gate = gate;
         self
     }
 
-    /// Hides the module from documentation.
+    /// Hides the module from the documentation of the generated package.
     #[must_use]
     pub fn with_hidden_docs(mut self) -> Self {
         self.hidden = true;
         self
     }
 
-    /// Allows the module to use deprecated items.
+    /// Adds an attribute that allows the module to use deprecated items.
     pub fn allow_deprecated(&mut self) {
         const ALLOW: &str =
             "#![allow(deprecated, reason = \"generated code includes deprecated items of the contract\")] ";
@@ -148,7 +148,8 @@ impl GeneratedModule {
 }
 
 /// Prints modules in parallel, with one thread for each processor, because printing takes most of the run
-/// time. The results are in the order of the modules.
+/// time. The results are in the order of the modules. Each is the source code, or an error message if the
+/// generated code is not valid Rust.
 #[must_use]
 pub fn print_modules(modules: &[GeneratedModule]) -> Vec<Result<String, String>> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(modules.len().max(1));
@@ -220,7 +221,7 @@ fn print_module(module: &GeneratedModule) -> Result<String, String> {
     Ok(out)
 }
 
-/// Formats the invocation of a macro that contains a single enum.
+/// Formats a macro call that contains a single enum. Returns `None` for any other macro call.
 fn print_enum_macro(call: &ItemMacro) -> Option<String> {
     let item: ItemEnum = call.mac.parse_body().ok()?;
     let mut out = format!("{}! {{\n", macro_calls::macro_path(call));

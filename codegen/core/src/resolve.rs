@@ -45,7 +45,7 @@ pub enum UnknownKeywordPolicy {
 
 pub use self::nullable::NullableSemantics;
 
-/// The options for the interpretation of documents.
+/// Options that determine how the documents of a contract are interpreted.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct ResolveOptions {
     pub unknown_keywords: UnknownKeywordPolicy,
@@ -100,8 +100,8 @@ pub fn resolve_documents(
     }
 }
 
-/// Returns the dialect of schemas without `$schema`. It is that of OpenAPI 3.0 if all OpenAPI documents have
-/// this version.
+/// Returns the dialect of schemas without `$schema`: that of OpenAPI 3.0 if there are OpenAPI documents and
+/// all of them have version 3.0, or else the latest JSON Schema draft.
 fn fallback_dialect(sources: &Sources) -> SchemaDialect {
     let versions = || sources.sources.iter().filter_map(|source| dialect::openapi_version(&source.tree));
     let old = versions().any(|version| version.starts_with("3.0"));
@@ -112,7 +112,8 @@ fn fallback_dialect(sources: &Sources) -> SchemaDialect {
     }
 }
 
-/// Returns true if the schemas of a document use the dialect of OpenAPI 3.0 by default.
+/// Returns true if schemas without `$schema` in this source use the dialect of OpenAPI 3.0: the source is an
+/// OpenAPI 3.0 document, or a schema file without `$schema` to which the fallback dialect applies.
 pub fn is_openapi_30(sources: &Sources, id: SourceId) -> bool {
     sources.get(id).is_some_and(|source| match dialect::openapi_version(&source.tree) {
         Some(version) => version.starts_with("3.0"),
@@ -190,7 +191,8 @@ fn sort_key<'a>(
     (uri, tree.span.start, Reverse(tree.span.end), pointer.to_owned())
 }
 
-/// Sorts the nodes by key, and returns their indices in this order with the id of each.
+/// Sorts node indices by `key` and numbers the nodes in this order. Returns the sorted indices and a map from
+/// each node index to its id.
 fn assign_ids<K: Ord, T>(
     mut all: Vec<usize>,
     key: impl Fn(usize) -> K,

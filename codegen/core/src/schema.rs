@@ -23,27 +23,29 @@ pub type SchemaId = Id<Schema>;
 /// The id of a schema resource in a [`SchemaGraph`] (JSON Schema Core 2020-12, 8.2.1).
 pub type ResourceId = Id<SchemaResource>;
 
-/// A schema resource: the part of a document that one `$id` identifies, or a whole document.
+/// A schema resource: the part of a document that one `$id` identifies, or a whole document. References and
+/// anchors are resolved within a resource.
 #[derive(Clone, Debug)]
 pub struct SchemaResource {
     /// The absolute URI without a fragment.
     pub uri: String,
-    /// The source that contains the resource.
+    /// The document that contains the resource.
     pub source: SourceId,
     /// The root schema, or `None` if the root is not a schema, as in an OpenAPI document.
     pub root: Option<SchemaId>,
-    /// The names of `$dynamicAnchor`s with the schemas that define them.
+    /// The `$dynamicAnchor`s of the resource: each name with the schema that defines it.
     pub dynamic_anchors: Vec<(String, SchemaId)>,
 }
 
-/// The position of a schema in its document, from which the name of its type is derived.
+/// The kind of position that a schema has in its document, from which the name of its type is derived.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum SchemaOrigin {
-    /// The root of a file or of an embedded `$id`, with the stem of the file name (`stock-lot`).
+    /// The root of a file, or a schema with its own `$id`. The string is the file name without its
+    /// extensions, such as `stock-lot`.
     Root(String),
-    /// A member of `$defs` or `definitions`, with its key.
+    /// A member of `$defs` or `definitions`. The string is its key.
     Definition(String),
-    /// A member of `components/schemas`, with its key.
+    /// A member of `components/schemas`. The string is its key.
     Component(String),
     /// A position inside another schema or an operation.
     #[default]
@@ -73,7 +75,7 @@ impl TypeSet {
     pub const fn intersection(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
-    /// Returns the types of `self` that are not in `other`.
+    /// Returns the types in `self` that are not in `other`.
     #[must_use]
     pub const fn difference(self, other: Self) -> Self {
         Self(self.0 & !other.0)
@@ -106,7 +108,7 @@ impl TypeSet {
         (Self::OBJECT, "object"),
     ];
 
-    /// Returns the type with the given JSON Schema name.
+    /// Returns the set of one type with the given JSON Schema name, or `None` if no type has this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::NAMED.iter().find(|(_, known)| *known == name).map(|(types, _)| *types)
@@ -140,7 +142,7 @@ pub struct ContainsConstraint {
 /// The keyword `$dynamicRef` (Core 8.2.3.2).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DynamicReference {
-    /// The name of the anchor, if the initial target defines it as a `$dynamicAnchor`. Otherwise, the
+    /// The name of the anchor, if the initial target defines it as a `$dynamicAnchor`. If `None`, the
     /// reference behaves like `$ref`.
     pub anchor: Option<String>,
     /// The target of the reference before the dynamic scope is considered.
@@ -171,7 +173,8 @@ pub struct Discriminator {
     /// `mapping`: property values with their schemas, if the contract defines these schemas. A schema in
     /// `components/schemas` without an entry is selected by its own name.
     pub mapping: Vec<(String, SchemaId)>,
-    /// `defaultMapping`: the schema for missing and unmapped values (OpenAPI 3.2, 4.25).
+    /// `defaultMapping`: the schema for values whose property is missing or not in the mapping (OpenAPI 3.2,
+    /// 4.25).
     pub default: Option<SchemaId>,
     /// The schemas that include this one by `allOf`, if the option `types.families` combines them into an
     /// enum.
@@ -185,21 +188,21 @@ pub struct Discriminator {
 pub struct Schema {
     /// The location of the schema in the source document.
     pub place: DocumentLocation,
-    /// The schema resource that contains the schema.
+    /// The schema resource of which the schema is a part.
     pub resource: ResourceId,
-    /// The JSON Pointer from the root of the resource, which is empty for the root.
+    /// The JSON Pointer of the schema in its resource, which is empty for the root.
     pub location: String,
-    /// The position from which the name of the type is derived.
+    /// The kind of position that the schema has, from which the name of its type is derived.
     pub origin: SchemaOrigin,
-    /// The value of a boolean schema.
+    /// The value of a boolean schema, or `None` for an object.
     pub boolean: Option<bool>,
-    /// The kind of the part that was dropped when the schema was parsed.
+    /// The kind of invalid keywords that were dropped when the schema was parsed.
     pub gap: SchemaGap,
     /// True for a generic schema, which other schemas complete with a `$dynamicAnchor`, and for the anchored
     /// schema that represents the missing part. A generic schema has no type unless a value uses it directly.
     pub is_generic: bool,
 
-    /// The resolved target of `$ref`.
+    /// The schema to which `$ref` refers.
     pub reference: Option<SchemaId>,
     /// `$dynamicRef`, resolved to its initial target.
     pub dynamic_reference: Option<DynamicReference>,
@@ -216,16 +219,18 @@ pub struct Schema {
     pub write_only: bool,
     /// `format` as an annotation, in its original spelling.
     pub format: Option<String>,
-    /// The format, if the dialect asserts it (Validation 7.2.2).
+    /// The format, if the dialect of the schema asserts formats (Validation 7.2.2).
     pub asserted: Option<StringFormat>,
     pub content_encoding: Option<String>,
     pub content_media_type: Option<String>,
     pub content_schema: Option<SchemaId>,
-    /// The members that start with `x-`, and `discriminator`, `xml` and `externalDocs` of OpenAPI.
+    /// The members that start with `x-`, and `discriminator`, `xml` and `externalDocs` of OpenAPI, in their
+    /// original form.
     pub extensions: Map<Json>,
-    /// `discriminator` with resolved schemas.
+    /// The parsed `discriminator` of OpenAPI.
     pub discriminator: Option<Discriminator>,
-    /// True if the option `types.implied-objects` is inverted for this schema (`types.implied-otherwise`).
+    /// True if the option `types.implied-otherwise` selects this schema, so that `types.implied-objects` has
+    /// the opposite effect on it.
     pub implied_otherwise: bool,
 
     /// The types that `type` allows.
@@ -262,8 +267,8 @@ pub struct Schema {
     pub property_names: Option<SchemaId>,
     /// `required`, in document order.
     pub required: Vec<String>,
-    /// The properties that only requests or only responses require, because they are `readOnly` or
-    /// `writeOnly` in OpenAPI 3.0.
+    /// The properties that were removed from `required` because only requests or only responses require them:
+    /// in OpenAPI 3.0, required `readOnly` and `writeOnly` properties.
     pub one_way: Vec<String>,
     pub min_properties: Option<u64>,
     pub max_properties: Option<u64>,
@@ -278,7 +283,7 @@ pub struct Schema {
     /// The schema of `if`.
     pub condition: Option<SchemaId>,
     pub then: Option<SchemaId>,
-    /// The schema of `else`.
+    /// The schema of `else`, which applies if the value does not match `if`.
     pub otherwise: Option<SchemaId>,
 }
 
@@ -290,13 +295,13 @@ impl Schema {
         self.discriminator.as_ref().map_or(&[], |discriminator| &discriminator.family)
     }
 
-    /// Replaces `target` by another schema in `$ref` and `allOf`.
+    /// Replaces the schema `target` by `other` in `$ref` and `allOf`.
     pub(crate) fn replace_included(&mut self, target: SchemaId, other: SchemaId) {
         let included = self.reference.iter_mut().chain(&mut self.all_of);
         included.filter(|id| **id == target).for_each(|id| *id = other);
     }
 
-    /// Removes every in-place application of `target`, and records the gap.
+    /// Removes every keyword, or element of it, that applies `target` to the same value, and records the gap.
     pub(crate) fn remove_in_place_reference(&mut self, target: SchemaId) {
         for step in
             [&mut self.reference, &mut self.not, &mut self.condition, &mut self.then, &mut self.otherwise]
@@ -312,12 +317,12 @@ impl Schema {
     }
 }
 
-/// All schemas that the inputs contain or refer to, with resolved references.
+/// All schemas of a contract: those that the inputs contain or refer to, with resolved references.
 #[derive(Clone, Debug, Default)]
 pub struct SchemaGraph {
     /// All schemas, sorted by the URI of their source and then in document order.
     pub schemas: Arena<Schema>,
-    /// All schema resources, in the same order.
+    /// All schema resources, sorted by URI and position like the schemas.
     pub resources: Arena<SchemaResource>,
 }
 

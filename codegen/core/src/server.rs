@@ -129,7 +129,7 @@ struct ServerWriter<'a> {
 }
 
 impl ServerWriter<'_> {
-    /// Returns the path of the call struct, in the module that client and server share.
+    /// Returns the path of the struct for a call, which client and server share.
     fn call_type(&self, call: &PlannedCall<'_>) -> TokenStream {
         let (module, name) = (ident(self.plan.side.calls_module()), ident(&call.name));
         quote!(super::#module::#name)
@@ -172,7 +172,7 @@ impl ServerWriter<'_> {
         }
     }
 
-    /// Writes the enum of all requests.
+    /// Writes the enum `AnyCall`, which has one variant for the request of each operation.
     fn incoming_enum(&self) -> TokenStream {
         let id = ident(self.plan.side.table_names().1);
         let calls = || self.plan.served_calls();

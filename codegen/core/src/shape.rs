@@ -41,7 +41,7 @@ use crate::{
 /// The id of a type in [`Shapes`].
 pub type TypeId = Id<TypeDef>;
 
-/// A reference to a Rust type, as in the declaration of a field.
+/// A use of a Rust type, as in the declaration of a field.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TypeRef {
     /// Any JSON value.
@@ -62,11 +62,11 @@ pub enum TypeRef {
     Replaced(String, SchemaId),
     /// An array of any length.
     Vec(Box<TypeRef>),
-    /// An object without declared properties.
+    /// A map, for an object without declared properties. Contains the type of its values.
     Map(Box<TypeRef>),
     /// An array of fixed length.
     Tuple(Vec<TypeRef>),
-    /// A value or `null`.
+    /// The Rust type `Nullable`: a value of the given type or `null`.
     Nullable(Box<TypeRef>),
     /// A boxed type, which is used if a type would otherwise contain itself.
     Boxed(Box<TypeRef>),
@@ -110,12 +110,12 @@ pub enum IntKind {
     U64,
 }
 
-/// A generated type, with the schemas that it implements.
+/// A generated type, with the schemas that describe its values.
 #[derive(Clone, Debug)]
 pub struct TypeDef {
     /// The Rust name of the type, which is unique in the generated crate.
     pub name: String,
-    /// The named schema that the type implements; `None` for an anonymous type.
+    /// The named schema that the type represents. `None` for an anonymous type.
     pub schema: Option<SchemaId>,
     /// The schemas that apply to values of the type.
     pub conj: SchemaConjunction,
@@ -126,7 +126,8 @@ pub struct TypeDef {
 }
 
 impl TypeDef {
-    /// Returns true if the type is `Copy`.
+    /// Returns true if the generated type derives `Copy`. This is the case for closed string enums and for
+    /// newtypes of `bool` and integers.
     #[must_use]
     pub fn is_copy(&self) -> bool {
         match &self.body {
@@ -144,9 +145,9 @@ pub enum TypeBody {
     Pending,
     /// An object with declared properties.
     Struct(StructBody),
-    /// An object whose tag or whose properties select a variant.
+    /// An enum of objects, of which a tag or other properties select the variant.
     Objects(ObjectUnion),
-    /// A value whose JSON type selects a variant.
+    /// An enum whose variant is selected by the JSON type of the value.
     ByKind(Vec<KindVariant>),
     /// A string from a list of values.
     Enum(StringEnum),
@@ -155,7 +156,8 @@ pub enum TypeBody {
 }
 
 impl TypeBody {
-    /// Iterates over the types of fields, variants and contents. Omitted fields are skipped.
+    /// Iterates over the types that the body contains: those of fields and undeclared properties, of
+    /// variants, or of a newtype's content. Omitted fields are skipped.
     pub(crate) fn type_refs(&self) -> Box<dyn Iterator<Item = &TypeRef> + '_> {
         match self {
             Self::Struct(body) => {
@@ -172,9 +174,10 @@ impl TypeBody {
 /// The structure of an object with declared properties.
 #[derive(Clone, Debug)]
 pub struct StructBody {
-    /// The fields in document order. Fields of a base precede those of its refinement.
+    /// The fields in document order. Fields of a schema that is included by `$ref` or `allOf` precede those
+    /// of the including schema.
     pub fields: Vec<StructField>,
-    /// The type of undeclared properties, if the schema constrains it.
+    /// The type of undeclared properties. `None` if they are kept as `Json`.
     pub additional: Option<TypeRef>,
 }
 
@@ -191,15 +194,16 @@ pub struct StructField {
     pub required: bool,
     /// The schemas that always apply to the value.
     pub conj: SchemaConjunction,
-    /// The schema that documents the property.
+    /// The schema whose description documents the field.
     pub described_by: Option<SchemaId>,
     /// The only value that the property can have.
     pub constant: Option<Json>,
-    /// True if there is no field for the constant, because the constant distinguishes variants.
+    /// True if the struct has no field for the property, because its value is constant and selects the
+    /// variant of a union.
     pub omitted: bool,
 }
 
-/// A union of objects.
+/// The structure of an enum whose variants are objects.
 #[derive(Clone, Debug)]
 pub struct ObjectUnion {
     /// The schema with the `oneOf` or `anyOf`.
@@ -228,7 +232,7 @@ impl ObjectUnion {
         self.tag().is_some_and(|tag| tag.certainty == TagCertainty::Required)
     }
 
-    /// Returns true if an object may be parsed as a variant whose schema rejects it.
+    /// Returns true if parsing may select a variant although the schema of its branch rejects the object.
     #[must_use]
     pub fn is_loose(&self) -> bool {
         self.tag().is_none_or(|tag| tag.certainty == TagCertainty::Hint)
@@ -238,10 +242,9 @@ impl ObjectUnion {
 /// The method by which the variant of an object is selected.
 #[derive(Clone, Debug)]
 pub enum VariantSelector {
-    /// Selects the variant by the value of a property.
+    /// By the value of a property.
     Tag(VariantTag),
-    /// Selects the variant by the names, JSON types and constants of the properties. There is one form for
-    /// each variant.
+    /// By the names, JSON types and constants of the properties. Contains one form for each variant.
     Members(Vec<ObjectForm>),
 }
 
@@ -253,7 +256,7 @@ pub struct VariantTag {
     /// The reliability with which the tag identifies the variant. If the tag is optional or comes only from a
     /// `discriminator`, objects that match no variant are kept.
     pub certainty: TagCertainty,
-    /// The tag values of each variant.
+    /// For each variant, the tag values that select it.
     pub literals: Vec<Vec<Json>>,
     /// The index of the variant that unmapped or missing tag values select.
     pub default_variant: Option<usize>,
@@ -266,7 +269,8 @@ pub struct ObjectVariant {
     pub name: String,
     /// The type of the variant's content.
     pub ty: TypeRef,
-    /// The index in the branches of the schema that contains the union.
+    /// The index of the variant's branch in the `oneOf` or `anyOf` of [`ObjectUnion::holder`]. For the base
+    /// of a family, the number of its children.
     pub branch: usize,
 }
 
@@ -307,7 +311,7 @@ pub struct StringEnum {
 /// An alternative name of a generated type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TypeAlias<'a> {
-    /// The Rust name of the alias, which is unique in the generated crate.
+    /// The Rust name of the alias. It is unique in the generated crate.
     pub name: &'a str,
     /// The generated type to which the alias refers.
     pub target: TypeId,
@@ -318,16 +322,17 @@ pub struct TypeAlias<'a> {
 pub struct Shapes {
     /// All generated types.
     pub types: Arena<TypeDef>,
-    /// Unions that occur only as parts of other types and never as a separate value. They are kept for their
+    /// The unions whose types were removed because no value has them. The validation tables still need their
     /// tags.
     pub parts: Vec<TypeDef>,
-    /// The type of each conjunction that was requested.
+    /// The type of each conjunction for which a type was selected.
     pub places: BTreeMap<SchemaConjunction, TypeRef>,
     /// The final target of each schema that is a bare reference.
     pub aliases: BTreeMap<SchemaId, SchemaId>,
     /// For each of several equal anonymous schemas, the first of them.
     pub equals: BTreeMap<SchemaId, SchemaId>,
-    /// The names of the other equal anonymous schemas, which become aliases of the type of the first one.
+    /// The names for all but the first of several equal anonymous schemas. They become aliases of the first
+    /// schema's type.
     pub duplicate_names: BTreeMap<SchemaId, String>,
     /// Anonymous schemas that accept every value.
     pub unconstrained: BTreeSet<SchemaId>,
@@ -362,8 +367,8 @@ impl Shapes {
         }
     }
 
-    /// Returns the alias that a schema has for the generated type in `ty`. A schema has an alias if the type
-    /// is named after an equal schema elsewhere.
+    /// Returns the alias for the named type in `ty` at the schema `place`. There is an alias if the type is
+    /// named after an equal schema elsewhere.
     #[must_use]
     pub fn alias_at(&self, graph: &SchemaGraph, ty: &TypeRef, place: SchemaId) -> Option<TypeAlias<'_>> {
         let place = self.aliases.get(&place).copied().unwrap_or(place);
@@ -380,7 +385,7 @@ impl Shapes {
         }
     }
 
-    /// Iterates over the ids of all types in order.
+    /// Iterates over the ids of all types, in the order of [`types`](Self::types).
     pub fn ids(&self) -> impl Iterator<Item = TypeId> + use<> {
         self.types.ids()
     }
@@ -391,15 +396,16 @@ impl Shapes {
         boxes::nesting_depth(self)
     }
 
-    /// Resolves aliases, replaces each duplicate by the first of the equal schemas, and drops unconstrained
-    /// schemas, so that equivalent conjunctions are equal.
+    /// Returns the conjunction in a form in which equivalent conjunctions are equal: aliases are resolved,
+    /// each of several equal schemas is replaced by the first one, and schemas that accept every value are
+    /// removed.
     #[must_use]
     pub fn normalize(&self, conj: &SchemaConjunction) -> SchemaConjunction {
         self.resolve_ids(conj, |id| self.equals.get(&id).copied().unwrap_or(id))
     }
 
-    /// Normalizes like [`Self::normalize`], but keeps duplicates: in a conjunction of several schemas, a
-    /// duplicate elsewhere must not replace one of them.
+    /// Normalizes like [`Self::normalize`], but does not replace a schema by an equal schema elsewhere. This
+    /// is used for conjunctions of several schemas.
     #[must_use]
     pub(crate) fn normalize_own(&self, conj: &SchemaConjunction) -> SchemaConjunction {
         self.resolve_ids(conj, |id| id)
@@ -418,8 +424,8 @@ impl Shapes {
             .collect();
         ids.sort_unstable();
         ids.dedup();
-        // The schema with the union may be the target of a reference or part of an `allOf`, so it need not be
-        // in `ids`.
+        // `chosen` is not filtered by `ids`: the schema with the union may be the target of a reference or
+        // part of an `allOf`.
         SchemaConjunction { ids, chosen: conj.chosen.clone(), within: conj.within }
     }
 

@@ -32,13 +32,13 @@ use crate::{
     shape::{Shapes, TypeBody},
 };
 
-/// The layout of a contract's validation tables, and the data that they borrow.
+/// The layout of a contract's validation tables, and the data that the tables borrow.
 #[derive(Debug)]
 pub struct TablePlan {
     rows: TableRows,
     /// The name of the constant and the compiled program for each pattern, by the source of the pattern.
     patterns: BTreeMap<String, (String, CompiledPattern)>,
-    /// The tag and its branches for each schema that contains a tagged union.
+    /// For each schema that contains a tagged union, the tag and the branch that each tag value selects.
     choices: BTreeMap<SchemaId, TagBranches>,
     formats: FormatTypes,
 }
@@ -59,7 +59,7 @@ pub struct TableSet<'t> {
     patterns: BTreeMap<&'t str, &'t Pattern<'t>>,
 }
 
-/// A pattern that cannot be compiled.
+/// A pattern that cannot be compiled, with the schema that contains it and the reason.
 #[derive(Clone, Debug)]
 pub struct RejectedPattern {
     pub schema: SchemaId,
@@ -68,7 +68,7 @@ pub struct RejectedPattern {
     pub error: crate::pattern::PatternError,
 }
 
-/// The strings to which a pattern applies.
+/// The strings of a value to which a pattern applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PatternRole {
     /// The value, for `pattern`.
@@ -105,7 +105,8 @@ pub fn compile_patterns(graph: &SchemaGraph) -> (BTreeMap<String, CompiledPatter
 }
 
 impl TablePlan {
-    /// Assigns the rows. The tagged unions of `shapes` determine which branch a tag value selects.
+    /// Creates the plan and assigns a row to each schema. The tagged unions of `shapes` determine which
+    /// branch a tag value selects.
     #[must_use]
     pub(crate) fn new(
         graph: &SchemaGraph,
@@ -114,7 +115,7 @@ impl TablePlan {
         names: &RowNames,
         formats: &FormatTypes,
     ) -> Self {
-        // Names and patterns are sorted in the same order.
+        // Both maps are sorted by pattern, so their entries correspond.
         let names_of_patterns: Vec<String> = pattern_names(patterns.keys()).into_values().collect();
         let named = patterns.into_iter().zip(names_of_patterns);
         let patterns = named.map(|((source, compiled), name)| (source, (name, compiled)));
@@ -126,7 +127,7 @@ impl TablePlan {
         }
     }
 
-    /// Plans the validation tables of a graph for which no types were selected.
+    /// Creates the plan for a graph without generated types. Unions are validated without tags.
     #[must_use]
     pub fn from_graph(graph: &SchemaGraph) -> Self {
         Self::new(
@@ -159,7 +160,8 @@ impl TableSet<'_> {
         self.group_expression(self.plan.rows.row_of_all(&conj.ids))
     }
 
-    /// Returns the row expression of a single schema.
+    /// Returns an expression for the row that validates a schema, in the form of
+    /// [`row_expression`](Self::row_expression).
     #[must_use]
     pub fn schema_row_expression(&self, schema: SchemaId) -> TokenStream {
         self.group_expression(self.plan.rows.of(schema))
@@ -177,24 +179,26 @@ impl TableSet<'_> {
         quote!(schemas::#name #plus)
     }
 
-    /// Returns the name of the constant for a pattern.
+    /// Returns the name of the generated constant for a pattern, or `None` if the pattern could not be
+    /// compiled.
     #[must_use]
     pub fn pattern_constant(&self, source: &str) -> Option<Ident> {
         let (name, _) = self.plan.patterns.get(source)?;
         Some(format_ident!("{name}"))
     }
 
-    /// Iterates over the formats that are mapped to types.
+    /// Iterates over the formats that the configuration maps to types.
     pub(crate) fn mapped_formats(&self) -> impl Iterator<Item = &MappedFormat> {
         self.plan.formats.iter()
     }
 
-    /// Returns the type to which the format of a schema is mapped.
+    /// Returns the type to which the configuration maps the `format` of a schema, if it does.
     pub(crate) fn mapped_format(&self, schema: &Schema) -> Option<&MappedFormat> {
         self.plan.formats.for_schema(schema)
     }
 
-    /// Returns true if a string matches a compiled pattern, and false if the pattern is unknown.
+    /// Returns true if a string matches the pattern `source`. Returns false for a pattern that could not be
+    /// compiled.
     #[must_use]
     pub fn is_match(&self, source: &str, text: &str) -> bool {
         self.patterns.get(source).is_some_and(|pattern| pattern.is_match(text))
@@ -243,7 +247,8 @@ fn tag_choices(graph: &SchemaGraph, shapes: &Shapes) -> BTreeMap<SchemaId, TagBr
     for def in shapes.types.iter().chain(&shapes.parts) {
         let TypeBody::Objects(tagged) = &def.body else { continue };
         let Some(tag) = tagged.tag() else { continue };
-        // The children of a discriminator base do not affect the validity of a value.
+        // The schemas that extend a base with a `discriminator` are not branches of a union, so the tag does
+        // not affect the validity of a value.
         if !graph.schema(tagged.holder).family_members().is_empty() {
             continue;
         }
@@ -261,7 +266,7 @@ fn tag_choices(graph: &SchemaGraph, shapes: &Shapes) -> BTreeMap<SchemaId, TagBr
         let branches = TagBranches { tag: tag.name.clone(), certainty: tag.certainty, branches };
         out.insert(tagged.holder, branches);
     }
-    // Duplicates share a type and have the same branches at the same positions.
+    // Equal schemas share the type of the first one. Their branches are equal and have the same indices.
     for (id, first) in &shapes.equals {
         if let Some(tags) = out.get(first).cloned() {
             out.entry(*id).or_insert(tags);

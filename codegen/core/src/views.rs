@@ -1,7 +1,7 @@
-//! Views (`[[view]]`): traits over types with common properties, and over calls with common parameters. Code
-//! that uses a view works for all of these types or calls.
+//! Views (`[[view]]`): generated traits over several types with common properties, or over several client
+//! calls with common parameters. Code that uses a view works for all of these types or calls.
 //!
-//! [`resolve_views`] represents each view as plain data; [`views_module`] and [`call_views_module`] generate
+//! [`resolve_views`] determines the content of each view; [`views_module`] and [`call_views_module`] generate
 //! code from it. A getter has the same signature in all implementations: a property with different types
 //! becomes an associated type, and a property with incompatible types is an error.
 
@@ -28,20 +28,20 @@ use crate::{
 /// The views of a contract.
 #[derive(Debug, Default)]
 pub struct ContractViews<'a> {
-    /// The views over types.
+    /// The views whose configuration lists `types`.
     pub types: Vec<TypeView<'a>>,
-    /// The views over calls.
+    /// The views whose configuration lists `operations`.
     pub calls: Vec<CallView<'a>>,
 }
 
 /// A view over types, for which a trait is generated.
 #[derive(Debug)]
 pub struct TypeView<'a> {
-    /// The configuration of the view.
+    /// The `[[view]]` table of the view.
     pub view: &'a ViewConfig,
-    /// The properties that all types have.
+    /// The properties that all types of the view have, in the order of the configuration.
     pub members: Vec<ViewMember>,
-    /// The types, each with its fields in the order of `members`.
+    /// The types that implement the trait, each with its fields for `members`, in the same order.
     pub types: Vec<(TypeId, Vec<&'a StructField>)>,
 }
 
@@ -56,18 +56,18 @@ pub struct ViewMember {
     pub doc: Option<String>,
     /// True if the property is optional in at least one type.
     pub optional: bool,
-    /// The type of the property in the view.
+    /// The type that the getter returns.
     pub holds: MemberType,
 }
 
-/// The type of a property in a view.
+/// The type that the getter of a property returns.
 #[derive(Debug)]
 pub enum MemberType {
-    /// The same type in all types of the view.
+    /// The property has the same type in all types of the view.
     Same(TypeRef),
-    /// A different type in each type of the view.
+    /// The property has different types, which become an associated type.
     Each(AssociatedType),
-    /// A list whose element type differs between the types of the view.
+    /// The property is a list. The types of its elements differ and become an associated type.
     ListOf(AssociatedType),
 }
 
@@ -76,12 +76,13 @@ pub enum MemberType {
 pub struct AssociatedType {
     /// The name of the associated type.
     pub name: String,
-    /// The concrete types, in the order of the types of the view.
+    /// The concrete type for each type of the view, in the order of these types.
     pub types: Vec<TypeRef>,
 }
 
 impl ViewMember {
-    /// Returns the associated type of the property, if it has one.
+    /// Returns the associated type of the property, or `None` if the property has the same type in all types
+    /// of the view.
     #[must_use]
     pub const fn associated_type(&self) -> Option<&AssociatedType> {
         match &self.holds {
@@ -91,8 +92,8 @@ impl ViewMember {
     }
 }
 
-/// Resolves the views of a contract. `listed` contains, for each view, the schemas that remain after
-/// operations were selected. A view without any of them is omitted.
+/// Resolves the views of a contract. `listed` contains, for each configured view, the schemas of its types
+/// that remain after operations were selected. A view without remaining types or calls is omitted.
 #[must_use]
 pub fn resolve_views<'a>(
     config: &'a Config,
@@ -172,14 +173,16 @@ fn type_view<'a>(
     (whole && check_associated(&members, problems)).then_some(TypeView { view, members, types })
 }
 
-/// Returns the struct for a schema and the fields of the struct.
+/// Returns the struct that is generated for a schema, with its fields. Returns `None` if the type of the
+/// schema is not a struct.
 fn struct_of(schema: SchemaId, shapes: &Shapes) -> Option<(TypeId, &[StructField])> {
     let TypeRef::Named(id) = strip_boxes(shapes.type_of_schema(schema)) else { return None };
     let TypeBody::Struct(body) = &shapes.get(*id).body else { return None };
     Some((*id, &body.fields))
 }
 
-/// Returns the type of a property in the view, and reports incompatible types.
+/// Returns the type of the property `wire` in a view over the types `of`. Returns `None` and reports an error
+/// if its types are incompatible.
 fn member_type(
     wire: &str,
     of: &[(TypeId, &StructField)],
@@ -189,8 +192,8 @@ fn member_type(
     let all: Vec<&TypeRef> = of.iter().map(|(_, field)| strip_boxes(&field.ty)).collect();
     let first = *all.first()?;
     let chosen = problems.view.associated.get(wire).cloned();
-    // A configured associated type is kept, even if only one of the types remains after operations were
-    // selected.
+    // A configured associated type is kept even if all types are equal, because a selection of operations may
+    // have removed the others.
     if chosen.is_none() && all.iter().all(|ty| ty.is_same_rust_type(first)) {
         return Some(MemberType::Same(first.clone()));
     }
@@ -202,7 +205,7 @@ fn member_type(
         let name = chosen.unwrap_or_else(|| element_name(wire));
         return Some(MemberType::ListOf(AssociatedType { name, types }));
     }
-    // Types that differ only in boxes do not become an associated type automatically.
+    // Types that differ only in `Box` do not become an associated type automatically.
     let alike =
         chosen.is_none() && all.iter().all(|ty| without_boxes(ty).is_same_rust_type(&without_boxes(first)));
     let other = of.iter().find(|(_, field)| {
@@ -229,8 +232,8 @@ fn member_type(
     Some(MemberType::Each(AssociatedType { name, types: all.into_iter().cloned().collect() }))
 }
 
-/// Returns a number that identifies the kind of container of a type. An associated type requires the same
-/// kind of container in all types.
+/// Returns a number for the kind of container that a type is, such as a list or map. The types of an
+/// associated type must all have the same kind.
 const fn container_kind(ty: &TypeRef) -> u8 {
     match ty {
         TypeRef::Vec(_) => 1,
@@ -241,8 +244,8 @@ const fn container_kind(ty: &TypeRef) -> u8 {
     }
 }
 
-/// Checks that associated types have unique and valid names, and that each configured one belongs to a
-/// property.
+/// Checks that the associated types of a view have unique and valid names, and that each configured one
+/// belongs to a property of the view.
 fn check_associated(members: &[ViewMember], problems: &mut ViewProblems<'_, '_>) -> bool {
     let view = problems.view;
     let mut good = true;
@@ -286,7 +289,7 @@ fn element_name(wire: &str) -> String {
     }
 }
 
-/// Removes a box, because boxes do not affect the getter.
+/// Returns the type inside a `Box`, or the type itself. Getters do not expose boxes.
 fn strip_boxes(ty: &TypeRef) -> &TypeRef {
     match ty {
         TypeRef::Boxed(inner) => strip_boxes(inner),

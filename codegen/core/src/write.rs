@@ -1,4 +1,5 @@
-//! Writes generated files to disk, or compares them with the files on disk.
+//! Writes generated files to disk, or compares them with the files on disk. The entry points are
+//! [`apply_files`] and, for a single file, [`apply_file`].
 //!
 //! Only changed files are written, and either all of them or none. The generator owns the output folder: it
 //! removes other files, never follows links, and refuses a folder with files that it did not generate.
@@ -29,27 +30,27 @@ pub use self::workspace::CargoWorkspace;
 use self::{difference::first_difference, disk::EntryKind};
 use crate::render::{GIT_ATTRIBUTES, OutputFiles};
 
-/// The effect of a call on files that differ.
+/// Whether changed files are written or only reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteMode {
-    /// Write the changes.
+    /// Changed files are written.
     Write,
-    /// Report the changes, and the first significant one as a diff.
+    /// Changes are reported, and the first significant one is shown as a diff. Nothing is written.
     Check,
-    /// Report the changes without a diff.
+    /// Changes are reported without a diff. Nothing is written.
     DryRun,
 }
 
-/// The change of a file between the disk and the output.
+/// The difference between a file on disk and the same file in the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FileChange {
-    /// The file is new.
+    /// The file is in the output but not on disk.
     Created,
-    /// The content of the file differs.
+    /// The contents of the file differ.
     Updated,
-    /// The file is on disk and not part of the output.
+    /// The file is on disk but not in the output.
     Removed,
-    /// The content is the same, except for line endings.
+    /// The contents of the file are equal, except for line endings.
     Same,
 }
 
@@ -66,12 +67,13 @@ impl FileChange {
     }
 }
 
-/// The change of every file in the output and on disk.
+/// The changes of all files in the output folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileChanges {
-    /// Changes by path below the output folder, with `/` as separator.
+    /// The change of each file, by path below the output folder with `/` as the separator. Unchanged files
+    /// are included.
     pub files: BTreeMap<String, FileChange>,
-    /// The first significant difference, as a unified diff from disk to output; only with
+    /// The first significant difference, as a unified diff from disk to output. It is computed only with
     /// [`WriteMode::Check`].
     pub difference: Option<String>,
 }
@@ -83,21 +85,21 @@ impl FileChanges {
         self.files.values().all(|change| *change == FileChange::Same)
     }
 
-    /// Counts the files with this change.
+    /// Returns the number of files with this change.
     #[must_use]
     pub fn count(&self, change: FileChange) -> usize {
         self.files.values().filter(|each| **each == change).count()
     }
 }
 
-/// The reason why files could not be written.
+/// The reason why the files could not be written or compared.
 #[derive(Debug)]
 pub enum WriteError {
-    /// An I/O error at a path.
+    /// An I/O error, with the path of the file or folder.
     Io(PathBuf, io::Error),
-    /// The folder contains files and was not generated before.
+    /// The folder contains files, but none of them shows that the folder was generated.
     ForeignFolder(PathBuf),
-    /// The file exists and was not generated before.
+    /// The file exists and does not have the mark of a generated file.
     ForeignFile(PathBuf),
 }
 
@@ -128,15 +130,14 @@ impl std::error::Error for WriteError {
     }
 }
 
-/// Makes `folder` contain exactly `files`, or reports the differences.
+/// Makes `folder` contain exactly `files` or, depending on `mode`, only reports the differences.
 ///
 /// Kept are names that start with a dot, except for a generated `.gitattributes`, and, for a package, `target`
 /// and `Cargo.lock`. All content is written
 /// to temporary files before the first file is replaced, and each file is replaced by a rename.
 ///
-/// # Errors
-/// Returns an error with the path if a file cannot be read or written, or if the folder was not generated
-/// before.
+/// # Errors Returns an error with the path if a file cannot be read or written, or if the folder contains
+/// files that were not generated.
 pub fn apply_files(files: &OutputFiles, folder: &Path, mode: WriteMode) -> Result<FileChanges, WriteError> {
     for (path, _) in files.iter().filter(|(path, _)| *path != GIT_ATTRIBUTES) {
         if path.split('/').any(|part| part.is_empty() || part.starts_with('.') || part.contains('\\')) {
@@ -194,13 +195,14 @@ pub fn apply_files(files: &OutputFiles, folder: &Path, mode: WriteMode) -> Resul
     Ok(changes)
 }
 
-/// Makes the file at `path` contain exactly the single file of `files`, or reports the difference.
+/// Makes the file at `path` contain the single file of `files` or, depending on `mode`, only reports the
+/// difference.
 ///
 /// An existing file must be empty or have the generator's mark in its first line. It is replaced by a rename
 /// after all content is written. Other files in its folder are not affected.
 ///
-/// # Errors
-/// Returns an error with the path if the file cannot be read or written, or was not generated before.
+/// # Errors Returns an error with the path if the file cannot be read or written, was not generated before,
+/// or if `files` contains more than one file.
 pub fn apply_file(files: &OutputFiles, path: &Path, mode: WriteMode) -> Result<FileChanges, WriteError> {
     let invalid = |message: &str| {
         WriteError::Io(path.to_path_buf(), io::Error::new(io::ErrorKind::InvalidInput, message))

@@ -59,12 +59,12 @@ impl Console {
         self.progress.enable_steady_tick(Duration::from_millis(120));
     }
 
-    /// Returns true if all problems and files are listed.
+    /// Returns true if the option `--verbose` requests that all problems and files are listed.
     pub(crate) fn is_verbose(&self) -> bool {
         self.verbose
     }
 
-    /// Prints a line to standard error, unless the output is JSON.
+    /// Prints a line to standard error. With JSON output, does nothing.
     pub(crate) fn print_line(&self, text: &str) {
         self.progress.finish_and_clear();
         if !self.json {
@@ -101,21 +101,22 @@ impl Console {
         }
     }
 
-    /// Prints the result of a command to standard output, unless the output is JSON.
+    /// Prints the result of a command to standard output. With JSON output, does nothing.
     pub(crate) fn print_result(&self, text: &str) -> io::Result<()> {
         self.progress.finish_and_clear();
         if self.json { Ok(()) } else { print_stdout(text) }
     }
 
-    /// Prints one of several results to standard output, as a line of plain text or of JSON.
+    /// Prints one of several results to standard output: with JSON output, `data` as one line, and otherwise
+    /// `text`.
     #[cfg(feature = "serve")]
     pub(crate) fn print_event(&self, text: &str, data: Value) -> io::Result<()> {
         self.progress.finish_and_clear();
         print_stdout(&if self.json { format!("{data}\n") } else { format!("{text}\n") })
     }
 
-    /// Prints an additional message: as plain text on standard error, or as a line of JSON on standard
-    /// output.
+    /// Prints an additional message: with JSON output, `data` as one line to standard output, and otherwise
+    /// `text` to standard error.
     #[cfg(feature = "serve")]
     pub(crate) fn print_side_event(&self, text: &str, data: Value) -> io::Result<()> {
         if self.json {

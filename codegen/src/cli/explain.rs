@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::{args::ExplainArgs, console::Console, error::CommandError, project};
 
-/// Prints an explanation of everything with the given name.
+/// Prints an explanation of each item with the given name.
 pub(crate) fn run_explain(args: &ExplainArgs, console: &Console) -> Result<u8, CommandError> {
     let inputs = project::resolve_inputs(&args.inputs, " after the NAME")?;
     let project = project::open_selected_project(&inputs, &args.selection, args.reading)?;

@@ -67,7 +67,7 @@ pub(crate) fn run_mock(args: &MockArgs, console: &Console) -> Result<u8, Command
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     let runtime =
         runtime.enable_io().max_blocking_threads(MAX_CONCURRENT_REQUESTS).build().map_err(cannot)?;
-    // Request handlers outlive the borrowed console.
+    // Request handlers are `'static`, so they cannot borrow the console.
     let console = Arc::new(Console::new(args.display));
     let mock = Arc::new(mock);
     let app = Router::new().fallback(move |request: Request| {
@@ -78,8 +78,8 @@ pub(crate) fn run_mock(args: &MockArgs, console: &Console) -> Result<u8, Command
         let listener = tokio::net::TcpListener::from_std(listener).map_err(cannot)?;
         tokio::select! {
             served = axum::serve(listener, app).into_future() => served.map_err(cannot),
-            // This handler also works if a shell started the process in the background with the signal
-            // ignored.
+            // The signal ends the server even if the shell started the process in the background, where
+            // signals are ignored by default.
             Ok(()) = tokio::signal::ctrl_c() => Ok(()),
         }
     });

@@ -53,7 +53,7 @@ pub(crate) fn resolve_inputs(given: &[PathBuf], after: &str) -> Result<Vec<PathB
     Ok(vec![usual])
 }
 
-/// Opens a project and applies the reading options and the selected operations.
+/// Opens a project and applies the options for reading and for the selection of operations.
 pub(crate) fn open_selected_project(
     inputs: &[PathBuf],
     selected: &SelectionArgs,

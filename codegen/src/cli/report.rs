@@ -5,7 +5,8 @@ use serde_json::json;
 
 use super::{EXIT_INTERNAL_ERROR, args::ReportArgs, console::Console, error::CommandError, project};
 
-/// Prints the report. A proof gap is a bug of the generator, so the command fails with exit code 70.
+/// Prints the report. If it contains a proof gap, that is, a type that cannot hold a valid value, the exit
+/// code is 70, because this is a bug of the generator.
 pub(crate) fn run_report(args: &ReportArgs, console: &Console) -> Result<u8, CommandError> {
     let project = project::open_selected_project(&args.inputs, &args.selection, args.reading)?;
     let contract = project.read_contract_with(&|what| console.show_step(what))?;
@@ -47,7 +48,8 @@ mod tests {
         Report { proofs: proofs.collect(), ..Report::default() }
     }
 
-    /// No known contract produces a gap, so the test constructs one.
+    /// A report with a gap gives exit code 70 and an error line with the value. No known contract produces a
+    /// gap, so the test constructs the report.
     #[test]
     fn gap_exits_with_70_and_prints_the_value() {
         let console = Console::new(DisplayArgs { color: ColorWhen::Never, json: false, verbose: false });

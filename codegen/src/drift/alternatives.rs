@@ -1,4 +1,5 @@
-//! Compares a schema in one version with a union in the other version that contains it.
+//! Compares a schema in one version with a union in the other version whose branches include the schema or a
+//! similar one.
 
 use contract_codegen_core::schema::{
     Schema, SchemaId, TypeSet,
@@ -22,7 +23,7 @@ pub(super) struct UnionAlternatives<'g> {
     /// The version with the union.
     pub(super) side: VersionSide,
     union: SchemaUnion<'g>,
-    /// The branches that correspond to the schema, each with the types of the values that it applies to.
+    /// The branches that correspond to the schema, each with the types for which the two are compared.
     branches: Vec<(SchemaId, TypeSet)>,
 }
 
@@ -54,7 +55,7 @@ struct AlternativeComparer<'c, 'g> {
 }
 
 impl AlternativeComparer<'_, '_> {
-    /// Reports the branches that do not correspond to the schema.
+    /// Reports the branches that correspond to no part of the schema as added or removed.
     fn report_further_branches(&mut self) {
         let pair = self.pair;
         let UnionAlternatives { side, union, .. } = self.alternatives;
@@ -110,8 +111,8 @@ impl AlternativeComparer<'_, '_> {
     }
 }
 
-/// Returns the union and those of its branches that correspond to the schema in the other version, if only
-/// one version has a union.
+/// Returns the union, and those of its branches that correspond to the schema in the other version, if only
+/// one version has a union and no version lists its values.
 pub(super) fn find_alternatives<'g>(
     comparison: &mut Comparison<'g>,
     pair: &SchemaPair<'g>,
@@ -148,7 +149,8 @@ pub(super) fn find_alternatives<'g>(
     Some(UnionAlternatives { side, union, branches: vec![(branch, TypeSet::ALL)] })
 }
 
-/// Returns the union of a schema that consists only of one union with several branches.
+/// Returns the union of a schema that consists only of one union with several branches, or `None` for other
+/// schemas.
 fn pure_union<'g>(flat: &FlattenedSchema<'g>) -> Option<SchemaUnion<'g>> {
     const KEYWORDS: [Keyword; 4] = [Keyword::Ref, Keyword::AllOf, Keyword::AnyOf, Keyword::OneOf];
     let unions = flat.unions();
@@ -162,8 +164,8 @@ fn is_null(graph: &VersionSchemas<'_>, id: SchemaId) -> bool {
     FlattenedSchema::from_schemas(graph, &[id]).types() == TypeSet::NULL
 }
 
-/// Returns the branches that a schema of several types corresponds to, each with its own types, if the types
-/// distinguish all branches; `None` if fewer than two branches correspond.
+/// Returns the branches that accept a type of a schema with several types, each with its own types. Returns
+/// `None` if two branches share a type or fewer than two branches correspond.
 fn branches_by_type<'g>(
     schema: &FlattenedSchema<'g>,
     graph: &'g VersionSchemas<'g>,
@@ -184,14 +186,15 @@ fn branches_by_type<'g>(
     if corresponding.len() < 2 {
         return None;
     }
-    // Types that no branch accepts are reported with the first branch.
+    // Types of the schema that no branch accepts are compared with the first branch, so that they are
+    // reported once.
     let (_, first) = corresponding.iter_mut().find(|(_, types)| *types != TypeSet::NULL)?;
     *first = first.union(schema.types().difference(seen));
     Some(corresponding)
 }
 
-/// Returns the only branch that shares types with a schema, or, if several object branches do, the one that
-/// shares the most properties.
+/// Returns the only branch that shares types with a schema. If several do, returns the one that declares the
+/// most properties of the schema, or `None` if two branches declare equally many.
 fn most_similar_branch<'g>(
     schema: &FlattenedSchema<'g>,
     graph: &'g VersionSchemas<'g>,
@@ -216,7 +219,7 @@ fn most_similar_branch<'g>(
     }
 }
 
-/// Returns the source of annotations for the branches of a union that only one version has.
+/// Returns the source of annotations for the branches of a union that only the version `side` has.
 pub(super) fn annotation_source(pair: &SchemaPair<'_>, side: VersionSide) -> AnnotationSource {
     let union = if side == VersionSide::Old { &pair.old } else { &pair.new };
     match &pair.site.annotations {
@@ -231,7 +234,7 @@ pub(super) fn annotation_source(pair: &SchemaPair<'_>, side: VersionSide) -> Ann
     }
 }
 
-/// Returns true if the schemas around a union have annotations.
+/// Returns true if the schemas that contain a union have annotations outside of its branches.
 fn has_annotations(flat: &FlattenedSchema<'_>) -> bool {
     let has_annotation = |schema: &Schema| {
         schema.extensions.keys().any(|key| key.starts_with("x-") || key == "xml")

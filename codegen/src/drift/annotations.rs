@@ -1,4 +1,5 @@
-//! Compares annotation keywords: `default`, `deprecated`, titles, descriptions, examples and extensions.
+//! Compares annotation keywords: `default`, `deprecated`, `readOnly`, `writeOnly`, `format`, the content
+//! keywords, titles, descriptions, examples and extensions.
 
 use contract_codegen_core::schema::{SchemaId, TypeSet};
 
@@ -18,7 +19,8 @@ struct AnnotationComparer<'c, 'g> {
     pair: &'c SchemaPair<'g>,
 }
 
-/// Compares the annotations of a pair, unless they were already compared for the surrounding union.
+/// Compares the annotations of a pair, unless they were already compared with those of the union whose only
+/// branch the pair is.
 pub(super) fn compare_annotations<'g>(comparison: &mut Comparison<'g>, pair: &SchemaPair<'g>) {
     if pair.site.annotations != AnnotationSource::AlreadyCompared {
         let with_union = with_union_annotations(pair);
@@ -158,9 +160,9 @@ impl<'g> AnnotationComparer<'_, 'g> {
     }
 }
 
-/// Adds the annotations that belong to a pair but are written elsewhere: for a branch of a union, those
-/// around the union; for a union with one branch, those of the branch. Returns `None` if there are no such
-/// annotations.
+/// Returns the pair with the annotations that apply to it but are written elsewhere: for a branch of a union,
+/// those of the schemas that contain the union; for a union with only one branch other than `null`, those of
+/// that branch. Returns `None` if there are no such annotations.
 pub(super) fn with_union_annotations<'g>(pair: &SchemaPair<'g>) -> Option<SchemaPair<'g>> {
     let (old, new) = match &pair.site.annotations {
         AnnotationSource::Around(VersionSide::Old, around) => (

@@ -1,5 +1,5 @@
-//! Compares OpenAPI documents. It matches the documents and operations of both versions, and compares each
-//! pair.
+//! Compares the OpenAPI documents of both versions. Documents and operations are matched, and each pair is
+//! compared.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -29,7 +29,7 @@ struct OperationEntry<'g> {
     operation: &'g Operation,
 }
 
-/// The matched operations of both versions, and the unmatched ones.
+/// The matched operations of both versions, the old operations without a match, and the new ones.
 struct OperationMatching<'g> {
     pairs: Vec<(OperationEntry<'g>, OperationEntry<'g>)>,
     removed: Vec<&'g Operation>,
@@ -142,7 +142,8 @@ fn entries<'g>(
     entries.collect()
 }
 
-/// Matches operations by route and id, then by callback, then by route, and finally by id.
+/// Matches operations by route and id, then by callback, then by route, and finally by id. The route is the
+/// method and the path.
 fn match_operations<'g>(old: &[OperationEntry<'g>], new: Vec<OperationEntry<'g>>) -> OperationMatching<'g> {
     let id = |operation: &Operation| operation.id.clone();
     let route_and_id = |operation: &Operation| {

@@ -1,4 +1,5 @@
-//! Compares arrays: elements by position, the remaining elements, and `contains`.
+//! Compares array keywords: the elements of `prefixItems` by position, the remaining elements, and
+//! `contains`.
 
 use contract_codegen_core::{
     conjunction::SchemaConjunction,
@@ -18,7 +19,7 @@ use super::{
 /// The maximum length of arrays that are generated as candidates for a witness.
 const MAX_SAMPLE_LENGTH: u64 = 20;
 
-/// A comparer for two arrays.
+/// A comparer for the array keywords of a pair of schemas.
 pub(super) struct ArrayComparer<'c, 'g> {
     comparison: &'c mut Comparison<'g>,
     pair: &'c SchemaPair<'g>,

@@ -14,13 +14,15 @@ use super::{
     xml::{XmlComparer, are_xml},
 };
 
-/// A comparer for the media types of two bodies.
+/// A comparer for the media types of a request or response body.
 pub(super) struct ContentComparer<'c, 'g> {
     comparison: &'c mut Comparison<'g>,
     operation: &'c OperationPair<'g>,
     places: PlacePair<'g>,
     site: &'c ComparisonSite,
+    /// The rule for an added media type.
     added: &'static DriftRule,
+    /// The rule for a removed media type.
     removed: &'static DriftRule,
     /// Whether clients read the body. If so, clients that can read a media range can read each media type in
     /// it.
@@ -49,7 +51,8 @@ impl<'c, 'g> ContentComparer<'c, 'g> {
         Self { comparison, operation, places, site, added, removed, is_read_response }
     }
 
-    /// Matches the media types and compares their schemas.
+    /// Matches the media types of both versions, compares the schemas of each pair, and reports added media
+    /// types.
     pub(super) fn compare_content(&mut self, old: &'g [MediaType], new: &'g [MediaType]) {
         for before in old {
             for after in self.match_media_type(before, new) {
@@ -117,7 +120,8 @@ impl<'c, 'g> ContentComparer<'c, 'g> {
     }
 }
 
-/// Returns the media range that still accepts a media type that clients send.
+/// Returns the most specific media range of the new version that accepts a media type that clients send.
+/// Returns `None` for bodies that clients read.
 fn find_accepting_range<'g>(all: &'g [MediaType], name: &str, value_use: ValueUse) -> Option<&'g MediaType> {
     // Readers could receive any other media type of the range.
     if value_use == ValueUse::Read {
@@ -131,7 +135,7 @@ fn find_accepting_range<'g>(all: &'g [MediaType], name: &str, value_use: ValueUs
     all.iter().filter(accepts).min_by_key(|other| parse_media_type(other).wildcard_rank())
 }
 
-/// Returns the media types that a range includes.
+/// Returns the media types that a media range includes, and none if `range` is not a range.
 fn media_types_in_range<'g>(
     range: &'g MediaType,
     all: &'g [MediaType],

@@ -27,7 +27,7 @@ pub(super) struct BranchMatch {
     pub(super) label: String,
 }
 
-/// A property that distinguishes all branches, with its constant in each branch.
+/// A tag: a property with a different constant in each branch of a union, and these constants.
 pub(super) struct BranchTags<'g> {
     name: &'g str,
     old_values: Vec<&'g Json>,
@@ -35,7 +35,7 @@ pub(super) struct BranchTags<'g> {
 }
 
 impl<'g> BranchTags<'g> {
-    /// Returns the name of the property and its constant in the branch at a position of the union in one
+    /// Returns the name of the tag and its constant in the branch at the given position of the union in one
     /// version.
     pub(super) fn tag_at(&self, side: VersionSide, position: usize) -> Option<(&'g str, &'g Json)> {
         let values = if side == VersionSide::Old { &self.old_values } else { &self.new_values };
@@ -43,7 +43,7 @@ impl<'g> BranchTags<'g> {
     }
 }
 
-/// The matched branches of two unions, and the unmatched ones.
+/// The matched branches of two unions, the old branches without a match, and the new ones.
 pub(super) struct BranchMatching<'g> {
     pub(super) tags: Option<BranchTags<'g>>,
     pub(super) matches: Vec<BranchMatch>,
@@ -51,7 +51,7 @@ pub(super) struct BranchMatching<'g> {
     pub(super) added: Vec<SchemaId>,
 }
 
-/// Matches the branches of two unions by their tags, or else by their content.
+/// Matches the branches of two unions by their tags or, if there are none, by their content.
 pub(super) fn match_branches<'g>(
     comparison: &mut Comparison<'g>,
     old: &[SchemaId],
@@ -80,7 +80,8 @@ fn match_by_tag(tags: &BranchTags<'_>, old: &[SchemaId], new: &[SchemaId]) -> Ve
 }
 
 /// Matches branches without a tag, in this order: identical branches, branches with the same name, branches
-/// without a difference, branches with the same types, and the last remaining ones.
+/// without a difference, and branches with the same types. If one branch of each union remains, these two are
+/// matched.
 fn match_by_content(comparison: &mut Comparison<'_>, old: &[SchemaId], new: &[SchemaId]) -> Vec<BranchMatch> {
     let (old_graph, new_graph) = (comparison.graph(VersionSide::Old), comparison.graph(VersionSide::New));
     let mut matcher = BranchMatcher { old: old.to_vec(), new: new.to_vec(), pairs: Vec::new() };
@@ -124,7 +125,7 @@ impl BranchMatcher {
     }
 }
 
-/// Returns the types of a branch if no other branch shares any of them.
+/// Returns the types of a branch if no other branch accepts any of them.
 fn exclusive_types<'g>(
     graph: &'g VersionSchemas<'g>,
     branches: &[SchemaId],
@@ -138,7 +139,7 @@ fn exclusive_types<'g>(
     (!branches.iter().any(shares_types)).then_some(types)
 }
 
-/// Returns a required property whose constants distinguish all branches in both versions.
+/// Returns a required property that has a different constant in each branch, in both versions.
 fn find_shared_tag<'g>(
     (old_graph, old): (&'g VersionSchemas<'g>, &[SchemaId]),
     (new_graph, new): (&'g VersionSchemas<'g>, &[SchemaId]),
@@ -176,7 +177,8 @@ fn distinct_tag_values<'g>(branches: &[FlattenedSchema<'g>], tag: &str) -> Optio
     Some(found)
 }
 
-/// Returns true if the union accepts every value that the given schemas of the sending version accept.
+/// Returns true if the union of the receiving version is an `anyOf` with several branches that is proven to
+/// accept every value that the given schemas of the sending version accept.
 pub(super) fn union_absorbs<'g>(
     comparison: &mut Comparison<'g>,
     pair: &SchemaPair<'g>,
@@ -198,7 +200,7 @@ pub(super) fn union_absorbs<'g>(
         && comparison.judge_values(schemas, &pair.site, &KeywordFacet::new(UNION_KEYWORDS)) == Some(Ok(()))
 }
 
-/// Returns sample values of one branch of a union.
+/// Returns sample values of one branch of a union in one version. Without proofs, returns none.
 pub(super) fn sample_branch<'g>(
     comparison: &Comparison<'g>,
     value_use: ValueUse,
@@ -211,7 +213,8 @@ pub(super) fn sample_branch<'g>(
     prover.sample_values(side, &conjunction.choose_branch(union.holder, branch))
 }
 
-/// Returns the comparison site of two corresponding branches.
+/// Returns the comparison site of two corresponding branches. If both are the only branches other than
+/// `null`, their annotations were already compared with those of the unions.
 pub(super) fn branch_site(pair: &SchemaPair<'_>, branch: &BranchMatch) -> ComparisonSite {
     let is_only = single_non_null_branch(&pair.old) == Some(branch.old)
         && single_non_null_branch(&pair.new) == Some(branch.new);
@@ -219,7 +222,7 @@ pub(super) fn branch_site(pair: &SchemaPair<'_>, branch: &BranchMatch) -> Compar
     pair.site.below(StepKind::Part, &branch.label).with_annotations(annotations)
 }
 
-/// Returns the name of the type that a branch refers to.
+/// Returns the name of the type to which a branch refers, or the title of an inline branch.
 pub(super) fn branch_type_name(graph: &SchemaGraph, id: SchemaId) -> Option<String> {
     let schema = graph.schema(id);
     let target = schema.reference.map_or(schema, |target| graph.schema(target));

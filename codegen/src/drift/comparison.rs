@@ -1,9 +1,14 @@
-//! The context of a comparison, which all comparers share. It handles the recursion into subschemas, nested
+//! The state of a comparison, which all comparers share. It handles the recursion into subschemas, nested
 //! comparisons, proofs and findings.
 //!
 //! Each part of a contract has its own comparer, such as `ObjectComparer` or `OperationComparer`. A comparer
 //! finds the differences of its part, reports them with the `report_…` methods of [`Comparison`], and passes
 //! subschemas to [`Comparison::compare_schemas`].
+//!
+//! A *site* is a location at which schemas are compared ([`ComparisonSite`]). A *finding* is a reported
+//! difference. A *facet* is the group of keywords that one difference concerns ([`KeywordFacet`]). A *nested
+//! comparison* finds out whether two schemas differ, for example to match the branches of unions, and reports
+//! nothing.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -36,8 +41,10 @@ use super::{
 /// The schemas that apply to one location in the old and in the new version.
 #[derive(Clone, Debug)]
 pub(super) struct SchemaPair<'g> {
+    /// The schemas of the old version, flattened and restricted to the types of the site.
     pub(super) old: FlattenedSchema<'g>,
     pub(super) new: FlattenedSchema<'g>,
+    /// The schemas of the old version before they were flattened.
     pub(super) old_ids: Vec<SchemaId>,
     pub(super) new_ids: Vec<SchemaId>,
     pub(super) site: ComparisonSite,
@@ -94,7 +101,7 @@ struct SubschemaStep {
     step: Option<(StepKind, String)>,
 }
 
-/// The context of a comparison of two contract versions.
+/// The state of a comparison of two contract versions.
 pub(super) struct Comparison<'g> {
     old: &'g ContractVersion,
     new: &'g ContractVersion,
@@ -103,15 +110,15 @@ pub(super) struct Comparison<'g> {
     identity: SchemaIdentity,
     verdicts: VerdictCache<'g>,
     findings: FindingLog<'g>,
-    /// The graph node of each pair that was compared.
+    /// The node in the path graph of each pair that was compared.
     compared: HashMap<PairKey, usize>,
-    /// The pairs that were compared keyword by keyword.
+    /// The pairs that were compared keyword by keyword. The witness search tries values for them.
     visited: Vec<VisitedPair>,
-    /// The nodes whose schemas describe whole values. Nodes of parts, such as branches, are not included.
+    /// The nodes of the path graph whose schemas describe whole values, as opposed to parts such as branches.
     value_nodes: BTreeSet<usize>,
-    /// The results of nested comparisons.
+    /// Whether a nested comparison found a difference, by its question and the compared pair.
     nested_results: DifferenceCache<(NestedQuestion, PairKey)>,
-    /// The question of the nested comparison in progress.
+    /// The question of the nested comparison in progress; `None` outside of nested comparisons.
     open_question: Option<OpenQuestion>,
 }
 
@@ -166,7 +173,9 @@ impl<'g> Comparison<'g> {
 
 /// Methods that compare pairs of schemas recursively.
 impl<'g> Comparison<'g> {
-    /// Compares two lists of schemas that apply to one location, once for each direction.
+    /// Compares two lists of schemas that apply to the values at a site, and records the differences. A pair
+    /// that was already compared with an equal [`PairKey`] only gets a further path. During a nested
+    /// comparison, only answers the open question.
     pub(super) fn compare_schemas(&mut self, old: &[SchemaId], new: &[SchemaId], site: &ComparisonSite) {
         let is_answered = self.open_question.is_some_and(|open| open.is_answered_yes);
         if is_answered || self.is_unchanged(old, new, site) {
@@ -196,7 +205,8 @@ impl<'g> Comparison<'g> {
         }
     }
 
-    /// Returns true if two lists of schemas are identical, including the annotations around them.
+    /// Returns true if two lists of schemas are identical. Returns false if the annotations of surrounding
+    /// schemas also have to be compared.
     pub(super) fn is_unchanged(&self, old: &[SchemaId], new: &[SchemaId], site: &ComparisonSite) -> bool {
         !matches!(site.annotations, AnnotationSource::Around(..)) && self.identity.is_identical(old, new)
     }
@@ -242,14 +252,16 @@ impl<'g> Comparison<'g> {
         }
         let pair = self.flatten_pair(old, new, site);
         let is_nested = self.open_question.is_some();
-        // The tables cannot validate values that are sent as plain strings.
+        // The witness search uses validation tables, which cannot validate values that are sent as plain
+        // strings.
         if let (Some(node), false) = (site.node, is_nested || site.is_plain_string() || site.is_harmless) {
             self.visited.push(VisitedPair { site: site.clone(), node, old: old.to_vec(), new: new.to_vec() });
         }
         SchemaComparer::new(self, &pair).compare_keywords();
     }
 
-    /// Returns true if neither version sends a property in a direction.
+    /// Returns true if neither version sends a property in a direction, because it is `readOnly` or
+    /// `writeOnly`.
     fn is_never_sent(&self, old: SchemaId, new: SchemaId, value_use: ValueUse) -> bool {
         let is_unsent = |side, id| self.graph(side).is_never_sent(&[id], value_use);
         is_unsent(VersionSide::Old, old) && is_unsent(VersionSide::New, new)
@@ -281,9 +293,9 @@ impl<'g> Comparison<'g> {
         }
     }
 
-    /// Returns the pairs of subschemas to compare if two schemas have the same content, so that only their
-    /// subschemas can differ, and no keyword needs another check. This is the fast path for the unchanged
-    /// part of a large contract.
+    /// Returns the pairs of subschemas that remain to be compared if two schemas have the same content apart
+    /// from their subschemas. Returns `None` if the content differs or a keyword requires a full comparison.
+    /// This is the fast path for the unchanged part of a large contract.
     fn unchanged_steps(&self, old: SchemaId, new: SchemaId) -> Option<Vec<SubschemaStep>> {
         if !self.identity.has_same_content(old, new) {
             return None;
@@ -317,7 +329,7 @@ impl<'g> Comparison<'g> {
         Some(steps)
     }
 
-    /// Returns true if the values at a site are whole values.
+    /// Returns true if the schemas at a site describe whole values, as opposed to parts such as branches.
     fn is_value_site(&self, site: &ComparisonSite) -> bool {
         let is_in_value = || site.node.is_none_or(|node| self.value_nodes.contains(&node));
         if site.path.is_empty() { is_in_value() } else { !site.is_part }
@@ -332,7 +344,8 @@ impl Comparison<'_> {
         !self.answer_question(NestedQuestion::Differs, old, new, options)
     }
 
-    /// Returns true if readers of the old schemas can read values of the new ones.
+    /// Returns true if readers of the old schemas can read all values of the new schemas, that is, if a
+    /// nested comparison finds no breaking change for readers.
     pub(super) fn can_read(&mut self, old: &[SchemaId], new: &[SchemaId]) -> bool {
         let options = CompareOptions { within_major: false, ..self.options };
         !self.answer_question(NestedQuestion::Breaks { proofs: options.proofs }, old, new, options)
@@ -356,7 +369,7 @@ impl Comparison<'_> {
 
 /// Methods that prove or refute differences.
 impl<'g> Comparison<'g> {
-    /// Returns the prover for a direction.
+    /// Returns the prover for a direction, regardless of whether proofs are enabled.
     pub(super) fn prover(&self, value_use: ValueUse) -> &SchemaProver<'g> {
         self.verdicts.prover(value_use)
     }
@@ -366,9 +379,9 @@ impl<'g> Comparison<'g> {
         self.options.proofs.then(|| self.prover(value_use))
     }
 
-    /// Decides whether the facet refuses values that are sent: for readers, those of the new version are
-    /// checked against the old one, for writers the reverse. Returns `None` if that is unknown or proofs are
-    /// disabled.
+    /// Decides whether the facet's keywords refuse a value that is sent in a direction: for readers, whether
+    /// the old version refuses a value of the new version; for writers, whether the new version refuses a
+    /// value of the old version. Returns `None` if that is unknown or proofs are disabled.
     pub(super) fn find_verdict(
         &mut self,
         pair: &SchemaPair<'g>,
@@ -389,8 +402,8 @@ impl<'g> Comparison<'g> {
         self.judge_values(schemas, &pair.site, facet)
     }
 
-    /// Decides whether a facet of the receiving version refuses a value that the sending version accepts.
-    /// Returns `None` if that is unknown or proofs are disabled.
+    /// Decides whether the facet's keywords of the receiving version refuse a value that the sending version
+    /// accepts. Returns `None` if that is unknown or proofs are disabled.
     pub(super) fn judge_values(
         &mut self,
         schemas: GivenAndRefusing<'_>,
@@ -406,8 +419,8 @@ impl<'g> Comparison<'g> {
         prover.is_some_and(|prover| prover.are_equivalent(&pair.old_ids, &pair.new_ids))
     }
 
-    /// Returns true if a facet is proven to refuse nothing in either direction, so that the change is only a
-    /// rewrite.
+    /// Returns true if the facet's keywords are proven to refuse no value in either direction, so that the
+    /// change is only a rewrite.
     fn is_equivalent_rewrite(
         &mut self,
         pair: &SchemaPair<'g>,
@@ -423,7 +436,8 @@ impl<'g> Comparison<'g> {
 
 /// Methods that record findings.
 impl<'g> Comparison<'g> {
-    /// Records a change outside of schemas, with the levels of the rule for readers and for writers.
+    /// Records a change outside of schemas, such as of an operation or a server, with the levels of the rule
+    /// for readers and for writers.
     pub(super) fn report_contract_change(
         &mut self,
         rule: &'static DriftRule,
@@ -435,7 +449,7 @@ impl<'g> Comparison<'g> {
         self.report_levels(rule, levels, places, subject, message);
     }
 
-    /// Records a change of a webhook or a callback, for which the rule may have other levels.
+    /// Records a change of a webhook or a callback, with the rule's levels for webhooks, if it has any.
     pub(super) fn report_webhook_change(
         &mut self,
         rule: &'static DriftRule,
@@ -466,7 +480,7 @@ impl<'g> Comparison<'g> {
         self.record_finding(NewFinding { rule, levels, locations, message, proof: None }, &site);
     }
 
-    /// Records a change of a schema that proofs cannot judge.
+    /// Records a change of a schema with the levels of the rule, without a proof.
     pub(super) fn report_change(&mut self, rule: &'static DriftRule, pair: &SchemaPair<'g>, message: String) {
         let places = (flattened_place(&pair.old), flattened_place(&pair.new));
         self.report_change_at(rule, &pair.site, places, message);
@@ -499,7 +513,8 @@ impl<'g> Comparison<'g> {
         self.record_finding(NewFinding { rule, levels, locations, message, proof: None }, &pair.site);
     }
 
-    /// Records a change of the accepted values. A proof may lower its level, and a witness may confirm it.
+    /// Records a change of the accepted values. A proof about the facet's keywords may lower its level, and a
+    /// witness may confirm it.
     pub(super) fn report_restriction(
         &mut self,
         rule: &'static DriftRule,
@@ -511,8 +526,8 @@ impl<'g> Comparison<'g> {
         self.report_with_verdict(rule, pair, message, &facet, verdict);
     }
 
-    /// Records a change like [`Comparison::report_restriction`], at another site; the pair provides the
-    /// accepted values.
+    /// Records a change like [`Comparison::report_restriction`], at another site. The proof uses the schemas
+    /// of `pair`.
     pub(super) fn report_restriction_at(
         &mut self,
         rule: &'static DriftRule,
@@ -544,7 +559,8 @@ impl<'g> Comparison<'g> {
         self.record_finding(NewFinding { rule, levels, locations, message, proof }, &pair.site);
     }
 
-    /// Tries to prove or refute a change if the level of its rule is breaking.
+    /// Tries to prove whether a change breaks clients. Returns `None` if the rule is not breaking in the
+    /// direction of the site, or if the proof does not succeed.
     fn verdict_for_rule(
         &mut self,
         rule: &'static DriftRule,
@@ -556,7 +572,9 @@ impl<'g> Comparison<'g> {
         if needs_proof { self.find_verdict(pair, site.value_use, facet) } else { None }
     }
 
-    /// Returns the level of a change of the accepted values, and the outcome of its proof.
+    /// Returns the level of a change of the accepted values, and the outcome of its proof. The level is
+    /// `Additive` if no value is refused, `Same` if the change is proven to be only a rewrite, and otherwise
+    /// that of the rule.
     fn decide_level(
         &mut self,
         rule: &'static DriftRule,
@@ -586,7 +604,7 @@ impl<'g> Comparison<'g> {
         if is_rewrite { (ChangeLevel::Same, proven(None)) } else { (level, proof) }
     }
 
-    /// Returns the levels of a change that proofs cannot judge.
+    /// Returns the levels of a change that is recorded without a proof.
     fn direction_levels(&self, rule: &DriftRule, value_use: ValueUse) -> LevelPair {
         direction_level(value_use, self.raise_within_major(rule, rule_level(rule, value_use)))
     }
@@ -598,7 +616,7 @@ impl<'g> Comparison<'g> {
         if is_raised { ChangeLevel::Breaking } else { level }
     }
 
-    /// Records a finding. In a nested comparison, the finding only answers the open question.
+    /// Records a finding. During a nested comparison, the finding only answers the open question.
     fn record_finding(&mut self, mut finding: NewFinding, site: &ComparisonSite) {
         let highest = if site.is_harmless { ChangeLevel::Additive } else { ChangeLevel::Breaking };
         let LevelPair { readers, writers } = &mut finding.levels;
@@ -642,7 +660,7 @@ impl<'g> Comparison<'g> {
         &self.findings
     }
 
-    /// Returns true if the values of a node are whole values and not parts such as branches.
+    /// Returns true if the schemas of a node describe whole values, as opposed to parts such as branches.
     pub(super) fn is_value_node(&self, node: usize) -> bool {
         self.value_nodes.contains(&node)
     }
@@ -656,7 +674,7 @@ const fn rule_level(rule: &DriftRule, value_use: ValueUse) -> ChangeLevel {
     }
 }
 
-/// Assigns a level to readers or writers, depending on the direction.
+/// Returns levels with the given level for the clients of one direction, and `Same` for those of the other.
 const fn direction_level(value_use: ValueUse, level: ChangeLevel) -> LevelPair {
     match value_use {
         ValueUse::Read => LevelPair { readers: level, writers: ChangeLevel::Same },

@@ -1,4 +1,4 @@
-//! Compares conditional keywords: `if`, `not`, dependencies, and unevaluated properties and items.
+//! Compares `if`, `not`, the dependency keywords and the `unevaluated…` keywords.
 
 use contract_codegen_core::{
     conjunction::SchemaConjunction,
@@ -15,10 +15,10 @@ use super::{
     verdicts::KeywordFacet,
 };
 
-/// The maximum nesting depth to which conditions are analyzed.
+/// The maximum nesting depth to which conditions are analyzed. Deeper conditions may match old values.
 const MAX_CONDITION_DEPTH: u8 = 4;
 
-/// A comparer for the conditional keywords of a pair of schemas.
+/// A comparer for `if`, `not`, the dependency keywords and the `unevaluated…` keywords of a pair of schemas.
 pub(super) struct ConditionComparer<'c, 'g> {
     comparison: &'c mut Comparison<'g>,
     pair: &'c SchemaPair<'g>,
@@ -29,7 +29,7 @@ impl<'c, 'g> ConditionComparer<'c, 'g> {
         Self { comparison, pair }
     }
 
-    /// Compares all keywords that apply only under a condition.
+    /// Compares `if`, `not`, the dependency keywords and the `unevaluated…` keywords.
     pub(super) fn compare_conditions(&mut self) {
         self.compare_if();
         self.compare_not();
@@ -105,8 +105,8 @@ impl<'c, 'g> ConditionComparer<'c, 'g> {
         }
     }
 
-    /// Returns true if a condition holds only for objects with properties or values that the old version does
-    /// not declare, so that it restricts no value of the old version.
+    /// Returns true if the `if` of a new schema matches only objects with properties or values that the old
+    /// version does not declare, so that it restricts no value of the old version.
     fn tests_only_new_properties(&self, holder: &Schema) -> bool {
         let pair = self.pair;
         let has_else = holder.otherwise.is_some_and(|id| pair.new.can_reject(id));
@@ -127,8 +127,8 @@ impl<'c, 'g> ConditionComparer<'c, 'g> {
         )
     }
 
-    /// Returns true if the keywords refuse no values of types other than object. `required` and `properties`
-    /// accept such values.
+    /// Returns true if the given keywords of the new version are known to refuse only objects, and no values
+    /// of other types that the old version accepts.
     pub(super) fn restricts_only_objects(&self, keywords: &'static [Keyword]) -> bool {
         let pair = self.pair;
         let others = pair.old.types().intersection(pair.site.types).difference(TypeSet::OBJECT);
@@ -235,7 +235,8 @@ impl<'c, 'g> ConditionComparer<'c, 'g> {
         }
     }
 
-    /// Returns values that `not` refuses and the other version may accept.
+    /// Returns sample values that match the schemas of `not` in one version, so that `not` refuses them. The
+    /// other version may accept them.
     fn sample_forbidden_values(&self, side: VersionSide, nots: &[SchemaId]) -> Vec<Json> {
         let pair = self.pair;
         let Some(prover) = self.comparison.enabled_prover(pair.site.value_use) else { return Vec::new() };

@@ -14,7 +14,7 @@ pub(super) struct DifferenceCache<K> {
     results: HashMap<K, CachedDifference>,
     /// The comparisons in progress, outermost first.
     open_comparisons: Vec<OpenComparison>,
-    /// The keys whose result is equal only if no comparison in progress finds a difference.
+    /// The keys of pairs that count as equal only as long as no comparison in progress finds a difference.
     provisional: Vec<K>,
 }
 
@@ -40,8 +40,9 @@ impl<K> Default for DifferenceCache<K> {
 }
 
 impl<K: Hash + Eq + Clone> DifferenceCache<K> {
-    /// Returns the cached result. Without one, it starts a comparison that ends with
-    /// [`DifferenceCache::finish_comparison`]; comparisons that are started in between are nested in it.
+    /// Returns the cached result of a pair. If there is none, returns `None` and starts a comparison that the
+    /// caller has to end with [`DifferenceCache::finish_comparison`]. Comparisons that are started in between
+    /// are nested in it.
     pub(super) fn begin_comparison(&mut self, key: &K) -> Option<bool> {
         match self.results.get(key) {
             Some(CachedDifference::Final(differ)) => Some(*differ),
@@ -98,11 +99,13 @@ mod tests {
 
     use super::*;
 
-    /// A graph in which some nodes differ; the test compares its nodes one after the other.
+    /// A graph in which some nodes are different. A node differs if it is different itself or leads to a
+    /// different node.
     struct DifferenceGraph {
-        /// For each node: whether it differs itself, and its successors.
+        /// For each node, whether it is different itself, and its successors.
         nodes: BTreeMap<u32, (bool, Vec<u32>)>,
         cache: DifferenceCache<u32>,
+        /// The number of comparisons that the cache did not answer.
         comparisons: usize,
     }
 

@@ -1,8 +1,9 @@
 //! The schemas of both versions as they apply in each direction.
 //!
 //! In OpenAPI 3.0, a required property may be missing from requests if it is read-only, and from responses if
-//! it is write-only. Each version follows the rules of its own documents. Validators do not know directions,
-//! so each direction gets copies of the schemas that require only the properties of that direction.
+//! it is write-only. Each version follows the rules of its own documents. Such a requirement is *waived* in
+//! that direction. Validators do not distinguish directions, so each direction gets copies of the schemas
+//! without the waived names in `required`.
 
 use std::{
     borrow::Cow,
@@ -32,13 +33,13 @@ pub(super) struct VersionSchemas<'g> {
     graph: Cow<'g, SchemaGraph>,
     pub(super) programs: Rc<PatternCache>,
     pub(super) one_way: Rc<OneWayProperties>,
-    /// For each copy with relaxed requirements, the schema that it was copied from.
+    /// For each schema that was copied because of waived requirements, the original.
     relaxed_copies: BTreeMap<SchemaId, SchemaId>,
 }
 
 impl VersionSchemas<'_> {
-    /// Returns true if a property is never sent in a direction, according to all subschemas in `properties`
-    /// that apply at one location.
+    /// Returns true if a property is never sent in a direction, because one of its schemas is `readOnly` or
+    /// `writeOnly`. `schema_ids` are the subschemas of `properties` that apply to the property.
     pub(super) fn is_never_sent(&self, schema_ids: &[SchemaId], usage: ValueUse) -> bool {
         self.one_way.sent_direction(schema_ids).is_some_and(|sent| sent != message_direction(usage))
     }
@@ -103,7 +104,8 @@ impl<'g> SchemaVersions<'g> {
         }
     }
 
-    /// Returns the schemas as they apply in a direction, or `None` if they are the same as the written ones.
+    /// Returns the schemas as they apply in a direction, or `None` if no requirement is waived in it, so that
+    /// the schemas of the documents apply.
     pub(super) fn for_direction(&self, usage: ValueUse) -> Option<Self> {
         let of = |schemas: &VersionSchemas<'g>| {
             let left_out = find_waived_requirements(schemas, usage);
@@ -120,7 +122,8 @@ impl<'g> SchemaVersions<'g> {
     }
 }
 
-/// The schemas of both versions: as written, and for each direction in which they differ from that.
+/// The schemas of both versions: those of the documents (`plain`), and those of each direction in which
+/// requirements are waived.
 pub(super) struct DirectionViews<'g> {
     pub(super) plain: SchemaVersions<'g>,
     read: Option<SchemaVersions<'g>>,
@@ -135,7 +138,7 @@ impl<'g> DirectionViews<'g> {
     }
 }
 
-/// The provers for the schemas of each direction.
+/// A prover for the schemas of the documents, and one for each direction in which requirements are waived.
 pub(super) struct DirectionProvers<'g> {
     plain: SchemaProver<'g>,
     read: Option<SchemaProver<'g>>,
@@ -157,7 +160,8 @@ impl<'g> DirectionProvers<'g> {
         }
     }
 
-    /// Returns the direction if its schemas differ from the written ones.
+    /// Returns the direction if requirements are waived in it, and `None` if the schemas of the documents
+    /// apply.
     pub(super) fn own_view(&self, usage: ValueUse) -> Option<ValueUse> {
         self.own_prover(usage).map(|_| usage)
     }
@@ -182,10 +186,11 @@ const fn message_direction(usage: ValueUse) -> Direction {
     }
 }
 
-/// The property names that each schema requires.
+/// Required property names, by the schema whose `required` lists them.
 type RequiredNames = BTreeMap<SchemaId, BTreeSet<String>>;
 
-/// Returns for each schema the property names that it or its parts require but the direction does not.
+/// Returns for each schema the property names that are waived in a direction, from its own `required` and
+/// from those of its parts (`$ref` and `allOf`).
 fn find_waived_requirements(
     schemas: &VersionSchemas<'_>,
     usage: ValueUse,
@@ -200,8 +205,8 @@ fn find_waived_requirements(
     all
 }
 
-/// An operation that removes names from `required`. If several schemas that waive different requirements
-/// share a part, the part is copied.
+/// A transformation of one version's schemas that removes the waived names from `required`. If several
+/// schemas share a part but waive different names in it, the part is copied.
 struct RequirementRelaxer<'a, 'g> {
     schemas: &'a VersionSchemas<'g>,
     waived: &'a BTreeMap<SchemaId, RequiredNames>,
@@ -239,7 +244,8 @@ impl<'a, 'g> RequirementRelaxer<'a, 'g> {
         schema
     }
 
-    /// Returns a part of a schema with waived requirements; a copy if the part alone would waive others.
+    /// Returns the part to use in a schema with the given waived names: the part itself, or a copy if the
+    /// part alone waives other names.
     fn relax_part(&mut self, id: SchemaId, required_names: &RequiredNames) -> SchemaId {
         let parts = FlattenedSchema::from_schemas(self.schemas, &[id]).schema_ids;
         let own: RequiredNames =

@@ -33,7 +33,7 @@ impl<'c, 'g> DiscriminatorComparer<'c, 'g> {
         Self { comparison, pair }
     }
 
-    /// Compares the branches that the values of a discriminator property select.
+    /// Compares the branches that the values of the discriminator property select in both versions.
     pub(super) fn compare_discriminators(&mut self) {
         let pair = self.pair;
         let discriminator =
@@ -58,7 +58,8 @@ impl<'c, 'g> DiscriminatorComparer<'c, 'g> {
         self.compare_default_mapping(was, is);
     }
 
-    /// Compares the branches that unmapped and missing values select (`defaultMapping`, OpenAPI 3.2, 4.25).
+    /// Compares the branches that missing values and values without a mapping select (`defaultMapping`,
+    /// OpenAPI 3.2, 4.25).
     fn compare_default_mapping(&mut self, was: &str, is: &str) {
         let pair = self.pair;
         let discriminator =
@@ -93,7 +94,8 @@ impl<'c, 'g> DiscriminatorComparer<'c, 'g> {
 
     fn compare_meanings(&mut self, old: &DiscriminatorMeanings<'g>, new: &DiscriminatorMeanings<'g>) {
         let pair = self.pair;
-        // Constants are compared together with the branches that contain them.
+        // If constants select the branches in both versions, they are compared together with the branches
+        // that contain them.
         if old.by_constants && new.by_constants {
             return;
         }
@@ -142,7 +144,7 @@ impl<'c, 'g> DiscriminatorComparer<'c, 'g> {
     }
 }
 
-/// Maps each value of a tag property to the branch that it selects. The `const` and `enum` values of the
+/// Maps each value of the property `tag` to the branch that it selects. The `const` and `enum` values of the
 /// branches take precedence over the `discriminator`. Returns `None` if there is neither.
 fn discriminator_meanings<'g>(flat: &FlattenedSchema<'g>, tag: &'g str) -> Option<DiscriminatorMeanings<'g>> {
     let holder = flat.schemas().find(|schema| schema.discriminator.is_some());
@@ -178,8 +180,8 @@ fn discriminator_values_by_branch<'g>(
     branches.iter().flat_map(each).collect()
 }
 
-/// Returns the strings that the branches list for a property, each with its branch, if they distinguish all
-/// branches.
+/// Returns the strings that `const` and `enum` of each branch list for a property, each with its branch.
+/// Returns `None` if they do not distinguish all branches.
 fn constant_tag_values<'g>(
     flat: &FlattenedSchema<'g>,
     tag: &str,

@@ -1,4 +1,5 @@
-//! Compares closed and open enumerations: `enum`, `const`, and unions that list values.
+//! Compares enumerations: `enum`, `const`, and unions that list values. A closed enumeration accepts only the
+//! listed values; an open one has a branch that also accepts others.
 
 use contract_codegen_core::{
     conjunction::type_of,
@@ -19,10 +20,11 @@ use super::{
 /// reported twice.
 #[derive(Clone, Debug, Default)]
 pub(super) struct EnumerationOutcome {
-    /// Whether the enumeration covers all restrictions of scalars.
+    /// Whether the listed values were compared one by one, so that patterns and limits need no comparison.
     pub(super) covers_scalars: bool,
-    /// The old union that lists values, if there is one.
+    /// The schema with the union of the old version that lists values, if there is one.
     pub(super) old_holder: Option<SchemaId>,
+    /// The schema with the union of the new version that lists values, if there is one.
     pub(super) new_holder: Option<SchemaId>,
 }
 
@@ -40,7 +42,7 @@ impl<'c, 'g> EnumerationComparer<'c, 'g> {
         Self { comparison, pair }
     }
 
-    /// Compares two constants; returns false if one version has none.
+    /// Compares the `const` of both versions. Returns false if one version has none.
     pub(super) fn compare_constants(&mut self) -> bool {
         let pair = self.pair;
         let constant = |flat: &FlattenedSchema<'g>| {
@@ -60,7 +62,7 @@ impl<'c, 'g> EnumerationComparer<'c, 'g> {
         true
     }
 
-    /// Compares the listed values of both versions.
+    /// Compares the listed values of both versions, and returns which parts of the pair this covers.
     pub(super) fn compare_enumerations(&mut self) -> EnumerationOutcome {
         let pair = self.pair;
         if self.compare_constants() {
@@ -69,8 +71,8 @@ impl<'c, 'g> EnumerationComparer<'c, 'g> {
             return EnumerationOutcome { covers_scalars: true, ..EnumerationOutcome::default() };
         }
         let (old_holder, new_holder) = match (pair.old.value_listing(), pair.new.value_listing()) {
-            // Unless both versions list values, or one version lists all values, the unions themselves are
-            // compared.
+            // If neither version has a closed list and at most one has an open list, the unions are compared
+            // by their branches.
             (ValueListing::None | ValueListing::Open(_), ValueListing::None)
             | (ValueListing::None, ValueListing::Open(_)) => return EnumerationOutcome::default(),
             (ValueListing::Open(old), ValueListing::Open(new)) => return self.compare_open_lists(&old, &new),
@@ -156,14 +158,13 @@ impl<'c, 'g> EnumerationComparer<'c, 'g> {
         self.comparison.report_restriction(rule, self.pair, message, facet);
     }
 
-    /// Reports listed values whose validity changed because of other keywords or because of the remaining
-    /// branches.
+    /// Reports the listed values that only one version accepts, because of other keywords or other branches.
     fn report_acceptance_changes(&mut self, listed: &[&'g Json]) {
         self.report_lost_values(listed);
         self.report_gained_values(listed);
     }
 
-    /// Reports values of a removed or opened list that the new version refuses.
+    /// Reports the listed values that the old version accepts and the new version refuses.
     fn report_lost_values(&mut self, listed: &[&'g Json]) {
         let pair = self.pair;
         let values = listed.iter().filter(|value| pair.site.types.contains(type_of(value)));
@@ -180,7 +181,7 @@ impl<'c, 'g> EnumerationComparer<'c, 'g> {
         }
     }
 
-    /// Reports values of an added or closed list that the old version refused.
+    /// Reports the listed values that the new version accepts and the old version refuses.
     fn report_gained_values(&mut self, listed: &[&'g Json]) {
         let pair = self.pair;
         let values = listed.iter().filter(|value| pair.site.types.contains(type_of(value)));
@@ -197,7 +198,8 @@ impl<'c, 'g> EnumerationComparer<'c, 'g> {
         }
     }
 
-    /// Reports values that were added to or removed from open enumerations.
+    /// Reports values that were added to or removed from the list, if unlisted values are valid in at least
+    /// one version.
     fn report_known_values(&mut self, old: &[&'g Json], new: &[&'g Json]) {
         let pair = self.pair;
         for value in new.iter().filter(|value| !old.contains(value)) {
@@ -217,7 +219,7 @@ impl<'c, 'g> EnumerationComparer<'c, 'g> {
     }
 }
 
-/// Returns the union of a schema that has exactly one union.
+/// Returns the union of a schema, or `None` if the schema does not have exactly one union.
 fn single_union<'g>(flat: &FlattenedSchema<'g>) -> Option<SchemaUnion<'g>> {
     let unions = flat.unions();
     unions.first().copied().filter(|_| unions.len() == 1)

@@ -18,10 +18,11 @@ pub struct ContractFault {
     pub new: Option<SourceLocation>,
 }
 
-/// The identity of a fault: its code, its message, and its JSON Pointer.
+/// The key by which the faults of both versions are matched: the code, the message, and the JSON Pointer.
 type FaultKey<'a> = (&'static str, String, Option<&'a str>);
 
-/// Creates the key without the URI of the document, which may differ between the versions.
+/// Returns the key of a fault. Its message omits the URI of the document, which may differ between the
+/// versions.
 fn fault_key<'a>(version: &ContractVersion, fault: &'a Diagnostic) -> FaultKey<'a> {
     let place = fault.place.as_ref();
     let source = place.and_then(|place| version.sources.get(place.source));
@@ -32,7 +33,7 @@ fn fault_key<'a>(version: &ContractVersion, fault: &'a Diagnostic) -> FaultKey<'
     (fault.code, message_key, place.map(|place| place.pointer.as_str()))
 }
 
-/// Returns the faults that only the new version has.
+/// Returns the faults that only the new version has, without those that only moved within the document.
 pub(super) fn find_new_faults(old: &ContractVersion, new: &ContractVersion) -> Vec<ContractFault> {
     let mut known: HashMap<FaultKey<'_>, usize> = HashMap::new();
     for fault in &old.tolerated_faults {

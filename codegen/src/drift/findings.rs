@@ -1,5 +1,5 @@
-//! The findings of a comparison. Changes are recorded with the paths that lead to them, and converted to the
-//! result at the end.
+//! The findings of a comparison. A finding is a difference between the versions, with all paths from
+//! operations to the changed element. The findings are converted to [`ContractChange`]s at the end.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -27,7 +27,7 @@ pub(super) struct LevelPair {
 /// The outcome of an attempt to prove a change.
 #[derive(Clone, Debug)]
 pub(super) struct ProofOutcome {
-    /// Whether the level is proven.
+    /// True if a proof confirmed the level; false if the level is only the one that the rule assigns.
     pub(super) is_proven: bool,
     /// A value that only one of the versions accepts.
     pub(super) witness: Option<String>,
@@ -43,7 +43,8 @@ pub(super) struct NewFinding {
     pub(super) proof: Option<ProofOutcome>,
 }
 
-/// A recorded change, and the data from which its text is built at the end.
+/// A recorded change, and the paths and witnesses from which its subject, uses and witness are determined at
+/// the end.
 struct RecordedFinding {
     change: ContractChange,
     /// The paths that lead to the change, each with its level there. The path with the highest level is
@@ -51,7 +52,9 @@ struct RecordedFinding {
     paths: BTreeMap<PathEdge, ChangeLevel>,
     /// For each path, a value that only one of the versions accepts there.
     witnesses: BTreeMap<PathEdge, String>,
+    /// Whether a proof was attempted for at least one path.
     has_proof_attempt: bool,
+    /// Whether all attempted proofs succeeded.
     are_all_proven: bool,
 }
 
@@ -81,7 +84,7 @@ impl<'g> FindingLog<'g> {
         }
     }
 
-    /// Adds a node for a pair of schemas that is compared at a site.
+    /// Adds a node to the path graph for a pair of schemas that is compared at a site, and returns its index.
     pub(super) fn add_pair(&mut self, site: &ComparisonSite) -> usize {
         let edge = self.edge_to(site);
         let node = self.paths.add_node();
@@ -89,7 +92,7 @@ impl<'g> FindingLog<'g> {
         node
     }
 
-    /// Adds a further path to a pair of schemas.
+    /// Adds a further path to the node of a pair of schemas.
     pub(super) fn add_path(&mut self, node: usize, site: &ComparisonSite) {
         let edge = self.edge_to(site);
         self.paths.add_edge(node, edge);
@@ -101,7 +104,7 @@ impl<'g> FindingLog<'g> {
         PathEdge { from, path: site.path.clone() }
     }
 
-    /// Returns the locations of a pair of elements, or of a keyword in them.
+    /// Returns the locations of an element in the source files of both versions, or of a keyword in it.
     pub(super) fn locate(
         &mut self,
         (old, new): PlacePair<'_>,
@@ -135,7 +138,7 @@ impl<'g> FindingLog<'g> {
         *level = (*level).max(readers).max(writers);
     }
 
-    /// Returns the nodes that have a breaking change.
+    /// Returns the nodes of the path graph at which a breaking change was recorded.
     pub(super) fn breaking_nodes(&self) -> BTreeSet<usize> {
         let paths = self.findings.iter().flat_map(|finding| &finding.paths);
         let breaking = paths.filter(|(_, level)| **level == ChangeLevel::Breaking);
@@ -147,7 +150,7 @@ impl<'g> FindingLog<'g> {
             .collect()
     }
 
-    /// Adds a node, and all nodes that lead to it, to a set.
+    /// Adds a node of the path graph, and all nodes that lead to it, to `nodes`.
     pub(super) fn add_with_ancestors(&self, node: usize, nodes: &mut BTreeSet<usize>) {
         let mut waiting = vec![node];
         while let Some(node) = waiting.pop() {
@@ -199,7 +202,8 @@ impl RecordedFinding {
     }
 }
 
-/// Returns the second half of a message, which describes the effect on readers and writers.
+/// Returns the second half of a message, which describes the effect of the change on readers and writers.
+/// Returns an empty string if the rule is never breaking.
 fn describe_consequence(rule: &DriftRule, change: &ContractChange) -> String {
     use ChangeLevel::Breaking;
     let may_break = rule.readers.max(rule.writers) == Breaking;

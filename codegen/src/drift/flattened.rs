@@ -10,24 +10,26 @@ use contract_runtime::{Json, Number};
 
 use super::{directions::VersionSchemas, site::ValueUse};
 
-/// The maximum nesting depth to which unions are analyzed.
+/// The maximum nesting depth of unions in which listed values are searched.
 const MAX_UNION_DEPTH: u8 = 6;
 
-/// A conjunction of schemas, flattened.
+/// A conjunction of schemas in which `$ref` and `allOf` are resolved.
 #[derive(Clone, Debug)]
 pub(super) struct FlattenedSchema<'g> {
     pub(super) graph: &'g VersionSchemas<'g>,
     facts: SchemaFacts,
     /// Every schema that applies unconditionally, outermost first.
     pub(super) schema_ids: Vec<SchemaId>,
-    /// The schemas whose union has a single branch that was flattened into this view.
+    /// The schemas that contain a union with a single branch, whose branch was added to `schema_ids`.
     resolved_unions: Vec<SchemaId>,
 }
 
 /// A single `oneOf` or `anyOf`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SchemaUnion<'g> {
+    /// The schema that contains the union.
     pub(super) holder: SchemaId,
+    /// Whether the union is a `oneOf`, not an `anyOf`.
     pub(super) one: bool,
     pub(super) branches: &'g [SchemaId],
 }
@@ -45,7 +47,7 @@ pub(super) struct NumericBound<'g> {
 pub(super) struct ClosedNames<'g> {
     pub(super) names: BTreeSet<&'g str>,
     pub(super) patterns: BTreeSet<&'g str>,
-    /// Whether `additionalProperties` accepts further names.
+    /// Whether `additionalProperties` of one of the schemas accepts further names.
     allows_others: bool,
     /// Whether some of the names are declared only in a branch or under a condition.
     is_conditional: bool,
@@ -67,7 +69,7 @@ impl<'g> ClosedNames<'g> {
     }
 }
 
-/// The list of values that a schema accepts.
+/// The list of values that a schema accepts, if it has one.
 #[derive(Clone, Debug)]
 pub(super) enum ValueListing<'g> {
     /// The schema does not list its values.
@@ -133,7 +135,8 @@ impl<'g> FlattenedSchema<'g> {
         Some(whole.restricted_to(self.types()))
     }
 
-    /// Returns the view with additional schemas that apply to the same value, nested inside the present ones.
+    /// Returns the view with additional schemas that apply to the same value. They count as inner schemas, so
+    /// annotations of the present schemas take precedence.
     pub(super) fn with_inner(&self, inner: &[SchemaId]) -> Self {
         let mut members = self.schema_ids.clone();
         add_missing(&mut members, &FlattenedSchema::from_schemas(self.graph, inner).schema_ids);
@@ -203,7 +206,7 @@ impl<'g> FlattenedSchema<'g> {
         all.min_by(|left, right| (left.value, !left.exclusive).cmp(&(right.value, !right.exclusive)))
     }
 
-    /// Returns the values that `enum` and `const` accept.
+    /// Returns the values that `enum` and `const` accept, or `None` if there is neither.
     pub(super) fn listed_values(&self) -> Option<Vec<&'g Json>> {
         self.facts.allowed_literals(self.graph)
     }
@@ -231,12 +234,13 @@ impl<'g> FlattenedSchema<'g> {
         unions.iter().any(|union| Some(union.holder) != holder)
     }
 
-    /// Returns the types that values can have, considering also unions and listed values.
+    /// Returns the types that accepted values can have. Unions and listed values are considered.
     pub(super) const fn types(&self) -> TypeSet {
         self.facts.types
     }
 
-    /// Returns the list of accepted values, regardless of whether it is written as `enum`, `const` or union.
+    /// Returns the list of accepted values, whether it is written as `enum`, as `const` or as a union of
+    /// both.
     pub(super) fn value_listing(&self) -> ValueListing<'g> {
         if let Some(values) = self.listed_values() {
             return ValueListing::Closed { values, holder: None };
@@ -278,7 +282,8 @@ impl<'g> FlattenedSchema<'g> {
         ValueListing::None
     }
 
-    /// Returns all accepted values if the schema lists them.
+    /// Returns all accepted values if the schema lists them by `enum`, `const`, the type `null` or a union of
+    /// these; otherwise `None`.
     fn finite_values(&self, depth: u8) -> Option<Vec<&'g Json>> {
         const NULL: &Json = &Json::Null;
         if let Some(values) = self.listed_values() {
@@ -375,7 +380,7 @@ impl<'g> FlattenedSchema<'g> {
         all.filter(|id| self.graph.schema(*id).boolean.is_none()).collect()
     }
 
-    /// Returns true if a schema has an effect and is not boolean.
+    /// Returns true if a schema can refuse a value and is not a boolean schema.
     pub(super) fn is_restrictive(&self, id: SchemaId) -> bool {
         self.graph.schema(id).boolean.is_none() && self.can_reject(id)
     }
@@ -385,7 +390,8 @@ impl<'g> FlattenedSchema<'g> {
         FlattenedSchema::from_schemas(self.graph, &[id]).restricts_values()
     }
 
-    /// Returns true if undeclared properties are forbidden.
+    /// Returns true if undeclared properties are forbidden by `additionalProperties`, `unevaluatedProperties`
+    /// or a pattern that matches every name.
     pub(super) fn is_closed(&self) -> bool {
         let closes = |schema: &'g Schema| {
             let mut every = self.catch_all_patterns(schema).peekable();
@@ -400,7 +406,7 @@ impl<'g> FlattenedSchema<'g> {
         self.any_schema(closes)
     }
 
-    /// Returns true if a property is undeclared and therefore forbidden.
+    /// Returns true if a property is forbidden because the object is closed and does not declare it.
     pub(super) fn is_closed_for(&self, name: &str) -> bool {
         let schemas = self.property_schemas(name);
         self.is_closed() && (schemas.is_empty() || schemas.into_iter().any(|id| self.is_false_schema(id)))
@@ -416,14 +422,15 @@ impl<'g> FlattenedSchema<'g> {
         all.filter(|(pattern, _)| self.graph.programs.matches_every_string(pattern)).map(|(_, id)| *id)
     }
 
-    /// Returns true if a property is never sent in a direction.
+    /// Returns true if a property is never sent in a direction, because it is `readOnly` or `writeOnly`.
     pub(super) fn is_never_sent(&self, name: &str, usage: ValueUse) -> bool {
         let named = self.schemas().flat_map(|schema| &schema.properties).filter(|(other, _)| other == name);
         let schema_ids: Vec<SchemaId> = named.map(|(_, id)| *id).collect();
         self.graph.is_never_sent(&schema_ids, usage)
     }
 
-    /// Returns true if a property is required in a direction.
+    /// Returns true if values sent in a direction must contain the property. In OpenAPI 3.0, `required` has
+    /// no effect on a property that is never sent in the direction.
     pub(super) fn requires_in_direction(&self, name: &str, usage: ValueUse) -> bool {
         let is_idle = self.is_never_sent(name, usage);
         let one_way = &self.graph.one_way;
@@ -475,7 +482,7 @@ impl<'g> FlattenedSchema<'g> {
     }
 }
 
-/// Appends the schemas that the list does not yet contain.
+/// Appends the schemas in `more` that `members` does not contain.
 fn add_missing(members: &mut Vec<SchemaId>, more: &[SchemaId]) {
     let new: Vec<SchemaId> = more.iter().copied().filter(|id| !members.contains(id)).collect();
     members.extend(new);

@@ -12,7 +12,7 @@ use super::{
     verdicts::KeywordFacet,
 };
 
-/// The facet of asserted formats.
+/// The keywords of the facet for formats that a dialect asserts.
 pub(super) const FORMAT_KEYWORDS: &[Keyword] = &[Keyword::AssertedFormat];
 
 /// Strings that match no format.
@@ -29,7 +29,8 @@ impl<'c, 'g> FormatComparer<'c, 'g> {
         Self { comparison, pair }
     }
 
-    /// Compares the formats, as assertions if they are asserted and otherwise as annotations.
+    /// Compares the formats. Changes of asserted formats are reported as changes of the valid strings, and if
+    /// there are none, other formats are compared as annotations.
     pub(super) fn compare_formats(&mut self) {
         let pair = self.pair;
         if self.compare_asserted_formats() {
@@ -38,7 +39,8 @@ impl<'c, 'g> FormatComparer<'c, 'g> {
         let pick = |flat: &FlattenedSchema<'g>| flat.distinct_strings(|schema| schema.format.as_ref());
         let (mut old, mut new) = (pick(&pair.old), pick(&pair.new));
         if content_encoding_and_type(&pair.old) == content_encoding_and_type(&pair.new) {
-            // The content of the string is unchanged; other keywords now express it.
+            // The formats `byte` and `binary` describe the content of the string. It is unchanged, even if
+            // other keywords describe it now.
             let is_other = |format: &&str| !matches!(*format, "byte" | "binary");
             old.retain(is_other);
             new.retain(is_other);
@@ -51,7 +53,8 @@ impl<'c, 'g> FormatComparer<'c, 'g> {
             old.iter().chain(&new).all(|format| integer_format_fits(format, flat))
         };
         let both = || fits(&pair.old) && fits(&pair.new);
-        // If only one version has formats, an old one matters to readers and a new one to writers.
+        // If only one version has formats, a removed format matters to readers and an added one to writers.
+        // It has to hold the numbers of the version without formats.
         let given = || match pair.site.value_use {
             ValueUse::Read => new.is_empty() && fits(&pair.new),
             ValueUse::Write => old.is_empty() && fits(&pair.old),
@@ -75,7 +78,8 @@ impl<'c, 'g> FormatComparer<'c, 'g> {
         self.comparison.report_change(rule, pair, message);
     }
 
-    /// Reports changes to the asserted formats; returns false if no format is asserted.
+    /// Reports a change of the asserted formats. Returns false if they are equal or imply each other, or if
+    /// the versions do not both accept strings.
     fn compare_asserted_formats(&mut self) -> bool {
         let pair = self.pair;
         let (old, new) = (asserted_formats(&pair.old), asserted_formats(&pair.new));
@@ -106,7 +110,7 @@ impl<'c, 'g> FormatComparer<'c, 'g> {
     }
 }
 
-/// Returns true if the formats of one schema imply those that the other schema asserts.
+/// Returns true if every string with the asserted formats of `given` has the asserted formats of `accepting`.
 pub(super) fn implies_formats_of(given: &FlattenedSchema<'_>, accepting: &FlattenedSchema<'_>) -> bool {
     formats_imply(&asserted_formats(given), &asserted_formats(accepting))
 }
@@ -137,7 +141,7 @@ fn accepts_only_numbers(pair: &SchemaPair<'_>) -> bool {
     pair.old.types().union(pair.new.types()).difference(numbers).is_empty()
 }
 
-/// Parses a format such as `int32` or `uint8` into signedness and number of bits.
+/// Parses a format such as `int32` or `uint8` into whether it is signed and the number of bits.
 fn parse_integer_format(name: &str) -> Option<(bool, u32)> {
     match name.strip_prefix("uint") {
         Some(bits) => Some((false, bits.parse().ok()?)),
@@ -166,7 +170,7 @@ fn integer_format_fits(format: &str, flat: &FlattenedSchema<'_>) -> bool {
     whole && inside(first) && inside(last)
 }
 
-/// Returns true if one number format can represent every number of another.
+/// Returns true if the only format in `wide` can represent every number of the only format in `narrow`.
 fn number_format_includes(wide: &[&str], narrow: &[&str]) -> bool {
     let ([wide], [narrow]) = (wide, narrow) else { return false };
     match (parse_integer_format(wide), parse_integer_format(narrow)) {

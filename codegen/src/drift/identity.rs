@@ -1,9 +1,9 @@
 //! Detects schemas that are identical in both versions, including all schemas to which they refer.
 //!
 //! Identical schemas need no comparison, and nearly all of a large contract is identical. Each schema is
-//! assigned a class. Schemas of finite trees are classified first, from the leaves up, and recursive schemas
-//! afterwards, by partition refinement. Classes are assigned by complete keys and never by hashes alone, so
-//! no difference is missed.
+//! assigned a class, and identical schemas have the same class. Schemas that are not recursive are classified
+//! first, from the leaves up, and recursive schemas afterwards, by partition refinement. Classes are assigned
+//! by complete keys and never by hashes alone, so no difference is missed.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -30,7 +30,7 @@ use super::{
 pub(super) struct SchemaIdentity {
     old: Vec<u32>,
     new: Vec<u32>,
-    /// The classes of each schema's own content, regardless of the schemas that it refers to.
+    /// The classes of each schema's own content, without the schemas to which it refers.
     old_own: Vec<u32>,
     new_own: Vec<u32>,
 }
@@ -52,7 +52,8 @@ impl SchemaIdentity {
         Self { old: classes, new, old_own: own, new_own }
     }
 
-    /// Returns the class of a schema.
+    /// Returns the class of a schema. Schemas with the same class are identical, including all schemas to
+    /// which they refer.
     pub(super) fn schema_class(&self, side: VersionSide, id: SchemaId) -> Option<u32> {
         let classes = if side == VersionSide::Old { &self.old } else { &self.new };
         classes.get(id.index()).copied()
@@ -64,7 +65,8 @@ impl SchemaIdentity {
         own.is_some() && own == self.new_own.get(new.index())
     }
 
-    /// Returns true if two lists of schemas are identical, including annotations.
+    /// Returns true if two lists of schemas are identical, including annotations. The order of the lists is
+    /// irrelevant.
     pub(super) fn is_identical(&self, old: &[SchemaId], new: &[SchemaId]) -> bool {
         if let ([old], [new]) = (old, new) {
             let class = self.old.get(old.index());
@@ -81,7 +83,7 @@ impl SchemaIdentity {
     }
 }
 
-/// A schema's own content, and the schemas that it refers to.
+/// A schema's own content, and the indices of the schemas to which it refers.
 struct IdentityNode<'g> {
     content: NodeContent<'g>,
     children: Vec<usize>,
@@ -178,7 +180,7 @@ impl<K: Hash + Eq> KeyNumbers<K> {
 fn assign_classes(nodes: &[IdentityNode<'_>], own: &[u32]) -> Vec<u32> {
     let mut classes: Vec<Option<u32>> = vec![None; nodes.len()];
     let mut numbers = KeyNumbers(HashMap::new());
-    // Finite trees are classified from the leaves up.
+    // Schemas that are not recursive are classified from the leaves up.
     let mut parents: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
     let mut open: Vec<usize> = nodes.iter().map(|node| node.children.len()).collect();
     for (at, node) in nodes.iter().enumerate() {

@@ -37,7 +37,7 @@ struct RenamedResource<'g> {
     is_by_content: bool,
 }
 
-/// A comparer for schemas that are matched by name.
+/// A comparer for the named schemas and the schema documents of both versions.
 pub(super) struct NamedSchemaComparer<'c, 'g> {
     comparison: &'c mut Comparison<'g>,
 }
@@ -47,7 +47,8 @@ impl<'c, 'g> NamedSchemaComparer<'c, 'g> {
         Self { comparison }
     }
 
-    /// Compares the schemas that no operation uses, for readers and for writers.
+    /// Compares the schemas that no operation uses, for readers and for writers. Reports added, removed and
+    /// renamed schemas, and changed identifiers of schema documents.
     pub(super) fn compare_named_schemas(&mut self) {
         let followed = self.compare_resources();
         let (old, new) = self.comparison.versions();
@@ -109,8 +110,9 @@ impl<'c, 'g> NamedSchemaComparer<'c, 'g> {
         }
     }
 
-    /// Matches the named schemas of both versions. Returns the matches by location or name, together with the
-    /// unmatched schemas, and the renamed schemas, which have equal content under another name.
+    /// Matches the named schemas of both versions. `followed` contains the documents whose identifier
+    /// changed. Returns the matches by location or name together with the unmatched schemas, and the renamed
+    /// schemas, which have equal content under another name.
     fn match_schemas(
         &self,
         followed: &[RenamedResource<'g>],
@@ -211,8 +213,8 @@ impl<'c, 'g> NamedSchemaComparer<'c, 'g> {
         followed
     }
 
-    /// Matches the schema documents whose identifier no longer exists. Returns the matches and the unmatched
-    /// old documents.
+    /// Matches the schema documents whose identifier exists only in one version. Returns the matches and the
+    /// unmatched old documents.
     fn match_resources(&self) -> (Vec<RenamedResource<'g>>, Vec<&'g SchemaResource>) {
         let (old, new) = self.comparison.versions();
         let fresh = |of: &'g ContractVersion, others: &'g ContractVersion| {
@@ -260,7 +262,7 @@ impl<'c, 'g> NamedSchemaComparer<'c, 'g> {
     }
 }
 
-/// The items whose name exists in only one version, and the matches found so far.
+/// The items of both versions that have no match yet, and the matches found so far.
 struct NameMatcher<T> {
     removed: Vec<T>,
     added: Vec<T>,
@@ -288,7 +290,9 @@ impl<T: Copy> NameMatcher<T> {
         self.take_matches(pairs.collect());
     }
 
-    /// Matches the most similar items first, down to the minimum similarity.
+    /// Matches items by similarity: the number of strings that both items have, divided by the number of all
+    /// strings of the two. `old` and `new` return the strings of an item. The most similar items are matched
+    /// first, down to [`MIN_SIMILARITY_PERCENT`].
     fn match_by_similarity(
         &mut self,
         old: impl Fn(T) -> BTreeSet<String>,
@@ -337,8 +341,8 @@ impl<T: Copy> NameMatcher<T> {
     }
 }
 
-/// Returns the content of a file as comparable strings: its properties with their types, its definitions, and
-/// its values.
+/// Returns strings that describe the content of a file, to compare files by similarity: its properties with
+/// their types, its definitions, and its listed values.
 fn resource_features<'g>(graph: &'g VersionSchemas<'g>, resource: &SchemaResource) -> BTreeSet<String> {
     let Some(root) = resource.root else { return BTreeSet::new() };
     let flat = FlattenedSchema::from_schemas(graph, &[root]);

@@ -23,7 +23,7 @@ const CLOSING_KEYWORDS: &[Keyword] = &[
 const PROPERTY_KEYWORDS: &[Keyword] =
     &[Keyword::Properties, Keyword::PatternProperties, Keyword::AdditionalProperties];
 
-/// A comparer for two objects.
+/// A comparer for the object keywords of a pair of schemas.
 pub(super) struct ObjectComparer<'c, 'g> {
     comparison: &'c mut Comparison<'g>,
     pair: &'c SchemaPair<'g>,
@@ -97,7 +97,8 @@ impl<'c, 'g> ObjectComparer<'c, 'g> {
             (pair.old.requires_in_direction(name, usage), pair.new.requires_in_direction(name, usage));
         let (rule, message) = match (old, new) {
             (false, true) => {
-                // OpenAPI 3.0 requires this property in only one direction.
+                // If `required` lists the property in the old version as well, it was required in only one
+                // direction (OpenAPI 3.0).
                 let why = if pair.old.requires_property(name) { " in both directions" } else { "" };
                 (rules::PROPERTY_REQUIRED, format!("`{name}` is required{why}"))
             }
@@ -109,8 +110,8 @@ impl<'c, 'g> ObjectComparer<'c, 'g> {
         self.report_requirement(rule, (name, &at), places, message);
     }
 
-    /// Reports a property that became required or optional. If `required` lists it in both versions, only the
-    /// direction changed, which proofs cannot judge.
+    /// Reports a property that became required or optional. If `required` lists it in both versions, it is
+    /// required in other directions than before (OpenAPI 3.0), which proofs cannot judge.
     fn report_requirement(
         &mut self,
         rule: &'static DriftRule,
@@ -139,7 +140,7 @@ impl<'c, 'g> ObjectComparer<'c, 'g> {
         let places = (flattened_place(&pair.old), property_place(&pair.new, name));
         let was_required = pair.old.requires_in_direction(name, at.value_use);
         let is_required = pair.new.requires_in_direction(name, at.value_use);
-        // Other branches may accept further values of the property.
+        // In the old version, branches that do not declare the property accept any value of it.
         let sometimes = pair.old.mentions_conditionally(name) && is_restricted_property(&pair.new, name);
         if is_required && !was_required {
             let message = format!("`{name}` is new and required");
@@ -233,7 +234,8 @@ impl<'c, 'g> ObjectComparer<'c, 'g> {
         }
     }
 
-    /// Returns the schemas that restrict the values of an undeclared property.
+    /// Returns the schemas that restrict the values of an undeclared property, such as those of
+    /// `patternProperties` and `additionalProperties`.
     fn restricting_schemas(&self, flat: &FlattenedSchema<'g>, name: &str) -> Vec<SchemaId> {
         let mut ids = flat.property_schemas(name);
         ids.retain(|id| flat.is_restrictive(*id));
@@ -259,7 +261,7 @@ impl<'c, 'g> ObjectComparer<'c, 'g> {
             if patterns.iter().any(|(_, known)| *known == pattern) {
                 continue;
             }
-            // These patterns match the same names, spelled differently.
+            // Two patterns that match the same names are compared as one pattern.
             let is_removed = |known: &String| !new.iter().any(|(other, _)| other == known);
             let same = |(known, _): &&mut (&String, &String)| {
                 is_removed(known) && programs.are_equal_patterns(known, pattern)
@@ -280,7 +282,7 @@ impl<'c, 'g> ObjectComparer<'c, 'g> {
             }
         }
         for (pattern, renamed) in patterns {
-            // All patterns that include these names apply to them.
+            // Every pattern that matches all of these names applies to them.
             let described = |all: &[&(String, SchemaId)], pattern: &str| {
                 let holds = |(other, _): &&&(String, SchemaId)| programs.is_included(pattern, other);
                 all.iter().filter(holds).map(|(_, id)| *id).collect::<Vec<_>>()
@@ -312,7 +314,7 @@ impl<'c, 'g> ObjectComparer<'c, 'g> {
                     facet,
                 );
             } else {
-                // One version treats these names as undeclared.
+                // In a version without a pattern for these names, they are undeclared properties.
                 if before.is_empty() {
                     before = pair.old.additional_schemas();
                 }
@@ -353,7 +355,7 @@ impl<'c, 'g> ObjectComparer<'c, 'g> {
         }
     }
 
-    /// Compares the sets of declared names of schemas that forbid all other properties.
+    /// Compares which names are declared where all other properties are forbidden in both versions.
     fn compare_closed_names(&mut self) {
         let pair = self.pair;
         let closings = |flat: &FlattenedSchema<'g>, other: &FlattenedSchema<'g>| {
@@ -397,7 +399,8 @@ fn property_place<'g>(flat: &FlattenedSchema<'g>, name: &str) -> Option<&'g Docu
     declared.map(|(_, id)| &flat.graph.schema(*id).place).or_else(|| flattened_place(flat))
 }
 
-/// Returns the comparison site of a property, marked as harmless if the property is never sent.
+/// Returns the comparison site of a property, marked as harmless if the sending version never sends the
+/// property in the direction of the site.
 fn property_site(pair: &SchemaPair<'_>, name: &str) -> ComparisonSite {
     let at = pair.site.below(StepKind::Member, &escape_token(name));
     let giving = if at.value_use == ValueUse::Write { &pair.old } else { &pair.new };

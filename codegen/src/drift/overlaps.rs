@@ -1,4 +1,5 @@
-//! Compares the values that match two branches of a `oneOf` and are therefore refused.
+//! Compares the overlaps of branches: the values that match two branches of a `oneOf` and are therefore
+//! refused.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +18,8 @@ use super::{
 
 /// The maximum number of pairs of branches for which proofs are attempted.
 const MAX_PROVED_PAIRS: usize = 200;
-/// The maximum number of pairs of branches that are checked for obviously sharing no value.
+/// The maximum number of pairs of branches of a union that are checked by types, constants and required
+/// properties. With more pairs, every pair counts as overlapping.
 const MAX_SCREENED_PAIRS: usize = 200_000;
 
 /// A comparer for the overlaps between the branches of a pair of unions.
@@ -31,8 +33,9 @@ impl<'c, 'g> OverlapComparer<'c, 'g> {
         Self { comparison, pair }
     }
 
-    /// Reports that values that match two branches became invalid or valid, because a schema became one
-    /// branch of a `oneOf` or the reverse.
+    /// Reports that values that match two branches became invalid, because a schema became one branch of a
+    /// `oneOf`, or that they became valid, because of the reverse change. `side` is the version with the
+    /// union.
     pub(super) fn compare_overlap(&mut self, side: VersionSide, union: SchemaUnion<'g>) {
         let pair = self.pair;
         let (rule, value_use, message) = match side {
@@ -58,8 +61,8 @@ impl<'c, 'g> OverlapComparer<'c, 'g> {
         }
     }
 
-    /// Reports changes of values that match two branches because branches of a `oneOf` were added, removed or
-    /// widened.
+    /// Reports values that match two branches of a `oneOf` in only one version, because branches were added,
+    /// removed or widened. `side` is that version, and `further` contains the branches that only it has.
     pub(super) fn compare_branch_overlaps(
         &mut self,
         (side, union): (VersionSide, SchemaUnion<'g>),
@@ -102,8 +105,8 @@ impl<'c, 'g> OverlapComparer<'c, 'g> {
         self.report_overlap(rule, side, &overlapping, message);
     }
 
-    /// Returns true if the branch of one version may accept values that the corresponding branch of the other
-    /// version refuses.
+    /// Returns true if the branch of the version `side` may accept values that the corresponding branch of
+    /// the other version refuses.
     fn may_accept_more(&mut self, side: VersionSide, (before, after): (SchemaId, SchemaId)) -> bool {
         let pair = self.pair;
         let (old, new) = ((VersionSide::Old, &[before][..]), (VersionSide::New, &[after][..]));
@@ -119,7 +122,8 @@ impl<'c, 'g> OverlapComparer<'c, 'g> {
         }
     }
 
-    /// Reports a value that the other version accepts and that matches two of the given overlapping branches.
+    /// Reports `rule`, unless it is proven that no value of the other version matches both branches of one of
+    /// the given pairs. A value that does is reported as the witness.
     fn report_overlap(
         &mut self,
         rule: &'static DriftRule,
@@ -151,7 +155,7 @@ impl<'c, 'g> OverlapComparer<'c, 'g> {
     }
 }
 
-/// Returns the pairs of branches that may overlap and that contain at least one of the given branches.
+/// Returns the pairs of branches that may overlap and that contain at least one of the branches in `some`.
 fn possibly_overlapping_pairs<'g>(
     graph: &'g VersionSchemas<'g>,
     union: SchemaUnion<'_>,

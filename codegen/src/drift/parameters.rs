@@ -27,7 +27,8 @@ impl<'c, 'g> ParameterComparer<'c, 'g> {
         Self { comparison, operation }
     }
 
-    /// Matches the parameters and compares the pairs.
+    /// Matches the parameters of both versions, compares the pairs, and reports added, removed and moved
+    /// parameters.
     pub(super) fn compare_parameters(&mut self) {
         let OperationPair { old, new, .. } = *self.operation;
         let path_parameters = match_placeholders(old, new);
@@ -152,14 +153,16 @@ impl<'c, 'g> ParameterComparer<'c, 'g> {
     }
 }
 
-/// Returns the declared serialization of a parameter.
+/// Returns the declared serialization of a parameter: `style`, `explode`, `allowReserved` and the media type
+/// of `content`.
 fn declared_style(parameter: &Parameter) -> (&str, bool, bool, Option<MediaTypeKey>) {
     let Parameter { style, explode, allow_reserved, content, .. } = parameter;
     (style, *explode, *allow_reserved, content.as_deref().map(media_type_key))
 }
 
-/// Returns the part of the serialization that affects the wire format. Percent-encoding is ignored, because
-/// names and values are decoded. Scalars have the same form in every query style (OpenAPI 3.1, 4.8.12.4).
+/// Returns the part of the serialization that affects the wire format. `allowReserved` is ignored, because
+/// receivers decode percent-encoded names and values. Scalars have the same form in every query style
+/// (OpenAPI 3.1, 4.8.12.4).
 fn effective_style(parameter: &Parameter, is_scalar: bool) -> (&str, bool, Option<MediaTypeKey>) {
     let (style, explode, _, content) = declared_style(parameter);
     let in_query = matches!(style, "form" | "spaceDelimited" | "pipeDelimited");
@@ -168,7 +171,8 @@ fn effective_style(parameter: &Parameter, is_scalar: bool) -> (&str, bool, Optio
     (style, explode && !is_scalar, content)
 }
 
-/// Returns the comparison site of a parameter, with its wire encoding.
+/// Returns the comparison site of a parameter. Its scalars are sent as plain strings, unless the parameter
+/// has `content`.
 fn parameter_site(operation: &OperationPair<'_>, before: &Parameter, after: &Parameter) -> ComparisonSite {
     let at = ComparisonSite::new(parameter_label(operation, after), operation.request_use());
     if before.content.is_none() && after.content.is_none() { at.with_string_members() } else { at }

@@ -1,8 +1,9 @@
 //! The paths to the compared schemas: the shortest path to each pair, and the uses that reach it.
 //!
 //! A pair of schemas is compared once, regardless of how many operations use it. Each pair is a node of a
-//! graph, and each step to it is an edge. The subject and the uses of a change are derived from the graph at
-//! the end.
+//! graph, and each step to it is an edge. The paths start at *bases*: parts of operations, such as `GET
+//! /me/ships 200 body`, or named schemas. The subject of a change (its shortest path) and its uses (the bases
+//! that reach it) are derived from the graph at the end.
 
 use std::{
     cmp::Reverse,
@@ -20,7 +21,7 @@ pub(super) enum PathStart {
     Node(usize),
 }
 
-/// An edge: its start and its path segment, such as `/items/*/name`.
+/// An edge to a node or to a change: its start and its path segment, such as `/items/*/name`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct PathEdge {
     pub(super) from: PathStart,
@@ -38,7 +39,7 @@ pub(super) struct PathGraph {
 }
 
 impl PathGraph {
-    /// Returns the index of a base. The base is added if it is new.
+    /// Returns the index of the base with the given text. The base is added if it is new.
     pub(super) fn add_base(&mut self, words: &str) -> usize {
         if let Some(known) = self.numbers.get(words) {
             return *known;
@@ -102,6 +103,7 @@ struct PathStep {
 struct PathParent {
     /// The number of steps of the path.
     length: usize,
+    /// The index of the base at which the path starts.
     base: usize,
     edge: PathEdge,
 }
@@ -137,7 +139,7 @@ fn shortest_paths(starts: &[Vec<PathStep>], steps: &[Vec<PathStep>]) -> Vec<Opti
     parents
 }
 
-/// Returns the bases that reach each node. All nodes of a component share one set.
+/// Returns the bases that reach each node. All nodes of a strongly connected component share one set.
 fn reachable_bases(starts: &[Vec<PathStep>], steps: &[Vec<PathStep>]) -> ReachableBases {
     let (component, count) = strongly_connected_components(steps);
     let of = |node: usize| component.get(node).copied().unwrap_or(0);
@@ -215,14 +217,14 @@ fn strongly_connected_components(steps: &[Vec<PathStep>]) -> (Vec<usize>, usize)
     (component, count)
 }
 
-/// The bases that reach each node. Each component has a bit set.
+/// The bases that reach each node, as one bit set for each strongly connected component.
 #[derive(Debug)]
 struct ReachableBases {
     component: Vec<usize>,
     sets: Vec<Vec<u64>>,
 }
 
-/// The paths to all nodes.
+/// The shortest path to each node, and the bases that reach it.
 #[derive(Debug)]
 pub(super) struct ResolvedPaths {
     bases: Vec<String>,
@@ -231,8 +233,9 @@ pub(super) struct ResolvedPaths {
 }
 
 impl ResolvedPaths {
-    /// Returns the shortest path among those with the highest level, and all bases that reach any of the
-    /// paths, sorted.
+    /// Returns the subject and the uses of a change, given the edges that lead to it with the level of each:
+    /// the shortest path among those with the highest level, and all bases that reach one of the edges,
+    /// sorted.
     pub(super) fn describe_paths(&self, edges: &BTreeMap<PathEdge, ChangeLevel>) -> (String, Vec<String>) {
         let subject = self.worst_path(edges).map_or_else(String::new, |edge| self.full_path(edge));
         let mut uses: BTreeSet<&str> = BTreeSet::new();
@@ -245,7 +248,7 @@ impl ResolvedPaths {
         (subject, uses.into_iter().map(str::to_owned).collect())
     }
 
-    /// Returns the shortest path among those with the highest level.
+    /// Returns the edge with the shortest path among the edges with the highest level.
     pub(super) fn worst_path<'w>(&self, edges: &'w BTreeMap<PathEdge, ChangeLevel>) -> Option<&'w PathEdge> {
         let worst = edges.values().max().copied().unwrap_or_default();
         let worst_paths = edges.iter().filter(|(_, level)| **level == worst).map(|(edge, _)| edge);

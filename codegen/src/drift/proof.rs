@@ -49,7 +49,8 @@ use crate::canonical::{CanonicalForm, ContainmentChecker};
 
 /// The maximum length of a string in a witness, in bytes.
 const MAX_WITNESS_BYTES: usize = 300;
-/// The maximum number of pairs of branches that are sampled thoroughly.
+/// The maximum number of pairs of branches that are sampled thoroughly. With more pairs, each pair gets fewer
+/// samples.
 const MAX_THOROUGH_PAIRS: usize = 20;
 
 /// One of the two compared versions.
@@ -131,7 +132,8 @@ impl<'g> SchemaProver<'g> {
         self.sides.get(side)
     }
 
-    /// Returns true if the runtime accepts a value for each of the given schemas.
+    /// Returns true if the runtime's validation tables accept a value for each of the given schemas of one
+    /// version.
     pub(super) fn accepts_value(&self, side: VersionSide, ids: &[SchemaId], value: &Json) -> bool {
         let tables = match side {
             VersionSide::Old => &self.old_tables,
@@ -148,7 +150,8 @@ impl<'g> SchemaProver<'g> {
         }
     }
 
-    /// Decides whether the strings that one version accepts satisfy the string keywords of the other version.
+    /// Decides whether the strings that one schema accepts satisfy the given string keywords of another
+    /// schema.
     pub(super) fn decide_strings(
         &self,
         given: &FlattenedSchema<'g>,
@@ -194,13 +197,14 @@ impl<'g> SchemaProver<'g> {
             return Some(Err(Some(found)));
         }
         if facet.keywords == FORMAT_KEYWORDS {
-            // The engine does not know that one format may include another.
+            // The engine treats all formats as unrelated, although one format may include another.
             let flat =
                 |side: VersionSide, ids: &[SchemaId]| FlattenedSchema::from_schemas(self.graph(side), ids);
             return formats::implies_formats_of(&flat(giving, given), &flat(refusing, refuser))
                 .then_some(Ok(()));
         }
-        // The sent values have only certain types, and the engine can decide typed schemas more often.
+        // The schema is restricted to the types of the sent values, because the engine can decide typed
+        // schemas more often.
         let types = FlattenedSchema::from_schemas(self.graph(giving), given).types().intersection(within);
         let barrier = self.engine.canonicalize(document::restrict_types(barrier, types))?;
         let whole = || {
@@ -220,8 +224,8 @@ impl<'g> SchemaProver<'g> {
         Some(if covers { Ok(()) } else { Err(None) })
     }
 
-    /// Returns a candidate that the sending version accepts and the facet's keywords of the receiving version
-    /// refuse.
+    /// Returns a candidate that is valid in the sending version but is rejected by the receiving version
+    /// because of the facet's keywords.
     pub(super) fn find_refused_candidate(
         &self,
         given: (VersionSide, &[SchemaId]),
@@ -234,7 +238,9 @@ impl<'g> SchemaProver<'g> {
         self.find_witness(given, refuser, &barrier, fitting.cloned())
     }
 
-    /// Creates a schema document that contains only the facet's keywords of the given schemas.
+    /// Creates a schema document with the facet's keywords of the given schemas. If one of these is an
+    /// `unevaluated…` keyword that the schemas contain, the document has all of their keywords, because
+    /// `unevaluated…` depends on its siblings.
     fn keywords_document(
         &self,
         (refusing, refuser): (VersionSide, &[SchemaId]),
@@ -242,7 +248,6 @@ impl<'g> SchemaProver<'g> {
     ) -> Option<Value> {
         let writer = self.document_writer(refusing);
         let refuser = &*self.graph(refusing).without_nested_parts(refuser);
-        // The `unevaluated…` keywords depend on all sibling keywords.
         let spread = facet.keywords.iter().any(|keyword| keyword.vocabulary() == vocabulary::UNEVALUATED)
             && refuser.iter().any(|id| writer.has_unevaluated_keywords(*id));
         if spread {
@@ -252,8 +257,8 @@ impl<'g> SchemaProver<'g> {
         }
     }
 
-    /// Decides whether no value of the sending version matches both branches of any of the given pairs.
-    /// Returns `None` if that is unknown.
+    /// Decides whether no value of the sending version matches both branches of one of the given pairs.
+    /// `side` is the version that contains the branches. Returns `None` if that is unknown.
     pub(super) fn prove_no_overlap(
         &self,
         (giving, given): (VersionSide, &[SchemaId]),
@@ -389,8 +394,9 @@ impl<'g> SchemaProver<'g> {
         sample::edge_values(self.graph(side), conj, false, effort, &part, &sample::SampleCache::default())
     }
 
-    /// Returns a value that the sending version accepts and the document refuses, according to both
-    /// validators.
+    /// Returns the first value in `tries` that the sending version accepts and the receiving version refuses,
+    /// according to the validation tables and to `jsonschema`. `barrier` is the document of the keywords that
+    /// must refuse the value.
     fn find_witness(
         &self,
         (giving, given): (VersionSide, &[SchemaId]),

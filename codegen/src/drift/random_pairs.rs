@@ -2,12 +2,11 @@
 //!
 //! A break is a value that the sending version accepts and the receiving version rejects, provided that the
 //! sending version describes all of its properties. The `jsonschema` crate validates the values for both
-//! versions, with schemas from which the waived requirements of a direction are removed. The values are those
-//! that the comparison tries, and mutations of them. The test also checks that each reported witness is
-//! accepted by only one version.
+//! versions. In the schemas of each direction, `required` lacks the properties that are not sent in that
+//! direction (OpenAPI 3.0). The values are those that the comparison tries, and mutations of them. The test
+//! also checks that each reported witness is accepted by only one version.
 //!
-//! `PAIR=4711` checks one pair and prints it. `PAIRS=20000` checks a hundred times as many pairs as by
-//! default.
+//! `PAIR=4711` checks one pair and prints it. `PAIRS=20000` checks 20,000 pairs instead of 200.
 #![allow(clippy::unwrap_used, reason = "tests panic on failure")]
 
 use std::{
@@ -33,7 +32,7 @@ use crate::tests::{random_contracts as contracts, split_mix::SplitMix64};
 
 /// The number of pairs that are checked by default.
 const DEFAULT_PAIRS: u64 = 200;
-/// The maximum number of values per version.
+/// The maximum number of values that are tried per version and direction.
 const MAX_VALUES: usize = 400;
 /// The location of the schema that the operation reads and writes.
 const ROOT_POINTER: &str = "/components/schemas/Root";
@@ -210,7 +209,8 @@ fn collect_pointers(schema: &Value, pointer: &str, pointers: &mut Vec<String>) {
     }
 }
 
-/// Applies one typical edit to a schema.
+/// Applies one typical edit to a schema, chosen at random. `other` may replace the schema or become a
+/// subschema of it.
 fn edit_schema(schema: &mut Value, other: Value, random: &mut SplitMix64) {
     let edits = [
         json!({ "type": "string" }),
@@ -272,7 +272,8 @@ fn edit_schema(schema: &mut Value, other: Value, random: &mut SplitMix64) {
     }
 }
 
-/// Returns a value and variants of it, each with one member or item removed or replaced.
+/// Returns a value and variants of it: objects with members removed, replaced or added, arrays without the
+/// first item or with another item, and another value for a scalar.
 fn mutate_value(value: &Value, others: &[Value], random: &mut SplitMix64) -> Vec<Value> {
     let mut variants = vec![value.clone()];
     match value {
@@ -304,7 +305,7 @@ fn to_serde_value(value: &Json) -> Value {
     serde_json::from_str(&value.to_string()).unwrap()
 }
 
-/// Returns the document without the requirements that a direction waives.
+/// Returns the document of one version with the `required` properties that apply in a direction.
 fn relax_document(document: &Value, sides: &SchemaVersions<'_>, usage: ValueUse, side: VersionSide) -> Value {
     let mut document = document.clone();
     let Some(relaxed) = sides.for_direction(usage) else { return document };
@@ -348,7 +349,8 @@ fn relax_document(document: &Value, sides: &SchemaVersions<'_>, usage: ValueUse,
     document
 }
 
-/// Checks one pair. Returns the number of values that only one version accepts, or `None` if the pair cannot
+/// Checks one pair. Returns the number of values that the sending version accepts and the receiving version
+/// rejects, an error message if a break is not reported or a witness is wrong, or `None` if the pair cannot
 /// be checked.
 fn check_pair(number: u64) -> Option<Result<usize, String>> {
     let [old, new] = generate_pair(number)?;

@@ -30,7 +30,7 @@ pub enum ReportAudience {
 pub struct ReportOptions {
     /// Whether changes without effect, such as changed descriptions, are shown.
     pub all: bool,
-    /// The users whose level determines the result.
+    /// The users of the contract whose change level determines the result.
     pub audience: ReportAudience,
     /// Whether the text report is colored.
     pub color: bool,
@@ -39,14 +39,14 @@ pub struct ReportOptions {
     /// A prefix for the file names of the new version that makes them relative to the folder in which the
     /// report is read, such as `schemas/`.
     pub prefix: String,
-    /// A prefix for the file names of the old version.
+    /// A prefix for the file names of the old version, like `prefix`.
     pub old_prefix: String,
     /// The git revision of the old version's files; `None` if they are in a folder.
     pub revision: Option<String>,
 }
 
 impl ReportOptions {
-    /// Returns the level of a change for the audience.
+    /// Returns the level of a change for the audience: for everyone, the higher of the two levels.
     #[must_use]
     pub fn level_of(&self, change: &ContractChange) -> ChangeLevel {
         match self.audience {
@@ -78,7 +78,8 @@ impl ReportOptions {
         format!("{}:{}", join_path(&self.prefix, &spot.file), spot.line)
     }
 
-    /// Returns a location in the old version. With a revision, it has the form that `git show` accepts.
+    /// Returns a location in the old version: the file and the line. With a revision, the file has the form
+    /// that `git show` accepts, such as `v1.2.0:api/openapi.yaml`.
     fn old_place(&self, spot: &SourceLocation) -> String {
         let revision = self.revision.as_ref().map_or_else(String::new, |revision| format!("{revision}:"));
         format!("{revision}{}:{}", join_path(&self.old_prefix, &spot.file), spot.line)
@@ -87,7 +88,7 @@ impl ReportOptions {
 
 /// Joins a folder and a relative path, and resolves `..` segments.
 fn join_path(prefix: &str, file: &str) -> String {
-    // The path is absolute or on another drive.
+    // Absolute paths, also with a drive letter, get no prefix.
     if file.starts_with('/') || file.get(1..3) == Some(":/") {
         return file.to_owned();
     }
@@ -104,7 +105,7 @@ fn join_path(prefix: &str, file: &str) -> String {
     format!("{root}{}", parts.join("/"))
 }
 
-/// Describes a change with its witness and its other uses.
+/// Describes a change, with the value that proves it and the other places that use the changed element.
 fn describe_change(change: &ContractChange) -> String {
     let mut text = format!("{}: {}.", change.subject, change.message);
     if let Some(witness) = &change.witness {
@@ -128,10 +129,10 @@ fn other_uses(change: &ContractChange) -> Vec<&str> {
     change.uses.iter().filter(|base| Some(*base) != own).map(String::as_str).collect()
 }
 
-/// Returns the exit code: 0 for no effect, 1 for additive or renamed, 2 for breaking.
+/// Returns the exit code of `xtask drift`: 0 for no effect, 1 for additive or renamed, 2 for breaking. The
+/// command `contract-codegen drift` exits with 1 instead of 2, and otherwise with 0.
 ///
-/// Across major versions, a breaking change is allowed and gives 1, provided that `info.version` increases by
-/// a major version.
+/// Unless `view.within_major` is set, a breaking change gives 1 if `info.version` has a new major version.
 #[must_use]
 pub fn exit_code(drift: &ContractDrift, view: &ReportOptions) -> u8 {
     match view.result_level(drift) {
@@ -214,7 +215,8 @@ pub fn render_text(drift: &ContractDrift, view: &ReportOptions) -> String {
 /// The maximum number of faults that a report lists without `--all`.
 const MAX_SHOWN_FAULTS: usize = 20;
 
-/// Returns the lines that describe the faults.
+/// Returns the lines of a report that list the faults of the new version and state the number of faults of
+/// the old version. Returns no lines if there are no faults.
 fn fault_lines(drift: &ContractDrift, view: &ReportOptions) -> Vec<String> {
     let shown = if view.all { drift.faults.len() } else { MAX_SHOWN_FAULTS };
     let mut lines = Vec::new();
@@ -397,7 +399,7 @@ fn code_span(text: &str) -> String {
 }
 
 /// Renders GitHub workflow commands, one per change, at the new location if there is one, or else at the old
-/// one.
+/// one. Each fault of the new version gets a warning.
 #[must_use]
 pub fn render_github_annotations(drift: &ContractDrift, view: &ReportOptions) -> String {
     let mut out = String::new();
@@ -516,7 +518,8 @@ fn shorten_value(text: &str) -> String {
 mod tests {
     use crate::drift::{CompareOptions, ContractVersion, compare, report};
 
-    /// The required version increment and the verdict on the declared increment agree.
+    /// A changed description requires a new patch version: keeping version 1.0.0 is too little, 1.0.1 is
+    /// enough.
     #[test]
     fn required_increment_agrees_with_the_version_verdict() {
         let contract = |description: &str, version: &str| {

@@ -24,7 +24,8 @@ impl<'c, 'g> ResponseComparer<'c, 'g> {
         Self { comparison, operation }
     }
 
-    /// Matches the responses by status and compares the pairs.
+    /// Matches the responses of both versions by status, compares the pairs, and reports added and removed
+    /// responses.
     pub(super) fn compare_responses(&mut self) {
         let OperationPair { old, new, .. } = *self.operation;
         for before in &old.responses {
@@ -56,7 +57,7 @@ impl<'c, 'g> ResponseComparer<'c, 'g> {
             self.compare_response(before, after);
             return;
         }
-        // The new entries that replace part of a wider entry.
+        // These entries of the new version replace parts of the removed entry.
         let narrowed: Vec<String> = newly_named_statuses(&old.responses, &new.responses)
             .filter(|(wider, _)| wider.status == before.status)
             .map(|(_, after)| format_status(after.status))
@@ -83,7 +84,7 @@ impl<'c, 'g> ResponseComparer<'c, 'g> {
             self.compare_response(before, after);
             return;
         }
-        // Clients send the responses to webhooks, so the service has to read one more response.
+        // Clients send the responses to webhooks, so a new response only gives them one more choice.
         let can_be_read = response_use == ValueUse::Write
             || !matches!(after.status, StatusPattern::Code(200..300) | StatusPattern::Range(2))
             || old.responses.iter().any(|before| self.can_read_response(before, after));
@@ -97,7 +98,8 @@ impl<'c, 'g> ResponseComparer<'c, 'g> {
         self.report(rule, (Some(&old.place), Some(&after.place)), &subject, message);
     }
 
-    /// Returns true if readers of one success response can read another, in all media types that both have.
+    /// Returns true if readers of the success response `known` can read the response `other` in all media
+    /// types that both have.
     fn can_read_response(&mut self, known: &'g Response, other: &'g Response) -> bool {
         let shared = |media: &'g MediaType| {
             let same = media::find_equivalent(&known.content, &media.name);

@@ -28,7 +28,7 @@ pub enum RevisionError {
     Git(String),
     /// The contract at the revision is invalid.
     Contract {
-        /// The revision.
+        /// The revision at which the contract was read.
         revision: String,
         /// The problems, with file names in git's notation, such as `v1.2.0:api/openapi.yaml`.
         problems: Diagnostics,
@@ -51,7 +51,7 @@ impl std::error::Error for RevisionError {}
 /// A contract at a git revision.
 #[derive(Clone, Debug)]
 pub struct ContractRevision {
-    /// The contract.
+    /// The contract as it was at the revision.
     pub version: ContractVersion,
     /// The revision, such as `v1.2.0`.
     pub revision: String,
@@ -160,7 +160,7 @@ fn to_slash_path(path: &Path) -> String {
     path.to_string_lossy().replace('\\', "/")
 }
 
-/// An extractor of the files of a contract at a revision.
+/// The files of a contract at a git revision, to be copied into a folder.
 struct RevisionExtractor<'a> {
     root: &'a Path,
     revision: &'a str,
@@ -172,7 +172,8 @@ struct RevisionExtractor<'a> {
 }
 
 impl RevisionExtractor<'_> {
-    /// Writes all files that the contract may need, and returns the path of the contract in the copy.
+    /// Writes all files that the contract may need to the folder `copy`, and returns the path of the contract
+    /// in it.
     fn extract_contract(&self, copy: &Path) -> Result<PathBuf, RevisionError> {
         let Self { root: top, revision, contract_path: inside, current: now } = *self;
         let kind = run_git(top, &["cat-file", "-t", &format!("{revision}:{inside}")]).unwrap_or_default();
@@ -228,7 +229,7 @@ impl RevisionExtractor<'_> {
     }
 
     /// Returns the folders and files to which a configuration refers, relative to the root of the repository.
-    /// Paths outside of the repository are not copied.
+    /// Paths outside of the repository are omitted.
     fn configured_paths(&self, config: &Config, home: &str) -> Vec<String> {
         let base = self.root.join(home);
         let overlays = config.input.overlays.iter().map(|overlay| overlay.file.clone());
@@ -244,7 +245,8 @@ impl RevisionExtractor<'_> {
         all.chain(files::common_ancestor(&holding)).filter_map(|path| self.repository_path(&path)).collect()
     }
 
-    /// Returns the files that a configuration always needs: its inputs and overlays.
+    /// Returns the files and folders that are always copied for a configuration: its inputs and overlays, or
+    /// its own folder if it lists no inputs.
     fn required_paths(&self, config: &Config, home: &str) -> Vec<String> {
         let base = self.root.join(home);
         let inputs = config.inputs.iter().map(|input| base.join(input));
@@ -307,8 +309,8 @@ impl RevisionExtractor<'_> {
         Ok(files.collect())
     }
 
-    /// Writes the required files, and those of the other files to which they may refer. References are
-    /// matched by file name only, so more files than necessary may be copied.
+    /// Writes the files in `paths` to `copy`, and the files in `others` to which they may refer, directly or
+    /// indirectly. References are matched by file name only, so more files than necessary may be copied.
     fn write_files(
         &self,
         mut paths: Vec<String>,
@@ -422,7 +424,7 @@ mod tests {
         found
     }
 
-    /// Files that the contract does not refer to are not copied.
+    /// Only the files of the contract are copied, and files whose name occurs in a reference.
     #[test]
     fn unreferenced_files_are_not_copied() {
         let folder = tempfile::tempdir().unwrap();

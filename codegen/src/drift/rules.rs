@@ -1,4 +1,4 @@
-//! The rules. Each kind of change has a rule with its levels for readers and writers and the reason.
+//! The rules of the comparison: for each kind of change, the levels for readers and writers, and the reason.
 
 mod webhooks;
 
@@ -16,7 +16,7 @@ pub struct DriftRule {
     pub readers: ChangeLevel,
     /// The level for writers, unless a proof lowers it.
     pub writers: ChangeLevel,
-    /// The reason for the levels.
+    /// Why the rule has these levels.
     pub reason: &'static str,
     /// Whether the change removes a declared element, which is breaking within a major version.
     pub is_permanent: bool,
@@ -61,7 +61,7 @@ const UNDECIDED: &str =
     "Neither version is known to include the other; only a proof can show who is affected.";
 const UNREAD: &str = "It no longer has an effect when clients send it.";
 
-/// Returns the rule with the given id.
+/// Returns the rule with the given id, or `None` if there is none.
 #[must_use]
 pub fn find_rule(id: &str) -> Option<&'static DriftRule> {
     RULES.iter().find(|rule| rule.id == id)

@@ -1,4 +1,5 @@
-//! Compares the limits of strings, numbers and counts.
+//! Compares patterns, `multipleOf`, `uniqueItems`, and the limits of string lengths, numbers, array lengths
+//! and property counts.
 
 use contract_codegen_core::schema::{TypeSet, keywords::Keyword};
 use contract_runtime::{Json, Number};
@@ -17,7 +18,7 @@ enum LimitChange {
     Widened,
 }
 
-/// A comparer for the limits of a pair of schemas.
+/// A comparer for the scalar keywords and the limits of a pair of schemas.
 pub(super) struct ScalarComparer<'c, 'g> {
     comparison: &'c mut Comparison<'g>,
     pair: &'c SchemaPair<'g>,
@@ -28,7 +29,8 @@ impl<'c, 'g> ScalarComparer<'c, 'g> {
         Self { comparison, pair }
     }
 
-    /// Compares the restrictions of the types that both versions accept.
+    /// Compares the scalar keywords and limits that apply to the types in `common`, which both versions
+    /// accept.
     pub(super) fn compare_scalars(&mut self, common: TypeSet) {
         let pair = self.pair;
         if common.contains(TypeSet::STRING) {
@@ -222,7 +224,7 @@ impl<'c, 'g> ScalarComparer<'c, 'g> {
         if old == new {
             return;
         }
-        // Every multiple of one of `many` is a multiple of `one`.
+        // `within` is true if every multiple of some number in `many` is also a multiple of `one`.
         let within = |many: &[&Number], one: &&Number| many.iter().any(|each| each.is_multiple_of(one));
         let narrowed = old.iter().all(|each| within(&new, each));
         let widened = new.iter().all(|each| within(&old, each));
@@ -247,7 +249,7 @@ impl<'c, 'g> ScalarComparer<'c, 'g> {
     }
 }
 
-/// Returns the number in the middle of two bounds.
+/// Returns the number in the middle of two bounds, or `None` if one of them is missing.
 fn midpoint(bounds: [Option<NumericBound<'_>>; 2]) -> Option<Number> {
     let [one, other] = bounds.map(|bound| bound.map(|bound| bound.value.to_f64()));
     Number::try_from((one? + other?) / 2.0).ok()

@@ -19,7 +19,7 @@ use super::{
     verdicts::KeywordFacet,
 };
 
-/// The maximum nesting depth to which unions are analyzed.
+/// The maximum nesting depth of unions that are checked for a branch that accepts every string.
 const MAX_UNION_DEPTH: u8 = 6;
 
 /// A comparer for all keywords of a pair of schemas.
@@ -63,8 +63,9 @@ impl<'c, 'g> SchemaComparer<'c, 'g> {
         ConditionComparer::new(self.comparison, pair).compare_conditions();
     }
 
-    /// Reports scalars that became strings where both are sent as plain strings, so that old values remain
-    /// valid; for readers also the reverse. Returns true if this explains the difference of the types.
+    /// Reports a scalar type that became `string` at a site where both are sent as plain strings, such as a
+    /// query parameter: the old values remain valid. For readers, also reports the reverse change. Returns
+    /// true if this explains the whole difference of the types.
     fn compare_string_encoded_scalars(&mut self, old: TypeSet, new: TypeSet) -> bool {
         let pair = self.pair;
         if !pair.site.is_plain_string() {
@@ -113,7 +114,7 @@ impl<'c, 'g> SchemaComparer<'c, 'g> {
         let disjoint = old.intersection(new).is_empty();
         if old.is_empty() || new.is_empty() {
             let rule = if old.is_empty() { rules::TYPE_WIDENED } else { rules::TYPE_NARROWED };
-            // Contradictory keywords accept no type at all.
+            // If one version accepts no type at all, any of its keywords may be the reason.
             let facet = KeywordFacet::new(Keyword::ALL).with_changed_keyword(Keyword::Type);
             self.comparison.report_restriction(rule, pair, format!("{is} is valid, was {was}"), facet);
         } else if new == old.union(TypeSet::NULL) {
@@ -159,8 +160,9 @@ impl<'c, 'g> SchemaComparer<'c, 'g> {
     }
 }
 
-/// Returns the types of one version, in which strings replace the scalars that the other version lacks, if
-/// the other version accepts the string form of these scalars.
+/// Returns the types `own`, with `string` in place of the scalar types that `others` lacks. Returns `None` if
+/// `others` lacks no scalar type, or if `other` does not accept every string that may represent these
+/// scalars.
 fn with_scalars_as_strings(own: TypeSet, others: TypeSet, other: &FlattenedSchema<'_>) -> Option<TypeSet> {
     let scalars = TypeSet::NUMBER.union(TypeSet::BOOLEAN).union(TypeSet::INTEGER).union(TypeSet::NULL);
     let lacking = own.intersection(scalars).difference(others);

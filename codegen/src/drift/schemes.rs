@@ -1,4 +1,4 @@
-//! Compares the security schemes and scopes that the contracts declare.
+//! Compares the security schemes and scopes that both versions declare or require.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,13 +16,13 @@ use super::{
 /// Security schemes that were renamed without another change; maps the old name to the new name.
 pub(super) type RenamedSchemes<'g> = BTreeMap<&'g str, &'g str>;
 
-/// All scopes of both contracts, whether they are declared or required by an operation.
+/// All scopes that the schemes of each version declare or its operations require.
 struct KnownScopes<'g> {
     old: BTreeSet<&'g str>,
     new: BTreeSet<&'g str>,
 }
 
-/// A comparer for the security schemes of both contracts.
+/// A comparer for the security schemes and scopes of both versions.
 pub(super) struct SchemeComparer<'c, 'g> {
     comparison: &'c mut Comparison<'g>,
 }
@@ -32,7 +32,8 @@ impl<'c, 'g> SchemeComparer<'c, 'g> {
         Self { comparison }
     }
 
-    /// Compares all schemes and scopes of the corresponding documents, given their renamed schemes.
+    /// Compares all schemes and scopes. Each entry of `documents` is a pair of corresponding documents with
+    /// its renamed schemes.
     pub(super) fn compare_schemes_and_scopes(
         &mut self,
         documents: &[(DocumentPair<'g>, std::rc::Rc<RenamedSchemes<'g>>)],
@@ -61,7 +62,7 @@ impl<'c, 'g> SchemeComparer<'c, 'g> {
         }
     }
 
-    /// Reports the scopes that only one contract has.
+    /// Reports the scopes that only one version has.
     fn compare_scopes(
         &mut self,
         scopes: &KnownScopes<'g>,
@@ -118,7 +119,7 @@ impl<'c, 'g> SchemeComparer<'c, 'g> {
                 self.comparison.report_contract_change(rules::SCOPE_NEW, places, &subject, message);
             }
         }
-        // If the scheme had no flows before, only its properties are reported.
+        // If the old scheme has no flows, only its other properties are reported.
         let is_new_flow = |flow: &&&str| !old_flows.is_empty() && !old_flows.contains_key(**flow);
         for flow in new_flows.keys().filter(is_new_flow) {
             let (rule, message) =

@@ -11,14 +11,15 @@ use super::{
     schemes::{RenamedSchemes, describe_scheme_change},
 };
 
-/// One alternative of a security requirement: its schemes with their scopes. `None` stands for the scheme
-/// itself.
+/// One alternative of a security requirement: pairs of a scheme and a scope. Each scheme has a further pair
+/// with `None`, so that a scheme without scopes is included.
 type SecurityRequirement<'g> = BTreeSet<(&'g str, Option<&'g str>)>;
 
-/// The accepted requirements of one version.
+/// The credentials that one version of an operation accepts.
 struct AcceptedCredentials<'g> {
     is_anonymous_accepted: bool,
-    /// The alternatives that require credentials.
+    /// The alternatives that require credentials. One of them has to be satisfied, unless anonymous calls are
+    /// accepted.
     requirements: Vec<SecurityRequirement<'g>>,
 }
 
@@ -33,7 +34,8 @@ impl<'c, 'g> SecurityComparer<'c, 'g> {
         Self { comparison, operation }
     }
 
-    /// Compares the requirements. If the operation moved to another document, compares the schemes as well.
+    /// Compares the security requirements of both versions. `renamed` contains the renamed schemes of the
+    /// document. If the operation moved to another document, the required schemes are compared as well.
     pub(super) fn compare_security(&mut self, renamed: &RenamedSchemes<'g>) {
         let OperationPair { old, new, documents, .. } = *self.operation;
         if !documents.is_matched {
@@ -75,7 +77,8 @@ impl<'c, 'g> SecurityComparer<'c, 'g> {
         }
     }
 
-    /// Reports old requirements whose credentials satisfy none of the new requirements.
+    /// Reports old requirements whose credentials satisfy none of the new requirements, so that calls with
+    /// them stop working. `required` describes all new requirements.
     fn report_refused_credentials(
         &mut self,
         old: &AcceptedCredentials<'g>,
@@ -114,7 +117,8 @@ impl<'c, 'g> SecurityComparer<'c, 'g> {
         }
     }
 
-    /// Reports new requirements that satisfy none of the old requirements.
+    /// Reports new requirements whose credentials would not satisfy any of the old requirements: released
+    /// scopes and new alternatives.
     fn report_accepted_credentials(&mut self, old: &AcceptedCredentials<'g>, new: &AcceptedCredentials<'g>) {
         let is_new =
             |after: &&SecurityRequirement<'g>| !old.requirements.iter().any(|before| before.is_subset(after));

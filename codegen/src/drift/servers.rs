@@ -25,7 +25,7 @@ impl<'c, 'g> ServerComparer<'c, 'g> {
         Self { comparison, places, subject }
     }
 
-    /// Compares lists of servers. Clients that select no server use the first one.
+    /// Compares the URLs of the servers in both versions. Clients that select no server use the first one.
     pub(super) fn compare_servers(&mut self, old: &[String], new: &[String]) {
         for server in old.iter().filter(|server| !new.contains(server)) {
             self.report(rules::SERVER_REMOVED, format!("the server {server} is no longer listed"));

@@ -36,7 +36,7 @@ pub(super) struct ComparisonSite {
     pub(super) value_use: ValueUse,
     /// The JSON types that the values can have. Property names, for example, can only be strings.
     pub(super) types: TypeSet,
-    /// Whether the surrounding schemas make differences here harmless.
+    /// Whether the surrounding schemas make differences at this site harmless. If so, no finding is breaking.
     pub(super) is_harmless: bool,
     /// Whether the path ends at a part of a schema, such as a branch, rather than at a whole value.
     pub(super) is_part: bool,
@@ -49,8 +49,8 @@ pub(super) struct ComparisonSite {
 pub(super) enum AnnotationSource {
     /// The schemas of the site.
     Here,
-    /// The schemas of the site and, in one version, also the schemas around it, because the site is a branch
-    /// of their union.
+    /// In one version, the site is a branch of a union: there, the annotations of the schemas that contain
+    /// the union count as well.
     Around(VersionSide, Rc<[SchemaId]>),
     /// No schemas, because the annotations were already compared at the union whose only branch this is.
     AlreadyCompared,
@@ -59,11 +59,12 @@ pub(super) enum AnnotationSource {
 /// The relation between a schema and a subschema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StepKind {
-    /// The step to a schema for the properties of an object.
+    /// The step to a subschema for a property of an object.
     Member,
-    /// The step to a schema for the elements of an array.
+    /// The step to a subschema for the elements of an array.
     Element,
-    /// The step to a schema for the same value, such as a branch or a condition, or for property names.
+    /// The step to a subschema that applies to the same value, such as a branch or a condition, or to the
+    /// property names.
     Part,
 }
 
@@ -120,17 +121,18 @@ impl ComparisonSite {
         }
     }
 
-    /// Restricts the site to values of the given types.
+    /// Returns the site, restricted to values of the given types.
     pub(super) fn restricted_to(self, within: TypeSet) -> Self {
         Self { types: within, ..self }
     }
 
-    /// Marks scalars as plain strings: the value itself, its properties and their elements.
+    /// Returns the site with the value itself, its properties and their elements sent as plain strings if
+    /// they are scalars.
     pub(super) fn with_string_members(self) -> Self {
         Self { string_scope: StringScope::Members, ..self }
     }
 
-    /// Marks the value as a plain string if it is a scalar.
+    /// Returns the site with the value sent as a plain string if it is a scalar.
     pub(super) fn with_string_value(self) -> Self {
         Self { string_scope: StringScope::Value, ..self }
     }
@@ -140,12 +142,12 @@ impl ComparisonSite {
         self.string_scope != StringScope::None
     }
 
-    /// Sets the schemas that contribute the annotations.
+    /// Returns the site with other schemas that contribute the annotations.
     pub(super) fn with_annotations(self, source: AnnotationSource) -> Self {
         Self { annotations: source, ..self }
     }
 
-    /// Marks differences at the site as harmless.
+    /// Returns the site with all differences marked as harmless, so that no finding at it is breaking.
     pub(super) fn with_harmless_differences(self) -> Self {
         Self { is_harmless: true, ..self }
     }

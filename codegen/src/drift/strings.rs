@@ -28,12 +28,12 @@ pub(super) fn are_string_keywords(keywords: &[Keyword]) -> bool {
     !keywords.is_empty() && keywords.iter().all(|keyword| STRING_KEYWORDS.contains(keyword))
 }
 
-/// The result of a check whether all strings of one version satisfy the other version.
+/// The result of a check whether all strings that one version accepts are also valid in the other version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum InclusionVerdict {
-    /// All strings of one version satisfy the other version.
+    /// All strings that one version accepts are valid in the other version.
     Holds,
-    /// This string does not satisfy the other version; it is one of the shortest counterexamples.
+    /// This string is not valid in the other version. It is one of the shortest counterexamples.
     Fails(String),
     /// The check is not possible for the given reason.
     Unknown(String),
@@ -56,8 +56,9 @@ impl PatternCache {
         compiled
     }
 
-    /// Returns true if a string matches a pattern (ECMA-262) in generated code. If the runtime does not
-    /// support the pattern, `jsonschema` evaluates it; a pattern that neither supports matches nothing.
+    /// Returns true if a string matches a pattern (ECMA-262), as decided by generated code. If the runtime
+    /// does not support the pattern, `jsonschema` evaluates it; a pattern that neither supports matches
+    /// nothing.
     pub(super) fn matches_pattern(&self, pattern: &str, text: &str) -> bool {
         match self.compile(pattern).as_ref() {
             Ok(program) => program.is_match(text),
@@ -86,7 +87,8 @@ impl PatternCache {
         holds
     }
 
-    /// Decides whether all strings of one version satisfy the given keywords of the other version.
+    /// Decides whether all strings that match the patterns and lengths of `given` satisfy the given keywords
+    /// of `accepting`.
     pub(super) fn decide_inclusion(
         &self,
         given: &FlattenedSchema<'_>,
@@ -117,7 +119,7 @@ impl PatternCache {
         self.is_included(one, other) && self.is_included(other, one)
     }
 
-    /// Returns true if one pattern is proven to match all strings that another one matches.
+    /// Returns true if the pattern `wide` is proven to match every string that `narrow` matches.
     pub(super) fn is_included(&self, narrow: &str, wide: &str) -> bool {
         let compare = || self.compare_constraints((&[narrow], 0, None), (&[wide], 0, None));
         narrow == wide || compare() == InclusionVerdict::Holds

@@ -18,7 +18,7 @@ use super::{
     verdicts::KeywordFacet,
 };
 
-/// A union, and the branches of it that are compared.
+/// A union, and those of its branches that are compared.
 #[derive(Clone, Copy)]
 pub(super) struct UnionBranches<'b, 'g> {
     pub(super) union: SchemaUnion<'g>,
@@ -36,7 +36,8 @@ impl<'c, 'g> UnionComparer<'c, 'g> {
         Self { comparison, pair }
     }
 
-    /// Compares the unions that are not lists of values.
+    /// Compares the unions of both versions in their order, except the unions that list values, which the
+    /// comparison of enumerations covers (`listed`).
     pub(super) fn compare_unions(&mut self, listed: &EnumerationOutcome) {
         let pair = self.pair;
         let other_unions = |flat: &FlattenedSchema<'g>, holder: Option<SchemaId>| {
@@ -80,7 +81,7 @@ impl<'c, 'g> UnionComparer<'c, 'g> {
         }
     }
 
-    /// Compares `oneOf` with `anyOf`.
+    /// Reports a union that changed from `anyOf` to `oneOf`, or the reverse.
     pub(super) fn compare_union_kind(&mut self, old: &SchemaUnion<'g>, new: &SchemaUnion<'g>) {
         let pair = self.pair;
         if old.one == new.one
@@ -95,8 +96,8 @@ impl<'c, 'g> UnionComparer<'c, 'g> {
         self.comparison.report_restriction(rule, pair, message, KeywordFacet::new(UNION_KEYWORDS));
     }
 
-    /// Returns true if an added `anyOf` has a branch that accepts every value without the properties that
-    /// only the new version declares.
+    /// Returns true if an added `anyOf` has a branch that accepts every object that contains none of the
+    /// properties declared only by the new version.
     fn allows_known_objects(&mut self, union: SchemaUnion<'g>, old: &[SchemaUnion<'g>]) -> bool {
         const KEYWORDS: [Keyword; 3] = [Keyword::Ref, Keyword::AllOf, Keyword::Not];
         let pair = self.pair;
@@ -122,7 +123,7 @@ impl<'c, 'g> UnionComparer<'c, 'g> {
         !old.iter().any(&mut is_known)
     }
 
-    /// Matches the branches of two unions and compares the pairs.
+    /// Matches the branches of two unions, compares each pair, and reports added and removed branches.
     pub(super) fn compare_branches(&mut self, old: UnionBranches<'_, 'g>, new: UnionBranches<'_, 'g>) {
         let pair = self.pair;
         let unions = (old.union, new.union);
@@ -134,7 +135,8 @@ impl<'c, 'g> UnionComparer<'c, 'g> {
             && !unions.1.one
             && matches.iter().any(|each| self.has_local_change(each) && self.may_overlap(unions, each));
         if overlaps && self.comparison.is_proven_equivalent(pair) {
-            // Another branch may accept the values that a branch no longer accepts.
+            // The unions accept the same values, because another branch accepts those that a branch no longer
+            // accepts. Only equal branches are compared further, for their annotations.
             for each in matches {
                 if self.comparison.has_no_difference(&[each.old], &[each.new]) {
                     self.comparison.compare_schemas(&[each.old], &[each.new], &branch_site(pair, each));
@@ -143,7 +145,8 @@ impl<'c, 'g> UnionComparer<'c, 'g> {
             return;
         }
         self.compare_matches(unions, matches, overlaps);
-        // Added and removed branches are judged by the union as a whole.
+        // If branches were both added and removed, the proofs for them consider the overlaps in the whole
+        // union.
         if unions.0.one && unions.1.one && is_untagged {
             let mut overlaps = OverlapComparer::new(self.comparison, pair);
             if matching.removed.is_empty() {
@@ -161,8 +164,8 @@ impl<'c, 'g> UnionComparer<'c, 'g> {
         self.report_added_and_removed(old, new, &matching);
     }
 
-    /// Compares corresponding branches. With `overlaps`, another branch may accept the values that a branch
-    /// no longer accepts.
+    /// Compares corresponding branches. If `overlaps` is true, other branches may accept the values that a
+    /// branch no longer accepts. If they do, the differences of the branch are harmless.
     fn compare_matches(
         &mut self,
         unions: (SchemaUnion<'g>, SchemaUnion<'g>),
@@ -170,7 +173,8 @@ impl<'c, 'g> UnionComparer<'c, 'g> {
         overlaps: bool,
     ) {
         let pair = self.pair;
-        // If the union as a whole accepts all values, its pairs need no separate check.
+        // If the union of the receiving version is proven to accept all values, its branches need no separate
+        // proof.
         let has_several_changes = matches.iter().filter(|each| self.has_local_change(each)).nth(1).is_some();
         let facet = KeywordFacet::new(UNION_KEYWORDS);
         let are_all_absorbed = overlaps
@@ -253,8 +257,8 @@ impl<'c, 'g> UnionComparer<'c, 'g> {
         old_ids.len() != new_ids.len() || pairs.any(|(old, new)| !identity.has_same_content(*old, *new))
     }
 
-    /// Returns true if another branch may accept the values that one branch of a matched pair no longer
-    /// accepts.
+    /// Returns true if another branch of the receiving version may accept the values that one branch of a
+    /// matched pair no longer accepts.
     fn may_overlap(
         &self,
         (old_union, new_union): (SchemaUnion<'g>, SchemaUnion<'g>),
@@ -272,7 +276,8 @@ impl<'c, 'g> UnionComparer<'c, 'g> {
         others.any(|id| !types(refusing, *id).intersection(given).is_empty())
     }
 
-    /// Returns true if the union in the other version accepts all values of one branch of a matched pair.
+    /// Returns true if the union of the receiving version is proven to accept all values of the sending
+    /// version's branch of a matched pair.
     fn is_absorbed_by_union(
         &mut self,
         unions: (SchemaUnion<'g>, SchemaUnion<'g>),

@@ -1,4 +1,5 @@
-//! Cached decisions on whether single keywords refuse values that the other version sends.
+//! Decides whether single keywords of one version refuse values that the other version sends, and caches the
+//! decisions.
 
 use std::collections::HashMap;
 
@@ -16,12 +17,14 @@ use super::{
     strings::are_string_keywords,
 };
 
-/// Keywords whose effect on validity is judged separately, and candidate values for a witness.
+/// A group of keywords that one difference concerns, such as `if`, `then` and `else`. A proof judges only the
+/// effect of these keywords on validity.
 #[derive(Clone, Debug, Default)]
 pub(super) struct KeywordFacet {
     pub(super) keywords: &'static [Keyword],
-    /// The keyword that changed, if it is known.
+    /// The keyword that changed, if it is known. It determines the location of the finding.
     changed_keyword: Option<Keyword>,
+    /// Values that may be a witness, that is, a value that only one version accepts.
     pub(super) candidates: Vec<Json>,
 }
 
@@ -39,9 +42,9 @@ impl KeywordFacet {
         self
     }
 
-    /// Returns the location of a schema in one version that contains the changed keyword, and the keyword.
-    /// Prefers the outermost schema with a value that the other version does not have, so that a change that
-    /// affects many locations is reported once.
+    /// Returns the location of the schema in `flat` that contains the changed keyword, and the keyword.
+    /// Prefers the outermost schema whose value of the keyword does not occur in the other version (`other`),
+    /// so that the change of a shared schema has one location and is reported once.
     pub(super) fn find_changed_keyword<'g>(
         &self,
         flat: &FlattenedSchema<'g>,
@@ -78,7 +81,8 @@ struct VerdictKey {
     giving_side: VersionSide,
     giving: Vec<SchemaId>,
     refusing: Vec<SchemaId>,
-    /// The direction, if its schemas differ from the written ones.
+    /// The direction in which values are sent. `None` if the schemas that apply in this direction are those
+    /// of the document.
     view: Option<ValueUse>,
     types: TypeSet,
     /// The indices of the facet's keywords.
@@ -102,8 +106,8 @@ impl<'g> VerdictCache<'g> {
         self.provers.for_direction(value_use)
     }
 
-    /// Decides whether a facet of the receiving version refuses a value that the sending version accepts at a
-    /// site.
+    /// Decides whether the facet's keywords of the receiving version refuse a value that the sending version
+    /// accepts at a site. Returns `None` if that is unknown.
     pub(super) fn judge_values(
         &mut self,
         schemas: GivenAndRefusing<'_>,

@@ -13,7 +13,7 @@ use super::{
     media::media_type_key, operations::optional_schema, proof::VersionSide, rules, site::ComparisonSite,
 };
 
-/// Compares the encodings of form properties.
+/// Reports a change of the `encoding` of the properties of a form.
 pub(super) fn compare_encodings<'g>(
     comparison: &mut Comparison<'g>,
     (before, after): (&MediaType, &MediaType),
@@ -56,7 +56,8 @@ pub(super) fn describe_header_change(
     is_changed.then(|| "`explode` of the header changed".to_owned())
 }
 
-/// Returns the site of a body, marked with the parts that are sent as plain strings.
+/// Returns the site of a body, with the scope in which scalars are sent as plain strings: the properties of a
+/// form, or the whole value of a `text/plain` body.
 pub(super) fn with_string_encoding(
     comparison: &Comparison<'_>,
     (before, after): (&MediaType, &MediaType),

@@ -21,28 +21,28 @@ use super::{
     verdicts::KeywordFacet,
 };
 
-/// The maximum number of locations with changed keywords at which values are tried.
+/// The maximum number of pairs with changed keywords for which values are tried.
 const MAX_CHANGED_PAIRS: usize = 400;
-/// The maximum number of locations that differ only in subschemas and at which values are tried.
+/// The maximum number of pairs that differ only in subschemas and for which values are tried.
 const MAX_UNCHANGED_PAIRS: usize = 12;
-/// The maximum number of locations at which many values are tried; with more locations, each gets fewer
-/// values.
+/// The maximum number of pairs for which many values are tried. With more pairs, fewer values are tried for
+/// each.
 const MAX_THOROUGH_PAIRS: usize = 60;
 
 /// A pair of schemas that was compared keyword by keyword.
 #[derive(Clone, Debug)]
 pub(super) struct VisitedPair {
     pub(super) site: ComparisonSite,
-    /// The graph node of the pair.
+    /// The node of the pair in the path graph.
     pub(super) node: usize,
     pub(super) old: Vec<SchemaId>,
     pub(super) new: Vec<SchemaId>,
 }
 
-/// A search for witnesses at the compared locations.
+/// A search for values that only one version accepts, for the pairs that were compared.
 pub(super) struct WitnessSearch<'c, 'g> {
     comparison: &'c mut Comparison<'g>,
-    /// The nodes with a reported breaking change, and all nodes that lead to them.
+    /// The nodes of the path graph with a reported breaking change, and all nodes that lead to them.
     broken: BTreeSet<usize>,
 }
 
@@ -51,7 +51,8 @@ impl<'c, 'g> WitnessSearch<'c, 'g> {
         Self { comparison, broken: BTreeSet::new() }
     }
 
-    /// Tries values at the locations where no rule reports a breaking change.
+    /// Tries values for the pairs without a reported breaking change, and reports the values that break
+    /// clients.
     pub(super) fn search_witnesses(&mut self, mut visited: Vec<VisitedPair>) {
         if self.comparison.enabled_prover(ValueUse::Read).is_none() || visited.is_empty() {
             return;

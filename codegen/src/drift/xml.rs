@@ -18,7 +18,7 @@ use super::{
     site::{AnnotationSource, ComparisonSite, StepKind},
 };
 
-/// A compared pair of schemas, and the default name of its element.
+/// A pair of schemas that was already compared, and the default name of its element.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct VisitedElement {
     old: Vec<SchemaId>,
@@ -48,12 +48,13 @@ impl<'c, 'g> XmlComparer<'c, 'g> {
         Self { comparison, visited: BTreeSet::new() }
     }
 
-    /// Compares the elements of two bodies.
+    /// Compares the names of the elements and attributes of two XML bodies, given their schemas.
     pub(super) fn compare_xml(&mut self, old: &[SchemaId], new: &[SchemaId], site: &ComparisonSite) {
         self.compare_elements_named((old, new), None, site);
     }
 
-    /// Compares the elements of a pair; `name` is the default name of the element.
+    /// Compares the element of a pair of schemas and, recursively, its children. `name` is the default name
+    /// of the element: the name of the property, or `None` if the element belongs to no property.
     fn compare_elements_named(
         &mut self,
         (old, new): (&[SchemaId], &[SchemaId]),
@@ -113,8 +114,8 @@ impl<'c, 'g> XmlComparer<'c, 'g> {
         self.compare_elements_named((&old, &new), None, &site.below(StepKind::Element, "*"));
     }
 
-    /// Compares corresponding branches. Returns true if one schema of the pair is a union that contains the
-    /// other.
+    /// Compares the elements of corresponding branches. Returns true if one schema of the pair is a union
+    /// that contains the other, so that its own element was compared with the branch.
     fn compare_xml_branches(&mut self, pair: &SchemaPair<'g>, name: Option<&str>) -> bool {
         if let Some(alternatives) = find_alternatives(self.comparison, pair) {
             let side = alternatives.side;
@@ -140,7 +141,7 @@ impl<'c, 'g> XmlComparer<'c, 'g> {
     }
 }
 
-/// Returns the fields of `xml` that differ from the defaults.
+/// Returns the fields of `xml` that differ from the defaults. `name` is the default of the field `name`.
 fn xml_overrides(xml: Option<&Json>, name: Option<&str>) -> BTreeMap<String, Json> {
     let members = xml.and_then(Json::as_object).into_iter().flat_map(JsonObject::iter);
     let differs = |key: &str, value: &Json| match key {

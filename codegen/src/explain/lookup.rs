@@ -10,8 +10,8 @@ use contract_codegen_core::{
 
 use super::ExplainTarget;
 
-/// Returns everything with the given name: a type or a field, or else operations, or else schemas by the end
-/// of their location.
+/// Returns the items with the given name: the type or field, or else the operations, or else the schemas
+/// whose location ends with the name.
 pub(super) fn find_targets(
     contract: &AnalyzedContract,
     plans: &ContractPlan<'_>,

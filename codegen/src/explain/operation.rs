@@ -113,7 +113,7 @@ impl Explainer<'_> {
         }
     }
 
-    /// Returns a part for each media type of each response, success responses first.
+    /// Returns a part for each media type of each response. Success responses come first.
     fn response_parts(&self, call: &PlannedCall<'_>) -> Vec<ExplainedPart> {
         let streamed = |case: &ResponseCase, media_type: &str| {
             let own = call.streams.response.as_ref();
@@ -124,7 +124,8 @@ impl Explainer<'_> {
             // A response without a body has no media type.
             for media_type in case.media_types().filter(|name| !name.is_empty()) {
                 let presence = format!("response {}", case.status.key());
-                // `default` may describe both a success and an error response, but is listed once.
+                // The entry `default` may belong to the success and to the error responses, but it is listed
+                // only once.
                 if parts.iter().any(|part| part.presence == presence && part.wire == media_type) {
                     continue;
                 }

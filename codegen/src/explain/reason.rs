@@ -9,7 +9,7 @@ use contract_codegen_core::{
 };
 use contract_runtime::schema::TagCertainty;
 
-/// Describes the form of a type and the part of the schema that determines it.
+/// Describes the Rust form of a type and the part of its schema from which the form follows.
 #[must_use]
 pub(crate) fn type_form(contract: &AnalyzedContract, def: &TypeDef) -> String {
     let facts = SchemaFacts::from_conjunction(&contract.graph, &def.conj, contract.options.implied_objects);
@@ -83,7 +83,8 @@ fn count_strings(count: usize) -> String {
     if count == 1 { "one string".to_owned() } else { format!("{count} strings") }
 }
 
-/// Returns the reason why a location has the type `Json`, as a clause that follows "because".
+/// Returns the reason why the value of a conjunction has the Rust type `Json`, as a clause that follows
+/// "because".
 #[must_use]
 pub(crate) fn json_reason(contract: &AnalyzedContract, conj: &SchemaConjunction) -> &'static str {
     let facts = SchemaFacts::from_conjunction(&contract.graph, conj, contract.options.implied_objects);
@@ -101,7 +102,7 @@ pub(crate) fn json_reason(contract: &AnalyzedContract, conj: &SchemaConjunction)
     }
 }
 
-/// Describes the values that select a variant, such as `string` or `array of integer`.
+/// Describes the JSON types that select a variant, such as `string` or `array of integer`.
 pub(crate) fn describe_kind(variant: &KindVariant) -> String {
     let types = join_type_names(variant.types);
     if variant.items == TypeSet::ALL {

@@ -11,16 +11,19 @@ use contract_codegen_core::{
 
 use super::render::TomlString;
 
-/// Operations that are paginated in the same way, and the suggested lines of their `[[pages]]` table.
+/// A group of operations that are paginated in the same way, and the lines of the `[[pages]]` table that is
+/// suggested for them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PagedOperations {
     /// The `operationId` of each operation.
     pub operations: Vec<String>,
-    /// The TOML lines, which specify the location of the items and how the next page is requested.
+    /// The TOML lines of the table except for its list of operations. They specify where a page contains its
+    /// items and how the next page is requested.
     pub lines: Vec<String>,
 }
 
-/// The query parameters that select a page, each with the kind of pagination. The first match applies.
+/// Common names of query parameters that select a page, each with the kind of pagination that it implies. If
+/// an operation has several of them, the first in this list applies.
 const PAGING_PARAMETERS: [(&str, PagingKind); 14] = [
     ("cursor", PagingKind::Cursor),
     ("page_cursor", PagingKind::Cursor),
@@ -46,7 +49,7 @@ enum PagingKind {
     Page,
 }
 
-/// Returns the operations that look paginated, grouped by equal options.
+/// Returns the operations that look paginated. Operations with equal suggestions are in the same group.
 pub(super) fn find_paged_operations(
     plan: &SidePlan<'_>,
     contract: &AnalyzedContract,
@@ -135,7 +138,7 @@ fn struct_fields<'s>(ty: &TypeRef, shapes: &'s Shapes) -> Option<&'s [StructFiel
     }
 }
 
-/// Returns the element type of a list.
+/// Returns the element type if the type is a list or a newtype of a list.
 fn list_item_type<'t>(ty: &'t TypeRef, shapes: &'t Shapes) -> Option<&'t TypeRef> {
     match peel_type(ty) {
         TypeRef::Vec(item) => Some(item),
@@ -147,7 +150,7 @@ fn list_item_type<'t>(ty: &'t TypeRef, shapes: &'t Shapes) -> Option<&'t TypeRef
     }
 }
 
-/// Returns true if the format of a property is a URI or a URI reference.
+/// Returns true if `format` declares that a property is a URI or a URI reference.
 fn is_url(field: &StructField, contract: &AnalyzedContract) -> bool {
     let facts = SchemaFacts::from_conjunction(&contract.graph, &field.conj, contract.options.implied_objects);
     let mut formats =
@@ -165,7 +168,7 @@ fn is_string_type(ty: &TypeRef, shapes: &Shapes) -> bool {
     }
 }
 
-/// Removes `null` and boxes from a type.
+/// Returns the type inside nullable types and boxes.
 fn peel_type(ty: &TypeRef) -> &TypeRef {
     match ty {
         TypeRef::Nullable(inner) | TypeRef::Boxed(inner) => peel_type(inner),

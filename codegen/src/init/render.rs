@@ -9,7 +9,8 @@ use contract_codegen_core::{
 
 use super::InitFindings;
 
-/// The maximum number of entries in a commented list. For further entries, only their number is written.
+/// The maximum number of entries in a list that is written as comments. For further entries, only their
+/// number is written.
 const MAX_LISTED: usize = 30;
 
 /// Returns the content of the file, with active lines for required settings and comments for suggestions and
@@ -348,7 +349,7 @@ fn write_areas(page: &mut TomlPage, found: &InitFindings) {
     }
 }
 
-/// Derives a module name from a tag.
+/// Derives a Rust module name from a tag of the contract.
 fn module_name(tag: &str) -> String {
     let name = field_name(tag);
     let name = name.trim_end_matches('_');
@@ -367,7 +368,7 @@ fn quote_all(list: &[String]) -> Vec<String> {
     list.iter().map(|each| TomlString(each).to_string()).collect()
 }
 
-/// A string that is formatted as a one-line basic string of TOML (TOML 1.0, String).
+/// A string whose `Display` form is a one-line basic string of TOML (TOML 1.0, String).
 pub(super) struct TomlString<'a>(pub(super) &'a str);
 
 impl fmt::Display for TomlString<'_> {
@@ -413,7 +414,8 @@ impl TomlPage {
         self.add_line(&format!("[{name}]"));
     }
 
-    /// Adds the first [`MAX_LISTED`] entries as comments, and the number of the remaining ones.
+    /// Adds one comment line for each of the first [`MAX_LISTED`] entries, and a line with the number of
+    /// remaining entries.
     fn add_comment_list<T>(&mut self, list: &[T], text: impl Fn(&T) -> String) {
         list.iter().take(MAX_LISTED).for_each(|each| self.add_comment(&text(each)));
         if let Some(more) = list.len().checked_sub(MAX_LISTED).filter(|more| *more > 0) {

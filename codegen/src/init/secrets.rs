@@ -11,7 +11,7 @@ use contract_codegen_core::{
 };
 use heck::ToSnakeCase as _;
 
-/// Words with which the names of secrets end.
+/// The words with which the names of properties that contain secrets typically end.
 const SECRET_WORDS: [&str; 13] = [
     "password",
     "passwd",
@@ -27,7 +27,7 @@ const SECRET_WORDS: [&str; 13] = [
     "cvv",
     "cvc",
 ];
-/// Pairs of words with which the names of secrets end.
+/// The pairs of words with which the names of properties that contain secrets typically end.
 const SECRET_WORD_PAIRS: [(&str, &str); 5] =
     [("api", "key"), ("private", "key"), ("access", "key"), ("signing", "key"), ("session", "key")];
 /// Phrases that are typical of the descriptions of secrets.
@@ -63,7 +63,7 @@ const SECRET_PHRASES: [&str; 30] = [
     "store it securely",
     "store this securely",
 ];
-/// Words that show that a token is a page cursor.
+/// The words that mark a name that ends with `token` as that of a page cursor instead of a secret.
 const PAGING_WORDS: [&str; 7] = ["page", "next", "previous", "prev", "continuation", "sync", "cursor"];
 
 /// Returns the selectors of schemas that look like secrets, each with the reason, sorted by selector.
@@ -72,10 +72,11 @@ pub(super) fn find_secrets(contract: &AnalyzedContract) -> Vec<(String, String)>
     let mut found: BTreeMap<String, String> = BTreeMap::new();
     let named = graph.ids().flat_map(|id| &graph.schema(id).properties);
     let named = named.map(|(name, member)| (Some(name.as_str()), *member));
-    // Items, map values, components and parameters can also be secrets.
+    // Schemas without a property name, such as those of items, map values, components and parameters, can be
+    // secrets as well.
     let all = named.chain(graph.ids().map(|id| (None, id)));
     for (name, member) in all {
-        // A reference holds the value of its target, so the target is the secret.
+        // If the schema is only a reference, its target is recorded as the secret.
         let target = contract.shapes.aliases.get(&member).copied().unwrap_or(member);
         let schemas = [graph.schema(member), graph.schema(target)];
         let password = schemas.iter().any(|s| s.format.as_deref() == Some("password"));
@@ -97,7 +98,8 @@ pub(super) fn find_secrets(contract: &AnalyzedContract) -> Vec<(String, String)>
     found.into_iter().collect()
 }
 
-/// Returns true if a name ends with the words of a secret and is not the name of a page cursor.
+/// Returns true if a property name ends with words that are typical of secrets and is not the name of a page
+/// cursor.
 fn is_secret_name(name: &str) -> bool {
     let name = name.to_snake_case();
     let words: Vec<&str> = name.split('_').collect();
@@ -111,14 +113,15 @@ fn is_secret_name(name: &str) -> bool {
     }
 }
 
-/// Returns the phrase in a description that indicates a secret.
+/// Returns the phrase in a description that indicates a secret, or `None` if there is none.
 fn secret_phrase(description: &str) -> Option<&'static str> {
     let words: Vec<&str> = description.split_whitespace().collect();
     let text = words.join(" ").to_lowercase();
     SECRET_PHRASES.into_iter().find(|phrase| text.contains(phrase))
 }
 
-/// Returns true if any string is valid. Enumerated strings are not secrets.
+/// Returns true if the schema accepts strings and does not enumerate them. Enumerated strings are not
+/// secrets.
 fn is_free_string(contract: &AnalyzedContract, id: SchemaId) -> bool {
     let facts = SchemaFacts::from_conjunction(
         &contract.graph,

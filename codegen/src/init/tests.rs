@@ -126,7 +126,8 @@ fn suggestions_match_the_contract() {
     assert!(tag == "ships" && *types >= 3, "{types}");
 }
 
-/// `generate` accepts the suggested pagination options.
+/// A query parameter and a response that look paginated lead to a suggestion for `[[pages]]` that `generate`
+/// accepts.
 #[test]
 fn pagination_is_recognized_by_parameter_and_response() {
     let check = |parameter: &str, page: &str, lines: &[&str]| {
@@ -191,7 +192,7 @@ fn generated_file_is_valid_with_and_without_comments() {
     let config: Config = toml::from_str(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
     assert_eq!(config.inputs, [PathBuf::from("api.yaml")]);
     assert_eq!(config.types.unchecked, ["#/components/schemas/Login/properties/handle"]);
-    // Each option in a comment exists.
+    // Each option that a comment of the file mentions is an option that the configuration supports.
     let options = |line: &str| {
         let name = line.split([' ', '=']).next().unwrap_or_default();
         line.contains(" = ") && name.chars().all(|c| c.is_ascii_lowercase() || c == '-')
@@ -226,7 +227,7 @@ fn generated_file_is_valid_with_and_without_comments() {
     }
 }
 
-/// Uncommenting a default value does not change the configuration.
+/// If a user uncomments the lines with default values, the configuration stays equal to the default.
 #[test]
 fn commented_defaults_change_nothing() {
     let page = |workspace| {
@@ -235,7 +236,7 @@ fn commented_defaults_change_nothing() {
             &["api.yaml".to_owned()],
         )
     };
-    // Types in examples are paths in the user's crate.
+    // The example of `rust-types` refers to a type in the user's crate.
     assert!(
         page(false).contains("\n# \"#/components/schemas/Money\" = \"crate::Money\"\n"),
         "{}",
@@ -246,7 +247,8 @@ fn commented_defaults_change_nothing() {
     assert!(page(false).contains("\n# member = false\n") && page(true).contains("\n# member = true\n"));
 }
 
-/// Strings are escaped according to TOML, whose escapes differ from those of Rust.
+/// File names with quotes, control characters or non-ASCII characters are written as TOML strings that parse
+/// to the same name.
 #[test]
 fn unusual_file_names_are_valid_toml_strings() {
     for name in ["e\u{301}.yaml", "a\u{200b}\"\\.yaml", "a\tb\u{85}\u{7f}\u{1}.yaml", "\u{1f600}'.yaml"] {

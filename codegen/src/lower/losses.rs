@@ -23,7 +23,7 @@ pub struct Loss {
     pub format: &'static str,
     /// The construct, such as `` the link `next` `` or `` `oneOf` ``.
     pub construct: String,
-    /// The way in which the construct is enforced instead.
+    /// The effect of the construct in generated code, such as `validated by the generated code`.
     pub enforcement: String,
 }
 
@@ -36,7 +36,7 @@ pub struct LossList {
 }
 
 impl LossList {
-    /// Records a loss outside of schemas.
+    /// Records the loss of a construct that is not a schema keyword, such as a link.
     pub fn record(&mut self, location: &DocumentLocation, construct: impl Into<String>) {
         self.push(location, construct.into(), BY_GENERATED_CODE);
     }

@@ -12,18 +12,19 @@ use heck::ToPascalCase;
 
 use super::schemas::find_shared_schemas;
 
-/// The names of all schemas that are named, referenced or used directly by an operation.
+/// The component name of each schema that the lowered document may contain as a component: schemas that the
+/// contract names or references, and schemas that operations use directly.
 #[derive(Debug)]
 pub struct SchemaNames(BTreeMap<SchemaId, String>);
 
 impl SchemaNames {
-    /// Derives names in the style of Rust types.
+    /// Derives all names in the style of Rust types, such as `ShipPage` for `ship-page`.
     pub fn from_types(graph: &SchemaGraph, api: &OpenApiDocument) -> Self {
         Self::assign_names(graph, api, &|_| None)
     }
 
-    /// Uses the contract's names if OpenAPI 3.0 allows them for components, and otherwise those of
-    /// [`SchemaNames::from_types`].
+    /// Uses the names of components and types in the contract if OpenAPI 3.0 allows them, and otherwise the
+    /// names of [`SchemaNames::from_types`].
     pub fn from_contract(contract: &AnalyzedContract) -> Self {
         let AnalyzedContract { graph, shapes, .. } = contract;
         let is_allowed = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
@@ -58,8 +59,8 @@ impl SchemaNames {
             api.operations.iter().chain(&api.webhooks).flat_map(operation_schemas).filter(has_no_reference),
         );
         let mut used = BTreeSet::new();
-        // The last number that was used for each name. It makes numbering many schemas of one name take
-        // linear time.
+        // The last number that was appended to each name. Without it, numbering many schemas with the same
+        // name would take quadratic time.
         let mut numbers: HashMap<String, usize> = HashMap::new();
         let mut assign = |id: SchemaId| {
             let schema = graph.schema(id);

@@ -27,7 +27,7 @@ pub use contract_codegen_core::{
 
 /// The methods that a path item of OpenAPI 3.0 supports.
 const METHODS: [&str; 8] = ["GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "PATCH", "TRACE"];
-/// The maximum depth to which the schema of a multipart part is followed.
+/// The maximum number of nested schemas that are visited to determine the media type of a multipart part.
 const MAX_PART_DEPTH: usize = 32;
 
 /// A contract lowered to OpenAPI 3.0.3.
@@ -70,7 +70,7 @@ pub fn lower_contract(contract: &AnalyzedContract) -> LoweredDocument {
         sources.map(|source| DocumentLocation { source, ..DocumentLocation::default() }).collect();
     let servers = lowerer.write_servers(&roots, &api.servers);
     let mut paths: BTreeMap<String, Value> = BTreeMap::new();
-    // The location of each operation, by its id.
+    // The path and the method of each written operation, by its id, for links.
     let mut by_id: BTreeMap<&str, (String, String)> = BTreeMap::new();
     for operation in &api.operations {
         if !lowerer.supports_method(operation) {
@@ -141,27 +141,28 @@ pub fn lower_contract(contract: &AnalyzedContract) -> LoweredDocument {
     LoweredDocument { value, operations, omitted, losses: losses.into_losses() }
 }
 
-/// Returns the path template of an operation without its query, and the query parameters with fixed values.
+/// Returns the path template of an operation without its query, and the name and value of each parameter in
+/// that query.
 pub fn split_fixed_query(operation: &Operation) -> (String, Vec<(String, String)>) {
     let decoded = |text: &str| uri::percent_decode(text).unwrap_or_else(|| text.to_owned());
     let pairs = operation.fixed_query_pairs().map(|(name, text)| (decoded(name), decoded(text)));
     (operation.path_template().to_owned(), pairs.collect())
 }
 
-/// Returns a query parameter with a fixed value.
+/// Returns the Parameter Object of a required query parameter for which only `value` is valid.
 pub fn fixed_query_parameter(name: &str, value: &str) -> Value {
     json!({ "name": name, "in": "query", "required": true, "schema": { "type": "string", "enum": [value] } })
 }
 
-/// Returns an unused key of `paths`. A number after `#` makes the key unique, because clients never send a
-/// fragment.
+/// Returns a key of `paths` for which `is_taken` returns false: the path itself, or the path followed by `#`
+/// and a number. Clients never send such a fragment.
 pub fn unused_path_key(path: &str, is_taken: impl Fn(&str) -> bool) -> String {
     let numbered = (2..).map(|number| format!("{path}#{number}"));
     let mut keys = std::iter::once(path.to_owned()).chain(numbered);
     keys.find(|key| !is_taken(key)).unwrap_or_else(|| path.to_owned())
 }
 
-/// Returns the location of a child node.
+/// Returns the location of the value at the key or index `token` of the node at `location`.
 fn child_location(location: &DocumentLocation, token: &str) -> DocumentLocation {
     DocumentLocation { pointer: join_token(&location.pointer, token), ..location.clone() }
 }
@@ -500,7 +501,7 @@ impl OperationLowerer<'_, '_> {
         declared.or_else(|| nested.find_map(|next| self.part_media_type(*next, depth + 1)))
     }
 
-    /// Returns true if a body has its own type and is therefore a component.
+    /// Returns true if the schema of a body has its own Rust type, so that it is written as a component.
     fn has_own_type(&self, id: SchemaId) -> bool {
         let AnalyzedContract { graph, shapes, .. } = self.contract;
         graph.schema(id).reference.is_none() && matches!(shapes.type_of_schema(id), TypeRef::Named(_))

@@ -27,7 +27,7 @@ pub enum TargetDialect {
 }
 
 impl TargetDialect {
-    /// Returns true if the dialect cannot express a keyword of a schema.
+    /// Returns true if this dialect cannot express a keyword as it is used in a schema.
     fn lacks_keyword(self, keyword: Keyword, schema: &Schema) -> bool {
         match keyword {
             Keyword::DynamicRef | Keyword::UnevaluatedItems => true,
@@ -49,22 +49,23 @@ impl TargetDialect {
     }
 }
 
-/// A converter for the schemas of a graph to one dialect.
+/// A converter of the schemas of a graph to one dialect. The result accepts every value that the original
+/// schema accepts.
 #[derive(Debug)]
 pub struct SchemaLowerer<'g> {
     graph: &'g SchemaGraph,
     dialect: TargetDialect,
-    /// For each schema, whether it accepts more in the dialect than in the contract.
+    /// For each schema, true if its lowered form accepts values that the contract rejects.
     is_wider: ArenaMap<Schema, bool>,
-    /// The schemas that have their own entry; see [`find_shared_schemas`].
+    /// The schemas that have their own entry in `definitions` or `components`; see [`find_shared_schemas`].
     shared: BTreeSet<SchemaId>,
 }
 
-/// The state of the lowering: how schemas are linked, and which keywords were lost.
+/// The caller's function for references to schemas, and the keywords that were lost so far.
 pub struct LoweringContext<'w> {
-    /// A function that returns the `$ref` of a named schema.
+    /// A function that returns the `$ref` value for a schema with its own entry.
     pub link: &'w mut dyn FnMut(SchemaId) -> String,
-    /// The keywords that the dialect cannot express.
+    /// The schemas and keywords that the dialect cannot express.
     pub lost: BTreeSet<(SchemaId, Keyword)>,
 }
 
@@ -94,7 +95,7 @@ impl<'g> SchemaLowerer<'g> {
         Self { graph, dialect, is_wider, shared: find_shared_schemas(graph) }
     }
 
-    /// Writes a subschema: as a reference if the schema has its own entry, otherwise inline.
+    /// Returns a subschema: a `$ref` if the schema has its own entry, otherwise its lowered form.
     fn write_subschema(&self, id: SchemaId, context: &mut LoweringContext<'_>) -> Value {
         if self.shared.contains(&id) {
             json!({ "$ref": (context.link)(id) })
@@ -103,7 +104,7 @@ impl<'g> SchemaLowerer<'g> {
         }
     }
 
-    /// Writes a schema with its unnamed subschemas inline.
+    /// Returns the lowered form of a schema. Subschemas without their own entry are written inline.
     pub fn write_schema(&self, id: SchemaId, context: &mut LoweringContext<'_>) -> Value {
         let schema = self.graph.schema(id);
         match (schema.boolean, self.dialect) {
@@ -113,7 +114,7 @@ impl<'g> SchemaLowerer<'g> {
             (None, _) => {}
         }
         let mut out = Map::new();
-        // These schemas are added to `allOf`.
+        // The schemas that are written as elements of `allOf`.
         let mut all_of = Vec::new();
         for (keyword, value) in schema.keywords() {
             if self.dialect.lacks_keyword(keyword, schema) {
@@ -195,7 +196,7 @@ impl<'g> SchemaLowerer<'g> {
             (Keyword::Type, KeywordValue::Types(types)) => {
                 return self.write_types(schema, types, out, all_of);
             }
-            // `additionalProperties` is written as a boolean if it has no other schema.
+            // `additionalProperties: false` and `true` are written as booleans, and not as schemas.
             (Keyword::AdditionalProperties, KeywordValue::Schema(id))
                 if is_openapi
                     && self.graph.schema(id).boolean.is_some()
@@ -215,7 +216,8 @@ impl<'g> SchemaLowerer<'g> {
                     context,
                 );
             }
-            // Properties that are required in only one direction are included (OpenAPI 3.0.3, 4.7.24.2).
+            // In OpenAPI 3.0, `required` applies to a `readOnly` or `writeOnly` property only in one
+            // direction (OpenAPI 3.0.3, 4.7.24.2), so these properties stay in the list.
             (Keyword::Required, KeywordValue::Names(names)) if is_openapi => {
                 let is_one_way_property = |(name, id): &(String, SchemaId)| {
                     names.contains(name) && is_one_way(self.graph, *id, &mut BTreeSet::new())
@@ -233,7 +235,8 @@ impl<'g> SchemaLowerer<'g> {
                 return;
             }
             (Keyword::Enum, _) if is_openapi && schema.constant.is_some() => return,
-            // Without `patternProperties`, names that match a pattern would be rejected.
+            // The dialect has no `patternProperties`. If only this keyword were written, properties that
+            // match a pattern would be rejected.
             (Keyword::AdditionalProperties | Keyword::UnevaluatedProperties, _)
                 if is_restricted && !schema.pattern_properties.is_empty() =>
             {
@@ -443,7 +446,7 @@ impl<'g> SchemaLowerer<'g> {
         }
     }
 
-    /// Adds fields that parsers of the dialect require but the contract may omit.
+    /// Adds fields that the contract may omit but parsers of the dialect require.
     fn add_required_fields(&self, out: &mut Map<String, Value>) {
         if self.dialect == TargetDialect::OpenApi30
             && out.get("type").is_some_and(|name| name == "array")
@@ -454,9 +457,9 @@ impl<'g> SchemaLowerer<'g> {
     }
 }
 
-/// Returns the schemas to which another schema refers that does not contain them. Such a schema needs its own
-/// entry: `nullable` next to a `$ref` turns the target into an `anyOf` branch, and the target may be an
-/// enclosing schema.
+/// Returns each schema that is a subschema of another schema but is not located inside it, not counting the
+/// targets of `$ref`. Such a schema needs its own entry, because writing it inline could recurse: `nullable`
+/// next to a `$ref` turns the target into an `anyOf` branch, and the target may be an enclosing schema.
 pub fn find_shared_schemas(graph: &SchemaGraph) -> BTreeSet<SchemaId> {
     let mut out = BTreeSet::new();
     for id in graph.ids() {
@@ -515,7 +518,7 @@ fn enumerates_without_null(schema: &Schema) -> bool {
         || schema.constant.as_ref().is_some_and(|one| *one != Json::Null)
 }
 
-/// Returns true if a schema is read-only or write-only.
+/// Returns true if a schema, or a schema that it includes, is `readOnly` or `writeOnly`.
 fn is_one_way(graph: &SchemaGraph, id: SchemaId, seen: &mut BTreeSet<SchemaId>) -> bool {
     let schema = graph.schema(id);
     let mut applied = schema.reference.iter().chain(&schema.all_of);

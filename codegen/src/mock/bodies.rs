@@ -32,7 +32,8 @@ const RANDOM_FILE_BYTES: u64 = 64;
 /// The maximum number of attempts to generate a header or an item that can be encoded.
 const MAX_ATTEMPTS: u64 = 8;
 
-/// Headers that are determined by the connection or the body.
+/// The response headers that are not generated from the contract, because the connection or the body
+/// determines them.
 const EXCLUDED_HEADERS: &[&str] =
     &["content-type", "content-length", "transfer-encoding", "connection", "date"];
 
@@ -44,7 +45,7 @@ pub(super) struct GeneratedBody {
     pub(super) source: String,
 }
 
-/// The reason why there is no body or header.
+/// The reason why no body or header could be produced for a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum BodyError {
     /// No valid value of the schema was found.
@@ -58,7 +59,8 @@ pub(super) enum BodyError {
 }
 
 impl MockServer {
-    /// Returns the body of a response in a media type. If `dynamic` contains a seed, a new body is generated.
+    /// Returns the body of a response in a media type. If `dynamic` contains a seed, a new body is generated
+    /// from it; otherwise, an example or a cached body is used.
     pub(super) fn response_body(
         &self,
         answer: &SelectedResponse,
@@ -141,7 +143,8 @@ impl MockServer {
         invalid.collect()
     }
 
-    /// Returns the value of an example.
+    /// Returns the value of an example, parsed as the media type requires. Returns `None` if it cannot be
+    /// parsed.
     fn example_value(&self, media: &api::MediaType, own: &Example) -> Option<Json> {
         let tree = self.contract.sources.get(own.place.source)?.tree.resolve_pointer(&own.place.pointer)?;
         match tree.as_str().filter(|_| own.serialized && MediaType::parse(&media.name).is_json()) {
@@ -150,7 +153,7 @@ impl MockServer {
         }
     }
 
-    /// Checks an example against the schemas of the media type. Returns a violated rule as the error.
+    /// Checks an example against the schemas of the media type. The error describes the first violated rule.
     fn check_example(&self, media: &'static api::MediaType, value: &Json) -> Result<(), String> {
         let kind = MediaType::parse(&media.name);
         let checked = |schema: Option<SchemaId>, value: &Json| {
@@ -172,7 +175,7 @@ impl MockServer {
             };
         }
         let text = media.schema.is_none_or(|schema| self.allows_string(schema));
-        // The schemas of XML and files describe the decoded content.
+        // Examples of XML and files are not checked, because their schemas describe the decoded content.
         if kind.is_json() || (kind.is_text() && text) { checked(media.schema, value) } else { Ok(()) }
     }
 
@@ -193,7 +196,8 @@ impl MockServer {
         }
     }
 
-    /// Generates a valid value for the given schemas.
+    /// Generates a value that all schemas of a conjunction accept, or returns `None` if no such value is
+    /// found.
     fn draw_value(&self, conj: &SchemaConjunction, sample: SampleRequest) -> Option<Json> {
         let valid = |id: SchemaId, value: &Json| self.tables.is_valid(id, value);
         random::random_value(
@@ -205,7 +209,7 @@ impl MockServer {
         )
     }
 
-    /// Generates a body for a media type that has no usable examples.
+    /// Generates a body for a media type that has no valid example.
     fn generate_body(
         &self,
         media: &'static api::MediaType,
@@ -247,14 +251,14 @@ impl MockServer {
             });
         };
         let conj = SchemaConjunction::from_schema(schema);
-        // A text body is a string if the schema allows strings.
+        // For a text body, a string is generated if the schema allows strings.
         let conj =
             if kind.is_text() && self.allows_string(schema) { conj.within(TypeSet::STRING) } else { conj };
         let value = self.draw_value(&conj, sample).ok_or(BodyError::Value(schema))?;
         self.encode_value(media, name, &value).ok_or(BodyError::Value(schema))
     }
 
-    /// Returns true if clients would take an encoded event for the end of the stream.
+    /// Returns true if clients would interpret an encoded event as the end of the stream.
     fn is_end_event(&self, item: &StreamItem, written: &[u8]) -> bool {
         let mut decoder = ItemDecoder::new(item.framing, written.len());
         decoder.push(written);
@@ -300,7 +304,7 @@ impl MockServer {
         })
     }
 
-    /// Returns the required headers of a response.
+    /// Generates the values of a response's required headers, except those in [`EXCLUDED_HEADERS`].
     pub(super) fn response_headers(
         &self,
         response: &'static api::Response,
@@ -339,22 +343,21 @@ impl MockServer {
     }
 }
 
-/// Generates a random word as a JSON string.
 fn random_json_word(seed: u64) -> Json {
     Json::from(SplitMix64::from_seed(seed).random_word())
 }
 
-/// Formats the first violation.
 fn first_violation(violations: &Violations) -> String {
     violations.iter().next().map(ToString::to_string).unwrap_or_default()
 }
 
-/// Returns true if a string contains a whole stream rather than a single item.
+/// Returns true if the string of an example contains a whole stream, including its framing, rather than a
+/// single item.
 fn is_whole_stream(item: &StreamItem, text: &str) -> bool {
     item.form != ItemEncoding::Text || text.lines().any(|line| line.starts_with("data:"))
 }
 
-/// Terminates the last event of a stream with an empty line.
+/// Returns the text of a stream. If it is an event stream, an empty line terminates its last event.
 fn terminate_stream(item: &StreamItem, text: &str) -> String {
     match item.framing {
         ItemFraming::Events => text.trim_end_matches('\n').to_owned() + "\n\n",
@@ -362,7 +365,8 @@ fn terminate_stream(item: &StreamItem, text: &str) -> String {
     }
 }
 
-/// Appends an item. If items are strings, other values are written as strings that contain JSON.
+/// Encodes an item and appends it to `out`. If the items of the stream are strings, a value of another type
+/// is converted to a string that contains its JSON.
 fn append_item(item: &StreamItem, value: &Json, out: &mut Vec<u8>) -> Result<(), ItemEncodingError> {
     let is_text = item.form == ItemEncoding::Text && value.as_str().is_none();
     let text = is_text.then(|| Json::from(value.to_string()));

@@ -16,7 +16,8 @@ pub(super) struct RequestPreferences {
 }
 
 impl RequestPreferences {
-    /// Parses the headers. Unknown and invalid preferences are ignored, as the RFC requires.
+    /// Parses the `Prefer` headers of a request. Unknown and invalid preferences are ignored, as the RFC
+    /// requires.
     pub(super) fn from_headers(headers: &HeaderMap) -> Self {
         let mut preferences = Self::default();
         let lines = headers.get_all("prefer").iter().filter_map(|line| line.to_str().ok());
@@ -51,9 +52,9 @@ fn split_outside_quotes(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Selects the media type with the highest quality in `Accept` (RFC 9110, 12.5.1) and returns it with its
-/// concrete name. If several have the same quality, the first is selected. Returns `None` if `Accept` matches
-/// none of them.
+/// Selects the media type of a response with the highest quality in `Accept` (RFC 9110, 12.5.1), and returns
+/// it with its concrete name. If several have the same quality, the first is selected. Returns `None` if
+/// `Accept` matches none of them.
 pub(super) fn negotiate_media_type<'m>(
     headers: &HeaderMap,
     content: &'m [api::MediaType],
@@ -72,7 +73,7 @@ pub(super) fn negotiate_media_type<'m>(
     let mut best: Option<(&api::MediaType, String, f32)> = None;
     for media in api::exchanged_media(content) {
         let own = MediaType::parse(&media.name);
-        // The most specific range determines the quality.
+        // If several ranges in `Accept` match the media type, the most specific range determines its quality.
         let fitting = ranges.iter().filter(|(range, _)| range.contains(&own) || own.contains(range));
         let Some((range, quality)) = fitting.min_by_key(|(range, _)| range.wildcard_rank()) else { continue };
         if *quality > 0.0 && best.as_ref().is_none_or(|(.., most)| quality > most) {
@@ -83,7 +84,7 @@ pub(super) fn negotiate_media_type<'m>(
     best.map(|(media, name, _)| (media, name))
 }
 
-/// Returns a concrete media type for a range.
+/// Returns a concrete media type that a range such as `text/*` covers. Other names are returned unchanged.
 fn concrete_media_type(name: &str) -> String {
     let media = MediaType::parse(name);
     match (media.is_range(), media.top_level_type()) {

@@ -13,9 +13,10 @@ pub struct RequestViolation {
     /// A JSON Pointer into the body, or into the parameters, in which case it starts with the name of the
     /// parameter. In a stream body, it starts with the index of the item.
     pub pointer: String,
-    /// The violated keyword.
+    /// The violated schema keyword, or the reason for another violation, such as `required` for a missing
+    /// body.
     pub keyword: String,
-    /// The violated requirement.
+    /// A description of the violated requirement, such as `must be at most 99`.
     pub message: String,
     /// The location of the rule in the contract: file, line and JSON Pointer.
     pub origin: String,

@@ -25,7 +25,7 @@ fn mock_with(document: &str, media: &[&str]) -> MockServer {
     MockServer::new(project, contract, 0)
 }
 
-/// Returns a document with the given paths and components.
+/// Returns an OpenAPI document that consists of a head and the given YAML lines for `paths` and `components`.
 fn api(paths: &str) -> String {
     format!("openapi: 3.1.0\ninfo: {{ title: Tickets, version: '1' }}\n{paths}")
 }
@@ -201,7 +201,7 @@ fn generated_responses_are_valid_and_deterministic() {
     let fetch = |path: &str, head: &[&str]| json(&send(&mock, path, &[&[TOKEN], head].concat(), ""));
     let first = fetch("GET /tickets/abc", &[]);
     assert!(first.pointer("/paid").is_some() && first.pointer("/class").is_some(), "{first}");
-    // Responses contain no `writeOnly` properties.
+    // The response does not contain the `writeOnly` property `secret`.
     assert!(first.pointer("/secret").is_none(), "{first}");
     assert_eq!(first, fetch("GET /tickets/abcd", &[]));
     let other = MockServer::new(
@@ -247,7 +247,7 @@ fn prefer_header_selects_the_status() {
     assert!(json(&unsupported).to_string().contains("201, 202"), "{}", json(&unsupported));
 }
 
-/// A response does not depend on previous requests.
+/// A mock server returns the same body for a request regardless of the requests that it received before.
 #[test]
 fn responses_are_independent_of_earlier_requests() {
     let body_for = |mock: &MockServer, code: u16| {
@@ -426,7 +426,7 @@ fn bodies_of_every_format_are_validated() {
     assert_rejected(&mock, "POST /tickets", &[TOKEN], "", 400, &["body  required"]);
 }
 
-/// Violations in parameters and in the body are reported together.
+/// A request with an invalid parameter and an invalid body gets one response that lists both violations.
 #[test]
 fn path_and_body_violations_are_reported_together() {
     let mock = mock_of(&api(r"
@@ -446,8 +446,8 @@ paths:
     assert_rejected(&mock, "PUT /;a=x/.1", &[json], "\"x\"", 400, &["path /a type", "body  type"]);
 }
 
-/// Stream items are validated as in generated servers and command-line programs, with and without
-/// `[streams]`.
+/// Each item of a streamed request body is validated, and a violation is reported with the index of the item,
+/// with and without `[streams]`.
 #[test]
 fn each_stream_item_is_validated() {
     let mock = mock_of(&api(r"
@@ -527,7 +527,8 @@ paths:
     assert_eq!(text("/named").matches("retry: ").count(), 3);
 }
 
-/// A stream ends with the configured end marker, so that clients can detect that it is complete.
+/// If the configuration defines an end marker, a generated event stream ends with it, so that clients can
+/// detect that the stream is complete.
 #[test]
 fn event_streams_end_with_the_configured_marker() {
     let document = api(r"
@@ -578,7 +579,7 @@ paths:
     let large = send(&mock, "GET /events", &["prefer: example=large"], "");
     assert_eq!(large.status(), 501);
     assert!(json(&large).to_string().contains("item 1: /seat: maximum"), "{}", json(&large));
-    // A generated value replaces the invalid example.
+    // The example of `/lines` is invalid, so a generated value is sent instead.
     let lines = String::from_utf8(send(&mock, "GET /lines", &[], "").body().to_vec()).unwrap();
     assert!(lines.lines().all(|line| line.parse::<i64>().is_ok()), "{lines}");
     let rules: Vec<String> = mock.review().invalid_examples.into_iter().map(|(_, rule)| rule).collect();
@@ -645,7 +646,7 @@ components:
     assert!(detail.contains("the header `X-A`"), "{detail}");
 }
 
-/// Every request gets a response, and error responses contain a reason.
+/// Malformed requests get error responses that contain a reason, and the server does not panic.
 #[test]
 fn hostile_requests_are_rejected_without_panics() {
     let mock = tickets();

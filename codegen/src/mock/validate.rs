@@ -42,7 +42,8 @@ fn unsupported_part(operation: &'static Operation, context: RequestContext) -> O
 }
 
 impl MockServer {
-    /// Validates a request. Returns an error response if the request violates the contract.
+    /// Validates the credentials, the parameters and the body of a request. If the request violates the
+    /// contract, returns an error response that lists the violations.
     pub(super) fn validate_request(
         &self,
         at: usize,
@@ -89,7 +90,7 @@ impl MockServer {
         let security = &call.operation.security;
         let met = |scheme: &str| {
             let kind = self.schemes.iter().find(|each| each.name == scheme).map(|each| &each.kind);
-            // An undeclared scheme cannot be checked.
+            // A scheme that the contract does not declare cannot be checked, so it counts as satisfied.
             kind.is_none_or(|kind| has_credentials(kind, parts))
         };
         if security.is_empty() || security.iter().any(|all| all.iter().all(|(scheme, _)| met(scheme))) {
@@ -214,7 +215,8 @@ impl MockServer {
     /// Decodes the items of a stream body. Each result has the index of the item and its value or an error.
     pub(super) fn decode_items(&self, own: &StreamItem, body: &[u8]) -> Vec<(u64, Result<Json, String>)> {
         let row = self.item_row(own);
-        // A byte that is not valid UTF-8 becomes three bytes.
+        // The decoder replaces each byte that is not valid UTF-8 by three bytes, so the limit is three times
+        // the size of the body.
         let mut decoder = ItemDecoder::new(own.framing, body.len().saturating_mul(3));
         decoder.push(body);
         decoder.finish();
@@ -246,7 +248,8 @@ impl MockServer {
         items
     }
 
-    /// Converts the violations of a body, or of the item at the pointer `within`.
+    /// Converts violations that the validation tables found into violations of a request. `within` is the
+    /// pointer to the validated item of a stream, or empty for a whole body.
     fn convert_violations(&self, within: &str, violations: &Violations) -> Vec<RequestViolation> {
         let places = LocationFormatter::new(self.contract);
         let graph = &self.contract.graph;
@@ -302,7 +305,7 @@ fn has_credentials(kind: &SecuritySchemeKind, parts: &Parts) -> bool {
             pairs.any(|pair| pair.split_once('=').is_some_and(|(own, _)| own.trim() == name))
         }
         SecuritySchemeKind::Basic => is(&["Basic"]),
-        // A token may be bound to a key (RFC 9449, 7.1).
+        // A bearer token that is bound to a key is sent with the scheme `DPoP` (RFC 9449, 7.1).
         SecuritySchemeKind::BearerToken { .. } => is(&["Bearer", "DPoP"]),
         SecuritySchemeKind::HttpScheme(word) => is(&[word]),
         // Credentials of the connection, such as client certificates, are not visible here.

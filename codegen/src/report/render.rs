@@ -85,7 +85,8 @@ pub(super) fn render_report(report: &Report, markdown: bool) -> String {
     page.out
 }
 
-/// Writes the number of untyped fields, and each of those for which the contract has a type.
+/// Writes the number of untyped fields, and lists those of them for which the contract does not accept every
+/// JSON value.
 fn write_untyped_fields(report: &Report, page: &mut ReportPage) {
     let (all, total) = (report.untyped_fields.len(), report.field_count);
     if all == 0 {
@@ -150,7 +151,8 @@ impl ReportPage {
         let _ = writeln!(self.out, "{text}");
     }
 
-    /// Adds a line with the counts, or `none` if there are no counts.
+    /// Adds a line that lists the counts, such as `3 structs, 12 fields.`, or the text `none` if the list is
+    /// empty.
     fn add_counts(&mut self, counts: &[String], none: &str) {
         self.add_line(&if counts.is_empty() { none.to_owned() } else { format!("{}.", counts.join(", ")) });
     }

@@ -9,17 +9,17 @@ use contract_codegen_core::{
     schema::{Schema, SchemaGraph, SchemaId},
 };
 
-/// The constraints that types do not enforce during parsing.
+/// The constraints of a contract that the generated types do not enforce during parsing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UnenforcedConstraints {
     /// The schema location and the keyword of each constraint.
     listed: BTreeSet<(String, &'static str)>,
-    /// The locations of all subschemas that the listed constraints apply.
+    /// The locations of all subschemas that the listed constraints evaluate, such as the schema in `not`.
     applied: BTreeSet<String>,
 }
 
 impl UnenforcedConstraints {
-    /// Collects the constraints of a contract that no type enforces.
+    /// Collects the constraints of a contract that the Rust types do not enforce.
     #[must_use]
     pub fn for_contract(contract: &AnalyzedContract) -> Self {
         let graph = &contract.graph;
@@ -41,8 +41,9 @@ impl UnenforcedConstraints {
         open
     }
 
-    /// Returns true if a violation belongs to a listed constraint or to a subschema that a listed constraint
-    /// applies. `location` and `keyword` are those of the violation.
+    /// Returns true if one of these constraints explains a violation. `location` and `keyword` identify the
+    /// violated schema and keyword, which belong to a listed constraint or to a subschema that such a
+    /// constraint evaluates.
     #[must_use]
     pub fn covers(&self, location: &str, keyword: &str) -> bool {
         let keyword = match keyword {
@@ -55,8 +56,8 @@ impl UnenforcedConstraints {
     }
 }
 
-/// Returns the schemas that a schema can apply. A `$dynamicRef` to an anchor can apply all schemas with that
-/// anchor (Core 8.2.3.2).
+/// Returns the subschemas that the validation of a schema may evaluate. A `$dynamicRef` to an anchor may
+/// evaluate every schema with that anchor (Core 8.2.3.2).
 fn applied_schemas(graph: &SchemaGraph, schema: &Schema) -> Vec<SchemaId> {
     let mut all: Vec<SchemaId> = schema.child_schemas().collect();
     if let Some(name) = schema.dynamic_reference.as_ref().and_then(|dynamic| dynamic.anchor.as_ref()) {

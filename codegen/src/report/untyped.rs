@@ -19,7 +19,8 @@ pub struct UntypedField {
     pub place: String,
     /// The reason why the value has no type.
     pub reason: &'static str,
-    /// True if the contract accepts any JSON value there.
+    /// True if the contract accepts any JSON value for the untyped part. False if a type exists in the
+    /// contract, but not in Rust.
     pub is_open: bool,
 }
 
@@ -48,7 +49,8 @@ pub(super) fn find_untyped_fields(contract: &AnalyzedContract) -> (Vec<UntypedFi
     (found, count)
 }
 
-/// Returns the schemas of the first untyped part of a field's value.
+/// Returns the schemas of the outermost part of a field's value that is untyped, or `None` if the type of the
+/// field contains no untyped JSON.
 fn untyped_place(contract: &AnalyzedContract, field: &StructField) -> Option<SchemaConjunction> {
     let (mut ty, mut place) = (&field.ty, field.conj.clone());
     loop {
@@ -57,7 +59,7 @@ fn untyped_place(contract: &AnalyzedContract, field: &StructField) -> Option<Sch
             let schemas = facts.unconditional_schemas(&contract.graph);
             SchemaConjunction::from_schemas(schemas.filter_map(child))
         };
-        // The elements of a union of arrays or maps have no schema in common.
+        // If the value is a union of arrays or maps, its elements have no schema in common.
         let is_merged = !facts.open_unions.is_empty() && holds_json(ty);
         ty = match ty {
             TypeRef::Vec(_) | TypeRef::Map(_) if is_merged => return Some(place),

@@ -20,7 +20,8 @@ const SCHEMAS: &[&str] = &[
 ];
 const VALUES: &[&str] = &["{}", r#"{"id":"x"}"#, r#"{"id":"long"}"#, r#"{"n":"x"}"#, r#"{"id":"x","n":"x"}"#];
 
-/// Returns a contract that uses a schema in only one direction.
+/// Returns an OpenAPI document with one operation that uses `schema` only in its request or only in its
+/// response.
 fn document(version: &str, schema: &str, is_request: bool) -> String {
     let content = r##""content":{"application/json":{"schema":{"$ref":"#/components/schemas/Body"}}}"##;
     let (request, response) = match is_request {
@@ -34,7 +35,8 @@ fn document(version: &str, schema: &str, is_request: bool) -> String {
     )
 }
 
-/// Returns for each value whether the generated code accepts it and whether it is sent in the direction.
+/// For each test value, returns true if the generated types accept it, and true if a sender may send it in
+/// this direction.
 fn accepted_values(text: &str, is_request: bool, (version, schema): (&str, &str)) -> Vec<(bool, bool)> {
     let contract = Project::default()
         .analyze_sources(Sources::from_texts(&[("api.json", "", text)]).unwrap())
@@ -43,7 +45,8 @@ fn accepted_values(text: &str, is_request: bool, (version, schema): (&str, &str)
     let tables = contract.build_tables(&arenas);
     let body =
         contract.graph.ids().find(|id| contract.graph.schema(*id).location == *"/components/schemas/Body");
-    // These are properties that OpenAPI 3.0 excludes from a direction, and undeclared properties.
+    // A sender does not send the property `id` if the schema does not declare it or if OpenAPI 3.0 excludes
+    // it from the direction.
     let read_only = schema.contains("readOnly") || schema.contains("Kept");
     let write_only = schema.contains("writeOnly");
     let is_excluded = version == "3.0.3" && read_only != write_only && read_only == is_request;

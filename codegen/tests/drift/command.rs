@@ -47,7 +47,7 @@ fn breaking_changes_exit_with_1_and_show_a_witness() {
     assert_eq!(code, 1, "{out}{err}");
     assert!(out.contains("length-narrowed") && out.contains("(new.yaml:3)"), "{out}");
     assert!(out.contains("proven: only one version accepts \"aaaaa\""), "{out}");
-    // The change does not affect readers.
+    // A shorter `maxLength` does not break readers, and an added optional property breaks no client.
     assert_eq!(run(&folder, &["old.json", "new.yaml", "--readers-only"]).0, 0);
     assert_eq!(run(&folder, &["old.json", "more.json"]).0, 0);
     let (code, out, _) = run(&folder, &["old.json", "old.json"]);

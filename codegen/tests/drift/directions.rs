@@ -4,11 +4,11 @@ use contract_codegen::drift::ChangeLevel;
 
 use crate::rules::{A, B, Case, S, changes, check, operation, schema_of};
 
-/// Changes of properties that are sent in only one direction. Clients never send read-only properties, and
-/// the service never sends write-only properties. Requiring such a property in that direction has no effect
-/// (OpenAPI 3.0.3, 4.7.24.2).
+/// Changes of OpenAPI 3.0 schemas with properties that are sent in only one direction. Clients never send
+/// read-only properties, and the service never sends write-only properties. Requiring such a property in that
+/// direction has no effect (OpenAPI 3.0.3, 4.7.24.2).
 pub(crate) const CASES: &[Case] = &[
-    // `{}` was a valid request in the old version.
+    // The old version accepts `{}` as a request, because `id` is read-only, and the new version refuses it.
     (
         "property-count-narrowed",
         r#"{"type":"object","required":["id"],"properties":{"id":{"type":"string","readOnly":true},"n":{"type":"string"}}}"#,
@@ -23,7 +23,7 @@ pub(crate) const CASES: &[Case] = &[
         S,
         B,
     ),
-    // `{}` is a valid response in the new version.
+    // The new version accepts `{}` as a response, because `id` is write-only, and the old version refused it.
     (
         "property-count-widened",
         r#"{"type":"object","required":["id"],"properties":{"id":{"type":"string","writeOnly":true}},"minProperties":1}"#,
@@ -31,7 +31,7 @@ pub(crate) const CASES: &[Case] = &[
         B,
         S,
     ),
-    // Another schema may mark the property as read-only.
+    // The schema that marks the property as read-only and the schema that requires it may be different.
     (
         "property-count-narrowed",
         r#"{"type":"object","allOf":[{"properties":{"id":{"readOnly":true}}},{"required":["id"]}]}"#,
@@ -39,7 +39,8 @@ pub(crate) const CASES: &[Case] = &[
         S,
         B,
     ),
-    // If only one use of a shared schema marks the property, the other use still requires it.
+    // The schema `base` is used twice. Only the use that marks `id` as read-only does not require it in
+    // requests.
     (
         "property-count-narrowed",
         r##"{"type":"object","properties":{"a":{"type":"object","allOf":[{"$ref":"#/components/schemas/s/$defs/base"}],"properties":{"id":{"readOnly":true}}},"b":{"type":"object","allOf":[{"$ref":"#/components/schemas/s/$defs/base"}]}},"$defs":{"base":{"required":["id"]}}}"##,
@@ -54,7 +55,7 @@ pub(crate) const CASES: &[Case] = &[
         S,
         B,
     ),
-    // That also applies to a schema that several schemas share.
+    // The same applies if the shared schema refers to the schema with `required`.
     (
         "property-count-narrowed",
         r##"{"type":"object","properties":{"a":{"type":"object","allOf":[{"$ref":"#/components/schemas/s/$defs/more"}],"properties":{"id":{"readOnly":true}}},"b":{"$ref":"#/components/schemas/s/$defs/more"}},"$defs":{"base":{"required":["id"]},"more":{"allOf":[{"$ref":"#/components/schemas/s/$defs/base"}]}}}"##,
@@ -92,7 +93,7 @@ pub(crate) const CASES: &[Case] = &[
         A,
         A,
     ),
-    // `required` lists the property in both versions, so only its direction changes.
+    // `required` lists the property in both versions, but applies in other directions in the new version.
     (
         "property-required",
         r#"{"type":"object","required":["id"],"properties":{"id":{"type":"string","readOnly":true}}}"#,
@@ -129,7 +130,7 @@ const GIVEN: &str =
     r#"{"type":"object","required":["id"],"properties":{"id":{"type":"string","writeOnly":true}}}"#;
 const MAY_GIVE: &str = r#"{"type":"object","properties":{"id":{"type":"string","writeOnly":true}}}"#;
 
-/// Returns the highest levels for readers and writers.
+/// Returns the highest level of all changes for readers and for writers.
 fn levels(old: &str, new: &str) -> (ChangeLevel, ChangeLevel) {
     let found = changes(old, new, false);
     let worst =
@@ -137,8 +138,9 @@ fn levels(old: &str, new: &str) -> (ChangeLevel, ChangeLevel) {
     (worst(|it| it.readers).unwrap_or(S), worst(|it| it.writers).unwrap_or(S))
 }
 
-/// `required` depends on the direction only in OpenAPI 3.0 (OpenAPI 3.0.3, 4.7.24.2). Since 3.1, both
-/// keywords are annotations. Each version of a contract follows the rules of its own OpenAPI version.
+/// `required` depends on the direction only in OpenAPI 3.0 (OpenAPI 3.0.3, 4.7.24.2). Since 3.1, `readOnly`
+/// and `writeOnly` are annotations without effect on `required`. Each version of a contract follows the rules
+/// of its own OpenAPI version.
 #[test]
 fn required_depends_on_direction_only_in_openapi_3_0() {
     const OLD: &str = "3.0.3";
@@ -163,7 +165,7 @@ fn required_depends_on_direction_only_in_openapi_3_0() {
             wrong.push(format!("{from} {before} -> {to} {after}: {found:?}"));
         }
     }
-    // In JSON Schema, the keywords are annotations as well.
+    // In a JSON Schema document, `readOnly` is an annotation as well.
     assert_eq!(levels(NONE, KEPT), (A, B));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     let found = changes(&schema_of(OLD, KEPT), &schema_of(NEW, KEPT), false);
@@ -173,7 +175,8 @@ fn required_depends_on_direction_only_in_openapi_3_0() {
     );
 }
 
-/// A read-only property may be sent and is then validated (Validation 9.4).
+/// A lower `maxLength` of a read-only property is breaking for writers in OpenAPI 3.1, where requests may
+/// contain the property (Validation 9.4), but not in OpenAPI 3.0.
 #[test]
 fn read_only_properties_may_be_sent() {
     let longest = |length: u8| {
@@ -187,7 +190,7 @@ fn read_only_properties_may_be_sent() {
     }
 }
 
-/// A change of a schema that is used only in responses does not affect writers.
+/// Removing an enumeration value from a response schema has no effect on writers.
 #[test]
 fn response_only_changes_do_not_affect_writers() {
     let response = |schema: &str| {

@@ -6,7 +6,7 @@ use contract_codegen::drift::{ChangeLevel, CompareOptions, ContractVersion, comp
 
 use crate::rules::{A, B};
 
-/// The rules for asserted formats.
+/// The rules for asserted formats, which the tests of this file cover.
 pub(crate) const RULES: [&str; 3] = ["format-narrowed", "format-replaced", "format-widened"];
 
 const META: &str = r#"{"$id": "https://m.example/meta", "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -45,7 +45,7 @@ fn changes_of_asserted_formats_affect_validity() {
     check(reference, uri, "format-narrowed", (A, B), Some("\"../a\""));
 }
 
-/// A format has no effect next to a list of values that all match it.
+/// Adding the format `date` to an `enum` whose only value is a date has no effect.
 #[test]
 fn ineffective_formats_are_not_breaking() {
     let list = r#", "enum": ["2024-05-06"]"#;
@@ -66,14 +66,14 @@ fn equal_files_have_no_changes() {
     };
     assert_eq!(changes(&one("a.json", text), &one("b.json", text)), 0);
     assert_eq!(changes(&one("a.json", text), &one("a.json", other)), 1);
-    // Two files whose names were swapped are different.
+    // Two files that exchange their contents have changes.
     let two =
         |a: &str, b: &str| ContractVersion::from_strings(&[("a.json", "", a), ("b.json", "", b)]).unwrap();
     assert_eq!(changes(&two(text, other), &two(text, other)), 0);
     assert_ne!(changes(&two(text, other), &two(other, text)), 0);
 }
 
-/// A schema without references belongs to the contract if its document is an input.
+/// A schema to which nothing refers is reported as removed if its document is no longer an input.
 #[test]
 fn removed_inputs_are_removed_schemas() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("drift-no-input");

@@ -39,7 +39,8 @@ pub(crate) const CASES: &[Case] = &[
         B,
         B,
     ),
-    // A value that matched two branches was refused, and now matches only one branch.
+    // In the old version, some strings match both branches and are refused; in the new version, they match
+    // only one.
     (
         "union-widened",
         r#"{"oneOf":[{"type":"string"},{"type":"string","pattern":"^a"}]}"#,
@@ -77,7 +78,7 @@ pub(crate) const CASES: &[Case] = &[
         B,
         S,
     ),
-    // A property that a branch declares does not count as unknown.
+    // A property that only the branches declare is not reported as added or removed.
     (
         "property-declared-always",
         r#"{"anyOf":[{"type":"object","properties":{"k":{"const":"b"},"a":{"type":"number"}},"required":["k"]},{"type":"object","properties":{"k":{"const":"c"},"a":{"type":"boolean"}},"required":["k"]}]}"#,
@@ -94,7 +95,8 @@ pub(crate) const CASES: &[Case] = &[
     ),
 ];
 
-/// It does not matter which schema closes an object if the declared names are the same.
+/// Closing an object by the other keyword, or in a subschema of `allOf`, is not a change if that schema
+/// declares the same names.
 #[test]
 fn closing_an_object_elsewhere_is_not_a_change() {
     for (old, new) in [
@@ -117,7 +119,7 @@ fn changes_are_classified_by_overall_validity() {
     check(schema, CASES);
 }
 
-/// A minimum count of 0 has no effect.
+/// Adding or removing `contains` with `minContains: 0` is not a change.
 #[test]
 fn ineffective_counts_are_not_changes() {
     let (old, new) =
@@ -126,7 +128,7 @@ fn ineffective_counts_are_not_changes() {
     assert_eq!(changes(&schema(new), &schema(old), true), []);
 }
 
-/// The witness is an array with a length that only one version accepts.
+/// A change of `minContains` is proven by an array that only one version accepts.
 #[test]
 fn counts_have_a_witness() {
     let (one, two) = (

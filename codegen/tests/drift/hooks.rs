@@ -10,7 +10,7 @@ fn webhook(members: &str) -> String {
     document(&format!(r#""paths":{{}},"webhooks":{{"w":{{"post":{{{}}}}}}}"#, whole(members)))
 }
 
-/// Creates a document with the same operation as a callback.
+/// Creates a document with an operation that has the given operation as a callback.
 fn callback(members: &str) -> String {
     let called = whole(members);
     operation(&format!(
@@ -151,7 +151,8 @@ const HOOKS: &[Case] = &[
         S,
         B,
     ),
-    // Receivers may have responded with another error status of the range.
+    // The old version accepts other error statuses of the range in responses, which the new version does not
+    // declare.
     (
         "refusal-removed",
         r#""responses":{"4XX":{"description":""}}"#,
@@ -229,7 +230,8 @@ fn callbacks() {
     check(callback, HOOKS);
 }
 
-/// Messages and levels depend on the sender, even if an operation is compared after a webhook.
+/// A removed parameter is reported as no longer sent for a webhook, and as no longer read for an operation. A
+/// removed error status of a webhook is breaking for writers.
 #[test]
 fn messages_depend_on_the_sender() {
     let with = r#""parameters":[{"name":"p","in":"header","schema":{}}]"#;

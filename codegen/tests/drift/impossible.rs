@@ -32,7 +32,8 @@ const CASES: &[Case] = &[
         A,
         B,
     ),
-    // `additionalProperties` considers only properties in the same schema (Core 10.3.2.3).
+    // In the new version, `additionalProperties: false` forbids a property that only another schema declares
+    // (Core 10.3.2.3).
     (
         "type-narrowed",
         r#"{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}},"additionalProperties":false}"#,

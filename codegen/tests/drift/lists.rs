@@ -35,7 +35,7 @@ const CASES: &[Case] = &[
     ),
     ("enum-value-removed", r#"{"const":"ab"}"#, r#"{"const":"ab","maxLength":1}"#, A, B),
     ("enum-value-removed", r#"{"enum":[true,"a"]}"#, r#"{"enum":[true,"a"],"type":["string","null"]}"#, A, B),
-    // One of the values occurs in two lists.
+    // The value `b` is in two lists, so `oneOf` refuses it.
     (
         "enum-value-removed",
         r#"{"anyOf":[{"enum":["a","b"]},{"enum":["b","c"]}]}"#,
@@ -47,7 +47,7 @@ const CASES: &[Case] = &[
     ("enum-value-added", r#"{"oneOf":[{"enum":["a","b"]},{"enum":["b"]}]}"#, r#"{"enum":["a","b"]}"#, B, A),
 ];
 
-/// Changes of lists next to branches that accept other values.
+/// Changes of unions with a list of values and a branch that accepts other values.
 const OPEN: &[Case] = &[
     (
         "enum-value-removed",
@@ -70,7 +70,7 @@ const OPEN: &[Case] = &[
         B,
         A,
     ),
-    // In the new version, the other branch also accepts a value that only the list accepted.
+    // In the new version, the other branch also accepts the listed value `a`, so `oneOf` refuses it.
     (
         "enum-value-removed",
         r#"{"oneOf":[{"enum":["a"]},{"type":"string","minLength":2}]}"#,
@@ -78,7 +78,7 @@ const OPEN: &[Case] = &[
         A,
         B,
     ),
-    // In the new version, the list also accepts a value that only the other branch accepted.
+    // In the new version, the list also contains `bc`, which the other branch accepts, so `oneOf` refuses it.
     (
         "enum-value-removed",
         r#"{"oneOf":[{"enum":["a"]},{"type":"string","minLength":2}]}"#,
@@ -86,7 +86,7 @@ const OPEN: &[Case] = &[
         A,
         B,
     ),
-    // The other branch never accepted the new value.
+    // The other branch does not accept the added value `b`.
     (
         "enum-value-added",
         r#"{"anyOf":[{"enum":["a"]},{"type":"string","pattern":"^x-"}]}"#,
@@ -101,8 +101,8 @@ fn listed_values_are_compared_with_sibling_branches() {
     check(schema, OPEN);
 }
 
-/// Lists are equivalent if they accept the same values, whether they are an `enum`, a `const`, or `oneOf` or
-/// `anyOf` of `const`.
+/// Writing a list of values as an `enum`, a `const`, or a union of `const` is not a change if the same values
+/// are valid.
 #[test]
 fn equivalent_lists_are_not_changes() {
     for (old, new) in [

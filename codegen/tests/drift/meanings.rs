@@ -1,5 +1,6 @@
-//! Tests of changes whose notation does not show their effect: patterns are compared by the strings that they
-//! match, unions by their branches, and likewise statuses, sign-in, servers and names.
+//! Tests of changes whose effect cannot be read from the changed keyword alone: patterns are compared by the
+//! strings that they match, unions by their branches, and discriminators by the branches that they select.
+//! Similar tests cover conditions, statuses, sign-in, servers, and names of operations and schemas.
 
 use contract_codegen::drift::{ChangeLevel, CompareOptions, ContractChange, ContractVersion, compare};
 
@@ -27,7 +28,8 @@ const SCHEMAS: &[Case] = &[
         A,
         B,
     ),
-    // A length can be equivalent to a pattern.
+    // The new pattern refuses line breaks, which `.` does not match, although both versions require two
+    // characters.
     (
         "pattern-added",
         r#"{"type":"string","minLength":2}"#,
@@ -42,7 +44,7 @@ const SCHEMAS: &[Case] = &[
         A,
         A,
     ),
-    // A new value has the same effect as a new property, because the old version does not declare it.
+    // The condition tests the value `new`, which the old version refuses, so it matches no old value.
     (
         "condition-added-new-member",
         r#"{"type":"object","properties":{"a":{"anyOf":[{"const":"x"},{"type":"string","pattern":"^x-"}]},"b":{}}}"#,
@@ -50,7 +52,7 @@ const SCHEMAS: &[Case] = &[
         A,
         A,
     ),
-    // Without `required`, the condition also applies if the property is missing.
+    // Without `required`, the condition also matches objects without `a`.
     (
         "condition-added",
         r#"{"type":"object","properties":{"b":{}}}"#,
@@ -65,7 +67,7 @@ const SCHEMAS: &[Case] = &[
         A,
         B,
     ),
-    // Values that are not objects also match the condition.
+    // Strings match the condition, too, and the new version limits their length.
     (
         "condition-added",
         r#"{"type":["object","string"],"properties":{"b":{}}}"#,
@@ -87,7 +89,7 @@ const SCHEMAS: &[Case] = &[
         A,
         A,
     ),
-    // In the old version, a branch declared the property.
+    // A branch of the old version already declares the property `a` that the condition tests.
     (
         "condition-added",
         r#"{"type":"object","anyOf":[{"properties":{"a":{}}},{"properties":{"c":{}}}]}"#,
@@ -131,7 +133,8 @@ const DOCUMENTS: &[Case] = &[
         A,
         A,
     ),
-    // The operation used the server of the document and now has its own server.
+    // The operation uses the server of the document in the old version, and its own server in the new
+    // version.
     (
         "server-removed",
         r#""servers":[{"url":"https://a.example"}],"paths":{"/x":{"get":{"responses":{}}}}"#,
@@ -190,7 +193,8 @@ const OPERATIONS: &[Case] = &[
         B,
         S,
     ),
-    // Next to success responses, `default` is the response for errors.
+    // Next to success responses, `default` is the response for errors, so it does not cover the new status
+    // 204.
     (
         "response-added-success",
         r#""responses":{"200":{"description":"","content":{"a/b":{}}},"default":{"description":""}}"#,
@@ -198,7 +202,7 @@ const OPERATIONS: &[Case] = &[
         B,
         S,
     ),
-    // Readers of the old success response can read the new one.
+    // Readers of the response 200 can read the new response 201.
     (
         "response-added",
         r#""responses":{"200":{"description":"","content":{"a/json":{"schema":{"type":"string"}}}}}"#,
@@ -206,7 +210,7 @@ const OPERATIONS: &[Case] = &[
         A,
         S,
     ),
-    // Readers of the old success response can read its changed version, and a new response with more
+    // Readers of the response 200 can read its changed version and the new response 201, which have more
     // properties.
     (
         "response-added",
@@ -236,7 +240,7 @@ const OPERATIONS: &[Case] = &[
         B,
         S,
     ),
-    // Readers of all success responses can read the remaining one.
+    // The old entry `2XX` covers the status 200, which remains.
     (
         "response-narrowed",
         r#""responses":{"2XX":{"description":""}}"#,
@@ -258,7 +262,7 @@ fn operations() {
     check(operation, OPERATIONS);
 }
 
-/// Operations are matched by route, even if their ids were exchanged.
+/// Operations with the same method and path are matched, even if their ids changed or were exchanged.
 #[test]
 fn operations_are_matched_by_route() {
     let read = |routes: &[(&str, &str)]| {
@@ -313,7 +317,8 @@ fn path_parameters_are_matched_by_position() {
     assert_eq!(levels_of([a, b], [a, ("c", "string")]), [renamed]);
 }
 
-/// An operation without servers uses the servers of its document.
+/// Declaring in an operation the server that its document declares is not a change, even if another document
+/// of the contract declares another server.
 #[test]
 fn operations_inherit_the_servers_of_their_document() {
     let read = |servers: &str| {
@@ -331,7 +336,8 @@ fn operations_inherit_the_servers_of_their_document() {
     assert_eq!(found, [], "declaring the same server in the operation is not a change");
 }
 
-/// Returns all cases of this file, including those that need a larger document.
+/// Returns all cases of this file. The cases in `named` are empty and only name the rules that other tests of
+/// this file cover.
 pub(crate) fn all() -> Vec<Case> {
     let named = [
         ("schema-renamed", "", "", R, R),
@@ -345,7 +351,7 @@ pub(crate) fn all() -> Vec<Case> {
     [SCHEMAS, DOCUMENTS, OPERATIONS, &named].concat()
 }
 
-/// Returns every change of a schema that is written and read.
+/// Returns every change between two schemas that are used in a request and in a response.
 fn compare_schemas(old: &str, new: &str) -> Vec<ContractChange> {
     changes(&schema(old), &schema(new), true)
 }
@@ -361,8 +367,8 @@ fn shortest_witnesses_are_shown_for_both_directions() {
     assert!(change.message.starts_with(message), "{}", change.message);
 }
 
-/// A string is shown only if the whole schema accepts it in one version, because other keywords may refuse it
-/// in both versions.
+/// If `not` refuses the string that distinguishes two patterns in both versions, the message does not show
+/// the string.
 #[test]
 fn strings_that_other_keywords_refuse_are_not_shown() {
     let text = |pattern: &str| format!(r#"{{"type":"string","pattern":"{pattern}","not":{{"const":"c"}}}}"#);
@@ -393,7 +399,8 @@ fn undecidable_patterns_are_reported_as_undecided() {
     }
 }
 
-/// Rewriting a schema without changing its values is no difference, or a harmless one.
+/// Rewriting an object schema so that the same values are valid gives no change, or only changes of the level
+/// `same`.
 #[test]
 fn equivalent_schemas_are_not_changes() {
     let object = r#"{"type":"object","properties":{"a":{"type":"string"}}}"#;
@@ -417,7 +424,8 @@ fn equivalent_schemas_are_not_changes() {
     }
 }
 
-/// An explicit `additionalProperties: {}` next to an added or removed property has no effect.
+/// Adding or removing a property is reported in the same way without `additionalProperties` and with the
+/// value `{}` or `true`.
 #[test]
 fn explicit_additional_properties_have_no_effect() {
     let object =
@@ -430,7 +438,8 @@ fn explicit_additional_properties_have_no_effect() {
     }
 }
 
-/// Property names are compared as strings, even if the schema does not restrict their type.
+/// An added `pattern` in `propertyNames` without a `type` is reported as `pattern-added`, with a string as
+/// the witness.
 #[test]
 fn property_names_are_compared_as_strings() {
     let names = |pattern: &str| format!(r#"{{"type":"object","propertyNames":{{"pattern":"{pattern}"}}}}"#);
@@ -439,7 +448,8 @@ fn property_names_are_compared_as_strings() {
     assert_eq!((change.rule, change.witness.as_deref()), ("pattern-added", Some("\"\"")));
 }
 
-/// The comparison of property names does not affect properties with the same name.
+/// A change of `properties` within `propertyNames` is not reported, because names are strings without
+/// properties.
 #[test]
 fn property_names_have_no_properties() {
     let names = |more: &str| {
@@ -477,7 +487,7 @@ fn single_schema_becomes_one_branch_of_several() {
     );
     assert!(found[0].witness.as_deref().is_some_and(|witness| witness.contains("\"b\"")), "{found:#?}");
     assert_eq!(rules(&several, a).0, [("branch-removed", A, B)]);
-    // The same schemas are inline, with a description around the branches.
+    // The union has a description, and its branches are in reverse order.
     let described = format!(r#"{{"description":"Either.","anyOf":[{b},{a}]}}"#);
     let effective = |(levels, _): (Vec<(&'static str, ChangeLevel, ChangeLevel)>, Vec<ContractChange>)| {
         levels.into_iter().filter(|(_, readers, writers)| *readers.max(writers) > S).collect::<Vec<_>>()
@@ -489,13 +499,13 @@ fn single_schema_becomes_one_branch_of_several() {
         rules(r#"{"type":"string"}"#, r#"{"anyOf":[{"type":"string"},{"type":"integer"}]}"#).0,
         [("branch-added", B, A)]
     );
-    // `oneOf` refuses values that match both branches.
+    // With `oneOf`, values that match both branches are refused.
     let (levels, found) = rules(a, &several.replace("anyOf", "oneOf"));
     assert_eq!(levels, [("branch-added", B, A), ("union-narrowed", S, B)], "{found:#?}");
     assert!(found[1].proven, "{found:#?}");
     let disjoint = r#"{"oneOf":[{"type":"string"},{"type":"integer"}]}"#;
     assert_eq!(rules(r#"{"type":"string"}"#, disjoint).0, [("branch-added", B, A)]);
-    // The branch itself changed as well.
+    // A branch is added, and the other branch is narrower than the old schema.
     let longer = r#"{"anyOf":[{"type":"string","maxLength":5},{"type":"integer"}]}"#;
     assert_eq!(rules(r#"{"type":"string"}"#, longer).0, [("branch-added", B, A), ("length-narrowed", A, B)]);
 }
@@ -545,7 +555,8 @@ fn overlapping_branches_of_one_of_narrow_the_union() {
     assert_eq!(worst_and_narrowed(&format!("{old},{new}"), &third), (Some(A), None));
 }
 
-/// A change of the branch that a tag value selects affects readers, although it does not affect validity.
+/// If a value of the `discriminator` property selects another branch, this is a breaking change, although the
+/// same values are valid.
 #[test]
 fn discriminator_mappings_are_compared() {
     let text = |schemas: [&str; 2], discriminator: &str| {
@@ -583,7 +594,7 @@ fn discriminator_mappings_are_compared() {
     let value = ("discriminator-value-added", B, A);
     let removed = ("discriminator-value-removed", A, B);
     assert_eq!(levels_of(&old, &hound), [removed, value]);
-    // Removing one of several values of a branch does not affect readers.
+    // Removing one of two values that select a branch is breaking only for writers.
     assert_eq!(levels_of(&pets(&by("kind", &format!(r#""hound":"Dog",{dog}{cat}"#))), &old), [removed]);
     assert_eq!(levels_of(&old, &pets(&by("kind", &format!(r#""hound":"Dog",{dog}{cat}"#)))), [value]);
     assert_eq!(levels_of(&old, &pets(&by("kind", r#""dog":"Cat","cat":"Dog""#))), [changed, changed]);
@@ -610,7 +621,7 @@ fn discriminator_mappings_are_compared() {
     assert_eq!(levels_of(&to_dog, &other(r##","defaultMapping":"#/components/schemas/Dog""##)), []);
 }
 
-/// A `discriminator` has no effect if constants already distinguish the branches.
+/// Removing a `discriminator` is not a change if constants distinguish the branches.
 #[test]
 fn redundant_discriminators_have_no_effect() {
     let of = |more: &str| {
@@ -636,7 +647,7 @@ fn messages_list_tokens_that_stop_working() {
         messages(r#"[{"s":["a"]}]"#, r#"[{"s":["a","b"]}]"#),
         ["tokens of `s` with `a` stop working: `b` of `s` is required too"]
     );
-    // The new scope replaces the old one.
+    // The new scope replaces the old one, so the message does not contain "too".
     assert_eq!(
         messages(r#"[{"s":["a"]}]"#, r#"[{"s":["b"]}]"#),
         ["tokens of `s` with `a` stop working: `b` of `s` is required"]
@@ -657,7 +668,7 @@ fn messages_list_tokens_that_stop_working() {
     assert_eq!(messages(r#"[{"k":[]}]"#, r#"[{"k":[]},{"s":["a"]}]"#), Vec::<String>::new());
 }
 
-/// Renaming a scheme without changing its declaration does not affect tokens.
+/// A security scheme that is renamed without another change is reported as renamed, not as breaking.
 #[test]
 fn renamed_schemes_do_not_affect_tokens() {
     let text = |schemes: &[(&str, &str)]| {
@@ -681,7 +692,8 @@ fn renamed_schemes_do_not_affect_tokens() {
         [("security-scheme-renamed", R)]
     );
     assert_eq!(levels_of(&[("one", "bearer")], &[("other", "basic")]), [("security-changed", B)]);
-    // With several candidates, the new name of the scheme cannot be determined.
+    // If several schemes with the same content were added or removed, the new name cannot be determined, and
+    // the change is breaking.
     let several = [("b", "bearer"), ("c", "bearer")];
     assert_eq!(levels_of(&[("a", "bearer")], &several), [("security-changed", B)]);
     assert_eq!(levels_of(&several, &[("a", "bearer")]), [("security-changed", B)]);
@@ -703,7 +715,7 @@ fn messages_name_the_wider_status_entry() {
     assert_eq!(message(&responses(default), &both), ["404 has its own entry, it fell under default"]);
 }
 
-/// A new name with the same wire format does not require a new major version.
+/// A changed `operationId` has the level `renamed` and requires a new minor version.
 #[test]
 fn new_names_have_their_own_level() {
     let named = |id: &str| {
@@ -742,7 +754,7 @@ fn files_are_matched_by_content() {
             described("length-narrowed", "thing.json /a"),
         ]
     );
-    // Without `$id`, a file is matched by its name.
+    // Without `$id`, `other.json` is matched by its name, and the renamed `thing.json` by its content.
     let bare = |text: &str| format!("{{{}", text.split_once(',').unwrap().1);
     let old = read(&[("thing.json", &bare(THING)), ("other.json", &bare(OTHER))]);
     let new = read(&[("item.json", &bare(&tighter)), ("other.json", &bare(OTHER))]);
@@ -752,7 +764,7 @@ fn files_are_matched_by_content() {
     );
 }
 
-/// A renamed component is matched with the old component of the same content, and only its type name changes.
+/// A component schema that has the same content under another name is reported only as renamed.
 #[test]
 fn components_are_matched_by_content() {
     let text = |name: &str| {

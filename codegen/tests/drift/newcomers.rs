@@ -16,7 +16,7 @@ pub(crate) const CASES: &[Case] = &[
         A,
         A,
     ),
-    // Values that are not objects are refused as well.
+    // `not` also refuses strings, because `required` accepts every value that is not an object.
     (
         "not-added",
         r#"{"type":["object","string"],"properties":{"a":{}}}"#,
@@ -38,7 +38,7 @@ pub(crate) const CASES: &[Case] = &[
         A,
         A,
     ),
-    // Values of the other branch match both branches.
+    // An object with `a` but without `n` matches both branches, so `oneOf` refuses it.
     (
         "union-added",
         r#"{"type":"object","properties":{"a":{}}}"#,
@@ -96,7 +96,8 @@ fn new_elements_do_not_restrict_old_values() {
     check(schema, CASES);
 }
 
-/// If the lengths decide whether two patterns match the same strings, the report says so.
+/// If two patterns match the same strings only within `maxLength`, the message ends with "strings of valid
+/// length".
 #[test]
 fn patterns_are_compared_within_valid_lengths() {
     let text = |pattern: &str, more: &str| format!(r#"{{"type":"string","pattern":"{pattern}"{more}}}"#);
@@ -116,7 +117,7 @@ fn patterns_are_compared_within_valid_lengths() {
     }
 }
 
-/// The SARIF rule states that removing a property is breaking for readers within a major version.
+/// The SARIF description of `property-removed` states that the change is breaking within a major version.
 #[test]
 fn sarif_describes_raised_levels() {
     let (old, new) = (r#"{"type":"object","properties":{"a":{}}}"#, r#"{"type":"object"}"#);

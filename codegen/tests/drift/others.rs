@@ -1,5 +1,5 @@
-//! Tests of properties that all comparisons have: names, notation and the distribution among files do not
-//! matter.
+//! Tests that file names, YAML or JSON, the OpenAPI version and the distribution of a contract among files do
+//! not affect the comparison.
 
 use std::{fs, path::Path};
 
@@ -89,7 +89,8 @@ fn contracts_without_operations_or_schemas_are_compared() {
     assert!(found.iter().any(|change| change.rule == "schema-removed"), "{found:#?}");
 }
 
-/// Options for unknown keywords apply to `drift` in the same way as to `generate`.
+/// The option `nullable` of `codegen.toml` applies: an added `nullable: true` next to `allOf` is a change
+/// with `or-null`, and no change with `strict`.
 #[test]
 fn versions_are_loaded_with_their_configuration() {
     let api = |nullable: &str| {

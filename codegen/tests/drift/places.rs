@@ -1,5 +1,4 @@
-//! Tests of the locations of changes in every report format: the files exist, and the locations are the
-//! changed keyword and the shortest path.
+//! Tests of the locations of changes, in the result and in the reports: file, line, JSON Pointer and subject.
 
 use std::{
     fs,
@@ -46,7 +45,7 @@ const CONFIG: &str = "inputs = [\"api\"]\n[mounts]\n\"https://shared.example/\" 
 const ROOT: &str = r#"{"$id":"https://x.example/root","type":"object","properties":{"p":{"$ref":"https://shared.example/part.json"},"q":{"maxLength":3}}}"#;
 const PART: &str = "{\"type\": \"object\", \"properties\": {\n  \"a\": {\n    \"type\": \"string\",\n    \"maxLength\": 5\n  }\n}}";
 
-/// The locations in inputs and mounts of a configuration file are relative to its folder.
+/// File names of changes in the inputs and mounts of a `codegen.toml` are relative to its folder.
 #[test]
 fn locations_of_configured_inputs_exist() {
     let version = |name: &str, limit: &str| {
@@ -85,7 +84,8 @@ fn locations_of_configured_inputs_exist() {
     assert_eq!(json["changes"][0]["old"]["file"], "v1/shared/part.json");
 }
 
-/// A removed element is located in the old version.
+/// The text report locates a removed property in the old file, with the git revision. GitHub annotations are
+/// located in the new file.
 #[test]
 fn removed_elements_are_located_in_the_old_file() {
     let old = text(
@@ -109,7 +109,8 @@ fn removed_elements_are_located_in_the_old_file() {
     assert!(report_text.contains("file=new.json,line=1,"), "{report_text}");
 }
 
-/// A change is located in the line of the changed keyword, in the schema that contains it.
+/// If `maxLength` changes in a schema to which `allOf` refers, the change is located at the keyword in that
+/// schema.
 #[test]
 fn changes_are_located_at_the_changed_keyword() {
     let schema = |own: &str, base: &str| {
@@ -126,7 +127,7 @@ fn changes_are_located_at_the_changed_keyword() {
     assert_eq!(spot(change.old.as_ref()), ("a.json", "/$defs/base/maxLength", 5));
 }
 
-/// Every change of a document has a location, including changes of versions and servers.
+/// Changes of `info.version`, servers and security schemes are located in the lines of these elements.
 #[test]
 fn document_changes_have_locations() {
     let api = |version: &str, server: &str, scheme: &str| {
@@ -155,7 +156,8 @@ const SHARED: &str = r##"{"openapi":"3.1.0","info":{"title":"t","version":"1.0.0
 "Page":{"type":"object","properties":{"items":{"type":"array","items":{"$ref":"#/components/schemas/Thing"}}}},
 "Thing":{"type":"object","properties":{"name":{"type":"string","maxLength":5},"parent":{"$ref":"#/components/schemas/Thing"}}}}}}"##;
 
-/// If three operations use one schema, the shortest path is the subject, and the other uses are listed.
+/// If three operations use a changed schema, the subject is the shortest path to it, and the reports list the
+/// other two operations.
 #[test]
 fn subject_is_the_shortest_path_and_others_are_listed() {
     let found = drift(&text("openapi.json", SHARED), &text("openapi.json", &SHARED.replace('5', "6")));
@@ -208,7 +210,8 @@ fn sarif_equals_the_other_reports() {
     assert_eq!(fingerprint, "length-widened GET /b 200 body /name: `maxLength` is 6, was 5");
 }
 
-/// Fingerprints of findings are unique, because results with equal fingerprints would count as one finding.
+/// Two values removed from one enumeration have different fingerprints; with equal ones, SARIF viewers would
+/// count them as one finding.
 #[test]
 fn fingerprints_of_findings_are_unique() {
     let read = |values: &str| text("s.json", &format!(r#"{{"enum":[{values}]}}"#));
@@ -220,7 +223,8 @@ fn fingerprints_of_findings_are_unique() {
     assert_eq!((results.len(), prints.len()), (2, 2), "{prints:?}");
 }
 
-/// A changed schema is compared once, regardless of the number of operations that use it.
+/// In a contract with 400 schemas and 40 operations, each changed schema is reported once, with every
+/// operation that uses it.
 #[test]
 fn shared_schemas_are_compared_once() {
     let schemas = 400;
@@ -237,7 +241,7 @@ fn shared_schemas_are_compared_once() {
     assert!(found.changes.iter().all(|change| change.uses.len() == 2 * schemas / 10));
 }
 
-/// A change in an overlay is located in the overlay.
+/// If an overlay adds a changed schema, the change is located in the file of the overlay.
 #[test]
 fn overlay_changes_are_located_in_the_overlay() {
     let api = "openapi: 3.1.0\ninfo: { title: T, version: '1' }\npaths:\n  /a:\n    get: { responses: {} }\n";

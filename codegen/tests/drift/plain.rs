@@ -1,4 +1,5 @@
-//! Tests of whether a change breaks anything, by the highest level of all reported changes.
+//! Tests of the highest level that a change has for readers and for writers, regardless of the rules that
+//! report it.
 
 use contract_codegen::drift::ChangeLevel;
 
@@ -7,7 +8,7 @@ use crate::rules::{A, B, S, changes, operation, schema};
 /// An old and a new schema, and the expected highest levels for readers and writers.
 pub(crate) type Pair = (&'static str, &'static str, ChangeLevel, ChangeLevel);
 
-/// Asserts the highest levels of the changes of each pair.
+/// Compares each pair and asserts the highest levels of the reported changes.
 pub(crate) fn worst(document: impl Fn(&str) -> String, pairs: &[Pair]) {
     let mut wrong = Vec::new();
     for (old, new, readers, writers) in pairs {
@@ -24,7 +25,8 @@ pub(crate) fn worst(document: impl Fn(&str) -> String, pairs: &[Pair]) {
 }
 
 const SCHEMAS: &[Pair] = &[
-    // The other pattern that matches the same names has no effect, or restricts them further.
+    // The new pattern `^x` matches names that another pattern already restricts. It has no effect, or
+    // restricts them further.
     (
         r#"{"type":"object","patternProperties":{"^[xy]":{"type":"string"}}}"#,
         r#"{"type":"object","patternProperties":{"^[xy]":{"type":"string"},"^x":{"minLength":0}}}"#,
@@ -37,7 +39,7 @@ const SCHEMAS: &[Pair] = &[
         A,
         B,
     ),
-    // A closed object also accepts names that match its patterns.
+    // The old version accepts all names that match `^x`, the new version only `x1`.
     (
         r#"{"type":"object","properties":{"a":{}},"patternProperties":{"^x":{"type":"string"}},"additionalProperties":false}"#,
         r#"{"type":"object","properties":{"a":{},"x1":{"type":"string"}},"additionalProperties":false}"#,
@@ -57,7 +59,7 @@ const SCHEMAS: &[Pair] = &[
         B,
         A,
     ),
-    // The format affects writers only if it cannot hold all valid integers.
+    // An added format is breaking for writers only if it cannot hold all valid integers.
     (
         r#"{"type":"integer","minimum":0,"exclusiveMaximum":256}"#,
         r#"{"type":"integer","minimum":0,"exclusiveMaximum":256,"format":"uint8"}"#,
@@ -74,8 +76,8 @@ const SCHEMAS: &[Pair] = &[
     (r#"{"type":"integer","enum":[1,300]}"#, r#"{"type":"integer","enum":[1,300],"format":"uint8"}"#, A, B),
 ];
 
-/// Changes of parameters and other values that are sent as plain text. A type change to `string` is compared
-/// as strings.
+/// Changes of operations. In parameters, headers, forms and `text/plain` bodies, scalars are sent as plain
+/// strings, so changing their type to `string` accepts the same requests.
 const OPERATIONS: &[Pair] = &[
     (
         r#""parameters":[{"name":"q","in":"query","schema":{"anyOf":[{"type":"integer"},{"type":"array","items":{"type":"integer"}}]}}]"#,
@@ -119,7 +121,7 @@ const OPERATIONS: &[Pair] = &[
         A,
         S,
     ),
-    // These are two spellings of one media type.
+    // The media types of both versions are equal and only spelled differently.
     (
         r#""parameters":[{"name":"q","in":"query","content":{"application/json":{"schema":{}}}}]"#,
         r#""parameters":[{"name":"q","in":"query","content":{"application/json;charset=utf-8":{"schema":{}}}}]"#,
@@ -158,21 +160,21 @@ const OPERATIONS: &[Pair] = &[
         S,
         B,
     ),
-    // These XML names repeat the defaults.
+    // The added `xml` fields have their default values.
     (
         r#""responses":{"200":{"description":"","content":{"application/xml":{"schema":{"type":"object","properties":{"a":{"type":"string"}}}}}}}"#,
         r#""responses":{"200":{"description":"","content":{"application/xml":{"schema":{"type":"object","properties":{"a":{"type":"string","xml":{"name":"a","attribute":false,"x-a":1}}}}}}}}"#,
         S,
         S,
     ),
-    // The name of a callback is not sent.
+    // The name of a callback is not sent, so renaming the callback is not breaking.
     (
         r##""callbacks":{"c":{"{$request.body#/url}":{"post":{"responses":{}}}}}"##,
         r##""callbacks":{"d":{"{$request.body#/url}":{"post":{"responses":{}}}}}"##,
         crate::rules::R,
         crate::rules::R,
     ),
-    // A part of the media range remains.
+    // The media range `application/*` is narrowed to `application/json`.
     (
         r#""responses":{"200":{"description":"","content":{"application/*":{"schema":{"type":"string"}}}}}"#,
         r#""responses":{"200":{"description":"","content":{"application/json":{"schema":{"type":"string"}}}}}"#,
@@ -191,7 +193,8 @@ fn operations() {
     worst(operation, OPERATIONS);
 }
 
-/// The types of a parameter that moves to another location are compared as they are sent, as strings.
+/// If a parameter moves from the query to a header and its type changes from `integer` to `string`, the type
+/// change is additive, because both types are sent as strings.
 #[test]
 fn moved_parameters_remain_strings() {
     let of = |place: &str, kind: &str| {
@@ -202,7 +205,8 @@ fn moved_parameters_remain_strings() {
     assert_eq!(found, [("parameter-moved", B), ("type-widened", A)]);
 }
 
-/// A property that only some branches declare is not reported as removed.
+/// If the declaration of a property moves into one branch of an `anyOf`, it is reported as declared for some
+/// branches, and not as removed.
 #[test]
 fn properties_of_some_branches_are_reported_once() {
     let old = r#"{"type":"object","properties":{"a":{"type":"string"}}}"#;

@@ -84,7 +84,7 @@ fn files_are_compared_with_their_revision() {
     let (_, out, _) = repository.drift(&["--against", "main", "api/thing.json", "--sarif"]);
     let log: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(log["runs"][0]["results"].as_array().unwrap().len(), 3);
-    // The file is found relative to its folder, with the committed content.
+    // After the change is committed, the file equals `HEAD`. Its path is relative to the current folder.
     repository.commit("v2.0.0");
     let (code, out, err) = repository.drift_in("api", &["--against", "HEAD", "thing.json"]);
     assert_eq!((code, out.starts_with("No difference")), (0, true), "{out}{err}");
@@ -111,13 +111,13 @@ fn configurations_are_read_from_the_revision() {
         assert!(out.contains("length-widened") && out.contains("(common/part.json:2)"), "{out}");
         assert!(out.contains("1 breaking, 0 additive, 0 without effect"), "{out}");
     }
-    // The configuration file is found in its default location.
+    // Without a path, the command uses the `codegen.toml` in the current folder.
     let (code, out, err) = repository.drift_in("v1", &["--against", "v1.0.0"]);
     assert_eq!((code, out.contains("length-widened")), (1, true), "{out}{err}");
 }
 
-/// All files of a configuration are found, whatever their names are, including files outside of the
-/// repository.
+/// An input and an overlay without the extension of a document are read from the revision, and a mount
+/// outside of the repository is read from its folder.
 #[test]
 fn files_of_a_configuration_are_found() {
     let repository = Repository::new("named");
@@ -212,7 +212,7 @@ fn missing_revisions_are_reported() {
     fs::remove_dir_all(&bare).unwrap();
 }
 
-/// Returns a code block of the book by its file name.
+/// Returns the content of a file that the page `drift.md` of the book shows.
 #[cfg(unix)]
 fn read_book_file(file: &str) -> String {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/book/drift.md");
@@ -260,11 +260,11 @@ fn hook_of_the_book_rejects_breaking_changes() {
     repository.put("shelf.yaml", &released.replace("{3,60}", "{4,60}"));
     let (succeeded, output_text) = commit();
     assert!(!succeeded && output_text.contains("pattern-narrowed"), "{output_text}");
-    // The committed content is compared, not the work tree.
+    // The hook compares the staged content, not the file in the work tree.
     repository.put("shelf.yaml", &released);
     let (succeeded, output_text) = staged();
     assert!(!succeeded && output_text.contains("pattern-narrowed"), "{output_text}");
-    // Changes of the documentation are allowed.
+    // A changed description is committed.
     repository.put("shelf.yaml", &released.replace("The item.", "The stored item."));
     let (succeeded, output_text) = commit();
     assert!(succeeded, "{output_text}");

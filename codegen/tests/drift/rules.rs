@@ -1,4 +1,5 @@
-//! Tests of every rule: each case has two snippets, the expected rule and its levels.
+//! Tests of every rule. A case consists of the expected rule, an old and a new snippet of a contract, and the
+//! expected levels for readers and writers.
 
 use std::collections::BTreeSet;
 
@@ -41,12 +42,12 @@ pub(crate) fn check(document: impl Fn(&str) -> String, cases: &[Case]) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Creates a document with a schema that is written and read.
+/// Creates a document with an operation whose request and response use the schema.
 pub(crate) fn schema(schema: &str) -> String {
     schema_of("3.1.0", schema)
 }
 
-/// Creates the same document in the given version of OpenAPI.
+/// Creates the document of [`schema`] in the given version of OpenAPI.
 pub(crate) fn schema_of(version: &str, schema: &str) -> String {
     format!(
         r##"{{"openapi": "{version}", "info": {{"title": "t", "version": "1.0.0"}}, "paths": {{"/x": {{"post": {{
@@ -633,7 +634,7 @@ const OPERATIONS: &[Case] = &[
         B,
         S,
     ),
-    // A wider entry covered the new status.
+    // In the old version, `default` covers the status 404, so the new entry is compared with it.
     (
         "type-changed",
         r#""responses":{"default":{"description":"","content":{"text/json":{"schema":{"type":"string"}}}}}"#,
@@ -713,7 +714,7 @@ fn every_rule_has_a_case() {
     assert!(named.iter().all(|id| find_rule(id).is_some()));
 }
 
-/// CON-11: within a major version, declared elements must not be removed.
+/// CON-11: within a major version, removing an optional property is breaking for readers.
 #[test]
 fn optional_fields_must_stay_within_a_major_version() {
     let old = schema(r#"{"type":"object","properties":{"a":{"type":"string"}}}"#);
@@ -721,11 +722,12 @@ fn optional_fields_must_stay_within_a_major_version() {
     assert!(found.iter().any(|change| change.rule == "property-removed" && change.readers == B));
 }
 
-/// A proof lowers a level that a rule assigns as a precaution, and a witness confirms it.
+/// A rewrite that is proven to accept the same values has the level `same`, and a breaking change is proven
+/// by a witness.
 #[test]
 fn proofs() {
     let cases = [
-        // These schemas are rewritten and accept the same values.
+        // Both schemas accept the same integers.
         (r#"{"type":"integer","minimum":1}"#, r#"{"type":"integer","exclusiveMinimum":0}"#, None, S),
         (r#"{"type":"string","maxLength":3}"#, r#"{"type":"string","maxLength":4}"#, Some("\"aaaa\""), B),
         (
@@ -750,7 +752,7 @@ fn proofs() {
             "{new}"
         );
     }
-    // Automata decide patterns.
+    // Automata find the witness of a changed pattern.
     let found = changes(
         &schema(r#"{"type":"string","pattern":"^[ab]$"}"#),
         &schema(r#"{"type":"string","pattern":"^[abc]$"}"#),
@@ -765,7 +767,7 @@ fn proofs() {
     assert_eq!(nothing, []);
 }
 
-/// An independent validator accepts every witness in one version and rejects it in the other version.
+/// For every witness, the validator `jsonschema` accepts the value in exactly one version.
 #[test]
 fn witnesses_are_valid_in_only_one_version() {
     let accepts = |text: &str, value: &serde_json::Value| {

@@ -1,4 +1,4 @@
-//! Tests of security schemes and scopes that contracts declare, require and grant by flows.
+//! Tests of changes of OAuth flows and of the scopes that contracts declare and require.
 
 use contract_codegen::drift::ChangeLevel;
 
@@ -47,7 +47,7 @@ fn declared_scopes_are_additive() {
     );
 }
 
-/// A scope that is declared but no longer required is reported as additive.
+/// If an operation no longer requires a scope that is still declared, this is additive.
 #[test]
 fn released_scopes_are_additive() {
     let flow = flow("clientCredentials", "t", &["r", "w"]);
@@ -89,7 +89,7 @@ fn flows_are_compared_separately() {
     );
 }
 
-/// Values that look the same when they are shortened are printed completely.
+/// If two long values of `tokenUrl` differ only at the end, the message contains the whole value.
 #[test]
 fn long_values_are_printed_completely() {
     let path = "a/very/long/path/that/goes/on/and/on/and/on/and/on/and/on";
@@ -102,7 +102,7 @@ fn long_values_are_printed_completely() {
     );
 }
 
-/// Adding a refresh URL does not affect clients.
+/// Adding a `refreshUrl` to a flow is not a change; removing or changing it is breaking.
 #[test]
 fn added_refresh_urls_are_not_breaking() {
     let of = |refreshing: &str| {

@@ -6,7 +6,7 @@ fn rules_and_messages(old: &str, new: &str) -> Vec<(&'static str, String)> {
     changes(old, new, true).into_iter().map(|change| (change.rule, change.message)).collect()
 }
 
-/// Creates a request body and a response with the given media types.
+/// Creates a document with an operation whose request body and response have the given media types.
 fn of(types: &[&str]) -> String {
     let content: Vec<String> =
         types.iter().map(|name| format!(r#""{name}":{{"schema":{{"type":"string"}}}}"#)).collect();
@@ -20,7 +20,7 @@ fn json_with_a_charset_is_the_same_media_type() {
     assert_eq!(rules_and_messages(&of(&[bare]), &of(&[with_charset])), []);
     assert_eq!(rules_and_messages(&of(&[with_charset]), &of(&["Application/JSON;charset=UTF-8"])), []);
     assert_eq!(rules_and_messages(&of(&[bare, with_charset]), &of(&[bare])), []);
-    // Media types with different versions are distinct.
+    // Media types with different values of the parameter `v` are distinct.
     let gone = rules_and_messages(&of(&["application/json;v=1"]), &of(&["application/json;v=2"]));
     let rules: Vec<&str> = gone.iter().map(|(rule, _)| *rule).collect();
     let [removed, added, lost, more] = rules.as_slice() else { panic!("{gone:#?}") };
@@ -42,8 +42,8 @@ fn generated_operation_names_are_reported_as_such() {
     assert_eq!(found, [("operation-renamed", "the `operationId` is `b`, was `a`".to_owned())]);
 }
 
-/// A list of types equals one branch for each type: keywords are compared for each type, and `null` is
-/// compared separately.
+/// Replacing a list of types by a union with one branch for each type is not a change if each keyword moves
+/// to the branch of its type. The reverse is not a change either.
 #[test]
 fn type_lists_equal_branches_of_single_types() {
     let lists = [
@@ -78,7 +78,8 @@ fn type_lists_equal_branches_of_single_types() {
     assert_eq!(rules_and_messages(&schema(forms), &schema(types)), []);
 }
 
-/// Changes in a branch, and added or removed branches, are reported by their own rules.
+/// If a list of types is replaced by a union and a limit or the valid types change as well, only the latter
+/// changes are reported.
 #[test]
 fn changes_of_type_branches_have_their_own_rules() {
     let found = |old: &str, new: &str| -> Vec<_> {
@@ -100,7 +101,7 @@ fn changes_of_type_branches_have_their_own_rules() {
     assert_eq!(found(plain, &format!(r#"{{"anyOf":[{text},{null}]}}"#)), [("null-added", B, A)]);
 }
 
-/// Returns every change between two schemas of a property, including annotations.
+/// Returns the rule and the message of every change between two schemas of a property, including annotations.
 fn property_changes(old: &str, new: &str) -> Vec<(&'static str, String)> {
     let within = |one: &str| schema(&format!(r#"{{"type":"object","properties":{{"m":{one}}}}}"#));
     rules_and_messages(&within(old), &within(new))
@@ -115,7 +116,7 @@ fn rules_of(old: &str, new: &str) -> Vec<&'static str> {
     rules
 }
 
-/// Annotations around a union apply to each of its branches.
+/// Replacing a list of types by a union is not a change if the annotations stay next to the union.
 #[test]
 fn annotations_around_a_union_apply_to_branches() {
     let around = [
@@ -150,7 +151,8 @@ fn annotations_around_a_union_apply_to_branches() {
     }
 }
 
-/// A changed annotation is reported once, regardless of where it is written.
+/// If a list of types is replaced by a union and an annotation next to it changes, the annotation is reported
+/// once.
 #[test]
 fn changed_annotations_of_unions_are_reported_once() {
     let types = |around: &str| format!(r#"{{"type":["string","null"],{around}}}"#);
@@ -167,14 +169,15 @@ fn changed_annotations_of_unions_are_reported_once() {
             assert_eq!(found, [rule], "{old} {new}");
         }
     }
-    // A branch among several may have additional annotations.
+    // An annotation that only one of several branches has is reported.
     let types = r#"{"type":["string","integer"],"x-foo":1}"#;
     let forms = r#"{"anyOf":[{"type":"string","deprecated":true},{"type":"integer"}],"x-foo":1}"#;
     assert_eq!(rules_of(types, forms), ["deprecated-set"]);
     assert_eq!(rules_of(forms, types), ["deprecated-unset"]);
 }
 
-/// The annotations of a single branch apply to the location of the union, whether or not it lists values.
+/// Moving annotations into the only branch other than `null` is not a change, also if the branch is an
+/// `enum`.
 #[test]
 fn annotations_of_a_single_branch_apply_to_the_location() {
     let list = |keywords: &str| format!(r#"{{"type":["string","null"],"enum":["a","b",null],{keywords}}}"#);
@@ -196,7 +199,8 @@ fn annotations_of_a_single_branch_apply_to_the_location() {
 
 type Form<'a> = &'a dyn Fn(&str) -> String;
 
-/// A union with one branch is equivalent to that branch.
+/// Replacing a schema by a union with that schema as its only branch is not a change, also next to other
+/// keywords.
 #[test]
 fn unions_with_one_branch_equal_the_branch() {
     let object =
@@ -209,7 +213,7 @@ fn unions_with_one_branch_equal_the_branch() {
         for (old, new) in [(object("string"), form("integer")), (form("string"), object("integer"))] {
             assert_eq!(rules_of(&old, &new), ["type-changed"], "{old} {new}");
         }
-        // That also applies next to other keywords.
+        // The union has sibling keywords.
         let more = r#""properties":{"b":{"type":"string"}},"required":["b"]"#;
         let beside = |of: &str| format!(r#"{{"type":"object",{more},"{keyword}":[{}]}}"#, object(of));
         let within = |of: &str| format!(r#"{{"allOf":[{},{{"type":"object",{more}}}]}}"#, form(of));
@@ -219,7 +223,7 @@ fn unions_with_one_branch_equal_the_branch() {
             assert_eq!(property_changes(&other("string"), &one("string")), [], "{keyword}");
             assert_eq!(rules_of(&one("string"), &other("integer")), ["type-changed"], "{keyword}");
         }
-        // If another branch is added, the branch is one of several.
+        // A second branch is reported as added or removed.
         let (text, number) =
             (object("string"), r#"{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}"#);
         let forms = |branches: &str| format!(r#"{{"type":"object","{keyword}":[{branches}]}}"#);
@@ -229,7 +233,8 @@ fn unions_with_one_branch_equal_the_branch() {
     }
 }
 
-/// The annotations of a branch may be in the branch or around it, and the outer annotations take precedence.
+/// Moving annotations between a union and its only branch other than `null` is not a change. If both have
+/// annotations, those of the union apply.
 #[test]
 fn annotations_may_move_between_union_and_branch() {
     let outside =
@@ -262,7 +267,8 @@ fn annotations_may_move_between_union_and_branch() {
     }
 }
 
-/// The names of XML elements may also be in the branch or around it.
+/// Moving the `xml` name between a union and its only branch other than `null` is not a change; changing the
+/// name is.
 #[test]
 fn xml_names_may_move_between_union_and_branch() {
     let of = |one: &str| {
@@ -289,8 +295,8 @@ fn xml_names_may_move_between_union_and_branch() {
     }
 }
 
-/// Binary content has the same meaning as a `format` in OpenAPI 3.0 and as JSON Schema keywords in 3.1
-/// (OpenAPI 3.1, 4.4.1.2).
+/// Replacing the formats `byte` and `binary` of OpenAPI 3.0 by the content keywords of OpenAPI 3.1 is not a
+/// change (OpenAPI 3.1, 4.4.1.2).
 #[test]
 fn binary_formats_equal_content_keywords() {
     let byte = r#"{"type":"string","format":"byte"}"#;
@@ -310,7 +316,8 @@ fn binary_formats_equal_content_keywords() {
     assert_eq!(rules_of(byte, binary), ["format-changed"]);
 }
 
-/// A numeric format that can hold all valid numbers does not affect readers.
+/// Replacing a numeric format by bounds does not break readers if the format can hold every number within the
+/// bounds. The reverse replacement does not break writers.
 #[test]
 fn bounds_can_replace_a_numeric_format() {
     let format = r#"{"type":"integer","format":"int32"}"#;

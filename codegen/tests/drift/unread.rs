@@ -12,7 +12,8 @@ fn drift(old: &str, new: &str) -> ContractDrift {
     compare(&version(old), &version(new), &CompareOptions::default())
 }
 
-/// Creates an operation with a parameter in the notation of Swagger 2.0, after the given parameters.
+/// Creates a document with an operation whose last parameter is in the notation of Swagger 2.0, which is a
+/// fault. `before` contains the parameters before it.
 fn parameter(ty: &str, before: &str) -> String {
     operation(&format!(r#""parameters":[{before}{{"name":"p","in":"query","type":"{ty}"}}]"#))
 }
@@ -24,7 +25,7 @@ fn faults_of_both_versions_are_counted() {
     assert!(found.old_faults > 0, "{found:#?}");
     let human = report::render_text(&found, &ReportOptions::default());
     assert!(human.contains("of the old version") && human.contains("repaired, too."), "{human}");
-    // A fault that only moved is not new.
+    // A fault that is only at another index of `parameters` is not new.
     let more = parameter("string", r#"{"name":"q","in":"query","schema":{}},"#);
     assert_eq!(drift(&parameter("string", ""), &more).faults, []);
     // A fault whose message contains the name of its document is not new if the document was renamed.
@@ -56,6 +57,6 @@ fn faults_of_the_new_version_have_a_location() {
     let sarif: Value = serde_json::from_str(&report::render_sarif(&found, &view)).unwrap();
     let notification = &sarif["runs"][0]["invocations"][0]["toolExecutionNotifications"][0];
     assert_eq!(notification["descriptor"]["id"], "unresolved-reference");
-    // In the opposite direction, the fault no longer exists.
+    // If the versions are exchanged, only the old version has the fault.
     assert_eq!((drift(&new, &old).faults.len(), drift(&new, &old).old_faults), (0, 1));
 }

@@ -18,7 +18,7 @@ fn exchange_contract() -> ContractVersion {
     ContractVersion::open(&schemas()).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-/// Returns the contract with one string in one file replaced.
+/// Returns the contract of the exchange with one string in one file replaced.
 fn edited(file: &str, from: &str, to: &str) -> ContractVersion {
     let copy = tempfile::tempdir().unwrap();
     let mut folders = vec![(schemas(), copy.path().join("schemas"))];
@@ -74,13 +74,13 @@ fn new_optional_fields_are_additive() {
     assert_eq!((code(&drift), drift.required_bump()), (1, VersionBump::Minor));
 }
 
-/// CON-11: removing an element is breaking.
+/// CON-11: removing a property from the contract of the exchange is breaking.
 #[test]
 fn removed_fields_are_breaking() {
     for (file, from) in [
-        // Reserved fields must remain declared.
+        // A reserved property must remain declared.
         ("problem.schema.json", "retryAfterSeconds"),
-        // The field is optional in responses.
+        // This property is optional in responses.
         ("ship.schema.json", "\"name\":"),
     ] {
         let to = if from.ends_with(':') { "\"x-was-name\":" } else { "gone" };
@@ -187,7 +187,7 @@ fn several_documents_use_the_first_version() {
     let (old, new) = (version("1.0.0", "7.0.0", "true"), version("1.1.0", "8.0.0", r#"{"type": "string"}"#));
     let drift = compare(&old, &new, &CompareOptions::default());
     assert_eq!((drift.old_version.as_str(), drift.new_version.as_str()), ("1.0.0", "1.1.0"));
-    // The version of each document is also compared.
+    // `version-changed` is reported for each document; it is not the subject of this test.
     let mut changes = drift.changes.iter().filter(|change| change.rule != "version-changed");
     assert_eq!(changes.next().unwrap().new.as_ref().unwrap().file, "b.json", "{drift:?}");
 }

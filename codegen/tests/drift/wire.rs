@@ -5,9 +5,10 @@ use contract_codegen::drift::{CompareOptions, ContractVersion, compare};
 
 use crate::rules::{A, B, Case, S, changes, check, operation, schema};
 
-/// Changes of schemas that are written and read.
+/// Changes of schemas that are used in a request and in a response.
 const SCHEMAS: &[Case] = &[
-    // In the old version, `additionalProperties` or a similar keyword restricted the new property.
+    // The old version restricts the new property by `additionalProperties` or a similar keyword, so clients
+    // may already send it.
     (
         "dependency-added",
         r#"{"type":"object","properties":{"a":{"type":"string"}},"additionalProperties":{"type":"string"}}"#,
@@ -77,7 +78,7 @@ const OPERATIONS: &[Case] = &[
         S,
         B,
     ),
-    // A value such as `0` is sent as the same string in both versions.
+    // An integer in a query is sent as a string, which the new type `string` accepts.
     (
         "type-widened",
         r#""parameters":[{"name":"q","in":"query","schema":{"type":"integer"}}]"#,
@@ -99,7 +100,8 @@ const OPERATIONS: &[Case] = &[
         S,
         A,
     ),
-    // In a form, values below a list of scalars are JSON, regardless of their schema.
+    // In a form, the values within a nested object are JSON, also if `additionalProperties` or
+    // `patternProperties` describe them.
     (
         "type-changed",
         r##""requestBody":{"content":{"application/x-www-form-urlencoded":{"schema":{"type":"object","additionalProperties":{"type":"object","properties":{"a":{"type":"integer"}}}}}}}"##,
@@ -177,7 +179,7 @@ const OPERATIONS: &[Case] = &[
         S,
         B,
     ),
-    // The content of an object in a form is JSON.
+    // In a form, the properties of a nested object are JSON.
     (
         "type-changed",
         r#""requestBody":{"content":{"multipart/form-data":{"schema":{"type":"object","properties":{"o":{"type":"object","properties":{"a":{"type":"integer"}}}}}}}}"#,
@@ -295,7 +297,8 @@ fn alone() {
     check(str::to_owned, ALONE);
 }
 
-/// Different notations with the same effect are no difference, or at least not a breaking one.
+/// Replacing a keyword by an equivalent one is not a change. Neither is a changed branch of an `anyOf` if
+/// another branch accepts all values of both versions.
 #[test]
 fn equivalent_notations_are_not_changes() {
     let rules = |old: &str, new: &str| {
@@ -303,7 +306,7 @@ fn equivalent_notations_are_not_changes() {
     };
     let nothing: [&str; 0] = [];
     for (old, new) in [
-        // The pattern matches every name.
+        // The pattern `.*` matches every name.
         (
             r#"{"type":"object","additionalProperties":{"type":"string"}}"#,
             r#"{"type":"object","patternProperties":{".*":{"type":"string"}}}"#,
@@ -323,7 +326,8 @@ fn equivalent_notations_are_not_changes() {
     }
 }
 
-/// An added or removed pattern is reported once and does not close the object.
+/// A name pattern that is added to or removed from a closed object is reported once, and the object is not
+/// reported as closed or opened.
 #[test]
 fn added_name_patterns_are_reported_once() {
     let of = |patterns: &str| {
@@ -343,7 +347,8 @@ fn added_name_patterns_are_reported_once() {
     assert_eq!(rules(wide, one), [removed]);
 }
 
-/// Changes of schemes that do not affect credentials, such as letter case, are no difference.
+/// The letter case of an HTTP scheme or a header name, `bearerFormat` and extensions of a security scheme are
+/// not compared. The letter case of a query parameter is.
 #[test]
 fn equivalent_schemes_are_not_changes() {
     let of = |scheme: &str| {
@@ -365,7 +370,8 @@ fn equivalent_schemes_are_not_changes() {
     assert_eq!(changes(&of(old), &of(new), true)[0].rule, "security-scheme-changed");
 }
 
-/// Each document is compared with the corresponding document, with its own schemes.
+/// Each document is compared with the corresponding document of the other version. Security schemes of the
+/// same name in several documents are kept apart.
 #[test]
 fn several_documents_are_compared_separately() {
     let document = |name: &str, version: &str, server: &str, scheme: &str| {
@@ -396,7 +402,8 @@ fn several_documents_are_compared_separately() {
     assert_eq!(rules(&signed), with_subject(&["security-scheme-changed"], "security scheme auth"));
 }
 
-/// An operation that moves to another document uses the servers and schemes of that document.
+/// If an operation moves to another document, its servers and security schemes are compared with those of
+/// that document.
 #[test]
 fn moved_operations_use_their_new_document() {
     let document = |name: &str, paths: &[&str], scheme: &str| {

@@ -83,7 +83,7 @@ impl DpopChallenge {
     /// Builds the challenge for an invalid proof, with the reason (RFC 9449, 7.1).
     ///
     /// # Errors
-    /// Returns an error if the description contains anything but printable ASCII without `"` and `\` (RFC
+    /// Returns an error if the description contains `"`, `\` or a character outside printable ASCII (RFC
     /// 6750, 3).
     pub fn invalid_proof(description: &str) -> Result<Self, ChallengeError> {
         Self::with_error(DpopError::InvalidDpopProof, description)

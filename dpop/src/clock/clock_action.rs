@@ -71,8 +71,8 @@ impl ServerClock {
         ClockIsCorrect
     }
 
-    /// Returns true if the updated clock would have given another `iat`. Since `iat` has whole seconds, the
-    /// difference is at least one second, and at least the tolerance.
+    /// Returns true if the updated clock would have given another `iat`. The difference must reach the
+    /// tolerance, and at least one second, because `iat` has whole seconds.
     fn is_corrected(&self, sent_iat: UnixTime, observation: &ClockObservation, window: ProofWindow) -> bool {
         let iat = self.iat(observation.sent(), window);
         iat.saturating_since(sent_iat).max(sent_iat.saturating_since(iat))

@@ -278,7 +278,11 @@ pub async fn refusals_come_in_their_order(stores: &impl StoreFactory) {
         ("the account's", account_proof("a", -10), ExpectedOutcome::Admitted),
         ("the source's", from("b", 0), ExpectedOutcome::Admitted),
         ("a replay where all is full", account_proof("a", -10), ExpectedOutcome::Replayed),
-        ("a replay by another where all is full", bob("a", -10), ExpectedOutcome::Replayed),
+        (
+            "a replay by another account while every limit is reached",
+            bob("a", -10),
+            ExpectedOutcome::Replayed,
+        ),
         ("too old where all is full", account_proof("c", -31), ExpectedOutcome::Expired),
         ("too early where all is full", account_proof("c", 31), ExpectedOutcome::Early),
         ("the account before all", account_proof("c", 0), ExpectedOutcome::AccountFull(21)),

@@ -10,7 +10,8 @@ pub(super) struct ReplayModel {
     pub(super) window: ProofWindow,
     caps: ReplayLimits,
     records: Vec<ModelRecord>,
-    /// The first and the last `iat` of each span of removed times, in ascending order.
+    /// The ranges of `iat` in which records were removed, each as its first and last `iat`, in ascending
+    /// order.
     forgotten: Vec<(u64, u64)>,
 }
 

@@ -19,7 +19,8 @@ const HOLDERS: [ProofHolder<'static>; 4] = [
     ProofHolder::Account("eve"),
 ];
 
-/// A step of the clock, followed by one presentation of a proof, in indices into the constants above.
+/// A step of the clock, after which one proof is presented. Key, `jti` and holder are indices into the
+/// constants above.
 #[derive(Clone, Debug)]
 struct ClockStep {
     /// The duration of the clock step, in milliseconds.

@@ -41,7 +41,7 @@ pub trait ReplayStore: Send + Sync {
 
     /// Admits and records a proof, or returns the reason for rejecting it.
     ///
-    /// `now` is the caller's time, the same with which the claims were checked.
+    /// `now` is the caller's time, with which the claims were also checked.
     fn admit<'a>(&'a self, proof: &'a ReplayCandidate<'a>, now: UnixTime) -> AdmitFuture<'a>;
 }
 

@@ -61,7 +61,7 @@ impl FirstRequests {
         known.flat_map(|(_, waiting)| std::mem::take(waiting)).collect()
     }
 
-    /// Records that the origin has responded. Keeps the `most` most recent origins.
+    /// Records that the origin has responded. Of all recorded origins, only the latest `most` are kept.
     pub(super) fn record_response(&mut self, origin: &str, most: NonZeroUsize) {
         if self.responded.last().is_some_and(|known| **known == *origin) {
             return;

@@ -39,7 +39,7 @@ fn documentation(text: &str) -> impl Iterator<Item = (usize, &str)> {
     lines.filter(|(_, line)| line.starts_with("///") || line.starts_with("//!"))
 }
 
-/// Returns the references in the lines that a user of the package cannot look up.
+/// Returns the references in these lines that a user of the package cannot look up, such as requirement ids.
 fn inside<'t>(file: &Path, lines: impl Iterator<Item = (usize, &'t str)>) -> Vec<String> {
     let mut found = Vec::new();
     for (at, line) in lines {

@@ -70,7 +70,8 @@ fn word(response: Answer) -> String {
     refusal.reason().to_owned()
 }
 
-/// Returns the cases of the lists, and one valid proof.
+/// Returns one valid proof and the cases of `list_a`, `list_b` and `list_c`, except proofs longer than
+/// `LONGEST`.
 fn ours() -> Vectors {
     let lists = [list_a::all(), list_b::all(), list_c::all()].concat();
     let mut cases = vec![Case {

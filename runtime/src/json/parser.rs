@@ -1,7 +1,7 @@
 //! The JSON parser. It accepts exactly the grammar of RFC 8259, and a [`JsonBuilder`] constructs the result.
 //!
-//! The parser is recursive, because the depth is limited and because the JSON Pointer of an error is then
-//! computed only if an error occurs.
+//! The parser is recursive: the depth is limited, and the JSON Pointer of an error is built while the
+//! recursion unwinds, so that it costs nothing without an error.
 
 use std::borrow::Cow;
 use std::ops::Range;

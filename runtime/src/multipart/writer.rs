@@ -24,8 +24,8 @@ impl MultipartWriter {
         Self { rows, fields: Vec::new(), unencodable: Vec::new() }
     }
 
-    /// Adds a field: no part for `None` and `null`, one part per element of a list if the contract defines
-    /// it.
+    /// Adds a field: no part for `None` and `null`, and one part for each element of a list if the contract
+    /// defines it so.
     pub fn write_value(&mut self, name: &'static str, value: &impl Serialize) {
         let json = serde_json::to_vec(value).ok().and_then(|bytes| Json::parse(&bytes).ok());
         let Some(json) = json else { return self.unencodable.push(name) };
@@ -119,7 +119,7 @@ fn quote_parameter(text: &str) -> String {
     }
 }
 
-/// Shows the number of parts: their content belongs to the caller.
+/// Shows only the number of parts, because their content may be confidential.
 impl fmt::Debug for MultipartWriter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MultipartWriter").field("parts", &self.fields.len()).finish_non_exhaustive()

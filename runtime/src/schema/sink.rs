@@ -14,7 +14,7 @@ pub(super) trait ViolationSink {
     /// Whether the sink stores the failures.
     const COLLECTS: bool;
 
-    /// Records one failure at `path`.
+    /// Records that the value at `path` violates `keyword` of `schema`. An implementation may drop it.
     fn record_violation(&mut self, path: &InstancePath<'_>, keyword: &'static str, schema: &Schema<'_>);
 
     /// Returns true if further failures have no effect.

@@ -38,7 +38,7 @@ impl fmt::Display for ItemEncodingError {
 impl std::error::Error for ItemEncodingError {}
 
 /// Appends an item to `out`. In the data of an event, a CR ends a line just as an LF does. JSON contains
-/// these characters only as white space.
+/// these characters only as white space, so splitting JSON at them is harmless.
 ///
 /// # Errors
 /// Returns an error if the name or id of an event cannot be encoded. Nothing is written in that case.

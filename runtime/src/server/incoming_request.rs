@@ -263,7 +263,7 @@ fn read_typed<T: for<'de> ReadJson<'de> + Send>(value: &Json) -> Option<T> {
     read::read_document(value.to_string().as_bytes(), depth::DEFAULT_DEPTH).ok()
 }
 
-/// Shows the operation and sizes: parameters may be secrets.
+/// Shows the operation and sizes, but no parameters, which may be secret.
 impl fmt::Debug for IncomingRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("IncomingRequest")

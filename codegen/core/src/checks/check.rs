@@ -1,4 +1,5 @@
-//! A check as data: a condition on a value, expressed over its fields.
+//! A [`Check`] is a condition on a value of a generated type, as data. It becomes the body of the type's
+//! method `is_valid`.
 //!
 //! `emit` prints a check as an expression, and [`super::evaluate`] computes the result of that expression for
 //! a value.
@@ -8,7 +9,7 @@ use contract_runtime::{Number, format::StringFormat};
 use self::Check::{All, Always, Any, ExactlyOne, Never, Not};
 use crate::{schema::SchemaId, shape::TypeId};
 
-/// A condition on a value, simplified as far as the type of the value determines the result.
+/// A condition on a value. Parts of the condition that the type of the value guarantees are left out.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Check {
     Always,
@@ -23,33 +24,34 @@ pub enum Check {
     Test(ValueTest),
 }
 
-/// The expression for a value in generated code, relative to the checked value.
+/// The path from the value that a check tests (`self`) to one of its parts, which is printed as a Rust
+/// expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ValuePlace {
     /// `self`.
     Own,
     /// The value that the innermost closure or pattern binds as `value`.
     Bound,
-    /// A declared property of a struct, by its Rust name.
+    /// A field of a struct, by its Rust name.
     Field(Box<ValuePlace>, String),
     Rest(Box<ValuePlace>),
     Inside(Box<ValuePlace>),
     Element(Box<ValuePlace>, usize),
 }
 
-/// A string that a check examines.
+/// A string that a check examines, and its representation in Rust.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StringOperand {
-    /// A `String`.
+    /// A value of the Rust type `String`.
     String(ValuePlace),
     Secret(ValuePlace),
-    /// The wire value of a string enum.
+    /// The JSON string of a string enum's value.
     Listed(ValuePlace),
-    /// A value of the type that a format is mapped to, with the name of that type.
+    /// A value of the type to which the configuration maps a `format`, with the name of that type.
     Formatted(ValuePlace, String),
-    /// The unknown value of an open enum, bound as `text`.
+    /// The string of an open enum's variant for unlisted values, which the generated code binds as `text`.
     Unlisted,
-    /// A property name, bound as `name`.
+    /// A property name, which the generated code binds as `name`.
     Name,
 }
 
@@ -73,13 +75,13 @@ pub enum ComparisonOperator {
     Below,
 }
 
-/// A number of elements or properties that a check compares.
+/// A number of elements, properties or characters that a check compares with a limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CountOperand {
     /// The number of elements of an array, or of properties of a map.
     Length(ValuePlace),
-    /// The properties of a struct: the number of required properties, the optional ones, and the undeclared
-    /// ones.
+    /// The number of properties of a struct value. Contains the place of the value, the number of required
+    /// fields, and the names of the optional fields. Undeclared properties are also counted.
     Members(ValuePlace, usize, Vec<String>),
     Characters(StringOperand),
 }
@@ -87,13 +89,13 @@ pub enum CountOperand {
 /// The form in which a value is passed to the validation tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlaceForm {
-    /// The value is JSON, which is validated directly.
+    /// The value has the Rust type `Json`, which the tables validate directly.
     Json,
-    /// The value is typed and is converted to JSON first.
+    /// The value has a generated type. It is converted to JSON first.
     Typed,
 }
 
-/// The check of one enum variant.
+/// The check for values of one enum variant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VariantArm {
     pub variant: String,
@@ -101,10 +103,10 @@ pub struct VariantArm {
     pub check: Check,
 }
 
-/// A test of a single value.
+/// A single test that generated code performs on a value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ValueTest {
-    /// The value satisfies the check of its own type.
+    /// The value satisfies the check of its own type, which is called as `is_valid`.
     Valid(ValuePlace),
     /// The validation tables accept the value for all of these schemas.
     Tables(ValuePlace, PlaceForm, Vec<SchemaId>),
@@ -135,41 +137,43 @@ pub enum ValueTest {
     StringIn(StringOperand, Vec<String>),
     Matches(StringOperand, String),
     Format(StringOperand, StringFormat),
-    /// A string has a format that is mapped to a type; the names are those of the type and of the format.
+    /// A string has a format that the configuration maps to a type. Contains the name of the type and the
+    /// name of the format.
     MappedFormat(StringOperand, String, String),
     /// A machine integer equals one of these values.
     IntIn(ValuePlace, Vec<i128>),
-    /// A machine integer satisfies a comparison with a bound.
+    /// A machine integer compares to the bound as the operator requires, for example `value >= 3`.
     IntBound(ValuePlace, ComparisonOperator, i128),
-    /// A machine integer is a multiple of another.
+    /// A machine integer is a multiple of the given integer.
     IntMultiple(ValuePlace, i64),
     /// An exact number equals one of these values.
     NumberIn(ValuePlace, Vec<Number>),
     NumberBound(NumberOperand, ComparisonOperator, Number),
-    /// A number is a multiple of another.
+    /// A number is a multiple of the given number.
     NumberMultiple(NumberOperand, Number),
     Integral(ValuePlace),
     /// A value of a string enum is one of these variants.
     Listed(ValuePlace, TypeId, Vec<String>),
-    /// A value of an open enum is listed, or its `text` satisfies the check.
+    /// A value of an open enum is one of its listed values, or its string (bound as `text`) satisfies the
+    /// check.
     Unlisted(ValuePlace, Box<Check>),
     /// The value is `null` and `null` is allowed, or the value satisfies the check.
     Nullable {
         at: ValuePlace,
-        /// True if the value is behind a pointer.
+        /// True if the value is in a `Box`, which generated code must dereference before a `match`.
         boxed: bool,
-        /// The result of the check for `null`.
+        /// The result of the check if the value is `null`.
         null: bool,
         value: Box<Check>,
     },
     Variants {
         at: ValuePlace,
-        /// True if the value is behind a pointer.
+        /// True if the value is in a `Box`, which generated code must dereference before a `match`.
         boxed: bool,
         of: TypeId,
         arms: Vec<VariantArm>,
-        /// The schemas for objects with an unknown tag, if the type keeps such objects. If the list is empty,
-        /// all of them are valid.
+        /// `None` if every object is one of the variants. If the type also keeps objects that match no
+        /// variant, the schemas that must accept such an object. An empty list accepts all of them.
         unknown: Option<Vec<SchemaId>>,
     },
 }
@@ -218,7 +222,8 @@ impl Check {
         }
     }
 
-    /// Combines two checks like [`Check::and`], but merges tests of the same value.
+    /// Combines two checks like [`Check::and`]. Two tests of the same value become one test, for example two
+    /// `IfPresent` tests of the same field.
     pub(super) fn merge(self, other: &Self) -> Self {
         let more = match other {
             All(more) => more.as_slice(),
@@ -248,7 +253,7 @@ impl Check {
         match (self, other) {
             (Always, _) | (_, Always) => Always,
             (Never, c) | (c, Never) => c,
-            // If one check implies the other, the weaker check is the result.
+            // If one check implies the other, `or` returns the weaker check.
             (a, b) if a.is_part_of(&b) => a,
             (a, b) if b.is_part_of(&a) => b,
             (Any(mut any), Any(more)) => {
@@ -264,7 +269,7 @@ impl Check {
         }
     }
 
-    /// Returns true if `other` is a conjunction that contains this check.
+    /// Returns true if `other` is this check or a conjunction that contains it.
     fn is_part_of(&self, other: &Self) -> bool {
         self == other || matches!(other, All(all) if all.contains(self))
     }
@@ -299,7 +304,8 @@ impl Check {
         Self::all(seen)
     }
 
-    /// Combines checks of which exactly one must hold.
+    /// Combines checks of which exactly one must hold, and simplifies the result if some of them are
+    /// constant.
     #[must_use]
     pub fn exactly_one(checks: Vec<Self>) -> Self {
         let sure = checks.iter().filter(|check| **check == Always).count();
@@ -319,7 +325,8 @@ impl Check {
         if holds { Always } else { Never }
     }
 
-    /// Wraps a check into a test. `Always` is not wrapped, and `Never` is replaced by `never`.
+    /// Wraps a check in a test that `build` creates. `Always` is returned unchanged, and `Never` is replaced
+    /// by `never`.
     pub(super) fn wrap_in(self, never: Self, build: impl FnOnce(Box<Self>) -> ValueTest) -> Self {
         match self {
             Always => Always,
@@ -328,8 +335,8 @@ impl Check {
         }
     }
 
-    /// Returns true if the check uses the validation tables. The checks of other types, which it may call,
-    /// are not considered.
+    /// Returns true if the check uses the validation tables directly. Tables that the called checks of other
+    /// types use are not considered.
     #[must_use]
     pub fn uses_tables(&self) -> bool {
         match self {
@@ -343,7 +350,8 @@ impl Check {
 }
 
 impl ValueTest {
-    /// Merges another test of the same value and kind into this one. Returns false if that is impossible.
+    /// Adds the inner checks of another test to this one, if both tests have the same kind and test the same
+    /// value. Returns false, without a change, if they differ or the kind has no inner checks.
     fn try_merge(&mut self, other: &Self) -> bool {
         let join =
             |current: &mut Check, other: &Check| *current = std::mem::replace(current, Always).merge(other);

@@ -1,4 +1,4 @@
-//! Checks of arrays, tuples and objects without declared properties.
+//! Builds the checks of arrays, tuples and maps. A map is an object without declared properties.
 
 use super::{
     CheckBuilder, TypedPlace,
@@ -107,7 +107,7 @@ impl<'a> CheckBuilder<'a> {
         check
     }
 
-    /// Iterates over the valid patterns in `patternProperties`, with their schemas.
+    /// Iterates over the patterns in `patternProperties` that could be compiled, with their schemas.
     pub(super) fn compiled_patterns(&self, s: &'a Schema) -> impl Iterator<Item = (&'a str, SchemaId)> {
         let tables = self.scope.tables;
         s.pattern_properties

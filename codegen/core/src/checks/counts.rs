@@ -28,7 +28,7 @@ pub(super) fn count_bounds(s: &Schema, body: &StructBody, place: &ValuePlace) ->
         Check::from(ValueTest::Count(CountOperand::Members(place.clone(), least, sometimes()), order, limit))
     };
     let least = least as u64;
-    // The required properties alone guarantee smaller minimums.
+    // `least` is the number of required properties. A `minProperties` up to this number needs no test.
     let min = s.min_properties.filter(|&m| m > least).map(|m| count(ComparisonOperator::AtLeast, m));
     let max = s.max_properties.map(|m| if m < least { Never } else { count(ComparisonOperator::AtMost, m) });
     Check::all(min.into_iter().chain(max))

@@ -1,5 +1,6 @@
-//! Determines which mechanism enforces a keyword for a value. The code that builds the checks makes the
-//! decision, so that explanations and reports agree with the generated code.
+//! Determines whether the Rust type, `is_valid` or the validation tables enforce a keyword for a value. The
+//! decision follows from the check that would be generated for the keyword, so that explanations and reports
+//! agree with the generated code.
 
 use std::{collections::BTreeSet, rc::Rc};
 
@@ -19,13 +20,14 @@ use crate::{
 pub enum EnforcedBy {
     /// The type: other values cannot be parsed or constructed.
     Type,
-    /// The check `is_valid`, which compares fields.
+    /// The method `is_valid`, by comparisons of fields.
     Check,
-    /// The check `is_valid`, which evaluates the validation tables.
+    /// The method `is_valid`, by evaluating the validation tables.
     Tables,
     /// A type from outside the generated crate that replaces the schema.
     Owner,
-    /// Nothing: strings and bytes are passed through unchanged.
+    /// Nothing, because the value is a string or bytes that are passed through unchanged, such as a text
+    /// body.
     Nothing,
 }
 
@@ -43,7 +45,8 @@ impl EnforcedBy {
     }
 }
 
-/// The enforcement of the keywords of a contract, as the generated checks implement it.
+/// Determines for each keyword of a contract what enforces it: the Rust type, the comparisons in `is_valid`,
+/// or the validation tables.
 #[derive(Debug)]
 pub struct Enforcement<'a> {
     scope: CheckScope<'a>,
@@ -52,7 +55,8 @@ pub struct Enforcement<'a> {
 }
 
 impl<'a> Enforcement<'a> {
-    /// Creates an `Enforcement` for a contract whose types are already decided.
+    /// Creates an `Enforcement` for a contract. `shapes` are its selected types and `tables` its validation
+    /// tables.
     #[must_use]
     pub fn new(
         graph: &'a SchemaGraph,
@@ -68,7 +72,7 @@ impl<'a> Enforcement<'a> {
         }
     }
 
-    /// Returns true if the type is a struct or a nullable struct.
+    /// Returns true if the type inside boxes, nullable types and newtypes is a struct.
     #[must_use]
     pub fn is_struct(&self, ty: &TypeRef) -> bool {
         match unwrap_type(self.scope.shapes, ty) {
@@ -77,8 +81,9 @@ impl<'a> Enforcement<'a> {
         }
     }
 
-    /// Returns the mechanism that enforces a keyword of the schema `id` for a value with the given schemas
-    /// and type. `part` is the schema reduced to this keyword and the keywords that it depends on.
+    /// Returns the mechanism that enforces a keyword of the schema `id`. `place` contains the schemas and the
+    /// Rust type of the value. `part` is the schema reduced to this keyword and the keywords that it depends
+    /// on.
     #[must_use]
     pub fn enforced_by(
         &self,
@@ -96,7 +101,8 @@ impl<'a> Enforcement<'a> {
         let checker = CheckBuilder::new(&self.scope, Rc::clone(&self.dynamic), Rc::clone(&self.trivial));
         match checker.keyword_check(id, keyword, part, ty) {
             Check::Always => EnforcedBy::Type,
-            // A value from whose schemas a `$dynamicRef` is reachable is checked as a whole.
+            // If a `$dynamicRef` is reachable from one of the schemas, the validation tables check the whole
+            // value.
             _ if conj.ids.iter().any(|id| self.dynamic.contains(id)) => EnforcedBy::Tables,
             check if check.uses_tables() => EnforcedBy::Tables,
             _ => EnforcedBy::Check,

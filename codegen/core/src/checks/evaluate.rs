@@ -1,4 +1,5 @@
-//! Evaluates checks for a value without compiling them.
+//! Evaluates checks for a value directly, instead of printing them as Rust code and compiling it. The
+//! generator's tests use this.
 //!
 //! The value is a [`TypedValue`], which has the same structure as a value of the generated type. A test that
 //! does not fit its value results in an error; the compiler would reject the same test.
@@ -29,7 +30,7 @@ pub struct Evaluator<'a> {
     pub checks: &'a TypeChecks,
 }
 
-/// The values that are bound to the names used in a check.
+/// The values of the names that the generated code of a check uses: `self`, `value`, `name` and `text`.
 #[derive(Clone, Copy)]
 struct BoundValues<'h> {
     own: &'h TypedValue,
@@ -48,7 +49,8 @@ impl Evaluator<'_> {
     /// Evaluates `is_valid` for a value of a generated type.
     ///
     /// # Errors
-    /// Returns an error if a check does not fit the type of its value, or if the type is not generated.
+    /// Returns an error if a test does not fit the type of the value that it examines, or if `value` is not
+    /// of a generated type.
     pub fn is_valid(&self, value: &TypedValue) -> EvaluationResult<bool> {
         let (TypedValue::Struct(id, ..)
         | TypedValue::Variant(id, ..)
@@ -232,7 +234,7 @@ impl Evaluator<'_> {
         })
     }
 
-    /// Returns the value of a field, and true if the field is required.
+    /// Returns the value of a field, or `None` if the field is absent, and true if the field is required.
     fn field_at<'h>(
         &self,
         place: &ValuePlace,

@@ -1,4 +1,5 @@
-//! Builds the check of a single keyword, as if a schema contained nothing else.
+//! Builds the check of a single keyword, as if its schema contained only this keyword and the keywords that
+//! it depends on. [`super::enforcement`] uses this to determine what enforces the keyword.
 
 use std::{cell::Cell, rc::Rc};
 
@@ -11,7 +12,7 @@ use crate::{
     shape::{Shapes, TypeBody, TypeRef},
 };
 
-/// The keyword of one schema for which a check is built in isolation.
+/// The keyword for which a [`CheckBuilder`] builds a check in isolation.
 #[derive(Clone, Copy)]
 pub(super) struct KeywordFocus<'a> {
     pub(super) id: SchemaId,
@@ -41,8 +42,8 @@ impl<'a> CheckBuilder<'a> {
             writable: self.writable,
             focus,
         };
-        // A tag selects the branch of its own union, and the constraints of the branches are attributed to
-        // the branches.
+        // If a tag selects the variant, the type enforces the union itself. The constraints inside of the
+        // branches are reported for the branches.
         if let TypeRef::Named(named) = unwrap_type(self.scope.shapes, ty)
             && let TypeBody::Objects(body) = &self.scope.shapes.get(*named).body
             && body.holder == id
@@ -59,7 +60,8 @@ impl<'a> CheckBuilder<'a> {
         self.focus.is_some_and(|focus| std::ptr::eq(focus.part, s))
     }
 
-    /// Returns true if a keyword is the examined one, not merely a dependency of it.
+    /// Returns true if the check of `s` includes `keyword`. In the reduced schema of a focus, only the
+    /// examined keyword is included, and not the keywords that it depends on.
     pub(super) fn includes_keyword(&self, s: &Schema, keyword: &str) -> bool {
         !self.is_focus(s) || self.focus.is_some_and(|focus| focus.keyword == keyword)
     }
@@ -67,7 +69,7 @@ impl<'a> CheckBuilder<'a> {
 
 /// Returns the type inside boxes, nullable types and newtypes.
 pub(super) fn unwrap_type<'t>(shapes: &'t Shapes, mut ty: &'t TypeRef) -> &'t TypeRef {
-    // The number of steps is limited, because the body of a newtype around itself is pending.
+    // The number of steps is limited, because a newtype could contain itself.
     for _ in 0..32 {
         ty = match ty {
             TypeRef::Boxed(inner) | TypeRef::Nullable(inner) => inner,

@@ -1,4 +1,4 @@
-//! Checks of numbers and booleans, and of `type`, `const` and `enum` of a single schema.
+//! Builds the checks of numbers and booleans, and of the keywords `type`, `const` and `enum`.
 
 use std::collections::BTreeSet;
 
@@ -96,7 +96,7 @@ fn fits_kind(kind: IntKind, n: i128) -> bool {
     }
 }
 
-/// Returns the integer if the bounds allow exactly one.
+/// Returns the only integer that the bounds of a schema allow, or `None` if they allow more or none.
 fn only_integer(s: &Schema) -> Option<i128> {
     let is_lower =
         |order: ComparisonOperator| matches!(order, ComparisonOperator::AtLeast | ComparisonOperator::Above);
@@ -131,8 +131,8 @@ fn int_bound(bound: &Number, order: ComparisonOperator, kind: IntKind, place: &V
     match lower {
         true if limit <= least => Always,
         true if limit > most => Never,
-        // Only one value remains. It is compared for equality, because clippy rejects order comparisons with
-        // the limit of a type.
+        // The bound allows only the greatest or smallest value of the integer type. The value is compared for
+        // equality, because clippy rejects order comparisons with the limit of a type.
         true if limit == most => ValueTest::IntIn(place.clone(), vec![limit]).into(),
         true => ValueTest::IntBound(place.clone(), ComparisonOperator::AtLeast, limit).into(),
         false if limit >= most => Always,

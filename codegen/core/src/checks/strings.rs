@@ -1,4 +1,4 @@
-//! Checks of strings: values, property names and string enums.
+//! Builds the checks of strings, which may be values, property names or values of string enums.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ use crate::{
 };
 
 impl<'a> CheckBuilder<'a> {
-    /// Builds the check of a schema for a string.
+    /// Builds a check that a string satisfies a schema.
     pub(super) fn string_keywords(
         &self,
         id: SchemaId,
@@ -43,7 +43,7 @@ impl<'a> CheckBuilder<'a> {
         self.text_assertions(s, text).and(parts).and(self.applicator_checks(s, chosen.contains(&id), &at))
     }
 
-    /// Builds the check of a schema for a value of a string enum.
+    /// Builds a check that a value of the string enum `of` satisfies a schema.
     pub(super) fn enum_keywords(
         &self,
         id: SchemaId,
@@ -69,7 +69,7 @@ impl<'a> CheckBuilder<'a> {
             (_, false, Some(Never)) => one_of(&good),
             (_, false, None) if good.len() <= bad.len() => one_of(&good),
             (_, false, None) => one_of(&bad).not(),
-            // The value is tested as a string, whether it is listed or not.
+            // Both listed and unlisted values can be invalid, so the JSON string of the value is tested.
             (_, false, Some(_)) => text(&StringOperand::Listed(at.place.clone())),
         }
     }
@@ -105,7 +105,8 @@ impl<'a> CheckBuilder<'a> {
     }
 }
 
-/// Simplifies the check of an unlisted value, which differs from all listed values.
+/// Simplifies the check of an open enum's unlisted value. Such a value differs from all listed values, so
+/// comparisons with listed values are removed.
 fn assume_unlisted(check: Check, list: &StringEnum) -> Check {
     match check {
         Check::Test(test) => match test {

@@ -1,4 +1,5 @@
-//! Checks of structs, with their declared and undeclared properties.
+//! Builds the checks of structs: of their fields, which are the declared properties, and of undeclared
+//! properties.
 
 use contract_runtime::Json;
 
@@ -18,14 +19,15 @@ use crate::{
     shape::{StructBody, StructField, TypeDef, TypeRef},
 };
 
-/// The schemas that are checked for the value of a field.
+/// The schemas that a field's check requires the value to satisfy.
 enum FieldSchemas<'c> {
-    /// All schemas that apply to the value of the field.
+    /// All schemas that apply to the value of the field, as one conjunction.
     All(&'c SchemaConjunction),
     One(SchemaId),
 }
 
-/// The progress of building the checks of a struct's fields.
+/// Whether the result already contains the checks of a struct's fields, so that `properties` need not check
+/// them again.
 #[derive(Clone, Copy, PartialEq)]
 enum FieldChecks {
     Done,
@@ -59,7 +61,7 @@ impl<'a> CheckBuilder<'a> {
         if s.enumeration.is_some() || s.constant.is_some() { self.table_check(id, at) } else { Always }
     }
 
-    /// Builds the check of a schema for a struct.
+    /// Builds a check that a struct value satisfies a schema.
     pub(super) fn struct_check(
         &self,
         id: SchemaId,
@@ -86,8 +88,8 @@ impl<'a> CheckBuilder<'a> {
             .and(self.applicator_checks(s, false, &again))
     }
 
-    /// Builds the same check as `struct_check`, for a type that already determines the branch of the schema's
-    /// union.
+    /// Builds the same check as `struct_check`, but without the `oneOf` and `anyOf` of the schema, because
+    /// the type of the value already determines the branch.
     pub(super) fn struct_without_unions(
         &self,
         id: SchemaId,
@@ -108,7 +110,8 @@ impl<'a> CheckBuilder<'a> {
             .and(self.applicator_checks(s, true, &again))
     }
 
-    /// Builds the checks of the keywords that constrain properties.
+    /// Builds the checks of the keywords that constrain properties, such as `required`, `properties` and
+    /// `minProperties`.
     fn object_keywords(
         &self,
         s: &'a Schema,
@@ -205,7 +208,8 @@ impl<'a> CheckBuilder<'a> {
         depth: u8,
     ) -> Check {
         if let (true, Some(constant)) = (field.omitted, &field.constant) {
-            // The value is the constant itself, so the result is known while the code is generated.
+            // An omitted field always has the value of its constant, so the result is known while the code is
+            // generated.
             let valid = |id: &SchemaId| self.scope.tables.is_valid(*id, constant);
             return Check::from_bool(match what {
                 FieldSchemas::All(conj) => conj.ids.iter().all(valid),
@@ -229,7 +233,7 @@ impl<'a> CheckBuilder<'a> {
     }
 }
 
-/// Returns the type of undeclared properties.
+/// Returns the Rust type in which a struct stores the values of undeclared properties.
 fn rest_type(body: &StructBody) -> &TypeRef {
     body.additional.as_ref().unwrap_or(&TypeRef::Json)
 }

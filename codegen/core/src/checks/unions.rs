@@ -1,4 +1,4 @@
-//! Checks of enums with variants, and of nullable values.
+//! Builds the checks of enums whose variants have content, and of nullable values.
 
 use contract_runtime::Json;
 
@@ -21,12 +21,13 @@ impl<'a> CheckBuilder<'a> {
         let arms = body.variants.iter().map(|v| {
             let conj = match branches.get(v.branch) {
                 Some(&branch) if body.has_reliable_tag() => def.conj.choose_branch(body.holder, branch),
-                // The variant is the base schema of a family, and the base is a branch itself.
+                // In a family, which is an enum of a base schema and the schemas that extend it, this is the
+                // variant of the base.
                 None if self.is_family_base(body.holder, v.branch) => {
                     def.conj.choose_branch(body.holder, body.holder)
                 }
-                // Code can build a value whose tag is missing or wrong. Without a tag, another branch may
-                // accept the value as well.
+                // The tag may be missing or wrong in a value that user code builds. Therefore, any branch may
+                // accept the content.
                 _ => def.conj.clone(),
             };
             variant_arm(&v.name, self.conjunction_check(&conj, &TypedPlace::bound_value(&v.ty), MAX_DEPTH))
@@ -43,7 +44,8 @@ impl<'a> CheckBuilder<'a> {
         variants_check(ValuePlace::Own, false, id, arms.collect(), None)
     }
 
-    /// Returns true if the branch is the base schema of its family.
+    /// Returns true if `branch` is the index of the base schema `holder` itself. In a family, it follows the
+    /// indices of the schemas that extend the base.
     fn is_family_base(&self, holder: SchemaId, branch: usize) -> bool {
         let family = self.graph_schema(holder).family_members();
         !family.is_empty() && family.len() == branch
@@ -92,7 +94,9 @@ impl<'a> CheckBuilder<'a> {
         chosen: &[SchemaId],
         depth: u8,
     ) -> Check {
-        // The `null` branch was removed together with its union, but the whole union still allows `null`.
+        // For a single examined keyword without subschemas, only this keyword determines if `null` is valid.
+        // Otherwise, the whole schema does. If its union is already replaced by a branch, `null` is valid,
+        // because the type is nullable only due to another branch.
         let s = self.graph_schema(id);
         let null = if self.is_focus(s) && s.child_schemas().next().is_none() {
             allows_value(s, &Json::Null, TypeSet::NULL)

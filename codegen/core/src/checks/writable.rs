@@ -1,10 +1,10 @@
-//! Extends checks so that every valid value can be serialized.
+//! Extends checks to reject values that cannot be serialized, here called unwritable.
 //!
-//! Code can build a struct whose undeclared properties contain a declared name. Serializing it would produce
-//! a duplicate property, so the check of the struct rejects such a value. However, that check is not called
-//! if constraints are expanded inline, or if one of several branches suffices. The check of each type
-//! therefore also tests the values nested in it, unless it already calls their checks. Parsed values always
-//! pass these tests, usually at the cost of testing if there are any undeclared properties.
+//! User code can build a struct whose undeclared properties contain the name of a declared one. Serializing
+//! it would produce a duplicate property, so the check of the struct rejects such a value. However, that
+//! check is not called if constraints are expanded inline, or if one of several branches suffices. The check
+//! of each type therefore also tests the values nested in it, unless it already calls their checks. Parsed
+//! values always pass these tests, usually at the cost of testing if there are any undeclared properties.
 
 use std::{collections::BTreeSet, rc::Rc};
 
@@ -21,11 +21,11 @@ use crate::{
     shape::{Shapes, StructBody, StructField, TypeBody, TypeId, TypeRef},
 };
 
-/// The maximum depth of nested types to which these tests are expanded inline; deeper values are tested as a
-/// whole.
+/// The maximum depth of nested types for which the tests of nested values are expanded inline. Deeper values
+/// are tested with [`ValueTest::Writable`].
 const MAX_WRITABLE_DEPTH: u8 = 3;
 
-/// The types with values that cannot be serialized.
+/// The types of which some values cannot be serialized.
 #[derive(Clone, Debug, Default)]
 pub(super) struct UnwritableTypes(BTreeSet<TypeId>);
 
@@ -64,8 +64,8 @@ impl UnwritableTypes {
                 self.contains(inner)
             }
             TypeRef::Tuple(inner) => inner.iter().any(|ty| self.contains(ty)),
-            // Types from outside the generated crate may reject values; the type of a mapped format holds a
-            // string.
+            // The serialization of types from outside the generated crate may fail. The type of a mapped
+            // format holds a string, which can always be serialized.
             TypeRef::Replaced(path, _) => MappedFormat::name_from_path(path).is_none(),
             TypeRef::Json
             | TypeRef::Bool
@@ -78,24 +78,25 @@ impl UnwritableTypes {
 }
 
 impl<'a> CheckBuilder<'a> {
-    /// Extends a check to reject values that cannot be serialized.
+    /// Returns a check that requires `check` and also rejects values that cannot be serialized.
     pub(super) fn require_writable(&self, check: Check, at: &TypedPlace<'a>) -> Check {
         self.require_writable_given(&[], check, at)
     }
 
-    /// Extends a check like `require_writable`, given further checks that hold as well.
+    /// Extends a check like `require_writable`. `beside` are other checks that the result is combined with,
+    /// so their tests need not be repeated.
     fn require_writable_given(&self, beside: &[&Check], check: Check, at: &TypedPlace<'a>) -> Check {
         let missing = self.missing_writable(&[beside, &[&check]].concat(), at, MAX_WRITABLE_DEPTH);
         if missing == Always {
             return check;
         }
         let at = &self.unwrap_place(at.clone());
-        // Each alternative is extended separately: alternatives that call the type's check need no further
-        // test.
+        // If one of several alternatives must hold, each is extended separately. An alternative that calls
+        // the check of the value's type needs no further test.
         let each = |all: Vec<Check>| all.into_iter().map(|one| self.require_writable_given(beside, one, at));
         match check {
             Any(mut all) if self.is_choice(&all, at) => {
-                // The alternatives that most values match come first.
+                // Alternatives that already reject such values come first.
                 all.sort_by_key(|one| !self.implies_writable(one, at, MAX_WRITABLE_DEPTH));
                 each(all).fold(Never, Check::or)
             }
@@ -130,7 +131,7 @@ impl<'a> CheckBuilder<'a> {
         }
     }
 
-    /// Returns the value inside boxes and newtypes.
+    /// Returns the place and type of the value inside boxes and newtypes.
     fn unwrap_place(&self, mut at: TypedPlace<'a>) -> TypedPlace<'a> {
         while let TypeRef::Boxed(_) | TypeRef::Named(_) = at.ty {
             at = match at.ty {
@@ -145,7 +146,8 @@ impl<'a> CheckBuilder<'a> {
         at
     }
 
-    /// Returns true if at least one of several alternatives already calls the check of the type.
+    /// Returns true if at least one of several alternatives already rejects every value that cannot be
+    /// serialized, so that extending the alternatives separately saves tests.
     fn is_choice(&self, all: &[Check], at: &TypedPlace<'a>) -> bool {
         all.iter().any(|one| self.implies_writable(one, at, MAX_WRITABLE_DEPTH))
     }
@@ -171,7 +173,8 @@ impl<'a> CheckBuilder<'a> {
         }
     }
 
-    /// Returns the test that must be added to reject such values, assuming that the checks in `given` hold.
+    /// Returns the test that must be added to the checks in `given` to reject values that cannot be
+    /// serialized, or `Always` if they already do so.
     fn missing_writable(&self, given: &[&Check], at: &TypedPlace<'a>, depth: u8) -> Check {
         if !self.scope.unwritable.contains(at.ty) {
             return Always;
@@ -234,7 +237,7 @@ impl<'a> CheckBuilder<'a> {
         }
     }
 
-    /// Returns true if a type's check rejects only values that cannot be serialized.
+    /// Returns true if the check of a type accepts every value that can be serialized.
     fn is_trivial_otherwise(&self, id: TypeId) -> bool {
         Self::new(self.scope, Rc::clone(&self.dynamic), Rc::clone(&self.lenient)).is_trivial(id)
     }
@@ -316,7 +319,7 @@ impl<'a> CheckBuilder<'a> {
         ValueTest::Variants { at: at.place.clone(), boxed: at.boxed, of: id, arms, unknown }.into()
     }
 
-    /// Returns the types of the contents of an enum's variants.
+    /// Returns the type of each variant's content, in the order of the enum's variants.
     fn variants_of(&self, id: TypeId) -> Vec<&'a TypeRef> {
         match &self.scope.shapes.get(id).body {
             TypeBody::Objects(body) => body.variants.iter().map(|variant| &variant.ty).collect(),
@@ -343,7 +346,7 @@ fn flatten_all<'c>(given: &[&'c Check]) -> Vec<&'c Check> {
     each.collect()
 }
 
-/// Returns the inner checks that all tests of one kind apply to their bound value.
+/// Returns the inner checks of all tests in `given` that `inner` selects.
 fn inner_of<'c>(given: &[&'c Check], inner: impl Fn(&'c ValueTest) -> Option<&'c Check>) -> Vec<&'c Check> {
     let tests = given.iter().filter_map(|check| match check {
         Check::Test(test) => inner(test),

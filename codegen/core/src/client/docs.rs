@@ -11,7 +11,7 @@ use crate::{
     plan::{OperationSide, PlannedCall, ResponsePayload, ResponseSet, StreamContent, StreamPlan},
 };
 
-/// Returns the documentation lines of a method.
+/// Returns the documentation of a client method as lines of Markdown.
 pub(super) fn operation_lines(writer: &ClientWriter<'_>, call: &PlannedCall<'_>) -> Vec<String> {
     let operation = call.operation;
     let graph = writer.graph;
@@ -89,7 +89,8 @@ pub(super) fn operation_lines(writer: &ClientWriter<'_>, call: &PlannedCall<'_>)
     lines
 }
 
-/// Inserts notes about streamed responses and bodies before the section `# Errors`.
+/// Inserts notes about streamed requests and responses before the section `# Errors` of a method's
+/// documentation.
 pub(super) fn add_stream_notes(lines: &mut Vec<String>, call: &PlannedCall<'_>) {
     let StreamPlan { response: answer, body, .. } = &call.streams;
     let mut more = Vec::new();
@@ -122,7 +123,7 @@ fn push_argument(lines: &mut Vec<String>, name: &str, facts: &str, about: &str) 
     lines.extend(about.map(|line| format!("  {line}")));
 }
 
-/// Returns a link to the type of an error response, if it has a generated type.
+/// Returns a link to the type of the error response with this status, or `None` if it has no generated type.
 fn refusal_link(writer: &ClientWriter<'_>, refusals: &ResponseSet, status: StatusPattern) -> Option<String> {
     let case = refusals.cases.iter().find(|case| case.status == status)?;
     match (&refusals.enum_name, &case.payload) {
@@ -188,7 +189,7 @@ pub(super) fn doc_attributes(lines: &[String]) -> TokenStream {
     quote!(#(#[doc = #lines])*)
 }
 
-/// Splits text from the contract into documentation lines.
+/// Converts a description from the contract to Markdown that is safe for rustdoc, split into lines.
 pub(super) fn markdown_lines(text: &str) -> Vec<String> {
     emit::rustdoc_markdown(text).lines().map(str::to_owned).collect()
 }

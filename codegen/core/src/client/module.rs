@@ -1,4 +1,5 @@
-//! Writes the client module: the struct, its constructors, and all methods and `Call` implementations.
+//! Writes the client module: the client struct with its constructors and methods, and the implementations of
+//! `Call` for all operations.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -6,7 +7,7 @@ use quote::quote;
 use super::{ClientWriter, docs, pages, write};
 use crate::{emit::ident, plan::OperationSide};
 
-/// Assembles the client module.
+/// Returns the items of the client module.
 pub(super) fn assemble_module(writer: &ClientWriter<'_>) -> TokenStream {
     let (api, side) = (writer.plan.api, writer.plan.side);
     let title = if api.title.is_empty() { "the API" } else { &api.title };
@@ -93,7 +94,7 @@ pub(super) fn assemble_module(writer: &ClientWriter<'_>) -> TokenStream {
             }
         }
     });
-    // Only calls use the table.
+    // The operation table is imported only if there are calls.
     let table = sent().next().map(|_| {
         quote! {
             use ::contract_runtime::{client::{RawResponse, RequestBuilder}, operation::Operation};

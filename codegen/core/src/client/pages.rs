@@ -1,5 +1,5 @@
-//! Writes the client code of paginated operations: two methods, the `PagedCall` of the operation, and the
-//! `Paged` of its page.
+//! Writes the client code of paginated operations: two methods for each, its implementation of `PagedCall`,
+//! and the implementation of `ItemPage` for its pages.
 
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
@@ -12,7 +12,8 @@ use crate::{
     shape::TypeRef,
 };
 
-/// Writes the methods that return the pages of a call, and their items.
+/// Writes two methods for a paginated call: one returns a stream of pages, the other a stream of their items.
+/// Returns `None` if the call is not paginated.
 pub(super) fn paging_methods(writer: &ClientWriter<'_>, call: &PlannedCall<'_>) -> Option<TokenStream> {
     let (_, paged) = call.pages.as_ref()?;
     let (arguments, given) = write::owned_arguments(writer, call);
@@ -48,7 +49,8 @@ pub(super) fn paging_methods(writer: &ClientWriter<'_>, call: &PlannedCall<'_>) 
     })
 }
 
-/// Describes the pagination: where the next page starts, and when the last page is reached.
+/// Returns a sentence for the documentation of a method: how the next page is found, and when the last page
+/// is reached.
 fn describe_paging(call: &PlannedCall<'_>, way: &NextPage) -> String {
     let row = |index: usize| call.parameters.get(index).map_or("", |parameter| parameter.row.name.as_str());
     match way {
@@ -105,7 +107,7 @@ fn describe_end(total: Option<&ValuePath>, full: Option<&str>) -> String {
     }
 }
 
-/// Writes the `PagedCall` implementation of a call.
+/// Writes the `PagedCall` implementation of a paginated call, or returns `None` if the call is not paginated.
 pub(super) fn paged_call_impl(writer: &ClientWriter<'_>, call: &PlannedCall<'_>) -> Option<TokenStream> {
     let (_, pages) = call.pages.as_ref()?;
     let (name, module) = (ident(&call.name), ident(writer.plan.side.calls_module()));
@@ -197,8 +199,8 @@ fn paging_constant(way: &NextPage) -> TokenStream {
     }
 }
 
-/// Returns builder calls with the data of a page that locates the next one; `None` if the body has no such
-/// data.
+/// Returns the calls of a `PageMarkers` builder that extract from the body of a page how the next one is
+/// found. Returns `None` if the body does not contain this information.
 fn page_marks(way: &NextPage) -> Option<TokenStream> {
     let page = || quote!(page);
     let total = |total: &Option<ValuePath>| {
@@ -238,11 +240,13 @@ fn page_marks(way: &NextPage) -> Option<TokenStream> {
     }
 }
 
-/// An expression for a value on the path of a route.
+/// An expression for the value that is reached after some steps of a [`ValuePath`], the path of fields that
+/// leads to a value in a page.
 enum ValueExpression {
-    /// A value that always exists; true if the expression is the start itself, which is a reference.
+    /// A value that always exists. The flag is true if no step has been taken, so that the expression is a
+    /// reference.
     Certain(TokenStream, bool),
-    /// An `Option` of the value, or of a reference to it.
+    /// An `Option` of a value or of a reference to it, because a field on the path may be absent.
     Optional(TokenStream),
 }
 
@@ -252,9 +256,10 @@ impl ValueExpression {
     }
 }
 
-/// Returns a reference to the target of a route, or to an `Option` of it.
+/// Returns an expression that is a reference to the value at the end of a path, or to an `Option` of the
+/// value.
 fn borrow_route(start: ValueExpression, route: &ValuePath) -> TokenStream {
-    // If the last step is an `Option`, pass it unchanged: absence needs no special handling.
+    // If the last field is an `Option`, it is passed unchanged, because the runtime accepts an absent value.
     let last = route.steps.iter().rposition(|step| matches!(step, ValuePathStep::Field { .. }));
     let steps = route.steps.iter().enumerate().map(|(at, step)| match step {
         ValuePathStep::Field { name, .. } if Some(at) == last => {
@@ -268,7 +273,7 @@ fn borrow_route(start: ValueExpression, route: &ValuePath) -> TokenStream {
     }
 }
 
-/// Follows the steps of a route by reference; the compiler dereferences boxes and newtypes.
+/// Follows a path by reference. Boxes and newtypes need no code, because they are dereferenced implicitly.
 fn follow_steps(start: ValueExpression, steps: impl Iterator<Item = ValuePathStep>) -> ValueExpression {
     steps.fold(start, |place, step| match (place, step) {
         (place, ValuePathStep::Boxed | ValuePathStep::Inner) => place,
@@ -298,7 +303,8 @@ fn follow_steps(start: ValueExpression, steps: impl Iterator<Item = ValuePathSte
     })
 }
 
-/// Follows the steps of a route by value.
+/// Follows a path from `self` by value, and returns an expression of the target's type. If a field on the
+/// path is absent, it is the default.
 fn take_by_value(steps: &[ValuePathStep]) -> TokenStream {
     let place =
         steps.iter().fold(ValueExpression::Certain(quote!(self), true), |place, step| match (place, step) {
@@ -344,7 +350,7 @@ fn take_by_value(steps: &[ValuePathStep]) -> TokenStream {
     }
 }
 
-/// Writes the `Paged` implementations for all page types, each once. A list is a page itself, and a nullable
+/// Writes the implementations of `ItemPage`, one for each page type. A list is a page already, and a nullable
 /// page uses the implementation of its inner type.
 pub(super) fn page_impls(writer: &ClientWriter<'_>) -> TokenStream {
     let mut seen: Vec<&TypeRef> = Vec::new();

@@ -1,4 +1,4 @@
-//! Writes client methods and the `PlannedCall` implementations of operations. Both mainly call
+//! Writes client methods, and the implementations of `Call` for operations. Both mainly call
 //! `contract_runtime::client`, with one line for each argument and each kind of response.
 
 use contract_runtime::media_type::{self, MediaType};
@@ -19,7 +19,7 @@ use crate::{
     shape::TypeRef,
 };
 
-/// Writes the method of a call.
+/// Writes the client method that sends a call.
 pub(super) fn write_method(writer: &ClientWriter<'_>, call: &PlannedCall<'_>) -> TokenStream {
     let side = writer.plan.side;
     let lines = docs::doc_attributes(&docs::operation_lines(writer, call));
@@ -34,7 +34,7 @@ pub(super) fn write_method(writer: &ClientWriter<'_>, call: &PlannedCall<'_>) ->
     });
     let names = argument_names(call);
     let pass_options = call.has_options().then(|| quote!(&options));
-    // The threshold of clippy, which counts `self`.
+    // Clippy allows seven arguments, including `self`.
     let count = names.len() + usize::from(options.is_some()) + usize::from(address.is_some()) + 1;
     let many = (count > 7).then(too_many_arguments);
     quote! {
@@ -47,7 +47,8 @@ pub(super) fn write_method(writer: &ClientWriter<'_>, call: &PlannedCall<'_>) ->
     }
 }
 
-/// Writes the method that streams the response or the request body of a call.
+/// Writes the method that streams the response or the request body of a call. Returns `None` if neither is
+/// streamed.
 pub(super) fn write_stream_method(writer: &ClientWriter<'_>, call: &PlannedCall<'_>) -> Option<TokenStream> {
     let StreamPlan { response: answer, body, method } = &call.streams;
     if call.streams.is_empty() {
@@ -117,7 +118,7 @@ pub(super) fn write_stream_method(writer: &ClientWriter<'_>, call: &PlannedCall<
     })
 }
 
-/// Returns an empty body, which the stream replaces later.
+/// Returns an expression for an empty body, with which the request is built before the stream replaces it.
 fn body_placeholder(
     writer: &ClientWriter<'_>,
     body: &RequestBodyPlan<'_>,
@@ -134,7 +135,7 @@ fn body_placeholder(
     quote!(&#whole::#variant(#empty))
 }
 
-/// Writes the `StreamCall` implementation of a call with a streamed response.
+/// Writes the `StreamCall` implementation of a call, or returns `None` if its response is not streamed.
 pub(super) fn write_stream_call(writer: &ClientWriter<'_>, call: &PlannedCall<'_>) -> Option<TokenStream> {
     let answer = call.streams.response.as_ref()?;
     let (name, module) = (ident(&call.name), ident(writer.plan.side.calls_module()));
@@ -146,7 +147,8 @@ pub(super) fn write_stream_call(writer: &ClientWriter<'_>, call: &PlannedCall<'_
     })
 }
 
-/// Writes the `PlannedCall` implementation of an operation.
+/// Writes the implementation of `Call` for the struct of an operation, and the function that builds its
+/// request.
 pub(super) fn write_call(writer: &ClientWriter<'_>, call: &PlannedCall<'_>) -> TokenStream {
     let side = writer.plan.side;
     let (name, module) = (ident(&call.name), ident(side.calls_module()));
@@ -194,7 +196,8 @@ pub(super) fn write_call(writer: &ClientWriter<'_>, call: &PlannedCall<'_>) -> T
     }
 }
 
-/// Returns the arguments of a method that takes a call by value, and the initializers of its struct fields.
+/// Returns the arguments of a method that creates the struct of a call, and the initializers of the struct's
+/// fields.
 pub(super) fn owned_arguments(
     writer: &ClientWriter<'_>,
     call: &PlannedCall<'_>,
@@ -229,7 +232,8 @@ pub(super) fn owned_arguments(
     (taken, given)
 }
 
-/// Returns the expression that converts an argument into an owned field.
+/// Returns the part of a field initializer that converts the argument `name` into an owned value. It is empty
+/// if the argument is passed by value.
 fn to_owned_field(ty: &TypeRef, handed: PassingMode, name: &Ident) -> TokenStream {
     let texts = matches!(ty, TypeRef::Vec(inner) if **inner == TypeRef::String);
     match handed {
@@ -245,7 +249,7 @@ pub(super) fn too_many_arguments() -> TokenStream {
     quote!(#[expect(clippy::too_many_arguments, reason = "the contract requires this many arguments")])
 }
 
-/// Returns the required arguments of a method: parameters, then the body.
+/// Returns the arguments of a client method: the required parameters, then a required body.
 fn method_arguments(writer: &ClientWriter<'_>, call: &PlannedCall<'_>) -> Vec<TokenStream> {
     let parameters = call.required_parameters().map(|(_, parameter)| {
         let (name, given) = (field_ident(parameter), argument_type(writer, &parameter.ty));
@@ -276,13 +280,14 @@ fn method_arguments(writer: &ClientWriter<'_>, call: &PlannedCall<'_>) -> Vec<To
     parameters.chain(body).collect()
 }
 
-/// Returns the names of the required arguments.
+/// Returns the names of the arguments that [`method_arguments`] declares.
 fn argument_names(call: &PlannedCall<'_>) -> Vec<Ident> {
     let parameters = call.required_parameters().map(|(_, parameter)| field_ident(parameter));
     parameters.chain(required_body(call).map(|_| ident("body"))).collect()
 }
 
-/// Returns the same arguments, as fields of `self`.
+/// Returns the arguments with which a call struct builds its request: the required ones, and the options if
+/// there are any, each as a field of `self`.
 fn value_arguments(writer: &ClientWriter<'_>, call: &PlannedCall<'_>) -> Vec<TokenStream> {
     let parameters = call.required_parameters().map(|(_, parameter)| {
         let name = field_ident(parameter);
@@ -306,7 +311,8 @@ fn field_ident(parameter: &PlannedParameter<'_>) -> Ident {
     ident(parameter.field.as_deref().unwrap_or_default())
 }
 
-/// Returns the expression that builds a request. Parameters are identified by their row index, as in servers.
+/// Returns the expression that builds the request of a call. It identifies parameters by their row in the
+/// operation table, as servers do.
 fn write_request(writer: &ClientWriter<'_>, call: &PlannedCall<'_>) -> TokenStream {
     let mut request = quote!(api_client.request(Self::OPERATION));
     for (index, parameter) in call.parameters.iter().enumerate() {
@@ -373,8 +379,9 @@ fn write_body(body: &RequestBodyPlan<'_>, variant: &BodyVariant, given: &TokenSt
     }
 }
 
-/// Returns the `match` arms over response statuses, success responses first. Codes precede ranges and ranges
-/// precede `default`, so that the most specific entry of the contract matches first.
+/// Returns the `match` arms that parse a response by its status, success responses first. Status codes
+/// precede ranges and ranges precede `default`, so that the most specific entry of the contract matches
+/// first.
 fn response_arms(writer: &ClientWriter<'_>, call: &PlannedCall<'_>) -> Vec<TokenStream> {
     let mut arms = Vec::new();
     for (answers, outcome) in
@@ -397,7 +404,8 @@ fn response_arms(writer: &ClientWriter<'_>, call: &PlannedCall<'_>) -> Vec<Token
     arms
 }
 
-/// Returns the runtime method that reads the only type of success or error responses.
+/// Returns the name of the runtime method that parses the responses of one outcome, if all of them have the
+/// same type.
 const fn read_method(payload: &ResponsePayload, outcome: ResponseOutcome, optional: bool) -> &'static str {
     match (payload, outcome) {
         (ResponsePayload::Json(_), ResponseOutcome::Success) if optional => "json_or_empty",
@@ -421,14 +429,14 @@ fn choice_arms(answers: &ResponseSet, name: &TokenStream, outcome: ResponseOutco
         let Some(pattern) = status_pattern(status_ranges(status, outcome, answers)) else { continue };
         let mut own: Vec<&ResponseCase> = answers.cases.iter().filter(|case| case.status == status).collect();
         let is_json = |case: &&ResponseCase| matches!(case.payload, ResponsePayload::Json(_));
-        // JSON checks its media type itself. The first JSON case also handles responses without a media type,
-        // as in the runtime.
+        // The method for JSON checks the media type itself. The first JSON case also handles responses
+        // without a media type, as in the runtime.
         let fallback = own.iter().copied().find(is_json);
         // More specific media types come first, as in the lookup of the runtime.
         own.sort_by_key(|case| (MediaType::parse(&case.media_type).wildcard_rank(), is_json(case)));
         let by_media_type = own.iter().filter(|case| case.by_media_type);
         let by_media_type: Vec<&ResponseCase> = by_media_type.copied().collect();
-        // The last case needs no condition if it is the fallback.
+        // If the last case is the fallback, it needs no condition.
         let by_media_type = match (by_media_type.split_last(), fallback) {
             (Some((last, before)), Some(json)) if std::ptr::eq(*last, json) => before,
             _ => by_media_type.as_slice(),
@@ -463,7 +471,8 @@ fn read_case(case: &ResponseCase, name: &TokenStream, outcome: ResponseOutcome) 
     }
 }
 
-/// Returns the status ranges of a key; `default` covers the statuses without an entry of their own.
+/// Returns the ranges of status codes that a key of `responses` covers. `default` covers the codes of the
+/// outcome that no range in the contract covers.
 fn status_ranges(status: StatusPattern, outcome: ResponseOutcome, answers: &ResponseSet) -> Vec<(u16, u16)> {
     let class = |class: u8| (u16::from(class) * 100, u16::from(class) * 100 + 99);
     match (status, outcome) {
@@ -477,7 +486,8 @@ fn status_ranges(status: StatusPattern, outcome: ResponseOutcome, answers: &Resp
     }
 }
 
-/// Returns a pattern such as `200 | 400..=599`, with adjacent ranges merged; `None` without any range.
+/// Returns a pattern such as `200 | 400..=599`, in which adjacent ranges are merged. Returns `None` if there
+/// are no ranges.
 fn status_pattern(mut ranges: Vec<(u16, u16)>) -> Option<TokenStream> {
     ranges.sort_unstable();
     let mut joined: Vec<(u16, u16)> = Vec::new();
@@ -495,7 +505,8 @@ fn status_pattern(mut ranges: Vec<(u16, u16)>) -> Option<TokenStream> {
     (!patterns.is_empty()).then(|| quote!(#(#patterns)|*))
 }
 
-/// Returns the type of an argument. Elements of string lists may have any type that converts to `&str`.
+/// Returns the type of the argument for a value of type `ty`. The elements of a list of strings may have any
+/// type that implements `AsRef<str>`.
 fn argument_type(writer: &ClientWriter<'_>, ty: &TypeRef) -> TokenStream {
     match ty {
         TypeRef::Vec(inner) if **inner == TypeRef::String => {

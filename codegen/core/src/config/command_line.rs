@@ -1,4 +1,4 @@
-//! The option `cli` of `[output]`: enables the command line and configures it.
+//! The option `output.cli`, which enables the generated command line and configures it.
 
 use std::fmt;
 
@@ -12,16 +12,17 @@ use serde::{
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct CommandLineConfig {
-    /// The name of the command; the default is that of the package.
+    /// The name of the command. The default is the name of the package.
     pub name: Option<String>,
-    /// The prefix of environment variables: `TICKETS` for `TICKETS_SERVER`. The default is the name in
-    /// capitals.
+    /// The prefix of environment variables, such as `TICKETS` for `TICKETS_SERVER`. The default is the name
+    /// of the command in capitals.
     pub variables: Option<String>,
-    /// The default server URL. Without it, the first absolute URL of `servers` in the contract is used.
+    /// The URL of the server. The default is the first absolute URL in `servers` of the contract.
     pub server: Option<String>,
 }
 
-/// Implemented by hand: an untagged enum would hide the errors inside of the table.
+/// Deserializes `true`, `false` or a table. It is implemented by hand, because a derived untagged enum would
+/// hide the errors inside the table.
 pub(super) fn deserialize_command_line<'de, D: Deserializer<'de>>(
     from: D,
 ) -> Result<Option<CommandLineConfig>, D::Error> {

@@ -1,4 +1,5 @@
-//! An entry of `overlays`: a file, or a file with the document to which it applies.
+//! An entry of `input.overlays`: an overlay file, or a table with the file and the document to which it
+//! applies.
 
 use std::{fmt, path::PathBuf};
 
@@ -7,14 +8,14 @@ use serde::{
     de::{Error, MapAccess, Visitor, value::MapAccessDeserializer},
 };
 
-/// A file that patches a document: `"mend.yaml"`, or `{ file = "mend.json", document = "api.yaml" }` if the
-/// file does not name its document.
+/// An overlay or JSON merge patch that is applied to a document: `"mend.yaml"`, or
+/// `{ file = "mend.json", document = "api.yaml" }` if the file does not name its document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OverlayEntry {
-    /// The path of the overlay, relative to the configuration.
+    /// The path of the overlay file, relative to the folder of `codegen.toml`.
     pub file: PathBuf,
-    /// The document: its name below the inputs, its URI, or the end of its name. `None` for the document that
-    /// the overlay `extends`, or for the only one.
+    /// The document to which the overlay applies: its name below the inputs, its URI, or the end of its name.
+    /// By default, it is the document in the field `extends` of the overlay, or the only document.
     pub document: Option<String>,
 }
 
@@ -25,7 +26,7 @@ struct OverlayTable {
     document: Option<String>,
 }
 
-/// Implemented by hand: an untagged enum would hide the errors inside of a table.
+/// Implemented by hand, because a derived untagged enum would hide the errors inside a table.
 impl<'de> Deserialize<'de> for OverlayEntry {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         struct OverlayVisitor;

@@ -4,55 +4,60 @@ use serde::Deserialize;
 
 use super::OperationSelector;
 
-/// A table `[[pages]]`: operations that return a list page by page, and the strategy that finds the next
-/// page.
+/// A table `[[pages]]`: operations that return a list page by page, and the strategy by which the client
+/// finds the next page.
 ///
-/// Exactly one of the last six members must be given. Pointers are JSON Pointers into the body of a success.
+/// Exactly one strategy must be given: `cursor`, `last-item`, `link`, `next-url`, `offset` or `page`.
+/// Pointers are JSON Pointers into the body of a success response.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct PaginationConfig {
-    /// The `operationId`s of the operations.
+    /// The `operationId`s of the paginated operations.
     pub operations: Vec<String>,
-    /// Selectors of further operations. Those whose parameters and responses do not fit are skipped.
+    /// Selectors of further paginated operations. A selected operation without the required parameters and
+    /// properties is skipped.
     pub include: Vec<OperationSelector>,
-    /// The pointer of the array of items; the default is the whole body.
+    /// The pointer of the array of items. The default is the whole body.
     pub items: String,
-    /// A value of the page is a query parameter of the next request.
+    /// The strategy `cursor`: a value in the body of a page is sent as a query parameter of the next request.
     pub cursor: Option<CursorPagination>,
-    /// A value of the page's last item is a query parameter of the next request.
+    /// The strategy `last-item`: a value in the last item of a page is sent as a query parameter of the next
+    /// request.
     pub last_item: Option<CursorPagination>,
-    /// The relation of the `Link` header that names the next page.
+    /// The strategy `link`: the `Link` header of a response contains the URL of the next page.
     pub link: Option<LinkPagination>,
-    /// A value of the page is the URL of the next page.
+    /// The strategy `next-url`: the body of a page contains the URL of the next page.
     pub next_url: Option<NextUrlPagination>,
-    /// A query parameter counts the items before the page.
+    /// The strategy `offset`: a query parameter contains the number of items before the page.
     pub offset: Option<OffsetPagination>,
-    /// A query parameter counts the pages.
+    /// The strategy `page`: a query parameter contains the number of the page.
     pub page: Option<PageNumberPagination>,
 }
 
-/// The strategies `cursor` and `last-item`.
+/// The strategies `cursor` and `last-item`: a value of a page is sent as a query parameter of the next
+/// request.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct CursorPagination {
-    /// The pointer of the cursor, in the body or in an item.
+    /// The pointer of the value: in the body for `cursor`, in the last item for `last-item`.
     pub from: String,
-    /// The query parameter that receives the cursor.
+    /// The name of the query parameter in which the value is sent.
     pub to: String,
-    /// The pointer of a boolean in the body that is true if there is a next page.
+    /// The pointer of a boolean in the body that is true if there is a next page. By default, there is one if
+    /// the value is present or, for `last-item`, if the page has items.
     pub more: Option<String>,
 }
 
-/// The strategy `link`: a relation such as `"next"`, or a table.
+/// The strategy `link`: the relation of the link, such as `"next"`, or a table.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(
     untagged,
     expecting = "`link` is a relation (`\"next\"`), or `{ rel = \"next\", targets = \"path\" }` with the targets `path`, `origin` or `any`"
 )]
 pub enum LinkPagination {
-    /// The relation of the link.
+    /// The relation of the link, for links to the path of the call.
     Rel(String),
-    /// The relation with the allowed targets.
+    /// The relation of the link, and the targets that are allowed.
     Table(LinkPaginationTable),
 }
 
@@ -60,23 +65,23 @@ pub enum LinkPagination {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct LinkPaginationTable {
-    /// The relation of the link.
+    /// The relation of the link that leads to the next page.
     pub rel: String,
-    /// The allowed targets of the link.
+    /// The targets that are allowed. Other links are not followed.
     #[serde(default)]
     pub targets: LinkTargetScope,
 }
 
-/// The strategy `next-url`: a pointer, or a table.
+/// The strategy `next-url`: the pointer of the URL, or a table.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(
     untagged,
     expecting = "`next-url` is a JSON Pointer (`\"/next\"`), or `{ from = \"/next\", targets = \"path\" }` with the targets `path`, `origin` or `any`"
 )]
 pub enum NextUrlPagination {
-    /// The pointer of the URL in the body.
+    /// The pointer of the URL in the body, for URLs with the path of the call.
     From(String),
-    /// The pointer with the allowed targets.
+    /// The pointer of the URL in the body, and the targets that are allowed.
     Table(NextUrlTable),
 }
 
@@ -84,73 +89,77 @@ pub enum NextUrlPagination {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct NextUrlTable {
-    /// The pointer of the URL in the body.
+    /// The pointer of the next page's URL in the body.
     pub from: String,
-    /// The allowed targets of the URL.
+    /// The targets that are allowed. Other URLs are not followed.
     #[serde(default)]
     pub targets: LinkTargetScope,
 }
 
-/// The links that are followed. Only the query of a target is used, at the URL of the first call.
+/// The targets of links that are followed. Only the query of a target is used: the next request is sent to
+/// the URL of the first call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LinkTargetScope {
-    /// Links to the path of the call.
+    /// Only links to the path of the call are followed.
     #[default]
     Path,
-    /// Links to any path of the same origin.
+    /// Links to any path of the same origin are followed.
     Origin,
-    /// Links to any origin and path.
+    /// Links to any origin and path are followed.
     Any,
 }
 
-/// The strategy `offset`: a parameter counts items.
+/// The strategy `offset`: a query parameter contains the number of items before the page.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct OffsetPagination {
-    /// The query parameter that receives the offset.
+    /// The name of the query parameter in which the offset is sent.
     pub to: String,
-    /// The increment from one page to the next.
+    /// The number by which the offset increases from one page to the next.
     #[serde(default)]
     pub by: OffsetIncrement,
-    /// The first offset if the caller omits it; the default is that of the contract, or 0.
+    /// The offset of the first page if the caller does not set one. The default is that of the parameter in
+    /// the contract, or 0.
     pub first: Option<u64>,
-    /// The parameter with the maximum number of items of a page. A page with fewer items is the last one,
-    /// unless the offset grows by this parameter.
+    /// The name of the parameter with the maximum number of items of a page. A page with fewer items is the
+    /// last one, unless `by` is `limit`.
     pub limit: Option<String>,
-    /// The pointer of the total number of items in the body.
+    /// The pointer of the total number of items in the body, after which the client stops.
     pub total: Option<String>,
 }
 
-/// The increment of an offset.
+/// The number by which an offset increases from one page to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OffsetIncrement {
-    /// The number of items on the page.
+    /// The number of items that the page contains.
     #[default]
     Items,
-    /// The limit: a page with fewer items need not be the last one.
+    /// The value of the parameter `limit`, even if the page contains fewer items. Such a page need not be the
+    /// last one.
     Limit,
 }
 
-/// The strategy `page`: a parameter counts pages.
+/// The strategy `page`: a query parameter contains the number of the page.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PageNumberPagination {
-    /// The query parameter that receives the page number.
+    /// The name of the query parameter in which the page number is sent.
     pub to: String,
-    /// The number of the first page; the default is that of the contract, or 1.
+    /// The number of the first page. The default is that of the parameter in the contract, or 1.
     pub first: Option<u64>,
-    /// The parameter with the maximum number of items of a page. A page with fewer items is the last one.
+    /// The name of the parameter with the maximum number of items of a page. A page with fewer items is the
+    /// last one.
     pub limit: Option<String>,
-    /// The pointer of the total number of pages in the body.
+    /// The pointer of the total number of pages in the body, after which the client stops.
     pub total_pages: Option<String>,
     /// The pointer of the total number of items in the body.
     pub total: Option<String>,
 }
 
 impl LinkPagination {
-    /// Returns the relation and the allowed targets.
+    /// Returns the relation of the link and the targets that are allowed.
     #[must_use]
     pub fn relation_and_scope(&self) -> (&str, LinkTargetScope) {
         match self {
@@ -161,7 +170,7 @@ impl LinkPagination {
 }
 
 impl NextUrlPagination {
-    /// Returns the pointer and the allowed targets.
+    /// Returns the pointer of the URL and the targets that are allowed.
     #[must_use]
     pub fn pointer_and_scope(&self) -> (&str, LinkTargetScope) {
         match self {
@@ -172,7 +181,7 @@ impl NextUrlPagination {
 }
 
 impl PaginationConfig {
-    /// Returns the names of the given strategies, as spelled in the file.
+    /// Returns the names of the strategies that the table contains, as they are spelled in the file.
     #[must_use]
     pub fn strategy_names(&self) -> Vec<&'static str> {
         let Self { cursor, last_item, link, next_url, offset, page, .. } = self;

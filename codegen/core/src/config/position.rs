@@ -1,4 +1,4 @@
-//! Finds the locations of options in the text of `codegen.toml`.
+//! Finds the locations of option values in the text of `codegen.toml`, for diagnostics.
 
 use toml::{
     Spanned,
@@ -7,14 +7,16 @@ use toml::{
 
 use crate::tree::Span;
 
-/// Returns the span of an option's value; `None` if the option or the value is absent.
+/// Returns the span of a value in an option, or `None` if the file does not contain it. `option` is a path of
+/// keys that are separated by periods.
 pub(super) fn find_value(text: &str, option: &str, value: &str) -> Option<Span> {
     let table = DeTable::parse(text).ok()?;
     let path: Vec<&str> = option.split('.').collect();
     follow_path(table.get_ref(), &path, value)
 }
 
-/// Returns the span of a value in one table of an array of tables, which name and index select.
+/// Returns the span of a value in an option of one table in the array of tables `list`. `index` is the number
+/// of the table, counted from 0.
 pub(super) fn find_value_in_table(
     text: &str,
     (list, index): (&str, usize),
@@ -26,14 +28,15 @@ pub(super) fn find_value_in_table(
     follow_path(tables_in(held).nth(index)?, &[option], value)
 }
 
-/// Returns the span of a table's name in its first header.
+/// Returns the span of the name of a table in its first header, or `None` if there is no such table.
 pub(super) fn find_table(text: &str, name: &str) -> Option<Span> {
     let table = DeTable::parse(text).ok()?;
     let key = table.get_ref().keys().find(|key| key.get_ref() == name);
     key.map(|key| to_span(key.span()))
 }
 
-/// Follows a path of keys, through all tables of an array of tables.
+/// Follows a path of keys from a table and returns the span of `value` at its end. In an array of tables, all
+/// tables are searched.
 fn follow_path(table: &DeTable<'_>, path: &[&str], value: &str) -> Option<Span> {
     let (key, rest) = path.split_first()?;
     let (_, held) = table.iter().find(|(name, _)| name.get_ref() == key)?;
@@ -44,7 +47,7 @@ fn follow_path(table: &DeTable<'_>, path: &[&str], value: &str) -> Option<Span> 
     }
 }
 
-/// Iterates over the tables that a value is or contains.
+/// Iterates over the tables in a value: the value itself if it is a table, or the tables in an array.
 fn tables_in<'v, 'i>(value: &'v Spanned<DeValue<'i>>) -> Box<dyn Iterator<Item = &'v DeTable<'i>> + 'v> {
     match value.get_ref() {
         DeValue::Table(table) => Box::new(std::iter::once(table)),
@@ -53,8 +56,8 @@ fn tables_in<'v, 'i>(value: &'v Spanned<DeValue<'i>>) -> Box<dyn Iterator<Item =
     }
 }
 
-/// Returns the span of a string in an option's value: the value itself, an element of a list, or a key or
-/// value of a table.
+/// Returns the span of the string `value` in the value of an option: the whole value, an element of a list,
+/// or a key or value of a table.
 fn find_string(spanned: &Spanned<DeValue<'_>>, value: &str) -> Option<Span> {
     match spanned.get_ref() {
         DeValue::String(text) => (text == value).then(|| to_span(spanned.span())),
@@ -80,7 +83,7 @@ mod tests {
 
     #[test]
     fn options_are_located() {
-        // Comments, other options and other tables contain the same strings.
+        // The string is found in the given option, not in a comment, another option or another table.
         let text = r##"
 # open = ["a"], secrets = ["b"]
 secrets = ['b', "a"]
@@ -120,7 +123,7 @@ client = false
             assert_eq!(text[..start].lines().count(), line, "{option} {value}");
         }
         assert_eq!(find_value(text, "open", "b"), None);
-        // Only the second area has a schema of this name.
+        // The value is found only in the second table, which has the index 1.
         assert_eq!(find_value_in_table(text, ("area", 0), "schemas", "ab"), None);
         assert_eq!(
             find_value_in_table(text, ("area", 1), "schemas", "ab"),

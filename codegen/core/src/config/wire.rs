@@ -1,29 +1,32 @@
-//! The table `[wire]`: the encoding of lists and nested values in queries and forms.
+//! The table `[wire]`: how lists and nested values are encoded in query parameters and form bodies.
 
 use std::collections::BTreeMap;
 
 use contract_runtime::parameters::{ArrayNotation, NestedNotation};
 use serde::Deserialize;
 
-/// The table `[wire]`: conventions for lists and nested values in query parameters and form bodies.
+/// The table `[wire]`: how lists and nested values are encoded in query parameters and form bodies. The
+/// settings apply to the whole contract.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct WireConfig {
-    /// Objects, and lists that contain lists or objects.
+    /// The encoding of objects, and of lists that contain lists or objects.
     pub nested: Option<NestedSetting>,
-    /// Lists of scalars.
+    /// The encoding of lists of scalars.
     pub arrays: Option<ArraySetting>,
-    /// Other settings for the schemas of parameters, fields and bodies: selector → settings.
+    /// Settings for single schemas of parameters, fields and bodies, which override those of the contract:
+    /// selector → settings.
     pub schemas: BTreeMap<String, WireSettings>,
 }
 
-/// The settings of a schema.
+/// The encoding of lists and nested values in a schema, or in the whole contract.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct WireSettings {
-    /// Objects, and lists that contain lists or objects.
+    /// The encoding of objects, and of lists that contain lists or objects. If absent, the setting of the
+    /// contract applies.
     pub nested: Option<NestedSetting>,
-    /// Lists of scalars.
+    /// The encoding of lists of scalars. If absent, the setting of the contract applies.
     pub arrays: Option<ArraySetting>,
 }
 
@@ -31,11 +34,12 @@ pub struct WireSettings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NestedSetting {
-    /// JSON.
+    /// The value is encoded as JSON.
     Json,
-    /// `a[b][c]=x`, and lists as `arrays` defines: `items[][price]=x`.
+    /// Each value has its path in brackets: `a[b][c]=x`. Lists are encoded as `arrays` specifies:
+    /// `items[][price]=x`.
     Brackets,
-    /// `a[b][c]=x`, and lists with indices: `items[0][price]=x`.
+    /// Each value has its path in brackets, with indices in lists: `a[b][c]=x`, `items[0][price]=x`.
     Indices,
 }
 
@@ -43,30 +47,30 @@ pub enum NestedSetting {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ArraySetting {
-    /// `tags=a&tags=b`.
+    /// The name is repeated for each element: `tags=a&tags=b`.
     Repeat,
-    /// `tags[]=a&tags[]=b`.
+    /// The name is followed by empty brackets: `tags[]=a&tags[]=b`.
     Brackets,
-    /// `tags[0]=a&tags[1]=b`.
+    /// The name is followed by the index of the element: `tags[0]=a&tags[1]=b`.
     Indices,
-    /// `tags=a,b`.
+    /// The elements are separated by commas: `tags=a,b`.
     Comma,
 }
 
 impl WireConfig {
-    /// Returns the settings of the whole contract.
+    /// Returns the settings that apply to the whole contract.
     pub(crate) const fn settings(&self) -> WireSettings {
         WireSettings { nested: self.nested, arrays: self.arrays }
     }
 }
 
 impl WireSettings {
-    /// Returns the settings with those of `other` where they are absent.
+    /// Returns these settings, with those of `other` for each setting that is absent.
     pub(crate) fn or(self, other: Self) -> Self {
         Self { nested: self.nested.or(other.nested), arrays: self.arrays.or(other.arrays) }
     }
 
-    /// Returns true if there are none.
+    /// Returns true if both settings are absent.
     pub(crate) const fn is_empty(self) -> bool {
         self.nested.is_none() && self.arrays.is_none()
     }

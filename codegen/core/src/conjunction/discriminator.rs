@@ -7,7 +7,7 @@ use crate::{
     schema::{Discriminator, SchemaGraph, SchemaId, SchemaOrigin},
 };
 
-/// The maximum number of consecutive references that are followed from the schema that a mapping names.
+/// The maximum number of consecutive references that are followed from a branch.
 const MAX_ALIASES: usize = 16;
 
 /// Returns the tag values that select a branch: its mapping entries, or else the name of the branch's schema.
@@ -19,7 +19,8 @@ pub fn discriminator_values<'g>(
     mapped_values(graph, discriminator, &resolve_aliases(graph, branch))
 }
 
-/// Returns the tag values that select a child of `base`. A child may be an alias of `base`.
+/// Returns the tag values that select `child`, a schema that extends `base`. If the child is an alias of the
+/// base, values that the mapping assigns to the base itself are not included.
 pub(crate) fn subtype_values<'g>(
     graph: &'g SchemaGraph,
     discriminator: &'g Discriminator,
@@ -48,7 +49,8 @@ fn mapped_values<'g>(
     own.filter(|own| mapping.iter().all(|(value, _)| value != own)).into_iter().collect()
 }
 
-/// Returns true if a branch is the default, which is selected if the tag is unmapped or missing.
+/// Returns true if the `discriminator` declares a branch as the default, which is selected if the tag is
+/// unmapped or missing.
 pub(crate) fn is_default_branch(
     graph: &SchemaGraph,
     discriminator: &Discriminator,
@@ -57,7 +59,8 @@ pub(crate) fn is_default_branch(
     discriminator.default.is_some_and(|default| resolve_aliases(graph, branch).contains(&default))
 }
 
-/// Returns a branch, followed by the schemas for which it is an alias.
+/// Returns a branch, followed by the schemas to which it refers directly or transitively without further
+/// keywords.
 fn resolve_aliases(graph: &SchemaGraph, branch: SchemaId) -> Vec<SchemaId> {
     let mut all = vec![branch];
     let mut here = graph.schema(branch);
@@ -74,7 +77,8 @@ fn resolve_aliases(graph: &SchemaGraph, branch: SchemaId) -> Vec<SchemaId> {
     all
 }
 
-/// Returns each base schema with a `discriminator` and no union, with the named schemas that extend it.
+/// Returns each base schema, which has a `discriminator` and no union, together with the named schemas that
+/// extend it by `$ref` or `allOf`. Base schemas that no schema extends are omitted.
 pub fn find_families(graph: &SchemaGraph) -> Vec<(SchemaId, Vec<SchemaId>)> {
     let is_base = |id: &SchemaId| {
         let schema = graph.schema(*id);
@@ -95,7 +99,7 @@ pub fn find_families(graph: &SchemaGraph) -> Vec<(SchemaId, Vec<SchemaId>)> {
         while let Some(id) = waiting.pop() {
             waiting.extend(takers[id].iter().filter(|taker| **taker != base && found.insert(**taker)));
         }
-        // An alias of the base is not a child.
+        // A named schema that only refers to another schema does not extend it.
         let is_child = |id: &SchemaId| {
             let schema = graph.schema(*id);
             let named = matches!(schema.origin, SchemaOrigin::Component(_) | SchemaOrigin::Definition(_));
@@ -107,7 +111,8 @@ pub fn find_families(graph: &SchemaGraph) -> Vec<(SchemaId, Vec<SchemaId>)> {
     all.filter(|(_, children)| !children.is_empty()).collect()
 }
 
-/// Returns the schemas that a reference uses as the whole schema of a value, not as a part of another one.
+/// Returns the targets of references that are the only keyword of a schema and not an element of `allOf`.
+/// Values of these targets occur on their own, not as a part of a combined schema.
 pub fn value_schemas(graph: &SchemaGraph) -> BTreeSet<SchemaId> {
     let parts: BTreeSet<SchemaId> =
         graph.ids().flat_map(|id| graph.schema(id).all_of.iter().copied()).collect();
@@ -115,7 +120,8 @@ pub fn value_schemas(graph: &SchemaGraph) -> BTreeSet<SchemaId> {
     references.filter_map(|id| graph.schema(id).reference).collect()
 }
 
-/// Returns true if every valid value of a base, or of each of its children, has the tag.
+/// Returns true if the base schema, or else each of the schemas that extend it (`children`), requires the tag
+/// property.
 pub fn requires_tag(graph: &SchemaGraph, base: SchemaId, children: &[SchemaId]) -> bool {
     let Some(discriminator) = &graph.schema(base).discriminator else { return false };
     let requires = |id: SchemaId| {

@@ -1,5 +1,5 @@
-//! The properties of a conjunction: the schemas that apply, the JSON types that remain possible and the
-//! declared properties.
+//! Computes the facts about a conjunction of schemas: all schemas that apply to the value, the JSON types
+//! that the value may have, and the declared properties.
 
 use std::collections::BTreeSet;
 
@@ -18,14 +18,15 @@ struct ImpliedTypes {
     default: bool,
     /// The setting for the current schemas: the default, or its opposite if a schema overrides it.
     here: bool,
-    /// False within schemas that already have explicit types and therefore need no implied ones.
+    /// False within schemas with an explicit `type`, whose keywords therefore imply no type.
     enabled: bool,
 }
 
-/// The properties of a [`SchemaConjunction`] after references and `allOf` are resolved.
+/// The facts about a [`SchemaConjunction`] that follow after references and `allOf` are resolved.
 #[derive(Clone, Debug)]
 pub struct SchemaFacts {
-    /// The schemas that always apply, each base before its refinement.
+    /// The schemas that always apply: those of the conjunction and all that they include by `$ref` or
+    /// `allOf`. An included schema (the base) precedes the schema that includes it (the refinement).
     pub unconditional: Vec<SchemaId>,
     /// The schemas that apply conditionally: `then`, `else`, `dependentSchemas` and branches that are not
     /// chosen.
@@ -50,7 +51,7 @@ impl SchemaFacts {
         )
     }
 
-    /// Returns the JSON types of a conjunction without any implied types.
+    /// Returns the JSON types that a conjunction allows if keywords such as `properties` imply no type.
     #[must_use]
     pub fn stated_types(graph: &SchemaGraph, conj: &SchemaConjunction) -> TypeSet {
         Self::at_depth(
@@ -83,8 +84,8 @@ impl SchemaFacts {
         }
         let otherwise = facts.unconditional_schemas(graph).any(|schema| schema.implied_otherwise);
         let here = if otherwise { !implied.default } else { implied.here };
-        // If there is an explicit `type`, a branch such as `{"required": […]}` does not limit the types
-        // further.
+        // If the schemas have an explicit `type`, the keywords of a branch such as `{"required": […]}` imply
+        // no type.
         let inside =
             ImpliedTypes { here, enabled: implied.enabled && facts.types == TypeSet::ALL, ..implied };
         for &id in &facts.unconditional {
@@ -123,7 +124,8 @@ impl SchemaFacts {
             return;
         }
         let schema = graph.schema(id);
-        // The base comes first, so that its properties precede those of the refinement.
+        // The target of a reference comes first, so that its properties precede those of the referring
+        // schema.
         if let Some(target) = schema.reference {
             self.follow_references(graph, target, seen);
         }
@@ -171,7 +173,7 @@ impl SchemaFacts {
         self.conditional.push(id);
     }
 
-    /// Iterates over the schemas that always apply, each base before its refinement.
+    /// Iterates over the schemas whose ids are in `unconditional`.
     pub fn unconditional_schemas<'g>(
         &self,
         graph: &'g SchemaGraph,
@@ -188,8 +190,8 @@ impl SchemaFacts {
             .collect()
     }
 
-    /// Returns the declared properties in order: the name, the schemas that always apply, and the schemas
-    /// that apply conditionally.
+    /// Returns the declared properties in order. Each consists of its name, the schemas that always apply to
+    /// its value, and the schemas that apply to it conditionally.
     #[must_use]
     pub fn declared_properties<'g>(
         &self,
@@ -249,7 +251,7 @@ fn own_types(schema: &Schema) -> TypeSet {
     types
 }
 
-/// Returns the types that a schema's keywords constrain.
+/// Returns the JSON types to which a schema's keywords apply, such as `object` for `properties`.
 fn implied_types(schema: &Schema) -> TypeSet {
     let mut types = TypeSet::default();
     if !schema.properties.is_empty()

@@ -17,7 +17,8 @@ use crate::{
 /// The maximum number of schemas of a cycle that a diagnostic lists.
 const MAX_SHOWN: usize = 6;
 
-/// Returns the schemas on requirement cycles and adds a warning for each cycle.
+/// Returns the schemas that are part of a cycle of requirements, so that no finite value satisfies them, and
+/// adds a warning for each cycle.
 ///
 /// `implied` is true if a schema with `properties` and without `type` describes an object.
 pub(crate) fn find_infinite_schemas(
@@ -39,10 +40,10 @@ pub(crate) fn find_infinite_schemas(
     on_cycles
 }
 
-/// The schemas that each schema requires, limited to schemas without a finite value.
+/// For each schema without a finite value, the schemas without a finite value that it requires.
 type RequirementGraph = BTreeMap<SchemaId, Vec<SchemaId>>;
 
-/// Collects the direct and transitive requirements of a schema.
+/// Returns the part of the requirement graph that is reachable from `start`.
 fn reachable_requirements(
     graph: &SchemaGraph,
     implied: bool,
@@ -90,14 +91,15 @@ fn requirements_of(graph: &SchemaGraph, id: SchemaId, implied: bool) -> Vec<Alte
         .extend(schema.dynamic_reference.iter().filter(|d| d.anchor.is_none()).map(|d| vec![d.initial]));
     requirements.extend(schema.all_of.iter().map(|part| vec![*part]));
     requirements.extend([&schema.any_of, &schema.one_of].into_iter().filter(|all| !all.is_empty()).cloned());
-    // A bare reference adds no further requirement, and scalars contain no other values.
+    // A schema that is only a reference requires a value of its target, and scalars contain no other values.
     let scalar = schema
         .types
         .is_some_and(|types| types.intersection(TypeSet::OBJECT.union(TypeSet::ARRAY)).is_empty());
     if scalar || schema.is_constrained_only_by(&[Keyword::Ref]) {
         return requirements;
     }
-    // `required` and `properties` may be in different parts of an `allOf`.
+    // Required properties may be declared in another part of an `allOf`, so all schemas that apply are
+    // considered.
     let facts = SchemaFacts::from_conjunction(graph, &SchemaConjunction::from_schema(id), implied);
     if facts.allowed_literals(graph).is_some() {
         return requirements;
@@ -130,14 +132,15 @@ fn requirements_of(graph: &SchemaGraph, id: SchemaId, implied: bool) -> Vec<Alte
     requirements
 }
 
-/// Returns the requirement of `minProperties`: to reach `least` properties, at least one of these schemas
-/// must have a value. Named properties are included only if there are enough of them to reach `least`.
+/// Returns the requirement that `minProperties: least` causes: at least one schema of a property must have a
+/// value. The schemas in `properties` are included only if they alone can reach `least` properties. Returns
+/// `None` if there is no such requirement, for example because `additionalProperties` is absent.
 fn any_property_requirement(graph: &SchemaGraph, schema: &Schema, least: u64) -> Option<Alternatives> {
     let others = schema.additional_properties.filter(|_| least > 0)?;
     let enough = usize::try_from(least).is_ok_and(|least| least <= schema.properties.len());
     let named = schema.properties.iter().filter(|_| enough).chain(&schema.pattern_properties);
     let mut alternatives: Alternatives = named.map(|(_, id)| *id).chain([others]).collect();
-    // A schema that accepts nothing cannot satisfy the requirement.
+    // The schema `false` accepts no value, so it cannot satisfy the requirement.
     alternatives.retain(|id| graph.schema(*id).boolean != Some(false));
     (!alternatives.is_empty()).then_some(alternatives)
 }
@@ -145,7 +148,7 @@ fn any_property_requirement(graph: &SchemaGraph, schema: &Schema, least: u64) ->
 /// Returns the schemas that accept no finite value.
 fn schemas_without_value(graph: &SchemaGraph, implied: bool) -> BTreeSet<SchemaId> {
     let all: Vec<Vec<Alternatives>> = graph.ids().map(|id| requirements_of(graph, id, implied)).collect();
-    // The schemas to check again after a schema turns out to have a value.
+    // For each schema, the indices of the schemas to check again after it turns out to have a value.
     let mut dependents: BTreeMap<SchemaId, Vec<usize>> = BTreeMap::new();
     for (at, requirements) in all.iter().enumerate() {
         for required in requirements.iter().flatten() {
@@ -166,7 +169,7 @@ fn schemas_without_value(graph: &SchemaGraph, implied: bool) -> BTreeSet<SchemaI
     without
 }
 
-/// Returns the shortest cycle of requirements through a schema, if there is one.
+/// Returns the shortest cycle of requirements that starts and ends at `start`, if there is one.
 fn shortest_cycle(required: &RequirementGraph, start: SchemaId) -> Option<Vec<SchemaId>> {
     let mut from: BTreeMap<SchemaId, SchemaId> = BTreeMap::new();
     let mut work = VecDeque::from([start]);

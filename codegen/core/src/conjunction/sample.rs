@@ -15,22 +15,26 @@ pub mod random;
 
 /// The nesting depth at which recursive schemas are cut off.
 const MAX_DEPTH: u8 = 7;
-/// The maximum number of values for one conjunction, not counting probe values.
+/// The target number of values for one conjunction with `SampleEffort::Thorough`. The result contains at most
+/// twice as many.
 const MAX_VALUES: usize = 64;
-/// The number of candidates that are tried before a part is treated as impossible.
+/// If no candidate for a part of a value, such as a property, is valid, the search is repeated with this
+/// number of candidates.
 const RETRY_VALUES: usize = 8;
-/// The maximum number of conjunctions that are visited before sampling stops; nested properties multiply.
+/// The maximum number of conjunctions for which values are generated in one search. The number multiplies
+/// with each level of nested properties.
 const MAX_PLACES: u32 = 20_000;
 /// The maximum length of sampled strings and arrays; longer values would reveal no further problems.
 const MAX_LENGTH: u64 = 200;
-/// The maximum total number of nested values in one array; nested arrays multiply.
+/// The maximum number of values in one array, including nested values. The number multiplies with each level
+/// of nested arrays.
 const MAX_WEIGHT: u64 = 100_000;
 
-/// Returns boundary values of a conjunction: minimum, maximum, and values for each union branch and each
-/// property.
+/// Returns candidates for boundary values of a conjunction: minimum, maximum, and values for each union
+/// branch and each property. Some of them may be invalid.
 ///
-/// `valid` validates parts, so that one invalid part does not invalidate the whole value. `cache` holds
-/// earlier results for the same graph and the same `valid`.
+/// `valid` validates the parts of which a value is composed, so that one invalid part does not invalidate the
+/// whole value. `known` caches results of earlier calls with the same graph and the same `valid`.
 pub fn edge_values(
     graph: &SchemaGraph,
     conj: &SchemaConjunction,
@@ -50,7 +54,7 @@ pub fn edge_values(
     all
 }
 
-/// The effort that is spent on sampling.
+/// The effort of a search for boundary values.
 #[derive(Clone, Copy)]
 pub enum SampleEffort {
     /// Tries all boundary values.
@@ -61,8 +65,8 @@ pub enum SampleEffort {
     Within(u32),
 }
 
-/// A cache of the values of scalar parts, by schemas and requested number of values. Most properties are
-/// scalars, and each of them occurs in many parents.
+/// A cache of the values that were generated for parts without nested schemas, by their schemas and the
+/// requested number of values. The same property often occurs in many parents.
 #[derive(Debug, Default)]
 pub struct SampleCache(RefCell<HashMap<SampleKey, Vec<Json>>>);
 
@@ -122,8 +126,8 @@ impl<'g> EdgeSampler<'g> {
         out
     }
 
-    /// Adds objects with an additional property that only another branch declares, with one value of each
-    /// JSON type.
+    /// For each property that only some branches of a union declare, adds copies of a generated object with
+    /// this property, with one value of each JSON type.
     fn add_stray_properties(&self, facts: &SchemaFacts, most: usize, out: &mut Vec<Json>) {
         let declared = facts.declared_properties(self.graph);
         let elsewhere = declared.iter().filter(|(_, always, _)| always.is_empty());
@@ -137,7 +141,7 @@ impl<'g> EdgeSampler<'g> {
         }
     }
 
-    /// Returns up to `most` valid values of a part.
+    /// Returns up to `most` values of a part, such as a property or an element, that its schemas accept.
     fn part_values(&self, ids: &[SchemaId], depth: u8, most: usize) -> Vec<Json> {
         if ids.is_empty() {
             return vec![Json::Bool(true)];
@@ -197,7 +201,7 @@ impl<'g> EdgeSampler<'g> {
         }
         let mut full = least.clone();
         for (name, always, _) in &declared {
-            // Several values are generated for each property separately, which finds special cases such as
+            // Objects that differ in the value of one property are added, to cover special values such as
             // `null`.
             let values = self.part_values(&applicable(name), depth, 4);
             if let Some(value) = values.first()
@@ -205,8 +209,8 @@ impl<'g> EdgeSampler<'g> {
             {
                 full.insert((*name).to_owned(), value.clone());
             }
-            // A property that is declared only conditionally may have any value if the condition does not
-            // hold.
+            // If a property is declared only in a condition, it may have any value when the condition does
+            // not hold.
             let odd = if always.is_empty() { one_of_each_type() } else { Vec::new() };
             for value in values.into_iter().take(4).chain(odd) {
                 let mut with = least.clone();
@@ -265,7 +269,7 @@ impl<'g> EdgeSampler<'g> {
     }
 }
 
-/// Returns the number of values nested in a value, including itself.
+/// Returns the number of values in a JSON value: the value itself and all nested values.
 fn value_count(value: &Json) -> u64 {
     let within: u64 = match value {
         Json::Array(items) => items.iter().map(value_count).sum(),
@@ -290,7 +294,7 @@ fn select_distinct(values: Vec<Json>, most: usize) -> Vec<Json> {
     first.into_iter().chain(rest).take(most).collect()
 }
 
-/// Returns one value of each JSON type.
+/// Returns one value of each JSON type, for properties without a schema.
 fn one_of_each_type() -> Vec<Json> {
     let text = Json::String("odd".to_owned());
     let number = Json::Number(Number::from_decimal(15, 1));
@@ -314,7 +318,7 @@ fn add_numbers(all: &[&Schema], fractions: bool, out: &mut Vec<Json>) {
     if fractions {
         numbers.extend([Number::from_decimal(5, 1), Number::from_decimal(-125, 2)]);
     } else {
-        // `1.0` is the same integer in decimal notation.
+        // `1.0` is a valid integer as well, in decimal notation.
         numbers.push(Number::from_literal("1.0"));
     }
     let format = |name: &str| all.iter().any(|s| s.format.as_deref() == Some(name));
@@ -355,7 +359,8 @@ fn candidate_strings(all: &[&Schema]) -> Vec<String> {
                 let count = usize::try_from(length).unwrap_or(0);
                 out.extend(["a", "ä"].map(|letter| letter.repeat(count)));
             }
-            // Literals next to a repetition contribute to the length.
+            // The pattern may contain literals next to a repetition, so repetitions with slightly smaller
+            // counts are tried.
             Some(Some(pattern)) => {
                 let counts = || length.saturating_sub(4)..=length;
                 out.extend(counts().filter_map(|count| spell_hir(pattern, count, &EndChoice::First)));
@@ -382,7 +387,7 @@ fn spell_pattern(pattern: &str, count: u64, choice: &dyn PatternChoice) -> Optio
 fn spell_hir(pattern: &Hir, count: u64, choice: &dyn PatternChoice) -> Option<String> {
     let count = u32::try_from(count).ok()?;
     let mut speller = PatternSpeller { count, choice, remaining_parts: MAX_PLACES, text: String::new() };
-    // If the string was cut off, the caller's validation rejects it.
+    // The result is not checked: if the string was cut off at a limit, the caller's validation rejects it.
     let _ = speller.write_part(pattern);
     Some(speller.text)
 }
@@ -414,7 +419,7 @@ struct PatternSpeller<'c> {
 }
 
 impl PatternSpeller<'_> {
-    /// Writes one part of the pattern. Returns `None` if a limit is reached.
+    /// Appends a string that matches one part of the pattern. Returns `None` if a limit is reached.
     fn write_part(&mut self, hir: &Hir) -> Option<()> {
         self.remaining_parts = self.remaining_parts.checked_sub(1)?;
         match hir.kind() {
@@ -469,8 +474,8 @@ impl PatternChoice for EndChoice {
 mod tests {
     use super::*;
 
-    /// Samples of a union of many large objects are computed without comparing all pairs, which would take
-    /// minutes for tens of thousands of candidates.
+    /// Selecting 4 distinct values from 200,000 large objects and `null` returns `null` and the first three
+    /// distinct objects, without comparing all pairs.
     #[test]
     fn large_samples_avoid_pairwise_comparison() {
         let object = |value: i64| -> Json {
@@ -483,8 +488,7 @@ mod tests {
         assert_eq!(select_distinct(values, 4), [object(0), Json::Null, object(1), object(2)]);
     }
 
-    /// The length of a string is limited, even if the pattern requires more characters or endless empty
-    /// repetitions.
+    /// A string for a pattern that requires too many characters or repetitions is cut off at the limit.
     #[test]
     fn spelled_patterns_have_a_length_limit() {
         for pattern in

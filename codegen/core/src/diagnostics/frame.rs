@@ -19,7 +19,8 @@ const TERMINAL_WIDTH: usize = 80;
 /// [`TERMINAL_WIDTH`].
 const MAX_LINE_CHARS: usize = 66;
 
-/// Renders a diagnostic with its frame. The returned flag is true if the frame shows the location.
+/// Renders a diagnostic as text with a framed excerpt. The flag is true if there is an excerpt, so that the
+/// location is shown.
 pub(super) fn render_frame(
     lines: &mut ExcerptCache<'_>,
     diagnostic: &Diagnostic,
@@ -52,7 +53,7 @@ fn graphical_handler(diagnostic: &Diagnostic, color: bool) -> GraphicalReportHan
         .tab_width(2)
 }
 
-/// An adapter from a diagnostic to `miette::Diagnostic`.
+/// An adapter through which `miette` reads a diagnostic.
 struct MietteReport<'a> {
     diagnostic: &'a Diagnostic,
     excerpt: Option<SourceExcerpt>,
@@ -99,7 +100,7 @@ impl miette::Diagnostic for MietteReport<'_> {
     }
 }
 
-/// Returns the pointer, or `…` and its last part if it is too long for one line.
+/// Returns the pointer, or `…` and its end if it is too long for one line.
 fn clip_pointer(pointer: &str) -> String {
     let count = pointer.chars().count();
     if count <= MAX_LINE_CHARS - 8 {
@@ -109,7 +110,7 @@ fn clip_pointer(pointer: &str) -> String {
     format!("…{tail}")
 }
 
-/// The lines around a span, each clipped to [`MAX_LINE_CHARS`].
+/// The line of a location and its neighbors, each clipped to [`MAX_LINE_CHARS`].
 struct SourceExcerpt {
     name: String,
     text: String,
@@ -167,8 +168,8 @@ impl ExcerptCache<'_> {
     }
 }
 
-/// Clips a line to [`MAX_LINE_CHARS`] characters around `span`. Returns the clipped line and the position of
-/// the span in it.
+/// Returns the part of a line around `span` that is at most [`MAX_LINE_CHARS`] characters long, and the
+/// position of the span in it.
 fn clip_line(line: &str, span: Range<usize>) -> (String, Range<usize>) {
     // Tabs and other control characters would break the frame.
     let clean = |text: &str| -> String {

@@ -9,10 +9,11 @@ use super::frame;
 use super::{Diagnostic, Diagnostics, Severity, SourceText};
 use crate::tree::{DocumentLocation, SourceId};
 
-/// The maximum number of diagnostics of one kind in the brief format.
+/// The maximum number of diagnostics of one kind that the brief format shows.
 pub(super) const MAX_PER_KIND: usize = 3;
 
-/// Formats the diagnostics for people. `most` limits the number of diagnostics of each kind.
+/// Formats the diagnostics for people. If `most` is given, at most as many diagnostics of each kind are
+/// shown.
 pub(super) fn render_human(diagnostics: &Diagnostics, color: bool, most: Option<usize>) -> String {
     let color = color && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let mut lines = ExcerptCache::new(&diagnostics.texts);
@@ -47,7 +48,8 @@ pub(super) fn render_human(diagnostics: &Diagnostics, color: bool, most: Option<
     out
 }
 
-/// Groups diagnostics by kind. The groups are in the order of their first diagnostics.
+/// Groups diagnostics with the same severity, code and message template. The groups are in the order of their
+/// first diagnostics.
 fn group_by_kind(diagnostics: &Diagnostics) -> Vec<Vec<&Diagnostic>> {
     let mut all: Vec<Vec<&Diagnostic>> = Vec::new();
     let mut known: BTreeMap<(Severity, &str, String), usize> = BTreeMap::new();
@@ -80,7 +82,8 @@ fn message_template(message: &str) -> String {
     out
 }
 
-/// Formats a diagnostic with its excerpt, at most `most` of its labels, and the further locations in `also`.
+/// Formats a diagnostic with its excerpt, at most `most` of its labels, and the locations `also` of other
+/// diagnostics of the same kind.
 fn render_diagnostic(
     out: &mut String,
     lines: &mut ExcerptCache<'_>,
@@ -114,7 +117,8 @@ fn render_diagnostic(
     out.push('\n');
 }
 
-/// Renders a diagnostic without an excerpt. The returned flag is false, because the location is not shown.
+/// Formats a diagnostic without an excerpt, in builds without the feature `frames`. The flag is false,
+/// because the text does not contain the location.
 #[cfg(not(feature = "frames"))]
 fn render_plain(diagnostic: &Diagnostic, _color: bool) -> (String, bool) {
     let mut text = format!("{}[{}]: {}\n", diagnostic.severity.as_str(), diagnostic.code, diagnostic.message);
@@ -147,7 +151,7 @@ fn summary_line(diagnostics: &Diagnostics) -> String {
     format!("{}{about}\n", parts.join(", "))
 }
 
-/// The source texts with their line indexes, which are built once for each text.
+/// The source texts with an index of their lines, which is built when a text is first needed.
 pub(super) struct ExcerptCache<'a> {
     texts: &'a BTreeMap<SourceId, SourceText>,
     lines: BTreeMap<SourceId, LineStarts>,
@@ -163,8 +167,8 @@ impl<'a> ExcerptCache<'a> {
         Some((text, self.lines.entry(source).or_insert_with(|| LineStarts::new(&text.text))))
     }
 
-    /// Returns the text, the line and the column. Both numbers count from 0, and the column counts
-    /// characters.
+    /// Returns the text of a source, and the line and column of a location in it. Both count from 0, the
+    /// column in characters.
     pub(super) fn line_and_column(
         &mut self,
         place: &DocumentLocation,

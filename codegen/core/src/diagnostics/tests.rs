@@ -177,7 +177,8 @@ fn many_diagnostics_of_a_kind_are_counted() {
     assert_eq!(diagnostics.json_lines().lines().count(), 22);
 }
 
-/// A fault becomes a warning that mentions its fallback, unless faults are denied.
+/// The policy `Warn` turns a fault into a warning that mentions the fallback, and does not change other
+/// diagnostics. The policy `Deny` changes nothing.
 #[test]
 fn fault_policy_lowers_faults() {
     let fault = || Diagnostic::error("body", "`a` is no body").with_fallback("it is left out");
@@ -191,7 +192,7 @@ fn fault_policy_lowers_faults() {
     let mut denied = diagnostics.clone();
     denied.apply_fault_policy(FaultPolicy::Deny);
     assert!(denied.iter().eq(&diagnostics));
-    // Applying the policy a second time has no further effect.
+    // The policy is applied twice, because the second time must have no effect.
     diagnostics.apply_fault_policy(FaultPolicy::Warn);
     diagnostics.apply_fault_policy(FaultPolicy::Warn);
     let summaries: Vec<_> = diagnostics.iter().map(|each| (each.severity, each.message.as_str())).collect();
@@ -209,7 +210,8 @@ fn fault_policy_lowers_faults() {
     );
 }
 
-/// The first of several warnings of one kind is shown with an excerpt, the others only with their locations.
+/// In the brief format, only the first of several warnings of one kind has an excerpt; two others are shown
+/// with their locations, and the rest is counted.
 #[test]
 fn warnings_of_a_kind_are_grouped() {
     let list = "{\"a\": 1,\n\"b\": 1,\n\"c\": 1,\n\"d\": 1,\n\"e\": 1}";

@@ -1,7 +1,8 @@
-//! Finds the aliases of types that several equal schemas share.
+//! Determines the type aliases of types that several equal inline schemas share.
 //!
-//! The type is named after the location of the first of these schemas, so the other locations, and everything inside of
-//! them, have names of their own for it. A name therefore never depends on which schemas happen to be equal.
+//! Such a type has the name that follows from the location of the first of these schemas. For each of the
+//! other locations, an alias has the name that follows from that location; types inside the shared type have
+//! such aliases as well. Whether schemas happen to be equal therefore never changes a name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +12,8 @@ use crate::{
     shape::{Shapes, TypeAlias, TypeBody, TypeId, TypeRef},
 };
 
-/// Returns the alias that a place has for the generated type in `ty`.
+/// Returns the alias that a location with the schemas `conj` has for the generated type in `ty`, if there is
+/// one.
 pub(super) fn place_alias<'a>(
     graph: &SchemaGraph,
     shapes: &'a Shapes,
@@ -24,7 +26,7 @@ pub(super) fn place_alias<'a>(
     }
 }
 
-/// Returns all aliases, by name.
+/// Returns all aliases of the contract: the name of each, and the type for which it stands.
 pub(super) fn find_aliases(graph: &SchemaGraph, shapes: &Shapes) -> BTreeMap<String, TypeId> {
     let mut direct = BTreeSet::new();
     let mut add = |ty, conj| direct.extend(place_alias(graph, shapes, ty, conj));
@@ -56,7 +58,8 @@ pub(super) fn find_aliases(graph: &SchemaGraph, shapes: &Shapes) -> BTreeMap<Str
     all
 }
 
-/// Returns the aliases of the types inside of a type: they replace its name at the beginning of theirs.
+/// Returns aliases for the types inside an aliased type whose names start with the name of that type: in the
+/// alias, the name of the alias replaces this prefix.
 fn inner_aliases(shapes: &Shapes, alias: TypeAlias<'_>) -> Vec<(String, TypeId)> {
     let prefix = shapes.get(alias.target).name.as_str();
     let (mut found, mut seen) = (Vec::new(), BTreeSet::from([alias.target]));

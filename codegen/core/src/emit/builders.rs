@@ -1,4 +1,4 @@
-//! Generates builders: setters for each field, and validation when the value is built.
+//! Generates builders, which have a setter for each field and check the value when it is built.
 
 use contract_runtime::Json;
 use proc_macro2::{Ident, TokenStream};
@@ -36,7 +36,7 @@ impl ModelEmitter<'_> {
         }
     }
 
-    /// Returns a builder name that no type of the contract uses.
+    /// Returns a name for the builder of a type that no type of the contract has.
     fn builder_name(&self, def: &TypeDef) -> Ident {
         let mut name = format!("{}Builder", def.name);
         while self.shapes.types.iter().any(|other| other.name == name) {
@@ -45,7 +45,7 @@ impl ModelEmitter<'_> {
         ident(&name)
     }
 
-    /// Returns the macro row of a setter: field, wire name, and how it takes the value.
+    /// Returns the row of a setter in the macro call: field, kind of argument, type and name in JSON.
     fn setter_row(&self, body: &StructBody, f: &StructField) -> TokenStream {
         let (field, wire, ty) = (ident(&f.name), &f.wire, self.type_tokens(&f.ty));
         let kind = ident(match &f.ty {
@@ -53,7 +53,7 @@ impl ModelEmitter<'_> {
             TypeRef::Boxed(_) => "boxed",
             _ => "one",
         });
-        // `build` and `extra` are methods of every builder.
+        // Every builder has a method `build`, so the setter of a field with this name has another name.
         let method = (f.name == "build").then(|| {
             let mut method = "build_field".to_owned();
             while body.fields.iter().any(|other| other.name == method) {
@@ -65,7 +65,8 @@ impl ModelEmitter<'_> {
         quote!(#field: #kind #ty #method = #wire)
     }
 
-    /// Returns the only value of a required field, if it has one.
+    /// Returns an expression for the constant of a required field, or `None` if the field has no constant
+    /// value or is optional.
     pub(super) fn default_of(&self, f: &StructField) -> Option<TokenStream> {
         let constant = f.constant.as_ref().filter(|_| f.required)?;
         match (&f.ty, constant) {

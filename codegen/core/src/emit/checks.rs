@@ -1,4 +1,4 @@
-//! Prints checks as Rust expressions.
+//! Prints the checks of a schema as Rust expressions.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,8 @@ use crate::{
     tables::number_tokens,
 };
 
-/// Longer lists of strings become a search: the cost of compiling a `match` of strings is quadratic.
+/// The maximum number of strings that are compared by a `match`. A longer list is searched instead, because
+/// the time to compile a `match` of strings is quadratic.
 const MAX_MATCH_ARMS: usize = 100;
 
 impl ModelEmitter<'_> {
@@ -58,8 +59,8 @@ impl ModelEmitter<'_> {
         }
     }
 
-    /// Prints the operands of `&&` or `||`. A leading `match` or `if` needs parentheses, because it would be
-    /// parsed as a statement.
+    /// Prints the operands of `&&` or `||`, in parentheses where necessary. A leading `match` or `if` needs
+    /// them, because it would be parsed as a statement.
     fn operand_expressions(&self, checks: &[Check], bind_less: impl Fn(&Check) -> bool) -> Vec<TokenStream> {
         let each = checks.iter().enumerate().map(|(at, check)| {
             let tokens = self.check_expression(check);
@@ -68,7 +69,7 @@ impl ModelEmitter<'_> {
         each.collect()
     }
 
-    /// Prints the negation of a check.
+    /// Prints an expression that is true if the check is false.
     fn negated_expression(&self, check: &Check) -> TokenStream {
         match check {
             Check::Test(ValueTest::IsPresent(at)) => {
@@ -106,7 +107,8 @@ impl ModelEmitter<'_> {
         }
     }
 
-    /// Prints a check of a bound `value` as a function: by its name if it is a single call, else as a closure.
+    /// Prints a function that checks its argument `value`: the name of a runtime function if that is
+    /// possible, or else a closure.
     fn value_predicate(&self, check: &Check) -> TokenStream {
         if let Check::Test(ValueTest::Writable(ValuePlace::Bound)) = check {
             self.add_import(RuntimeImport::Conditions);
@@ -203,7 +205,7 @@ impl ModelEmitter<'_> {
                 }
             },
             ValueTest::Matches(text, pattern) => {
-                // Checks refer to compiled patterns only.
+                // The table contains every pattern to which a check refers.
                 let (pattern, text) = (self.tables.pattern_constant(pattern), text_argument(text));
                 quote!(schemas::#pattern.is_match(#text))
             }
@@ -300,7 +302,7 @@ impl ModelEmitter<'_> {
         }
     }
 
-    /// Returns the name of a type: `Self` in its own implementation.
+    /// Returns the name of the type `of`, which is `Self` if the check is in the implementation of this type.
     fn type_name(&self, at: &ValuePlace, of: TypeId) -> TokenStream {
         match at {
             ValuePlace::Own => quote!(Self),
@@ -308,12 +310,12 @@ impl ModelEmitter<'_> {
         }
     }
 
-    /// Prints an exact number and records the import.
+    /// Prints an expression for an exact number.
     pub(super) fn number_expression(&self, number: &Number) -> TokenStream {
         number_tokens(number, &self.runtime_item(RuntimeImport::Number))
     }
 
-    /// Prints the conversion of a machine integer to `Number`.
+    /// Prints an expression that converts a machine integer to `Number`.
     fn int_as_number(&self, place: &ValuePlace) -> TokenStream {
         let (exact, copy) = (self.runtime_item(RuntimeImport::Number), value_expression(place));
         quote!(#exact::from(#copy))
@@ -355,7 +357,7 @@ impl ModelEmitter<'_> {
     }
 }
 
-/// Prints the receiver of a method call or field access: `self.name` or `value`.
+/// Prints a value as the receiver of a method call or field access, such as `self.name` or `value`.
 fn receiver(place: &ValuePlace) -> TokenStream {
     match place {
         ValuePlace::Own => quote!(self),
@@ -379,13 +381,13 @@ fn receiver(place: &ValuePlace) -> TokenStream {
     }
 }
 
-/// Prints a reference to the value: `&self.name` or `value`.
+/// Prints a reference to a value: `&self.name`, or `value` if the variable is already a reference.
 fn by_ref(place: &ValuePlace) -> TokenStream {
     let recv = receiver(place);
     if is_reference(place) { recv } else { quote!(&#recv) }
 }
 
-/// Prints the value itself: `self.name` or `*value`.
+/// Prints a value itself: `self.name`, or `*value` if the variable is a reference.
 fn value_expression(place: &ValuePlace) -> TokenStream {
     let recv = receiver(place);
     if is_reference(place) { quote!(*#recv) } else { recv }
@@ -395,13 +397,13 @@ const fn is_reference(place: &ValuePlace) -> bool {
     matches!(place, ValuePlace::Own | ValuePlace::Bound)
 }
 
-/// Prints the subject of a `match`.
+/// Prints a value as the operand of a `match`. The content of a box is matched by reference.
 fn match_subject(place: &ValuePlace, boxed: bool) -> TokenStream {
     let recv = receiver(place);
     if boxed { quote!(#recv.as_ref()) } else { by_ref(place) }
 }
 
-/// Prints the receiver of a string method.
+/// Prints a string as the receiver of a method call.
 fn text_receiver(text: &StringOperand) -> TokenStream {
     match text {
         StringOperand::String(at) => receiver(at),
@@ -426,7 +428,7 @@ fn text_argument(text: &StringOperand) -> TokenStream {
     }
 }
 
-/// Prints a string as the subject of a `match`.
+/// Prints a string as the operand of a `match` over string literals.
 fn text_match_subject(text: &StringOperand) -> TokenStream {
     match text {
         StringOperand::String(at) => {
@@ -441,17 +443,17 @@ fn text_match_subject(text: &StringOperand) -> TokenStream {
     }
 }
 
-/// Returns true if the comparison tests for emptiness.
+/// Returns true if the comparison of a length is equivalent to `is_empty()`.
 fn is_emptiness_check(counted: &CountOperand, order: ComparisonOperator, limit: u64) -> bool {
     matches!(counted, CountOperand::Length(_)) && (order, limit) == (ComparisonOperator::AtMost, 0)
 }
 
-/// Returns true if the comparison tests for at least one element.
+/// Returns true if the comparison of a length is equivalent to `!is_empty()`.
 fn is_nonempty_check(counted: &CountOperand, order: ComparisonOperator, limit: u64) -> bool {
     !matches!(counted, CountOperand::Members(..)) && (order, limit) == (ComparisonOperator::AtLeast, 1)
 }
 
-/// Prints the expression that is counted.
+/// Prints the expression whose length is compared, or the number of properties.
 fn count_receiver(counted: &CountOperand) -> TokenStream {
     match counted {
         CountOperand::Length(at) => receiver(at),
@@ -474,17 +476,18 @@ fn comparison_operator(order: ComparisonOperator) -> TokenStream {
     }
 }
 
-/// Prints the pattern for a value: `_` if the check does not use it.
+/// Returns the pattern that binds the value for a check: `value`, or `_` if the check does not use the value.
 fn binding_pattern(check: &Check) -> TokenStream {
     if matches!(check, Check::Always | Check::Never) { quote!(_) } else { quote!(value) }
 }
 
-/// Returns true if a check prints as a `match` or an `if`.
+/// Returns true if the expression of a check is a `match` or an `if`.
 const fn is_block(check: &Check) -> bool {
     matches!(check, Check::If(_) | Check::Test(ValueTest::Nullable { .. } | ValueTest::Variants { .. }))
 }
 
-/// Returns true if a test prints as a path or call, so that `!` applies to all of it.
+/// Returns true if the expression of a test is a path or a call, so that it can be negated by `!` without
+/// parentheses.
 fn is_call(test: &ValueTest) -> bool {
     match test {
         ValueTest::Nullable { .. }

@@ -1,4 +1,5 @@
-//! Generates `From` conversions from a refined type to its base, where the refinement only adds constraints.
+//! Generates `From` conversions from a type to each type that it refines, that is, whose schema its own
+//! schema includes and only restricts.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +10,7 @@ use super::{ModelEmitter, ident, records::visible_fields};
 use crate::shape::{StructBody, StructField, TypeBody, TypeDef, TypeId, TypeRef};
 
 impl ModelEmitter<'_> {
-    /// Generates the conversions from a type to the types that it refines.
+    /// Generates the conversions from a type to all types that it refines.
     pub(super) fn widening_conversions(&self, id: TypeId, def: &TypeDef) -> TokenStream {
         let refined = self.facts_of(&def.conj).unconditional.into_iter().filter_map(|member| {
             match self.shapes.type_of_schema(member) {
@@ -35,7 +36,8 @@ impl ModelEmitter<'_> {
     }
 }
 
-/// Prints the conversion of a value; `None` if the types differ in more than constraints.
+/// Prints the conversion of a `value` of type `narrow` to `wide`. Returns `None` if the types differ in more
+/// than their constraints.
 fn widening_expression(narrow: &TypeDef, wide: &TypeDef) -> Option<TokenStream> {
     match (&narrow.body, &wide.body) {
         (TypeBody::Newtype(own), TypeBody::Newtype(other)) => {
@@ -47,8 +49,8 @@ fn widening_expression(narrow: &TypeDef, wide: &TypeDef) -> Option<TokenStream> 
     }
 }
 
-/// Prints the conversion field by field if both structs have the same fields. The base may make a required
-/// field optional.
+/// Prints the conversion of a struct field by field. Returns `None` unless both structs have the same fields
+/// with the same types. A required field may be optional in `wide`.
 fn struct_expression(narrow: &StructBody, wide: &StructBody) -> Option<TokenStream> {
     let tags = |body: &StructBody| -> Vec<_> {
         let omitted = body.fields.iter().filter(|field| field.omitted);
@@ -72,7 +74,7 @@ fn struct_expression(narrow: &StructBody, wide: &StructBody) -> Option<TokenStre
     Some(quote!(Self { #rows extra: value.extra }))
 }
 
-/// The change to the requiredness of a field in a conversion.
+/// Whether a field is required in only one of two structs.
 enum RequiredChange {
     Same,
     Dropped,

@@ -1,4 +1,5 @@
-//! Generates documentation: descriptions, limits in words, and the location of the schema.
+//! Generates the documentation of types and fields: the description, the limits in words, and the location of
+//! the schema.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +18,7 @@ use crate::{
 };
 
 impl ModelEmitter<'_> {
-    /// Generates the documentation and attributes of a type.
+    /// Generates the documentation and the attributes of a type, except its derives.
     pub(super) fn type_docs(&self, def: &TypeDef) -> TokenStream {
         let schemas: Vec<&Schema> = def.conj.ids.iter().map(|&id| self.graph.schema(id)).collect();
         let described = def.schema.map(|id| self.graph.schema(id)).into_iter().chain(schemas.iter().copied());
@@ -50,7 +51,8 @@ impl ModelEmitter<'_> {
         quote!(#docs #deprecated #everywhere #own)
     }
 
-    /// Returns the derive attribute configured for all types; `Default` only if the type can implement it.
+    /// Returns the attribute with the derives that are configured for all types (`*`), or `None` if there are
+    /// none. `Default` is omitted if the type cannot derive it.
     fn derive_attribute(&self, body: &TypeBody) -> Option<TokenStream> {
         let wanted = |path: &&String| !is_default_path(path) || self.defaults.has_default(body);
         let paths = self.options?.common_derives.iter().filter(wanted);
@@ -58,7 +60,7 @@ impl ModelEmitter<'_> {
         (!paths.is_empty()).then(|| quote!(#[derive(#(#paths),*)]))
     }
 
-    /// Returns true if the configuration derives `Default` for a type.
+    /// Returns true if the configuration derives `Default` for this type or for all types.
     pub(super) fn has_configured_default(&self, def: &TypeDef) -> bool {
         let mut ids = def.conj.ids.iter().copied().chain(def.schema);
         let derives = |id| self.configured_attributes([id]).to_string().contains("Default");
@@ -66,14 +68,15 @@ impl ModelEmitter<'_> {
             || ids.any(derives)
     }
 
-    /// Returns the attributes configured for schemas.
+    /// Returns the attributes that the configuration lists for any of these schemas.
     fn configured_attributes(&self, ids: impl IntoIterator<Item = SchemaId>) -> TokenStream {
         let of = |id: SchemaId| self.options.and_then(|options| options.attributes.get(&id));
         let texts = ids.into_iter().filter_map(of).flatten();
         texts.filter_map(|text| text.parse::<TokenStream>().ok()).collect()
     }
 
-    /// Generates the documentation of a field: the description at the property, or else that of its schema.
+    /// Generates the documentation and the attributes of a field. The description at the property takes
+    /// precedence over that of its schema.
     pub(super) fn field_docs(&self, field: &StructField) -> TokenStream {
         let facts = self.facts_of(&field.conj);
         let mut paragraphs = Vec::new();
@@ -88,7 +91,7 @@ impl ModelEmitter<'_> {
             (None, None) => format!("`{}`", field.wire),
         });
         let schemas: Vec<&Schema> = facts.unconditional.iter().map(|&m| self.graph.schema(m)).collect();
-        // A named type documents its own limits.
+        // The limits of a named type are in the documentation of that type.
         if !is_named(&field.ty) {
             if let Some(constant) = &field.constant {
                 paragraphs.push(format!("Always `{constant}`."));
@@ -102,13 +105,14 @@ impl ModelEmitter<'_> {
         let docs = doc_lines(&paragraphs);
         let deprecated =
             field.described_by.is_some_and(|id| self.graph.schema(id).deprecated).then(deprecated_attribute);
-        // A named type carries the attributes itself.
+        // The attributes of a schema with a named type are attached to that type.
         let own = field.described_by.filter(|_| !is_named(&field.ty)).into_iter();
         let own = self.configured_attributes(own);
         quote!(#docs #deprecated #own)
     }
 
-    /// Describes the limits of a place and of its elements, unless a named type documents them.
+    /// Describes the limits of a value and of its elements in words. Limits of a named type are omitted,
+    /// because its own documentation contains them.
     fn limits_text(&self, facts: &SchemaFacts, ty: &TypeRef) -> String {
         let schemas: Vec<&Schema> = facts.unconditional.iter().map(|&m| self.graph.schema(m)).collect();
         let mut words = describe_limits(&schemas);
@@ -136,7 +140,7 @@ impl ModelEmitter<'_> {
         words
     }
 
-    /// Returns the location of a schema in code marks: `stock-lot.schema.json#/$defs/lotKey`.
+    /// Returns the location of a schema as inline code, such as `` `stock-lot.schema.json#/$defs/lotKey` ``.
     fn schema_reference(&self, id: SchemaId) -> String {
         let schema = self.graph.schema(id);
         let uri = &self.graph.resource(schema.resource).uri;
@@ -147,18 +151,19 @@ impl ModelEmitter<'_> {
     }
 }
 
-/// Returns the attribute of deprecated items.
+/// Returns the attribute that marks a generated item as deprecated.
 fn deprecated_attribute() -> TokenStream {
     quote!(#[deprecated = "deprecated by the contract"])
 }
 
-/// Returns true if the contract deprecates a named type. At an anonymous type only the field is deprecated,
-/// because other places may share the type.
+/// Returns true if the schema of a named type is deprecated. The type of an inline schema is never
+/// deprecated, because other locations may share it; only the field is.
 fn is_deprecated(graph: &SchemaGraph, def: &TypeDef) -> bool {
     def.schema.is_some_and(|id| graph.schema(id).deprecated)
 }
 
-/// Returns true if any type or field is deprecated, so that the generated code must allow deprecated items.
+/// Returns true if any type or field is deprecated, so that generated modules must allow the use of
+/// deprecated items.
 pub(crate) fn any_deprecated(graph: &SchemaGraph, shapes: &Shapes) -> bool {
     shapes.types.iter().any(|def| {
         is_deprecated(graph, def)
@@ -168,7 +173,7 @@ pub(crate) fn any_deprecated(graph: &SchemaGraph, shapes: &Shapes) -> bool {
     })
 }
 
-/// Returns true if the type is a named one, possibly nullable or boxed.
+/// Returns true if the type is a generated type with a name of its own, possibly nullable or in a box.
 fn is_named(ty: &TypeRef) -> bool {
     match ty {
         TypeRef::Named(_) => true,
@@ -177,7 +182,8 @@ fn is_named(ty: &TypeRef) -> bool {
     }
 }
 
-/// Returns `#[doc]` attributes for paragraphs of Markdown, made safe for rustdoc.
+/// Returns `#[doc]` attributes for paragraphs of Markdown. Anything that rustdoc would misinterpret is
+/// escaped.
 pub(crate) fn doc_lines(paragraphs: &[String]) -> TokenStream {
     let text = paragraphs.iter().map(|p| rustdoc_markdown(p)).collect::<Vec<_>>().join("\n\n");
     let lines = text.lines().map(|line| {

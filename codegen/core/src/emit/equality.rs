@@ -1,4 +1,5 @@
-//! Computes which types implement `Eq` and `Hash`: those with parts that all do.
+//! Determines which equality traits each type implements: `Eq` and `Hash` only if all parts of the type
+//! implement them.
 
 use std::collections::BTreeSet;
 
@@ -12,13 +13,13 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct TypeEqualities {
     by_type: ArenaMap<TypeDef, EqualityTraits>,
-    /// Paths of generated types outside the models, which implement all traits.
+    /// The paths of generated types outside the models, which implement all equality traits.
     generated: BTreeSet<String>,
 }
 
 impl TypeEqualities {
-    /// Computes a greatest fixpoint: each type has all traits until a part lacks one, so recursive types keep
-    /// them.
+    /// Computes the equality traits of all types as a greatest fixpoint: a type has a trait unless one of its
+    /// parts lacks it, so that recursion alone removes no trait.
     pub(super) fn from_shapes(shapes: &Shapes, generated: &BTreeSet<String>) -> Self {
         let known = shapes.types.map_ids(|_| EqualityTraits::Hashable);
         let mut all = Self { by_type: known, generated: generated.clone() };

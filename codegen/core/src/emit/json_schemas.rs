@@ -1,5 +1,5 @@
-//! Generates JSON Schemas of types for `schemars`, from the validation tables, with names for references and
-//! with annotations.
+//! Generates the JSON Schemas of types for `schemars` from the validation tables. References have names, and
+//! annotations such as descriptions are included.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,18 +10,18 @@ use quote::quote;
 use super::ModelEmitter;
 use crate::schema::{Schema, SchemaId};
 
-/// A generated string enumeration that no schema lists.
+/// A generated string enum that is not the type of a schema, such as the enum of a table.
 #[derive(Clone, Debug)]
 pub(crate) struct ExtraStringEnum {
-    /// The path of the type beside the models.
+    /// The path of the enum, relative to the generated root.
     pub(crate) path: String,
-    /// The name of the type.
+    /// The name under which the schema is published.
     pub(crate) name: String,
-    /// True if it keeps values that it does not list.
+    /// True if the enum also accepts values that it does not list.
     pub(crate) open: bool,
 }
 
-/// A type and the row of its schema.
+/// A type, and the row of the validation tables that describes its schema.
 struct TypeRow {
     path: String,
     name: String,
@@ -29,17 +29,18 @@ struct TypeRow {
 }
 
 impl ModelEmitter<'_> {
-    /// Generates the module `json_schemas`: its imports, and source text that follows them. Returns `None` if
-    /// there are no types.
+    /// Generates the module `json_schemas`, as imports and the source text that follows them. Returns `None`
+    /// if there are no types.
     ///
-    /// `replaced` lists generated types outside the models that replace a schema, by path.
+    /// `replaced` lists schemas whose type is generated outside the models, with the path of the type.
+    /// `texts` lists further string enums.
     pub(crate) fn json_schemas(
         &self,
         replaced: &[(SchemaId, String)],
         texts: &[ExtraStringEnum],
     ) -> Option<(TokenStream, String)> {
         let typed = self.type_rows(replaced);
-        // Without a type there is no use for the tables.
+        // If no type refers to the tables, they are not imported.
         let (uses, mut out) =
             if typed.is_empty() { Default::default() } else { self.published_module(&typed) };
         let formats = self.tables.mapped_formats();
@@ -54,7 +55,8 @@ impl ModelEmitter<'_> {
         (!out.is_empty()).then_some((uses, out))
     }
 
-    /// Generates the static description of all schemas, and the implementation for each type.
+    /// Generates the static `PUBLISHED`, which describes all schemas, and the implementation of `JsonSchema`
+    /// for each type.
     fn published_module(&self, typed: &[TypeRow]) -> (TokenStream, String) {
         let mut named: BTreeMap<RowId, String> = BTreeMap::new();
         for typed in typed {
@@ -131,13 +133,14 @@ impl ModelEmitter<'_> {
         typed
     }
 
-    /// Returns the name of a marker type for a row without a type.
+    /// Returns the name of the marker type that represents a schema without a generated type.
     fn marker_type(&self, row: RowId) -> String {
         let text = self.tables.row_text(row);
         text.trim_start_matches("schemas::").replace(".offset_by(", "_plus_").replace(')', "")
     }
 
-    /// Returns the published name of a row without a type: `ship.shipId`.
+    /// Returns the name under which a schema without a generated type is published, such as `ship.shipId`. A
+    /// number is added if the name is in `taken`.
     fn row_title(&self, row: RowId, taken: &mut BTreeSet<String>) -> String {
         let (file, pointer) = self.tables.row_place(row).unwrap_or_default();
         let stem = file.split('.').next().unwrap_or(file);
@@ -149,7 +152,7 @@ impl ModelEmitter<'_> {
                 step.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_')).collect()
             })
             .collect();
-        // The dot distinguishes the name from those of types.
+        // The dot distinguishes the name from the names of types.
         let plain = if plain.len() > 1 { plain.join(".") } else { format!("{}.root", plain.join(".")) };
         let mut name = plain.clone();
         let mut number = 1_u32;
@@ -174,7 +177,8 @@ impl ModelEmitter<'_> {
         out
     }
 
-    /// Lists properties that refer to another schema and have a description of their own.
+    /// Returns an entry for each property whose schema shares a row with another schema and has a description
+    /// of its own.
     fn described_members(&self) -> Vec<String> {
         let own: BTreeSet<SchemaId> = self.tables.own_rows().map(|(_, id)| id).collect();
         let mut out = Vec::new();
@@ -194,7 +198,7 @@ impl ModelEmitter<'_> {
     }
 }
 
-/// Returns the annotation keywords of a schema: strings and flags.
+/// Returns the annotations of a schema: keywords with string values, and the names of flags that are true.
 fn schema_annotations(schema: &Schema) -> (Vec<(&str, &str)>, Vec<&'static str>) {
     let texts = [
         ("title", &schema.title),

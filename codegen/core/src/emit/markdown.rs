@@ -1,5 +1,5 @@
-//! Converts text of a contract to Markdown that is safe for rustdoc: without warnings, broken links, HTML, or
-//! doc tests of code that is not Rust.
+//! Converts descriptions of a contract to Markdown that rustdoc accepts without warnings: broken links and
+//! HTML are escaped, and code blocks are not compiled as doc tests.
 
 use super::html::html_to_markdown;
 use crate::constraint_text::sanitize_comment;
@@ -7,7 +7,7 @@ use crate::constraint_text::sanitize_comment;
 /// Characters that end a URL.
 const URL_TERMINATORS: [char; 6] = ['<', '>', '"', '`', ')', ']'];
 
-/// Converts text to Markdown that is safe for rustdoc.
+/// Converts a description to Markdown that is safe for rustdoc.
 ///
 /// Common HTML becomes Markdown. Fenced code blocks are marked as `text`, because rustdoc would compile them. Indentation creates no code
 /// block, not even in quotes and list items. Elsewhere, characters of HTML and links are escaped, code spans
@@ -18,12 +18,12 @@ pub fn rustdoc_markdown(text: &str) -> String {
     let text = sanitize_comment(&text);
     let mut out: Vec<String> = Vec::new();
     let mut paragraph: Vec<String> = Vec::new();
-    // The marker of an open code block, and the prefix of its lines.
+    // The marker of the code block that is open, and the prefix of its lines.
     let mut fence: Option<(&str, String)> = None;
     for line in text.lines().map(str::trim_end) {
         if let Some((open, front)) = &fence {
             let within = strip_block_prefix(line, front);
-            // The end of the quote or list item ends the code block, too.
+            // A code block also ends where its quote or list item ends.
             let last = within.is_none_or(|inner| {
                 let end = fence_opening(inner).filter(|end| end.len() == inner.trim().len());
                 end.is_some_and(|end| end.starts_with(*open))
@@ -74,13 +74,14 @@ pub(super) fn split_prefix(line: &str) -> (String, &str) {
         let Some(length) = list_marker_length(text) else { return (front, text) };
         let (mark, behind) = text.split_at(length);
         front.push_str(mark);
-        // One space belongs to the marker; it is optional after `>`.
+        // The space after the marker belongs to it. It is optional after `>`.
         front.push(' ');
         rest = behind.strip_prefix(' ').unwrap_or(behind);
     }
 }
 
-/// Returns the length of the quote or list marker at the start of a string (CommonMark 0.31, 5).
+/// Returns the length of the quote or list marker at the start of a string, or `None` if there is none
+/// (CommonMark 0.31, 5).
 fn list_marker_length(text: &str) -> Option<usize> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let length = match text.as_bytes().get(digits)? {
@@ -92,7 +93,8 @@ fn list_marker_length(text: &str) -> Option<usize> {
     text[length..].starts_with(' ').then_some(length)
 }
 
-/// Strips the prefix of a code block from a line; `None` if its quote or list item has ended.
+/// Removes the prefix `front` of a code block from a line. Returns `None` if the line is outside the quote or
+/// list item of the block.
 fn strip_block_prefix<'t>(line: &'t str, front: &str) -> Option<&'t str> {
     let mut rest = line;
     let mut quoted = false;
@@ -107,7 +109,7 @@ fn strip_block_prefix<'t>(line: &'t str, front: &str) -> Option<&'t str> {
     Some(rest)
 }
 
-/// Ends a title or summary with a period, unless it already ends with punctuation or a code block.
+/// Adds a period to a title or summary, unless it ends with other punctuation or a code block.
 pub(crate) fn end_sentence(text: &str) -> String {
     let text = text.trim();
     let fenced = text.lines().next_back().is_some_and(|line| fence_opening(split_prefix(line).1).is_some());
@@ -124,7 +126,8 @@ pub(super) fn fence_opening(line: &str) -> Option<&str> {
     (length >= 3 && !(mark == '`' && info.contains('`'))).then_some(marks)
 }
 
-/// Escapes and emits the collected paragraph; code spans pair up within it.
+/// Escapes the lines that were collected for a paragraph and appends them to `out`. Code spans may extend
+/// over several lines of a paragraph.
 fn flush_paragraph(paragraph: &mut Vec<String>, out: &mut Vec<String>) {
     if !paragraph.is_empty() {
         out.push(escape_inline(&paragraph.join("\n")));
@@ -145,7 +148,7 @@ fn escape_inline(text: &str) -> String {
                     continue;
                 }
             },
-            // Keeps existing escapes.
+            // An existing escape is not escaped again.
             '\\' if rest[1..].starts_with(['<', '[', ']', '`', '\\']) => 2,
             '<' => autolink_length(rest),
             '[' => link_length(rest),
@@ -197,14 +200,14 @@ pub(super) fn url_length(text: &str) -> usize {
     if length > scheme.len() { length } else { 0 }
 }
 
-/// Returns the length of `<https://…>` at the start, or 0.
+/// Returns the length of an autolink `<https://…>` at the start of a string, or 0 if there is none.
 fn autolink_length(text: &str) -> usize {
     let length = url_length(&text[1..]);
     if length > 0 && text[1 + length..].starts_with('>') { length + 2 } else { 0 }
 }
 
-/// Returns the length of `[words](https://…)` at the start, or 0. Relative links would not resolve in
-/// rustdoc.
+/// Returns the length of a link `[words](https://…)` at the start of a string, or 0 if there is none. A
+/// relative link counts as none, because it would not resolve in rustdoc.
 fn link_length(text: &str) -> usize {
     let Some(end) = text[1..].find(['[', ']', '<', '`', '\n']).map(|at| at + 1) else { return 0 };
     let Some(target) = text[end..].strip_prefix("](") else { return 0 };
@@ -231,11 +234,11 @@ mod tests {
             ),
             ("https:// http", "https:// http"),
             ("one ` mark", "one \\` mark"),
-            // An unmatched mark does not affect the pairs.
+            // A backtick without a partner is escaped and does not affect the code spans before it.
             ("`<b>` or `x", "`<b>` or \\`x"),
             ("``a`<b>`` and `<c>", "``a`<b>`` and \\`\\<c>"),
             ("a ` mark\n\nand `<b>`", "a \\` mark\n\nand `<b>`"),
-            // Nor does one in another item.
+            // A backtick without a partner does not affect another list item.
             ("- a ` mark\n- and `<b>`", "- a \\` mark\n- and `<b>`"),
             ("> a <b>\n-1 and 2.5", "> a \\<b>\n-1 and 2.5"),
             ("an escaped \\< and \\`", "an escaped \\< and \\`"),
@@ -246,7 +249,8 @@ mod tests {
         }
     }
 
-    /// rustdoc compiles and runs code blocks that it considers to be Rust.
+    /// Code blocks in descriptions are marked as `text`, because rustdoc would otherwise compile and run them
+    /// as Rust.
     #[test]
     fn descriptions_never_become_doctests() {
         for (text, expect) in [
@@ -256,7 +260,7 @@ mod tests {
             ("```rust\nunclosed", "```text\nunclosed\n```"),
             ("~~~~json\n```\n~~~\n~~~~", "~~~~text\n```\n~~~\n~~~~"),
             ("```not``` a block", "```not``` a block"),
-            // In quotes and list items, at whose end a block ends too.
+            // A code block in a quote or list item ends with it.
             ("> ```\n> curl x\n>\n> ```\nso", "> ```text\n> curl x\n>\n> ```\nso"),
             (">```\n>x\ny\n```\nz\n```", "> ```text\n> x\n> ```\ny\n```text\nz\n```"),
             (">     curl x", ">    curl x"),

@@ -1,4 +1,4 @@
-//! Generates structs: their fields, reading and writing.
+//! Generates structs: their fields, and the code that parses and serializes them.
 
 use contract_runtime::Json;
 use proc_macro2::TokenStream;
@@ -53,7 +53,8 @@ impl ModelEmitter<'_> {
         quote!(#map<#value>)
     }
 
-    /// Generates the reading and writing of a struct, and lists where undeclared properties may occur.
+    /// Generates the macro call that implements parsing and serialization of a struct, and that lists the
+    /// fields in which undeclared properties may occur.
     fn object_macro(&self, def: &TypeDef, body: &StructBody) -> TokenStream {
         let name = ident(&def.name);
         let tags = body.fields.iter().filter(|f| f.omitted).map(|f| {
@@ -80,13 +81,14 @@ impl ModelEmitter<'_> {
         }
     }
 
-    /// Returns true if the struct derives `Default` because it has no required field, unless the configuration
-    /// already derives it.
+    /// Returns true if the struct derives `Default` because it has no required field. Returns false if the
+    /// configuration already derives it.
     fn is_default_derived(&self, def: &TypeDef, body: &StructBody) -> bool {
         visible_fields(body).all(|field| !field.required) && !self.has_configured_default(def)
     }
 
-    /// Returns the arguments of the constructor, and the constants of the other required fields.
+    /// Returns two lists for the macro call of a struct: the arguments of its constructor, and the required
+    /// fields with a constant value. Both are `None` if the struct has no constructor.
     fn constructor_sections(
         &self,
         def: &TypeDef,
@@ -95,7 +97,8 @@ impl ModelEmitter<'_> {
         let required = || visible_fields(body).filter(|field| field.required);
         let arguments: Vec<&StructField> =
             required().filter(|field| self.default_of(field).is_none()).collect();
-        // A longer list is hard to read at the call; such structs have builders.
+        // A longer list of arguments is hard to read; a struct with so many required fields has no
+        // constructor.
         if arguments.len() > MAX_ARGUMENTS || (arguments.is_empty() && self.has_configured_default(def)) {
             return (None, None);
         }
@@ -116,7 +119,8 @@ impl ModelEmitter<'_> {
         (macro_section("new", rows), macro_section("constant", constants))
     }
 
-    /// Returns how the macro treats properties without a field.
+    /// Returns the part of the macro call that determines how properties without a field are treated: as
+    /// values that may contain undeclared properties themselves, as declared, or as undeclared.
     fn extra_mode(&self, def: &TypeDef, body: &StructBody) -> TokenStream {
         match &body.additional {
             Some(ty) if self.holds_members(ty) => quote!(values),
@@ -130,7 +134,7 @@ impl ModelEmitter<'_> {
         }
     }
 
-    /// Returns true if the schema explicitly allows undeclared properties.
+    /// Returns true if `additionalProperties` explicitly allows properties that the schema does not declare.
     fn allows_others(&self, def: &TypeDef) -> bool {
         self.facts_of(&def.conj).unconditional.iter().any(|&m| {
             self.graph
@@ -140,7 +144,7 @@ impl ModelEmitter<'_> {
         })
     }
 
-    /// Prints a constant as a Rust expression.
+    /// Prints a boolean, string or number as a Rust expression.
     pub(super) fn constant_expression(&self, constant: &Json) -> TokenStream {
         match constant {
             Json::Bool(b) => quote!(#b),
@@ -163,15 +167,15 @@ impl ModelEmitter<'_> {
     }
 }
 
-/// The maximum number of arguments of a constructor.
+/// The maximum number of arguments of a generated constructor.
 const MAX_ARGUMENTS: usize = 7;
 
-/// Iterates over the fields of a struct; omitted tags have none.
+/// Iterates over the properties of a struct that are fields. A tag with a constant value may be omitted.
 pub(super) fn visible_fields(body: &StructBody) -> impl Iterator<Item = &StructField> {
     body.fields.iter().filter(|f| !f.omitted)
 }
 
-/// Returns a named list in a macro call, or `None` if it is empty.
+/// Returns a list with a name for a macro call, such as `new { … }`, or `None` if it is empty.
 pub(super) fn macro_section(name: &str, rows: impl Iterator<Item = TokenStream>) -> Option<TokenStream> {
     let mut rows = rows.peekable();
     rows.peek()?;

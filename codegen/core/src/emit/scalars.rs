@@ -1,4 +1,4 @@
-//! Generates string enumerations and newtypes.
+//! Generates string enumerations, and newtypes of other values.
 
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
@@ -27,7 +27,8 @@ impl ModelEmitter<'_> {
         let mut derives = self.derive_list(id);
         let (ordered, field, implementation) = match inner {
             TypeRef::Secret => (false, TypeRef::Secret, quote!(secret_newtype!(#name))),
-            // The order of the strings is not chronological, and the macro implements equality by time.
+            // A timestamp is not ordered, because the order of the strings is not chronological. The macro
+            // implements equality by time.
             TypeRef::String if self.is_moment(def) => {
                 derives = quote!(Clone, Debug);
                 (false, TypeRef::String, quote!(timestamp_newtype!(#name)))
@@ -61,7 +62,7 @@ impl ModelEmitter<'_> {
         }
     }
 
-    /// Returns true if the type can be read from the properties of an object.
+    /// Returns true if a value of this type can be parsed from the properties of an object.
     fn reads_members(&self, ty: &TypeRef) -> bool {
         match ty {
             TypeRef::Json | TypeRef::Map(_) => true,
@@ -75,7 +76,7 @@ impl ModelEmitter<'_> {
         }
     }
 
-    /// Returns true if a string is an RFC 3339 date-time (JSON Schema Validation, 7.3.1).
+    /// Returns true if the values of the type are RFC 3339 date-times (JSON Schema Validation, 7.3.1).
     fn is_moment(&self, def: &TypeDef) -> bool {
         let facts = self.facts_of(&def.conj);
         facts
@@ -84,8 +85,8 @@ impl ModelEmitter<'_> {
             .any(|&member| self.graph.schema(member).format.as_deref() == Some("date-time"))
     }
 
-    /// Generates constants for the limits of a newtype, for form layouts and truncation, and for the named
-    /// values of an integer enumeration.
+    /// Generates the constants of a newtype: its limits, which callers need to lay out forms and to truncate
+    /// values, and the named values of an integer enumeration.
     fn limit_constants(&self, def: &TypeDef, inner: &TypeRef) -> TokenStream {
         let facts = self.facts_of(&def.conj);
         let schemas: Vec<&Schema> = facts.unconditional.iter().map(|&m| self.graph.schema(m)).collect();
@@ -145,7 +146,8 @@ impl ModelEmitter<'_> {
     }
 }
 
-/// Generates a string enumeration from wire values, names and documentation. An open one gets the path of `Box`.
+/// Generates a string enumeration. Each of `values` has a JSON string, a variant name and documentation. The
+/// enumeration keeps unknown values if `open` contains the path of `Box`, which the variant `Unknown` needs.
 pub(crate) fn string_enum_macro<'v>(
     name: &str,
     docs: &TokenStream,

@@ -1,5 +1,5 @@
-//! Generates `proptest` strategies for types. The runtime derives them from the tables, so each type takes
-//! one line.
+//! Generates `proptest` strategies for types. The runtime derives each strategy from the validation tables,
+//! so the generated code has one line for each type.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -7,7 +7,7 @@ use quote::quote;
 use super::ModelEmitter;
 
 impl ModelEmitter<'_> {
-    /// Generates the module `strategies`: its imports, and source text that follows them. Returns `None` if
+    /// Generates the module `strategies`, as imports and the source text that follows them. Returns `None` if
     /// there are no types.
     pub(crate) fn strategies_module(&self) -> Option<(TokenStream, String)> {
         let uses = quote! { pub use ::contract_runtime::strategies::ValueStrategies; };

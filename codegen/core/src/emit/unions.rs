@@ -1,4 +1,5 @@
-//! Generates enums for unions, which readers distinguish by a tag, by properties or by the JSON type.
+//! Generates enums for unions. Generated code selects the variant of a value by a tag, by the properties of
+//! an object, or by the JSON type.
 
 use contract_runtime::{Json, schema::TagCertainty};
 use proc_macro2::{Ident, TokenStream};
@@ -52,8 +53,8 @@ impl ModelEmitter<'_> {
         }
     }
 
-    /// Returns the variants of a tagged union, the documentation of `Unknown`, and the call that implements
-    /// reading and writing.
+    /// Returns the parts of an enum whose variants are distinguished by a tag: the variants, the
+    /// documentation of `Unknown`, and the macro call that implements parsing and serialization.
     fn tag_selection(
         &self,
         def: &TypeDef,
@@ -91,10 +92,13 @@ impl ModelEmitter<'_> {
         (declared, unknown_doc, implementation)
     }
 
-    /// Returns the variants of a union without a tag, the documentation of `Unknown`, and the call that
-    /// implements reading and writing, with the form of each variant, as in
-    /// `User(User) { "id" required [Number], "kind" optional [String] = Text("a") }`. An empty list allows all
-    /// types.
+    /// Returns the parts of an enum without a tag, whose variants are distinguished by their properties: the
+    /// variants, the documentation of `Unknown`, and the macro call that implements parsing and
+    /// serialization.
+    ///
+    /// The macro call lists the properties of each variant with their JSON types and constants, as in
+    /// `User(User) { "id" required [Number], "kind" optional [String] = Text("a") }`. An empty list allows
+    /// all types.
     fn form_selection(
         &self,
         def: &TypeDef,
@@ -135,8 +139,8 @@ impl ModelEmitter<'_> {
         quote!(#name #presence [#(#types),*] #literals)
     }
 
-    /// Generates the `Debug` implementation of an open union whose variants contain secrets: unknown objects
-    /// may contain secrets as well.
+    /// Generates a `Debug` implementation that hides unknown objects, or returns `None` if no variant of the
+    /// union contains secrets or the union is closed. Unknown objects may contain secrets as well.
     fn secret_debug_impl(&self, def: &TypeDef, body: &ObjectUnion) -> Option<TokenStream> {
         if !body.open || !body.variants.iter().any(|v| self.may_hold_secrets.place_contains(&v.ty)) {
             return None;
@@ -177,8 +181,8 @@ impl ModelEmitter<'_> {
         }
     }
 
-    /// Generates methods that return the value of a variant, `From` for every variant with a unique type, and
-    /// the list of the variants that may contain undeclared properties.
+    /// Generates a macro call that implements methods to access the value of each variant, `From` for every
+    /// variant with a unique type, and the search for undeclared properties.
     fn variants_macro(&self, def: &TypeDef, variants: Vec<(&String, &TypeRef)>) -> TokenStream {
         let name = ident(&def.name);
         let access = macro_section("access", self.accessor_rows(&variants).into_iter());
@@ -203,8 +207,9 @@ impl ModelEmitter<'_> {
         quote!(::contract_runtime::union_variants! { #name { #access #from #from_text #nested } })
     }
 
-    /// Returns the row of each variant whose value has methods of its own: `User: one User = as_user into_user`.
-    /// Variants of any JSON have none, nor have variants whose method names are not unique.
+    /// Returns the macro row of each variant whose value has access methods, such as
+    /// `User: one User = as_user into_user`. Variants of untyped JSON, and variants with the same method
+    /// names, have none.
     fn accessor_rows(&self, variants: &[(&String, &TypeRef)]) -> Vec<TokenStream> {
         let words: Vec<String> = variants.iter().map(|(variant, _)| names::snake_case(variant)).collect();
         let rows = variants.iter().zip(&words).filter(|((_, ty), word)| {
@@ -224,7 +229,7 @@ impl ModelEmitter<'_> {
         rows.collect()
     }
 
-    /// Returns true if the type implements `From<&str>`.
+    /// Returns true if the type can be created from a `&str` by `From`.
     fn is_built_from_str(&self, ty: &TypeRef) -> bool {
         match ty {
             TypeRef::String => true,
@@ -236,7 +241,7 @@ impl ModelEmitter<'_> {
     }
 }
 
-/// The runtime's names of the JSON types.
+/// The JSON types and the names of the runtime's variants for them.
 const KINDS: [(TypeSet, &str); 6] = [
     (TypeSet::NULL, "Null"),
     (TypeSet::BOOLEAN, "Boolean"),
@@ -246,13 +251,13 @@ const KINDS: [(TypeSet, &str); 6] = [
     (TypeSet::OBJECT, "Object"),
 ];
 
-/// Returns the runtime's name of a variant's JSON type.
+/// Returns the name of the runtime's variant for the JSON type of a union variant.
 fn runtime_kind(types: TypeSet) -> Ident {
     let found = KINDS.into_iter().find(|(t, _)| !types.intersection(*t).is_empty());
     ident(found.map_or("Object", |(_, name)| name))
 }
 
-/// Returns the runtime's names of all JSON types in a set.
+/// Returns the names of the runtime's variants for all JSON types in a set.
 fn runtime_kinds(types: TypeSet) -> Vec<Ident> {
     let kinds = KINDS.into_iter().filter(|(kind, _)| !kind.intersection(types).is_empty());
     kinds.map(|(_, name)| ident(name)).collect()

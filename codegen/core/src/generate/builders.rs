@@ -8,7 +8,7 @@ use crate::{
     shape::{Shapes, TypeBody, TypeId, TypeRef},
 };
 
-/// Returns the structs that the option `builders` selects.
+/// Returns the types for which builders are generated: the structs that the option `types.builders` selects.
 pub(super) fn select_builder_types(
     option: BuilderScope,
     api: &OpenApiDocument,

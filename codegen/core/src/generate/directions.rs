@@ -1,5 +1,6 @@
-//! Relaxes properties that are `required` in one direction only (`readOnly`, `writeOnly`): a schema has one
-//! type for requests and responses, so that such a property is optional in this type.
+//! Relaxes properties that only requests or only responses require (`writeOnly`, `readOnly`) in OpenAPI 3.0.
+//! A schema has one type for both directions, so that such a property is optional if the schema is used in
+//! the other direction.
 
 use std::collections::BTreeSet;
 
@@ -17,8 +18,8 @@ use crate::{
 /// A property that a schema requires: the schema and the name.
 type RequiredMember = (SchemaId, String);
 
-/// Removes properties from `required` that are never sent in a direction in which the schema is used; reports
-/// those that the other direction requires.
+/// Removes a property from `required` if the schema is used in a direction in which the property is never
+/// sent, so that its field is optional. A note lists the properties that the other direction does require.
 pub(super) fn relax_one_way_members(
     graph: &mut SchemaGraph,
     api: &OpenApiDocument,
@@ -31,7 +32,7 @@ pub(super) fn relax_one_way_members(
     }
     let (requests, answers) =
         (reachable_schemas(graph, api, Request), reachable_schemas(graph, api, Response));
-    // A schema that no operation uses may be used in both directions.
+    // A schema that no operation uses is treated as if both directions used it.
     let goes = |id: SchemaId, direction| {
         let (own, other) = if direction == Request { (&requests, &answers) } else { (&answers, &requests) };
         own.contains(&id) || !other.contains(&id)
@@ -39,7 +40,7 @@ pub(super) fn relax_one_way_members(
     let is_reached = |id: &SchemaId| requests.contains(id) || answers.contains(id);
     let (mut enforced, mut waived) = (BTreeSet::<RequiredMember>::new(), BTreeSet::<RequiredMember>::new());
     for (whole, requirements) in one_way.requirements_by_schema() {
-        // Requirements by unreached schemas count only for unreached schemas.
+        // A `required` in a schema that no operation uses does not affect schemas that operations use.
         let counts = |by: &SchemaId| is_reached(&whole) || !is_reached(by);
         for requirement in requirements.iter().filter(|requirement| counts(&requirement.required_by)) {
             let member = || (requirement.required_by, requirement.name.clone());
@@ -79,7 +80,8 @@ fn report_relaxed<'a>(
         .push(Diagnostic::note("one-way", message).with_place(graph.schema(*first).place.clone()).help(help));
 }
 
-/// Returns all schemas that the operations send in a direction.
+/// Returns all schemas that are reachable from the requests of all operations or, depending on `direction`,
+/// from their responses.
 fn reachable_schemas(graph: &SchemaGraph, api: &OpenApiDocument, direction: Direction) -> BTreeSet<SchemaId> {
     let mut roots = Vec::new();
     for operation in &api.operations {
@@ -89,7 +91,7 @@ fn reachable_schemas(graph: &SchemaGraph, api: &OpenApiDocument, direction: Dire
             response_schemas(operation)
         });
     }
-    // Webhooks are sent by the service, so that the directions are reversed.
+    // A webhook request is sent by the service, so it is treated as a response.
     for operation in &api.webhooks {
         roots.extend(if direction == Request {
             response_schemas(operation)
@@ -118,8 +120,8 @@ mod tests {
 
     use crate::{generate::Project, load::Sources};
 
-    /// Reads an API with two of these schemas, one in the request and one in the response; returns its
-    /// optional fields, sorted, and the number of notes.
+    /// Analyzes an API with a request body of the schema `request` and a response of the schema `response`.
+    /// Returns the optional fields of all structs, sorted, and the number of notes about relaxed properties.
     fn optional_fields(version: &str, schemas: &str, request: &str, response: &str) -> (String, usize) {
         let content = |name: &str| {
             format!(
@@ -157,7 +159,8 @@ components: {{ schemas: {{ Plain: {{ type: object }}, {schemas} }} }}
     const USER: &str = "User: { type: object, required: [id, name, password], properties: {
         id: { type: integer, readOnly: true }, name: { type: string }, password: { type: string, writeOnly: true } } }";
 
-    /// OpenAPI 3.0.3, 4.7.24.2: properties that are required in one direction only.
+    /// In OpenAPI 3.0, a required `readOnly` property is optional if requests use the schema, and a required
+    /// `writeOnly` property if responses use it (3.0.3, 4.7.24.2).
     #[test]
     fn each_direction_requires_only_its_own_properties() {
         let check = |request: &str, response: &str, expected: &str, notes: usize| {
@@ -167,15 +170,17 @@ components: {{ schemas: {{ Plain: {{ type: object }}, {schemas} }} }}
         check("User", "User", "User.id User.password", 1);
         check("User", "Plain", "User.id", 0);
         check("Plain", "User", "User.password", 0);
-        // The direction of schemas without an operation is unknown.
+        // If no operation uses the schema, both properties are optional.
         check("Plain", "Plain", "User.id User.password", 1);
-        // In later versions both keywords are annotations.
+        // In OpenAPI 3.1 and later, `readOnly` and `writeOnly` are annotations, so that required properties
+        // stay required.
         for version in ["3.1.0", "3.2.0"] {
             assert_eq!(optional_fields(version, USER, "User", "User"), (String::new(), 0), "{version}");
         }
     }
 
-    /// Properties and `required` are combined across `$ref` and `allOf`.
+    /// A required `readOnly` property is also optional in requests if `readOnly` is in the target of a
+    /// `$ref`, and `required` in another part of an `allOf`.
     #[test]
     fn properties_and_required_may_be_in_different_subschemas() {
         let id = "Id: { type: integer, readOnly: true }, ";
@@ -190,12 +195,13 @@ components: {{ schemas: {{ Plain: {{ type: object }}, {schemas} }} }}
         let sub = "Sub: { allOf: [{ $ref: '#/components/schemas/Base' }] }";
         assert_eq!(optional_fields("3.0.3", &format!("{base}{sub}"), "Plain", "Base").0, "");
         assert_eq!(optional_fields("3.0.3", &format!("{base}{sub}"), "Sub", "Plain").0, "Base.id");
-        // `readOnly` with `writeOnly` has no effect.
+        // A property with both `readOnly` and `writeOnly` stays required.
         let both = "Both: { type: object, required: [id], properties: { id: { type: integer, readOnly: true, writeOnly: true } } }";
         assert_eq!(optional_fields("3.0.3", both, "Both", "Both").0, "");
     }
 
-    /// A callback is sent by the service, so that its request body is a response of the API.
+    /// The request body of a callback is sent by the service, so that a `writeOnly` property is not required
+    /// in it.
     #[test]
     fn callbacks_reverse_the_direction() {
         let document = format!(

@@ -19,7 +19,7 @@ use crate::{
     tree::{DocumentLocation, join_token},
 };
 
-/// The decided contract to check.
+/// The analyzed contract, and the validation tables to check its values.
 #[derive(Clone, Copy)]
 pub(super) struct LintInput<'a> {
     pub(super) sources: &'a Sources,
@@ -30,12 +30,12 @@ pub(super) struct LintInput<'a> {
     pub(super) plan: &'a TablePlan,
 }
 
-/// Checks a contract, and returns each `oneOf` with a `discriminator` that rejects a value because more than
-/// one branch accepts it, with such a value.
+/// Adds warnings about the contract to `diagnostics`. Returns each `oneOf` with a `discriminator` that
+/// rejects a value because more than one branch accepts it, together with such a value.
 pub(super) fn lint_contract(input: LintInput<'_>, diagnostics: &mut Diagnostics) -> Vec<(SchemaId, Json)> {
     let arenas = TableArenas::default();
     let tables = OnceCell::new();
-    // Few contracts need the tables here.
+    // The tables are built on first use, because few contracts need them here.
     let tables = || tables.get_or_init(|| input.plan.build_tables(input.graph, &arenas));
     diagnostics.extend(find_unused_encodings(input));
     diagnostics.extend(group(
@@ -50,10 +50,10 @@ pub(super) fn lint_contract(input: LintInput<'_>, diagnostics: &mut Diagnostics)
     overlaps::report_overlapping_unions(input, &tables, diagnostics)
 }
 
-/// Returns the tables, which are built on first use.
+/// A function that returns the validation tables, which are built when it is first called.
 type TableAccess<'a> = dyn Fn() -> &'a TableSet<'a> + 'a;
 
-/// Returns one warning for all places.
+/// Returns one warning that lists all of these locations, or `None` if there are none.
 fn group(
     code: &'static str,
     places: Vec<DocumentLocation>,
@@ -64,7 +64,7 @@ fn group(
     Some(problem.with_related_places(others))
 }
 
-/// Returns the schemas whose `default` they reject.
+/// Returns the locations of the `default` values that are not valid under their own schema.
 fn find_invalid_defaults(input: LintInput<'_>, tables: &TableAccess<'_>) -> Vec<DocumentLocation> {
     let mut places = Vec::new();
     let mut seen = BTreeSet::new();
@@ -79,7 +79,8 @@ fn find_invalid_defaults(input: LintInput<'_>, tables: &TableAccess<'_>) -> Vec<
     places
 }
 
-/// Warns about each `encoding` of a property that the body does not have (OpenAPI 3.1, 4.8.15.1).
+/// Warns about each entry of `encoding` for a property that the schema of the body does not declare (OpenAPI
+/// 3.1, 4.8.15.1).
 fn find_unused_encodings(input: LintInput<'_>) -> Vec<Diagnostic> {
     let operations = input.api.operations.iter().chain(&input.api.webhooks);
     let bodies = operations.flat_map(|operation| {
@@ -93,7 +94,7 @@ fn find_unused_encodings(input: LintInput<'_>) -> Vec<Diagnostic> {
         let place = SchemaConjunction::from_schema(schema);
         let facts = SchemaFacts::from_conjunction(input.graph, &place, input.options.implied_objects);
         let declared = facts.declared_properties(input.graph);
-        // Without declarations, the names of the properties are not known.
+        // If the schema declares no properties, their names are unknown and nothing is reported.
         let is_unused =
             |name: &str| !declared.is_empty() && declared.iter().all(|(known, ..)| *known != name);
         let holder = &input.graph.schema(schema).place;
@@ -110,7 +111,7 @@ fn find_unused_encodings(input: LintInput<'_>) -> Vec<Diagnostic> {
     problems
 }
 
-/// Returns a note about names in `required` of objects with properties that nothing declares.
+/// Returns a note if `required` of an object with properties lists names that no `properties` declares.
 fn find_undeclared_names(input: LintInput<'_>) -> Option<Diagnostic> {
     let mut found: Vec<(DocumentLocation, &str)> = Vec::new();
     for def in &input.shapes.types {
@@ -147,7 +148,7 @@ fn find_undeclared_names(input: LintInput<'_>) -> Option<Diagnostic> {
     )
 }
 
-/// Returns the location of a value in the document of `holder`.
+/// Returns the location of the value at `pointer` in the document that contains `holder`.
 fn value_place(sources: &Sources, holder: &DocumentLocation, pointer: String) -> DocumentLocation {
     let tree = sources.get(holder.source).and_then(|source| source.tree.resolve_pointer(&pointer));
     let span = tree.map_or(holder.span, |tree| tree.span);
@@ -179,7 +180,8 @@ mod tests {
                 "!undeclared-required /components/schemas/A/required",
             ],
         );
-        // Undeclared names may be those of a map.
+        // A name in `required` is not reported if `additionalProperties` is a schema, because it may be a key
+        // of a map.
         check(&schemas(&a.replace("[a]", "[a, b], additionalProperties: { type: string }")), &[]);
         let body = |encoding: &str| {
             format!(

@@ -1,7 +1,7 @@
-//! Converts media type ranges such as `*/*` into JSON where their schema describes more than a string: a body
-//! that is validated against such a schema is JSON.
+//! Replaces media type ranges such as `*/*` by JSON media types where the schema describes more than a
+//! string, because only JSON is validated against such a schema.
 //!
-//! A range stays unchanged if JSON of a different type is listed beside it.
+//! A range stays unchanged if the same content also lists a JSON media type with a different Rust type.
 
 use std::collections::BTreeSet;
 
@@ -19,10 +19,10 @@ use crate::{
 
 /// The media type in which JSON is sent.
 const JSON: &str = "application/json";
-/// The further media types that a server accepts as JSON.
+/// The other media types that a server accepts as JSON in a request body.
 const JSON_SUFFIX_RANGE: &str = "application/*+json";
 
-/// Replaces ranges by JSON media types and reports how many.
+/// Replaces the media type ranges that mean JSON in all requests and responses. One note lists their schemas.
 pub(super) fn read_ranges_as_json(
     api: &mut OpenApiDocument,
     config: &Config,
@@ -67,7 +67,8 @@ pub(super) fn read_ranges_as_json(
     );
 }
 
-/// Replaces each range that means JSON by the given media types; returns the schemas of these ranges.
+/// Replaces each range in `content` that means JSON by the media types `names`, unless they are already
+/// listed. Returns the schemas of the replaced ranges.
 fn read(known: (&SchemaGraph, &Shapes), content: &mut Vec<MediaType>, names: &[&str]) -> Vec<SchemaId> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -89,8 +90,8 @@ fn read(known: (&SchemaGraph, &Shapes), content: &mut Vec<MediaType>, names: &[&
     found
 }
 
-/// Returns the schema of a range that means JSON: the range contains JSON, the schema describes more than a
-/// string, and no JSON media type of a different type is listed.
+/// Returns the schema of a media type if it is a range that means JSON: the range includes JSON, the schema
+/// describes more than a string, and every other JSON media type of the content has the same Rust type.
 fn json_schema_of_range(
     (graph, shapes): (&SchemaGraph, &Shapes),
     content: &[MediaType],
@@ -116,7 +117,8 @@ mod tests {
 
     use crate::{config::Config, generate::Project, load::Sources};
 
-    /// Returns the media types of the request body and of the response with this content, and the notes.
+    /// Analyzes an operation whose request and response have this content. Returns the media types of both,
+    /// and the messages of the notes.
     fn media_types(content: &str, config: Config) -> ([Vec<String>; 2], Vec<String>) {
         let document = format!(
             "openapi: 3.1.0

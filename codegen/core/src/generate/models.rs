@@ -12,7 +12,7 @@ use crate::{
     tables::TableSet,
 };
 
-/// Returns a module for each area, with the documentation from the configuration.
+/// Returns a module with the types of each area. Its documentation is that of the area in the configuration.
 pub(super) fn area_modules(config: &Config, emitter: &ModelEmitter<'_>) -> Vec<GeneratedModule> {
     let areas = emitter.area_modules().into_iter().map(|(name, tokens)| {
         let area = config.areas.iter().find(|area| area.name == name);
@@ -22,7 +22,8 @@ pub(super) fn area_modules(config: &Config, emitter: &ModelEmitter<'_>) -> Vec<G
     areas.collect()
 }
 
-/// Returns the modules `types` and `schemas`, which every output has.
+/// Returns the modules `types`, which re-exports all models, and `schemas`, which contains the validation
+/// tables. Every output has both.
 pub(super) fn shared_modules(emitter: &ModelEmitter<'_>, tables: &TableSet<'_>) -> Vec<GeneratedModule> {
     let types = doc_lines("All types of the contract.");
     let schemas = doc_lines("The schemas as tables for validation.");
@@ -34,7 +35,8 @@ pub(super) fn shared_modules(emitter: &ModelEmitter<'_>, tables: &TableSet<'_>) 
     ]
 }
 
-/// Returns the module with the types of formats; `None` if no format has a type.
+/// Returns the module that adapts the configured types of formats, or `None` if no format has a configured
+/// type.
 pub(super) fn format_module(formats: &FormatTypes) -> Option<GeneratedModule> {
     if formats.is_empty() {
         return None;
@@ -44,7 +46,7 @@ pub(super) fn format_module(formats: &FormatTypes) -> Option<GeneratedModule> {
     Some(GeneratedModule::new("formats", doc, &TokenStream::new()).with_printed_items(items.join("\n")))
 }
 
-/// Returns the module with JSON Schemas of the types for `schemars`; `None` if there are none.
+/// Returns the module that implements `schemars::JsonSchema` for the types, or `None` if there are no types.
 pub(super) fn json_schema_module(
     emitter: &ModelEmitter<'_>,
     replaced: &[(SchemaId, String)],
@@ -60,7 +62,7 @@ pub(super) fn json_schema_module(
     )
 }
 
-/// Returns the module with `proptest` strategies for the types; `None` if there are none.
+/// Returns the module with `proptest` strategies for the types, or `None` if there are no types.
 pub(super) fn strategy_module(emitter: &ModelEmitter<'_>) -> Option<GeneratedModule> {
     let doc = doc_lines("Strategies for property tests of the types, by `proptest`.");
     let (tokens, text) = emitter.strategies_module()?;

@@ -9,19 +9,19 @@ use crate::{
     render::GeneratedModule,
 };
 
-/// Modules with their origin by lower-case name, since file names that differ only in case are the same file
-/// on some systems.
+/// Modules and their origins, by name in lower case, because file names that differ only in case are the same
+/// file on some systems.
 #[derive(Debug, Default)]
 pub(super) struct ModuleSet(BTreeMap<String, (GeneratedModule, ModuleOrigin)>);
 
-/// The origin of a module.
+/// The reason why a module is generated, for messages about name conflicts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ModuleOrigin {
-    /// The types of a configured area.
+    /// The module contains the types of a configured area.
     Area,
-    /// A registry table.
+    /// The module contains the enum of a registry table.
     Table,
-    /// A module that every output of its kind has.
+    /// The module has a fixed name, such as `client`.
     Generator,
 }
 
@@ -36,7 +36,8 @@ impl ModuleOrigin {
 }
 
 impl ModuleSet {
-    /// Adds modules; reports a second module with the same name and keeps the first.
+    /// Adds modules. If the set already contains a module with the same name, reports an error and keeps the
+    /// first.
     pub(super) fn insert_all(
         &mut self,
         modules: Vec<GeneratedModule>,
@@ -82,7 +83,6 @@ impl ModuleSet {
         self.0.insert(key, (module, source));
     }
 
-    /// Returns the number of modules.
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }

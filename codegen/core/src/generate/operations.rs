@@ -1,4 +1,5 @@
-//! Writes the modules for the operations of one side, each behind the Cargo features that use it.
+//! Returns the modules for the operations of one side (`paths`, or webhooks and callbacks), each behind the
+//! Cargo features that use it.
 
 use super::doc_lines;
 use crate::{
@@ -16,7 +17,8 @@ use crate::{
     server::server_module,
 };
 
-/// Reports options about operations that have no effect, and conflicting credentials.
+/// Reports operation options that have no effect on this contract, and security schemes whose credentials
+/// conflict.
 pub(super) fn check_unused_options(config: &Config, plans: &ContractPlan<'_>, diagnostics: &mut Diagnostics) {
     if config.client.credentials && !uses_credentials(&plans.paths) {
         diagnostics.push(
@@ -39,7 +41,8 @@ pub(super) fn check_unused_options(config: &Config, plans: &ContractPlan<'_>, di
     }
 }
 
-/// Returns the table of operations, the shared modules, and the configured client and server modules.
+/// Returns the modules for one side: the operation table, the modules that client and server share, and the
+/// client and server that are configured.
 pub(super) fn operation_modules(
     config: &Config,
     plan: &SidePlan<'_>,
@@ -73,7 +76,7 @@ pub(super) fn operation_modules(
     }
     let about = doc_lines("The requests of all operations, as types that client and server share.");
     let is_deprecated = calls::any_deprecated(plan);
-    // Only modules that name deprecated fields allow them.
+    // A module allows deprecated items only if it uses deprecated fields.
     let allowing = |mut module: GeneratedModule| {
         if is_deprecated {
             module.allow_deprecated();

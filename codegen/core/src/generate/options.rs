@@ -1,4 +1,5 @@
-//! Resolves the selectors of the configuration to schema ids. A selector that matches nothing is an error.
+//! Resolves the selectors of the configuration, which name schemas by the end of their location, to schema
+//! ids. A selector that matches nothing is an error.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -23,7 +24,7 @@ use crate::{
     shape::{DefaultableTypes, Shapes, TypeBody, TypeDef, is_default_path},
 };
 
-/// Module names that are reserved for generated code.
+/// The names of modules that generated code uses itself, so that areas cannot have them.
 pub const RESERVED: &[&str] = &[
     "types",
     "schemas",
@@ -51,7 +52,8 @@ pub const RESERVED: &[&str] = &[
 ];
 
 impl Project {
-    /// Resolves every selector of the configuration; reports those that match nothing.
+    /// Resolves every selector of the configuration to the ids of the schemas. Selectors that match no schema
+    /// are reported.
     pub(super) fn resolve_options(
         &self,
         graph: &SchemaGraph,
@@ -70,7 +72,8 @@ impl Project {
         });
         for (selector, name) in of_schemas {
             let mut found = find(selector, "names");
-            // A schema split off from a `nullable` has the same location and needs no name.
+            // If `nullable` split a schema into a union with `null`, both parts have the same location; only
+            // the first gets the name.
             let mut places = HashSet::new();
             found.retain(|id| places.insert(&graph.schema(*id).place));
             options.names.extend(found.into_iter().map(|id| (id, name.clone())));
@@ -172,7 +175,7 @@ pub(super) fn is_owned_type(text: &str) -> bool {
     !unfit.0
 }
 
-/// Visits a type; the field is true if the type contains a part that a field cannot own.
+/// A visitor that finds parts that a field cannot own, such as references. The field is true if it found one.
 struct OwnedTypeCheck(bool);
 
 impl Visit<'_> for OwnedTypeCheck {
@@ -188,8 +191,8 @@ fn derive_attribute(paths: &[String]) -> String {
     format!("#[derive({})]", paths.join(", "))
 }
 
-/// Checks derived `Default`: on a selected enum it is an error; for all types it applies to those that can
-/// have it and is an error if there is none.
+/// Reports a `derives` option for `Default` that cannot be satisfied: a selector that matches an enum, or the
+/// selector `*` if no type of the contract can derive `Default`.
 fn check_default_derives(
     config: &Config,
     graph: &SchemaGraph,
@@ -232,7 +235,8 @@ fn check_default_derives(
     }
 }
 
-/// Checks that the values of `derives` and `check_attributes` are valid Rust.
+/// Reports values of `derives` that are not Rust paths, and values of `attributes` that are not Rust
+/// attributes.
 fn check_attributes(config: &Config, diagnostics: &mut Diagnostics) {
     let derives = config
         .derives
@@ -259,7 +263,7 @@ fn check_attributes(config: &Config, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// Resolves the types of formats; a format that no schema uses is an error.
+/// Resolves the Rust types in `types.formats`. Reports unknown mappings and formats that no schema uses.
 fn resolve_formats(config: &Config, graph: &SchemaGraph, diagnostics: &mut Diagnostics) -> FormatTypes {
     const OPTION: &str = "types.formats";
     let (formats, unknown) = FormatTypes::from_options(&config.types.formats);
@@ -284,7 +288,7 @@ fn resolve_formats(config: &Config, graph: &SchemaGraph, diagnostics: &mut Diagn
     formats
 }
 
-/// Returns the schemas that a selector matches; reports a selector that matches none.
+/// Returns the schemas that a selector matches, or reports an error at the option if there are none.
 fn find_schemas(
     config: &Config,
     graph: &SchemaGraph,
@@ -303,8 +307,8 @@ fn find_schemas(
     found
 }
 
-/// Marks schemas in the graph for which the opposite of `implied-objects` applies; reports those without
-/// effect.
+/// Marks the schemas in `types.implied-otherwise`, for which the opposite of `types.implied-objects` applies.
+/// Reports selectors that change the type of no schema.
 pub(super) fn apply_implied_otherwise(
     config: &Config,
     graph: &mut SchemaGraph,
@@ -329,7 +333,9 @@ pub(super) fn apply_implied_otherwise(
     }
 }
 
-/// Records in the graph which base schemas become enums of their children.
+/// Determines which discriminator bases become enums of the schemas that extend them, and records these
+/// schemas in the graph: those in `types.families` or, by default, all that values use and that require their
+/// tag.
 pub(super) fn apply_families(config: &Config, graph: &mut SchemaGraph, diagnostics: &mut Diagnostics) {
     let named: Option<BTreeSet<SchemaId>> = config.types.families.as_ref().map(|named| {
         let named = named.iter();
@@ -352,7 +358,8 @@ pub(super) fn apply_families(config: &Config, graph: &mut SchemaGraph, diagnosti
     }
 }
 
-/// Notes a base schema that stays a struct because a value may lack its tag.
+/// Adds a note that a base schema becomes a struct instead of an enum, because its discriminator property is
+/// not required.
 fn note_optional_tag(graph: &SchemaGraph, base: SchemaId, diagnostics: &mut Diagnostics) {
     let schema = graph.schema(base);
     let Some(discriminator) = &schema.discriminator else { return };
@@ -369,7 +376,8 @@ fn note_optional_tag(graph: &SchemaGraph, base: SchemaId, diagnostics: &mut Diag
 
 const FAMILIES: &str = "types.families";
 
-/// Makes the schemas of the option `nullable` accept `null`; reports those that already do.
+/// Makes the schemas in the option `nullable`, and those with `x-nullable: true`, accept `null`. Reports
+/// selectors of schemas that already accept it.
 pub(super) fn allow_null(config: &Config, graph: &mut SchemaGraph, diagnostics: &mut Diagnostics) {
     let mut all = BTreeSet::new();
     for selector in &config.nullable {
@@ -400,7 +408,7 @@ pub(super) fn allow_null(config: &Config, graph: &mut SchemaGraph, diagnostics: 
     }
 }
 
-/// Returns the schemas that only requests use: no response, no webhook and no standalone document.
+/// Returns the schemas that are reachable from requests but not from responses or webhooks.
 fn request_only_schemas(graph: &SchemaGraph, api: &OpenApiDocument) -> BTreeSet<SchemaId> {
     let mut requested = Vec::new();
     let mut others = Vec::new();
@@ -417,8 +425,8 @@ fn request_only_schemas(graph: &SchemaGraph, api: &OpenApiDocument) -> BTreeSet<
     reachable_schemas(graph, requested).into_iter().filter(|id| !others.contains(id)).collect()
 }
 
-/// Reports selectors of `derives` that match no type, and selectors of `check_attributes` that match no type
-/// or field.
+/// Reports selectors of `derives` that match no type, and selectors of `attributes` that match neither a type
+/// nor a field.
 fn check_attribute_targets(
     config: &Config,
     graph: &SchemaGraph,
@@ -454,8 +462,8 @@ fn check_attribute_targets(
     }
 }
 
-/// Reports selectors of `derives`, `check_attributes`, `open`, `closed` and `apply_families` that have no
-/// effect.
+/// Reports selectors of `derives`, `attributes`, `open`, `closed` and `types.families` that match schemas but
+/// have no effect on them.
 pub(super) fn check_unused_options(
     config: &Config,
     graph: &SchemaGraph,
@@ -484,7 +492,8 @@ pub(super) fn check_unused_options(
     });
     for (selector, option, help) in lists.chain(families) {
         let found = select_schemas(graph, selector);
-        // The selection of operations may have removed all schemas of a selector.
+        // A selector without schemas is not reported here, because the selection of operations may have
+        // removed them.
         let Some(first) = found.first() else { continue };
         if found.iter().any(|id| decided.contains(id)) {
             continue;
@@ -498,8 +507,8 @@ pub(super) fn check_unused_options(
     }
 }
 
-/// Assigns schemas to areas by tag: those that the area's operations use, unless an area names them
-/// explicitly or operations of another area use them, too.
+/// Assigns schemas to areas by tag: a schema belongs to the area whose operations use it. It is not assigned
+/// if another area lists it or if operations of several areas use it.
 fn assign_tagged_areas(
     config: &Config,
     graph: &SchemaGraph,
@@ -610,7 +619,8 @@ components:
         project.analyze_sources(sources).map_err(|problems| problems.render(false))
     }
 
-    /// Returns each enumeration, and whether it keeps unknown values.
+    /// Analyzes the test contract with these options. Returns the name of each enumeration, and true if it
+    /// keeps unknown values.
     fn enumerations(options: &str) -> Vec<(String, bool)> {
         let contract = read(options).unwrap_or_else(|e| panic!("{e}"));
         let enums = contract.shapes.types.iter().filter_map(|def| match &def.body {
@@ -622,7 +632,8 @@ components:
         enums
     }
 
-    /// CON-12: an enumeration that a response can contain keeps unknown values, even if requests use it, too.
+    /// CON-12: an enumeration that is used in a response keeps unknown values, even if requests use it as
+    /// well. `open` and `closed` override this.
     #[test]
     fn response_enums_keep_unknown_values() {
         let expect = |via: bool, kind: bool| {
@@ -665,12 +676,12 @@ components:
         }
     }
 
-    /// Header names are case-insensitive; shown members are those of error responses.
+    /// Header options match regardless of case, and `client.shown` accepts properties of error responses.
     #[test]
     fn existing_headers_and_properties_are_accepted() {
         let options = "operations.idempotency-header = 'idempotency-key'\noperations.hidden-headers = ['x-trace', 'x-left']\nclient.transport-headers = ['x-TRACE']\nclient.shown = ['code', 'inner']";
         read(options).unwrap_or_else(|e| panic!("{e}"));
-        // A schema that allows any property may contain this one.
+        // If an error response allows any property, every name is accepted in `client.shown`.
         let config: Config = toml::from_str("client.shown = ['code']").unwrap();
         let free = "{openapi: 3.1.0, info: {title: '', version: ''}, paths: {/a: {get: {responses: {default: {description: '', content: {application/json: {}}}}}}}}";
         let sources = Sources::from_texts(&[("free.yaml", "", free)]).unwrap();
@@ -678,7 +689,8 @@ components:
         project.analyze_sources(sources).unwrap_or_else(|e| panic!("{e}"));
     }
 
-    /// `Default` for all types applies to those that can have it.
+    /// `derives` of `Default` for `*` is accepted if any type can derive it; for a selected enum, or if all
+    /// types are enums, it is an error.
     #[test]
     fn enums_have_no_default() {
         read("derives = { '*' = ['Default'] }").unwrap_or_else(|e| panic!("{e}"));
@@ -727,7 +739,8 @@ components:
         }
     }
 
-    /// A value may have the name of the variant for unknown values, in closed enumerations, too.
+    /// The value `unknown` becomes the variant `UnknownValue`, because `Unknown` is reserved for unknown
+    /// values, even if the enumeration is closed.
     #[test]
     fn variant_for_unknown_values_has_a_unique_name() {
         let contract = read("").unwrap();
@@ -739,7 +752,7 @@ components:
         );
     }
 
-    /// A base schema that is used only in `allOf` does not become a type of its own.
+    /// A schema that is used only in `allOf` has no type, but the schema that includes it has one.
     #[test]
     fn base_used_only_in_all_of_has_no_type() {
         let contract = read("").unwrap();

@@ -1,4 +1,4 @@
-//! Writes the modules of registry tables, which read their rows from separate files.
+//! Returns the modules of registry tables: enums that are generated from the rows of JSON files.
 
 use std::collections::BTreeSet;
 
@@ -18,8 +18,8 @@ use crate::{
     tree::SourceId,
 };
 
-/// Returns a module for each table. The table files are added to the sources, so that diagnostics can show
-/// them.
+/// Returns a module for each configured table. The JSON files are added to the sources, so that diagnostics
+/// can show excerpts of them.
 pub(super) fn registry_modules(
     project: &Project,
     api: &OpenApiDocument,
@@ -60,7 +60,7 @@ fn registry_module(
     Some(GeneratedModule::new(table_module(&table.name), doc_lines(&doc), &tokens))
 }
 
-/// Returns the enums of all tables, by the path that models use.
+/// Returns the paths of the enums of all tables, as generated models refer to them.
 pub(super) fn registry_types(config: &Config) -> BTreeSet<String> {
     config.tables.iter().map(|table| enum_path(table, &table.name)).collect()
 }
@@ -69,14 +69,14 @@ fn enum_path(table: &TableConfig, name: &str) -> String {
     format!("super::{}::{name}", table_module(&table.name))
 }
 
-/// Returns the schemas that a table enum replaces, with its path.
+/// Returns the schemas whose type is the enum of a table, each with the path of the enum.
 pub(super) fn replaced_schemas(config: &Config, options: &SchemaOptions) -> Vec<(SchemaId, String)> {
     let types = registry_types(config);
     let replaced = options.replace.iter().filter(|(_, path)| types.contains(*path));
     replaced.map(|(id, path)| (*id, path.clone())).collect()
 }
 
-/// Returns the enums of tables and their columns that replace no schema.
+/// Returns the enums of tables and of their columns that are not the type of a schema.
 pub(super) fn unbound_enums(config: &Config) -> Vec<ExtraStringEnum> {
     let bound: BTreeSet<&String> = config.replace.values().collect();
     let mut texts = Vec::new();

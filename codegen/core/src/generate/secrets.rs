@@ -1,7 +1,7 @@
-//! Checks that configured secrets cannot be printed: each must have the type `Secret` wherever its values can
-//! occur.
+//! Checks that the values of configured secrets cannot be printed: wherever such a value can occur, its type
+//! must be `Secret`, which hides its content.
 //!
-//! `Secret` holds a string. Any other type, and any JSON value, prints its content.
+//! `Secret` holds only strings. Any other type, and untyped JSON, prints its content.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,8 +20,8 @@ use crate::{
     shape::{self, ObjectUnion, ObjectVariant, Shapes, TypeBody, TypeDef, TypeId, TypeRef},
 };
 
-/// Reports an error for every selector of `secrets` whose values a type prints, and a warning for each
-/// location that may hold a secret as untyped JSON.
+/// Reports an error for every selector of `secrets` for which a type prints the value, and a warning for each
+/// location where untyped JSON may contain a secret.
 pub(super) fn check_secrets(
     config: &Config,
     (graph, api): (&SchemaGraph, &OpenApiDocument),
@@ -39,7 +39,8 @@ pub(super) fn check_secrets(
     let mut warned = BTreeSet::new();
     for selector in &config.secrets {
         let named = select_schemas(graph, selector);
-        // The selection of operations may have removed all schemas of a selector.
+        // A selector without schemas is not reported here, because the selection of operations may have
+        // removed them.
         let Some(first) = named.first() else { continue };
         let shown = named.iter().find_map(|id| Some((*id, found.printed.get(id)?)));
         let is_kept = named.iter().any(|id| found.hidden.contains(id));
@@ -85,14 +86,15 @@ pub(super) fn check_secrets(
     }
 }
 
-/// The locations of secrets in the types of a contract.
+/// Where the values of secret schemas occur in the generated types.
 #[derive(Default)]
 struct SecretFindings {
-    /// Secrets that some location holds as `Secret`.
+    /// The secret schemas for which at least one location has the type `Secret`.
     hidden: BTreeSet<SchemaId>,
-    /// Secrets that some location holds as another type; that type, and a schema of the location.
+    /// The secret schemas for which a location has a type that prints its content, with this type and a
+    /// schema of the location.
     printed: BTreeMap<SchemaId, (TypeRef, SchemaId)>,
-    /// Secrets that may occur within untyped JSON, and schemas of such locations.
+    /// The secret schemas whose values may occur within untyped JSON, with the schemas of these locations.
     in_json: BTreeMap<SchemaId, BTreeSet<SchemaId>>,
 }
 
@@ -112,7 +114,7 @@ impl SecretFindings {
     }
 }
 
-/// Returns for each secret the schemas from which it can be reached, including itself.
+/// Returns, for each secret schema, all schemas from which it can be reached, including itself.
 fn schemas_reaching(
     graph: &SchemaGraph,
     secrets: &BTreeSet<SchemaId>,
@@ -144,13 +146,13 @@ struct SecretSearch<'a> {
     shapes: &'a Shapes,
     options: &'a SchemaOptions,
     reaching: BTreeMap<SchemaId, BTreeSet<SchemaId>>,
-    /// A schema of the type that is being visited.
+    /// A schema of the type that is being visited, for the locations of diagnostics.
     enclosing: Option<SchemaId>,
     found: SecretFindings,
 }
 
 impl SecretSearch<'_> {
-    /// Visits the parts of a type.
+    /// Visits the fields, variants or elements of a type.
     fn visit_type(&mut self, id: TypeId) {
         let TypeDef { conj, body, .. } = self.shapes.get(id);
         self.enclosing = conj.ids.first().copied();
@@ -189,9 +191,9 @@ impl SecretSearch<'_> {
         }
     }
 
-    /// Records properties that only other branches declare. A value that the `discriminator` assigns to one
-    /// branch may be valid under another one, also in a `oneOf` if it violates a rule of its own branch;
-    /// properties that only the other branches declare are untyped JSON there.
+    /// Records properties of a union that may be parsed as untyped JSON. A value that the `discriminator`
+    /// assigns to one branch may contain properties that only another branch declares, if the value is valid
+    /// under that branch; the type of the first branch holds them as untyped JSON.
     fn visit_branches(&mut self, conj: &SchemaConjunction, body: &ObjectUnion, branches: &[SchemaId]) {
         let facts = |each: &ObjectVariant| {
             let branch = *branches.get(each.branch)?;
@@ -223,19 +225,20 @@ impl SecretSearch<'_> {
         }
     }
 
-    /// Returns true if the schemas list allowed values and none of the given ones is among them.
+    /// Returns true if the conjunction lists its allowed values and contains none of `values`.
     fn excludes_values(&self, conj: &SchemaConjunction, values: &[Json]) -> bool {
         let listed = self.schema_facts(conj).allowed_literals(self.graph);
         listed.is_some_and(|listed| !values.iter().any(|value| listed.contains(&value)))
     }
 
-    /// Returns true if a schema allows no undeclared properties.
+    /// Returns true if a schema rejects undeclared properties.
     fn is_closed(&self, schema: &Schema) -> bool {
         let rest = [schema.additional_properties, schema.unevaluated_properties];
         rest.into_iter().flatten().any(|id| self.graph.schema(id).boolean == Some(false))
     }
 
-    /// Visits a location with its type; named types are visited separately.
+    /// Visits a field or element with the given schemas and type. The content of named types is visited
+    /// separately.
     fn visit_place(&mut self, conj: &SchemaConjunction, ty: &TypeRef) {
         match ty {
             TypeRef::Json => self.visit_json(conj),
@@ -253,7 +256,7 @@ impl SecretSearch<'_> {
     fn visit_elements(&mut self, conj: &SchemaConjunction, facts: &SchemaFacts, ty: &TypeRef) {
         let graph = self.graph;
         match ty {
-            // Any keyword may apply to the elements.
+            // If the elements are untyped JSON, they are covered by the visit of the whole list or map.
             TypeRef::Vec(inner) | TypeRef::Map(inner) if **inner == TypeRef::Json => self.visit_json(conj),
             TypeRef::Vec(inner) => {
                 self.visit_place(
@@ -276,13 +279,15 @@ impl SecretSearch<'_> {
         }
     }
 
-    /// Visits a string; conditional schemas and union branches apply to it, too.
+    /// Visits a string. Conditional schemas and union branches also apply to it, so they may be secrets as
+    /// well.
     fn visit_string(&mut self, conj: &SchemaConjunction, ty: &TypeRef) {
         let facts = self.schema_facts(conj);
         self.record_holder(conj, facts.unconditional.iter().chain(&facts.conditional), ty);
     }
 
-    /// Records secrets among schemas whose values have the given type.
+    /// For each of these schemas that is configured as a secret, records whether the given type hides its
+    /// value when printed.
     fn record_holder<'s>(
         &mut self,
         conj: &SchemaConjunction,
@@ -312,7 +317,7 @@ impl SecretSearch<'_> {
         }
     }
 
-    /// Returns the schemas of undeclared properties of an object.
+    /// Returns the schemas that may apply to properties of an object that `properties` does not declare.
     fn undeclared_members(&self, facts: &SchemaFacts) -> SchemaConjunction {
         let schemas = facts.unconditional.iter().chain(&facts.conditional).map(|id| self.graph.schema(*id));
         SchemaConjunction::from_schemas(schemas.flat_map(|schema| {
@@ -322,7 +327,7 @@ impl SecretSearch<'_> {
         }))
     }
 
-    /// Returns true if a type holds only a string.
+    /// Returns true if all values of a type are strings.
     fn holds_string(&self, ty: &TypeRef) -> bool {
         match ty {
             TypeRef::String | TypeRef::Secret => true,
@@ -336,7 +341,8 @@ impl SecretSearch<'_> {
         }
     }
 
-    /// Returns true if a type prints nothing. Types from the configuration are assumed to be safe.
+    /// Returns true if the `Debug` output of a type hides its content. Types from the configuration are
+    /// assumed to do so.
     fn is_hidden(&self, ty: &TypeRef) -> bool {
         match ty {
             TypeRef::Secret => true,
@@ -364,7 +370,8 @@ mod tests {
         load::Sources,
     };
 
-    /// Checks the diagnostics for the secrets of an object with these properties.
+    /// Asserts the diagnostics for an object with the properties `members`, of which the selectors `secrets`
+    /// are secret.
     #[track_caller]
     fn check(members: &str, secrets: &[&str], expect: &[&str]) {
         let found: Vec<String> = diagnostics_for(members, secrets, &[])
@@ -378,7 +385,8 @@ mod tests {
         assert_eq!(found, expect, "{members} {secrets:?}");
     }
 
-    /// Returns the diagnostics, with types from the configuration.
+    /// Returns the diagnostics for an object with these properties. `replace` maps selectors to types as the
+    /// option `replace` does.
     fn diagnostics_for(members: &str, secrets: &[&str], replace: &[(&str, &str)]) -> Diagnostics {
         diagnostics_of_text(
             &format!(r#"{{"type": "object", "properties": {{{members}}}}}"#),
@@ -454,7 +462,8 @@ mod tests {
         check(patterns, &["x/patternProperties/^a"], &[prefix]);
     }
 
-    /// A union without a discriminating property holds properties of one branch as untyped JSON.
+    /// If a union has no discriminating property, a variant may hold the secret property of another branch as
+    /// untyped JSON, which is reported at that variant.
     #[test]
     fn untyped_json_that_may_contain_secrets_is_reported() {
         let members = r##""x": {"anyOf": [{"$ref": "#/properties/y"}, {"type": "object", "properties": {"c": true}}]},
@@ -464,7 +473,9 @@ mod tests {
         check(members, &["properties/a"], &[expected]);
     }
 
-    /// A `discriminator` without constant tags does not exclude properties of another branch.
+    /// If the tags of a union are not constants, the type of one branch may hold the secret property of
+    /// another branch as untyped JSON, which is reported. Constant tags or `additionalProperties: false`
+    /// exclude this.
     #[test]
     fn branches_with_secrets_of_others_are_reported() {
         let diagnostics = |keyword: &str, closed: &str, kind: &str| {
@@ -511,7 +522,7 @@ mod tests {
         assert_eq!(found.len(), 0, "{found}");
     }
 
-    /// The location that prints a secret may differ from the schema that describes it.
+    /// The diagnostic labels both the schema of the secret and the location whose type prints it.
     #[test]
     fn secret_and_exposing_location_are_both_labeled() {
         let members = r##""a": {"description": "Any."},

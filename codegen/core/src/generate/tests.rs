@@ -1,5 +1,5 @@
-//! Tests of diagnostics about options, with their location in codegen.toml, and of the generated parts of a
-//! package.
+//! Tests of diagnostics about options, including their location in `codegen.toml`, and of the content of
+//! generated packages.
 
 #![allow(clippy::unwrap_used)]
 
@@ -8,7 +8,7 @@ use std::{fs, path::PathBuf};
 use super::*;
 use crate::config::{CommandLineConfig, FormatType};
 
-/// Creates a folder with a `codegen.toml` and other files.
+/// Creates a temporary folder with a `codegen.toml` that contains these options, and the given files.
 fn folder(name: &str, options: &str, files: &[(&str, &str)]) -> PathBuf {
     let root = std::env::temp_dir().join(format!("contract-codegen-generate-{}-{name}", std::process::id()));
     let _ = fs::remove_dir_all(&root);
@@ -20,7 +20,7 @@ fn folder(name: &str, options: &str, files: &[(&str, &str)]) -> PathBuf {
     root
 }
 
-/// Returns `code line:column` of all diagnostics.
+/// Reads the contract in a folder. Returns all diagnostics as `code file:line:column`.
 fn reported(root: &std::path::Path) -> Vec<String> {
     let project = Project::from_config(&root.join("codegen.toml")).unwrap();
     places(&match project.read_contract() {
@@ -46,14 +46,16 @@ fn mounts_without_effect_are_reported() {
     let root = folder("unused", unused, &[one, a]);
     assert_eq!(reported(&root), ["mount codegen.toml:4:1"]);
     fs::remove_dir_all(&root).unwrap();
-    // A missing folder is reported once, and not for every reference into it.
+    // If the folder of a mount does not exist, one error is reported at the mount, and none for the
+    // references.
     let missing = "inputs = [\"one.json\"]\n[mounts]\n\"https://vendor/\" = \"vendro\"\n";
     let root = folder("missing", missing, &[one, a]);
     assert_eq!(reported(&root), ["mount codegen.toml:3:1"]);
     fs::remove_dir_all(&root).unwrap();
 }
 
-/// A file that is missing in a mounted folder is reported, and not the mount.
+/// If a mounted folder does not contain a referenced file, the error is reported at the reference and not at
+/// the mount.
 #[test]
 fn missing_files_in_mounts_are_reported() {
     let one = ("one.json", r#"{"type": "object", "properties": {"a": {"$ref": "https://vendor/x.json"}}}"#);
@@ -69,7 +71,8 @@ fn missing_files_in_mounts_are_reported() {
     assert_eq!(absent, [root.join("vendor/x.json")]);
 }
 
-/// Package names must be valid for Cargo, from the title as well as from the options.
+/// A value of `package` that Cargo does not accept as a package name is an error at its location in
+/// `codegen.toml`.
 #[test]
 fn package_names_are_valid_for_cargo() {
     for (package, is_valid) in [
@@ -90,7 +93,8 @@ fn package_names_are_valid_for_cargo() {
     }
 }
 
-/// Options without effect on this contract are reported.
+/// `client.credentials` without security requirements and `[streams]` without streamed media types are
+/// reported as options without effect.
 #[test]
 fn credentials_and_streams_without_effect_are_reported() {
     let options = "inputs = [\"api.yaml\"]\n[client]\ncredentials = true\n[streams]\nends = [\"[DONE]\"]\n";
@@ -114,7 +118,8 @@ components: {{ securitySchemes: {{ key: {{ type: apiKey, in: header, name: X-Key
     assert!(reported("busy", "security: [{ key: [] }]", "application/jsonl").is_empty());
 }
 
-/// The warning appears once for each pair of schemes, and not for alternatives.
+/// If requests must carry two credentials in the same header, one warning is reported for the pair.
+/// Alternative schemes cause no warning.
 #[test]
 fn schemes_with_the_same_location_are_reported() {
     let operation = |security: &str| {
@@ -143,7 +148,7 @@ fn schemes_with_the_same_location_are_reported() {
     assert!(reported(false).is_empty());
 }
 
-/// Deeply nested contracts do not overflow the stack.
+/// A schema with the maximum nesting depth is generated without a stack overflow.
 #[test]
 fn deeply_nested_contracts_fit_the_stack() {
     let lists = (r#"{"type":"array","items":"#, "}", load::MAX_DEPTH - 1);
@@ -154,7 +159,8 @@ fn deeply_nested_contracts_fit_the_stack() {
     }
 }
 
-/// Generates a package from one document; returns its files by path.
+/// Generates a package from one document, with built-in types for `formats`. Returns the content of its files
+/// by path.
 fn package(text: &str, formats: &[(&str, &str)]) -> std::collections::BTreeMap<String, String> {
     let mut project = Project::default();
     let formats = formats
@@ -166,7 +172,7 @@ fn package(text: &str, formats: &[(&str, &str)]) -> std::collections::BTreeMap<S
     project.generate_from(contract).unwrap().files.0
 }
 
-/// Names for the values of an enumeration that is too long are reported.
+/// `x-enum-varnames` is ignored with a note if the enumeration has more than 1,000 values.
 #[test]
 fn variant_names_of_large_enums_are_reported() {
     let reported = |count: usize| {
@@ -181,7 +187,8 @@ fn variant_names_of_large_enums_are_reported() {
     assert_eq!(reported(1001), ["ignored input.json:1:1"]);
 }
 
-/// Named integers become constants of a named type; without such a type the names are reported.
+/// `x-enum-varnames` of integers become constants of the type. An inline schema without a type, a list of the
+/// wrong length, and descriptions without names are reported.
 #[test]
 fn named_integers_become_constants() {
     let text = r##"{"type": "object", "properties": {
@@ -212,7 +219,8 @@ fn named_integers_become_constants() {
     assert!(!models.contains("ONE"), "{models}");
 }
 
-/// Names apply to `x-extensible-enum` as well as to `enum`.
+/// `x-enum-varnames` and `x-enum-descriptions` apply to the values of `x-extensible-enum`. Lists with the
+/// wrong length, objects as values and lists for other types are reported.
 #[test]
 fn names_apply_to_extensible_enums() {
     let text = r#"{"type": "object", "properties": {
@@ -237,7 +245,8 @@ fn names_apply_to_extensible_enums() {
     }
 }
 
-/// An unused static would cause a warning in every build.
+/// The static `PUBLISHED` is generated only if a type uses it, because an unused static would cause a
+/// compiler warning.
 #[test]
 fn schemas_are_published_only_with_types() {
     let files_with = |schema: &str, formats: &[(&str, &str)]| {
@@ -261,8 +270,8 @@ fn schemas_are_published_only_with_types() {
     assert!(text.contains("format_schemas!") && !text.contains("PUBLISHED") && feature, "{text}");
 }
 
-/// Without `cli` no command is generated; with it there is a program, and credentials only if operations need
-/// them.
+/// A package has a binary and the feature `cli` only with the option `output.cli`, and the module
+/// `credentials` only if operations require credentials.
 #[test]
 fn command_is_generated_only_with_cli() {
     let files = |change: fn(&mut Config)| {
@@ -296,7 +305,8 @@ fn command_is_generated_only_with_cli() {
     assert!(manifest.contains("\"cli\", \"reqwest-rustls\""), "{manifest}");
 }
 
-/// A property can be deprecated in one place and not in another that has the same type.
+/// If two equal inline schemas share a type and only one is deprecated, only the field with the deprecated
+/// schema is deprecated.
 #[test]
 fn anonymous_types_are_deprecated_by_location() {
     let text = r#"{ "type": "object", "properties": {
@@ -313,8 +323,8 @@ fn anonymous_types_are_deprecated_by_location() {
     assert!(matches!(deprecated.as_slice(), [one] if one.contains("pub a:")), "{models}");
 }
 
-/// Uses of deprecated optional parameters cause warnings; for required ones only the documentation mentions
-/// it.
+/// Deprecated optional parameters become deprecated fields and setters, and a deprecated security scheme a
+/// deprecated setter. Deprecated required parameters cause no compiler warning.
 #[test]
 fn parameters_and_credentials_are_deprecated() {
     let text = r#"{
@@ -356,7 +366,7 @@ fn parameters_and_credentials_are_deprecated() {
     }
 }
 
-/// A constant parameter that distinguishes operations of one path is neither an option nor a type.
+/// A required query parameter with a constant value becomes neither a command-line option nor an enum type.
 #[test]
 fn constant_parameters_have_no_option_and_no_type() {
     let api = "openapi: 3.1.0
@@ -390,7 +400,8 @@ paths:
     assert!(cli.contains(row), "{cli}");
 }
 
-/// A schema keeps the name of an item of Rust's prelude or of the runtime; a note names each that cannot.
+/// A schema may have the name of an item of Rust's prelude or of the runtime. A schema with a name that is
+/// not possible, such as `Some`, is renamed with a note.
 #[test]
 fn changed_type_names_are_noted() {
     let text = r#"{"$defs": {

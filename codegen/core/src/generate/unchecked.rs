@@ -1,9 +1,9 @@
-//! Handles patterns that the linear-time matcher does not support: rejects them, or leaves them unchecked as
-//! the options require.
+//! Handles patterns that the linear-time matcher does not support: depending on the options, they are
+//! rejected or left unchecked.
 //!
-//! A schema without its pattern accepts more, and so does a schema of which a part could not be read
-//! ([`SchemaGap`]). Below `not`, `if`, `oneOf`, `maxContains` and `unevaluatedProperties` this would make the
-//! enclosing schema accept less, so that the enclosing keyword is relaxed as well, with a warning.
+//! A schema without its pattern accepts more values, and so does a schema of which a part could not be parsed
+//! ([`SchemaGap`]). Below `not`, `if`, `oneOf`, `maxContains` and `unevaluatedProperties`, this would make
+//! the enclosing schema reject valid values. The enclosing keyword is then relaxed as well, with a warning.
 
 use std::collections::BTreeSet;
 
@@ -17,16 +17,17 @@ use crate::{
     tables::{PatternRole, RejectedPattern},
 };
 
-/// The patterns that are left unchecked.
+/// The unsupported patterns that generated code does not check.
 #[derive(Debug, Default)]
 pub(super) struct UncheckedPatterns {
     /// Schemas whose `pattern` is not checked.
     pub(super) schemas: BTreeSet<SchemaId>,
-    /// Schemas with those keys of `patternProperties` that are not checked.
+    /// The unsupported keys of `patternProperties`, with their schemas.
     keys: Vec<(SchemaId, String)>,
 }
 
-/// Reports each unsupported pattern; returns those that are left unchecked.
+/// Reports each unsupported pattern as an error, warning or note, depending on the options. Returns those
+/// that are left unchecked.
 pub(super) fn report_patterns(
     config: &TypeOptions,
     graph: &SchemaGraph,
@@ -77,8 +78,8 @@ pub(super) fn report_patterns(
     unchecked
 }
 
-/// Relaxes keywords that would reject valid documents because of unchecked patterns and unreadable schema
-/// parts.
+/// Relaxes keywords that would reject valid values because a subschema has an unchecked pattern or a part
+/// that could not be parsed. Each change causes a warning.
 pub(super) fn loosen_schemas(
     graph: &mut SchemaGraph,
     options: &SchemaOptions,
@@ -95,7 +96,7 @@ pub(super) fn loosen_schemas(
     for (id, key) in &unchecked.keys {
         let schema = &mut graph.schemas[*id];
         schema.pattern_properties.retain(|(pattern, _)| pattern != key);
-        // Without this pattern, `additionalProperties` no longer applies to a known set of properties.
+        // Without this pattern, it is unknown to which properties `additionalProperties` applies.
         schema.additional_properties = None;
     }
     let beyond = schemas_applying(graph, &unasserted, KeywordRole::applies_schemas);
@@ -103,10 +104,12 @@ pub(super) fn loosen_schemas(
     let touched: BTreeSet<SchemaId> =
         schemas_applying(graph, &patterns, KeywordRole::applies_schemas).union(&beyond).copied().collect();
     let holds = |id: &SchemaId| graph.schema(*id).one_of.iter().any(|branch| touched.contains(branch));
-    // A tag distinguishes the branches independently of their other rules.
+    // The branches of a tagged union are selected by the tag alone, so that their other keywords do not
+    // matter for `oneOf`.
     let mixed: BTreeSet<SchemaId> =
         graph.ids().filter(holds).filter(|id| !is_tagged_union(graph, options, *id)).collect();
-    // A keyword that is no longer checked does not evaluate properties either.
+    // A relaxed `if` or `oneOf` no longer marks properties as evaluated, so the `unevaluated…` keywords
+    // around it are affected.
     unknown.extend(graph.ids().filter(|id| {
         let schema = graph.schema(*id);
         let is_asked = |applied: Option<SchemaId>| applied.is_some_and(|applied| touched.contains(&applied));
@@ -156,12 +159,13 @@ pub(super) fn loosen_schemas(
     }
 }
 
-/// Returns the schemas with at least this gap.
+/// Returns the schemas whose gap is at least `least`.
 fn schemas_with_gap(graph: &SchemaGraph, least: SchemaGap) -> BTreeSet<SchemaId> {
     graph.ids().filter(|id| graph.schema(*id).gap >= least).collect()
 }
 
-/// Returns these schemas and all that apply them, at any depth, by keywords with a matching role.
+/// Returns these schemas and all schemas that apply one of them, directly or indirectly, by keywords for
+/// whose role `by` returns true.
 fn schemas_applying(
     graph: &SchemaGraph,
     below: &BTreeSet<SchemaId>,

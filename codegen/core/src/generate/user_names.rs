@@ -1,4 +1,4 @@
-//! Checks names in the configuration, which appear unchanged in generated code.
+//! Checks the names in the configuration that appear unchanged in generated code.
 
 use super::code_names;
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
     tree::DocumentLocation,
 };
 
-/// The kind of item that a name is for.
+/// The kind of item to which the configuration gives a name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum NameKind {
     Package,
@@ -36,10 +36,10 @@ impl NameKind {
     }
 }
 
-/// Checks that all names in the configuration are valid.
+/// Checks that all names in the configuration are valid, because invalid ones cannot be used in generated
+/// code.
 ///
-/// # Errors
-/// Returns a diagnostic for each invalid name; no code could be generated with it.
+/// # Errors Returns a diagnostic for each invalid name.
 pub(super) fn check_names(config: &Config) -> Result<(), Diagnostics> {
     let mut problems = Diagnostics::new();
     let mut name = |name: &str, of: NameKind, place: Option<DocumentLocation>| {
@@ -82,7 +82,7 @@ pub(super) fn check_names(config: &Config) -> Result<(), Diagnostics> {
     if problems.has_errors() { Err(problems) } else { Ok(()) }
 }
 
-/// Returns the reason why a name is invalid, and a help text.
+/// Returns the reason why a name is invalid and a help text, or `None` if it is valid.
 fn naming_problem(name: &str, of: NameKind) -> Option<(&'static str, String)> {
     if of == NameKind::Package {
         let help = "use letters, digits, `-` and `_`, starting with a letter, such as `stock-lots`";
@@ -115,7 +115,7 @@ fn naming_problem(name: &str, of: NameKind) -> Option<(&'static str, String)> {
     }
 }
 
-/// Reports a configured type name that another schema has, too.
+/// Reports a type name in the configuration that the type of another schema also has.
 pub(super) fn check_contested_names(
     config: &Config,
     graph: &SchemaGraph,
@@ -146,7 +146,7 @@ pub(super) fn check_contested_names(
     }
 }
 
-/// Notes each schema whose type cannot have its name.
+/// Adds a note for each schema whose type cannot have the name that follows from the contract.
 pub(super) fn note_changed_names(graph: &SchemaGraph, names: &TypeNames, diagnostics: &mut Diagnostics) {
     for id in names.named() {
         let Some(name) = names.name_of(id) else { continue };

@@ -1,5 +1,5 @@
-//! Common vendor extensions: `x-nullable`, `x-enum-varnames`, `x-enum-descriptions`, `x-extensible-enum` and
-//! `x-rust-type`.
+//! Interprets common vendor extensions: `x-nullable`, `x-enum-varnames`, `x-enum-descriptions`,
+//! `x-extensible-enum` and `x-rust-type`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,8 +22,8 @@ pub(super) fn is_nullable(schema: &Schema) -> bool {
     schema.extensions.get("x-nullable") == Some(&Json::Bool(true))
 }
 
-/// Adds the types that schemas name by `x-rust-type` to `replace`, if their crate is listed in
-/// `types.rust-types`.
+/// Adds the types that schemas name by `x-rust-type` to `replace`. The extension is used only for crates
+/// listed in `types.rust-types`.
 pub(super) fn collect_rust_types(
     config: &Config,
     graph: &SchemaGraph,
@@ -61,13 +61,13 @@ pub(super) fn collect_rust_types(
     }
 }
 
-/// Returns the path in `"crate::Ship"` or in typify's `{ "crate": "fleet", "version": "1", "path":
-/// "fleet::Ship" }`.
+/// Returns the Rust path in an `x-rust-type`: the string itself, or `path` of typify's form
+/// `{ "crate": "fleet", "version": "1", "path": "fleet::Ship" }`.
 fn type_path(value: &Json) -> Option<&str> {
     value.as_str().or_else(|| value.as_object()?.get("path")?.as_str())
 }
 
-/// Reports names and descriptions of enum values, and lists of known values, that have no effect.
+/// Reports `x-enum-…` and `x-extensible-enum` extensions that have no effect on the generated type.
 pub(super) fn check_enum_extensions(
     graph: &SchemaGraph,
     shapes: &Shapes,
@@ -93,7 +93,7 @@ pub(super) fn check_enum_extensions(
     }
 }
 
-/// Returns the schemas whose integers become named constants.
+/// Returns the integer schemas whose values become named constants of their type.
 fn named_number_schemas(graph: &SchemaGraph, shapes: &Shapes, implied: bool) -> BTreeSet<SchemaId> {
     let whole = shapes.types.iter().filter(|def| matches!(def.body, TypeBody::Newtype(TypeRef::Int(_))));
     let facts = whole.map(|def| SchemaFacts::from_conjunction(graph, &def.conj, implied));
@@ -103,10 +103,10 @@ fn named_number_schemas(graph: &SchemaGraph, shapes: &Shapes, implied: bool) -> 
         .collect()
 }
 
-/// Returns the problem of an `x-extensible-enum` list, and a help text.
+/// Returns the reason why an `x-extensible-enum` has no effect and a help text, or `None` if it is used.
 fn known_values_problem(schema: &Schema, list: &Json, is_named: bool) -> Option<(String, &'static str)> {
     const TEXTS: &str = "list the known strings: `[\"first\", \"second\"]`";
-    // `enum` lists the same values.
+    // The extension is redundant if `enum` lists the values.
     if schema.enumeration.is_some() || is_named {
         return None;
     }
@@ -118,7 +118,8 @@ fn known_values_problem(schema: &Schema, list: &Json, is_named: bool) -> Option<
     (others > 0).then(|| (message(), TEXTS))
 }
 
-/// Returns the problem of one of the extensions in [`VALUE_LABEL_EXTENSIONS`], and a help text.
+/// Returns the reason why one of the [`VALUE_LABEL_EXTENSIONS`] has no effect and a help text, or `None` if
+/// it is used.
 fn enum_extension_problem(
     schema: &Schema,
     name: &str,

@@ -1,4 +1,5 @@
-//! Writes the modules of views: `resolve_views` for types, and `call_views` for calls with the client.
+//! Returns the modules of views: `views` with traits over types, and `call_views` with traits over client
+//! calls.
 
 use super::doc_lines;
 use crate::{
@@ -12,7 +13,8 @@ use crate::{
     views::{self, resolve_views},
 };
 
-/// Resolves all views, so that mistakes are reported even if no code is generated for a view.
+/// Resolves all views and returns their modules. Views are resolved even if no code is generated for them, so
+/// that mistakes are reported.
 pub(super) fn view_modules(
     config: &Config,
     contract: &AnalyzedContract,

@@ -48,9 +48,9 @@ pub(super) fn decode_document(
     (bare.to_owned(), tree, problems)
 }
 
-/// An error in the encoding of a document.
+/// An error in the encoding of a document, with the message and the fallback of its diagnostic.
 struct EncodingError {
-    /// The offset of the error in the decoded text.
+    /// The byte offset in the decoded text at which the error is reported.
     at: usize,
     message: String,
     mend: &'static str,
@@ -76,7 +76,8 @@ fn decode_text(bytes: &[u8]) -> (Cow<'_, str>, Vec<EncodingError>) {
     }
 }
 
-/// Decodes UTF-16 after the byte order mark, which is two bytes long.
+/// Decodes UTF-16 with `unit`, which determines the byte order. `bytes` starts with a byte order mark of two
+/// bytes, which is skipped.
 fn decode_utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> (Cow<'_, str>, Vec<EncodingError>) {
     let message = "the file is UTF-16: save it as UTF-8".to_owned();
     let mut errors = vec![EncodingError { at: 0, message, mend: "it is read as such" }];
@@ -99,8 +100,8 @@ fn decode_utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> (Cow<'_, str>, Vec<En
     (Cow::Owned(text), errors)
 }
 
-/// Parses a document in the format that its file extension selects, or as YAML if it does not start like
-/// JSON.
+/// Parses a document as YAML if its file extension selects YAML, and as JSON otherwise. If a document without
+/// such an extension does not start like JSON, it is also tried as YAML.
 fn parse_text(id: SourceId, name: &str, text: &str) -> (Option<DocumentNode>, Vec<Diagnostic>) {
     if files::is_yaml(name) {
         return yaml::parse(id, text);
@@ -111,7 +112,7 @@ fn parse_text(id: SourceId, name: &str, text: &str) -> (Option<DocumentNode>, Ve
         return (tree, problems);
     }
     let (tree, mut found) = yaml::parse(id, text);
-    // Any plain text is a valid YAML scalar, so only objects are accepted.
+    // Any plain text is a valid YAML scalar, so a document that is tried as YAML must be an object.
     match tree.filter(DocumentNode::is_object) {
         Some(tree) if !found.iter().any(Diagnostic::is_fatal) => {
             let place = DocumentLocation { source: id, pointer: String::new(), span: span(0, 1) };
@@ -152,14 +153,15 @@ mod tests {
         check("a.json", b"\xef\xbb\xbf{\"\xff\":1}", Some("{\"\u{fffd}\":1}"), &["encoding"; 2]);
     }
 
-    /// Each encoding error is reported once, with the byte offset in the file and its location.
+    /// Each encoding error results in one diagnostic with the byte offset in the file and its location in the
+    /// text.
     #[test]
     fn encoding_errors_are_located() {
         let wide = |units: &[u16], rest: &[u8]| -> Vec<u8> {
             let units = units.iter().flat_map(|unit| unit.to_le_bytes());
             [0xff, 0xfe].into_iter().chain(units).chain(rest.iter().copied()).collect()
         };
-        // The units are a quote, a character of two units, half of a surrogate pair, and a quote.
+        // The code units are a quote, a character of two units, half of a surrogate pair, and a quote.
         let halves = [0x22, 0xd83d, 0xde00, 0xd83d, 0x22];
         for (bytes, expected) in [
             (b"\xef\xbb\xbf\"\xff\xff\"".to_vec(), vec![(0, "mark"), (1, "byte 4 is not UTF-8")]),
@@ -183,7 +185,7 @@ mod tests {
             check(name, b"# A.\na: {b: 1}\n", Some(r#"{"a":{"b":1}}"#), &["syntax"]);
             check(name, b"---\nopenapi: 3.1.0\n", Some(r#"{"openapi":"3.1.0"}"#), &["syntax"]);
             check(name, b"[1]", Some("[1]"), &[]);
-            // A document that starts like JSON is parsed only as JSON.
+            // A document that starts like JSON is not tried as YAML.
             check(name, b"{a: 1}", None, &["syntax"]);
             check(name, b"nothing of it", None, &["syntax"]);
             check(name, b"a: [1\n", None, &["syntax"]);

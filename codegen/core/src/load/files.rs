@@ -16,7 +16,7 @@ const SKIPPED_FOLDERS: [&str; 3] = ["fixtures", "node_modules", "target"];
 /// The extensions that a reference to a file may omit.
 pub(crate) const EXTENSIONS: [&str; 5] = ["", ".json", ".schema.json", ".yaml", ".yml"];
 
-/// A file that belongs to an input.
+/// A file that is an input or is in an input folder.
 pub(crate) struct InputFile {
     /// The absolute path without `.` and `..`.
     pub(crate) path: PathBuf,
@@ -24,7 +24,8 @@ pub(crate) struct InputFile {
     pub(crate) explicit: bool,
 }
 
-/// Returns the candidate files of an input, sorted by path.
+/// Returns the files of an input that may be contract documents, sorted by path: the file itself, or all JSON
+/// and YAML files in the folder and its subfolders.
 pub(crate) fn find_input_files(input: &Path) -> io::Result<Vec<InputFile>> {
     let input = absolute_path(input)?;
     if !fs::metadata(&input)?.is_dir() {
@@ -68,7 +69,8 @@ pub fn is_yaml(name: &str) -> bool {
     })
 }
 
-/// Returns true if the tree is an OpenAPI document or a schema. A schema is recognized by its keywords.
+/// Returns true if the tree is an OpenAPI document or a schema, that is, an object with keywords of JSON
+/// Schema.
 pub(crate) fn is_contract(tree: &DocumentNode) -> bool {
     let has = |key: &str| tree.get(key).is_some();
     let typed = tree.get("type").is_some_and(|found| match &found.value {
@@ -91,7 +93,8 @@ pub(crate) fn is_contract(tree: &DocumentNode) -> bool {
         || ["allOf", "anyOf", "oneOf"].iter().any(|key| list(key))
 }
 
-/// Makes a path absolute and removes `.` and `..`, without access to the file system.
+/// Makes a path absolute and removes `.` and `..` from it. The file system is not accessed, so that links are
+/// not resolved.
 pub fn absolute_path(path: &Path) -> io::Result<PathBuf> {
     let mut out = PathBuf::new();
     for component in std::path::absolute(path)?.components() {
@@ -120,14 +123,16 @@ pub fn common_ancestor(folders: &[PathBuf]) -> Option<PathBuf> {
     Some(common)
 }
 
-/// Returns the path relative to a folder, with `/` as the separator.
+/// Returns `path` relative to the folder `root`, with `/` as the separator. Returns `None` if it is not below
+/// the folder.
 pub(crate) fn relative_path(root: &Path, path: &Path) -> Option<String> {
     let rest = path.strip_prefix(root).ok()?;
     let parts: Option<Vec<&str>> = rest.components().map(|part| part.as_os_str().to_str()).collect();
     Some(parts?.join("/"))
 }
 
-/// Returns the file at a path if it exists. The path may omit the extension.
+/// Returns the file at a path if it exists, or else the file with one of the extensions that references may
+/// omit.
 pub(crate) fn find_with_extension(path: &Path) -> Option<PathBuf> {
     let path = path.to_str()?;
     EXTENSIONS.iter().map(|ending| PathBuf::from(format!("{path}{ending}"))).find(|found| found.is_file())
@@ -143,7 +148,7 @@ pub(crate) fn display_path(path: &Path) -> String {
     }
 }
 
-/// Joins a relative URI path to a folder. Returns `None` if the path leaves the folder.
+/// Joins a relative URI path to a folder. Returns `None` if the result would be outside the folder.
 pub(crate) fn join_inside(root: &Path, path: &str) -> Option<PathBuf> {
     let inside = path.split('/').all(|part| !part.is_empty() && part != "." && part != "..");
     (inside && !path.contains(['\\', '\0'])).then(|| root.join(path))

@@ -1,8 +1,8 @@
-//! Parses JSON into trees with byte ranges, and converts parse errors to diagnostics.
+//! Parses JSON into document trees with byte ranges, and converts parse errors to diagnostics.
 //!
-//! It uses the parser of the runtime, because `serde_json` neither provides spans nor rejects duplicate keys.
-//! Duplicate keys and lone surrogates are faults that do not prevent a tree, so that one run reports all of
-//! them.
+//! The module uses the parser of the runtime, because `serde_json` neither provides spans nor rejects
+//! duplicate keys. Despite duplicate keys and lone surrogates, which are faults, a tree is built, so that one
+//! run reports all of them.
 
 mod jsonc;
 
@@ -24,8 +24,8 @@ use crate::{
 
 use super::{KeyIndex, MAX_DEPTH, insert_member, span};
 
-/// Parses a document. The tree is `None` after a syntax error. Comments and trailing commas are only faults,
-/// because they have only one possible meaning.
+/// Parses a document. The tree is `None` after a syntax error. Comments and trailing commas are faults,
+/// because their meaning is unambiguous.
 pub(crate) fn parse(source: SourceId, text: &str) -> (Option<DocumentNode>, Vec<Diagnostic>) {
     let (error, mut problems) = match parse_strict(source, text) {
         Ok((tree, problems)) => return (Some(tree), problems),
@@ -41,7 +41,7 @@ pub(crate) fn parse(source: SourceId, text: &str) -> (Option<DocumentNode>, Vec<
     (None, problems)
 }
 
-/// Parses JSON without extensions, and returns the problems found so far.
+/// Parses JSON without comments and trailing commas. On a syntax error, returns `Err` with all problems.
 fn parse_strict(
     source: SourceId,
     text: &str,
@@ -61,13 +61,13 @@ struct JsonTreeBuilder {
     problems: Vec<Diagnostic>,
 }
 
-/// An object that is being parsed.
+/// The members of an object that is being parsed.
 #[derive(Default)]
 struct ObjectBuilder {
     members: Vec<ObjectMember>,
     seen: KeyIndex,
-    /// The index of the earlier member if the current key is a duplicate; the new value replaces the value of
-    /// that member.
+    /// If the current key is a duplicate, the index of the first member with this key, whose value is
+    /// replaced.
     again: Option<usize>,
 }
 
@@ -230,7 +230,7 @@ fn syntax_error(source: SourceId, text: &str, error: &JsonError) -> Diagnostic {
     if let Some(help) = help { problem.help(help) } else { problem }
 }
 
-/// Returns the range of the word or number that contains a byte.
+/// Returns the range of the word or number around the byte offset `at`.
 fn word_at(text: &str, at: usize) -> Range<usize> {
     let bytes = text.as_bytes();
     let part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'+' | b'-');
@@ -239,7 +239,8 @@ fn word_at(text: &str, at: usize) -> Range<usize> {
     at - before..at + behind
 }
 
-/// Returns the offset of a trailing comma before the end of an array or object.
+/// Returns the offset of the comma before `at` if it is a trailing comma: the parser stopped at the end of an
+/// array or object because it expected another element or key.
 fn trailing_comma(text: &str, at: usize, expected: Option<ExpectedToken>) -> Option<usize> {
     let close = match expected? {
         ExpectedToken::Value => ']',

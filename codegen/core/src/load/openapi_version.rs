@@ -11,8 +11,9 @@ use super::span;
 /// The version that is assumed for documents without one.
 const DEFAULT_VERSION: &str = "3.1.0";
 
-/// Corrects or inserts `openapi` in the root of an OpenAPI document and returns the fault. Without `openapi`,
-/// the document would be treated as a schema that has only unknown keywords.
+/// Makes sure that the root of an OpenAPI document contains `openapi` with a plain version, and returns the
+/// fault if it had to be corrected or inserted. Without it, the document would be treated as a schema with
+/// unknown keywords only.
 pub(super) fn normalize_version(id: SourceId, tree: &mut DocumentNode) -> Option<Diagnostic> {
     let is_document = ["info", "paths", "webhooks", "components"]
         .iter()
@@ -46,8 +47,8 @@ pub(super) fn normalize_version(id: SourceId, tree: &mut DocumentNode) -> Option
     }
 }
 
-/// Returns the version in a value: the whole value if it is a plain version, or else the first OpenAPI 3
-/// version in the string.
+/// Returns the version in a value of `openapi`: the whole value if it consists of digits and periods, or else
+/// the first part of the string that starts with `3.`.
 fn stated_version(found: &DocumentNode) -> Option<String> {
     let text = match &found.value {
         NodeValue::String(text) | NodeValue::Number(text) => text.trim(),
@@ -118,7 +119,7 @@ mod tests {
             assert_eq!((found.as_str(), problem.is_some()), (expected, is_fault), "{written}");
             assert!(problem.is_none_or(|problem| !problem.is_fatal()), "{written}");
         }
-        // A schema may have a property with the name `openapi`.
+        // A schema with an unrelated member `openapi` is not changed.
         let mut tree = yaml::parse(SourceId(0), "type: object\nopenapi: null\n").0.unwrap();
         assert_eq!(normalize_version(SourceId(0), &mut tree), None);
     }

@@ -21,22 +21,23 @@ use crate::{
 pub struct OverlayEdit {
     /// The name of the overlay file.
     pub file: String,
-    /// The description of the action, or its target.
+    /// The description of the action or, if it has none, its target.
     pub what: String,
     /// The kind of change: `updated` or `removed`.
     pub how: &'static str,
-    /// The locations that the action changed.
+    /// The locations in the document that the action changed.
     pub places: Vec<DocumentLocation>,
 }
 
-/// A parsed overlay or merge patch.
+/// An overlay or merge patch as it is applied: its file name, its source id and its content.
 pub(super) struct OverlayDocument<'a> {
     pub(super) name: &'a str,
     pub(super) source: SourceId,
     pub(super) tree: &'a DocumentNode,
 }
 
-/// The overlay locations of the values that came from overlays, by JSON Pointer in the document.
+/// The origin of each inserted value: the location in the overlay, by the JSON Pointer of the value in the
+/// document.
 pub(super) type OverlayOrigins = BTreeMap<String, DocumentLocation>;
 
 /// The fields of an Overlay Object (Overlay 1.1, 4.4.1).
@@ -52,7 +53,8 @@ pub(super) fn extends_target(overlay: &DocumentNode) -> Option<&str> {
 }
 
 impl OverlayDocument<'_> {
-    /// Applies the overlay to a document and records the origins of the inserted values.
+    /// Applies the overlay to a document. Returns the changes that were made, and adds the origins of the
+    /// inserted values to `origins`.
     pub(super) fn apply(
         &self,
         id: SourceId,
@@ -136,7 +138,8 @@ impl OverlayDocument<'_> {
         is_known
     }
 
-    /// Reports unknown fields, because a misspelled field would silently have no effect.
+    /// Reports the fields of an object that are not in the list of known ones, because a misspelled field
+    /// would have no effect.
     fn check_fields(
         &self,
         tree: &DocumentNode,
@@ -159,8 +162,8 @@ impl OverlayDocument<'_> {
         }
     }
 
-    /// Applies one action. `mirror` is a copy of the document for JSONPath queries, which is updated together
-    /// with the document.
+    /// Applies one action. `mirror` is a copy of the document as a `serde_json` value, on which JSONPath
+    /// queries are evaluated; it is updated together with the document.
     fn apply_action(
         &self,
         id: SourceId,
@@ -208,7 +211,8 @@ impl OverlayDocument<'_> {
             let (mut changed, own) = (false, join_token(at, "update"));
             let mut on_change = |pointer: &str, own: &str, placed: &DocumentNode| {
                 forget_origins(pointer, origins);
-                // The origin of a copied value is in the document, so only values from `update` are recorded.
+                // A value from `copy` was already in the document, so origins are recorded only for values
+                // from `update`.
                 if action.get("update").is_some() {
                     self.record_origins(pointer, own, placed, origins);
                 }
@@ -232,7 +236,8 @@ impl OverlayDocument<'_> {
         Ok(OverlayEdit { file: self.name.to_owned(), what, how, places: spots })
     }
 
-    /// Records the origin of a value that comes from the overlay, and the origins of all values in it.
+    /// Records the origins of an inserted value and of all values in it. `pointer` is its location in the
+    /// document, and `own` that in the overlay.
     fn record_origins(&self, pointer: &str, own: &str, placed: &DocumentNode, origins: &mut OverlayOrigins) {
         let place = DocumentLocation { source: self.source, pointer: own.to_owned(), span: placed.span };
         origins.insert(pointer.to_owned(), place);
@@ -298,7 +303,8 @@ fn select_pointers(mirror: &serde_json::Value, path: &str) -> Result<Vec<String>
     Ok(pointers.filter(|pointer| seen.insert(pointer.clone())).collect())
 }
 
-/// Returns the single value that `copy` selects.
+/// Returns the value that the JSONPath of `copy` selects, or an error message if it does not select exactly
+/// one.
 fn select_copy_source(
     document: &DocumentNode,
     mirror: &serde_json::Value,
@@ -331,7 +337,8 @@ fn node_mut<'t>(document: &'t mut DocumentNode, pointer: &str) -> Option<&'t mut
     Some(here)
 }
 
-/// Removes all selected values. The error is the pointer of a value that cannot be removed.
+/// Removes the values at these pointers from the document and the mirror. The error is the pointer of a value
+/// that cannot be removed.
 ///
 /// Values are removed from the end of the document, so that the remaining indexes stay valid and nested
 /// values are removed before the values that contain them.
@@ -356,13 +363,13 @@ fn remove_all(
         }
         forget_origins(pointer, origins);
         if let Some((around, at)) = parent_list(document, pointer) {
-            // Elements are removed from last to first, so the last inserted entry is the smallest index of
-            // the list.
+            // Elements are removed from last to first, so the last entry that is inserted for a list is the
+            // smallest index.
             lists.insert(around, at);
         }
     }
     for (around, first) in lists {
-        // The elements after a removed one have new indexes.
+        // The origins of elements after a removed one are moved to their new indexes.
         let moves = |each: &str| {
             let token = each.get(around.len() + 1..)?.split('/').next()?;
             Some(contract_runtime::pointer::parse_index(token)? >= first)
@@ -374,14 +381,14 @@ fn remove_all(
     Ok(())
 }
 
-/// Returns the pointer of the array that contains an element, and the index of the element.
+/// If the pointer is that of an array element, returns the pointer of the array and the index of the element.
 fn parent_list<'p>(document: &mut DocumentNode, pointer: &'p str) -> Option<(&'p str, usize)> {
     let (around, token) = split_last_token(pointer)?;
     let is_list = matches!(node_mut(document, around)?.value, NodeValue::Array(_));
     Some((around, contract_runtime::pointer::parse_index(&token).filter(|_| is_list)?))
 }
 
-/// Removes the origins of a value and of all values in it.
+/// Removes the recorded origins of the value at `pointer` and of all values in it.
 fn forget_origins(pointer: &str, origins: &mut OverlayOrigins) {
     origins.remove(pointer);
     for each in origins_within(pointer, origins) {
@@ -389,7 +396,7 @@ fn forget_origins(pointer: &str, origins: &mut OverlayOrigins) {
     }
 }
 
-/// Returns the pointers of all values inside a value that came from an overlay.
+/// Returns the pointers of all values that overlays inserted inside the value at `pointer`.
 fn origins_within(pointer: &str, origins: &OverlayOrigins) -> Vec<String> {
     let start = format!("{pointer}/");
     let inside = origins.range(start.clone()..).take_while(|(each, _)| each.starts_with(&start));
@@ -412,7 +419,7 @@ fn remove_node(document: &mut DocumentNode, pointer: &str) -> bool {
     }
 }
 
-/// Removes a value from the mirror. Returns false if the value does not exist.
+/// Removes a value from the `serde_json` copy of the document. Returns false if the value does not exist.
 fn remove_from_mirror(mirror: &mut serde_json::Value, pointer: &str) -> bool {
     let Some((around, token)) = split_last_token(pointer) else { return false };
     match mirror.pointer_mut(around) {
@@ -431,7 +438,8 @@ fn split_last_token(pointer: &str) -> Option<(&str, Cow<'_, str>)> {
     Some((around, contract_runtime::pointer::unescape_token(token)?))
 }
 
-/// Returns the class of a selected value, which determines if the value is merged, appended to or replaced.
+/// Returns the class of a selected value. Objects are merged, arrays are appended to, and single values are
+/// replaced.
 fn merge_class(node: &DocumentNode) -> &'static str {
     match node.value {
         NodeValue::Object(_) => "objects",
@@ -440,7 +448,7 @@ fn merge_class(node: &DocumentNode) -> &'static str {
     }
 }
 
-/// Checks that the update can be merged into the target, given the types of both (Overlay 1.1, 4.4.3).
+/// Checks that an update has a type that can be merged into the target (Overlay 1.1, 4.4.3).
 fn check_mergeable(
     target: &DocumentNode,
     value: &DocumentNode,
@@ -466,7 +474,7 @@ fn check_mergeable(
     }
 }
 
-/// Checks that an array does not already contain the new elements.
+/// Returns an error message if an array already contains one of the elements that would be appended to it.
 fn check_new_elements(elements: &[DocumentNode], more: &[DocumentNode], pointer: &str) -> Result<(), String> {
     let known: Vec<_> = elements.iter().map(DocumentNode::to_json).collect();
     let Some(duplicate) = more.iter().map(DocumentNode::to_json).find(|each| known.contains(each)) else {
@@ -477,8 +485,8 @@ fn check_new_elements(elements: &[DocumentNode], more: &[DocumentNode], pointer:
 }
 
 /// Updates a value (Overlay 1.1, 4.4.3): merges objects, appends to arrays, and replaces other values.
-/// Returns true if anything changed. `on_change` receives each inserted value, with its pointers in the
-/// document and in the overlay.
+/// Returns true if the document changed. `on_change` is called for each inserted value, with its pointer in
+/// the document and in the overlay.
 fn merge_update(
     target: &mut DocumentNode,
     value: &DocumentNode,
@@ -520,7 +528,8 @@ fn merge_update(
             }
             !more.is_empty()
         }
-        // In Overlay 1.0, a value that is not an array is appended to a selected array as one element.
+        // In Overlay 1.0, if the target of an action is an array, an update that is not an array is appended
+        // as one element.
         (NodeValue::Array(elements), _) if is_target => {
             on_change(&join_token(pointer, &elements.len().to_string()), own, value);
             elements.push(with_span(value.clone(), span));
@@ -537,8 +546,8 @@ fn merge_update(
     }
 }
 
-/// Sets the span of a value and of all values in it to the span of the target, so that locations refer to the
-/// document.
+/// Sets the span of a value and of all values in it to the span of the target, so that the spans are valid in
+/// the document.
 fn with_span(mut tree: DocumentNode, span: Span) -> DocumentNode {
     tree.span = span;
     match &mut tree.value {
@@ -558,7 +567,8 @@ fn with_span(mut tree: DocumentNode, span: Span) -> DocumentNode {
     tree
 }
 
-/// Applies a merge patch (RFC 7396). `on_change` receives each location, and true if the patch changes it.
+/// Applies a merge patch (RFC 7396). `on_change` is called for each value that the patch sets or removes,
+/// with its pointer and a span. The flag is false if the patch has no effect on the value.
 fn merge_patch(
     target: &mut DocumentNode,
     patch: &DocumentNode,
@@ -602,8 +612,8 @@ fn merge_patch(
     members.retain(|member| !removed_keys.contains(member.key.as_str()));
 }
 
-/// Returns the value that a patch creates if there is no object into which it can be merged. `null` members
-/// only remove values, so they are dropped.
+/// Returns the value that results from a patch if the document contains no object at this location. `null`
+/// members only remove values, so they are dropped.
 fn patch_value(patch: &DocumentNode, span: Span) -> DocumentNode {
     let value = match &patch.value {
         NodeValue::Object(parts) => {

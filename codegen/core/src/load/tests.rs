@@ -36,7 +36,7 @@ thread_local! {
     pub(super) static INSPECTED_MEMBERS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
-/// Returns the formatted tree, or the problems as `code pointer line:column`.
+/// Parses a document. Returns the formatted tree, or the problems as `code pointer line:column`.
 fn format_outcome(name: &str, text: &[u8]) -> String {
     let (read_text, tree, problems) = decode_document(SourceId(0), name, text);
     if problems.is_empty() {
@@ -215,7 +215,8 @@ fn yaml_errors() {
     let deep = "- ".repeat(MAX_DEPTH + 5) + "1";
     let found = format_outcome("a.yaml", deep.as_bytes());
     assert!(found.starts_with("depth /0/0"), "{found}");
-    // Brackets may be nested less deeply than other collections, because the YAML parser has its own limit.
+    // The maximum depth of nested brackets in YAML is lower than that of other collections, because the YAML
+    // parser has its own limit.
     let deep = "[".repeat(256) + &"]".repeat(256);
     assert_eq!(format_outcome("a.yaml", deep.as_bytes()), "syntax  1:256");
     let mut bomb = String::from("a: &a [x, x, x, x, x, x, x, x, x, x]\n");
@@ -223,7 +224,7 @@ fn yaml_errors() {
         bomb += &format!("{to}: &{to} [{}]\n", vec![format!("*{from}"); 10].join(", "));
     }
     assert!(format_outcome("a.yaml", bomb.as_bytes()).starts_with("unsupported /"));
-    // Long strings count as several values, even if they are keys.
+    // For the limit on aliases, a long string counts as several values, even if it is a key.
     let long = "x".repeat(1 << 20);
     for alias in ["*x ", "*x : 1"] {
         let bomb = format!("a: &x {long}\nb:\n{}", format!("- {alias}\n").repeat(20));
@@ -237,7 +238,7 @@ fn yaml_errors() {
     assert!(found.starts_with("depth /"), "{found}");
 }
 
-/// Returns the value as JSON, and the problems as `line pointer: message`.
+/// Parses a YAML document. Returns its value as JSON, and the problems as `line pointer: message`.
 fn parse_repaired(text: &str) -> (String, Vec<String>) {
     let (_, tree, problems) = decode_document(SourceId(0), "a.yaml", text.as_bytes());
     let line = |each: &Diagnostic| {
@@ -248,7 +249,8 @@ fn parse_repaired(text: &str) -> (String, Vec<String>) {
     (tree.map(|tree| tree.to_json().to_string()).unwrap_or_default(), problems.iter().map(line).collect())
 }
 
-/// A complex key affects only its own member, and equal scalars are the same key in every notation.
+/// A member whose key is a collection is dropped without affecting other members. A key that is an alias of a
+/// scalar is converted to a string, as a plain key is.
 #[test]
 fn complex_keys_are_dropped() {
     for (text, expected, count) in [
@@ -284,8 +286,8 @@ fn shallow_brackets_are_joined() {
     }
 }
 
-/// Many brackets with insufficient indentation need only few parses, because lines that look like the first
-/// are joined together with it.
+/// A document with 1,200 brackets whose lines are indented too little is parsed with one problem for each
+/// bracket, because similar brackets are joined in the same attempt.
 #[test]
 fn many_shallow_brackets_need_few_parses() {
     const MANY: usize = 1_200;
@@ -299,7 +301,8 @@ fn many_shallow_brackets_need_few_parses() {
     assert_eq!(last, r#"{"k1199":["a","b"],"t":"k: [\nx\n]\n"}"#);
 }
 
-/// A bracket in a block scalar is not changed.
+/// A bracket within a multi-line quoted scalar is not changed, although it looks like the shallow brackets
+/// around it.
 #[test]
 fn brackets_in_block_scalars_are_unchanged() {
     let text = "a:\n  b: [\n  x\n  ]\n  t: \"text\n    k: [\n    x\n    ]\n    \"\n  c: [\n  y ]\n";
@@ -308,7 +311,8 @@ fn brackets_in_block_scalars_are_unchanged() {
     assert_eq!(problems.len(), 2, "{problems:?}");
 }
 
-/// The value of a quoted scalar does not depend on the indentation of its lines (YAML 1.2.2, 6.5 and 7.3).
+/// A quoted scalar whose lines are indented too little has the same value as if they were indented (YAML
+/// 1.2.2, 6.5 and 7.3).
 #[test]
 fn shallow_quoted_scalars_are_folded() {
     for (text, value) in [
@@ -330,7 +334,8 @@ fn shallow_quoted_scalars_are_folded() {
     assert_eq!(problems, ["3 /a/b: the lines of a quoted string must be indented more than its key"]);
 }
 
-/// Fillers are removed only from folded scalars; other control characters are preserved.
+/// The control characters that serve as fillers are removed only from folded scalars; elsewhere, they are
+/// preserved.
 #[test]
 fn control_characters_are_preserved() {
     let source = r#"p: "[\x01-\x1f]\u0002""#;
@@ -338,20 +343,21 @@ fn control_characters_are_preserved() {
     assert_eq!(parse_repaired(source), (format!("{{{member}}}"), Vec::new()));
     let (found, problems) = parse_repaired(&format!("{source}\na:\n  b: \"one\ntwo\"\n"));
     assert_eq!((found, problems.len()), (format!("{{{member},\"a\":{{\"b\":\"one two\"}}}}"), 1));
-    // If a folded scalar contained such characters itself, they could not be distinguished from fillers.
+    // A scalar that contains such a character itself is not folded, because it could not be distinguished
+    // from a filler.
     let (_, problems) = parse_repaired("a:\n  b: \"on\\x01e\ntwo\"\n");
     assert_eq!(problems, ["2 /a/b: invalid indentation in quoted scalar"]);
 }
 
-/// In brackets, quoted scalars are folded even if all their lines, including the first, are indented too
-/// little.
+/// In a flow collection, a quoted scalar is folded even if its first line is indented too little as well.
 #[test]
 fn quoted_scalars_in_brackets_are_folded() {
     let (found, problems) = parse_repaired("a:\n  b: [\n\"one\ntwo\", 3\n]\n");
     assert_eq!(found, r#"{"a":{"b":["one two",3]}}"#, "{problems:?}");
 }
 
-/// Lines that are indented too little have the same value as sufficiently indented lines.
+/// A quoted scalar with lines that are indented too little has the same value as one with sufficiently
+/// indented lines, for all kinds of line breaks.
 #[test]
 fn folding_matches_the_parser() {
     for quote in ['"', '\''] {
@@ -364,7 +370,7 @@ fn folding_matches_the_parser() {
     }
 }
 
-/// A scalar without a closing quote is reported at most twice, without consequential problems.
+/// A document with an unclosed quote results in no tree and in at most two problems.
 #[test]
 fn unterminated_quoted_scalars_are_rejected() {
     for text in ["a:\n  b: [\n  \"never ends,\n  \"nor this\n  ]\n", "a:\n  b: 'never\nends\n"] {
@@ -374,7 +380,8 @@ fn unterminated_quoted_scalars_are_rejected() {
     }
 }
 
-/// The time to find duplicate keys and the members of merge keys is linear.
+/// The number of inspected members grows linearly with the number of keys in an object, even with duplicate
+/// keys and merge keys.
 #[test]
 fn many_keys_take_linear_time() {
     const MANY: usize = 5_000;
@@ -395,8 +402,8 @@ fn many_keys_take_linear_time() {
     }
 }
 
-/// The value of a duplicate key replaces the value at the first position. Members of merge keys follow the
-/// existing members.
+/// If a key occurs twice, the member is at the position of the first and has the value of the last. Members
+/// from merge keys follow the other members.
 #[test]
 fn the_last_duplicate_key_is_used() {
     let few = "{\"a\": 1, \"b\": 2, \"a\": 3, \"a\": 4}";
@@ -468,7 +475,7 @@ fn folders() {
     fs::remove_dir_all(&root).unwrap();
 }
 
-/// Problems of a skipped file are not attributed to the next file.
+/// The problems of skipped files are dropped, so that only the fault of an accepted file remains.
 #[test]
 fn skipped_files_have_no_problems() {
     let root = folder(
@@ -491,8 +498,8 @@ fn skipped_files_have_no_problems() {
     fs::remove_dir_all(&root).unwrap();
 }
 
-/// Two files with the same name are distinguished by their folders, and a patched `$id` identifies its
-/// document.
+/// An overlay finds its document by the end of the path, which distinguishes files with the same name, or by
+/// the URI. After the overlay changes the `$id`, the document has the new URI only.
 #[test]
 fn overlays_find_their_document() {
     let root = folder(
@@ -522,7 +529,7 @@ fn overlays_find_their_document() {
     assert_eq!(patched_document(Some("deep/v1/api.json")), ("v2/deep/v1/api.json".to_owned(), true));
     let several = "several inputs match the document `api.json` of the overlay".to_owned();
     assert_eq!(patched_document(Some("api.json")), (several, true));
-    // A different path or URI that ends in the same file name does not match.
+    // A path or URI with the same file name but another folder matches no document.
     for other in ["v3/api.json", "https://x.y/v3/api.json"] {
         assert_eq!(
             patched_document(Some(other)).0,
@@ -579,7 +586,8 @@ fn referenced_files_are_loaded_on_demand() {
     fs::remove_dir_all(&root).unwrap();
 }
 
-/// A missing folder of a mount causes one problem, not one for each reference below the mount.
+/// If the folder of a mount does not exist, one error is reported, not one for each reference below the
+/// mount.
 #[test]
 fn missing_mount_is_reported_once() {
     let reference = r#"{"allOf": [{"$ref": "https://vendor/a"}, {"$ref": "https://vendor/b"}]}"#;

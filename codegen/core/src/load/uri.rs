@@ -11,10 +11,11 @@ pub(crate) struct AbsoluteUri {
     pub(crate) fragment: Option<String>,
 }
 
-/// Resolves a reference against an absolute base (RFC 3986, 5.2).
+/// Resolves a reference against an absolute base URI (RFC 3986, 5.2). The error is a message that explains
+/// why the reference is invalid.
 ///
 /// The fragment may contain characters that a URI must escape, because keys of `$defs` such as `Page<Lot>`
-/// are often used unescaped in references. The error describes the problem of the reference.
+/// are often used unescaped in references.
 pub(crate) fn resolve_reference(base: &str, reference: &str) -> Result<AbsoluteUri, String> {
     let (address, fragment) = match reference.split_once('#') {
         Some((address, fragment)) => (address, Some(fragment)),
@@ -64,13 +65,14 @@ pub(crate) fn escape_file_reference(reference: &str) -> Option<String> {
     Some(out + fragment)
 }
 
-/// Normalizes a URI (RFC 3986, 6.2.2) and removes its fragment, for use as a key.
+/// Returns the form of a URI that is used as a key for lookups: normalized (RFC 3986, 6.2.2) and without a
+/// fragment.
 pub(crate) fn normalized_key(uri: &str) -> String {
     let bare = uri.split_once('#').map_or(uri, |(bare, _)| bare);
     Uri::parse(bare).map_or_else(|_| bare.to_owned(), |parsed| parsed.normalize().into_string())
 }
 
-/// Returns true for an absolute URI.
+/// Returns true if the string is a URI with a scheme.
 pub(crate) fn is_absolute(uri: &str) -> bool {
     Uri::parse(uri).is_ok()
 }

@@ -31,8 +31,8 @@ const MAX_EXPANDED: usize = 200_000;
 /// The number of bytes of a string that are counted as one value.
 const BYTES_PER_VALUE: usize = 64;
 
-/// The maximum number of parses of one document with shallow lines. `MAX_REREAD_BYTES` limits the number of
-/// bytes that are parsed in total.
+/// The maximum number of times that one document with shallow lines is parsed. `MAX_REREAD_BYTES` limits the
+/// total number of bytes that are parsed.
 const MAX_READINGS: usize = 1_000;
 const MAX_REREAD_BYTES: usize = 256 << 20;
 
@@ -48,7 +48,9 @@ pub(crate) fn parse(source: SourceId, text: &str) -> (Option<DocumentNode>, Vec<
     found.unwrap_or_default()
 }
 
-/// Parses with or without lookahead. Returns `None` if the lookahead joined a line of a block scalar.
+/// Parses a document, again after each shallow line is joined or folded. Returns `None` if the lookahead
+/// joined a line that turned out to be part of a block scalar, so that the document must be parsed without
+/// lookahead.
 fn read_document(
     source: SourceId,
     text: &str,
@@ -84,24 +86,24 @@ fn read_document(
     None
 }
 
-/// The result of parsing a document once.
+/// The result of one attempt to parse a document.
 #[derive(Default)]
 struct ParseAttempt {
     tree: Option<DocumentNode>,
     problems: Vec<Diagnostic>,
-    /// The locations of the joined lines, with the reason for each.
+    /// The locations of the lines that were joined before the attempt, with the reason for each.
     places: Vec<(DocumentLocation, JoinReason)>,
     shallow: Option<ShallowLine>,
-    /// True if the lookahead joined a line of a block scalar.
+    /// True if the lookahead joined a line that is part of a block scalar.
     is_wrong_join: bool,
 }
 
-/// The location of a line that the parser rejects because it is shallow.
+/// The offset at which the parser stopped because of a shallow line.
 #[derive(Clone, Copy, Debug)]
 enum ShallowLine {
-    /// A line in a flow collection, with the offset of its start.
+    /// A line in a flow collection. The offset is that of the first character of the line.
     Brackets(usize),
-    /// A line in a quoted scalar, with the offset of the opening quote.
+    /// A line in a quoted scalar. The offset is that of the opening quote.
     Text(usize),
 }
 
@@ -158,7 +160,7 @@ fn parse_attempt(source: SourceId, joined: &JoinedText) -> ParseAttempt {
                     found.places.push((builder.place(super::span(at, at + 1)), by));
                 }
                 let event = match event {
-                    // In scalars that are not folded, filler characters are part of the value.
+                    // In a scalar that was not folded, the filler characters are part of the value.
                     Event::Scalar(text, style, anchor, tag)
                         if joined.is_folded(start..end.max(start + 1)) =>
                     {
@@ -217,7 +219,7 @@ enum OpenCollection {
         anchor: usize,
         start: u32,
         members: Vec<ObjectMember>,
-        /// The values of the mapping's merge keys.
+        /// The values of the merge keys `<<` in the mapping.
         merged: Vec<DocumentNode>,
         seen: KeyIndex,
         key: Option<MappingKey>,
@@ -235,9 +237,9 @@ struct MappingKey {
 #[derive(Clone, Copy, PartialEq)]
 enum KeyKind {
     New,
-    /// A duplicate of the member at this index, whose value will be replaced.
+    /// A duplicate of an earlier key. The index is that of the earlier member, whose value is replaced.
     Duplicate(usize),
-    /// The merge key `<<`, whose value contains members.
+    /// The merge key `<<`. The members of its value are added to the mapping.
     Merge,
     /// A collection that is used as a key and is still being parsed.
     ComplexKey,
@@ -245,7 +247,7 @@ enum KeyKind {
     DiscardedValue,
 }
 
-/// An anchored value with its size and depth, which are used for the limits on aliases.
+/// A value with an anchor, and its size and depth. An alias adds them to the limits of the document.
 struct AnchoredValue {
     tree: DocumentNode,
     size: usize,
@@ -356,7 +358,7 @@ impl YamlTreeBuilder<'_> {
         self.check_depth(0, span)
     }
 
-    /// Marks a member to be discarded, because its key is a collection, which JSON cannot express.
+    /// Reports a key that is a collection, which JSON cannot express, and marks the member to be discarded.
     fn discard_member(&mut self, span: Span, is: KeyKind) {
         let problem = self.diagnostic("unsupported", span, "a YAML key that is not a scalar");
         self.problems.push(problem.with_fallback("the member is left out"));
@@ -385,8 +387,8 @@ impl YamlTreeBuilder<'_> {
     }
 
     fn close_collection(&mut self, span: Span) -> YamlResult<()> {
-        // The parser ends a block at the next token, so the end is moved back to the last character of the
-        // block.
+        // The parser places the end of a block collection at the next token, so the end is moved back to the
+        // last character of the collection.
         let end = match self.text.get(..span.end as usize) {
             Some(before) if span.start == span.end => before.trim_end().len(),
             _ => span.end as usize,
@@ -473,8 +475,8 @@ impl YamlTreeBuilder<'_> {
         Ok(())
     }
 
-    /// Resolves a plain scalar by the core schema (YAML 1.2.2, 10.3.2), restricted to values that JSON can
-    /// express.
+    /// Returns the value of a scalar without quotes by the core schema (YAML 1.2.2, 10.3.2). Numbers that
+    /// JSON cannot express remain strings.
     fn resolve_plain_scalar(&mut self, text: &str, span: Span) -> NodeValue {
         match text {
             "" | "~" | "null" | "Null" | "NULL" => return NodeValue::Null,
@@ -529,8 +531,8 @@ impl YamlTreeBuilder<'_> {
     }
 }
 
-/// Adds the members of merge keys that the mapping does not contain. The first member with a name takes
-/// precedence.
+/// Adds those members of the merge keys' values that the mapping does not contain itself. If several values
+/// contain a member with the same name, the first takes precedence.
 fn apply_merge_keys(members: &mut Vec<ObjectMember>, merged: &[DocumentNode]) {
     let mut seen = KeyIndex::default();
     let parts = merged.iter().flat_map(|tree| std::iter::once(tree).chain(tree.elements()));
@@ -541,7 +543,7 @@ fn apply_merge_keys(members: &mut Vec<ObjectMember>, merged: &[DocumentNode]) {
     }
 }
 
-/// Returns the key string for a scalar that is used as a key.
+/// Returns the string that a scalar becomes as a key, or `None` if the key is a collection.
 fn scalar_key(tree: &DocumentNode) -> Option<String> {
     match &tree.value {
         NodeValue::String(text) | NodeValue::Number(text) => Some(text.clone()),

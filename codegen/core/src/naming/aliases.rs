@@ -1,4 +1,5 @@
-//! Finds schemas that are only aliases of others, and schemas that have their own name and type.
+//! Finds aliases, which are schemas that consist only of a reference to another schema and have no type, and
+//! schemas that have their own name.
 
 use super::TypeNames;
 use crate::{
@@ -6,7 +7,7 @@ use crate::{
     schema::{SchemaGraph, SchemaId, SchemaOrigin},
 };
 
-/// The maximum number of references that are followed from an alias.
+/// The maximum number of consecutive references that are followed from an alias.
 const MAX_ALIAS_HOPS: usize = 1000;
 
 /// Returns true if the contract or the configuration names a schema. A boolean schema has a name only if it
@@ -21,10 +22,11 @@ pub(super) fn has_name(graph: &SchemaGraph, options: &SchemaOptions, id: SchemaI
     }
 }
 
-/// Returns the schema for which this one is only an alias.
+/// Returns the target of a schema that is an alias, or `None` if the schema has its own type.
 pub(super) fn alias_of(graph: &SchemaGraph, options: &SchemaOptions, id: SchemaId) -> Option<SchemaId> {
     let target = reference_target(graph, options, id)?;
-    // A named schema keeps its name and documentation, unless its target also has a name.
+    // A named schema is an alias only if its target also has a name. Otherwise, its name and documentation
+    // would be lost.
     (!has_name(graph, options, id) || leads_to_a_name(graph, options, target)).then_some(target)
 }
 
@@ -41,7 +43,7 @@ fn leads_to_a_name(graph: &SchemaGraph, options: &SchemaOptions, start: SchemaId
     false
 }
 
-/// Returns the target of a schema that is only a reference.
+/// Returns the target of a schema whose only keyword is a `$ref` or an `allOf` with one element.
 fn reference_target(graph: &SchemaGraph, options: &SchemaOptions, id: SchemaId) -> Option<SchemaId> {
     let schema = graph.schema(id);
     if !schema.is_bare() || options.replace.contains_key(&id) {
@@ -52,15 +54,16 @@ fn reference_target(graph: &SchemaGraph, options: &SchemaOptions, id: SchemaId) 
         (None, [part]) => *part,
         _ => return None,
     };
-    // In a resource with dynamic anchors, a `$dynamicRef` in the target may resolve differently than if the
-    // evaluation started at the target itself (Core 8.2.3.2).
+    // If the resource of the schema has dynamic anchors and the target is in another resource, a
+    // `$dynamicRef` in the target may have another target than without this schema (Core 8.2.3.2), so the
+    // schema is not an alias.
     let anchors = &graph.resource(schema.resource).dynamic_anchors;
     let stays = graph.schema(target).resource == schema.resource;
     (stays || anchors.is_empty()).then_some(target)
 }
 
 impl TypeNames {
-    /// Finds all aliases, and all anonymous schemas without constraints.
+    /// Records the final target of every alias, and every anonymous schema that accepts all values.
     pub(super) fn find_aliases(&mut self, graph: &SchemaGraph, options: &SchemaOptions) {
         for id in graph.ids() {
             let mut at = id;
@@ -88,7 +91,7 @@ mod tests {
         shape::{TypeBody, TypeRef},
     };
 
-    /// Every document has a type, even if it has no constraints.
+    /// Every document becomes a named type, even if it is a boolean, an empty schema or only a reference.
     #[test]
     fn every_document_has_a_type() {
         for text in

@@ -19,23 +19,24 @@ use crate::{
     },
 };
 
-/// The classes of equal schemas, each with a representative.
+/// The classes of equal schemas found so far. The representative of a class is its first schema.
 struct EqualityClasses<'a> {
     graph: &'a SchemaGraph,
     options: &'a SchemaOptions,
     names: &'a TypeNames,
     locals: LocalNames,
-    /// The first schema with this content. Schemas of requests and of responses are separate.
+    /// The representative for each content. The key consists of the content without location and annotations,
+    /// of whether the schema occurs only in requests, and of its local name.
     first: HashMap<(Schema, bool, String), SchemaId>,
     known: HashMap<SchemaId, SchemaId>,
-    /// The first schema with this representative and these annotations.
+    /// The first schema for each combination of a representative and annotations.
     described: HashMap<(SchemaId, SchemaMetadata), SchemaId>,
     open: HashSet<SchemaId>,
     /// True if a `$dynamicRef` may have different targets in different resources.
     dynamic: bool,
 }
 
-/// The annotations of a schema.
+/// The annotations of a property's schema, which must be equal for the enclosing objects to be equal.
 #[derive(PartialEq, Eq, Hash)]
 struct SchemaMetadata {
     title: Option<String>,
@@ -45,7 +46,7 @@ struct SchemaMetadata {
 }
 
 impl TypeNames {
-    /// Finds, for each anonymous schema that equals another one, the first of the equal schemas.
+    /// Sets `equals`: maps each anonymous schema that equals another one to the first of the equal schemas.
     pub(super) fn find_equal_schemas(
         &mut self,
         graph: &SchemaGraph,
@@ -74,7 +75,8 @@ impl TypeNames {
     }
 }
 
-/// Selects new representatives after schemas were removed from the graph.
+/// Returns `equals` with the new ids after schemas were removed from the graph. The first remaining schema of
+/// each class becomes its representative.
 pub(super) fn remap_equals(
     equals: &BTreeMap<SchemaId, SchemaId>,
     moved: &SchemaRemapping,
@@ -84,7 +86,7 @@ pub(super) fn remap_equals(
     left.map(|(id, first)| (id, *firsts.entry(first).or_insert(id))).collect()
 }
 
-/// Returns true if an option applies to exactly this schema.
+/// Returns true if an option selects this schema, so that it must not share the type of another one.
 fn has_own_options(options: &SchemaOptions, id: SchemaId) -> bool {
     options.names.contains_key(&id)
         || options.secrets.contains(&id)
@@ -96,8 +98,8 @@ fn has_own_options(options: &SchemaOptions, id: SchemaId) -> bool {
 }
 
 impl EqualityClasses<'_> {
-    /// Returns the first schema with the same content. Named, recursive and configured schemas are their own
-    /// representatives.
+    /// Returns the representative of a schema. Schemas with a name or with their own options, and recursive
+    /// ones, represent only themselves.
     fn representative(&mut self, id: SchemaId) -> SchemaId {
         if let Some(known) = self.known.get(&id) {
             return *known;
@@ -123,7 +125,7 @@ impl EqualityClasses<'_> {
         first
     }
 
-    /// Returns the first schema with the same content and the same annotations.
+    /// Returns the first schema with the same content and the same annotations as this schema.
     fn described_representative(&mut self, id: SchemaId) -> SchemaId {
         let first = self.representative(id);
         let schema = self.graph.schema(id);
@@ -241,9 +243,9 @@ mod tests {
         shape::{TypeBody, TypeRef},
     };
 
-    /// Equal anonymous types of properties with the same name become one type, which is named after the first
-    /// location. Types with different annotations of properties are distinct; different annotations of the
-    /// types themselves do not matter.
+    /// Equal anonymous schemas of properties with the same name share one type, which is named after the
+    /// first of them, even if their own annotations differ. If annotations of their properties differ, they
+    /// have separate types.
     #[test]
     fn equal_places_share_a_type() {
         let text = r#"{"type": "object", "properties": {
@@ -270,8 +272,8 @@ mod tests {
         assert_eq!(field("Input", 0), field("InputInner", 0));
     }
 
-    /// The `deprecated` of a property applies only to its own field, regardless of which of the equal schemas
-    /// comes first.
+    /// If one of two equal objects has a deprecated property, only the field of this object's type is
+    /// deprecated, regardless of their order.
     #[test]
     fn deprecated_properties_distinguish_types() {
         for deprecated in ["a", "b"] {
@@ -293,7 +295,8 @@ mod tests {
         }
     }
 
-    /// An option for one location does not affect equal schemas at other locations.
+    /// If an option selects one of several equal schemas, this schema gets its own type, and the option does
+    /// not affect the others.
     #[test]
     fn options_distinguish_types() {
         let text = r#"{"type": "object", "properties": {
@@ -324,8 +327,8 @@ mod tests {
         }
     }
 
-    /// A conjunction that contains equal schemas is identified by its own locations, not by those of their
-    /// representatives.
+    /// If a type combines several schemas and one of them has an equal schema elsewhere, the type refers to
+    /// the schema at its own location.
     #[test]
     fn conjunctions_keep_their_own_locations() {
         let text = r##"{"$defs": {
@@ -340,7 +343,8 @@ mod tests {
         assert_eq!(places, ["/$defs/p/properties/kind", "/$defs/u/allOf/1/properties/kind"]);
     }
 
-    /// Extensions that affect the generated enum (known values and variant names) distinguish types.
+    /// Schemas that differ only in extensions for the generated enum (known values and variant names) have
+    /// separate types.
     #[test]
     fn value_labels_distinguish_types() {
         let text = r#"{"type": "object", "properties": {

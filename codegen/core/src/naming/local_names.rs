@@ -1,5 +1,6 @@
-//! The local names of anonymous schemas: the name of the property or parameter, without the enclosing schemas
-//! and operations.
+//! The local names of anonymous schemas. A local name is the name of the innermost property or parameter that
+//! contains the schema, without the enclosing schemas and operations. Only schemas with the same local name
+//! can share a type.
 
 use std::collections::HashMap;
 
@@ -8,7 +9,7 @@ use crate::{
     schema::{ResourceId, SchemaGraph, SchemaId},
 };
 
-/// The parameters of a contract, by the location of their schemas.
+/// The names of a contract's parameters, by the resource and location of their schemas.
 #[derive(Debug, Default)]
 pub(super) struct LocalNames {
     parameters: HashMap<(ResourceId, String), String>,
@@ -24,8 +25,8 @@ impl LocalNames {
         Self { parameters: parameters.collect() }
     }
 
-    /// Returns the part of a schema's location that begins with the name of the innermost property or
-    /// parameter, or the whole location if there is none.
+    /// Returns the local name of a schema, followed by the path from there to the schema. If no property or
+    /// parameter contains the schema, returns its whole location.
     pub(super) fn key(&self, graph: &SchemaGraph, id: SchemaId) -> String {
         let schema = graph.schema(id);
         if let Some((_, rest)) = schema.location.rsplit_once("/properties/") {

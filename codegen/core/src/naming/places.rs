@@ -1,5 +1,5 @@
-//! Names anonymous types by the path that leads to them from the enclosing named schema or from the
-//! operation.
+//! Derives the names of anonymous types from the path that leads to them from the enclosing named schema or
+//! from the operation, such as `ShipCrewItem` for the items of the property `crew` of `Ship`.
 
 use std::collections::BTreeSet;
 
@@ -11,8 +11,8 @@ use crate::{
     tree::unescape_token,
 };
 
-/// Returns every schema of the operations that needs a type, with a name in case its type is anonymous.
-/// Parameters with a constant value need no type.
+/// Returns the schemas of parameters, bodies, responses and headers, each with the name that its type gets if
+/// the schema is anonymous. Parameters with a constant value need no type and are omitted.
 #[must_use]
 pub fn type_places(api: &OpenApiDocument) -> Vec<(SchemaId, String)> {
     let mut out = Vec::new();
@@ -22,7 +22,7 @@ pub fn type_places(api: &OpenApiDocument) -> Vec<(SchemaId, String)> {
     out
 }
 
-/// Adds the schemas of one operation in the same form as [`type_places`].
+/// Adds the schemas of one operation to `out`, in the same form as [`type_places`].
 pub fn operation_places(operation: &Operation, out: &mut Vec<(SchemaId, String)>) {
     let base = names::type_name(&operation.id);
     for parameter in &operation.parameters {
@@ -55,14 +55,15 @@ pub fn operation_places(operation: &Operation, out: &mut Vec<(SchemaId, String)>
 /// Adds the schemas of a media type: the schema of the body and the schema of its items.
 fn media_places(media: &MediaType, name: &str, out: &mut Vec<(SchemaId, String)>) {
     out.extend(media.schema.map(|schema| (schema, name.to_owned())));
-    // If the `data` field of an event contains JSON, the event itself needs no type.
+    // If the field `data` of an event contains JSON, the item is this JSON, and the event itself needs no
+    // type.
     let item = media.data_schema.or(media.item_schema);
     out.extend(item.map(|schema| (schema, format!("{name}Item"))));
 }
 
 impl TypeNames {
-    /// Assigns names from all named schemas inwards, in the order of their locations, and then from the
-    /// operations.
+    /// Assigns names to the anonymous schemas inside of all named schemas, in the order of the locations of
+    /// the named schemas, and then to those of operations.
     pub(super) fn assign_place_names(&mut self, graph: &SchemaGraph, api: &OpenApiDocument) {
         let mut named: Vec<SchemaId> = self.named.keys().copied().collect();
         named.sort_by_cached_key(|&id| graph.absolute_location(id));
@@ -79,9 +80,9 @@ impl TypeNames {
     }
 }
 
-/// Returns the name of the component that contains a schema. For example,
-/// `/components/parameters/limit/schema` is named after the component, regardless of the operations that use
-/// it.
+/// Returns the name for a schema that is part of a component other than a schema, such as `Limit` for
+/// `/components/parameters/limit/schema`. Such a schema is named after the component, regardless of the
+/// operations that use it.
 fn component_name(graph: &SchemaGraph, id: SchemaId) -> Option<String> {
     let mut steps = graph.schema(id).location.strip_prefix("/components/")?.split('/');
     let (kind, name) = (steps.next()?, steps.next()?);
@@ -107,8 +108,8 @@ impl PlaceWalk<'_> {
         }
     }
 
-    /// Assigns a name to a schema and returns the path for its children. Returns `None` if the schema already
-    /// has a name or was visited before.
+    /// Reserves a name for the type of a schema. Returns the schema and the start of its children's names, or
+    /// `None` if the schema already has a name or was visited before.
     fn name_place(&mut self, id: SchemaId, hint: String) -> Option<(SchemaId, String)> {
         let id = self.names.aliases.get(&id).copied().unwrap_or(id);
         if self.names.named.contains_key(&id) || !self.seen.insert(id) {
@@ -122,8 +123,8 @@ impl PlaceWalk<'_> {
         Some((id, name))
     }
 
-    /// Names all schemas inside a schema. It uses a list instead of recursion, because documents may be
-    /// deeply nested.
+    /// Assigns names to all anonymous schemas inside of a schema. `hint` is the start of their names. It uses
+    /// a list instead of recursion, because documents may be deeply nested.
     fn visit_inside(&mut self, id: SchemaId, hint: String) {
         let mut waiting = vec![(id, hint)];
         while let Some((id, hint)) = waiting.pop() {
@@ -136,7 +137,7 @@ impl PlaceWalk<'_> {
         }
     }
 
-    /// Collects the direct children of a schema, with their paths.
+    /// Collects the anonymous schemas of the properties, items and values of a schema, each with its path.
     fn child_places(&self, id: SchemaId, hint: &str, out: &mut Vec<(SchemaId, String)>) {
         let mut parts = vec![id];
         let mut seen = BTreeSet::new();
@@ -156,12 +157,14 @@ impl PlaceWalk<'_> {
             let values = schema.pattern_properties.iter().map(|(_, child)| *child);
             let values = values.chain(schema.additional_properties);
             out.extend(values.map(|child| (child, format!("{hint}Value"))));
-            // The parts of `allOf` describe the same value.
+            // The elements of `allOf` describe the same value, so the children of anonymous ones are
+            // collected with the same start of their names.
             parts.extend(schema.all_of.iter().rev().filter(|part| !self.names.named.contains_key(part)));
         }
     }
 
-    /// Returns true if a schema or its children may need a type. Most properties do not.
+    /// Returns true if the type of a schema, or of a schema inside of it, may need a name. Most properties
+    /// need none.
     fn may_contain_type(&self, id: SchemaId) -> bool {
         let id = self.names.aliases.get(&id).copied().unwrap_or(id);
         let schema = self.graph.schema(id);

@@ -21,13 +21,14 @@ use crate::{
     tree::unescape_token,
 };
 
-/// The names of row groups, assigned for the whole contract.
+/// The names of the groups of rows, which are assigned for the whole contract before schemas are removed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RowNames {
-    /// The names by resource. A faulty contract may contain several resources with the same URI.
+    /// The name of each resource. The key is the id, because a faulty contract may contain several resources
+    /// with the same URI.
     resources: BTreeMap<ResourceId, String>,
-    /// The names by resource and by pointer. The pointer is that of the first schema of the group, or of its
-    /// container.
+    /// The name of each group. The key consists of the resource and the pointer at which the group begins;
+    /// see [`head_of`].
     heads: BTreeMap<(ResourceId, String), String>,
 }
 
@@ -65,7 +66,7 @@ impl RowNames {
         names
     }
 
-    /// Replaces resource ids after schemas were removed from the graph.
+    /// Returns the names with the new resource ids after schemas were removed from the graph.
     #[must_use]
     pub(crate) fn moved(self, moved: &SchemaRemapping) -> Self {
         let resources = self.resources.into_iter();
@@ -76,7 +77,7 @@ impl RowNames {
         }
     }
 
-    /// Returns the name of a resource.
+    /// Returns the name of a resource, with which the names of its groups start.
     #[must_use]
     pub(crate) fn resource_name(&self, resource: ResourceId) -> &str {
         self.resources.get(&resource).map_or("", String::as_str)
@@ -137,7 +138,7 @@ pub(crate) fn resource_constant(name: &str) -> String {
     format!("IN_{name}")
 }
 
-/// The names that are already assigned.
+/// The names that are already assigned to resources and groups.
 #[derive(Default)]
 struct ReservedNames(BTreeSet<String>);
 
@@ -198,7 +199,7 @@ mod tests {
         graph
     }
 
-    /// Returns all names of a contract, sorted.
+    /// Returns the names of all resources and groups of a contract with these files, sorted.
     fn all(files: &[(&str, &str)]) -> Vec<String> {
         let names = RowNames::assign_names(&graph(files));
         let mut all: Vec<String> = names.heads.into_values().collect();
@@ -233,7 +234,8 @@ mod tests {
         assert!(first.contains(&"D_SHIP".to_owned()), "{first:?}");
     }
 
-    /// A new file renames rows of another file in the three cases that the module documentation lists.
+    /// Adding a file renames the rows of another file in each of the three cases that the module
+    /// documentation lists.
     #[test]
     fn three_kinds_of_files_rename_others() {
         let before = all(&[("b/ship.json", KEYED)]);
@@ -275,7 +277,7 @@ mod tests {
         assert!(found.contains(&"SHIP2_DEFS_A_B".to_owned()), "{found:?}");
     }
 
-    /// Resources with the same `$id` have separate rows.
+    /// Two resources with the same `$id` get different names for their rows.
     #[test]
     fn equal_identifiers_have_distinct_names() {
         let one = r#"{"$id": "https://x.y/a", "$defs": {"b": {"$id": "c"}, "d": {"$id": "c"}}}"#;

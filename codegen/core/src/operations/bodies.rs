@@ -1,5 +1,5 @@
-//! Generates the module `bodies`, which contains the request body types that no schema describes: enums for
-//! several media types, and structs for multipart forms.
+//! Generates the module `bodies`, which contains the types of request bodies that no schema describes: an
+//! enum for a body with several types, and a struct for each multipart form.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -15,7 +15,7 @@ use crate::{
     schema::SchemaGraph,
 };
 
-/// Generates the module, or `None` if no body needs it.
+/// Generates the module of one side, or returns `None` if no request body needs such a type.
 pub fn request_bodies_module(
     plan: &SidePlan<'_>,
     graph: &SchemaGraph,
@@ -58,7 +58,7 @@ fn body_items(
     (choice.is_some() || !forms.is_empty()).then(|| quote!(#choice #(#forms)*))
 }
 
-/// Returns the type of a body as it is referenced from another module.
+/// Returns the type of a request body as it is written in modules beside `bodies`.
 pub(crate) fn body_type(side: OperationSide, ty: &BodyType, types: &dyn RustTypes) -> TokenStream {
     match ty {
         BodyType::Value(ty) => types.rust_type(ty),
@@ -73,7 +73,7 @@ pub(crate) fn body_type(side: OperationSide, ty: &BodyType, types: &dyn RustType
     }
 }
 
-/// Returns the equality traits that the type of a body implements.
+/// Returns the equality traits that the type of a request body implements.
 pub(crate) fn body_equality(body: &RequestBodyPlan<'_>, types: &dyn RustTypes) -> EqualityTraits {
     let form = |name: &String| {
         let own = body.contents.iter().filter_map(|content| match &content.format {
@@ -92,8 +92,8 @@ pub(crate) fn body_equality(body: &RequestBodyPlan<'_>, types: &dyn RustTypes) -
     }))
 }
 
-/// Returns the equality traits that a form implements; `Hash` is not implemented for files and undeclared
-/// parts.
+/// Returns the equality traits that the struct of a form implements. Forms with files or with parts that the
+/// contract does not declare do not implement `Hash`.
 fn form_equality(parts: &[MultipartPart], closed: bool, types: &dyn RustTypes) -> EqualityTraits {
     let of_parts = parts.iter().map(|part| match part.form {
         PartForm::Binary => EqualityTraits::Full,
@@ -106,7 +106,7 @@ fn form_equality(parts: &[MultipartPart], closed: bool, types: &dyn RustTypes) -
     })
 }
 
-/// Returns the type that covers all media types of a body.
+/// Returns the type of a whole body: its only type, or the enum of its types.
 pub(crate) fn whole_type(
     side: OperationSide,
     body: &RequestBodyPlan<'_>,
@@ -121,7 +121,7 @@ pub(crate) fn whole_type(
     }
 }
 
-/// Generates the enum of a body with several types.
+/// Generates the enum of a body for which several media types have different Rust types.
 fn body_enum(
     side: OperationSide,
     body: &RequestBodyPlan<'_>,
@@ -130,7 +130,7 @@ fn body_enum(
 ) -> TokenStream {
     let name = ident(&body.name);
     let about = doc_attributes(&[format!("The body of `{place}`, by media type.")]);
-    // The structs of this module are named without a path.
+    // Structs of this module need no path.
     let here = |ty: &BodyType| match ty {
         BodyType::Form(name) => {
             let name = ident(name);
@@ -151,7 +151,8 @@ fn body_enum(
         let ty = here(&variant.ty);
         quote!(#about #name(#ty))
     });
-    // If two variants have the same Rust type, a conversion could not select the media type.
+    // `From` is generated only for a type that a single variant has, because the conversion could not select
+    // the media type otherwise.
     let once =
         |ty: &BodyType| body.variants.iter().filter(|other| other.ty.is_same_rust_type(ty)).count() == 1;
     let conversions = body.variants.iter().filter(|variant| once(&variant.ty)).map(|variant| {
@@ -173,7 +174,7 @@ fn body_enum(
     }
 }
 
-/// The data from which the struct of a multipart body is generated.
+/// A multipart form, for which a struct is generated.
 struct MultipartStruct<'a> {
     graph: &'a SchemaGraph,
     types: &'a dyn RustTypes,

@@ -1,5 +1,5 @@
-//! Generates table rows as expressions of runtime types, with only those fields that differ from the
-//! defaults.
+//! Generates the rows of the operation table as expressions of runtime types. A field that has its default
+//! value is omitted.
 
 use contract_runtime::operation::ItemFraming;
 use proc_macro2::{Literal, TokenStream};
@@ -152,7 +152,7 @@ impl RowWriter<'_> {
         self.content_row(media_type, &format, item.schema)
     }
 
-    /// Generates the row of a media type of a body or response.
+    /// Generates the row of a media type in a request body or response.
     pub(super) fn content_row(
         &mut self,
         media_type: &str,
@@ -279,7 +279,7 @@ impl RowWriter<'_> {
     }
 }
 
-/// Returns the name of the runtime's variant for a parameter style.
+/// Returns the name of the runtime's variant for a parameter style such as `form`.
 fn style_name(style: &str) -> proc_macro2::Ident {
     ident(match style {
         "form" => "Form",

@@ -21,7 +21,8 @@ pub(crate) struct StringValue {
 }
 
 impl StringEnumItem<'_> {
-    /// Generates the enum with `ALL`, `as_str`, `Display`, `FromStr`, parsing and serialization.
+    /// Generates the enum with its constant `ALL`, its conversions from and to strings, parsing and
+    /// serialization. If `open` is true, it also holds unknown values.
     pub(crate) fn to_tokens(&self, open: bool) -> TokenStream {
         let values = self.values.iter();
         let values =

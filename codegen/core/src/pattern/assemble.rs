@@ -1,5 +1,5 @@
-//! Builds a program: a chain if greedy matching is provably exact, or else instructions, which are
-//! determinized if the result is small.
+//! Assembles the program of a pattern: a chain if greedy matching is provably exact, or else instructions,
+//! which are converted to a table of states if the table is small.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ pub(super) fn assemble_program(hir: &Hir) -> Result<CompiledProgram, PatternErro
     Ok(program)
 }
 
-/// Assembles the nondeterministic program, which is possible for every pattern that is not too large.
+/// Assembles the nondeterministic program of a pattern. Returns an error only if the program is too large.
 pub(super) fn assemble_nfa(hir: &Hir) -> Result<CompiledProgram, PatternError> {
     let mut assembly = NfaAssembly::default();
     assembly.push_hir(hir)?;
@@ -68,7 +68,8 @@ struct AtomChain {
     links: Vec<ChainLink>,
 }
 
-/// Builds a chain that is equivalent to `hir` without backtracking. Returns `None` if there is no such chain.
+/// Returns a chain that matches the same strings as `hir` without backtracking, or `None` if there is no such
+/// chain.
 fn build_chain(hir: &Hir) -> Option<CompiledProgram> {
     let mut chain = AtomChain::default();
     chain.append_hir(hir)?;
@@ -80,7 +81,7 @@ fn build_chain(hir: &Hir) -> Option<CompiledProgram> {
 }
 
 impl AtomChain {
-    /// Appends the atoms of `hir`. Returns `None` if `hir` cannot be part of a chain.
+    /// Appends `hir` to the chain. Returns `None` if it cannot be part of a chain, as an alternation cannot.
     fn append_hir(&mut self, hir: &Hir) -> Option<()> {
         match hir.kind() {
             HirKind::Empty => Some(()),
@@ -110,7 +111,7 @@ impl AtomChain {
                 (0..max).try_for_each(|_| {
                     let before = self.links.len();
                     self.append_hir(&repetition.sub)?;
-                    // The repetition of an empty body has no effect.
+                    // A body without atoms is not part of a chain, because repeating it has no effect.
                     (self.links.len() > before).then_some(())
                 })
             }
@@ -143,8 +144,8 @@ impl AtomChain {
         Some(())
     }
 
-    /// Reduces the counts at unanchored ends to the minimum, because a match with more characters contains a
-    /// match with fewer.
+    /// Reduces the counts of the links at an unanchored end to their minimum. A match may end or begin
+    /// anywhere there, so that a match with more characters contains one with fewer.
     fn trim_open_ends(&mut self) {
         if !self.end {
             while let Some(last) = self.links.last_mut() {
@@ -217,7 +218,7 @@ struct NfaAssembly {
 
 impl NfaAssembly {
     fn next_address(&self) -> u32 {
-        // The limit is far below the maximum of `u32`.
+        // The conversion is exact, because the number of instructions is limited.
         self.instructions.len() as u32
     }
 
@@ -299,7 +300,8 @@ impl NfaAssembly {
             last = self.next_address();
             self.push_hir(&repetition.sub)?;
             if self.next_address() == last {
-                // The body neither matches a character nor asserts anything, whatever the count.
+                // The body neither matches a character nor contains an assertion, so repeating it has no
+                // effect.
                 return Ok(());
             }
         }

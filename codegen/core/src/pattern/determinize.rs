@@ -17,7 +17,7 @@ const STATE_LIMIT: usize = 1024;
 
 /// The number of the state from which no match is possible.
 pub(super) const DEAD: usize = 0;
-/// The number of the state after a match.
+/// The number of the state after a match. Further characters do not change it.
 pub(super) const FOUND: usize = 1;
 
 /// Converts a program to a table. Returns `None` if the table would be too large.
@@ -42,9 +42,9 @@ pub(super) fn determinize_program(
 /// distinguishes.
 pub(super) struct CharacterAlphabet {
     runs: Vec<(char, u8)>,
-    /// For each letter, its membership in each class of the program.
+    /// For each letter, whether it belongs to each class of the program.
     members: Vec<Vec<bool>>,
-    /// For each letter, true if it consists of word characters.
+    /// For each letter, whether its characters are word characters (`\w`).
     word: Vec<bool>,
 }
 
@@ -92,12 +92,11 @@ impl CharacterAlphabet {
         Some(alphabet)
     }
 
-    /// Returns the number of letters.
     pub(super) const fn len(&self) -> usize {
         self.members.len()
     }
 
-    /// Returns the letter of a character.
+    /// Returns the number of the letter that contains the character `c`.
     pub(super) fn letter_of(&self, c: char) -> usize {
         let after = self.runs.partition_point(|&(first, _)| first <= c);
         after.checked_sub(1).and_then(|run| self.runs.get(run)).map_or(0, |&(_, letter)| usize::from(letter))
@@ -116,7 +115,7 @@ fn class_contains(class: &CompiledClass, c: char) -> bool {
     }
 }
 
-/// The kind of character before or after a position, as far as assertions distinguish it.
+/// The kind of the character before or after a position, as far as assertions such as `\b` distinguish it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum NeighborKind {
     Nothing,
@@ -124,10 +123,10 @@ enum NeighborKind {
     Other,
 }
 
-/// The state of the nondeterministic program between two characters.
+/// The state of the nondeterministic program between two characters of the string.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct NfaState {
-    /// The pending instructions, in ascending order.
+    /// The instructions at which matching continues with the next character, in ascending order.
     waiting: Vec<u32>,
     before: NeighborKind,
 }
@@ -135,7 +134,7 @@ pub(super) struct NfaState {
 pub(super) struct NfaProgram<'a> {
     /// True if every match must begin at the start of the string.
     pub(super) start: bool,
-    /// The instructions, which refer to the classes of the alphabet.
+    /// The instructions. Their classes are numbered as in the alphabet.
     pub(super) instructions: &'a [NfaInstruction],
     pub(super) alphabet: &'a CharacterAlphabet,
     pub(super) looks_at_words: bool,
@@ -169,7 +168,8 @@ impl NfaProgram<'_> {
         Some(reading)
     }
 
-    /// Returns the state after one more character, given its letter.
+    /// Returns the state after a character of the given letter. `reading` contains the `Char` instructions
+    /// that may match it.
     fn step_letter(&self, reading: &[u32], letter: usize) -> NfaState {
         let members = &self.alphabet.members[letter];
         let mut waiting: Vec<u32> = reading
@@ -206,17 +206,17 @@ fn assertion_holds(look: LookAround, before: NeighborKind, after: NeighborKind) 
 /// A table of states by number. Invariant: [`DEAD`] and [`FOUND`] come first.
 struct StateTable {
     start: usize,
-    /// For each state, the next state for each letter.
+    /// For each state, the number of the next state for each letter.
     next: Vec<Vec<usize>>,
-    /// For each state, true if the pattern matches when the string ends there.
+    /// For each state, whether the pattern matches if the string ends there.
     ends: Vec<bool>,
 }
 
-/// A program whose states are numbered when they are first reached, after [`DEAD`], [`FOUND`] and the initial
-/// state.
+/// A nondeterministic program as a table of states that is built on demand. States are numbered when they are
+/// first reached, after [`DEAD`], [`FOUND`] and the initial state.
 pub(super) struct LazyDfa<'a> {
     program: NfaProgram<'a>,
-    /// All states except [`DEAD`] and [`FOUND`].
+    /// All states that have been reached, except [`DEAD`] and [`FOUND`].
     states: Vec<NfaState>,
     numbers: BTreeMap<NfaState, usize>,
 }
@@ -235,7 +235,7 @@ impl<'a> LazyDfa<'a> {
         self.states.len() + Self::START
     }
 
-    /// Returns the maximum cost of one row, as the number of inspected instructions.
+    /// Returns the maximum cost of computing one row, as the number of instructions that are inspected.
     pub(super) fn row_cost(&self) -> usize {
         self.program.instructions.len() * (self.program.alphabet.len() + 3)
     }
@@ -250,7 +250,7 @@ impl<'a> LazyDfa<'a> {
         self.state_at(number).map_or(number == FOUND, found)
     }
 
-    /// Returns the next state for each letter.
+    /// Returns the number of the next state for each letter.
     pub(super) fn transition_row(&mut self, number: usize) -> Vec<usize> {
         let letters = self.program.alphabet.len();
         let Some(state) = self.state_at(number).cloned() else { return vec![number; letters] };

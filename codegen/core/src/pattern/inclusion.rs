@@ -14,9 +14,10 @@ use super::{
     parse_hir, translate,
 };
 
-/// The maximum number of inspected instructions, which takes some tens of milliseconds.
+/// The maximum effort of a check: the number of instructions that are inspected within some tens of
+/// milliseconds.
 const MAX_EFFORT: usize = 6_000_000;
-/// The maximum number of stored combinations of states.
+/// The maximum number of stored search states.
 const MAX_STATES: usize = 60_000;
 /// Common non-ASCII characters, for readable counterexamples.
 const SAMPLE_CHARS: [char; 6] = ['é', 'ж', '中', '٣', '€', '😀'];
@@ -45,7 +46,7 @@ impl PatternProgram {
     }
 }
 
-/// The set of strings that match all patterns and whose length is within the bounds.
+/// The set of strings that match all of these patterns and whose length is within these bounds.
 #[derive(Clone, Debug, Default)]
 pub struct PatternLanguage<'p> {
     pub patterns: Vec<&'p PatternProgram>,
@@ -58,18 +59,19 @@ pub struct PatternLanguage<'p> {
 /// The result of an inclusion check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Inclusion {
-    /// All strings are included.
+    /// Every string of the first language is in the second.
     Holds,
-    /// At least one string is not included; the shortest one is given.
+    /// Some strings of the first language are not in the second. The value is the shortest of them.
     Fails(String),
-    /// The check would exceed the maximum effort.
+    /// The check was stopped, because it would exceed the maximum effort.
     TooLarge,
 }
 
-/// Checks that all strings of the language `given` are in the language `taken`.
+/// Checks whether every string of the language `given` is also in the language `taken`.
 pub fn check_inclusion(given: &PatternLanguage<'_>, taken: &PatternLanguage<'_>) -> Inclusion {
     let unbounded = PatternLanguage { least: 0, most: None, ..given.clone() };
-    // The lengths multiply the number of states and rarely affect the result.
+    // The search is first done without the length bounds of `given`, which multiply the number of states and
+    // rarely affect the result.
     if given.least > 0 || given.most.is_some() {
         match search_counterexample(&unbounded, taken) {
             Inclusion::Fails(text) => {
@@ -124,7 +126,8 @@ fn search_counterexample(given: &PatternLanguage<'_>, taken: &PatternLanguage<'_
     search.run()
 }
 
-/// Returns each letter with a sample character. Letters with more readable samples come first.
+/// Returns all letters, each with one of its characters as a sample. Letters with more readable samples come
+/// first.
 fn sample_letters(alphabet: &CharacterAlphabet) -> Vec<(usize, char)> {
     let rank = |c: char| match c {
         'a'..='z' => 0,
@@ -151,14 +154,15 @@ fn sample_letters(alphabet: &CharacterAlphabet) -> Vec<(usize, char)> {
     letters
 }
 
-/// A program with the rows that have been computed so far.
+/// A program with the transition rows that have been computed so far.
 struct LazyAutomaton<'a> {
     states: LazyDfa<'a>,
     rows: Vec<Option<(bool, Vec<usize>)>>,
 }
 
 impl LazyAutomaton<'_> {
-    /// Returns true if the program accepts at the end of the string, and the next state for each letter.
+    /// Returns the row of a state: true if the program accepts a string that ends there, and the next state
+    /// for each letter. Returns `None` if the effort is exhausted.
     fn row(&mut self, state: usize, effort: &mut usize) -> Option<&(bool, Vec<usize>)> {
         if self.rows.len() <= state {
             self.rows.resize(state + 1, None);
@@ -175,7 +179,7 @@ impl LazyAutomaton<'_> {
 type LengthBounds = (u64, Option<u64>);
 
 struct InclusionSearch<'a> {
-    /// The automata of `given`, followed by those of `taken`.
+    /// The programs of the language `given`, followed by those of `taken`.
     automata: Vec<LazyAutomaton<'a>>,
     givers: usize,
     given: LengthBounds,
@@ -184,13 +188,14 @@ struct InclusionSearch<'a> {
     effort: usize,
 }
 
-/// A state for each program, and the length of the string.
+/// The state of each program, and the length of the string that leads to these states.
 type SearchState = (Vec<usize>, u64);
 
 impl InclusionSearch<'_> {
     fn run(mut self) -> Inclusion {
         let bounds = [self.given, self.taken];
-        // Beyond this length, the bounds have no further effect.
+        // At this length or above, the bounds no longer distinguish lengths, so that all of them share a
+        // search state.
         let far = bounds.iter().map(|(least, most)| most.map_or(0, |most| most + 1).max(*least)).max();
         let far = far.unwrap_or(0);
         let first: SearchState = (vec![LazyDfa::START; self.automata.len()], 0);
@@ -244,7 +249,7 @@ impl InclusionSearch<'_> {
     }
 }
 
-/// Returns the string that leads to a search state.
+/// Returns the string that leads to the search state with the index `at`.
 fn reconstruct_text(all: &[(SearchState, Option<(usize, char)>)], at: usize) -> String {
     let mut text = Vec::new();
     let mut here = all.get(at).and_then(|(_, from)| *from);
@@ -344,7 +349,8 @@ mod tests {
         assert_eq!(check_inclusion(&wide, &narrow), counterexample("aaa"));
     }
 
-    /// Programs with exponentially many states are not compared: `(a|b)*a(a|b){n}` has 2ⁿ states.
+    /// A pattern whose table would have exponentially many states, as `(a|b)*a(a|b){n}` with 2ⁿ states, is
+    /// not compared.
     #[test]
     fn exponential_patterns_are_too_large() {
         let hard = |n: usize| format!("^(a|b)*a(a|b){{{n}}}$");

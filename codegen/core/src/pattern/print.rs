@@ -76,7 +76,8 @@ fn instruction_text(instruction: NfaInstruction) -> String {
     format!("pattern::NfaInstruction::{text}")
 }
 
-/// Builds the runtime pattern. Its strings are borrowed from `compiled`; its lists are stored in the arenas.
+/// Returns the pattern in the form that the runtime executes. Its strings are borrowed from `compiled`, and
+/// its lists are stored in the arenas.
 pub(super) fn build_pattern<'t>(
     compiled: &'t CompiledPattern,
     atoms: &'t ListArena<SequenceAtom<'t>>,

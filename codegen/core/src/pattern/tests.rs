@@ -12,7 +12,7 @@ fn compile_pattern(source: &str) -> CompiledPattern {
     }
 }
 
-/// A pattern with strings that match and strings that do not match.
+/// A pattern, the strings that it matches, and strings that it does not match.
 type Case = (&'static str, &'static [&'static str], &'static [&'static str]);
 
 const CASES: &[Case] = &[
@@ -239,13 +239,14 @@ fn patterns_match_like_ecma_262() {
     }
 }
 
-/// Returns the instructions of a pattern, regardless of the form that `compile` selects.
+/// Compiles a pattern to a nondeterministic program, regardless of the form that `compile` selects.
 fn compile_instructions(source: &str) -> CompiledPattern {
     let hir = parse_hir(&translate::translate_pattern(source).unwrap()).unwrap();
     CompiledPattern { source: source.to_owned(), program: assemble::assemble_nfa(&hir).unwrap() }
 }
 
-/// Returns the table of a pattern, even if `compile` selects a chain.
+/// Compiles a pattern to a table of states, even if `compile` selects a chain. Returns `None` if the table
+/// would be too large.
 fn compile_table(source: &str) -> Option<CompiledPattern> {
     let CompiledProgram::Nfa { start, instructions, classes } = compile_instructions(source).program else {
         panic!("{source}: not instructions");
@@ -254,7 +255,8 @@ fn compile_table(source: &str) -> Option<CompiledPattern> {
     Some(CompiledPattern { source: source.to_owned(), program })
 }
 
-/// Returns strings that consist of the characters of a case, and some strings that no case expects.
+/// Returns the strings of a case, random variants of them, and random strings of the characters in the case
+/// and of some other characters.
 fn sample_strings(source: &str, cases: &[&[&str]]) -> Vec<String> {
     let mut letters: Vec<char> = cases.concat().iter().flat_map(|text| text.chars()).collect();
     letters.extend(source.chars());
@@ -315,8 +317,8 @@ fn all_pattern_layouts_agree() {
     assert!(tables * 10 > CASES.len() * 9, "only {tables} of {} patterns have tables", CASES.len());
 }
 
-/// Equivalent states are merged. For example, the table of `^(?:DRAFT|SUBMITTED|CLOSED)$` has one state for
-/// each prefix of a value, and prefixes with the same continuations share a state.
+/// Equivalent states of a table are merged. For example, the table of `^(?:DRAFT|SUBMITTED|CLOSED)$` has one
+/// state for each prefix of a value, and prefixes with the same continuations share a state.
 #[test]
 fn pattern_tables_are_minimal() {
     let rows = |source: &str| match compile_table(source).map(|table| table.program) {
@@ -333,7 +335,7 @@ fn pattern_tables_are_minimal() {
     assert_eq!(rows(""), 2);
 }
 
-/// If the table would be too large, the program keeps its instructions.
+/// A pattern whose table of states would be too large remains a nondeterministic program.
 #[test]
 fn large_tables_are_not_built() {
     // The second pattern would have 2^60 states, so the construction must stop early.
@@ -433,8 +435,8 @@ fn chains_are_used_only_if_exact() {
     }
 }
 
-/// Patterns that would take exponential time with backtracking are matched in linear time. Tables inspect
-/// each character once; the runtime has tests that count the steps of instructions.
+/// Patterns for which backtracking would take exponential time are matched in linear time. Tables inspect
+/// each character once; the runtime has tests that count the steps of nondeterministic programs.
 #[test]
 fn matching_takes_linear_time() {
     let text = format!("{}!", "a".repeat(100_000));

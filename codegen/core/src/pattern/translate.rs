@@ -20,18 +20,18 @@ pub(super) fn translate_pattern(source: &str) -> Result<String, PatternError> {
 
 struct PatternTranslator<'a> {
     source: &'a str,
-    /// The number of bytes that have been parsed.
+    /// The byte offset of the next character to parse.
     at: usize,
     out: String,
-    /// The offsets of the groups that are not closed yet.
+    /// The byte offsets of the groups that are not closed yet.
     open: Vec<usize>,
 }
 
-/// The meaning of an escape or of a class member.
+/// The meaning of an escape sequence, or of an element of a character class.
 enum EscapeItem {
     /// A code point, which may be a surrogate.
     Code(u32),
-    /// The content of a character class.
+    /// The content of a character class, without the brackets.
     Set(String),
     Look(&'static str),
 }
@@ -66,7 +66,7 @@ impl PatternTranslator<'_> {
     }
 
     fn run(mut self) -> Result<String> {
-        // True if a quantifier may follow.
+        // True if a quantifier is allowed at this position.
         let mut repeatable = false;
         loop {
             let start = self.at;
@@ -188,7 +188,8 @@ impl PatternTranslator<'_> {
         Ok(())
     }
 
-    /// Parses a quantifier after `{`. Returns `None` if the brace is a literal.
+    /// Parses a quantifier such as `{2,3}` after its opening brace. Returns `None` if the brace is a literal
+    /// character.
     fn parse_braces(&mut self, start: usize) -> Result<Option<String>> {
         if !self.peek().is_some_and(|c| c.is_ascii_digit() || c == ',') {
             return Ok(None);
@@ -222,7 +223,7 @@ impl PatternTranslator<'_> {
         }
     }
 
-    /// Parses a class after `[`.
+    /// Parses the rest of a character class after its `[`.
     fn parse_class(&mut self, start: usize) -> Result<()> {
         let negated = self.eat("^");
         let mut inside = String::new();
@@ -261,7 +262,7 @@ impl PatternTranslator<'_> {
         Ok(())
     }
 
-    /// Parses the next member of a class. Returns `None` at the end of the class.
+    /// Parses the next element of a character class. Returns `None` at the end of the class.
     fn parse_class_item(&mut self, start: usize) -> Result<Option<EscapeItem>> {
         let here = self.at;
         match self.next() {
@@ -272,7 +273,7 @@ impl PatternTranslator<'_> {
         }
     }
 
-    /// Parses an escape after `\`.
+    /// Parses the rest of an escape sequence after its `\`.
     fn parse_escape(&mut self, start: usize, in_class: bool) -> Result<EscapeItem> {
         let Some(c) = self.next() else {
             return error(start, "the escape is not complete");
@@ -321,7 +322,7 @@ impl PatternTranslator<'_> {
         Some(code)
     }
 
-    /// Parses a Unicode escape after `\u`.
+    /// Parses the rest of a Unicode escape after its `\u`.
     fn parse_unicode_escape(&mut self, start: usize) -> Result<EscapeItem> {
         if self.eat("{") {
             let length = self.rest().find('}').unwrap_or(0);
@@ -348,7 +349,7 @@ impl PatternTranslator<'_> {
         Ok(EscapeItem::Code(high))
     }
 
-    /// Parses a Unicode property after `\p` or `\P`.
+    /// Parses the rest of a Unicode property escape after its `\p` or `\P`.
     fn parse_property(&mut self, start: usize, letter: char) -> Result<EscapeItem> {
         let closed = self.eat("{").then(|| self.rest().find('}')).flatten();
         let Some(length) = closed else {

@@ -19,14 +19,14 @@ use crate::{
     shape::TypeRef,
 };
 
-/// The plan of a request body.
+/// The plan of a request body: its media types, their encodings and its Rust types.
 #[derive(Clone, Debug)]
 pub struct RequestBodyPlan<'a> {
     pub body: &'a RequestBody,
     pub contents: Vec<MediaTypePlan<'a>>,
-    /// The types of the body, in the order of their first media types.
+    /// The Rust types of the body, without duplicates, in the order of the first media type of each.
     pub variants: Vec<BodyVariant>,
-    /// The name of the enum in the module `bodies`, which is used if there are several types.
+    /// The name of the enum in the generated module `bodies`. It is used only if there are several types.
     pub name: String,
 }
 
@@ -37,18 +37,19 @@ pub struct MediaTypePlan<'a> {
     pub format: BodyFormat,
     /// The index of the type in [`RequestBodyPlan::variants`].
     pub variant: usize,
-    /// True if undeclared parts are not allowed.
+    /// True if a multipart body must not contain parts that the schema does not declare.
     pub closed: bool,
 }
 
 /// One of the types of a request body.
 #[derive(Clone, Debug)]
 pub struct BodyVariant {
-    /// The name of the enum variant, which is used if there are several types.
+    /// The name of the enum variant. It is used only if there are several types.
     pub name: String,
     pub ty: BodyType,
-    /// The index of the media type that a client sends. `application/json` takes precedence over other JSON
-    /// media types, ranges are sent only without an alternative, and forms come last.
+    /// The index in [`RequestBodyPlan::contents`] of the media type that a client sends for this type.
+    /// `application/json` takes precedence over other JSON media types, these over ranges such as `*/*`, and
+    /// these over forms.
     pub sent: usize,
 }
 
@@ -62,7 +63,7 @@ pub enum BodyType {
     /// Bytes with a media type that the sender chooses.
     Typed,
     Fields,
-    /// A struct of multipart parts in the module `bodies`.
+    /// A struct of multipart parts in the generated module `bodies`, by its name.
     Form(String),
 }
 
@@ -79,8 +80,8 @@ pub enum BodyFormat {
     Typed,
     /// A form, with its declared fields and the scalar form of undeclared fields.
     Form(Vec<ParameterRow>, TextScalar),
-    /// A multipart body, with its parts. If at least one part is declared, the name of the struct in the
-    /// module `bodies` is set.
+    /// A multipart body, with its declared parts and, if there are any, the name of their struct in the
+    /// generated module `bodies`.
     Multipart(Vec<MultipartPart>, Option<String>),
 }
 
@@ -98,18 +99,21 @@ pub struct ParameterRow {
     pub allow_reserved: bool,
     /// The OpenAPI `allowEmptyValue`; false for required parameters.
     pub allow_empty: bool,
-    /// True for an optional idempotency key. Clients generate a key if the caller provides none.
+    /// True if the parameter is an optional idempotency key. Clients generate a random key if the caller
+    /// provides none.
     pub idempotency_key: bool,
-    /// The convention for lists and nested values, if it differs from the one that OpenAPI or the style
-    /// defines.
+    /// The convention for lists and nested values, if it differs from the one that OpenAPI defines for the
+    /// style.
     pub wire: Option<WireConvention>,
     pub shape: TextShape,
     pub schema: Option<SchemaId>,
-    /// The request mark that distinguishes this operation from others with the same method and path.
+    /// The property of this parameter that distinguishes the operation from others with the same method and
+    /// path. `None` if the parameter does not distinguish it.
     pub mark: Option<RequestMark>,
 }
 
-/// The property of a parameter that identifies an operation.
+/// The property of a parameter by which a server recognizes an operation among several with the same method
+/// and path: its presence or its value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RequestMark {
     Present,
@@ -137,7 +141,8 @@ impl RequestBodyPlan<'_> {
 }
 
 impl PlanInput<'_> {
-    /// Plans a body. `name` is the type name of the operation.
+    /// Plans the body of an operation. `name` is the type name of the operation, with which the names of
+    /// generated types start.
     pub(super) fn plan_body<'a>(
         &self,
         name: &str,
@@ -235,8 +240,9 @@ impl PlanInput<'_> {
         }
     }
 
-    /// Plans the fields of a form, and the form of undeclared fields. Encoding Objects set `style`, `explode`
-    /// and `allowReserved`; without them, objects are encoded as JSON (OpenAPI 3.1, 4.8.15).
+    /// Plans the declared fields of a form body, and the string form of undeclared fields. Encoding Objects
+    /// set `style`, `explode` and `allowReserved`; without them, objects are encoded as JSON (OpenAPI 3.1,
+    /// 4.8.15).
     pub(super) fn form_fields(
         &self,
         schema: Option<SchemaId>,
@@ -280,7 +286,8 @@ impl PlanInput<'_> {
             other => other,
         };
         let style = style.unwrap_or_else(|| "form".to_owned());
-        // A declared JSON media type determines the encoding.
+        // If the Encoding Object declares a JSON media type, the field is encoded as JSON, and no convention
+        // applies.
         let (shape, wire) = if json && plain {
             (usual, None)
         } else {
@@ -289,7 +296,7 @@ impl PlanInput<'_> {
             let site = WireSite { name, examples, places, form, style: &style, explode, usual };
             self.wire_shape(site, || self.nested_member_shape(&member))
         };
-        // A string that is valid for several types is parsed according to the schema.
+        // If a string can represent values of several types, the schema determines how it is parsed.
         let schema = member.single_schema().filter(|_| shape.is_ambiguous());
         ParameterRow {
             name: member.name,
@@ -314,7 +321,8 @@ impl BodyFormat {
         matches!(self, Self::Model | Self::Json | Self::Form(..) | Self::Multipart(..))
     }
 
-    /// Returns true if the same value could also be encoded as JSON.
+    /// Returns true if the body is JSON or a form, so that media types with the same Rust type can share a
+    /// variant.
     const fn holds_values(&self) -> bool {
         matches!(self, Self::Model | Self::Json | Self::Form(..))
     }

@@ -1,5 +1,5 @@
-//! Plans idempotency keys: determines the operations that take one, and adds header parameters that the
-//! contract does not declare.
+//! Plans idempotency keys, according to the option `operations.idempotency-header`: determines the operations
+//! that take a key, and adds the header parameter to operations that do not declare it.
 
 use super::PlanInput;
 use crate::{
@@ -14,8 +14,8 @@ const OPTION: &str = "operations.idempotency-header";
 const DESCRIPTION: &str =
     "A key under which the server executes the request once. Clients send a random key if there is none.";
 
-/// Adds the header parameter to the selected operations that do not declare it. Operations with an idempotent
-/// method need no key.
+/// Adds the header parameter for the key to the operations that the option selects and that do not declare
+/// it. Operations with an idempotent method, such as `PUT`, are skipped.
 pub(crate) fn add_idempotency_headers(config: &OperationConfig, api: &mut OpenApiDocument) {
     let Some(header @ IdempotencyHeader::Selected { name, .. }) = &config.idempotency_header else { return };
     let takes: Vec<bool> = api.operations.iter().map(|each| lacks_header(header, api, each)).collect();
@@ -41,7 +41,7 @@ pub(crate) fn add_idempotency_headers(config: &OperationConfig, api: &mut OpenAp
     }
 }
 
-/// Reports an invalid header name, and options without effect.
+/// Reports an error if the configured header name is invalid or if the option affects no operation.
 pub(crate) fn check_idempotency_header(
     options: &Config,
     api: &OpenApiDocument,
@@ -102,12 +102,13 @@ fn key_parameter<'o>(
     operation: &'o Operation,
 ) -> Option<&'o Parameter> {
     let found = declared_header(header, operation)?;
-    // An operation with an idempotent method can be repeated without an optional key.
+    // An operation with an idempotent method needs no key, unless the contract requires it.
     let needs_key = found.required || !is_idempotent_method(operation);
     (needs_key && is_selected(header, api, operation)).then_some(found)
 }
 
-/// Returns true if an operation is selected, needs a key and does not declare the header.
+/// Returns true if the option selects an operation whose method is not idempotent and that does not declare
+/// the header.
 fn lacks_header(header: &IdempotencyHeader, api: &OpenApiDocument, operation: &Operation) -> bool {
     matches!(header, IdempotencyHeader::Selected { .. })
         && !is_idempotent_method(operation)

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use super::{OperationSide, PlannedParameter};
 use crate::{api::Operation, names};
 
-/// The names of methods that every generated client or service has.
+/// The names of the methods that every generated client or server has. Methods of operations must not have
+/// these names.
 const RESERVED_METHODS: &[&str] = &[
     "new",
     "base_url",
@@ -22,7 +23,8 @@ const RESERVED_METHODS: &[&str] = &[
 /// setter would shadow.
 const RESERVED_FIELDS: &[&str] = &["body", "api_client", "options", "new", "default", "clone"];
 
-/// The name of the reserved address argument of a webhook sender.
+/// The name of the argument of a webhook sender's methods for the receiver's URL. Other arguments must not
+/// have this name.
 const ADDRESS: &str = "address";
 
 /// The generated names of one operation.
@@ -41,7 +43,8 @@ pub(super) fn name_operations(operations: &[Operation]) -> Vec<OperationNames> {
     let mut methods: Vec<String> = wires.iter().map(|wire| method_name(wire)).collect();
     names::make_distinct(&wires, &mut ids);
     names::make_distinct(&wires, &mut methods);
-    // The two structs of an operation are in one module, so `pet` and `petCall` need four distinct names.
+    // The structs for the arguments of an operation are in one module, so the names derived from `pet` and
+    // `petCall` must be distinct.
     let mut taken: BTreeSet<String> = ids.iter().cloned().collect();
     let calls = ids.iter().map(|id| {
         let mut name = format!("{id}Call");

@@ -31,12 +31,13 @@ use crate::{
     shape::TypeRef,
 };
 
-/// The pagination of an operation.
+/// The pagination of an operation: where a page contains its items, and how the client requests the next
+/// page.
 #[derive(Clone, Debug)]
 pub struct Pagination {
-    /// The type of a page, which is the response type of the operation.
+    /// The Rust type of a page, which is the type of the operation's success response.
     pub page: TypeRef,
-    /// True if the response may be empty.
+    /// True if a success response may have no body.
     pub optional: bool,
     /// The path from a page to its items.
     pub items: ValuePath,
@@ -50,8 +51,8 @@ pub struct Pagination {
 }
 
 impl Pagination {
-    /// Returns the type of a page without `null`, and the remaining steps of the path to the items. A page
-    /// that is `null` has no items.
+    /// Returns the type of a page inside nullable types, and the rest of the path from there to the items. A
+    /// page that is `null` has no items.
     #[must_use]
     pub fn non_null_page(&self) -> (&TypeRef, &[ValuePathStep]) {
         let (mut page, mut steps) = (&self.page, self.items.steps.as_slice());
@@ -62,16 +63,17 @@ impl Pagination {
     }
 }
 
-/// The mechanism by which the next page is requested. Parameters are given by their row indices.
+/// The mechanism by which the next page is requested. `argument` is the row index of the parameter that
+/// selects the page.
 #[derive(Clone, Debug)]
 pub enum NextPage {
-    /// A parameter to which a cursor from the previous page is passed.
+    /// A cursor from the previous page is passed as a parameter.
     Cursor {
         argument: usize,
         from: ValuePath,
-        /// True if the cursor is in the last item instead of the page.
+        /// True if `from` starts at the last item of the page instead of the page.
         of_last_item: bool,
-        /// The path to the flag that is true if there are further pages.
+        /// The path from a page to the flag that is true if there are further pages.
         more: Option<ValuePath>,
     },
     /// The `Link` header contains the URL of the next page.
@@ -113,7 +115,8 @@ pub struct PageLimit {
     pub default: u64,
 }
 
-/// Plans the pagination of all calls and returns the problems found.
+/// Sets the pagination of all calls that `[[pages]]` entries select, and returns the problems of unsuitable
+/// operations.
 pub(super) fn plan_pages(
     given: PlanInput<'_>,
     side: OperationSide,
@@ -141,13 +144,14 @@ pub(super) fn plan_pages(
     problems
 }
 
-/// For each matched glob, identified by the indices of the entry and the glob, the reason why no operation is
-/// suitable. The reason is `None` if at least one operation is suitable.
+/// The problems of globs that match no suitable operation. The key of an element consists of the indices of
+/// the entry and of the glob within it. The value is the problem of the first matched operation, or `None` if
+/// one of the matched operations is suitable.
 #[derive(Default)]
 struct GlobProblems(Vec<((usize, usize), Option<PageProblem>)>);
 
 impl GlobProblems {
-    /// Records that a glob matched another operation. `reason` is `None` if the operation is suitable.
+    /// Records that a glob matched an operation. `reason` is `None` if the operation is suitable.
     fn record(&mut self, which: (usize, usize), reason: Option<PageProblem>) {
         match self.0.iter_mut().find(|(known, _)| *known == which) {
             Some((_, before)) if reason.is_none() => *before = None,
@@ -157,7 +161,8 @@ impl GlobProblems {
     }
 }
 
-/// Rejects the later of two operations that share a page type but have their items at different pointers.
+/// If two operations have the same page type, but their items are at different pointers, removes the
+/// pagination of the second operation and returns a problem.
 fn reject_other_items(calls: &mut [PlannedCall<'_>]) -> Vec<PageProblem> {
     let mut problems = Vec::new();
     for at in 0..calls.len() {
@@ -198,9 +203,10 @@ fn name_methods(calls: &mut [PlannedCall<'_>]) {
 }
 
 impl PlanInput<'_> {
-    /// Returns the entries that apply to an operation, and the pagination that results from each. Entries
-    /// that name the operation take precedence over globs. If only globs match, unsuitable operations are
-    /// skipped.
+    /// Returns the indices of the entries that apply to an operation, each with the resulting pagination or
+    /// problem. Entries that name the operation take precedence over entries with a matching glob. If only
+    /// globs match, entries for which the operation is not suitable are omitted, and the problem is recorded
+    /// in `globs`.
     fn matching_entries(
         &self,
         call: &PlannedCall<'_>,
@@ -236,7 +242,8 @@ impl PlanInput<'_> {
         if named.is_empty() { fitting } else { named }
     }
 
-    /// Returns the pagination of an operation as one entry configures it.
+    /// Returns the pagination of an operation according to an entry, or the reason why the operation is not
+    /// suitable for it.
     fn pagination(
         &self,
         entry: &config::PaginationConfig,
@@ -310,8 +317,8 @@ impl PlanInput<'_> {
         Ok(NextPage::Link { rel: rel.to_owned(), targets })
     }
 
-    /// Returns the first value of a counting parameter: the default in the contract, or else the configured
-    /// value, or else `usual`.
+    /// Returns the value of a page number or offset parameter for the first page: the default in the
+    /// contract, or else the configured value, or else `usual`.
     fn first_number(
         &self,
         call: &PlannedCall<'_>,
@@ -330,7 +337,8 @@ impl PlanInput<'_> {
         }
     }
 
-    /// Returns the parameter that limits the number of items in a page.
+    /// Returns the configured parameter that limits the number of items in a page, with its default, or
+    /// `None` if none is configured.
     fn page_limit(
         &self,
         call: &PlannedCall<'_>,
@@ -339,7 +347,7 @@ impl PlanInput<'_> {
     ) -> Result<Option<PageLimit>, PageProblem> {
         let Some(name) = name else { return Ok(None) };
         let argument = query_parameter(call, option, name, ExpectedValue::Number)?;
-        // The default of a required parameter is never used.
+        // The caller always passes a required parameter, so its default is never used.
         let required = call.parameters[argument].row.required.then_some(0);
         let Some(default) = required.or_else(|| self.default_number(call, argument)) else {
             let message =
@@ -359,8 +367,8 @@ impl PlanInput<'_> {
         })
     }
 
-    /// Returns true unless the entry follows `Link` headers and the operation declares none. This check
-    /// applies to globs, which would otherwise match every operation that returns an array.
+    /// Returns false if the entry uses `Link` headers and no response of the operation declares one. Without
+    /// this check, a glob would match every operation that returns an array.
     fn declares_link(&self, entry: &config::PaginationConfig, call: &PlannedCall<'_>) -> bool {
         entry.link.is_none()
             || call.operation.responses.iter().any(|response| {
@@ -370,7 +378,7 @@ impl PlanInput<'_> {
     }
 }
 
-/// The type of value that a pointer or parameter must have.
+/// The JSON type that the value of a pointer or parameter must have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ExpectedValue {
     Text,
@@ -399,7 +407,8 @@ impl ExpectedValue {
     }
 }
 
-/// Returns the only response type of an operation, and true if the response may be empty.
+/// Returns the type of the operation's success responses, and true if some of them have no body. Returns a
+/// problem if there are several types.
 fn page_type<'c>(call: &'c PlannedCall<'_>) -> Result<(&'c TypeRef, bool), PageProblem> {
     match &call.responses.single {
         Some(ResponsePayload::Json(ty)) => Ok((ty, call.responses.optional)),
@@ -412,7 +421,8 @@ fn page_type<'c>(call: &'c PlannedCall<'_>) -> Result<(&'c TypeRef, bool), PageP
     }
 }
 
-/// Returns the row index of a query parameter with a single value.
+/// Returns the row index of the query parameter `name`, or a problem if there is none or if its value is not
+/// a single string or number.
 fn query_parameter(
     call: &PlannedCall<'_>,
     option: &'static str,

@@ -18,7 +18,7 @@ use crate::{
 /// The maximum number of nested references that are followed.
 const MAX_DEPTH: usize = 32;
 
-/// The plan of one property of a multipart body.
+/// The plan of one property of a multipart body, which becomes one or more parts.
 #[derive(Clone, Debug)]
 pub struct MultipartPart {
     pub name: String,
@@ -44,7 +44,7 @@ pub enum PartForm {
     Json,
 }
 
-/// The number of parts for a property.
+/// The number of parts that a value of a property becomes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartArity {
     One,
@@ -54,7 +54,7 @@ pub enum PartArity {
 }
 
 impl MultipartPart {
-    /// Returns true if the field is a list of files.
+    /// Returns true if the Rust field of the part is a list of files.
     #[must_use]
     pub fn is_list(&self) -> bool {
         self.form == PartForm::Binary && self.count != PartArity::One
@@ -62,7 +62,7 @@ impl MultipartPart {
 }
 
 impl PlanInput<'_> {
-    /// Plans the declared properties of a body.
+    /// Plans the parts of a multipart body, one for each property that the schema of the media type declares.
     pub(super) fn plan_parts(&self, media: &api::MediaType) -> Vec<MultipartPart> {
         let Some(schema) = media.schema else { return Vec::new() };
         let members = self.members_of(&self.facts_of(&SchemaConjunction::from_schema(schema)));
@@ -74,7 +74,7 @@ impl PlanInput<'_> {
         let wires: Vec<String> = parts.iter().map(|part| part.name.clone()).collect();
         let wires: Vec<&str> = wires.iter().map(String::as_str).collect();
         let plain = |wire: &&str| match names::field_name(wire) {
-            // `others` is the name of the struct's field for undeclared parts.
+            // The struct of the parts has a field `others` for undeclared parts.
             name if name == "others" => "others_part".to_owned(),
             name => name,
         };
@@ -138,7 +138,7 @@ impl PlanInput<'_> {
         })
     }
 
-    /// Returns the form of a value and its number of parts. An array becomes one part for each element.
+    /// Returns the form and the number of the parts for a value. An array becomes one part for each element.
     fn value_form(&self, place: Option<SchemaConjunction>) -> (PartForm, PartArity) {
         let Some(place) = place else { return (PartForm::Text(TextScalar::Any), PartArity::OneOrEach) };
         let of = |shape: TextShape| match shape {
@@ -161,7 +161,8 @@ impl PlanInput<'_> {
         }
     }
 
-    /// Returns the number of files if a schema describes binary data, or else `None`.
+    /// Returns the number of parts if a schema describes a file or an array of files, or `None` if it
+    /// describes other values.
     fn file_count(&self, id: SchemaId, depth: usize) -> Option<PartArity> {
         if depth > MAX_DEPTH {
             return None;
@@ -207,7 +208,8 @@ impl PlanInput<'_> {
         together.find_map(|&each| self.file_count(each, depth + 1).filter(|_| !self.is_silent(each)))
     }
 
-    /// Returns true for an `allOf` part without a type, format or subschema, which does not describe a file.
+    /// Returns true if an element of `allOf` has no type, format or subschema. Although an empty schema
+    /// otherwise describes a file, such an element does not.
     fn is_silent(&self, id: SchemaId) -> bool {
         let schema = self.graph.schema(id);
         schema.types.is_none() && schema.format.is_none() && schema.child_schemas().next().is_none()

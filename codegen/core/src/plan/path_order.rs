@@ -1,5 +1,6 @@
-//! Orders path templates for matching, segment by segment, so that more literal templates come first. Also
-//! determines which parameters distinguish operations with the same method and path.
+//! Determines the order in which a server compares a request with the path templates: segment by segment,
+//! templates with more literal text come first. Also determines the marks of operations with the same method
+//! and path, which are the parameters that distinguish their requests.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
@@ -15,20 +16,22 @@ use crate::{
     schema::{SchemaGraph, TypeSet},
 };
 
-/// The sort key of a segment: its class (literal, partly literal, placeholder), the number of literal
-/// characters (more come first), and the segment without placeholder names.
+/// The sort key of a segment of a path template. Its elements are the class (0 literal, 1 partly literal, 2
+/// placeholder), the number of literal characters of a partly literal segment (more come first), and the
+/// segment without placeholder names.
 type SegmentKey = (u8, Reverse<usize>, String);
 
-/// The sort key of an operation: its template, its method, and the marks of its requests. More specific marks
-/// come first.
+/// The sort key of an operation: its path template, its method, and its marks. Operations with more specific
+/// marks come first.
 type RequestKey<'a> = (Vec<SegmentKey>, &'a str, Reverse<MarkKey>);
 
-/// The sort key of the marks of an operation: the number of fixed values, the number of all marks, and then
-/// each fixed query pair and each marked parameter.
+/// The sort key of the marks of an operation: the number of marks with a fixed value, the number of all
+/// marks, and the marks themselves. Each mark consists of the parameter's location and name and of its
+/// required value or presence.
 type MarkKey = (usize, usize, BTreeSet<(&'static str, String, RequestMark)>);
 
-/// Reports operations that match the same requests as an earlier operation. A client can send both, but a
-/// server cannot distinguish them.
+/// Reports each operation that matches the same requests as an earlier operation. A client has methods for
+/// both, but a server cannot distinguish their requests.
 pub(crate) fn check_ambiguous_paths(
     graph: &SchemaGraph,
     config: &OperationConfig,
@@ -72,7 +75,7 @@ fn sort_keys<'a>(all: impl Iterator<Item = RequestKey<'a>>) -> Vec<usize> {
     sorted.into_iter().map(|(_, at)| at).collect()
 }
 
-/// Removes the request marks of operations with a unique method and path.
+/// Removes the marks of each operation whose method and path no other operation has.
 pub(super) fn clear_unneeded_marks(calls: &mut [PlannedCall<'_>]) {
     let unique = has_unique_place(calls.iter().map(|call| call.operation));
     for (call, _) in calls.iter_mut().zip(unique).filter(|(_, unique)| *unique) {
@@ -80,8 +83,9 @@ pub(super) fn clear_unneeded_marks(calls: &mut [PlannedCall<'_>]) {
     }
 }
 
-/// Sets the constant of each parameter that has only one value, if other operations have the same method and
-/// path. Parameters that the transport supplies are skipped.
+/// Sets [`Parameter::constant`] of each required parameter for which only one string is valid, in operations
+/// whose method and path other operations have as well. Callers need not pass such a parameter. Parameters
+/// that the transport supplies are skipped.
 pub(crate) fn assign_constants(graph: &SchemaGraph, config: &Config, operations: &mut [Operation]) {
     let unique = has_unique_place(operations.iter());
     for (operation, _) in operations.iter_mut().zip(unique).filter(|(_, unique)| !unique) {
@@ -106,7 +110,8 @@ fn has_unique_place<'a>(operations: impl Iterator<Item = &'a Operation>) -> Vec<
     places.iter().map(|place| counts.get(place) == Some(&1)).collect()
 }
 
-/// Returns the sort key of an operation, with the parameters that will have rows.
+/// Returns the sort key of an operation before it is planned. Its marks are those of the parameters that will
+/// have rows.
 fn request_key_of<'a>(
     graph: &SchemaGraph,
     config: &OperationConfig,
@@ -138,7 +143,9 @@ fn request_key<'a>(
     (segment_keys(operation.path_template()), &operation.method, Reverse((texts, marks.len(), marks)))
 }
 
-/// Returns the mark of a required parameter: its value if only one is valid, or else its presence.
+/// Returns the mark of a required query or header parameter: its value if only one string is valid, or else
+/// its presence. Returns `None` for other parameters and for objects whose properties become separate
+/// parameters.
 pub(super) fn mark_of(graph: &SchemaGraph, parameter: &Parameter) -> Option<RequestMark> {
     let Parameter { location, required, style, explode, schema, content, .. } = parameter;
     if !required || !matches!(location, ParameterIn::Query | ParameterIn::Header) || style == "deepObject" {
@@ -244,8 +251,8 @@ mod tests {
         );
     }
 
-    /// More specific operations come first, and an operation without constraints matches the remaining
-    /// requests.
+    /// Of several operations with the same path, those with more required parameters or fixed values are
+    /// matched first, and the one without required parameters last.
     #[test]
     fn operations_of_one_path_are_distinguished_by_parameters() {
         let operation_with = |path: &str, required: &[(&str, bool)]| Operation {
@@ -287,7 +294,7 @@ mod tests {
         assert_eq!(matching_order(&operations), [3, 2, 5, 6, 1, 0]);
         assert_eq!(diagnostics.len(), 1, "{diagnostics}");
 
-        // Header names that differ only in case are equal.
+        // Two operations whose required headers differ only in case match the same requests.
         let header = |name: &str| {
             let operation = operation_with("/b?f=1", &[(name, true)]);
             let parameters = operation.parameters.into_iter();
@@ -305,7 +312,8 @@ mod tests {
         assert_eq!(diagnostics.len(), 1, "{diagnostics}");
     }
 
-    /// A query name without a value matches like a name with an empty value.
+    /// In paths with a query, a name without a value (`?count`) is equivalent to a name with an empty value
+    /// (`?count=`).
     #[test]
     fn names_without_values_distinguish_operations() {
         let requests =
@@ -315,7 +323,8 @@ mod tests {
         assert_eq!(diagnostics.len(), 1, "{diagnostics}");
     }
 
-    /// Of two operations that match the same requests, only the first is matched, and the second is reported.
+    /// If two operations match the same requests, the matching order contains only the first, and the second
+    /// is reported.
     #[test]
     fn first_of_two_equal_operations_is_matched() {
         let requests = operations(&[("GET", "/a/{x}"), ("POST", "/a/{x}"), ("GET", "/a/{y}")]);

@@ -1,4 +1,4 @@
-//! The names of HTTP statuses.
+//! The reason phrases of HTTP statuses, from which names of enum variants are derived.
 
 /// Returns the reason phrase of a status in camel case (RFC 9110, 15).
 pub(crate) fn reason_phrase(status: u16) -> String {

@@ -5,9 +5,10 @@
 //! `default` covers every error without an entry, and also `2XX` if the contract lists no success response
 //! (OpenAPI 3.1, 4.8.16).
 //!
-//! If there is only one type, it is used directly. Several success types become an enum of the operation,
-//! with one variant for each status. Several error types become an enum with one variant for each type. All
-//! operations with the same error types share that enum, which is named after the types.
+//! If all success responses of an operation have the same type, the generated method returns this type, and
+//! otherwise an enum with one variant for each status. If all error responses have the same type, it is the
+//! error type, and otherwise an enum with one variant for each type. All operations with the same error types
+//! share that enum, which is named after the types.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +21,7 @@ use crate::{
     shape::{Shapes, TypeRef},
 };
 
-/// The classification of a response as success or error.
+/// Whether a response is a success or an error of the operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResponseOutcome {
     Success,
@@ -30,16 +31,18 @@ pub enum ResponseOutcome {
 /// All success responses or all error responses of an operation.
 #[derive(Clone, Debug, Default)]
 pub struct ResponseSet {
-    /// The responses by status, and by media type if a status has several.
+    /// The responses: one for each status, or several if the media types of a status have different payloads.
     pub cases: Vec<ResponseCase>,
-    /// The payload, if all responses have the same payload.
+    /// The payload that all responses with a body have, or `None` if there are several payloads and an enum
+    /// is generated.
     pub single: Option<ResponsePayload>,
-    /// True if only some of the responses have a body.
+    /// True if some responses have a body and others have none.
     pub optional: bool,
-    /// The name of the enum in [`SidePlan::response_enums`](super::SidePlan::response_enums), if there are
-    /// several types.
+    /// The name of the enum for these responses in
+    /// [`SidePlan::response_enums`](super::SidePlan::response_enums), if they have several types.
     pub enum_name: Option<String>,
-    /// True if a handler must set the status or may set headers.
+    /// True if a server's handler returns the payload together with a status or headers, because the payload
+    /// does not determine the status or the contract declares response headers.
     pub needs_reply: bool,
 }
 
@@ -51,16 +54,17 @@ pub struct ResponseCase {
     pub media_type: String,
     /// Other media types with the same payload.
     pub aliases: Vec<String>,
-    /// True if the status has several media types, by which its responses are distinguished.
+    /// True if the same status has several media types with different payloads, so that the media type
+    /// distinguishes them.
     pub by_media_type: bool,
     pub payload: ResponsePayload,
-    /// The name of the enum variant, if there are several types.
+    /// The name of the enum variant for this response. It is used only if there is an enum.
     pub variant: String,
-    /// The `description` of the response.
+    /// The `description` of the response in the contract.
     pub doc: String,
 }
 
-/// The content of a response.
+/// The content of a response in Rust.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ResponsePayload {
     Json(TypeRef),
@@ -70,11 +74,11 @@ pub enum ResponsePayload {
     Nothing,
 }
 
-/// A generated enum of responses.
+/// A generated enum whose variants are the success or error responses of operations.
 #[derive(Clone, Debug)]
 pub struct ResponseEnum {
     pub name: String,
-    /// The outcome that all variants represent.
+    /// Whether the variants are success or error responses.
     pub outcome: ResponseOutcome,
     /// The indices of the calls that use the enum.
     pub users: Vec<usize>,
@@ -110,7 +114,8 @@ impl ResponseCase {
         std::iter::once(&self.media_type).chain(&self.aliases).map(String::as_str)
     }
 
-    /// Returns the status that a handler sends by default.
+    /// Returns the status that a server sends if the handler sets none: the only one of this entry, or the
+    /// first of a range, or 200 or 500 for `default`.
     #[must_use]
     pub fn default_status(&self, outcome: ResponseOutcome) -> u16 {
         match (self.status, outcome) {
@@ -122,7 +127,8 @@ impl ResponseCase {
     }
 }
 
-/// Classifies a response. Informational responses have no outcome, because no caller receives them.
+/// Returns whether a response is a success or an error of the operation. Returns `None` for informational
+/// responses (`1XX`), because no caller receives them.
 pub(crate) fn outcome_of(operation: &Operation, status: StatusPattern) -> Option<ResponseOutcome> {
     let all = || operation.responses.iter().map(|response| response.status);
     let direct = all().any(|status| status.status_class() == Some(2));
@@ -159,7 +165,8 @@ impl PlanInput<'_> {
             });
         }
         let mut answers = response_set(answers);
-        // Headers that middleware sets are not set by the handler.
+        // A handler does not set the response headers that the option `hidden-headers` lists, because
+        // middleware sets them.
         let hidden = |name: &str| {
             self.operations.hidden_headers.iter().any(|hidden| hidden.eq_ignore_ascii_case(name))
         };
@@ -173,7 +180,7 @@ impl PlanInput<'_> {
             answers.single = Some(json.clone());
             answers.optional = true;
         }
-        // If several statuses have the same type, the handler must select the status.
+        // If several statuses have the same payload, the payload does not determine the status.
         let statuses =
             answers.cases.iter().filter(|case| Some(&case.payload) == answers.single.as_ref()).count();
         answers.needs_reply = headers || statuses > 1 || answers.cases.iter().any(open);
@@ -186,7 +193,7 @@ impl PlanInput<'_> {
             let mut own: Vec<(Option<&api::MediaType>, ResponsePayload, Vec<String>)> = Vec::new();
             for media in api::exchanged_media(&response.content) {
                 let payload = if raw { ResponsePayload::Bytes } else { self.payload_of(media) };
-                // JSON media types with the same type are aliases.
+                // Further JSON media types with the same Rust type become aliases of the first one.
                 let json = matches!(payload, ResponsePayload::Json(_));
                 match own.iter_mut().find(|(_, known, _)| json && *known == payload) {
                     Some((.., aliases)) => aliases.push(media.name.clone()),
@@ -252,7 +259,8 @@ fn response_set(cases: Vec<ResponseCase>) -> ResponseSet {
     ResponseSet { cases, single: one, ..ResponseSet::default() }
 }
 
-/// Builds the enums and assigns their names to the operations that use them.
+/// Builds the enums for responses with several types, and stores the name of each enum in the calls that use
+/// it.
 pub(super) fn build_response_enums(shapes: &Shapes, calls: &mut [PlannedCall<'_>]) -> Vec<ResponseEnum> {
     let mut error_sets: BTreeMap<Vec<ResponsePayload>, Vec<usize>> = BTreeMap::new();
     for (index, call) in calls.iter().enumerate().filter(|(_, call)| call.errors.single.is_none()) {
@@ -304,7 +312,7 @@ pub(super) fn build_response_enums(shapes: &Shapes, calls: &mut [PlannedCall<'_>
     choices
 }
 
-/// Returns the most frequent error type other than an empty payload.
+/// Returns the most frequent error type of the calls, not counting error responses without a body.
 pub(super) fn common_error(calls: &[PlannedCall<'_>]) -> Option<ErrorType> {
     let mut counts: BTreeMap<ErrorType, usize> = BTreeMap::new();
     for call in calls {
@@ -320,7 +328,7 @@ pub(super) fn common_error(calls: &[PlannedCall<'_>]) -> Option<ErrorType> {
 }
 
 impl ResponseSet {
-    /// Returns the type of these error responses, or `None` if there are none.
+    /// Returns the Rust type of these error responses, or `None` if there are no error responses.
     #[must_use]
     pub fn error_type(&self) -> Option<ErrorType> {
         match (&self.single, &self.enum_name) {
@@ -341,7 +349,7 @@ impl ResponsePayload {
         }
     }
 
-    /// Returns the name of an enum variant with this payload.
+    /// Returns the name of an error enum's variant with this payload.
     fn variant_name(&self, shapes: &Shapes) -> String {
         match self {
             Self::Json(ty) => type_word(shapes, ty),
@@ -369,7 +377,8 @@ fn type_word(shapes: &Shapes, ty: &TypeRef) -> String {
     }
 }
 
-/// Returns the media types that a client can parse. Those of success responses come first.
+/// Returns the value of the `Accept` header: the media types of all responses that a client can parse, those
+/// of success responses first.
 pub(super) fn accept_header(
     operation: &Operation,
     answers: &ResponseSet,

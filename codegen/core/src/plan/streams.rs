@@ -1,6 +1,6 @@
-//! Plans streamed requests and responses, if the configuration enables streams. Streams are success responses
-//! and request bodies that consist of server-sent events, JSON lines or JSON text sequences, and the
-//! configured binary downloads and uploads.
+//! Plans streamed requests and responses, if the configuration contains `[streams]`. Streams are success
+//! responses and request bodies that consist of server-sent events, JSON lines or JSON text sequences, and
+//! the configured binary downloads and uploads.
 //!
 //! The item type of a media type is determined by its `itemSchema` (OpenAPI 3.2, 4.14), or else by the
 //! elements of its `schema` if that is an array, or else by its `schema`. The item of an event stream is the
@@ -26,7 +26,7 @@ use crate::{
     shape::TypeRef,
 };
 
-/// The streamed parts of a call.
+/// The success response and the request body of a call that are streamed, if there are any.
 #[derive(Clone, Debug, Default)]
 pub struct StreamPlan {
     pub response: Option<StreamedResponse>,
@@ -41,16 +41,17 @@ pub struct StreamedResponse {
     /// The media type as written in the contract.
     pub media_type: String,
     pub content: StreamContent,
-    /// The `Accept` header: this media type, followed by those of errors.
+    /// The value of the `Accept` header: this media type, followed by those of error responses.
     pub accept: String,
-    /// True if the operation also has success responses that are not streamed.
+    /// True if the operation also has success responses that are not streamed, so that it has two client
+    /// methods.
     pub has_whole_responses: bool,
 }
 
 /// A request body that is streamed.
 #[derive(Clone, Debug)]
 pub struct StreamedBody {
-    /// The index in the list of the body's media types.
+    /// The index of the streamed media type in [`RequestBodyPlan::contents`].
     pub content_index: usize,
     pub content: StreamContent,
 }
@@ -63,14 +64,14 @@ pub enum StreamContent {
     Items(StreamItem),
 }
 
-/// The type of the items in a stream.
+/// The framing and the encoding of the items in a stream, and their Rust type and schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamItem {
     pub framing: ItemFraming,
     pub form: ItemEncoding,
     pub ty: TypeRef,
     pub schema: Option<SchemaId>,
-    /// The `contentSchema` for JSON in the string `data`, if it is ignored.
+    /// The `contentSchema` of a string `data`, which describes JSON in the string, if the plan ignores it.
     pub ignored_schema: Option<SchemaId>,
 }
 
@@ -170,7 +171,8 @@ impl PlanInput<'_> {
         })
     }
 
-    /// Returns the item type of a media type, or `None` if the media type is a single document.
+    /// Returns the framing, encoding and type of the items in a stream with this media type, or `None` if a
+    /// body with the media type is a single document.
     pub fn stream_item(&self, media: &api::MediaType) -> Option<StreamItem> {
         let framing = ItemFraming::from_media_type(&MediaType::parse(&media.name))?;
         let of = |schema: SchemaId| (self.shapes.type_of_schema(schema).clone(), Some(schema));
@@ -216,8 +218,9 @@ impl PlanInput<'_> {
         })
     }
 
-    /// Returns the content of `data` if a schema declares only event fields, or `None` if it describes `data`
-    /// itself. Constant strings mark the end of a stream and are skipped.
+    /// Returns the content of the field `data` if a schema describes an event, that is, if it declares only
+    /// event fields. Returns `None` if the schema describes the content of `data` itself. Branches in which
+    /// `data` is a constant string are skipped, because they describe the end of a stream.
     fn data_of_fields(&self, item: SchemaId) -> Option<EventData> {
         let members = self.members_of(&self.facts_of(&SchemaConjunction::from_schema(item)));
         if !members.iter().all(|member| EVENT_FIELDS.contains(&member.name.as_str())) {
@@ -241,7 +244,8 @@ impl PlanInput<'_> {
         })
     }
 
-    /// Determines if an item schema describes the event with its fields, or only the content of `data`.
+    /// Returns the encoding of the items of an event stream: the whole event as an object, or only the
+    /// content of `data`, as a string or as JSON.
     fn event_form(&self, item: SchemaId) -> ItemEncoding {
         let facts = self.facts_of(&SchemaConjunction::from_schema(item));
         if facts.types == TypeSet::STRING {
@@ -257,7 +261,7 @@ impl PlanInput<'_> {
     }
 }
 
-/// Assigns distinct names to the streaming methods.
+/// Assigns distinct names to the client methods for streamed responses.
 pub(super) fn name_stream_methods(calls: &mut [PlannedCall<'_>]) {
     let mut taken: BTreeSet<String> = calls.iter().map(|call| call.method.clone()).collect();
     for call in calls.iter_mut().filter(|call| !call.streams.is_empty()) {
@@ -270,7 +274,8 @@ pub(super) fn name_stream_methods(calls: &mut [PlannedCall<'_>]) {
     }
 }
 
-/// Reports configured operations that have nothing to stream, and ignored `contentSchema` keywords of events.
+/// Reports operations that `[streams]` names but that have nothing to stream, and `contentSchema` keywords of
+/// events that are ignored.
 pub fn check_stream_options(
     plan: &SidePlan<'_>,
     options: &Config,
@@ -318,7 +323,7 @@ pub fn check_stream_options(
 }
 
 impl StreamedResponse {
-    /// Returns the status that a handler sends by default.
+    /// Returns the status that a server sends if the handler sets none.
     #[must_use]
     pub const fn default_status(&self) -> u16 {
         match self.status {

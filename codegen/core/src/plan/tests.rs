@@ -111,7 +111,7 @@ fn with_plan_options(
 ) {
     let sources = Sources::from_texts(&[("pets.json", "https://example.org/pets.json", document)]).unwrap();
     let mut project = Project::default();
-    // Options for headers that the document does not contain would be rejected.
+    // The options are set only for headers in the document, because other header names would be rejected.
     let setting = |text: &str, name: &str| document.contains(text).then(|| name.to_owned());
     project.config.operations.idempotency_header =
         setting("Idempotency-Key", "Idempotency-Key").map(config::IdempotencyHeader::Declared);
@@ -160,7 +160,8 @@ fn operation_table_matches_the_contract() {
     });
 }
 
-/// The idempotency header is still required if the configuration declares that the operation is idempotent.
+/// If the configuration declares that an operation with a required idempotency header is idempotent, the
+/// header stays required.
 #[test]
 fn retry_safety_leaves_the_idempotency_key_required() {
     let idempotent =
@@ -171,7 +172,8 @@ fn retry_safety_leaves_the_idempotency_key_required() {
     });
 }
 
-/// Media types with the suffix `+json` are JSON.
+/// A response with the media type `application/vnd.x+json` is parsed as JSON, and one with `text/csv` as
+/// text.
 #[test]
 fn json_suffix_media_types_are_json() {
     let document = r##"{"openapi": "3.1.0", "info": {"title": "", "version": "1"}, "paths": {"/": {"get": {
@@ -187,7 +189,8 @@ fn json_suffix_media_types_are_json() {
     });
 }
 
-/// Clients send concrete media types, because a range is not a valid `Content-Type` (RFC 9110, 8.3).
+/// If a request body declares ranges such as `application/*+json`, a client sends a concrete media type,
+/// because a range is not a valid `Content-Type` (RFC 9110, 8.3).
 #[test]
 fn clients_send_concrete_media_types() {
     let check = |names: &[&str], sent: &str, called: &str| {
@@ -220,7 +223,8 @@ fn clients_send_concrete_media_types() {
     check(&["*/*"], json, r#".json("application/json""#);
 }
 
-/// A parameter without a description inherits that of its schema, like a field.
+/// A parameter without its own description is documented with the description of its schema, and its default
+/// is that of the schema nearest to it.
 #[test]
 fn parameters_inherit_schema_descriptions() {
     let document = r##"{"openapi": "3.1.0", "info": {"title": "", "version": "1"}, "paths": {"/": {"get": {
@@ -360,7 +364,8 @@ fn single_operation_document(parameters: &str, responses: &str) -> String {
     )
 }
 
-/// A query object without `type` becomes a struct, so its string form is that of an object.
+/// A query parameter whose schema has `properties` but no `type` becomes a struct and has the string form of
+/// an object.
 #[test]
 fn untyped_query_objects_use_the_object_form() {
     let member = r#""properties": {"from": {"type": "integer"}}"#;
@@ -379,8 +384,9 @@ fn untyped_query_objects_use_the_object_form() {
     }
 }
 
-/// An absent `additionalProperties` is equivalent to `true` (JSON Schema, 10.3.2.3). If an object declares
-/// properties, undeclared query parameters are not part of it.
+/// A query object without declared properties contains all undeclared query parameters, unless
+/// `additionalProperties` forbids them; an absent `additionalProperties` is equivalent to `true` (JSON
+/// Schema, 10.3.2.3). An object with declared properties contains only these.
 #[test]
 fn objects_without_properties_accept_any_property() {
     let any = || TextShape::Object(Vec::new(), Some(TextScalar::Any));
@@ -402,8 +408,8 @@ fn objects_without_properties_accept_any_property() {
     }
 }
 
-/// Success and error responses are classified by one function. A redirect is a success response only if there
-/// is no `2XX`.
+/// Each response of an operation is either a success or an error; `default` may be both. A redirect is a
+/// success only if there is no `2XX`.
 #[test]
 fn successes_and_errors_are_classified_once() {
     let check = |responses: &[&str], successes: &[&str], errors: &[&str]| {
@@ -431,7 +437,8 @@ fn successes_and_errors_are_classified_once() {
     check(&["100", "2XX", "5XX"], &["2XX"], &["5XX"]);
 }
 
-/// An error enum is named after its contents, regardless of the operation that uses it first.
+/// The name of an error enum consists of the names of its types, regardless of the operation that uses it
+/// first.
 #[test]
 fn error_enums_are_named_after_their_contents() {
     let json = |name: &str| {
@@ -465,8 +472,8 @@ fn error_enums_are_named_after_their_contents() {
     });
 }
 
-/// Two body types are equal if their Rust types are equal, because two `From` implementations would not
-/// compile.
+/// Body types of different schemas count as the same type if their Rust types are the same. Otherwise, two
+/// equal `From` implementations would be generated, which does not compile.
 #[test]
 fn body_types_are_compared_as_rust_types() {
     let mut schemas = Arena::default();
@@ -488,7 +495,8 @@ fn body_types_are_compared_as_rust_types() {
     );
 }
 
-/// A client has an additional method with a distinct name for each operation with a streamed response.
+/// Each operation with a streamed response has an additional client method, whose name differs from those of
+/// all other methods.
 #[test]
 fn stream_methods_have_distinct_names() {
     let events = r#"{"200": {"description": "", "content": {"text/event-stream": {}}}}"#;
@@ -517,8 +525,8 @@ fn stream_methods_have_distinct_names() {
     assert_eq!(methods.collect::<Vec<_>>(), expected);
 }
 
-/// Some vendors describe the fields of an event, together with a marker for the end of the stream. In this
-/// case, the item is the content of `data`.
+/// If a schema describes the fields of an event, perhaps with a branch for the end of the stream, the item of
+/// the stream is the content of `data`.
 #[test]
 fn event_data_is_the_stream_item() {
     let chunk = r##"{"$ref": "#/components/schemas/Chunk"}"##;
@@ -546,7 +554,7 @@ fn event_data_is_the_stream_item() {
             other => format!("{other:?}"),
         };
         assert_eq!((item.form, name.as_str()), (form, ty), "{schema}");
-        // A schema for the JSON in a string is ignored.
+        // A `contentSchema`, which describes JSON in a string, is ignored.
         assert_eq!(item.ignored_schema.is_some(), schema.contains("contentSchema"), "{schema}");
     };
     let ended =
@@ -570,7 +578,8 @@ fn event_data_is_the_stream_item() {
     check("schema", &fields, ItemEncoding::Event, "AResponse200");
 }
 
-/// An operation with a required header whose name is not a token cannot be sent (RFC 9110, 5.1).
+/// An operation with a required header whose name is not a token (RFC 9110, 5.1) is marked as unsendable. An
+/// optional header with such a name has no effect.
 #[test]
 fn invalid_header_names_make_calls_unsendable() {
     let unsendable = |name: &str, required: bool| {
@@ -589,8 +598,8 @@ fn invalid_header_names_make_calls_unsendable() {
     assert_eq!(unsendable("X-Good", true), None);
 }
 
-/// Mutually nested types are expanded as long as the result is small, and all properties are expanded to the
-/// same depth.
+/// The shape of mutually nested types is expanded to the greatest depth at which it is small enough, which is
+/// the same for all properties.
 #[test]
 fn nested_types_are_expanded_up_to_a_limit() {
     fn depth(shape: &TextShape) -> usize {
@@ -636,8 +645,8 @@ fn nested_types_are_expanded_up_to_a_limit() {
     assert_eq!(depth(&wide), 1);
 }
 
-/// Hidden headers do not distinguish operations in the rows, in the search for ambiguous paths, or in the
-/// matching order.
+/// Two operations that differ only in a header are distinguished by it. If the option `hidden-headers` lists
+/// the header, they have no marks, only the first is matched, and the second is reported.
 #[test]
 fn hidden_headers_do_not_distinguish_operations() {
     let operation = |key: &str, kind: &str| {

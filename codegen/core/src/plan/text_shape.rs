@@ -1,4 +1,5 @@
-//! Determines the string form of parameters, form fields and multipart parts from their schemas.
+//! Determines the string form of parameters, form fields and multipart parts from their schemas. The string
+//! form describes how a string, or several `name=value` pairs, represent a value.
 
 use std::cell::Cell;
 
@@ -11,10 +12,12 @@ use crate::{
     schema::{SchemaId, TypeSet},
 };
 
-/// The nesting limits that are tried in this order. Properties below the limit are encoded as JSON.
+/// The nesting depths that are tried in this order until the shape is small enough. Properties below this
+/// depth are encoded as JSON.
 const MAX_DEPTHS: [usize; 7] = [32, 16, 8, 4, 3, 2, 1];
 
-/// The maximum number of nested values in an object. Mutually nested types multiply with each level.
+/// The maximum number of nested values in the shape of an object. With mutually nested types, the number
+/// multiplies with each level.
 const MAX_PLACES: usize = 2_000;
 
 /// The maximum number of valid values that are listed for a parameter.
@@ -27,13 +30,15 @@ pub enum TextShape {
     Array(TextScalar),
     /// An object, with its declared properties and, if they are allowed, the form of undeclared properties.
     Object(Vec<(String, TextShape)>, Option<TextScalar>),
-    /// A list whose elements are not scalars, encoded by a convention.
+    /// A list whose elements are not scalars. Their encoding is defined by a [`WireConvention`].
     List(Box<TextShape>),
-    /// An object with undeclared properties that are not scalars, encoded by a convention.
+    /// An object whose undeclared properties are not scalars. Contains its declared properties and the shape
+    /// of undeclared ones. Their encoding is defined by a [`WireConvention`].
     MapOf(Vec<(String, TextShape)>, Box<TextShape>),
     OneOf(Vec<TextShape>),
     Json,
-    /// A form, with its fields and the form of undeclared fields.
+    /// The value of a `querystring` parameter whose `content` is a form. Contains its fields and the string
+    /// form of undeclared fields.
     Form(Vec<ParameterRow>, TextScalar),
 }
 
@@ -70,7 +75,8 @@ impl TextShape {
         *self == Self::Json
     }
 
-    /// Returns true if a string may represent several values, so that the schema must decide.
+    /// Returns true if a string may represent several values, such as the number `1` and the string `"1"`, so
+    /// that only the schema determines the value.
     pub(super) fn is_ambiguous(&self) -> bool {
         match self {
             Self::Scalar(scalar) | Self::Array(scalar) => scalar.is_mixed(),
@@ -89,11 +95,11 @@ impl TextShape {
     }
 }
 
-/// The remaining limits for the expansion of nested properties.
+/// The remaining budget for the expansion of nested properties.
 struct DepthBudget<'r> {
     depth: usize,
-    /// The number of levels whose values are not counted, because an object may have any number of
-    /// properties.
+    /// The number of further levels whose values are not counted. The first levels are exempt, because an
+    /// object may have any number of direct properties.
     free: usize,
     /// The number of values that remain for all other levels together.
     places: &'r Cell<usize>,
@@ -102,7 +108,7 @@ struct DepthBudget<'r> {
 }
 
 impl DepthBudget<'_> {
-    /// Counts a value. Returns `None` if the limit is reached.
+    /// Counts a nested value. Returns `None` if the limit of nested values is reached.
     fn take_place(&self) -> Option<()> {
         if self.free == 0 {
             self.places.set(self.places.get().checked_sub(1)?);
@@ -110,7 +116,7 @@ impl DepthBudget<'_> {
         Some(())
     }
 
-    /// Returns the limits for the next level, or `None` if no further level is allowed.
+    /// Returns the budget for properties one level deeper, or `None` if no deeper level is allowed.
     const fn one_level_down(&self) -> Option<Self> {
         match self.depth.checked_sub(1) {
             Some(depth) => Some(Self { depth, free: self.free.saturating_sub(1), ..*self }),
@@ -119,7 +125,8 @@ impl DepthBudget<'_> {
     }
 }
 
-/// Expands all properties to the same depth, as deep as the limits allow.
+/// Calls `look` with decreasing depths of [`MAX_DEPTHS`], and returns the first shape that stays within the
+/// limits.
 fn deepest_fitting(nested: bool, look: impl Fn(&DepthBudget<'_>) -> Option<TextShape>) -> TextShape {
     let within = |depth| look(&DepthBudget { depth, free: 2, places: &Cell::new(MAX_PLACES), nested });
     MAX_DEPTHS.into_iter().find_map(within).unwrap_or(TextShape::Json)
@@ -128,7 +135,7 @@ fn deepest_fitting(nested: bool, look: impl Fn(&DepthBudget<'_>) -> Option<TextS
 /// A declared property of an object.
 pub(super) struct DeclaredMember {
     pub(super) name: String,
-    /// The conjunctions that describe the property: one of the schemas that always apply, or one for each
+    /// The schemas of the property's value: one conjunction if the schemas always apply, or else one for each
     /// branch that declares the property.
     pub(super) places: Vec<SchemaConjunction>,
     /// True if every object must contain the property.
@@ -146,7 +153,8 @@ impl DeclaredMember {
 }
 
 impl PlanInput<'_> {
-    /// Returns the string form of a parameter and its convention.
+    /// Returns the string form of a parameter, and the convention for its lists and nested values if it is
+    /// not that of OpenAPI.
     pub(super) fn parameter_shape(&self, parameter: &Parameter) -> (TextShape, Option<WireConvention>) {
         let usual = self.usual_shape(parameter);
         let schema = parameter
@@ -165,7 +173,7 @@ impl PlanInput<'_> {
         self.wire_shape(site, || deepest_fitting(true, |room| self.shape_within(&place, room)))
     }
 
-    /// Returns the string form of a parameter to which no convention applies.
+    /// Returns the string form of a parameter under the encoding that OpenAPI defines.
     fn usual_shape(&self, parameter: &Parameter) -> TextShape {
         if let Some(content) = &parameter.content {
             let media_type = MediaType::parse(content);
@@ -181,8 +189,9 @@ impl PlanInput<'_> {
         })
     }
 
-    /// Returns the only strings that are valid for a parameter, or for each element of a list. The result is
-    /// empty if other strings are valid, if a value is not a scalar, or if there are too many values.
+    /// Returns the only strings that are valid for a parameter or, if it is a list, for each of its elements.
+    /// The result is empty if other strings are valid, if a value is not a scalar, or if there are more than
+    /// [`MAX_LISTED_VALUES`].
     pub(super) fn allowed_values(&self, parameter: &Parameter) -> Vec<String> {
         let Some(schema) = parameter.schema.filter(|_| parameter.content.is_none()) else {
             return Vec::new();
@@ -204,13 +213,12 @@ impl PlanInput<'_> {
             .unwrap_or_default()
     }
 
-    /// Returns the string form of the value that a conjunction describes. An unconstrained value is a single
-    /// value.
+    /// Returns the string form of the value that a conjunction describes. A value without constraints is
+    /// treated as a scalar.
     pub(super) fn shape_at(&self, place: &SchemaConjunction) -> TextShape {
         deepest_fitting(false, |room| self.shape_within(place, room))
     }
 
-    /// Returns the facts about a conjunction.
     pub(super) fn facts_of(&self, place: &SchemaConjunction) -> SchemaFacts {
         SchemaFacts::from_conjunction(self.graph, place, self.implied_objects)
     }
@@ -361,7 +369,7 @@ impl PlanInput<'_> {
             .map(SchemaConjunction::from_schema)
     }
 
-    /// Returns true if undeclared properties may be allowed.
+    /// Returns true if an object may contain properties that `properties` does not declare.
     fn is_open(&self, facts: &SchemaFacts) -> bool {
         let patterns = |&id: &SchemaId| !self.graph.schema(id).pattern_properties.is_empty();
         !self.is_closed(facts) || facts.unconditional.iter().any(patterns)

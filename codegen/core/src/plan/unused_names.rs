@@ -13,7 +13,7 @@ use crate::{
     schema::{SchemaGraph, SchemaId, TypeSet},
 };
 
-/// Reports names in options that do not occur in the contract.
+/// Reports the names of headers and properties in options that do not occur in the contract.
 pub fn check_names(
     options: &Config,
     graph: &SchemaGraph,
@@ -57,7 +57,7 @@ pub fn check_names(
     let bodies = bodies.filter(|media| MediaType::parse(&media.name).is_json());
     let members: Option<Vec<BTreeSet<&str>>> =
         bodies.map(|media| described_members(graph, media.schema?)).collect();
-    // If an error response may contain any property, every name is valid.
+    // If the properties of an error response are unknown, every name in the option may be correct.
     let Some(members) = members else { return };
     for name in
         options.client.shown.iter().filter(|name| !members.iter().any(|it| it.contains(name.as_str())))
@@ -66,7 +66,7 @@ pub fn check_names(
     }
 }
 
-/// Returns true if the body of a response with this status may be reported as an error.
+/// Returns true if a client may return a response with this status as an error.
 const fn may_refuse(status: StatusPattern) -> bool {
     match status {
         StatusPattern::Code(code) => code >= 300,
@@ -75,7 +75,7 @@ const fn may_refuse(status: StatusPattern) -> bool {
     }
 }
 
-/// Returns the declared properties of a value, or `None` if the value may have other properties.
+/// Returns the declared properties of a value, or `None` if its schemas do not describe all properties.
 fn described_members(graph: &SchemaGraph, root: SchemaId) -> Option<BTreeSet<&str>> {
     let mut look = MemberCollector { graph, seen: BTreeSet::new(), found: BTreeSet::new() };
     look.collect_members(root).then_some(look.found)
@@ -89,7 +89,9 @@ struct MemberCollector<'a> {
 }
 
 impl MemberCollector<'_> {
-    /// Collects the properties of a schema. Returns false if the schema allows undeclared properties.
+    /// Collects the properties that a schema declares. Returns false if these may not be all properties that
+    /// authors expect: the schema declares none, has a schema for undeclared properties, or may be extended
+    /// by others.
     fn collect_members(&mut self, id: SchemaId) -> bool {
         if !self.seen.insert(id) {
             return true;
@@ -99,7 +101,7 @@ impl MemberCollector<'_> {
         let unions = [&schema.any_of, &schema.one_of];
         let more = schema.additional_properties.or(schema.unevaluated_properties);
         let is_map = more.is_some_and(|more| self.graph.schema(more).boolean != Some(false));
-        // Schemas that extend a base with `allOf` add properties.
+        // Other schemas extend a base with a `discriminator`, and may declare further properties.
         let is_base = schema.discriminator.is_some() && unions.iter().all(|union| union.is_empty());
         if is_map || is_base || !schema.pattern_properties.is_empty() || schema.dynamic_reference.is_some() {
             return false;

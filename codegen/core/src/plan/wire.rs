@@ -1,5 +1,6 @@
-//! Selects the convention for lists and nested values of query parameters and form fields, and reports values
-//! whose encoding neither OpenAPI nor an option defines.
+//! Selects the wire convention of query parameters and form fields. A convention defines how lists and nested
+//! values are encoded, such as `items[0][price]=1`. Also reports values whose encoding neither OpenAPI nor an
+//! option defines.
 
 mod examples;
 
@@ -33,7 +34,7 @@ pub(super) struct WireSite<'a> {
     pub(super) examples: &'a [Example],
     /// The schemas of the value.
     pub(super) places: &'a [SchemaConjunction],
-    /// The schema of the form, or `None` for a parameter.
+    /// The schema of the form that contains the field, or `None` for a parameter.
     pub(super) form: Option<SchemaId>,
     pub(super) style: &'a str,
     pub(super) explode: bool,
@@ -43,6 +44,7 @@ pub(super) struct WireSite<'a> {
 
 impl PlanInput<'_> {
     /// Returns the shape and the convention of a value. If no convention applies, the shape is `site.usual`.
+    /// `nested_shape` returns the shape in which nested values are not encoded as JSON.
     pub(super) fn wire_shape(
         &self,
         site: WireSite<'_>,
@@ -69,8 +71,8 @@ impl PlanInput<'_> {
             return (site.usual, applies.then_some(convention));
         }
         let whole = nested_shape();
-        // OpenAPI defines flat objects in parameters (`R=100&G=200`), so only a selector or an example
-        // changes their encoding.
+        // OpenAPI defines the encoding of flat objects in parameters (`R=100&G=200`), so a contract-wide
+        // option does not change it. A selector or an example does.
         let may_change = selected || site.form.is_some() || whole.has_list() || whole.is_nested();
         let changes = lists_change || whole.is_nested() || whole.has_object();
         if whole.has_structure() && may_change && changes {
@@ -80,8 +82,9 @@ impl PlanInput<'_> {
         }
     }
 
-    /// Returns the settings of a value that options and examples determine, and true if a selector or an
-    /// example determines any of them.
+    /// Returns the settings for the encoding of a value, from the selectors in `wire.schemas`, the other
+    /// options in `[wire]`, and examples, in this order of precedence. The second result is true if a
+    /// selector or an example determines any of them.
     fn wire_settings(&self, site: &WireSite<'_>) -> (WireSettings, bool) {
         let whole = self.wire.settings();
         let shown = settings_from_examples(site.name, site.examples);
@@ -95,8 +98,8 @@ impl PlanInput<'_> {
         (selected.or(whole).or(shown), !selected.is_empty() || is_shown)
     }
 
-    /// Returns the schemas by which a value can be selected: its own schemas with the schemas that they
-    /// reference, and then those of the form.
+    /// Returns the schemas by which `wire.schemas` can select a value: its own schemas with those that they
+    /// include, followed by those of the form that contains it.
     fn wire_ids(&self, places: &[SchemaConjunction], form: Option<SchemaId>) -> Vec<SchemaId> {
         let form = form.map(SchemaConjunction::from_schema);
         let places = places.iter().chain(&form);
@@ -127,7 +130,7 @@ impl TextShape {
         self.has_list() || self.has_object()
     }
 
-    /// Returns true if a list or an object may contain further lists or objects.
+    /// Returns true if the value is a list or an object that may contain further lists or objects.
     fn is_nested(&self) -> bool {
         let inner = |shape: &Self| shape.has_structure() || matches!(shape, Self::Json);
         match self {
@@ -157,7 +160,8 @@ enum UndefinedEncoding {
 impl UndefinedEncoding {
     const ALL: [Self; 3] = [Self::DeepList, Self::DeepNested, Self::FormNested];
 
-    /// Returns the kind of a row, or `None` if OpenAPI or an option defines its encoding.
+    /// Returns the kind of undefined encoding that a row has, or `None` if OpenAPI or an option defines its
+    /// encoding.
     fn of_row(row: &ParameterRow, in_body: bool) -> Option<Self> {
         if row.wire.is_some() || row.location != ParameterIn::Query {
             return None;
@@ -165,7 +169,8 @@ impl UndefinedEncoding {
         match row.style.as_str() {
             "deepObject" if row.shape.has_list() => Some(Self::DeepList),
             "deepObject" if row.shape.is_nested() => Some(Self::DeepNested),
-            // A list in a form has one encoded value for each element (OpenAPI 3.1, 4.8.15).
+            // In a form body, OpenAPI defines the encoding of nested lists: each element becomes one encoded
+            // value (OpenAPI 3.1, 4.8.15).
             "form" if row.explode && row.shape.is_nested() && !(in_body && row.shape.has_list()) => {
                 Some(Self::FormNested)
             }
@@ -194,8 +199,8 @@ impl UndefinedEncoding {
 const HELP: &str = "set `nested` and `arrays` in `[wire]` to the convention of the API, for the whole contract or \
                     by selector in `wire.schemas`";
 
-/// Reports values without a defined encoding, once for each kind, and selectors in `wire.schemas` without
-/// effect.
+/// Reports values whose encoding is undefined, with one warning for each kind, and selectors in
+/// `wire.schemas` that have no effect.
 pub fn check_wire(
     given: PlanInput<'_>,
     config: &Config,
@@ -233,12 +238,12 @@ pub fn check_wire(
     }
 }
 
-/// A row of the plan with the location of its value.
+/// A row of a query parameter or form field, with its location in the contract.
 struct WireRow<'a> {
     row: &'a ParameterRow,
     place: DocumentLocation,
     in_body: bool,
-    /// The schemas by which the row can be selected.
+    /// The schemas by which `wire.schemas` can select the row.
     ids: Vec<SchemaId>,
 }
 

@@ -1,4 +1,5 @@
-//! Describes the values that a generated type can hold as JSON Schema 2020-12.
+//! Describes the values that a generated type can hold as a JSON Schema 2020-12 document, so that it can be
+//! compared with the source schema of the type.
 //!
 //! The rules are those of `emit` and of parsing in the runtime: unknown properties are kept, optional
 //! properties may be absent, `null` requires a nullable type, and integers may be spelled `1.0`.
@@ -13,8 +14,8 @@ use crate::{
     shape::{IntKind, ObjectUnion, Shapes, StructBody, TypeBody, TypeDef, TypeId, TypeRef, VariantTag},
 };
 
-/// 2^53, because the proof engine compares numbers as `f64`. The types can hold larger integers, so each
-/// proof is still valid.
+/// The limit of the integers that an integer type is described to hold: 2^53, because the proof engine
+/// compares numbers as `f64`. The types can hold larger integers, so each proof is still valid.
 const MAX_EXACT_INTEGER: i64 = 1 << 53;
 
 /// Returns a schema that accepts exactly the values that a type can hold, with the referenced types in
@@ -56,8 +57,8 @@ impl<'a> AcceptedSchemaWriter<'a> {
         Self { shapes, assumed }
     }
 
-    /// Returns true if parsing a type would recurse without consuming input, because the type is reachable
-    /// from itself through types of the same value.
+    /// Returns true if a type contains itself as the same value, for example a newtype of itself. Parsing it
+    /// would recurse without consuming input.
     fn is_self_containing(&self, id: TypeId) -> bool {
         let mut seen = BTreeSet::new();
         let mut waiting = vec![id];
@@ -123,7 +124,7 @@ impl<'a> AcceptedSchemaWriter<'a> {
     fn write_objects(&self, body: &ObjectUnion) -> Value {
         let Some(tag) = body.tag() else {
             let variants = body.variants.iter().map(|variant| self.write_variant(&variant.ty));
-            // An open union keeps objects with any properties.
+            // An open union can hold every object.
             let any = json!({ "type": "object" });
             return if body.open { any } else { json!({ "anyOf": variants.collect::<Vec<_>>() }) };
         };
@@ -207,7 +208,7 @@ fn kind_schema(types: TypeSet) -> Value {
     json!({ "type": names })
 }
 
-/// Returns the named type of the value itself, inside nullable types and boxes.
+/// Returns the named type inside nullable types and boxes, or `None` for a type that is not named.
 fn direct_named_type(ty: &TypeRef) -> Option<TypeId> {
     match ty {
         TypeRef::Named(id) => Some(*id),
@@ -226,7 +227,7 @@ fn types_at_same_value(body: &TypeBody) -> Vec<TypeId> {
     }
 }
 
-/// Returns all types that a body references.
+/// Returns all named types that a body contains, at any depth of lists, maps and nullable types.
 fn mentioned_types(body: &TypeBody) -> Vec<TypeId> {
     fn add(ty: &TypeRef, out: &mut Vec<TypeId>) {
         match ty {

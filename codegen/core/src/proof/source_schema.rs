@@ -1,4 +1,4 @@
-//! Combines the schemas of a type into one document.
+//! Combines the source schemas of a type, which are those of the contract, into one document.
 
 use serde_json::{Value, json};
 
@@ -9,8 +9,8 @@ use crate::{
     shape::TypeDef,
 };
 
-/// Returns the schemas of a type as one document, or `None` if the document is too large to prove or the
-/// engine could misinterpret it.
+/// Returns the source schemas of a type as one JSON Schema document. Returns `None` if the document is too
+/// large for the proof engine or if the engine could misinterpret it.
 ///
 /// If `assumed` is true, the JSON types that the option `implied-objects` implies are added.
 pub(super) fn source_document(
@@ -40,7 +40,8 @@ pub(super) fn source_document(
     Some(document)
 }
 
-/// Returns the JSON types that keywords imply although no `type` states them.
+/// Returns the JSON types of a conjunction if its keywords imply a restriction that no `type` states, or else
+/// `None`. `usual` is the option `implied-objects`.
 fn implied_types(graph: &SchemaGraph, conj: &SchemaConjunction, usual: bool) -> Option<TypeSet> {
     let stated = SchemaFacts::stated_types(graph, conj);
     let read = SchemaFacts::from_conjunction(graph, conj, usual).types;

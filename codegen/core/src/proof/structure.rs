@@ -13,18 +13,18 @@ use crate::{
     shape::{Shapes, StructBody, TypeBody, TypeId, TypeRef},
 };
 
-/// A requirement of a type that some of its schemas do not have.
+/// A requirement of a type that its schemas do not have, so that the type cannot hold some valid values.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct TypeMismatch {
     /// The type with the requirement.
     pub id: TypeId,
-    /// One of the schemas that do not have the requirement.
+    /// One of the schemas for which the type is used, for the location of the warning.
     pub schema: Option<SchemaId>,
     /// The requirement, such as `` `kind` is always "add" ``.
     pub reason: String,
 }
 
-/// Returns every requirement of a type that its schemas do not have, without duplicates.
+/// Returns, for all types, the requirements that their schemas do not have, without duplicates.
 #[must_use]
 pub(crate) fn find_mismatches(
     graph: &SchemaGraph,
@@ -39,8 +39,8 @@ pub(crate) fn find_mismatches(
         report(&TypeRef::Named(id), &def.conj);
         match &def.body {
             TypeBody::Struct(body) => {
-                // A field that only some branches declare holds any value. An omitted field is always its
-                // constant, regardless of its type.
+                // A field that only some branches declare has the type `Json`, and an omitted field has no
+                // type. Neither is compared.
                 let always = body.fields.iter().filter(|field| !field.conj.ids.is_empty() && !field.omitted);
                 always.for_each(|field| report(&field.ty, &field.conj));
             }
@@ -90,7 +90,8 @@ struct MismatchFinder<'a> {
 }
 
 impl MismatchFinder<'_> {
-    /// Checks one conjunction for which the type `id` or one of its parts is used.
+    /// Compares the type `ty`, which is the type `id` or one of its parts, with a conjunction for which it is
+    /// used.
     fn check_place(
         &self,
         id: TypeId,
@@ -109,7 +110,7 @@ impl MismatchFinder<'_> {
         if !self.accepted_types(ty, 32).contains(facts.types) {
             report("it accepts fewer JSON types".to_owned());
         }
-        // If a union is still open, the struct belongs to a branch, which is checked separately.
+        // If no branch of a union is chosen yet, the struct belongs to a branch, which is checked separately.
         if let Some(body) = self.direct_struct(ty, 32).filter(|_| facts.open_unions.is_empty()) {
             self.check_fields(body, &facts, &mut report);
         }
@@ -208,7 +209,8 @@ mod tests {
         change(body.fields.iter_mut().find(|field| field.wire == wire).unwrap());
     }
 
-    /// Each gap is reported as a warning at its schema, and a correct contract has no warnings.
+    /// A type that cannot hold a value of its schema causes a warning at the schema. Unmodified types cause
+    /// no warning.
     #[test]
     fn gaps_are_reported_as_warnings() {
         let warnings_for = |change: &dyn Fn(&mut TypeBody)| {
@@ -230,7 +232,7 @@ mod tests {
         }
     }
 
-    /// An omitted tag is a constant, so the type of its property is not compared.
+    /// If a tag property has no field, its type is not compared with the schema, and no mismatch is found.
     #[test]
     fn omitted_tags_are_constants() {
         let text = r##"{
@@ -260,7 +262,7 @@ mod tests {
         );
         let narrow = |body: &mut TypeBody| modify_field(body, "id", |id| id.ty = TypeRef::Bool);
         assert_eq!(find_reasons("Base", narrow), ["it accepts fewer JSON types"]);
-        // The variants have separate types, so the base keeps its tag.
+        // Each variant has its own type, so the tag of the base has a field and is compared.
         assert_eq!(
             find_reasons("EitherA", |body| modify_field(body, "kind", |kind| kind.omitted = false)),
             [""; 0]

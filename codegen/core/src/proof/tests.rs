@@ -117,7 +117,7 @@ fn narrow_types_are_gaps_with_an_instance() {
     assert!(matches!(proof(&broken, "Lot"), TypeProof::Gap(_)));
 }
 
-/// A union that is its own variant has no values, which is reported as a gap.
+/// If a union is modified to be its own variant, it has no values, and the result is `TypeProof::Gap`.
 #[test]
 fn union_that_contains_itself_is_a_gap() {
     let mut broken =
@@ -153,7 +153,7 @@ fn samples_are_valid_and_deterministic() {
     );
 }
 
-/// Sampling with a cache that all types share returns the same values as sampling without a cache.
+/// Sampling returns the same values for each type with a cache that all types share and with an empty cache.
 #[test]
 fn cached_samples_do_not_change_values() {
     let contract = contract(&json!({

@@ -53,7 +53,7 @@ fn read(options: &str) -> Result<AnalyzedContract, String> {
     project.analyze_sources(Sources::from_texts(&texts).unwrap()).map_err(|problems| problems.render(false))
 }
 
-/// Asserts that an option selects exactly these operations, webhooks and types.
+/// Asserts that these options of `[operations]` keep exactly these operations and webhooks, and these types.
 #[track_caller]
 fn check(options: &str, operations: &[&str], types: &[&str]) {
     let contract = read(&format!("[operations]\n{options}")).unwrap();
@@ -96,7 +96,7 @@ fn operations_keep_only_reachable_schemas() {
 
 #[test]
 fn omitted_parts_have_no_diagnostics() {
-    // The pattern of `Org.odd` is not supported.
+    // The schema `Org.odd` has a pattern that is not supported.
     let error = read("[input]\nfaults = 'deny'").err().unwrap();
     assert!(error.contains("unsupported"), "{error}");
     let repaired = read("").unwrap();
@@ -184,7 +184,8 @@ fn areas_own_types_reached_only_by_their_tags() {
     assert!(error.contains("contains a tag that no operation has: `org`"), "{error}");
 }
 
-/// The children of a base are kept with it, because they are variants of its type.
+/// If a discriminator base becomes an enum, the schemas that extend it are kept with it, because they are its
+/// variants. Otherwise, they are omitted.
 #[test]
 fn children_are_kept_with_their_base() {
     let text = "

@@ -20,7 +20,7 @@ const ENUM_LIMIT: usize = 16;
 const RESERVED_ACCESSORS: &[&str] =
     &["as_str", "as_ref", "is_known", "unknown", "row", "clone", "cmp", "eq", "fmt", "hash", "from"];
 
-/// The type of a column.
+/// The type of the values in a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ColumnType {
     Bool,
@@ -31,19 +31,21 @@ enum ColumnType {
     Strings,
 }
 
-/// A column of the table, which becomes an accessor.
+/// A column of the table, for which the enum has an accessor.
 pub(super) struct TableColumn<'a> {
     wire: &'a str,
     name: String,
     kind: ColumnType,
     optional: bool,
-    /// The name of the enum for the strings of the column, and the distinct strings with their variant names.
+    /// For a column that is configured as an enum: its name, and the distinct strings with their variant
+    /// names.
     enumeration: Option<(&'a str, Vec<(&'a str, String)>)>,
-    /// The values by row; `None` if the value is missing or `null`.
+    /// The value of each row, or `None` if it is missing or `null`.
     values: Vec<Option<&'a DocumentNode>>,
 }
 
-/// Infers all columns except the key and the skipped columns, in the order of their first occurrence.
+/// Infers the columns of the rows, in the order of their first occurrence. The key and the columns in `skip`
+/// are omitted. Inconsistent columns are reported.
 pub(super) fn infer_columns<'a>(
     config: &'a TableConfig,
     rows: &[TableRow<'a>],
@@ -139,7 +141,7 @@ fn column_type(tree: &DocumentNode) -> Option<ColumnType> {
     }
 }
 
-/// Returns the narrowest type that can hold the values of both types.
+/// Returns the narrowest type that can hold the values of both types, or `None` if there is none.
 fn common_type(one: ColumnType, other: ColumnType) -> Option<ColumnType> {
     let rank = |kind| match kind {
         ColumnType::U16 => Some(0),
@@ -155,7 +157,8 @@ fn common_type(one: ColumnType, other: ColumnType) -> Option<ColumnType> {
 }
 
 impl<'a> TableColumn<'a> {
-    /// Generates the enum of the column's values, if the column is configured as an enum.
+    /// Generates the enum of the column's values, or returns `None` if the column is not configured as an
+    /// enum.
     pub(super) fn enum_item(&self) -> Option<TokenStream> {
         let (name, values) = self.enumeration.as_ref()?;
         let values = values.iter().map(|(wire, name)| StringValue {
@@ -167,7 +170,7 @@ impl<'a> TableColumn<'a> {
         Some(StringEnumItem { name, doc, values: values.collect() }.to_tokens(false))
     }
 
-    /// Generates the struct field, such as `status: u16`.
+    /// Generates the field of the row struct, such as `status: u16`.
     pub(super) fn struct_field(&self) -> TokenStream {
         let name = ident(&self.name);
         let ty = self.rust_type();
@@ -175,7 +178,7 @@ impl<'a> TableColumn<'a> {
         quote!(#name: #ty)
     }
 
-    /// Generates the value of a row, such as `status: 404`.
+    /// Generates the field value for one row, such as `status: 404`.
     pub(super) fn row_value(&self, row: usize) -> TokenStream {
         let name = ident(&self.name);
         let value = match self.values.get(row).copied().flatten().map(|tree| self.value_literal(tree)) {
@@ -186,7 +189,7 @@ impl<'a> TableColumn<'a> {
         quote!(#name: #value)
     }
 
-    /// Generates the accessor. In an open table, the accessor returns `None` for values without a row.
+    /// Generates the accessor of the column. In an open table, it returns `None` for values without a row.
     pub(super) fn accessor(&self, open: bool) -> TokenStream {
         let name = ident(&self.name);
         let ty = self.rust_type();
@@ -261,8 +264,8 @@ impl<'a> TableColumn<'a> {
         }
     }
 
-    /// Returns the distinct strings with their variant names, or the reason why the column cannot become an
-    /// enum.
+    /// Returns the distinct strings of the column with their variant names, or the reason why the column
+    /// cannot become an enum.
     fn enum_variants(&self) -> Result<Vec<(&'a str, String)>, String> {
         if !matches!(self.kind, ColumnType::String | ColumnType::Strings) {
             return Err("it does not contain strings".to_owned());

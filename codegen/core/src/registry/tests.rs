@@ -107,7 +107,7 @@ fn errors_have_a_location() {
     check(&invalid, r#"[{"code": "a", "x": "two words"}]"#, "/x-codes/0", "is not a word");
 }
 
-/// The table of scopes must contain all scopes that operations require.
+/// A table of scopes without a row for a scope that an operation requires is rejected.
 #[test]
 fn tables_without_a_required_row_are_rejected() {
     assert!(run_with(&config(), ROWS, &["BUSY", "NOT_FOUND"]).is_ok());

@@ -1,4 +1,4 @@
-//! Formats invocations of the runtime's macros that take lists: on one line if it fits, or else with one line
+//! Formats calls of the runtime's macros that take lists: on one line if the call fits, or else with one line
 //! for each list.
 
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
@@ -7,8 +7,8 @@ use syn::{ItemMacro, MacroDelimiter};
 /// The preferred line width in columns, which a single row may exceed.
 const MAX_COLUMNS: usize = 100;
 
-/// Formats an invocation whose braces contain a head and lists. Each list is in inner braces and follows a
-/// keyword. Returns `None` for any other invocation.
+/// Formats a macro call that consists of a head and lists. Each list is in braces and follows a keyword.
+/// Returns `None` for any other macro call.
 pub(super) fn print_macro_call(call: &ItemMacro) -> Option<String> {
     if !matches!(call.mac.delimiter, MacroDelimiter::Brace(_)) {
         return None;
@@ -33,13 +33,13 @@ pub(super) fn print_macro_call(call: &ItemMacro) -> Option<String> {
     Some(out)
 }
 
-/// Formats the path of a macro.
+/// Returns the path of the macro in a macro call.
 pub(super) fn macro_path(call: &ItemMacro) -> String {
     let path = &call.mac.path;
     format_tokens(quote::quote!(#path))
 }
 
-/// A keyword with the rows in its braces, or other tokens without braces.
+/// A keyword and the rows of its list, or tokens without a list.
 struct MacroSection {
     head: String,
     rows: Option<Vec<String>>,
@@ -119,7 +119,7 @@ fn split_rows(list: TokenStream) -> Vec<String> {
     out
 }
 
-/// Formats tokens with the usual spacing of names, types, constants and paths.
+/// Formats tokens on one line, with the usual spacing of names, types, constants and paths.
 pub(super) fn format_tokens(tokens: TokenStream) -> String {
     let mut out = String::new();
     let mut tight = true;

@@ -1,5 +1,5 @@
-//! Formats tables of operations: one line for each field of a row and for each element of a list field,
-//! regardless of its length. The tables are data and make up a large part of the output.
+//! Formats the operation table and other tables: one line for each field of a row and for each element of a
+//! list field, regardless of its length. Tables are data and make up a large part of the output.
 
 use quote::ToTokens;
 use syn::{Attribute, Expr, ExprArray, ExprStruct, Item, ItemStatic, parse_quote};
@@ -11,7 +11,7 @@ const MAX_COLUMNS: usize = 100;
 /// The indentation of each nesting level, in columns.
 const INDENT: usize = 4;
 
-/// Formats a list of rows that is marked `#[rustfmt::skip]`. Returns `None` for any other static item.
+/// Formats a static table, which is marked `#[rustfmt::skip]`. Returns `None` for any other static item.
 pub(super) fn print_table(item: &ItemStatic) -> Option<String> {
     item.attrs.iter().find(|attribute| is_skip(attribute))?;
     let rows = slice_elements(&item.expr)?;
@@ -29,7 +29,7 @@ fn is_skip(attribute: &Attribute) -> bool {
     path.segments.len() == 2 && path.segments.iter().map(|segment| &segment.ident).eq(["rustfmt", "skip"])
 }
 
-/// Returns the elements of `&[…]`.
+/// Returns the elements of a slice expression `&[…]`, or `None` for any other expression.
 fn slice_elements(value: &Expr) -> Option<&ExprArray> {
     match value {
         Expr::Reference(reference) => match &*reference.expr {
@@ -44,8 +44,8 @@ fn format_flat(value: &impl ToTokens) -> String {
     format_tokens(value.to_token_stream())
 }
 
-/// Formats a value that starts at column `indent`: on one line if it fits, or else with one line for each
-/// part.
+/// Formats an expression that starts at column `indent`: on one line if it fits, or else with one line for
+/// each field or element.
 fn format_value(of: &Expr, indent: usize) -> String {
     let line = format_flat(of);
     if indent + line.len() <= MAX_COLUMNS {
@@ -59,7 +59,7 @@ fn format_value(of: &Expr, indent: usize) -> String {
             }
             _ => line,
         },
-        // Each element of a list is formatted on one line.
+        // If a list does not fit, each of its elements is on one line.
         other => slice_elements(other)
             .map_or(line, |array| format_elements(array, indent, &|element: &Expr| format_flat(element))),
     }

@@ -1,8 +1,10 @@
-//! Detects and removes cycles of schemas that apply themselves to the same value.
+//! Detects and removes cycles of in-place applicators such as `allOf` and `$ref`: schemas that apply
+//! themselves to the same value, which would make validation endless.
 //!
-//! A base whose branches include the base is divided: the branches include a copy of the base without the
-//! keyword that lists the branches, and the base itself keeps the keyword. The result therefore does not
-//! depend on the order of the document.
+//! A *recursive base* is a schema with a `oneOf` or `anyOf` whose branches include the schema itself. It is
+//! divided: the branches include a copy of the base without the keyword that lists the branches, and the base
+//! itself keeps the keyword. The result therefore does not depend on the order of the schemas in the
+//! document.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -18,8 +20,8 @@ use crate::{
 /// The maximum number of schemas that a message about a cycle lists.
 const SHOWN: usize = 6;
 
-/// Reports each cycle of in-place applicators, because Core 9.4.1 forbids infinite recursion. A base that its
-/// own branches include is divided. In any other cycle, the application that closes the cycle is removed.
+/// Reports each cycle of in-place applicators, because Core 9.4.1 forbids infinite recursion. A recursive
+/// base is divided. In any other cycle, the keyword that closes the cycle is removed from its schema.
 pub(super) fn cut_cycles(graph: &mut SchemaGraph, problems: &mut Diagnostics) {
     divide_bases(graph, problems);
     #[derive(Clone, Copy, PartialEq)]
@@ -50,7 +52,8 @@ pub(super) fn cut_cycles(graph: &mut SchemaGraph, problems: &mut Diagnostics) {
                 }
                 Color::Open => {
                     let from = path.iter().position(|(id, ..)| *id == next).unwrap_or(0);
-                    // The schema whose application is removed comes first, because its meaning changes.
+                    // The schema that loses its keyword comes first in the message, because its meaning
+                    // changes.
                     let mut cycle: Vec<SchemaId> = path.iter().skip(from).map(|(id, ..)| *id).collect();
                     closing.extend(cycle.last().map(|last| (*last, next)));
                     cycle.rotate_right(1);
@@ -65,7 +68,8 @@ pub(super) fn cut_cycles(graph: &mut SchemaGraph, problems: &mut Diagnostics) {
     }
 }
 
-/// Returns the schemas that a schema applies to the same value.
+/// Returns the schemas that this schema applies to the value that it validates itself, as by `$ref` or
+/// `allOf`.
 fn in_place_targets(graph: &SchemaGraph, id: SchemaId) -> Vec<SchemaId> {
     let schema = graph.schema(id);
     let here = schema.keywords().filter(|(keyword, value)| {
@@ -76,17 +80,17 @@ fn in_place_targets(graph: &SchemaGraph, id: SchemaId) -> Vec<SchemaId> {
     here.flat_map(|(_, value)| value.schema_ids()).collect()
 }
 
-/// A base schema that its own branches include.
+/// A schema with a `oneOf` or `anyOf` of which at least one branch includes the schema itself.
 struct RecursiveBase {
     base: SchemaId,
-    /// The keywords that have a branch that includes the base.
+    /// The keywords, `anyOf` or `oneOf`, of which a branch includes the base.
     keywords: BTreeSet<Keyword>,
-    /// The schemas that include the base, each with the cycle that begins at the schema.
+    /// The schemas that include the base, each with the cycle from this schema through the base back to it.
     users: BTreeMap<SchemaId, Vec<SchemaId>>,
 }
 
-/// Replaces each recursive base, where its branches include it, by a copy without the keywords that list the
-/// branches.
+/// Adds a copy of each recursive base without the keywords that list its branches, and replaces the base by
+/// the copy in all schemas that include the base from within its branches.
 fn divide_bases(graph: &mut SchemaGraph, problems: &mut Diagnostics) {
     let cyclic = cyclic_schemas(graph);
     let found: Vec<RecursiveBase> = graph
@@ -112,7 +116,7 @@ fn divide_bases(graph: &mut SchemaGraph, problems: &mut Diagnostics) {
     for (base, copy, users) in &copies {
         for user in users.keys() {
             graph.schemas[*user].replace_included(*base, *copy);
-            // The copy of another base has the same inclusions as the other base.
+            // The copy of another base includes the same schemas as that base, so it must be changed as well.
             for (_, other, _) in copies.iter().filter(|(other, ..)| other == user) {
                 graph.schemas[*other].replace_included(*base, *copy);
             }
@@ -121,7 +125,7 @@ fn divide_bases(graph: &mut SchemaGraph, problems: &mut Diagnostics) {
 }
 
 impl RecursiveBase {
-    /// Returns the recursive base with this id, if the schema has branches that include it.
+    /// Returns the schema with this id as a recursive base, or `None` if no branch of it includes it.
     fn find(graph: &SchemaGraph, cyclic: &ArenaMap<Schema, bool>, base: SchemaId) -> Option<Self> {
         let mut found = Self { base, keywords: BTreeSet::new(), users: BTreeMap::new() };
         let branching = |keyword: &Keyword| matches!(keyword, Keyword::AnyOf | Keyword::OneOf);
@@ -149,7 +153,8 @@ impl RecursiveBase {
     }
 }
 
-/// Returns the cycle that begins at a user of the base and leads through the base.
+/// Returns the cycle that leads from `user`, a schema that includes the base, through the base back to
+/// `user`.
 fn cycle_from(previous: &BTreeMap<SchemaId, SchemaId>, base: SchemaId, user: SchemaId) -> Vec<SchemaId> {
     let mut back = Vec::new();
     let mut at = user;
@@ -165,13 +170,14 @@ fn cycle_from(previous: &BTreeMap<SchemaId, SchemaId>, base: SchemaId, user: Sch
     back
 }
 
-/// Returns true if every valid value of the schema must also satisfy the base.
+/// Returns true if a schema includes the base by keywords such as `$ref` and `allOf`, so that every valid
+/// value of the schema must also satisfy the base.
 fn includes(graph: &SchemaGraph, id: SchemaId, base: SchemaId) -> bool {
     let schema = graph.schema(id);
     schema.reference == Some(base) || schema.all_of.contains(&base)
 }
 
-/// Returns, for each schema, true if it may be on a cycle of in-place applicators.
+/// Returns, for each schema, whether it is on a cycle of in-place applicators or applies a schema that is.
 fn cyclic_schemas(graph: &SchemaGraph) -> ArenaMap<Schema, bool> {
     let mut users: ArenaMap<Schema, Vec<SchemaId>> = graph.schemas.map_ids(|_| Vec::new());
     let mut open = graph.schemas.map_ids(|id| in_place_targets(graph, id).len());
@@ -218,7 +224,8 @@ mod tests {
     use super::*;
     use crate::resolve::tests::{format_problems, resolve_graph};
 
-    /// Returns the problems, and each named schema with its properties and the number of its branches.
+    /// Resolves a document. Returns the problems, and for each schema in `$defs` its name, the names of its
+    /// properties and the number of its `oneOf` branches.
     fn check(text: &str) -> (String, Vec<String>) {
         let (graph, problems) = resolve_graph(&[("a.json", text)]);
         let describe = |id: SchemaId| {
@@ -247,7 +254,8 @@ mod tests {
         format!("{{\"$defs\": {{{}}}}}", all.join(", "))
     }
 
-    /// The branches of a base keep its properties, and the base keeps its branches, regardless of the order.
+    /// If the branches of a base include the base by `allOf`, each branch has the properties of the base, and
+    /// the base keeps its branches, in every order of the schemas.
     #[test]
     fn bases_that_list_their_children_are_divided() {
         let base = format!(

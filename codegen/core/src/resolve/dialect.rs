@@ -1,4 +1,5 @@
-//! Schema dialects: the draft is determined by `$schema`, the vocabularies by the meta-schema.
+//! The dialects of schemas. `$schema` names a meta-schema, which determines the draft and, by `$vocabulary`,
+//! the keywords that schemas may use. The entry point is [`find_dialect`].
 
 use crate::{
     load::{Sources, is_draft_04, uri},
@@ -6,7 +7,7 @@ use crate::{
     tree::{DocumentNode, NodeValue},
 };
 
-/// The draft, vocabularies and deviations that determine the meaning of a schema.
+/// The draft, vocabularies and settings by which the keywords of a schema are interpreted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SchemaDialect {
     pub(crate) draft: Draft,
@@ -17,18 +18,20 @@ pub(crate) struct SchemaDialect {
     /// True if keywords of OpenAPI 3.0 are accepted with a warning. Many documents were migrated to 3.1 by
     /// changing only their version number.
     pub(crate) accepts_openapi_30: bool,
-    /// True if the dialect asserts `format` (Validation 7.2.2).
+    /// True if a value that violates `format` is invalid in this dialect (Validation 7.2.2).
     pub(crate) asserts_formats: bool,
     /// True for draft-04, in which `id` identifies schemas and boolean keywords make bounds exclusive.
     pub(crate) is_draft_04: bool,
 }
 
 impl SchemaDialect {
-    /// The dialect of schema files without `$schema`.
+    /// The dialect of schema files without `$schema`: draft 2020-12 with the keywords of OpenAPI.
     pub(crate) const LATEST: Self = Self { has_openapi_keywords: true, ..Self::for_draft(Draft::Latest) };
-    /// The dialect of OpenAPI 3.1 and 3.2.
+    /// The dialect of OpenAPI 3.1 and 3.2: draft 2020-12, in which keywords of OpenAPI 3.0 are accepted with
+    /// a warning.
     pub(crate) const OPENAPI_31: Self = Self { accepts_openapi_30: true, ..Self::LATEST };
-    /// The dialect of OpenAPI 3.0.
+    /// The dialect of OpenAPI 3.0: an older draft with `nullable` and without the keywords of 2019-09 and
+    /// later.
     pub(crate) const OPENAPI_30: Self =
         Self { has_openapi_keywords: true, ..Self::for_draft(Draft::OpenApi30) };
     /// Draft-04, which is treated as draft-07 with other spellings and fewer keywords.
@@ -64,12 +67,12 @@ impl SchemaDialect {
         }
     }
 
-    /// Returns the keyword that identifies a schema.
+    /// Returns the name of the keyword that identifies a schema: `id` in draft-04, or `$id`.
     pub(crate) const fn id_keyword(self) -> &'static str {
         if self.is_draft_04 { "id" } else { "$id" }
     }
 
-    /// Returns true if a `$ref` disables all keywords next to it.
+    /// Returns true if the keywords next to a `$ref` are ignored, as in drafts before 2019-09.
     pub(crate) const fn ref_overrides_siblings(self) -> bool {
         matches!(self.draft, Draft::Draft7 | Draft::OpenApi30)
     }
@@ -95,26 +98,26 @@ pub(crate) fn openapi_version(tree: &DocumentNode) -> Option<&str> {
     })
 }
 
-/// The result of looking up a `$schema`.
+/// The result of looking up the dialect that a `$schema` or `jsonSchemaDialect` identifies.
 pub(crate) enum DialectLookup {
     /// A supported dialect.
     Known(SchemaDialect),
-    /// The URI of a meta-schema that is not loaded (yet).
+    /// The URI of a custom meta-schema that is not loaded. The caller may load it and repeat the lookup.
     Missing(String),
     /// An unsupported dialect, with the error message.
     Refused(String),
-    /// A dialect that requires the given unknown vocabulary. Its schemas must not be processed (Core
-    /// 8.1.2.1).
+    /// A dialect whose meta-schema requires a vocabulary that is not supported; the URI of that vocabulary.
+    /// Its schemas must not be processed (Core 8.1.2.1).
     Unknown(String),
 }
 
-/// Returns true if the path is that of a dialect of the given OpenAPI version, with any date.
+/// Returns true if a URI path identifies a schema dialect of the given OpenAPI version, whatever its date.
 fn is_openapi(path: &str, version: &str) -> bool {
     let rest = path.strip_prefix("spec.openapis.org/oas/").and_then(|rest| rest.strip_prefix(version));
     rest.is_some_and(|rest| rest.starts_with("/dialect/"))
 }
 
-/// Returns the dialect that a `$schema` or `jsonSchemaDialect` identifies.
+/// Returns the dialect that the URI `name`, the value of a `$schema` or `jsonSchemaDialect`, identifies.
 pub(crate) fn find_dialect(sources: &Sources, name: &str) -> DialectLookup {
     let bare = name.strip_suffix('#').unwrap_or(name);
     let path = bare.strip_prefix("https://").or_else(|| bare.strip_prefix("http://")).unwrap_or(bare);
@@ -151,8 +154,8 @@ pub(crate) fn find_dialect(sources: &Sources, name: &str) -> DialectLookup {
     custom_dialect(sources, name, &meta.tree)
 }
 
-/// Returns the dialect of a custom meta-schema. Its `$schema` determines the draft, and its `$vocabulary`
-/// determines the vocabularies.
+/// Returns the dialect that a custom meta-schema defines. The `$schema` of the meta-schema determines the
+/// draft, and its `$vocabulary` the supported keywords.
 fn custom_dialect(sources: &Sources, name: &str, meta: &DocumentNode) -> DialectLookup {
     let base = meta
         .get("$schema")
@@ -219,8 +222,8 @@ mod tests {
         schema::SchemaGap,
     };
 
-    /// The vocabularies determine if formats are asserted (Validation 7.2.2). In 2019-09, a single vocabulary
-    /// has both meanings.
+    /// `format` is asserted if `$vocabulary` lists `format-assertion` or, in 2019-09, requires `format`
+    /// (Validation 7.2.2).
     #[test]
     fn vocabularies_control_format_assertion() {
         for (draft, vocabulary, value, asserts_formats) in [
@@ -241,8 +244,9 @@ mod tests {
         }
     }
 
-    /// A format that cannot be asserted affects only its own schema, and unknown formats are annotations
-    /// (Validation 7.2.3).
+    /// If the dialect asserts formats, a format of the specification that cannot be checked is reported and
+    /// leaves a gap in its schema. Other unknown formats are annotations (Validation 7.2.3) and cause only a
+    /// warning.
     #[test]
     fn unsupported_asserted_formats_are_reported() {
         let base = "https://json-schema.org/draft/2020-12";

@@ -1,7 +1,8 @@
-//! Finds every schema: walks the documents position by position, registers URIs and anchors, and follows
-//! references to positions that are not reachable by keywords. The entry point is [`Discovery::run`].
+//! Finds every schema: walks the documents, registers URIs and anchors, and follows references to positions
+//! that no keyword identifies as a schema. The entry point is [`Discovery::run`].
 //!
 //! The walk uses a queue instead of recursion, so that no document can exhaust the stack. It visits every
+//! position once, so that its run time is linear in the size of the input.
 //! position once, so that its run time is linear in the size of the input.
 
 mod reach;
@@ -26,7 +27,7 @@ use super::{
     dynamic::enclosing_pointers,
 };
 
-/// A document position that contains a schema.
+/// A position in a document that contains a schema, with its references.
 #[derive(Debug)]
 pub(crate) struct SchemaNode<'t> {
     pub(crate) source: SourceId,
@@ -35,14 +36,15 @@ pub(crate) struct SchemaNode<'t> {
     pub(crate) resource: usize,
     pub(crate) dialect: SchemaDialect,
     pub(crate) origin: SchemaOrigin,
-    /// The index of the resolved target of `$ref`.
+    /// The index of the node to which `$ref` refers, or `None` before the reference is resolved.
     pub(crate) reference: Option<usize>,
-    /// The initial target of `$dynamicRef` as an index, with the anchor if the target defines it as dynamic.
+    /// The index of the node to which `$dynamicRef` initially refers (Core 8.2.3.2), with the name of the
+    /// anchor if that node defines it as a `$dynamicAnchor`.
     pub(crate) dynamic: Option<(Option<String>, usize)>,
 }
 
 impl SchemaNode<'_> {
-    /// Returns true if only the reference can make a value invalid.
+    /// Returns true if `$ref` is the only keyword of the schema that can make a value invalid.
     fn is_only_a_reference(&self) -> bool {
         let decides = |member: &ObjectMember| {
             let keyword =
@@ -55,7 +57,7 @@ impl SchemaNode<'_> {
         self.dialect.ref_overrides_siblings() || !self.tree.members().iter().any(decides)
     }
 
-    /// Returns the location of the value of a member.
+    /// Returns the location of the value of a keyword in this schema.
     pub(crate) fn place(&self, member: &ObjectMember) -> DocumentLocation {
         DocumentLocation {
             source: self.source,
@@ -65,26 +67,27 @@ impl SchemaNode<'_> {
     }
 }
 
-/// A schema resource, or a document that is not a schema.
+/// A schema resource (Core 8.2.1), or a whole document that is not a schema, such as an OpenAPI document.
 #[derive(Debug)]
 pub(crate) struct DiscoveredResource<'t> {
     pub(crate) uri: String,
     pub(crate) source: SourceId,
     pub(crate) pointer: String,
-    /// The location of the resource's `$id`, or of the whole document.
+    /// The location of the `$id` or `$self` that names the resource, or of the whole document.
     pub(crate) named: DocumentLocation,
     pub(crate) tree: &'t DocumentNode,
     pub(crate) root: Option<usize>,
     pub(crate) dialect: Option<SchemaDialect>,
-    /// The pointer of the `$schema` that determines the dialect, in this resource or in an enclosing one.
+    /// The pointer of the `$schema` value that determines the dialect, in this resource or in an enclosing
+    /// one.
     pub(crate) dialect_at: Option<String>,
     pub(crate) dynamic: Vec<(String, usize)>,
 }
 
-/// The expected type of the target of a reference.
+/// The type of value that a reference must lead to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExpectedTarget {
-    /// A schema, for the given keyword of the given node.
+    /// A schema. The reference is the value of `keyword` in the schema with the index `node`.
     Schema {
         node: usize,
         keyword: Keyword,
@@ -92,20 +95,20 @@ pub(crate) enum ExpectedTarget {
     Object(ObjectKind),
 }
 
-/// A reference whose target may not have been visited yet.
+/// A reference that is not resolved yet, because its target may not have been visited.
 #[derive(Debug)]
 pub(crate) struct PendingReference<'t> {
     pub(crate) expect: ExpectedTarget,
     pub(crate) reference: &'t str,
     pub(crate) resource: usize,
     pub(crate) dialect: SchemaDialect,
-    /// The location of the value of the reference.
+    /// The location of the string that contains the reference.
     pub(crate) place: DocumentLocation,
-    /// The pointer of the object that contains the reference.
+    /// The pointer of the object that contains the `$ref` or another reference.
     pub(crate) holder: String,
 }
 
-/// A position that must be visited.
+/// A position in a document that the walk has still to visit.
 #[derive(Debug)]
 pub(crate) struct VisitJob<'t> {
     pub(crate) what: VisitKind,
@@ -116,35 +119,37 @@ pub(crate) struct VisitJob<'t> {
     pub(crate) dialect: SchemaDialect,
 }
 
-/// The type of the value at a position.
+/// The type that the value at a position must have: a schema, or an object of OpenAPI.
 #[derive(Clone, Debug)]
 pub(crate) enum VisitKind {
     Schema(SchemaOrigin),
     Object(ObjectKind),
 }
 
-/// The state of the search for schemas.
+/// The state of the walk, and the schemas, anchors and references that it has found.
 #[derive(Debug)]
 pub(crate) struct Discovery<'t> {
     pub(crate) sources: &'t Sources,
     pub(crate) nodes: Vec<SchemaNode<'t>>,
     pub(crate) resources: Vec<DiscoveredResource<'t>>,
-    /// For each source, the indices of its nodes by pointer.
+    /// For each source, the index of the node at each JSON Pointer.
     pub(crate) schemas: Vec<HashMap<String, usize>>,
     pub(crate) uris: HashMap<String, usize>,
-    /// The index of the node for each resource and anchor name, and true if the anchor is dynamic.
+    /// The node of each anchor, by resource index and anchor name. The flag is true for a `$dynamicAnchor`.
     pub(crate) anchors: HashMap<(usize, String), (usize, bool)>,
-    /// The targets of references between OpenAPI objects.
+    /// The targets of `$ref`s between OpenAPI objects, as source and pointer, by the object with the `$ref`.
     pub(crate) links: HashMap<(SourceId, String), (SourceId, String)>,
     pub(crate) objects: HashSet<(SourceId, String, ObjectKind)>,
     pub(crate) problems: Diagnostics,
     /// The URIs of referenced documents that are not loaded, with the locations of the references.
     pub(crate) missing: Vec<(String, DocumentLocation)>,
-    /// The problems of unresolved references. They are dropped if another round loads the documents.
+    /// The diagnostics about unresolved references. They are dropped if the walk is repeated after more
+    /// documents are loaded.
     pub(crate) lost: Vec<Diagnostic>,
-    /// The unresolved references of schemas, by the index of the node.
+    /// The `$ref`s of schemas that could not be resolved, by the index of the node.
     pub(crate) dangling: HashMap<usize, &'t str>,
-    /// For each node, true if it belongs to the contract.
+    /// For each node, whether it belongs to the contract. Schemas of referenced documents belong to it only
+    /// if they are reachable from an input.
     pub(crate) reached: Vec<bool>,
     pub(crate) asked: ReferencedParts,
     walked: Vec<bool>,
@@ -241,8 +246,8 @@ impl<'t> Discovery<'t> {
         self.problems.push(problem.with_fallback("the first one is used"));
     }
 
-    /// Queues the root of a source, unless it was already visited. If `whole` is false, the root is not
-    /// queued, because only the object that a reference expects is visited.
+    /// Registers the dialect of a source and queues its root, unless the source was already visited. If
+    /// `whole` is false, the root is not queued, because only the referenced object in it is visited.
     fn queue_document(&mut self, id: SourceId, dialect: SchemaDialect, whole: bool) {
         let index = id.0 as usize;
         let Some(source) = self.sources.get(id) else { return };
@@ -421,7 +426,8 @@ impl<'t> Discovery<'t> {
         }
     }
 
-    /// Returns the dialect of the root of a resource.
+    /// Determines the dialect of a resource from the `$schema` of its root, or else uses that of the
+    /// enclosing resource.
     fn resource_dialect(
         &mut self,
         tree: &DocumentNode,
@@ -539,7 +545,8 @@ impl<'t> Discovery<'t> {
         }
     }
 
-    /// Returns the pointer of the outermost schema that contains a schema of an OpenAPI document.
+    /// Returns the pointer of the outermost schema that contains this schema, which is a Schema Object if the
+    /// document is an OpenAPI document.
     fn schema_object<'n>(&self, node: &'n SchemaNode<'t>) -> Option<&'n str> {
         let known = self.schemas.get(node.source.0 as usize)?;
         enclosing_pointers(&node.pointer).find(|outer| known.contains_key(*outer))
@@ -565,7 +572,8 @@ impl<'t> Discovery<'t> {
     }
 }
 
-/// Returns the positions of a schema's subschemas as pointer, tree, and the origin of the name.
+/// Returns the subschemas of a schema, each with its pointer, its tree, and the origin from which the name of
+/// its type is derived.
 fn child_positions<'t>(
     tree: &'t DocumentNode,
     pointer: &str,
@@ -625,7 +633,7 @@ fn child_positions<'t>(
 /// The anchor name for `$recursiveAnchor`, which cannot be the name of a `$dynamicAnchor`.
 pub(crate) const RECURSIVE_ANCHOR: &str = "$recursiveAnchor";
 
-/// Returns true if a value has the type of a schema, which is an object or a boolean.
+/// Returns true if a value is an object or a boolean, as every schema is.
 pub(crate) const fn is_schema(tree: &DocumentNode) -> bool {
     tree.is_object() || tree.as_bool().is_some()
 }

@@ -1,13 +1,16 @@
 //! Replaces each `$dynamicRef` by a reference to the schema that it selects.
 //!
-//! The selected schema depends on the path of evaluation, because the outermost schema resource that defines
-//! the anchor takes precedence (Core 8.2.3.2). A schema that is reachable from several resources with
+//! Which schema it selects depends on the path of evaluation, because the outermost schema resource that
+//! defines the anchor takes precedence (Core 8.2.3.2). A schema that is reachable from several resources with
 //! different anchors is therefore copied for each of them. After this step, validation and types no longer
 //! depend on the path.
 //!
-//! An OpenAPI document is one resource, in which an anchor may have only one meaning. Nevertheless, authors
-//! define the same anchor in each Schema Object that completes a generic schema. Each Schema Object of such a
-//! document is therefore treated as a separate scope.
+//! The whole of an OpenAPI document is one resource, in which an anchor should be defined only once.
+//! Nevertheless, authors define the same anchor in each Schema Object that completes a generic schema. Each
+//! Schema Object of such a document is therefore treated as a separate scope.
+//!
+//! A *generic* schema, such as a page of items, has a `$dynamicRef` for a missing part, and often a
+//! placeholder that defines the anchor. Other schemas complete it by a `$dynamicAnchor` of the same name.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -20,13 +23,15 @@ use crate::{
 /// The maximum number of copies. A graph that would need more copies keeps its dynamic references.
 const MAX_COPIES: usize = 20_000;
 
-/// The schema that each anchor selects.
+/// The schema that each anchor name selects.
 type Bindings = BTreeMap<String, SchemaId>;
 
-/// The index of a scope: a resource, or a Schema Object of an OpenAPI document.
+/// The index of a scope, in which anchor names are unique: a resource or, in an OpenAPI document, a Schema
+/// Object.
 type ScopeId = usize;
 
-/// Replaces all dynamic references of a graph. `is_openapi` returns true for OpenAPI documents.
+/// Replaces all dynamic references of a graph. `is_openapi` returns true if a source is an OpenAPI document.
+/// If more than [`MAX_COPIES`] copies would be needed, the graph is not changed.
 pub(super) fn bind_dynamic_references(graph: &mut SchemaGraph, is_openapi: impl Fn(SourceId) -> bool) {
     if graph.ids().all(|id| graph.schema(id).dynamic_reference.is_none()) {
         return;
@@ -42,23 +47,23 @@ pub(super) fn bind_dynamic_references(graph: &mut SchemaGraph, is_openapi: impl 
     graph.resources.iter_mut().for_each(|resource| resource.dynamic_anchors.clear());
 }
 
-/// The schemas of a graph after the dynamic references were replaced.
+/// The schemas of a graph in which normal references replace the dynamic ones.
 struct BoundSchemas {
     originals: Vec<(SchemaId, Schema)>,
-    /// The additional schemas, in the order of their ids.
+    /// The copies of schemas, in the order of their ids, which follow the ids of the originals.
     copies: Vec<Schema>,
 }
 
 struct AnchorBinder<'g> {
     graph: &'g SchemaGraph,
     scopes: ArenaMap<Schema, ScopeId>,
-    /// The anchors that each scope defines.
+    /// For each scope, the anchors that it defines and the schemas that they select.
     bindings: Vec<Bindings>,
     /// The anchors that each schema may look up, directly or through the schemas that it applies.
     anchors: ArenaMap<Schema, BTreeSet<String>>,
-    /// The copies by original schema and effective anchors.
+    /// The id of each copy, by the original schema and the schemas that its anchors select.
     known: BTreeMap<(SchemaId, Bindings), SchemaId>,
-    /// The copies whose content is not yet created.
+    /// The copies whose content has still to be created, as original schema and selected schemas.
     waiting: Vec<(SchemaId, Bindings)>,
     ids: Box<dyn Iterator<Item = SchemaId>>,
 }
@@ -84,7 +89,7 @@ impl<'g> AnchorBinder<'g> {
         }
     }
 
-    /// Binds all schemas. Returns `None` if too many copies would be needed.
+    /// Binds all schemas. Returns `None` if more than [`MAX_COPIES`] copies would be needed.
     fn bind_all(mut self) -> Option<BoundSchemas> {
         let mut originals = Vec::new();
         let depends = |id: &SchemaId| !self.anchors[*id].is_empty() || self.is_dynamic(*id);
@@ -112,8 +117,8 @@ impl<'g> AnchorBinder<'g> {
         self.graph.schema(id).dynamic_reference.is_some()
     }
 
-    /// Returns a schema whose dynamic references are replaced by normal ones, for an evaluation with these
-    /// anchors.
+    /// Returns the schema with normal references instead of dynamic ones, as it is evaluated if anchors
+    /// select the schemas in `bindings`. Returns `None` if too many copies would be needed.
     fn bind_schema(&mut self, id: SchemaId, bindings: &Bindings) -> Option<Schema> {
         let mut schema = self.graph.schema(id).clone();
         let definitions = std::mem::take(&mut schema.definitions);
@@ -142,15 +147,17 @@ impl<'g> AnchorBinder<'g> {
         is_complete.then_some(schema)
     }
 
-    /// Returns the initial target of a reference, unless its resource defines the anchor several times.
+    /// Returns `initial`, the initial target of a dynamic reference, or `None` if its resource defines the
+    /// anchor several times, so that the choice is ambiguous.
     fn only_bearer(&self, anchor: &str, initial: SchemaId) -> Option<SchemaId> {
         let resource = self.graph.resource(self.graph.schema(initial).resource);
         let bearers = resource.dynamic_anchors.iter().filter(|(name, _)| name == anchor);
         Some(initial).filter(|_| bearers.count() < 2)
     }
 
-    /// Returns the schema to apply instead of `target` from a scope with these anchors: `target` itself if it
-    /// would select the same schemas on its own, or else a copy.
+    /// Returns the schema that a schema in the scope `from` must apply instead of `target` if anchors select
+    /// the schemas in `bindings`: `target` itself if its own scope selects the same schemas, or else a copy
+    /// of it. Returns `None` if too many copies would be needed.
     fn copy_for(&mut self, target: SchemaId, from: ScopeId, bindings: &Bindings) -> Option<SchemaId> {
         let used = &self.anchors[target];
         if used.is_empty() {
@@ -176,8 +183,9 @@ impl<'g> AnchorBinder<'g> {
         Some(copy)
     }
 
-    /// Returns the generic schemas and their placeholders. A definition or component is generic if it has
-    /// copies and, on its own, an anchor selects no schema or a placeholder.
+    /// Returns the generic schemas and their placeholders. A schema other than the root of a document or
+    /// resource is generic if it was copied and if, in its own scope, one of its anchors selects no schema or
+    /// only a placeholder.
     fn generic_schemas(&self) -> BTreeSet<SchemaId> {
         let mut generic = BTreeSet::new();
         let copied: BTreeSet<SchemaId> = self.known.keys().map(|(id, _)| *id).collect();
@@ -195,12 +203,13 @@ impl<'g> AnchorBinder<'g> {
     }
 }
 
-/// Returns true if a schema is neither a whole document nor a separate resource.
+/// Returns true unless a schema is a whole document or a resource with its own `$id`.
 fn is_part(graph: &SchemaGraph, id: SchemaId) -> bool {
     !matches!(graph.schema(id).origin, SchemaOrigin::Root(_))
 }
 
-/// Returns true if a schema accepts every value or no value, as the placeholder for a missing part does.
+/// Returns true if a schema accepts every value or rejects every value, as the placeholder in a generic
+/// schema does.
 fn is_placeholder(graph: &SchemaGraph, id: SchemaId) -> bool {
     let schema = graph.schema(id);
     let refused = schema.not.filter(|_| schema.is_constrained_only_by(&[Keyword::Not]));
@@ -245,7 +254,8 @@ pub(super) fn enclosing_pointers(pointer: &str) -> impl Iterator<Item = &str> {
     ends.filter_map(|end| pointer.get(..end))
 }
 
-/// Returns the anchors that each schema may look up.
+/// Returns the names of the anchors that each schema may look up, directly or through the schemas that it
+/// applies.
 fn find_anchors(graph: &SchemaGraph) -> ArenaMap<Schema, BTreeSet<String>> {
     let mut bearers: BTreeMap<&str, Vec<SchemaId>> = BTreeMap::new();
     for (name, id) in graph.resources.iter().flat_map(|resource| &resource.dynamic_anchors) {
@@ -287,7 +297,8 @@ mod tests {
 
     use crate::{generate::Project, load::Sources, shape::TypeBody, shape::display_type};
 
-    /// Returns the number of diagnostics, and each type with its fields or content.
+    /// Returns the number of diagnostics, and one line for each type: its name with its fields, or with the
+    /// content of a newtype.
     fn check(files: &[(&str, &str)]) -> (usize, Vec<String>) {
         let texts: Vec<(&str, &str, &str)> = files.iter().map(|(name, text)| (*name, "", *text)).collect();
         let contract = Project::default().analyze_sources(Sources::from_texts(&texts).unwrap()).unwrap();
@@ -325,8 +336,8 @@ components:
     ShipPage: { $ref: '#/components/schemas/Page', $defs: { item: { $dynamicAnchor: T, type: integer } } }
 ";
 
-    /// A Schema Object that completes a generic schema has the types of its own parts. The generic schema and
-    /// its placeholder have no types.
+    /// `PersonPage` and `ShipPage`, which complete the generic schema `Page`, have types with their own item
+    /// types. `Page` and its placeholder have no types.
     #[test]
     fn generic_schemas_are_completed() {
         let (problems, types) = check(&[("api.yaml", PAGES)]);
@@ -343,14 +354,14 @@ components:
             "{types:?}"
         );
         assert!(!types.iter().any(|each| each.contains("Json")), "{types:?}");
-        // If a value uses the generic schema directly, the schema has a type.
+        // If a response uses the generic schema directly, the schema has a type.
         let used = PAGES.replace("paths: {}", "paths: { /a: { get: { responses: { '200': { description: d, content: { application/json: { schema: { $ref: '#/components/schemas/Page' } } } } } } } }");
         let (_, types) = check(&[("api.yaml", &used)]);
         assert!(types.iter().any(|each| each.starts_with("Page ")), "{types:?}");
     }
 
-    /// The outermost resource that defines the anchor takes precedence, even if there are resources without
-    /// the anchor in between.
+    /// The outermost resource that defines the anchor takes precedence, even if the path of evaluation leads
+    /// through resources without the anchor.
     #[test]
     fn the_outermost_anchor_is_selected() {
         let tree = r##"{"$id": "https://x.y/tree.json", "$dynamicAnchor": "node", "type": "object", "properties": {"children": {"type": "array", "items": {"$dynamicRef": "#node"}}}}"##;

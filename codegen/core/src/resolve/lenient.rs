@@ -1,5 +1,6 @@
-//! Lenient conversions of values that have the wrong type but only one possible meaning, such as `"12"` for a
-//! number or `404` for a string. The callers report a fault.
+//! Lenient conversions of values that have the wrong type but only one possible meaning, such as the string
+//! `"12"` where a number is required, or the number `404` where a string is. The callers report each
+//! conversion as a fault.
 
 use std::borrow::Cow;
 
@@ -7,7 +8,8 @@ use contract_runtime::Number;
 
 use crate::tree::{DocumentNode, NodeValue};
 
-/// Returns the value of a string, or the spelling of a number or boolean.
+/// Returns the content of a string, or a number or boolean as it is spelled in the document. Returns `None`
+/// for other values.
 pub fn coerce_string(tree: &DocumentNode) -> Option<Cow<'_, str>> {
     match &tree.value {
         NodeValue::String(text) | NodeValue::Number(text) => Some(Cow::Borrowed(text)),
@@ -16,7 +18,7 @@ pub fn coerce_string(tree: &DocumentNode) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Returns the value of a boolean, or parses a string that spells one in any case.
+/// Returns the value of a boolean, or parses the string `true` or `false`, ignoring case.
 pub(super) fn coerce_bool(tree: &DocumentNode) -> Option<bool> {
     match &tree.value {
         NodeValue::Bool(value) => Some(*value),

@@ -13,23 +13,25 @@ use super::{
 
 #[cfg(test)]
 thread_local! {
-    /// The number of searched tokens, so that tests can check the complexity without measuring time.
+    /// The number of pointer tokens that were searched for, so that tests can check the complexity without
+    /// measuring time.
     pub(super) static SEARCHED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
 /// The maximum number of references through which one pointer may lead.
 const MAX_HOPS: usize = 32;
 
-/// The target of a reference.
+/// The value to which a reference leads.
 #[derive(Clone, Debug)]
 pub(crate) struct ReferenceTarget<'t> {
     pub(crate) source: SourceId,
-    /// The pointer from the root of the source.
+    /// The JSON Pointer of the target in its source.
     pub(crate) pointer: String,
     pub(crate) tree: &'t DocumentNode,
-    /// The fragment, if it is a dynamic anchor.
+    /// The name of the anchor, if the fragment of the reference is a dynamic anchor.
     pub(crate) anchor: Option<String>,
-    /// True if the pointer led through another reference.
+    /// True if the pointer leads through an object with a `$ref`, so that the target is outside the object
+    /// that the pointer literally names.
     pub(crate) hopped: bool,
 }
 
@@ -37,15 +39,15 @@ pub(crate) struct ReferenceTarget<'t> {
 #[derive(Clone, Debug)]
 pub(crate) enum ReferenceError {
     Malformed(String),
-    /// A malformed reference that would be valid with percent-encoding. It is accepted if a document has the
-    /// encoded URI.
+    /// A malformed reference that would be valid if its special characters were percent-encoded; `uri` is the
+    /// encoded form. The reference is accepted if a document has this URI.
     Unescaped {
         reason: String,
         uri: String,
     },
     Unknown(String),
     FileAboveRoot(FileAboveRoot),
-    /// A file that does not exist in a mounted folder.
+    /// A file that does not exist in a mounted folder. `prefix` is the URI prefix of the mount.
     Unmounted {
         file: String,
         folder: String,
@@ -67,7 +69,7 @@ pub(crate) enum ReferenceError {
 }
 
 impl ReferenceError {
-    /// Converts the error to a diagnostic.
+    /// Converts the error to a diagnostic at the location of the reference.
     pub(crate) fn diagnostic(&self, pending: &PendingReference<'_>) -> Diagnostic {
         let reference = pending.reference;
         let place = pending.place.clone();
@@ -121,7 +123,7 @@ impl ReferenceError {
     }
 }
 
-/// Returns the diagnostic for an invalid URI reference.
+/// Returns the diagnostic for a reference that is not a valid URI reference.
 pub(crate) fn malformed_reference(pending: &PendingReference<'_>, reason: &str) -> Diagnostic {
     let code = if matches!(pending.expect, ExpectedTarget::Object(_)) {
         "invalid-openapi"
@@ -140,7 +142,8 @@ fn suggest(problem: Diagnostic, near: Option<String>) -> Diagnostic {
 }
 
 impl<'t> Discovery<'t> {
-    /// Finds the target of `reference` in a resource.
+    /// Finds the target of `reference`, which is resolved against the URI of `resource`. `hops` is the number
+    /// of references through which the search has already led.
     pub(crate) fn locate_reference(
         &self,
         resource: usize,

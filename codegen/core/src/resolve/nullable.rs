@@ -19,7 +19,7 @@ use crate::{
     tree::{DocumentLocation, join_token},
 };
 
-/// The interpretation of `nullable: true` of OpenAPI 3.0.
+/// The interpretation of `nullable: true` where OpenAPI 3.0 gives it no effect, such as next to `$ref`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum NullableSemantics {
     /// The schema accepts `null` in addition to its other values.
@@ -29,15 +29,15 @@ pub enum NullableSemantics {
     Strict,
 }
 
-/// An occurrence of `nullable: true`, with its schema and its location.
+/// An occurrence of `nullable: true`: the schema that contains it, and the location of the keyword.
 #[derive(Debug)]
 pub(super) struct NullableKeyword {
     pub(super) schema: SchemaId,
     pub(super) place: DocumentLocation,
 }
 
-/// Makes every schema with the keyword accept `null`, and reports the cases that differ from the
-/// specification.
+/// Makes every schema with `nullable: true` accept `null`. One note lists the occurrences that have no effect
+/// according to the specification.
 pub(super) fn apply_nullable(
     graph: &mut SchemaGraph,
     keywords: Vec<NullableKeyword>,
@@ -80,8 +80,8 @@ pub(super) fn apply_nullable(
     );
 }
 
-/// Finds the schemas of `lone` that are used in compositions. Returns those that are alternatives of `anyOf`
-/// or `oneOf`, and those that are parts of an `allOf`, with the enclosing schema.
+/// Finds the uses of the schemas in `lone`, which have no keyword except `nullable`. Returns those that are
+/// alternatives of `anyOf` or `oneOf`, and those that are parts of an `allOf`, with the enclosing schema.
 fn find_composed_uses(
     graph: &SchemaGraph,
     lone: &BTreeSet<SchemaId>,
@@ -99,7 +99,7 @@ fn find_composed_uses(
     (alternatives, parts)
 }
 
-/// Makes a schema accept `null`. Returns true if the specification would not allow `null`.
+/// Makes a schema accept `null`. Returns true if the schema would not accept `null` according to OpenAPI 3.0.
 pub(crate) fn accept_null(graph: &mut SchemaGraph, id: SchemaId, place: &DocumentLocation) -> bool {
     let schema = schema_mut(graph, id);
     if schema.boolean == Some(false) {
@@ -179,7 +179,7 @@ mod tests {
     use super::*;
     use crate::resolve::tests::resolve_clean;
 
-    /// A schema with `false` and `nullable` accepts only `null`.
+    /// If the schema `false` is made nullable, it accepts only `null`.
     #[test]
     fn nullable_false_accepts_null() {
         let mut graph = resolve_clean(&[("a.json", "false")]);

@@ -1,9 +1,9 @@
 //! Converts OpenAPI documents to [`OpenApiDocument`]s: follows references, adds defaults, and validates
-//! rules.
+//! rules. The entry point is [`read_documents`].
 //!
 //! `object` defines the fields of every object, and `walk` visits the objects while references are resolved.
-//! This module and `parameter` convert the visited objects. Of link objects, only the schemas are used.
-//! Callbacks become webhooks.
+//! This module and `parameter` convert the visited objects. Of Link Objects, only the schemas are used.
+//! Callbacks are converted to webhooks.
 
 pub(crate) mod object;
 pub(crate) mod parameter;
@@ -35,22 +35,24 @@ use crate::{
 
 const METHODS: [&str; 9] = ["get", "put", "post", "delete", "options", "head", "patch", "trace", "query"];
 
-/// Returns the field of a path item for a method, ignoring case.
+/// Returns the name of the fixed field that contains the operation of a method, such as `get`, or `None` for
+/// other methods. Case is ignored.
 fn method_field(key: &str) -> Option<&'static str> {
     METHODS.into_iter().find(|method| method.eq_ignore_ascii_case(key))
 }
 
-/// A path item: first the target of its `$ref`, then the objects that contain the references.
+/// A path item with a chain of `$ref`s: first the target at the end of the chain, then the path items that
+/// contain the references, up to the one in `paths`.
 struct PathItemLayers<'t>(Vec<OpenApiNode<'t>>);
 
 impl<'t> PathItemLayers<'t> {
-    /// Returns the field from the first object that contains it.
+    /// Returns the field from the first path item of the chain that contains it.
     fn get(&self, key: &str) -> Option<OpenApiNode<'t>> {
         self.0.iter().find_map(|layer| layer.get(key))
     }
 
-    /// Returns the operations with their methods. If several objects contain a method, the first takes
-    /// precedence.
+    /// Returns the operations of all path items of the chain with their methods. If several of them contain a
+    /// method, the first takes precedence.
     fn operations(&self) -> Vec<(&'t str, OpenApiNode<'t>)> {
         let mut all: Vec<(&str, OpenApiNode<'t>)> = Vec::new();
         for (method, operation) in self.0.iter().flat_map(path_item_operations) {
@@ -61,7 +63,8 @@ impl<'t> PathItemLayers<'t> {
         all
     }
 
-    /// Returns the fields that several objects contain, with the value that is not used.
+    /// Returns the fields of a path item that an object before it in the chain also contains, each with the
+    /// value that is ignored. `$ref`, `summary` and `description` may be repeated and are not returned.
     fn repeated_fields(&self) -> impl Iterator<Item = (&'t str, OpenApiNode<'t>)> {
         let fields =
             self.0.iter().enumerate().flat_map(|(at, layer)| layer.members().map(move |field| (at, field)));
@@ -95,7 +98,7 @@ fn path_item_operations<'t>(item: &OpenApiNode<'t>) -> Vec<(&'t str, OpenApiNode
     all
 }
 
-/// Converts every OpenAPI document among the inputs. The results are sorted by URI.
+/// Converts every OpenAPI document among the inputs. The documents are returned in the order of their URIs.
 pub(crate) fn read_documents(
     discovery: &Discovery<'_>,
     ids: &HashMap<usize, SchemaId>,
@@ -130,7 +133,7 @@ pub(crate) fn read_documents(
     apis
 }
 
-/// A value with its location.
+/// A value in an OpenAPI document, with its location.
 #[derive(Clone, Debug)]
 struct OpenApiNode<'t> {
     source: SourceId,
@@ -139,7 +142,7 @@ struct OpenApiNode<'t> {
 }
 
 impl<'t> OpenApiNode<'t> {
-    /// Returns the value of a member; `null` is treated as absent.
+    /// Returns the value of a member, or `None` if it is absent or `null`.
     fn get(&self, key: &str) -> Option<Self> {
         let member = self.tree.member(key).filter(|member| member.value.value != NodeValue::Null);
         member.map(|member| self.member(member))
@@ -149,18 +152,18 @@ impl<'t> OpenApiNode<'t> {
         Self { source: self.source, pointer: join_token(&self.pointer, &member.key), tree: &member.value }
     }
 
-    /// Iterates over the members that are not extensions.
+    /// Iterates over the members of an object, except extensions (`x-…`).
     fn members(&self) -> impl Iterator<Item = (&'t str, Self)> {
         self.entries().filter(|(key, _)| !key.starts_with("x-"))
     }
 
-    /// Iterates over all members of a map, whose keys may start with `x-`.
+    /// Iterates over all members of a map. Keys that start with `x-` are ordinary keys here, not extensions.
     fn entries(&self) -> impl Iterator<Item = (&'t str, Self)> {
         self.tree.members().iter().map(|member| (member.key.as_str(), self.member(member)))
     }
 
-    /// Iterates over the entries of a `content` map. A key with a slash is a media type, even if it starts
-    /// with `x-`.
+    /// Iterates over the media types in a `content` map. A key that starts with `x-` is a media type if it
+    /// contains a slash, and an extension otherwise.
     fn media_entries(&self) -> impl Iterator<Item = (&'t str, Self)> {
         self.entries().filter(|(key, _)| !is_extension(ObjectKind::Content, key))
     }
@@ -187,11 +190,12 @@ struct OpenApiReader<'a, 't> {
     discovery: &'a Discovery<'t>,
     ids: &'a HashMap<usize, SchemaId>,
     problems: &'a mut Diagnostics,
-    /// The names in `components.securitySchemes`.
+    /// The names of the schemes in `components.securitySchemes`.
     schemes: BTreeSet<String>,
-    /// The pairs of a path and a query name whose values distinguish operations.
+    /// The pairs of a path and the name of a query parameter for which different keys of `paths` contain
+    /// different literal values, as in `/a?x=1` and `/a?x=2`. Such a value distinguishes operations.
     distinguishing_values: BTreeSet<(String, String)>,
-    /// True if fields next to a `$ref` override those of its target.
+    /// True if a `description` next to a `$ref` overrides that of the target, as in OpenAPI 3.1 and later.
     references_override_descriptions: bool,
 }
 
@@ -297,7 +301,7 @@ impl<'t> OpenApiReader<'_, 't> {
     ) {
         let Some(item) = self.path_item_layers(item) else { return };
         for (field, spot) in item.repeated_fields() {
-            // The behavior is undefined (OpenAPI 3.1, 4.8.9).
+            // The behavior of fields in both objects is undefined (OpenAPI 3.1, 4.8.9).
             let message = format!("`{field}` is a field of both a path item and the target of its `$ref`");
             let problem = Diagnostic::error("unsupported", message).with_place(spot.place());
             self.problems.push(problem.with_fallback("the field of the target is used"));
@@ -317,7 +321,7 @@ impl<'t> OpenApiReader<'_, 't> {
     }
 
     /// Converts the callbacks in the operations of a path item to webhooks, which are requests that the API
-    /// sends. If necessary, the id of a callback is qualified with the id of its operation.
+    /// sends. If the id of a callback is not unique, it is qualified with the id of its operation.
     fn read_callbacks(
         &mut self,
         item: &OpenApiNode<'t>,
@@ -480,7 +484,8 @@ impl<'t> OpenApiReader<'_, 't> {
         all.map(|(name, (place, pairs), serialized)| Example { name, place, serialized, pairs }).collect()
     }
 
-    /// Warns about positional and nested encodings, which are ignored (OpenAPI 3.2, 4.14.5).
+    /// Warns about `prefixEncoding`, `itemEncoding` and encodings within an encoding, which are ignored
+    /// (OpenAPI 3.2, 4.14.5).
     fn report_positional_encodings(&mut self, name: &str, media: &OpenApiNode<'t>) {
         const BY_POSITION: [&str; 2] = ["prefixEncoding", "itemEncoding"];
         let own = BY_POSITION.iter().filter_map(|key| Some((*key, media.get(key)?)));
@@ -499,8 +504,9 @@ impl<'t> OpenApiReader<'_, 't> {
         }
     }
 
-    /// Returns the schema of the JSON in `data`, for an event that `itemSchema` describes. Returns `None` if
-    /// the schema has branches; in that case, the event is parsed as a whole.
+    /// Returns the schema of the JSON in the field `data` of a server-sent event, given the `itemSchema` that
+    /// describes the event. Returns `None` if the item schema has branches; in that case, the event is parsed
+    /// as a whole.
     fn event_data_schema(&self, item: &OpenApiNode<'t>) -> Option<SchemaId> {
         if ["oneOf", "anyOf", "allOf", "if"].iter().any(|key| item.get(key).is_some()) {
             return None;
@@ -517,12 +523,12 @@ impl<'t> OpenApiReader<'_, 't> {
         let mut out = Vec::new();
         for (name, each) in headers.entries() {
             if name.eq_ignore_ascii_case("content-type") {
-                // `Content-Type` is ignored as a response header (OpenAPI 3.1, 4.8.17.1).
+                // A response header with the name `Content-Type` is ignored (OpenAPI 3.1, 4.8.17.1).
                 let message = format!("the response header `{name}` is ignored: `content` describes it");
                 self.problems.push(Diagnostic::note("ignored", message).with_place(each.place()));
                 continue;
             }
-            // `walk` has already reported the name.
+            // `walk` has already reported the invalid name.
             if !is_token(name) {
                 continue;
             }
@@ -561,7 +567,7 @@ impl<'t> OpenApiReader<'_, 't> {
             let mut free = std::iter::once(own.clone()).chain(numbered).filter(|id| !seen.contains_key(id));
             let id = std::mem::replace(&mut operation.id, free.next().unwrap_or(own));
             seen.insert(operation.id.clone(), operation.place.clone());
-            // A path item that two paths share results in two operations.
+            // If two paths refer to the same path item, it results in two operations with one id.
             let shared = first == operation.place;
             let message = if shared {
                 format!("two paths share the operation `{id}`")
@@ -580,8 +586,7 @@ impl<'t> OpenApiReader<'_, 't> {
         }
     }
 
-    /// Returns a path item with the targets of its references, or `None` if the chain of references is
-    /// circular.
+    /// Returns a path item and the targets of its `$ref`s, or `None` if the chain of references is circular.
     fn path_item_layers(&self, item: &OpenApiNode<'t>) -> Option<PathItemLayers<'t>> {
         let chain = self.discovery.follow_links(item.source, &item.pointer, item.tree);
         if matches!(chain, Err(LinkError::Cycle)) {
@@ -644,7 +649,7 @@ fn server_urls(servers: &OpenApiNode<'_>) -> Vec<String> {
     servers.elements().filter_map(address).collect()
 }
 
-/// Returns the variables of all servers.
+/// Returns the variables in the URLs of all servers, each with the values that are allowed.
 fn server_variables(servers: &OpenApiNode<'_>) -> Vec<ServerVariable> {
     let each = |server: OpenApiNode<'_>| {
         let address = server.string_field("url")?;
@@ -659,7 +664,7 @@ fn server_variables(servers: &OpenApiNode<'_>) -> Vec<ServerVariable> {
     servers.elements().filter_map(each).flatten().collect()
 }
 
-/// Returns a response with an arbitrary body, as a substitute for an unresolved reference.
+/// Returns a response with an arbitrary body, which replaces a response whose reference cannot be resolved.
 fn unknown_response(spot: &OpenApiNode<'_>, status: StatusPattern) -> Response {
     let any = MediaType {
         name: "*/*".to_owned(),
@@ -679,7 +684,8 @@ fn unknown_response(spot: &OpenApiNode<'_>, status: StatusPattern) -> Response {
     }
 }
 
-/// Parses a key of `responses`.
+/// Parses a key of `responses`: a status code, a range such as `2XX`, or `default`. Returns `None` for other
+/// keys.
 pub(crate) fn parse_status(key: &str) -> Option<StatusPattern> {
     match key.as_bytes() {
         b"default" => Some(StatusPattern::Default),
@@ -741,7 +747,7 @@ pub fn make_operation_id(method: &str, path: &str) -> String {
     id
 }
 
-/// Returns the strings of an array, or a single string as a list.
+/// Returns the strings of an array, or a list that contains the given string.
 fn string_list(tree: &DocumentNode) -> Vec<String> {
     let alone = lenient::coerce_string(tree).map(|_| tree);
     let each = tree.elements().iter().chain(alone);

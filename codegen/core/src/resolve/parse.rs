@@ -25,17 +25,17 @@ use super::{
     suggest::nearest_match,
 };
 
-/// A converter from nodes to schemas, used after all ids are assigned.
+/// A parser that converts nodes to schemas. It is used after the ids of all nodes are assigned.
 pub(super) struct SchemaParser<'a, 't> {
     pub(super) discovery: &'a Discovery<'t>,
-    /// The schema ids by the index of the node.
+    /// The id of the schema for each node, by the index of the node.
     pub(super) ids: &'a HashMap<usize, SchemaId>,
-    /// The resource ids by the index of the discovered resource.
+    /// The id of each resource, by the index of the discovered resource.
     pub(super) resources: &'a HashMap<usize, ResourceId>,
     pub(super) options: &'a ResolveOptions,
-    /// The occurrences of `nullable: true` that are interpreted as "or null".
+    /// The occurrences of `nullable: true`, which are applied after all schemas are parsed.
     pub(super) nullable: Vec<NullableKeyword>,
-    /// The gap of the schema that is currently parsed.
+    /// The kind of invalid keywords that were dropped from the schema currently being parsed.
     pub(super) gap: SchemaGap,
     /// For each node, the nodes that refer to it; computed on first use.
     pub(super) referring: OnceCell<HashMap<usize, Vec<usize>>>,
@@ -103,7 +103,7 @@ impl<'t> SchemaParser<'_, 't> {
         schema
     }
 
-    /// Records that a part of the current schema was dropped.
+    /// Records that a keyword of the current schema was dropped. The most severe gap is kept.
     fn record_gap(&mut self, gap: SchemaGap) {
         self.gap = self.gap.max(gap);
     }
@@ -165,7 +165,8 @@ impl<'t> SchemaParser<'_, 't> {
         }
     }
 
-    /// Resolves keywords whose meaning depends on other keywords.
+    /// Parses the keywords whose meaning depends on adjacent keywords, such as `additionalItems` and
+    /// `minContains`.
     fn resolve_combinations(&mut self, node: &SchemaNode<'t>, schema: &mut Schema) {
         let tree = node.tree;
         match node.dialect.draft {
@@ -210,8 +211,7 @@ impl<'t> SchemaParser<'_, 't> {
             };
             let count = self.parse_count(node, member);
             match (&mut schema.contains, keyword) {
-                // An absent `minContains` is equivalent to 1, which could be stricter than the intended
-                // value.
+                // An absent `minContains` means 1, which could be stricter than the value that was dropped.
                 (Some(contains), Keyword::MinContains) => contains.min = count.or(Some(0)),
                 (Some(contains), _) => contains.max = count,
                 (None, _) => {}
@@ -219,12 +219,12 @@ impl<'t> SchemaParser<'_, 't> {
         }
     }
 
-    /// Returns true if keywords of OpenAPI 3.0 are accepted in this schema.
+    /// Returns true if keywords of OpenAPI 3.0 are accepted with a warning in this schema of a 3.1 document.
     fn accepts_openapi_30(&self, node: &SchemaNode<'t>) -> bool {
         node.dialect.accepts_openapi_30 && self.options.unknown_keywords != UnknownKeywordPolicy::Deny
     }
 
-    /// Warns about a keyword of OpenAPI 3.0 in a 3.1 document.
+    /// Warns about a keyword of OpenAPI 3.0 in a 3.1 document. `instead` is the recommended replacement.
     fn warn_openapi_30(&mut self, node: &SchemaNode<'t>, member: &ObjectMember, instead: &str) {
         if !node.dialect.accepts_openapi_30 || self.options.unknown_keywords == UnknownKeywordPolicy::Ignore {
             return;
@@ -248,7 +248,8 @@ impl<'t> SchemaParser<'_, 't> {
                     self.warn_openapi_30(node, member, "write `\"type\": [\"string\", \"null\"]`");
                 }
                 (true, None) => {
-                    // This rule is part of the clarification of `nullable` in OpenAPI 3.0.3.
+                    // According to the clarification of `nullable` in OpenAPI 3.0.3, it has no effect without
+                    // `type`.
                     let problem = Diagnostic::warning("ignored", "`nullable` has no effect without `type`")
                         .with_place(node.place(member))
                         .help("add `type`, or move to OpenAPI 3.1 and `anyOf` with `{\"type\": \"null\"}`");
@@ -482,7 +483,8 @@ impl<'t> SchemaParser<'_, 't> {
         self.report_dropped_as(node, member, expected, "it is left out");
     }
 
-    /// Reports and drops a keyword with the given fallback, and records the gap.
+    /// Reports and drops a keyword that is not `expected`, and records a gap in the schema. `fallback` is the
+    /// consequence that the diagnostic mentions.
     fn report_dropped_as(
         &mut self,
         node: &SchemaNode<'t>,
@@ -498,7 +500,7 @@ impl<'t> SchemaParser<'_, 't> {
         self.report_coerced(node, member, expected, mend);
     }
 
-    /// Reports a value that has the wrong type but is used nevertheless, with the given fallback.
+    /// Reports a value that is not `expected` but is used nevertheless. `mend` describes the interpretation.
     fn report_coerced(&mut self, node: &SchemaNode<'t>, member: &ObjectMember, expected: &str, mend: &str) {
         let found = &member.value;
         let shown = match &found.value {

@@ -13,13 +13,13 @@ use crate::{
     schema::{Schema, SchemaId, SchemaOrigin, TypeSet},
 };
 
-/// Returns the graph of the files, with unknown keywords denied.
+/// Resolves files, given as name and text, with the policy that unknown keywords are errors.
 pub(crate) fn resolve_graph(files: &[(&str, &str)]) -> (SchemaGraph, Diagnostics) {
     let (graph, _, problems) = resolve_files(files);
     (graph, problems)
 }
 
-/// Returns the graph like [`resolve_graph`], and the OpenAPI documents.
+/// Resolves files like [`resolve_graph`], and also returns the OpenAPI documents.
 pub(crate) fn resolve_files(files: &[(&str, &str)]) -> (SchemaGraph, Vec<OpenApiDocument>, Diagnostics) {
     resolve_files_with(UnknownKeywordPolicy::Deny, files)
 }
@@ -61,7 +61,8 @@ fn schema_at<'g>(graph: &'g SchemaGraph, source: u32, pointer: &str) -> &'g Sche
     found.unwrap_or_else(|| panic!("no schema at {source}#{pointer}"))
 }
 
-/// Returns the target of the `$ref` or `$dynamicRef` in the schema at a pointer of the first file.
+/// Returns the target of the `$ref` or `$dynamicRef` in the schema at a pointer of the first file, as the
+/// number of the file, `#` and the pointer.
 fn target_of(graph: &SchemaGraph, pointer: &str) -> String {
     let place = &graph.schema(schema_at(graph, 0, pointer).reference.unwrap()).place;
     format!("{}#{}", place.source.0, place.pointer)
@@ -69,7 +70,7 @@ fn target_of(graph: &SchemaGraph, pointer: &str) -> String {
 
 #[test]
 fn references_resolve() {
-    // Each case is another file, the schema at `properties/r` of the first file, and the target.
+    // Each case is a second file, the schema at `properties/r` of the first file, and the expected target.
     let b = (
         "b.json",
         r##"{"$id": "https://x.y/b", "$defs": {"t": {"$anchor": "tee"}, "r": {"$ref": "#/$defs/t"}}, "properties": {"p": {"$ref": "c.json"}}}"##,
@@ -260,7 +261,7 @@ fn reference_cycles_are_reported() {
     let cycle = |text: &str| format_problems(&resolve_graph(&[("a.json", text)]).1);
     let two = r##"{"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"allOf": [{"$ref": "#/$defs/a"}]}}}"##;
     assert_eq!(cycle(two), "reference-cycle /$defs/b/allOf/0");
-    // The location in the message is that of the schema whose application is removed.
+    // The message is located at the keyword that is removed to break the cycle.
     for (applicator, place) in [
         (r#""not": X"#, "/not"),
         (r#""if": X"#, "/if"),
@@ -288,7 +289,7 @@ fn reference_cycles_are_reported() {
     assert_eq!(cycle(shared), "");
 }
 
-/// Each case is a schema and its expected problems, as `code pointer` lines.
+/// Each case is a schema and its expected problems, each on a line of the form `code pointer`.
 #[test]
 fn invalid_keyword_values_are_reported() {
     let cases = [
@@ -526,7 +527,8 @@ fn older_drafts_are_parsed() {
     );
 }
 
-/// In draft-04, `id` identifies schemas. Other meta-schemas of that draft are not supported.
+/// In draft-04, `id` identifies a schema, so that it can be the target of a reference and duplicates are
+/// reported. The hyper-schema of draft-04 is reported as unsupported.
 #[test]
 fn draft_04_schemas_are_identified_by_id() {
     let draft_04 = r##"{"$schema": "http://json-schema.org/draft-04/schema#", "id": "https://x.y/a", "items": {"$ref": "https://x.y/b"}, "definitions": {"b": {"id": "https://x.y/b"}, "c": {"id": "b"}}}"##;
@@ -543,7 +545,8 @@ fn draft_04_schemas_are_identified_by_id() {
     assert_eq!(format_problems(&problems), "unsupported /$schema");
 }
 
-/// Dropped keywords leave a gap in their own schema, but not in the enclosing one.
+/// A schema with an invalid keyword that is dropped has a gap of the kind of this keyword; the enclosing
+/// schema has none.
 #[test]
 fn dropped_keywords_leave_gaps() {
     for (schema, gap) in [
@@ -572,7 +575,8 @@ fn dropped_keywords_leave_gaps() {
     }
 }
 
-/// The description of an unresolved reference matches the generated type.
+/// The description of a schema with an unresolved `$ref` states that the contract does not contain the
+/// target. The wording depends on whether other keywords remain.
 #[test]
 fn unresolved_references_are_documented() {
     for (schema, fallback, description) in [
@@ -593,7 +597,8 @@ fn unresolved_references_are_documented() {
     }
 }
 
-/// An unquoted `openapi: 3.0`, which is a YAML number, is accepted as a version.
+/// If the only OpenAPI document has version 3.0, also as the YAML number `3.0`, a schema file without
+/// `$schema` is interpreted by the dialect of OpenAPI 3.0.
 #[test]
 fn the_only_openapi_version_is_the_default_dialect() {
     for version in ["3.0", "3.0.3", "'3.0'"] {
@@ -712,7 +717,7 @@ fn deep_and_wide_schemas_are_resolved() {
     assert!((1..100).contains(&locate::SEARCHED.get()), "lookups must be counted");
 }
 
-/// 2,000 mutations of small documents may cause diagnostics, but no panic.
+/// Resolving 2,000 random mutations of small documents causes no panic.
 #[test]
 fn mutated_documents_cause_no_panic() {
     let seeds = [
@@ -774,7 +779,8 @@ fn mutated_documents_cause_no_panic() {
     }
 }
 
-/// The help text recommends a later OpenAPI version for OpenAPI documents, and a later draft for schemas.
+/// The help text for an ignored keyword next to `$ref` recommends OpenAPI 3.1 in an OpenAPI 3.0 document, and
+/// draft 2020-12 in a draft-07 schema.
 #[test]
 fn help_on_ignored_keywords_matches_the_document() {
     let check = |document: &str, expect: &str| {

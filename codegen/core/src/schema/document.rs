@@ -1,4 +1,5 @@
-//! Converts schemas of a graph to a self-contained JSON document, for the containment checks of `proof`.
+//! Converts schemas of a graph to a self-contained JSON Schema document, in which `proof` checks whether one
+//! schema accepts all values of another.
 
 mod parts;
 
@@ -13,7 +14,7 @@ use super::{
     keywords::{Keyword, KeywordValue as Held},
 };
 
-/// The maximum number of schemas in a document. The run time of the check grows faster than linearly.
+/// The maximum number of schemas in a document, because the run time of a proof grows faster than linearly.
 const MAX_SCHEMAS: usize = 300;
 
 /// A converter from the schemas of one graph to JSON Schema documents.
@@ -21,18 +22,20 @@ const MAX_SCHEMAS: usize = 300;
 pub struct SchemaDocumentWriter<'g> {
     graph: &'g SchemaGraph,
     prefix: char,
-    /// The schemas from which more than [`MAX_SCHEMAS`] schemas are known to be reachable.
+    /// The schemas that are known to reach more than [`MAX_SCHEMAS`] schemas, so that the search is not
+    /// repeated.
     large: RefCell<BTreeSet<SchemaId>>,
 }
 
 impl<'g> SchemaDocumentWriter<'g> {
-    /// Creates a writer. The `prefix` of definition names distinguishes the definitions of two graphs.
+    /// Creates a writer for the schemas of `graph`. The names of definitions start with `prefix`, so that
+    /// those of two graphs are distinct.
     pub const fn new(graph: &'g SchemaGraph, prefix: char) -> Self {
         Self { graph, prefix, large: RefCell::new(BTreeSet::new()) }
     }
 
-    /// Writes the conjunction of the schemas. Returns `None` if the document would be too large or the check
-    /// could misinterpret it.
+    /// Writes a document that accepts the values that satisfy all of these schemas. Returns `None` if the
+    /// document would be too large or contains a keyword that cannot be expressed exactly.
     pub fn write_conjunction(&self, ids: &[SchemaId]) -> Option<Value> {
         let all: Vec<Value> = ids.iter().map(|id| self.reference_to(*id)).collect();
         // `allOf` must contain at least one schema (Core 10.2.1.1).
@@ -40,7 +43,8 @@ impl<'g> SchemaDocumentWriter<'g> {
     }
 
     fn finish_document(&self, mut root: Value, ids: &[SchemaId]) -> Option<Value> {
-        // The size is checked first, because the same oversized schemas are requested often.
+        // The size is checked before anything is written, because the same oversized schemas are requested
+        // often.
         let reached = self.reachable_schemas(ids)?;
         let written = |id: SchemaId| Some((self.definition_name(id), self.write_schema(id)?));
         let definitions: Map<String, Value> = reached.into_iter().map(written).collect::<Option<_>>()?;
@@ -75,7 +79,8 @@ impl<'g> SchemaDocumentWriter<'g> {
         format!("{}{}", self.prefix, id.index())
     }
 
-    /// Returns the schema that a definition of the document represents.
+    /// Returns the schema for the name of a definition in the document, or `None` if the name has a different
+    /// form.
     pub(crate) fn schema_id(&self, name: &str) -> Option<SchemaId> {
         self.graph.schemas.id_at_index(name.strip_prefix(self.prefix)?.parse().ok()?)
     }
@@ -88,7 +93,8 @@ impl<'g> SchemaDocumentWriter<'g> {
         json!({ "$ref": self.definition_pointer(id) })
     }
 
-    /// Writes one schema object without annotations. Subschemas are written as references.
+    /// Writes one schema without its annotations. Its subschemas are written as references to definitions.
+    /// Returns `None` if a keyword cannot be expressed exactly.
     fn write_schema(&self, id: SchemaId) -> Option<Value> {
         let schema = self.graph.schema(id);
         if let Some(value) = schema.boolean {
@@ -132,7 +138,8 @@ impl<'g> SchemaDocumentWriter<'g> {
     }
 }
 
-/// Converts a value to a `serde_json` value. Returns `None` if a number would change its value.
+/// Converts a value to a `serde_json` value. Returns `None` if it contains a number that `serde_json` cannot
+/// represent exactly.
 pub fn to_exact_value(value: &Json) -> Option<Value> {
     match value {
         Json::Number(number) => {

@@ -18,7 +18,7 @@ pub(crate) enum Draft {
     OpenApi30,
 }
 
-/// The positions of schemas in the value of a keyword.
+/// Where the value of a keyword contains schemas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SubschemaForm {
     Nothing,
@@ -38,7 +38,7 @@ pub enum KeywordRole {
     Identifier,
     /// Reserves a location for schemas that are referenced from elsewhere.
     Location,
-    /// Applies subschemas to the same value.
+    /// Applies subschemas to the value that is validated, as `allOf` and `if` do.
     InPlace,
     /// Applies subschemas to property values, property names or items of the value.
     Below,
@@ -60,7 +60,7 @@ impl KeywordRole {
     }
 }
 
-/// The drafts that define a keyword.
+/// The drafts, and the dialects of OpenAPI, that define a keyword.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DraftSupport {
     All,
@@ -73,11 +73,11 @@ pub(crate) enum DraftSupport {
     /// Draft 2019-09 and later, and OpenAPI 3.0, which introduced the keyword.
     Deprecated,
     OpenApi30,
-    /// OpenAPI 3.0, and the base vocabulary of OpenAPI 3.1.
+    /// The dialects of OpenAPI: 3.0, and the base vocabulary of 3.1.
     OpenApi,
 }
 
-/// Bit flags for the vocabularies of 2020-12.
+/// Bit flags for the vocabularies of draft 2020-12, each of which is a set of keywords.
 pub mod vocabulary {
     pub(crate) const CORE: u8 = 1;
     pub(crate) const APPLICATOR: u8 = 2;
@@ -89,7 +89,7 @@ pub mod vocabulary {
     pub(crate) const ALL: u8 = 127;
 }
 
-/// The parsed value of a keyword.
+/// The parsed value of a keyword, borrowed from a [`Schema`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum KeywordValue<'s> {
     /// The id of a subschema, or of the resolved target of a reference.
@@ -112,12 +112,12 @@ pub enum KeywordValue<'s> {
     Values(&'s [Json]),
     /// A list of property names.
     Names(&'s [String]),
-    /// The names of required properties, by the property that makes them required.
+    /// For each property, the names of the properties that are required if it is present.
     Needs(&'s [(String, Vec<String>)]),
 }
 
 impl<'s> KeywordValue<'s> {
-    /// Iterates over the schemas in the value.
+    /// Iterates over the ids of all schemas in the value.
     pub fn schema_ids(self) -> impl Iterator<Item = SchemaId> + 's {
         let (one, list, map): (_, &[SchemaId], &[(String, SchemaId)]) = match self {
             Self::Schema(id) => (Some(id), &[], &[]),
@@ -169,7 +169,7 @@ fields! {
 
 macro_rules! keywords {
     ($($name:literal $variant:ident $holds:ident $drafts:ident $vocabulary:ident $role:ident $($field:ident)?;)*) => {
-        /// A keyword that this crate implements.
+        /// A keyword that this crate implements, as a row of the keyword table.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Keyword { $($variant,)* }
 
@@ -221,7 +221,7 @@ macro_rules! keywords {
                 all
             }
 
-            /// Copies the value of this keyword from one schema to another.
+            /// Copies the value of this keyword from the schema `from` to the schema `to`.
             pub(crate) fn copy(self, from: &Schema, to: &mut Schema) {
                 match self { $(Self::$variant => { $(to.$field.clone_from(&from.$field);)? })* }
             }
@@ -262,7 +262,7 @@ keywords! {
     "maxProperties" MaxProperties Nothing All VALIDATION Assertion max_properties;
     "dependentRequired" DependentRequired Nothing From2019 VALIDATION Assertion dependent_required;
     "contains" Contains One Json APPLICATOR Below contains;
-    // The field of `contains` holds this value.
+    // The values of these keywords are stored in the field `contains`.
     "minContains" MinContains Nothing From2019 VALIDATION Assertion;
     "maxContains" MaxContains Nothing From2019 VALIDATION Assertion;
     "prefixItems" PrefixItems List From2020 APPLICATOR Below prefix_items;
@@ -337,7 +337,8 @@ impl Keyword {
         )
     }
 
-    /// Returns the adjacent keywords that affect the meaning of this one.
+    /// Returns the other keywords of a schema that affect the meaning of this one, such as `properties` for
+    /// `additionalProperties`.
     pub(crate) const fn depends_on(self) -> &'static [Self] {
         match self {
             Self::Items => &[Self::PrefixItems],
@@ -349,7 +350,7 @@ impl Keyword {
 }
 
 impl Schema {
-    /// Iterates over the keywords of the schema with their values.
+    /// Iterates over the keywords that the schema contains, with their values.
     pub fn keywords(&self) -> impl Iterator<Item = (Keyword, KeywordValue<'_>)> {
         self.filter_keywords(u128::MAX)
     }
@@ -385,12 +386,12 @@ impl Schema {
         self.is_constrained_only_by(&[])
     }
 
-    /// Iterates over all schemas that this one applies to the same value or to children of the value.
+    /// Iterates over all schemas that this one applies: to the value itself, or to its properties and items.
     pub fn child_schemas(&self) -> impl Iterator<Item = SchemaId> {
         self.filter_keywords(APPLYING).flat_map(|(_, value)| value.schema_ids())
     }
 
-    /// Returns a copy at the same location that has only the keywords for which `keep` returns true.
+    /// Returns a copy at the same location with only those keywords for which `keep` returns true.
     pub(crate) fn with_keywords(&self, keep: impl Fn(Keyword) -> bool) -> Self {
         let mut part = Self {
             place: self.place.clone(),

@@ -1,4 +1,4 @@
-//! Removes schemas from a graph and renumbers the remaining ones.
+//! Removes schemas from a graph and assigns new ids to the remaining ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -59,7 +59,8 @@ fn replace_named(
 }
 
 impl Schema {
-    /// Replaces every schema to which this one refers. If `replace` returns `None`, the reference is dropped.
+    /// Replaces every schema to which this one refers by the result of `replace`. If it is `None`, the
+    /// reference is dropped.
     ///
     /// The function destructures `self` without `..`, so that a new keyword does not compile until it is
     /// handled here.
@@ -162,9 +163,10 @@ impl Schema {
 }
 
 impl SchemaGraph {
-    /// Reduces the graph to the schemas in `kept`, in the same order, and returns the new ids.
+    /// Removes all schemas that are not in `kept`. Returns the reduced graph, in which the order of the
+    /// schemas is the same, and the new ids.
     ///
-    /// The set must be closed: it must contain every schema that one of its members applies.
+    /// The set must be closed: it must contain every schema that one of its elements applies.
     pub(crate) fn retain_schemas(self, kept: &BTreeSet<SchemaId>) -> (Self, SchemaRemapping) {
         let mut left = Arena::<Schema>::first_ids(kept.len());
         let schemas = self.schemas.map_ids(|id| kept.contains(&id).then(|| left.next()).flatten());

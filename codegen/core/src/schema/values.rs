@@ -27,9 +27,9 @@ impl Schema {
         self.enumeration.as_deref().or_else(known)
     }
 
-    /// Returns the label of a value in one of [`VALUE_LABEL_EXTENSIONS`]. The extension is either an object
-    /// with a label for each value, or a list of labels in the order of the values. A blank label is treated
-    /// as absent.
+    /// Returns the label of a value in the extension `name`, one of [`VALUE_LABEL_EXTENSIONS`]. The extension
+    /// is either an object with a label for each value, or a list of labels in the order of the values. A
+    /// blank label is treated as absent.
     pub(crate) fn value_label(&self, name: &str, value: &Json) -> Option<&str> {
         let text = match self.extensions.get(name)? {
             Json::Object(labels) => match value {
@@ -45,8 +45,9 @@ impl Schema {
         Some(text).filter(|text| !text.trim().is_empty())
     }
 
-    /// Returns the values to which a list of labels refers, or `None` if the lengths differ. A `null` that is
-    /// listed because the schema is nullable may have no label.
+    /// Returns the values to which a list of labels refers, in the same order, or `None` if the numbers of
+    /// values and labels differ. The list may omit a label for `null`, which is often listed only because the
+    /// schema is nullable.
     pub(crate) fn labeled_values(&self, labels: &[Json]) -> Option<Vec<&Json>> {
         let mut values: Vec<&Json> = self.listed_values()?.iter().collect();
         if values.len() != labels.len() {
@@ -55,7 +56,7 @@ impl Schema {
         (values.len() == labels.len()).then_some(values)
     }
 
-    /// Returns the known values of an open string enum.
+    /// Returns the strings in `x-extensible-enum`, or `None` if there are none.
     pub(crate) fn known_strings(&self) -> Option<Vec<&str>> {
         let values = self.extensions.get(EXTENSIBLE_ENUM)?.as_array()?;
         let values: Vec<&str> = values.iter().filter_map(Json::as_str).collect();

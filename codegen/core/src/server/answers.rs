@@ -1,4 +1,4 @@
-//! Writes the return type of trait methods, and the conversion of their results into responses.
+//! Writes the return types of trait methods, and the code that converts their results into responses.
 
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
@@ -11,8 +11,8 @@ use crate::{
 };
 
 impl ServerWriter<'_> {
-    /// Returns the success type of a method: the body, within `Reply` if the contract leaves status or
-    /// headers to the implementation.
+    /// Returns the success type of a trait method: the type of the body, within `TypedResponse` if the
+    /// implementation chooses the status or sets headers.
     pub(super) fn success_type(&self, call: &PlannedCall<'_>) -> TokenStream {
         let answers = &call.responses;
         let whole = || answers_type(self.plan.side, answers, self.types);
@@ -31,7 +31,8 @@ impl ServerWriter<'_> {
         if answers.needs_reply { quote!(TypedResponse<#ty>) } else { ty }
     }
 
-    /// Writes the `match` arms for success and error responses.
+    /// Writes the `match` arms that convert the result of a trait method, a success or an error, into a
+    /// response.
     pub(super) fn response_arms(&self, call: &PlannedCall<'_>) -> TokenStream {
         let success = self.success_arm(call);
         let refusal = match (&call.errors.enum_name, call.errors.cases.first()) {
@@ -89,8 +90,8 @@ impl ServerWriter<'_> {
             }
         }
     }
-    /// Returns the pattern for a success response without streaming, and the expression that writes it. What
-    /// a whole success is bound to, and how it is written.
+    /// Returns the pattern to which a success that is not streamed is bound, and the expression that writes
+    /// it as a response. Returns `None` if there is no such success response.
     fn whole_success(&self, answers: &ResponseSet) -> Option<(TokenStream, TokenStream)> {
         let (binding, reply) = match (answers.needs_reply, &answers.single) {
             (true, _) => (quote!(response), quote!(response)),
@@ -122,7 +123,8 @@ impl ServerWriter<'_> {
         Some((binding, written))
     }
 
-    /// Matches the variants of a response enum; the first case of each variant determines the usual status.
+    /// Writes a `match` over the variants of a response enum that writes the response of each. A variant for
+    /// several statuses uses that of its first case by default.
     fn choice_match(&self, answers: &ResponseSet, name: &str, outcome: ResponseOutcome) -> TokenStream {
         let name = choice_type(self.plan.side, name);
         let mut seen: Vec<&str> = Vec::new();
@@ -148,7 +150,7 @@ impl ServerWriter<'_> {
     }
 }
 
-/// Writes `call.answer_…(status, media type, reply)`.
+/// Returns a call such as `request.write_json(status, media type, reply)` that writes one kind of response.
 fn write_case(case: &ResponseCase, outcome: ResponseOutcome, reply: &TokenStream) -> TokenStream {
     let status = Literal::u16_unsuffixed(case.default_status(outcome));
     let media_type = &case.media_type;

@@ -11,7 +11,8 @@ use crate::{
 };
 
 impl ServerWriter<'_> {
-    /// Writes the `Request` implementation of an operation.
+    /// Writes the implementation of `FromIncomingRequest`, which parses a request, for the call struct of an
+    /// operation.
     pub(super) fn request_impl(&self, call: &PlannedCall<'_>) -> TokenStream {
         let name = self.call_type(call);
         let id = ident(self.plan.side.table_names().1);
@@ -60,7 +61,8 @@ impl ServerWriter<'_> {
         }
     }
 
-    /// Returns an expression of the body's type, or of an `Option` of it if the body is optional.
+    /// Returns an expression that parses the body of a request. Its type is that of the body, or an `Option`
+    /// of it if the body is optional.
     fn read_body(&self, body: &RequestBodyPlan<'_>) -> TokenStream {
         if let [one] = body.contents.as_slice() {
             let method = body_method(&one.format);
@@ -71,7 +73,7 @@ impl ServerWriter<'_> {
         }
         let whole = whole_type(self.plan.side, body, self.types);
         let last = body.contents.len() - 1;
-        // Match by media type, in the order of the table.
+        // The media types are compared in the order of the operation table.
         let arms = body.contents.iter().enumerate().map(|(at, content)| {
             let at_most = Literal::usize_unsuffixed(at);
             let pattern = if at == last { quote!(_) } else { quote!(#at_most) };
@@ -104,7 +106,7 @@ const fn is_infallible(format: &BodyFormat) -> bool {
     matches!(format, BodyFormat::Bytes | BodyFormat::Typed)
 }
 
-/// Returns the runtime method that parses a body.
+/// Returns the name of the runtime method that parses a body of this format.
 const fn body_method(format: &BodyFormat) -> &'static str {
     match format {
         BodyFormat::Model => "json_body",
@@ -116,7 +118,8 @@ const fn body_method(format: &BodyFormat) -> &'static str {
     }
 }
 
-/// Returns true if the body contains a model, whose undeclared fields can be listed.
+/// Returns true if a media type of the request body has a generated model, whose undeclared fields can be
+/// listed.
 pub(super) fn holds_models(call: &PlannedCall<'_>) -> bool {
     call.body
         .iter()
@@ -124,7 +127,8 @@ pub(super) fn holds_models(call: &PlannedCall<'_>) -> bool {
         .any(|content| matches!(content.format, BodyFormat::Model))
 }
 
-/// Returns the expression that lists undeclared fields of the body.
+/// Returns an expression that lists the undeclared fields of the request body, or `None` if the body has no
+/// model.
 fn undeclared_fields(call: &PlannedCall<'_>, writer: &ServerWriter<'_>) -> Option<TokenStream> {
     let body = call.body.as_ref().filter(|_| holds_models(call))?;
     let listed = quote!(::contract_runtime::Contract::undeclared_members(body, limit));

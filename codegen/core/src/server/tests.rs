@@ -1,4 +1,4 @@
-//! Tests of the essential parts of the server code for a small contract.
+//! Tests that the generated server code of a small contract contains the essential parts.
 
 #![allow(clippy::unwrap_used)]
 

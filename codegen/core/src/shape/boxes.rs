@@ -3,7 +3,8 @@
 use super::{Shapes, TypeBody, TypeDef, TypeId, TypeRef};
 use crate::arena::ArenaMap;
 
-/// Boxes every inline field that leads back to its own type, and breaks long chains of nested types.
+/// Boxes every field and variant whose type contains the enclosing type again, and breaks long chains of
+/// nested types.
 pub(super) fn insert_boxes(shapes: &mut Shapes) {
     let components = strongly_connected_components(shapes);
     for id in shapes.ids() {
@@ -17,11 +18,12 @@ pub(super) fn insert_boxes(shapes: &mut Shapes) {
     break_long_chains(shapes);
 }
 
-/// The maximum number of types that are nested without a pointer. Their sizes add up on the stack of the
-/// parser.
+/// The maximum number of types that are nested without a pointer. The size of a value on the parser's stack
+/// is the sum of their sizes.
 const MAX_INLINE_DEPTH: usize = 16;
 
-/// Breaks long chains of nested types. The length is counted from the innermost type.
+/// Inserts a box wherever the number of types that are nested without a pointer reaches [`MAX_INLINE_DEPTH`],
+/// counted from the innermost type.
 fn break_long_chains(shapes: &mut Shapes) {
     let mut depths = shapes.types.map_ids(|_| None::<usize>);
     for root in shapes.ids() {
@@ -59,7 +61,7 @@ fn box_matching(ty: &mut TypeRef, recursive: &dyn Fn(TypeId) -> bool) {
     }
 }
 
-/// Returns the types that a body contains without a `Vec` or a map in between.
+/// Returns the types of the fields, variants or content of a body.
 fn inline_types_mut(body: &mut TypeBody) -> Vec<&mut TypeRef> {
     match body {
         TypeBody::Struct(s) => s.fields.iter_mut().map(|f| &mut f.ty).collect(),
@@ -70,12 +72,13 @@ fn inline_types_mut(body: &mut TypeBody) -> Vec<&mut TypeRef> {
     }
 }
 
-/// Collects the types that a body contains inline, and not through a pointer.
+/// Collects the named types that a body contains inline, that is, not in a box, an array or a map.
 fn inline_targets(body: &TypeBody, out: &mut Vec<TypeId>) {
     collect_types(body, IndirectionMode::Stop, out);
 }
 
-/// The treatment of boxes, arrays and maps in a traversal.
+/// The treatment of indirections in a traversal of types. Boxes, arrays and maps are indirections: their
+/// content is on the heap.
 #[derive(Clone, Copy)]
 enum IndirectionMode {
     /// The traversal ends at an indirection.
@@ -99,7 +102,7 @@ fn collect_types(body: &TypeBody, boxes: IndirectionMode, out: &mut Vec<TypeId>)
     match body {
         TypeBody::Struct(s) => {
             s.fields.iter().for_each(|f| add(&f.ty, boxes, out));
-            // Undeclared properties are always stored in a map.
+            // Undeclared properties are stored in a map, which is an indirection.
             if let (Some(others), IndirectionMode::Follow) = (&s.additional, boxes) {
                 add(others, boxes, out);
             }
@@ -214,7 +217,8 @@ mod tests {
         Project::default().analyze_sources(sources).unwrap().shapes.nesting_depth()
     }
 
-    /// Nesting through arrays and maps adds to the depth like direct nesting.
+    /// A chain of types that are nested through arrays or maps has the same nesting depth as a chain of
+    /// directly nested types.
     #[test]
     fn chains_through_arrays_and_maps_are_as_deep() {
         assert_eq!(depth(30, str::to_owned), 31);

@@ -1,5 +1,6 @@
-//! Builds all types: first the named types, then their bodies, the types of operations and pending variants,
-//! and finally the boxes.
+//! Builds all types of a contract. The entry point is [`build_shapes`]. Its steps are: allocate the named
+//! types, build their bodies, build the types that operations use, build the variants that depend on other
+//! bodies, and insert boxes.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -110,11 +111,13 @@ pub(super) struct ShapeBuilder<'a> {
     /// The named types that have no body yet. Bodies are built later, so that the result does not depend on
     /// the order of references.
     pending_bodies: VecDeque<TypeId>,
-    /// The anonymous conjunctions whose types are under construction.
+    /// The anonymous conjunctions whose types are being built, to detect recursion.
     in_progress: BTreeSet<SchemaConjunction>,
-    /// The variants that are built after the bodies of other types.
+    /// The variants whose content is decided after the bodies of all other types are built, each with the
+    /// type that its branch has otherwise.
     pub(super) pending_variants: VecDeque<(PendingVariant, TypeId)>,
-    /// The structs that are variants of a union, with the tag for which they need no field.
+    /// The structs that are variants of a tagged union, each with the name of the tag. They need no field for
+    /// the tag, because the variant determines its value.
     pub(super) tag_fields: Vec<(TypeId, String)>,
 }
 
@@ -124,7 +127,7 @@ impl ShapeBuilder<'_> {
         self.shapes.places.insert(SchemaConjunction::from_schema(id), ty);
     }
 
-    /// Builds the bodies of named types.
+    /// Builds the bodies of the named types in `pending_bodies`.
     fn fill_bodies(&mut self) {
         while let Some(id) = self.pending_bodies.pop_front() {
             let TypeDef { name, conj, .. } = self.shapes.get(id);
@@ -140,7 +143,8 @@ impl ShapeBuilder<'_> {
         SchemaFacts::from_conjunction(self.graph, conj, self.options.implied_objects)
     }
 
-    /// Returns the type of a conjunction. `hint` is used if the type needs a name.
+    /// Returns the type of a conjunction, and builds it if necessary. If the type needs a name and its schema
+    /// has none, the name is derived from `hint`.
     pub(super) fn type_of(&mut self, place_of: &SchemaConjunction, hint: &str) -> TypeRef {
         let conj = self.shapes.normalize(place_of);
         if let Some(path) = conj.ids.iter().find_map(|id| Some((self.options.replace.get(id)?, *id))) {
@@ -157,8 +161,8 @@ impl ShapeBuilder<'_> {
             {
                 return self.allocate_named(*id, &conj);
             }
-            // A recursive anonymous conjunction accepts any value, because there is no name to which it could
-            // refer.
+            // If an anonymous conjunction contains itself, the inner occurrence has the type `Json`, because
+            // there is no named type to which it could refer.
             _ if self.in_progress.contains(&conj) => return TypeRef::Json,
             _ => {
                 self.in_progress.insert(conj.clone());
@@ -167,8 +171,8 @@ impl ShapeBuilder<'_> {
                     _ => None,
                 };
                 let hint = place.unwrap_or(hint).to_owned();
-                // A single schema is replaced by the first of its duplicates, which has the name. A
-                // conjunction of several schemas keeps its own schemas.
+                // A single schema is replaced by the first of the schemas that are equal to it, after which
+                // the shared type is named. A conjunction of several schemas keeps its own schemas.
                 let own = if conj.ids.len() > 1 { self.shapes.normalize_own(place_of) } else { conj.clone() };
                 let ty = match self.reuse_named(&own) {
                     Some(ty) => ty,
@@ -207,7 +211,8 @@ impl ShapeBuilder<'_> {
         self.shapes.types.push(TypeDef { name, schema, conj: conj.clone(), body: TypeBody::Pending, area })
     }
 
-    /// Returns an existing named type that can hold all values of this conjunction.
+    /// If the conjunction includes a named schema and its other schemas only restrict the values of that
+    /// schema's type, returns this type, so that no new type is needed.
     fn reuse_named(&mut self, conj: &SchemaConjunction) -> Option<TypeRef> {
         let facts = self.facts_of(conj);
         let candidates: Vec<SchemaId> =
@@ -215,20 +220,20 @@ impl ShapeBuilder<'_> {
         for candidate in candidates.into_iter().rev() {
             let base = SchemaConjunction::from_schema(candidate);
             let known = self.facts_of(&base);
-            // The base may allow `null` although the conjunction does not, or vice versa.
+            // A nullable type is not reused, because the conjunction may exclude `null`.
             if known.types.contains(TypeSet::NULL) {
                 continue;
             }
-            // The base allows JSON types that are excluded here. It is an enum by JSON type, of which only
-            // one variant applies.
+            // The type of the base is not reused if it allows JSON types that the conjunction excludes,
+            // because values would then need only one of its variants.
             let is_excluded = |kind: &TypeSet| {
                 !known.types.intersection(*kind).is_empty() && facts.types.intersection(*kind).is_empty()
             };
             if JSON_KINDS.iter().any(is_excluded) {
                 continue;
             }
-            // A single branch or JSON type of the base was selected, but the type of the base covers all of
-            // them.
+            // The type of the base is not reused if the conjunction selects one of its branches or JSON
+            // types, because it also covers the others.
             if conj.chosen.contains(&candidate)
                 || known.open_unions.iter().any(|holder| conj.chosen.contains(holder))
                 || !conj.within.contains(known.types)
@@ -301,7 +306,7 @@ impl ShapeBuilder<'_> {
         {
             return false;
         }
-        // A list of strings that restricts a plain string becomes a separate type.
+        // An `enum` that restricts a plain string becomes a separate enum type.
         if schema.enumeration.as_ref().is_some_and(|e| e.len() > 1)
             && base_facts.allowed_literals(self.graph).is_none()
         {
@@ -313,7 +318,8 @@ impl ShapeBuilder<'_> {
         })
     }
 
-    /// Returns the same as `only_refines`, for a property of an object or for the elements of an array.
+    /// Returns true if the schema of a property or of elements only restricts the values that the type of
+    /// `under` can hold.
     fn refines_place(&self, id: SchemaId, under: &SchemaConjunction, depth: u8) -> bool {
         let mut members = self.facts_of(&SchemaConjunction::from_schema(id)).unconditional;
         let known = self.facts_of(under).unconditional;
@@ -328,7 +334,8 @@ impl ShapeBuilder<'_> {
         self.shape_anonymous(conj, hint, None)
     }
 
-    /// Builds the structure of a conjunction. A struct or enum is stored in `slot` or in a new type.
+    /// Selects and builds the type of a conjunction. A struct or enum becomes the body of the type `slot` or,
+    /// if `slot` is `None`, of a new type.
     fn shape_anonymous(&mut self, conj: &SchemaConjunction, hint: &str, slot: Option<TypeId>) -> TypeRef {
         if conj.ids.iter().any(|id| self.options.unconstructible.contains(id)) {
             return TypeRef::Json;
@@ -388,8 +395,8 @@ impl ShapeBuilder<'_> {
         TypeRef::Named(id)
     }
 
-    /// Returns the type in which the structure of a conjunction is stored, and creates it if `slot` is
-    /// `None`. Nested types are named after it.
+    /// Returns the type whose body will be that of a conjunction: `slot`, or a new anonymous type if `slot`
+    /// is `None`. The names of nested types start with its name.
     pub(super) fn type_slot(&mut self, conj: &SchemaConjunction, hint: &str, slot: Option<TypeId>) -> TypeId {
         if let Some(id) = slot {
             return id;
@@ -436,8 +443,7 @@ impl ShapeBuilder<'_> {
         let below = schemas.iter().flat_map(|s| s.minimum.iter().chain(&s.exclusive_minimum));
         let above = schemas.iter().flat_map(|s| s.maximum.iter().chain(&s.exclusive_maximum));
         let bounded = |fits: fn(&Number) -> bool| below.clone().any(fits) && above.clone().any(fits);
-        // If all values are at least 1e19, or if they may exceed the maximum of `i64`, another type is
-        // needed.
+        // Returns true if the bounds allow at least one integer from `least` to `greatest`.
         let reached = |least: Number, greatest: Number| {
             let reaches = |s: &&Schema| {
                 s.minimum.iter().all(|n| *n <= greatest)
@@ -468,7 +474,7 @@ impl ShapeBuilder<'_> {
         hint: &str,
         slot: Option<TypeId>,
     ) -> TypeRef {
-        // Enums and types of formats could print the secret.
+        // Enums and types to which formats are mapped would print the secret.
         if self.is_secret(conj) {
             return TypeRef::Secret;
         }
@@ -517,8 +523,9 @@ impl ShapeBuilder<'_> {
         TypeRef::Named(id)
     }
 
-    /// Returns true if values that the contract does not list are kept. By default, they are kept if the
-    /// value may occur in a response. The options `open` and `closed` override this.
+    /// Returns true if the type of a conjunction keeps enum values and variants that the contract does not
+    /// list. By default, it keeps them if the value may occur in a response. The options `open` and `closed`
+    /// override this.
     pub(super) fn keeps_unknown(&mut self, conj: &SchemaConjunction) -> bool {
         let by_default = !conj.ids.iter().any(|id| self.options.requests.contains(id));
         let members = self.facts_of(conj).unconditional;
@@ -529,7 +536,7 @@ impl ShapeBuilder<'_> {
         by_default != other
     }
 
-    /// Returns the type to which the configuration maps the format of the string.
+    /// Returns the type to which the configuration maps the `format` of a string, if it does.
     fn format_type(&self, facts: &SchemaFacts) -> Option<TypeRef> {
         let formats = &self.options.formats;
         let mapped = |id: &SchemaId| Some((formats.for_schema(self.graph.schema(*id))?, *id));
@@ -605,7 +612,8 @@ impl ShapeBuilder<'_> {
                     _ => TypeRef::Json,
                 }
             } else if always.is_empty() {
-                // If the condition does not hold, the property may have any value.
+                // The property is declared only in a condition. If the condition does not hold, the property
+                // may have any value.
                 TypeRef::Json
             } else {
                 self.type_of(&place, &inner)
@@ -632,8 +640,8 @@ impl ShapeBuilder<'_> {
         TypeRef::Named(id)
     }
 
-    /// Returns true if all branches of at least one union declare the property, so that a declaration always
-    /// applies.
+    /// Returns true if all branches of at least one union declare the property, so that one of the
+    /// declarations always applies.
     fn declared_by_every_branch(&self, facts: &SchemaFacts, wire: &str) -> bool {
         facts.open_unions.iter().any(|&holder| {
             let schema = self.graph.schema(holder);
@@ -649,8 +657,8 @@ impl ShapeBuilder<'_> {
         })
     }
 
-    /// Returns true if the configuration marks a schema of the conjunction as secret, including conditional
-    /// schemas and those of branches.
+    /// Returns true if the configuration marks a schema that applies to the value as secret, unconditionally,
+    /// conditionally or in a branch.
     pub(super) fn is_secret(&self, place: &SchemaConjunction) -> bool {
         let secrets = &self.options.secrets;
         if secrets.is_empty() {
@@ -660,7 +668,7 @@ impl ShapeBuilder<'_> {
         facts.unconditional.iter().chain(&facts.conditional).any(|id| secrets.contains(id))
     }
 
-    /// Returns the type of undeclared properties, if the schema constrains them.
+    /// Returns the type of undeclared properties, or `None` if they are kept as `Json`.
     fn additional_type(&mut self, facts: &SchemaFacts, hint: &str) -> Option<TypeRef> {
         let graph = self.graph;
         let schemas: Vec<&Schema> = facts.unconditional.iter().map(|&m| graph.schema(m)).collect();
@@ -670,7 +678,7 @@ impl ShapeBuilder<'_> {
         let name = format!("{hint}Value");
         match (patterns.as_slice(), given.as_slice()) {
             ([], []) => None,
-            // There is a type only if a single schema covers all remaining properties.
+            // Undeclared properties have a type only if a single schema applies to all of them.
             ([], [one]) => match graph.schema(*one).boolean {
                 Some(_) => None,
                 None => Some(self.type_of(&SchemaConjunction::from_schema(*one), &name)),
@@ -682,8 +690,8 @@ impl ShapeBuilder<'_> {
         }
         .filter(|ty| *ty != TypeRef::Json)
         .filter(|_| {
-            // `additionalProperties` also covers properties that other schemas of the conjunction declare.
-            // The remaining properties have a type only if one schema declares all properties.
+            // In a conjunction, `additionalProperties` of one schema also applies to properties that another
+            // schema declares. The type is used only if a single schema constrains undeclared properties.
             let holders = schemas
                 .iter()
                 .filter(|s| s.additional_properties.is_some() || !s.pattern_properties.is_empty());

@@ -1,9 +1,10 @@
-//! Determines which types contain values of a certain kind, directly or nested.
+//! Determines which types may contain values of a certain kind, such as secrets, directly or nested. The
+//! caller defines the kind by predicates.
 
 use super::{Shapes, TypeBody, TypeDef, TypeId, TypeRef};
 use crate::arena::ArenaMap;
 
-/// For each type, whether it contains values of the kind.
+/// The result for all types of a contract: true for each type that may contain values of the kind.
 #[derive(Debug)]
 pub(crate) struct ContainmentIndex {
     by_type: ArenaMap<TypeDef, bool>,
@@ -11,8 +12,8 @@ pub(crate) struct ContainmentIndex {
 }
 
 impl ContainmentIndex {
-    /// Marks the types whose body matches `body` or that contain a reference that matches `place`. Also marks
-    /// all types that contain a marked type at any depth.
+    /// Computes the index from predicates for the kind: a value is of the kind if `body` returns true for the
+    /// structure of its type or `place` returns true for the reference to its type.
     pub(crate) fn from_predicates(
         shapes: &Shapes,
         body: fn(&TypeBody) -> bool,
@@ -63,7 +64,8 @@ mod tests {
     use super::{ContainmentIndex, TypeBody, TypeRef};
     use crate::{config::Config, generate::Project, load::Sources};
 
-    /// The index includes nesting through lists, maps, `null`, unions and recursive types.
+    /// A type contains a secret if the secret is nested in it through lists, maps, nullable types, unions or
+    /// recursive types.
     #[test]
     fn nested_types_are_contained() {
         let text = r##"{"$defs": {

@@ -11,15 +11,15 @@ pub(crate) fn is_default_path(path: &str) -> bool {
     matches!(path.trim_start_matches("::"), "Default" | "std::default::Default" | "core::default::Default")
 }
 
-/// For each type, true if it can implement `Default`.
+/// The types of a contract that can implement `Default`.
 #[derive(Debug)]
 pub(crate) struct DefaultableTypes {
     by_type: ArenaMap<TypeDef, bool>,
 }
 
 impl DefaultableTypes {
-    /// Computes a least fixpoint: a type has no default value until all its fields have one, so a recursive
-    /// type has a default value only if its construction terminates.
+    /// Determines which types can implement `Default`. This is a least fixpoint: a type counts only after all
+    /// its required fields count, so the default of a recursive type is finite.
     pub(crate) fn from_shapes(shapes: &Shapes) -> Self {
         let mut all = Self { by_type: shapes.types.map_ids(|_| false) };
         loop {

@@ -9,14 +9,14 @@ use crate::{
     schema::{SchemaGraph, SchemaId, values::VALUE_LABEL_EXTENSIONS},
 };
 
-/// The name and description of a value.
+/// The name and description of an enum value, from vendor extensions.
 #[derive(Default)]
 pub(super) struct ValueAnnotation {
     pub(super) name: Option<String>,
     pub(super) description: Option<String>,
 }
 
-/// A numeric value of an enum that has a name.
+/// A number for which vendor extensions provide a name. It becomes an associated constant.
 pub(crate) struct NamedConstant<'g> {
     /// The value as it is written in the contract.
     pub(crate) value: &'g Json,
@@ -25,10 +25,11 @@ pub(crate) struct NamedConstant<'g> {
     pub(crate) description: Option<String>,
 }
 
-/// The names of associated constants that the type itself defines.
+/// The lowercase names of the constants and functions that generated number types already have.
 const RESERVED_NAMES: &[&str] = &["min", "max", "validator"];
 
-/// Returns the named numbers that a conjunction allows. If its type is an integer, all of them are integers.
+/// Returns the values in the `enum` of a conjunction for which vendor extensions provide names. The names are
+/// distinct.
 pub(crate) fn named_constants<'g>(graph: &'g SchemaGraph, facts: &SchemaFacts) -> Vec<NamedConstant<'g>> {
     let known = || facts.unconditional.iter().find_map(|id| graph.schema(*id).listed_values());
     let values = facts.allowed_literals(graph).or_else(|| known().map(|known| known.iter().collect()));
@@ -55,7 +56,7 @@ pub(crate) fn named_constants<'g>(graph: &'g SchemaGraph, facts: &SchemaFacts) -
     named
 }
 
-/// Collects the name and description of a value from the schemas of one conjunction.
+/// Returns the name and description of a value from the first of the schemas `members` that has each of them.
 fn annotate_value(graph: &SchemaGraph, members: &[SchemaId], value: &Json) -> ValueAnnotation {
     let mut annotation = ValueAnnotation::default();
     for id in members {
@@ -74,7 +75,7 @@ impl ShapeBuilder<'_> {
         annotate_value(self.graph, &self.facts_of(conj).unconditional, &Json::String(wire.to_owned()))
     }
 
-    /// Returns the values of `x-extensible-enum`, which are known values of a string that may have others.
+    /// Returns the values of `x-extensible-enum`: strings that are known, while other strings are also valid.
     pub(super) fn extensible_values(&self, conj: &SchemaConjunction) -> Option<Vec<String>> {
         let members = self.facts_of(conj).unconditional;
         let list = members.iter().find_map(|id| self.graph.schema(*id).known_strings())?;

@@ -1,5 +1,6 @@
-//! Base schemas with a `discriminator` and without `oneOf`. If the configuration enables it, a base and the
-//! schemas that extend it by `allOf` become an enum, with one variant for each child and one for the base.
+//! Builds the enums of families. A family is a base schema with a `discriminator` and without `oneOf`,
+//! together with its children, which are the schemas that extend it by `allOf`. If the configuration selects
+//! the base, it becomes an enum with one variant for each child and one for the base itself.
 //!
 //! The tag determines as which variant a value is parsed. The schema of the base determines if the value is
 //! valid.
@@ -18,7 +19,8 @@ use crate::{
 };
 
 impl ShapeBuilder<'_> {
-    /// Returns the enum of a base and its children, or `None` if the conjunction is not such a base.
+    /// Builds the enum of a base and its children. Returns `None` if the conjunction is not the base of a
+    /// family that the configuration selects.
     pub(super) fn family_type(
         &mut self,
         conj: &SchemaConjunction,
@@ -54,7 +56,8 @@ impl ShapeBuilder<'_> {
         Some(self.tagged_union(conj, base, &branches, tag, hint, slot))
     }
 
-    /// Adds a branch with the tag values that no earlier branch has. A branch without any value is skipped.
+    /// Adds a branch with those of its tag values that no earlier branch has. If no value remains, the branch
+    /// is skipped.
     fn add_branch(
         &self,
         discriminator: &Discriminator,
@@ -72,8 +75,8 @@ impl ShapeBuilder<'_> {
         }
     }
 
-    /// Returns the tag values of a branch: its mapping entries or its name, if its schemas allow these, or
-    /// else the values that it enumerates.
+    /// Returns the tag values that select a branch: its entries in the `mapping` or else its schema name, as
+    /// far as its schemas allow them, or else the values that its schemas enumerate for the tag.
     fn branch_values(
         &self,
         discriminator: &Discriminator,

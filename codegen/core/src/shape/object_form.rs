@@ -1,9 +1,8 @@
-//! The forms of the branches of an object union without a tag. An object must have the form of a branch to be
-//! parsed as it.
+//! The forms of the branches of an object union without a tag. The form of a branch describes which
+//! properties an object has, and with which JSON types and constants, if the branch accepts it.
 //!
-//! The form is a necessary condition that is derived when code is generated: every object that the branch
-//! accepts has its form. Parsing compares forms first, and uses the validation tables only if several forms
-//! match.
+//! Forms are derived when code is generated. To select a variant, parsing compares the object with the form
+//! of each branch, and uses the validation tables only if several forms match.
 
 use std::fmt;
 
@@ -19,7 +18,8 @@ use crate::{
 /// The maximum number of properties that the description of a form lists.
 const MAX_SHOWN_MEMBERS: usize = 5;
 
-/// The form of the objects that a branch accepts.
+/// The form of the objects that a branch accepts: every accepted object has this form, but not every object
+/// of this form is accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectForm {
     /// The declared properties, in document order, followed by required properties that are not declared.
@@ -37,12 +37,14 @@ pub struct MemberRule {
     pub required: bool,
     /// The JSON types that the value may have.
     pub types: TypeSet,
-    /// The only values that the property may have, if these are strings, booleans or integers.
+    /// The only values that the property may have. The list is empty if other values are allowed, or if a
+    /// value is not a string, boolean or integer.
     pub literals: Vec<Json>,
 }
 
 impl ObjectForm {
-    /// Derives the form of a branch.
+    /// Derives the properties, JSON types and constants by which an object is recognized as a value of this
+    /// branch.
     pub(super) fn of_branch(graph: &SchemaGraph, options: &SchemaOptions, branch: &UnionBranch) -> Self {
         let facts = &branch.facts;
         let required = facts.required_names(graph);
@@ -56,8 +58,7 @@ impl ObjectForm {
             } else {
                 (value.types, value.allowed_literals(graph).unwrap_or_default())
             };
-            // If the list contains a literal that parsing cannot compare, it is treated as if there were no
-            // list.
+            // If parsing cannot compare one of the allowed values, the form does not restrict the values.
             let literals: Vec<Json> = if literals.iter().copied().all(is_comparable_literal) {
                 literals.into_iter().cloned().collect()
             } else {
@@ -78,7 +79,7 @@ impl ObjectForm {
                 literals: Vec::new(),
             });
         }
-        // The form is closed if one schema declares all properties and forbids all others.
+        // A form is closed if one of the schemas declares all properties of the form and forbids all others.
         let closed = facts.unconditional.iter().any(|&id| {
             let schema = graph.schema(id);
             schema.pattern_properties.is_empty()
@@ -88,13 +89,14 @@ impl ObjectForm {
         Self { members, closed }
     }
 
-    /// Returns true if the object without properties is the only one of this form.
+    /// Returns true if only the object without properties has this form.
     pub(super) fn is_empty_object(&self) -> bool {
         self.closed && self.members.is_empty()
     }
 
-    /// Returns true if an object may have this form. Single constants are compared, but lists of values are
-    /// not: a list may be extended in the future, and unlisted values are kept.
+    /// Returns true if an object has this form. A property must equal its constant, but it may have a value
+    /// that is not in its list of several values: such lists may grow in the future, and unlisted values are
+    /// kept.
     #[must_use]
     pub fn fits(&self, object: &Map<Json>) -> bool {
         let fits = |rule: &MemberRule| match object.get(&rule.name) {
@@ -105,7 +107,8 @@ impl ObjectForm {
             && (!self.closed || object.keys().all(|name| self.members.iter().any(|rule| rule.name == *name)))
     }
 
-    /// Returns true if the value of every property that has a list is in the list.
+    /// Returns true if the object has, for every property with a list of allowed values, one of these values
+    /// or no value.
     #[must_use]
     pub fn fits_lists(&self, object: &Map<Json>) -> bool {
         self.members.iter().all(|rule| object.get(&rule.name).is_none_or(|value| rule.lists(value)))

@@ -10,7 +10,7 @@ use crate::{
     schema::{Discriminator, SchemaGraph, SchemaId},
 };
 
-/// A property that distinguishes branches, with its values for each branch.
+/// A property that distinguishes the branches of a union, with the values that select each branch.
 pub(super) struct UnionTag<'g> {
     pub(super) name: &'g str,
     pub(super) certainty: TagCertainty,
@@ -19,7 +19,7 @@ pub(super) struct UnionTag<'g> {
     pub(super) otherwise: Option<usize>,
 }
 
-/// Finds a property with distinct constants that every branch requires.
+/// Finds a property that every branch requires and whose allowed values differ between the branches.
 pub(super) fn required_tag<'g>(
     graph: &'g SchemaGraph,
     options: &SchemaOptions,
@@ -28,8 +28,9 @@ pub(super) fn required_tag<'g>(
     constant_tag(graph, options, branches, TagCertainty::Required)
 }
 
-/// Finds the most reliable tag. A property that every branch requires takes precedence over one that is
-/// constant if it is present, and that takes precedence over the `discriminator`.
+/// Finds the most reliable tag. The order of precedence is: a property that every branch requires with
+/// distinct values, the property of the `discriminator` if its allowed values are distinct, the same property
+/// with the values of the `mapping`, and another optional property with distinct values.
 pub(super) fn strongest_tag<'g>(
     graph: &'g SchemaGraph,
     options: &SchemaOptions,
@@ -56,7 +57,8 @@ fn constant_tag<'g>(
     candidates.into_iter().find_map(|name| tag_by_name(graph, options, name, branches, certainty))
 }
 
-/// Returns the tag with this name if its constants distinguish all branches.
+/// Returns the tag with this name if the schemas of every branch enumerate its values and no value occurs in
+/// two branches.
 fn tag_by_name<'g>(
     graph: &SchemaGraph,
     options: &SchemaOptions,
@@ -82,8 +84,8 @@ fn tag_by_name<'g>(
     Some(UnionTag { name, certainty, literals, otherwise: None })
 }
 
-/// Returns true if parsing can compare a literal with the text of a property. This is the case for strings,
-/// booleans and machine integers.
+/// Returns true if parsing can compare a property with this literal before it selects a type. This is the
+/// case for strings, booleans and integers that fit into `i64`.
 pub(super) fn is_comparable_literal(literal: &Json) -> bool {
     match literal {
         Json::String(_) | Json::Bool(_) => true,
@@ -105,7 +107,8 @@ pub(super) fn allowed_tag_values<'g>(
         .allowed_literals(graph)
 }
 
-/// Returns the tag of a `discriminator`, if the values of all branches are distinct.
+/// Returns the tag of a `discriminator`, or `None` if a value of its `mapping` or a schema name selects
+/// several branches or a branch has no value.
 fn discriminator_tag<'g>(
     graph: &SchemaGraph,
     options: &SchemaOptions,
@@ -117,7 +120,7 @@ fn discriminator_tag<'g>(
     for branch in branches {
         let values = discriminator::discriminator_values(graph, discriminator, branch.id).into_iter();
         let mut values: Vec<Json> = values.map(|value| Json::String(value.to_owned())).collect();
-        // If a branch lists values, only these values select it.
+        // If the schemas of a branch enumerate the values of the tag, other values do not select the branch.
         if let Some(listed) = allowed_tag_values(graph, options, tag, branch) {
             values.retain(|value| listed.contains(&value));
         }

@@ -31,13 +31,13 @@ fn lines(shapes: &Shapes) -> Vec<String> {
     lines
 }
 
-/// Returns the formatted types of schemas with these names.
+/// Returns one line for each type of a document with these schemas in `$defs`.
 fn describe_schemas(schemas: &[(&str, String)]) -> Vec<String> {
     let schemas: Vec<String> = schemas.iter().map(|(name, schema)| format!("{name:?}: {schema}")).collect();
     let document = format!("{{\"$defs\": {{{}}}}}", schemas.join(", "));
     let sources = Sources::from_texts(&[("input.json", "", &document)]).unwrap();
     let mut lines = lines(&Project::default().analyze_sources(sources).unwrap().shapes);
-    // The type of the enclosing document is not compared.
+    // The type of the document itself is not compared.
     lines.retain(|line| line != "Input = Json");
     lines
 }
@@ -88,7 +88,8 @@ fn remove_boxes(ty: &str) -> String {
     ty.replace("Box<@0>", "@0")
 }
 
-/// Variants have the same types in any order of the schemas, even if they contain their own union.
+/// The variants of a union have the same types regardless of the names and the order of the schemas, even if
+/// a variant contains the union.
 #[test]
 fn variants_that_contain_their_union_are_stable() {
     let tagged = |more: &str| {

@@ -1,4 +1,4 @@
-//! Decides which `oneOf` and `anyOf` become enums, and by which method their branches are distinguished.
+//! Decides which `oneOf` and `anyOf` unions become enums, and how a parser selects the variant.
 //!
 //! A union becomes an enum if the variant can be determined: by a tag, by the JSON type, as a string from a
 //! list, or by the properties of an object. A union of objects that declare the same properties becomes one
@@ -25,7 +25,8 @@ use crate::{
 /// each of them.
 const MAX_MEMBER_VARIANTS: usize = 100;
 
-/// The maximum number of names that are joined to the name of a variant that is itself a union.
+/// If a variant is itself a union, the names of its branches are joined to the variant's name, unless it has
+/// more than this number of branches.
 const MAX_JOINED_NAMES: usize = 3;
 
 #[derive(Clone)]
@@ -37,7 +38,7 @@ pub(super) struct UnionBranch {
 }
 
 impl UnionBranch {
-    /// Creates the branch `id` of the union in `holder` for a conjunction.
+    /// Creates a branch of the union in `holder`: the given conjunction with the branch `id` chosen.
     pub(super) fn new(
         graph: &SchemaGraph,
         options: &SchemaOptions,
@@ -55,7 +56,8 @@ impl UnionBranch {
     }
 }
 
-/// Returns true if the serialized form identifies the branch of a union, regardless of other constraints.
+/// Returns true if all branches of the union in `holder` are objects and a tag that every branch requires
+/// distinguishes them.
 #[must_use]
 pub fn is_tagged_union(graph: &SchemaGraph, options: &SchemaOptions, holder: SchemaId) -> bool {
     let schema = graph.schema(holder);
@@ -94,7 +96,8 @@ fn possible_branches(
     all.filter(|branch| !branch.facts.types.is_empty()).collect()
 }
 
-/// A variant of a tagged union whose content depends on the body of another type.
+/// A variant of a tagged union that may need a separate type for its content. This is decided after the
+/// bodies of all types are built.
 pub(super) struct PendingVariant {
     union: TypeId,
     at: usize,
@@ -104,7 +107,8 @@ pub(super) struct PendingVariant {
 }
 
 impl ShapeBuilder<'_> {
-    /// Returns the type of a conjunction with an open union, if the union determines the type.
+    /// Returns the type of a conjunction that contains a union without a chosen branch, or `None` if the
+    /// union does not become an enum.
     pub(super) fn union_type(
         &mut self,
         conj: &SchemaConjunction,
@@ -140,8 +144,8 @@ impl ShapeBuilder<'_> {
             return None;
         }
         if let [only] = branches.as_slice() {
-            // If a union has only one branch and the branch has a tag, the contract will probably add further
-            // branches.
+            // A union with a single branch that has a tag becomes an enum, because the contract will probably
+            // add further branches.
             let alone = schema.any_of.len() + schema.one_of.len() == 1;
             let tagged = (alone && only.facts.types == TypeSet::OBJECT)
                 .then(|| tags::required_tag(self.graph, self.options, &branches))
@@ -170,7 +174,7 @@ impl ShapeBuilder<'_> {
         self.type_of(&branch.conj, &hint)
     }
 
-    /// Builds a union of objects that a property distinguishes.
+    /// Builds the enum for a union of objects that the tag distinguishes.
     pub(super) fn tagged_union(
         &mut self,
         conj: &SchemaConjunction,
@@ -209,7 +213,8 @@ impl ShapeBuilder<'_> {
             }
             variants.push(ObjectVariant { name, ty, branch: branch.position });
         }
-        // Objects without a tag, and objects whose content contradicts the tag, must be kept.
+        // If the tag is not required, the type must also be able to hold objects without it and objects whose
+        // content contradicts it.
         let open = certainty != TagCertainty::Required || self.keeps_unknown(conj);
         let tag = VariantTag { name: tag.to_owned(), certainty, literals, default_variant: otherwise };
         let selector = VariantSelector::Tag(tag);
@@ -217,8 +222,9 @@ impl ShapeBuilder<'_> {
         TypeRef::Named(id)
     }
 
-    /// Builds a union of objects that their properties distinguish. Returns `None` if the branches declare
-    /// the same properties.
+    /// Builds the enum for a union of objects without a tag. Their properties select the variant. Returns
+    /// `None` if the branches declare the same properties, if a branch declares no properties of its own, or
+    /// if there are too many branches.
     fn member_union(
         &mut self,
         conj: &SchemaConjunction,
@@ -236,13 +242,13 @@ impl ShapeBuilder<'_> {
         let each: Vec<_> = branches.iter().map(|branch| properties(&branch.facts)).collect();
         let mut shared = properties(&self.facts_of(conj));
         shared.retain(|_, place| !place.ids.is_empty());
-        // A branch that declares no properties itself only restricts the others.
+        // A branch that declares no further properties only restricts the properties that all branches have.
         let own = |all: &BTreeMap<&str, SchemaConjunction>| {
             all.iter().any(|(name, place)| shared.get(name) != Some(place))
         };
         let forms = branches.iter().map(|branch| ObjectForm::of_branch(self.graph, self.options, branch));
         let forms: Vec<ObjectForm> = forms.collect();
-        // The empty object restricts nothing: it is another value.
+        // A branch that accepts only the empty object is distinct, although it declares no properties.
         let mut distinct = each.iter().zip(&forms).map(|(all, form)| own(all) || form.is_empty_object());
         if branches.len() > MAX_MEMBER_VARIANTS
             || !distinct.all(|distinct| distinct)
@@ -319,8 +325,8 @@ impl ShapeBuilder<'_> {
         named.collect()
     }
 
-    /// Returns the wire name of a variant: its only tag value if that is a string, or else the name of its
-    /// schema, or else a generated name.
+    /// Returns the text from which the name of a variant is derived: its only tag value if that is a string,
+    /// or else the name of its schema, or else a generated text.
     fn variant_wire(&self, tag: &str, values: &[Json], branch: &UnionBranch) -> String {
         if let [Json::String(text)] = values {
             return text.clone();
@@ -332,9 +338,9 @@ impl ShapeBuilder<'_> {
         }
     }
 
-    /// Records a variant that a single tag value selects, so that it needs no field for the tag. If the
-    /// schemas of the variant's type do not fix this value, for example because several variants share a
-    /// base, a separate type is built later.
+    /// Records that a variant needs no field for the tag, because only the tag value `only` selects it. If
+    /// the schemas of its type `found` allow other values, for example because several variants share a base,
+    /// a separate type is built later.
     fn queue_variant(&mut self, variant: PendingVariant, only: &Json, found: TypeId) {
         if self.is_constant(&self.shapes.get(found).conj.clone(), &variant.tag, only) {
             self.tag_fields.push((found, variant.tag));
@@ -343,7 +349,7 @@ impl ShapeBuilder<'_> {
         }
     }
 
-    /// Builds separate types for the recorded variants that cannot use the struct of their base.
+    /// Builds separate types for the recorded variants that cannot share the struct of another conjunction.
     pub(super) fn resolve_variants(&mut self) {
         while let Some((variant, found)) = self.pending_variants.pop_front() {
             if !matches!(self.shapes.get(found).body, TypeBody::Struct(_)) {
@@ -376,7 +382,7 @@ impl ShapeBuilder<'_> {
             })
     }
 
-    /// Marks the fields of tags as omitted if the type determines their value.
+    /// Marks the tag fields of the recorded structs as omitted if the tag is required and has a single value.
     pub(super) fn omit_tag_fields(&mut self) {
         for (id, tag) in std::mem::take(&mut self.tag_fields) {
             if let TypeBody::Struct(body) = &mut self.shapes.types[id].body {
@@ -387,8 +393,8 @@ impl ShapeBuilder<'_> {
         }
     }
 
-    /// Builds a union of strings: several lists become one enum, and a list together with an arbitrary string
-    /// becomes an open enum.
+    /// Builds the enum for a union of strings. Several lists of values become one enum. A list together with
+    /// an unrestricted string becomes an open enum, which keeps unlisted values.
     fn string_union(
         &mut self,
         conj: &SchemaConjunction,
@@ -413,11 +419,12 @@ impl ShapeBuilder<'_> {
         if values.is_empty() || (free > 0 && !any) || self.is_secret(conj) {
             return None;
         }
-        // Another schema of the conjunction may allow fewer values, and only those can occur.
+        // If another schema of the conjunction allows fewer values, the enum contains only these.
         Some(self.string_enum_type(conj, values, free > 0, hint, slot))
     }
 
-    /// Builds a union whose branches have different JSON types.
+    /// Builds the enum for a union whose branches have different JSON types, with one variant for each JSON
+    /// type.
     fn kind_union(
         &mut self,
         conj: &SchemaConjunction,
@@ -455,8 +462,8 @@ impl ShapeBuilder<'_> {
             let name = kind_name(types);
             let conj = match holding.as_slice() {
                 [one] => one.conj.within(types),
-                // If several branches have the same JSON type, the constraints that they share determine the
-                // type.
+                // If several branches have the same JSON type, they share a variant, whose type is that of
+                // the whole conjunction for this JSON type.
                 _ => conj.within(types),
             };
             let ty = self.type_of(&conj, &format!("{hint}{name}"));
@@ -466,7 +473,8 @@ impl ShapeBuilder<'_> {
         Some(TypeRef::Named(id))
     }
 
-    /// Returns the JSON types of the elements for each branch, if these distinguish several array branches.
+    /// Returns the JSON types of the elements of each array branch if there are several and no type occurs in
+    /// two branches, or else `None`.
     fn item_types(&self, kind: TypeSet, branches: &[&UnionBranch]) -> Option<Vec<TypeSet>> {
         if kind != TypeSet::ARRAY || branches.len() < 2 {
             return None;

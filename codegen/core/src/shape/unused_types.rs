@@ -1,5 +1,5 @@
-//! Removes types that no value uses: bases that occur only in an `allOf`, generic schemas that other schemas
-//! complete, and enums of tags without a field.
+//! Removes types that no other type and no operation uses: those of base schemas that occur only in an
+//! `allOf`, of generic schemas that other schemas complete, and of tags without a field.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,8 @@ use crate::{
     schema::{SchemaGraph, SchemaId, SchemaOrigin},
 };
 
-/// Keeps the types that are reachable from `places` and from the named schemas of the contract.
+/// Removes the types that are reachable neither from `places`, which are the schemas that operations use, nor
+/// from named schemas that are more than a base for other schemas.
 pub(super) fn remove_unused_types(graph: &SchemaGraph, shapes: &mut Shapes, places: &BTreeSet<SchemaId>) {
     let parts = base_schemas(graph, shapes, places);
     let mut kept: BTreeSet<TypeId> = BTreeSet::new();
@@ -49,21 +50,20 @@ pub(super) fn remove_unused_types(graph: &SchemaGraph, shapes: &mut Shapes, plac
 /// The new id of each type, or `None` if the type is removed.
 type NewIds = ArenaMap<TypeDef, Option<TypeId>>;
 
-/// Returns the definitions and components that occur only in other schemas, in an `allOf` or in a `$ref` with
-/// further keywords, so that no value uses them directly.
+/// Returns the definitions and components that other schemas only extend, by `allOf` or by `$ref` with
+/// further keywords, so that no value has their type.
 fn base_schemas(graph: &SchemaGraph, shapes: &Shapes, places: &BTreeSet<SchemaId>) -> BTreeSet<SchemaId> {
     let end = |id: SchemaId| shapes.aliases.get(&id).copied().unwrap_or(id);
     let mut taken_in = BTreeSet::new();
     let mut whole: BTreeSet<SchemaId> = places.iter().map(|&id| end(id)).collect();
     for id in graph.ids() {
         let schema = graph.schema(id);
-        // An alias does not include its target, because users of the alias use the target directly. A named
-        // alias counts as a use of the target.
+        // An alias does not extend its target. A named alias counts as a use of the target.
         if let Some(target) = shapes.aliases.get(&id) {
             whole.extend(Some(*target).filter(|_| schema.origin != SchemaOrigin::Inline));
             continue;
         }
-        // The configuration requests an enum of the base and its children.
+        // A base with an enum of its children is used as a type, because the configuration requests the enum.
         whole.extend(Some(id).filter(|_| !schema.family_members().is_empty()));
         let inside: BTreeSet<SchemaId> = schema.reference.iter().chain(&schema.all_of).copied().collect();
         whole.extend(schema.child_schemas().filter(|child| !inside.contains(child)).map(end));
@@ -105,8 +105,8 @@ fn is_kept(ty: &TypeRef, numbers: &NewIds) -> bool {
     named_ids.iter().all(|id| numbers[*id].is_some())
 }
 
-/// Replaces ids by the new ids. A removed type becomes `String`, because it occurs only in omitted fields or
-/// in removed types.
+/// Replaces the ids in a type reference by the new ids. A reference to a removed type becomes `String`; such
+/// references occur only in omitted fields and in removed types.
 fn renumber_type(ty: &mut TypeRef, numbers: &NewIds) {
     match ty {
         TypeRef::Named(id) => match numbers[*id] {
@@ -143,7 +143,8 @@ mod tests {
     const NAME: &str = "    Name: { type: object, properties: { a: { type: string } } }\n";
     const MORE: &str = "    More: { allOf: [{ $ref: '#/components/schemas/Name' }, { required: [a] }] }\n";
 
-    /// A named alias counts as a use of its target, even if other schemas include the target.
+    /// A schema that other schemas only extend has no type, unless a named schema refers to it without
+    /// further keywords.
     #[test]
     fn targets_of_named_aliases_have_a_type() {
         check(&[], &format!("{NAME}{MORE}"), &["More"]);

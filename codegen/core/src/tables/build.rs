@@ -18,7 +18,7 @@ use crate::{
     schema::{Schema, SchemaGraph, SchemaId, TypeSet},
 };
 
-/// The arenas that own the lists of a [`TableSet`].
+/// The arenas that own the lists of rows, keywords and values to which a [`TableSet`] refers.
 #[derive(Debug, Default)]
 pub struct TableArenas<'t> {
     rows: ListArena<Row<'t>>,
@@ -84,7 +84,7 @@ impl<'t> TableBuilder<'t> {
             }
         };
         let schema = self.graph.schema(id);
-        // Every resource that has rows is in the list, so the invalid number is never used.
+        // Every resource with a schema has a number, so the fallback is never used.
         let resource = self.plan.rows.resource_number(schema.resource).unwrap_or(RowResource(u32::MAX));
         Row { resource, location: &schema.location, keywords: self.arenas.keywords.alloc(keywords) }
     }
@@ -134,7 +134,8 @@ impl<'t> TableBuilder<'t> {
         out.extend(s.items.map(|i| Keyword::Items { schema: self.row_id(i), from: s.prefix_items.len() }));
         self.add_object_keywords(s, &mut out);
         self.add_applicators(id, s, &mut out);
-        // These keywords come last, because they depend on what the other keywords evaluated.
+        // These keywords come last, because they apply to the elements and properties that the other keywords
+        // did not evaluate.
         out.extend(s.unevaluated_items.map(|i| Keyword::UnevaluatedItems(self.row_id(i))));
         out.extend(s.unevaluated_properties.map(|i| Keyword::UnevaluatedProperties(self.row_id(i))));
         out
@@ -229,8 +230,8 @@ impl<'t> TableBuilder<'t> {
         self.arenas.ids.alloc(list.iter().map(|id| self.row_id(*id)).collect())
     }
 
-    /// Returns the row of a schema. Every schema of the graph has a row; an invalid row would accept no
-    /// value.
+    /// Returns the row of a schema. Every schema of the graph has a row, so the fallback, an invalid row that
+    /// accepts no value, is never used.
     fn row_id(&self, id: SchemaId) -> RowId {
         self.plan.rows.of(id).unwrap_or(RowId(u32::MAX))
     }

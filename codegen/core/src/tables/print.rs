@@ -1,5 +1,5 @@
-//! Prints the validation tables as the generated module `schemas`: row names, rows on one line each, and
-//! patterns.
+//! Prints the validation tables as the source text of the generated module `schemas`. It contains the names
+//! of the rows, the rows with one line each, and the patterns.
 //!
 //! A comment precedes each group and name. Changes in adjacent groups therefore do not affect adjacent lines,
 //! so that branches can be merged without conflicts.
@@ -15,7 +15,7 @@ use quote::quote;
 use super::{TableSet, build::TYPE_PAIRS, number_tokens, rows::RowGroup};
 use crate::{constraint_text, schema::TypeSet};
 
-/// The code that is printed if a name is missing, which does not happen in valid tables.
+/// The code that is printed instead of a row that has no name. Every row of valid tables has one.
 const MISSING_NAME: &str = "compile_error!(\"a row without a name\")";
 
 /// Returns the imports of the module and the function `validator`.
@@ -124,7 +124,8 @@ impl TablePrinter<'_> {
         format!("Schema {{ resource: {resource}, location: {:?}, keywords: &[{keywords}] }}", row.location)
     }
 
-    /// Prints the constants to which row offsets refer.
+    /// Prints a call of the macro `schema_ids!` with the name and the number of rows of each group. The macro
+    /// defines a constant with the first row of each group; other rows are written as offsets from it.
     fn print_row_names(&self) -> String {
         let groups = &self.set.plan.rows.groups;
         if groups.is_empty() {
@@ -142,7 +143,7 @@ impl TablePrinter<'_> {
         out + "}\n\n"
     }
 
-    /// Returns the name of a row in the form that the tables use.
+    /// Returns the expression for a row in the printed tables, such as `SHIP.offset_by(3)`.
     fn row_name(&self, row: RowId) -> String {
         self.set.plan.rows.row_name(row).unwrap_or_else(|| MISSING_NAME.to_owned())
     }

@@ -1,5 +1,6 @@
-//! Properties of rows for published JSON Schemas: which rows need a name, which are dynamic, and which schema
-//! each row represents.
+//! Queries about the rows of the validation tables. The code generator uses them to publish the JSON Schemas
+//! of the generated types: which rows need their own definition, from which rows a `$dynamicRef` is
+//! reachable, and which schema each row represents.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -56,7 +57,7 @@ impl<'t> TableSet<'t> {
         found
     }
 
-    /// Returns the row of a conjunction of several schemas.
+    /// Returns the row that validates all of these schemas, if the tables contain one.
     pub(crate) fn row_id(&self, ids: &[SchemaId]) -> Option<RowId> {
         self.plan.rows.row_of_all(ids)
     }
@@ -75,7 +76,8 @@ impl<'t> TableSet<'t> {
         Some((resource.uri.rsplit('/').next().unwrap_or(resource.uri), schema.location))
     }
 
-    /// Iterates over the rows of single schemas, in order.
+    /// Iterates over the rows that represent a single schema, in order, with the schema. Rows of conjunctions
+    /// are skipped.
     pub(crate) fn own_rows(&self) -> impl Iterator<Item = (RowId, SchemaId)> {
         let contents = self.plan.rows.groups.iter().flat_map(|group| &group.rows);
         (0..).map(RowId).zip(contents).filter_map(|(row, content)| match content {

@@ -1,7 +1,8 @@
 //! Assigns table rows to schemas and names to rows.
 //!
-//! A bare reference shares the row of its target, which keeps the tables small and the lookups direct. A
-//! definition always has its own row, so that references do not depend on the content of the definition.
+//! A schema that consists only of a reference shares the row of its target, which keeps the tables small.
+//! Documents, definitions and components always have their own row, so that references to them do not depend
+//! on their content.
 //!
 //! Rows are grouped by resource, and within a resource by definition, component or operation. Each group has
 //! a name, and its rows are numbered from there.
@@ -16,7 +17,7 @@ use crate::{
     shape::Shapes,
 };
 
-/// The order and the names of the rows.
+/// The rows of the validation tables, in order and in named groups, and the row of each schema.
 #[derive(Debug)]
 pub(super) struct TableRows {
     pub(super) groups: Vec<RowGroup>,
@@ -27,7 +28,7 @@ pub(super) struct TableRows {
     numbers: BTreeMap<ResourceId, RowResource>,
 }
 
-/// A resource in the list of the tables.
+/// A resource (a document or a schema with `$id`) in the resource list of the tables.
 #[derive(Debug)]
 pub(super) struct ListedResource {
     pub(super) id: ResourceId,
@@ -38,16 +39,17 @@ pub(super) struct ListedResource {
 /// A named group of consecutive rows.
 #[derive(Debug)]
 pub(super) struct RowGroup {
-    /// The name of the constant for the first row of the group.
+    /// The name of the generated constant that contains the id of the group's first row.
     pub(super) name: String,
-    /// The origin of the group: the last segment of the URI, followed by the pointer unless that is empty.
+    /// The location of the group for a comment: the last segment of the resource's URI, followed by the
+    /// pointer unless that is empty.
     pub(super) place: String,
     pub(super) resource: ResourceId,
     pub(super) first: u32,
     pub(super) rows: Vec<RowContent>,
 }
 
-/// The content of a row.
+/// The schema, or the conjunction of several schemas, that a row of the validation tables describes.
 #[derive(Debug)]
 pub(super) enum RowContent {
     Schema(SchemaId),
@@ -77,8 +79,8 @@ impl TableRows {
         for def in &shapes.types {
             let ids = &def.conj.ids;
             if ids.len() > 1 && conjunctions.insert(ids.clone(), RowId(0)).is_none() {
-                // The row belongs to the type that combines the schemas, not to the definitions of the
-                // schemas.
+                // The row is in the group of the type that combines the schemas, or in that of the first
+                // schema if the type is anonymous.
                 let group = group_of(def.schema.unwrap_or(ids[0]), &mut groups);
                 groups[group].rows.push(RowContent::Conjunction(ids.clone()));
             }
@@ -122,12 +124,13 @@ impl TableRows {
         }
     }
 
-    /// Returns the row of a schema, or of the target whose row it shares.
+    /// Returns the row that validates a schema. It may be the row of a schema to which this one refers.
     pub(super) fn of(&self, id: SchemaId) -> Option<RowId> {
         self.of.get(&id).copied()
     }
 
-    /// Returns the row of a conjunction of several schemas.
+    /// Returns the row that validates all of these schemas: that of the schema if there is only one, or else
+    /// that of the conjunction.
     pub(super) fn row_of_all(&self, ids: &[SchemaId]) -> Option<RowId> {
         match ids {
             [one] => self.of(*one),
@@ -135,7 +138,7 @@ impl TableRows {
         }
     }
 
-    /// Returns the number of a resource that has rows.
+    /// Returns the number of a resource in the resource list, or `None` if the resource has no rows.
     pub(super) fn resource_number(&self, id: ResourceId) -> Option<RowResource> {
         self.numbers.get(&id).copied()
     }
@@ -165,7 +168,8 @@ fn resolve_row_schema(graph: &SchemaGraph, id: SchemaId) -> SchemaId {
         let schema = graph.schema(found);
         let is_mere = schema.is_constrained_only_by(&[Keyword::Ref])
             && schema.location != head_of(graph, found)
-            // A `$dynamicRef` could look up an anchor in the resource that contains the reference.
+            // A resource with dynamic anchors affects the target of a later `$dynamicRef`, so its references
+            // keep their own rows.
             && graph.resource(schema.resource).dynamic_anchors.is_empty();
         match schema.reference.filter(|_| is_mere) {
             // A reference to `false` keeps its own row, because `false` itself is reported differently.

@@ -1,5 +1,5 @@
-//! Views over calls: the parameters that several operations have in common, and the view over types that
-//! their responses implement.
+//! Views over calls: traits over the parameters that several operations have in common, and over their
+//! responses, whose types belong to a view over types.
 
 use super::{
     TypeView,
@@ -13,20 +13,20 @@ use crate::{
     shape::{Shapes, TypeRef, display_type},
 };
 
-/// A trait over client calls. Webhooks are not supported.
+/// A view over client calls, for which a trait is generated. Webhooks are not supported.
 #[derive(Debug)]
 pub struct CallView<'a> {
-    /// The configuration of the view.
+    /// The `[[view]]` table of the view.
     pub view: &'a ViewConfig,
     /// The parameters that all calls have.
     pub parameters: Vec<SharedParameter<'a>>,
-    /// The type of error responses, if it is the same for all calls.
+    /// The type of error responses, or `None` if it differs between the calls.
     pub error_type: Option<ErrorType>,
     /// The calls that implement the trait.
     pub calls: Vec<ViewedCall<'a>>,
 }
 
-/// A parameter that all calls of a view have.
+/// A parameter that all calls of a view have with the same type.
 #[derive(Debug)]
 pub struct SharedParameter<'a> {
     /// The name of the parameter in the contract.
@@ -44,9 +44,9 @@ pub struct SharedParameter<'a> {
 /// A call that implements the trait of a view.
 #[derive(Debug)]
 pub struct ViewedCall<'a> {
-    /// The name of the call's struct.
+    /// The name of the struct of the call.
     pub name: &'a str,
-    /// The fields of the struct for the parameters of the view, in the order of these parameters.
+    /// The names of the struct's fields for the parameters of the view, in the order of these parameters.
     pub fields: Vec<&'a str>,
 }
 
@@ -57,8 +57,7 @@ pub(super) fn call_view<'a>(
     problems: &mut ViewProblems<'a, '_>,
 ) -> Option<CallView<'a>> {
     let view = problems.view;
-    // Operations that are not selected or that the client cannot send are skipped, and duplicates are
-    // ignored.
+    // Operations that are not selected or that the client cannot send are skipped.
     let calls = plan.calls.iter().filter(|call| view.operations.contains(&call.operation.id));
     let calls: Vec<&PlannedCall<'_>> = calls.filter(|call| call.unsendable_reason.is_none()).collect();
     let first = *calls.first()?;
@@ -70,7 +69,7 @@ pub(super) fn call_view<'a>(
             problems.report(("answer", answer), &message, "name a `[[view]]` that lists `types`");
             return None;
         }
-        // If the view over types does not exist here, its problem was already reported.
+        // If the view over types was omitted, its problem has already been reported.
         let response_view = types.iter().find(|other| other.view.name == *answer)?;
         let mismatches =
             calls.iter().filter(|call| !answers_with_view(call, response_view, shapes, problems)).count();
@@ -94,7 +93,8 @@ pub(super) fn call_view<'a>(
     Some(CallView { view, parameters, error_type, calls: viewed })
 }
 
-/// Returns a parameter that all calls have with the same type. Reports differences between the calls.
+/// Returns the parameter `wire` if all calls have it with the same type. Otherwise, reports a difference and
+/// returns `None`.
 fn shared_parameter<'a>(
     wire: &str,
     first: &'a PlannedCall<'a>,
@@ -136,12 +136,13 @@ fn shared_parameter<'a>(
     Some(SharedParameter { wire: wire.to_owned(), name, doc, ty: &own.ty, optional: !own.row.required })
 }
 
-/// Returns a parameter of a call, if the caller supplies its value.
+/// Returns the parameter `wire` of a call, or `None` if the call has no field for it.
 fn find_parameter<'c, 'a>(call: &'c PlannedCall<'a>, wire: &str) -> Option<&'c PlannedParameter<'a>> {
     call.parameters.iter().find(|parameter| parameter.row.name == wire && parameter.field.is_some())
 }
 
-/// Checks that the only success type of a call belongs to the view over types, and reports it otherwise.
+/// Returns true if the success responses of a call have a single type and this type belongs to the view
+/// `answered`. Otherwise, reports an error.
 fn answers_with_view(
     call: &PlannedCall<'_>,
     answered: &TypeView<'_>,

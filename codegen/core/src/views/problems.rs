@@ -12,9 +12,8 @@ use crate::{
 /// The names that the modules of views import, in addition to reserved type names.
 const RESERVED_NAMES: &[&str] = &["Call", "Clone", "Debug", "Send", "Sync"];
 
-/// The methods that every type of a view already has. A getter with such a name would be ambiguous, because
-/// the view has the traits of these methods as supertraits. Functions without a `self` argument do not
-/// conflict.
+/// The methods that every type of a view has from the supertraits of the view. A getter with such a name
+/// would be ambiguous. Functions without a `self` argument do not conflict.
 const TYPE_METHODS: &[&str] = &[
     "clone",
     "eq",
@@ -28,10 +27,10 @@ const TYPE_METHODS: &[&str] = &[
     "undeclared_members",
     "validate",
 ];
-/// The methods that every call already has.
+/// The methods that every call has from the supertraits of the view.
 const CALL_METHODS: &[&str] = &["build_request", "clone"];
 
-/// A view that is checked, and the target of its diagnostics.
+/// A view that is checked, and the list to which its diagnostics are added.
 pub(super) struct ViewProblems<'a, 'd> {
     pub(super) config: &'a Config,
     /// The index of the view in the configuration.
@@ -41,7 +40,8 @@ pub(super) struct ViewProblems<'a, 'd> {
 }
 
 impl ViewProblems<'_, '_> {
-    /// Reports an error for a value of an option. The message starts with ``the view `Page` ``.
+    /// Reports an error at the value of an option of the view. The message starts with the name of the view,
+    /// such as ``the view `Page` ``, followed by `what`.
     pub(super) fn report(&mut self, (option, value): (&str, &str), what: &str, help: &str) {
         self.push((option, value), &format!("the view `{}` {what}", self.view.name), help);
     }
@@ -53,7 +53,8 @@ impl ViewProblems<'_, '_> {
         self.found.push(Diagnostic::error("config", message).with_optional_place(place).help(help));
     }
 
-    /// Checks that the options of the view are consistent, independently of the contract.
+    /// Checks the options of the view as far as that is possible without the contract. Returns false if an
+    /// error was reported.
     pub(super) fn check_options(&mut self) -> bool {
         let before = self.found.len();
         self.check_name();
@@ -78,7 +79,7 @@ impl ViewProblems<'_, '_> {
             (true, false) => {
                 let others =
                     [("members", view.members.first()), ("associated", view.associated.keys().next())];
-                // A view over calls may have only the response in common.
+                // A view over calls needs no parameters if it has a common response.
                 let answer_options = view.answer.iter().cloned().collect::<Vec<_>>();
                 let given = if view.parameters.is_empty() { &answer_options } else { &view.parameters };
                 over(given, "parameters", others, "calls");
@@ -93,7 +94,7 @@ impl ViewProblems<'_, '_> {
         self.found.len() == before
     }
 
-    /// Checks that the name is a valid and unique trait name.
+    /// Checks that the name of the view is a valid and unique name of a trait.
     fn check_name(&mut self) {
         let name = self.view.name.as_str();
         if !names::is_model_name(name) || names::is_reserved_type(name) || RESERVED_NAMES.contains(&name) {
@@ -103,7 +104,7 @@ impl ViewProblems<'_, '_> {
         }
         let parts = |view: &ViewConfig| format!("{}Parts", view.name);
         let earlier = self.config.views.iter().take(self.index);
-        // For each view, a struct with the suffix `Parts` is generated.
+        // A struct with the name of the view and the suffix `Parts` is generated as well.
         let clash =
             |other: &ViewConfig| other.name == name || parts(other) == name || parts(self.view) == other.name;
         if let Some(other) = earlier.into_iter().find(|other| clash(other)) {
@@ -119,7 +120,7 @@ impl ViewProblems<'_, '_> {
         }
     }
 
-    /// Checks that getters and setters have unique names.
+    /// Checks that the getters and setters of the view have unique names.
     fn check_methods(&mut self) {
         let view = self.view;
         let mut seen = BTreeSet::new();
@@ -146,7 +147,7 @@ impl ViewProblems<'_, '_> {
         }
     }
 
-    /// Reports a listed schema whose type is not a struct.
+    /// Reports that a schema in `types` has a type that is not a struct.
     pub(super) fn report_no_struct(&mut self, location: &str) {
         let selector = self.view.types.iter().find(|selector| location.ends_with(selector.as_str()));
         let value = selector.map_or("", String::as_str);
@@ -154,7 +155,7 @@ impl ViewProblems<'_, '_> {
         self.report(("types", value), &message, "list schemas of objects with declared properties");
     }
 
-    /// Reports a type that does not have the property.
+    /// Reports that the type `of` does not have the property `member`. The help lists its properties.
     pub(super) fn report_missing_member(&mut self, member: &str, of: &str, fields: &[StructField]) {
         let has = fields.iter().filter(|field| !field.omitted).map(|field| field.wire.as_str());
         let help = format!("`{of}` has {}", quoted_list(has));
@@ -162,11 +163,12 @@ impl ViewProblems<'_, '_> {
     }
 }
 
-/// The reserved method names of views over types and of views over calls.
+/// The method names that getters must not have: first those for views over types, then those for views over
+/// calls.
 #[cfg(test)]
 pub(super) const RESERVED_METHODS: [&[&str]; 2] = [TYPE_METHODS, CALL_METHODS];
 
-/// Returns the name of the method that replaces a parameter.
+/// Returns the name of the method that sets a parameter, given the name of its getter.
 pub(super) fn setter_name(getter: &str) -> String {
     format!("with_{}", getter.trim_end_matches('_'))
 }

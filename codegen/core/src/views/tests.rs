@@ -76,17 +76,18 @@ components:
 
 const TYPES: &str = "types = ['#/components/schemas/Ships', '#/components/schemas/Docks']";
 
-/// A view over two types of which one contains itself.
+/// The `types` of a view in which one type contains itself, so that its property `near` is boxed.
 const BOXED: &str = "types = ['#/components/schemas/Quay', '#/components/schemas/Pier']";
 
-/// Formats diagnostics without frames, because frames would wrap lines.
+/// Formats diagnostics as messages and help texts, because frames would wrap the lines.
 fn format_problems(problems: &Diagnostics) -> String {
     let each =
         problems.iter().map(|each| format!("{}\n{}\n", each.message, each.help.as_deref().unwrap_or("")));
     each.collect()
 }
 
-/// Resolves the views that these options configure. Returns the diagnostics if there are any.
+/// Resolves the views that `options` configure and passes them to `check`. Returns its result, or the
+/// diagnostics if there are any.
 fn with_views<T>(options: &str, check: impl FnOnce(&ContractViews<'_>, &Shapes) -> T) -> Result<T, String> {
     let config: Config = toml::from_str(options).unwrap_or_else(|e| panic!("{options}: {e}"));
     let project = Project { config, ..Project::default() };
@@ -100,7 +101,7 @@ fn with_views<T>(options: &str, check: impl FnOnce(&ContractViews<'_>, &Shapes) 
     if problems.is_empty() { Ok(check(&found, shapes)) } else { Err(format_problems(&problems)) }
 }
 
-/// Returns the getter and the type of each property in the first view.
+/// Returns the getter and the type of each property in the first view that `options` configure.
 fn list_properties(options: &str) -> Vec<(String, String)> {
     let describe = |view: &TypeView<'_>, shapes: &Shapes| {
         let display_types = |types: &[TypeRef]| {
@@ -138,7 +139,8 @@ fn properties_have_one_type_or_an_associated_type() {
     assert_eq!(list_properties(&options), expect);
     expect[0] = property("entries", "[Item = Ship or Dock]");
     assert_eq!(list_properties(&format!("{options}\nassociated = {{ entries = 'Item' }}")), expect);
-    // Types that differ only in a box become an associated type only if the configuration names one.
+    // If the types of a property differ only in a `Box`, it has an associated type only if the configuration
+    // names one.
     let options =
         format!("[[view]]\nname = 'Page'\nmembers = ['near']\nassociated = {{ near = 'Near' }}\n{BOXED}");
     assert_eq!(
@@ -147,8 +149,8 @@ fn properties_have_one_type_or_an_associated_type() {
     );
 }
 
-/// A configured associated type has the same signature in every selection, even if all remaining types are
-/// equal.
+/// If the configuration names an associated type, the view has it in every selection of operations, even if
+/// all remaining types are equal.
 #[test]
 fn named_associated_types_remain_in_selections() {
     let options = format!(
@@ -203,8 +205,8 @@ fn calls_share_parameters_responses_and_errors() {
     );
 }
 
-/// Two schemas that are replaced by the same path have one type in a property, a parameter and an error
-/// response.
+/// If `replace` maps two schemas to the same path, they count as one type in a property, a parameter and an
+/// error response of views.
 #[test]
 fn schemas_replaced_by_one_path_share_a_type() {
     let options = format!(
@@ -216,7 +218,8 @@ fn schemas_replaced_by_one_path_share_a_type() {
     assert_eq!(with_views(&options, |views, _| views.calls[0].error_type.is_some()), Ok(true));
 }
 
-/// A selection of operations keeps only the views for which types remain.
+/// If only some operations are selected, a view keeps the remaining types or calls, and a view without any is
+/// omitted.
 #[test]
 fn selections_keep_views_with_remaining_types() {
     let options = format!(
@@ -232,7 +235,8 @@ fn selections_keep_views_with_remaining_types() {
     assert_eq!(found, Ok((vec![1], vec![1])));
 }
 
-/// Getters cannot have the names of methods in the runtime's traits.
+/// The list of reserved getter names contains all methods of the runtime's traits that types and calls of
+/// views implement.
 #[test]
 fn getters_do_not_conflict_with_methods_of_the_runtime() {
     let methods = |file: &str, name: &str| -> Vec<String> {

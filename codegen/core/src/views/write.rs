@@ -59,7 +59,8 @@ fn trait_docs(
     doc_attributes(&[description, links])
 }
 
-/// Returns an expression that borrows a field. Boxed fields are neither strings nor lists.
+/// Returns an expression that reads the field `place` by reference or, for `Copy` types, by value, as the
+/// getter returns it. A boxed field is neither a string nor a list.
 fn read_field(handed: PassingMode, place: &TokenStream, boxed: bool) -> TokenStream {
     match handed {
         PassingMode::ByValue => quote!(#place),
@@ -70,7 +71,7 @@ fn read_field(handed: PassingMode, place: &TokenStream, boxed: bool) -> TokenStr
     }
 }
 
-/// Returns an expression that borrows an optional field.
+/// Returns an expression that reads the optional field `place`, as the getter returns it.
 fn read_optional(handed: PassingMode, place: &TokenStream, boxed: bool) -> TokenStream {
     match handed {
         PassingMode::ByValue => quote!(#place),
@@ -118,7 +119,8 @@ impl TypeViewWriter<'_> {
         let (generics, own) = self.parts_generics();
         let about_parts = doc_attributes(&[format!("The properties of a [`{}`] by value.", view.name)]);
         let implementations = (0..types.len()).filter_map(|at| self.write_implementation(at));
-        // Types that differ are parameters of the struct, and the derived traits depend on them.
+        // Associated types become generic parameters of the struct, so that its equality traits depend only
+        // on the other types.
         let equality = EqualityTraits::weakest_of(members.iter().map(|member| match &member.holds {
             MemberType::Same(ty) => self.types.equality(ty),
             MemberType::ListOf(_) | MemberType::Each(_) => EqualityTraits::Hashable,
@@ -147,7 +149,8 @@ impl TypeViewWriter<'_> {
         format_ident!("{}Parts", self.view.view.name)
     }
 
-    /// Returns the generic parameters of the struct of parts, for its declaration and for its implementation.
+    /// Returns the generic parameters of the `Parts` struct, for its declaration and for its implementation.
+    /// Both are `None` if no property has an associated type.
     fn parts_generics(&self) -> (Option<TokenStream>, Option<TokenStream>) {
         let names: Vec<Ident> = self
             .view
@@ -203,7 +206,7 @@ impl TypeViewWriter<'_> {
         })
     }
 
-    /// Returns the passing mode of a getter, and its return type.
+    /// Returns how a getter passes its result (by value or by reference), and its return type.
     fn getter_type(&self, member: &ViewMember) -> (PassingMode, TokenStream) {
         let own = |handed: PassingMode, associated| (handed, handed.argument_type(&own_type(associated)));
         let (handed, given) = match &member.holds {
@@ -214,7 +217,7 @@ impl TypeViewWriter<'_> {
         (handed, optional_type(given, member.optional))
     }
 
-    /// Returns the type of a property in the struct of parts.
+    /// Returns the type of a property in the `Parts` struct.
     fn part_type(&self, member: &ViewMember) -> TokenStream {
         let ty = match &member.holds {
             MemberType::Same(ty) => self.types.rust_type(ty),
@@ -251,7 +254,7 @@ fn about_member(member: &ViewMember) -> TokenStream {
         .map_or_else(|| format!("The property `{}`.", member.wire), rustdoc_markdown)])
 }
 
-/// Returns the bounds of an associated type. Every named type of the contract implements `Contract`.
+/// Returns the trait bounds of an associated type. Named types of the contract implement `Contract`.
 fn associated_bounds(associated: &AssociatedType) -> TokenStream {
     let named = associated.types.iter().all(|ty| matches!(ty, TypeRef::Named(_)));
     let able = ident(if named { "Contract" } else { "Send" });

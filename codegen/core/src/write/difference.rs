@@ -1,25 +1,25 @@
-//! Selects the difference to show: the first significant one.
+//! Selects the part of a difference that a check shows: the first hunk with a significant change.
 //!
-//! Editing a schema changes the digest of its file and moves table rows; such changes are shown only if there
-//! is no other one.
+//! Editing a schema changes the digest of its file and shifts the numbers of table rows. A hunk with only
+//! such changes is shown only if there is no other one.
 
 use std::fmt::Write as _;
 
 use similar::{ChangeTag, TextDiff};
 
-/// Largest number of lines shown of a hunk.
+/// The maximum number of lines of a hunk that are shown.
 const MAX_LINES: usize = 24;
 
-/// The difference of one file.
+/// The part of the difference in one file that is shown.
 #[derive(Debug)]
 pub(super) struct FileDifference {
-    /// True if lines differ in more than digests and row numbers.
+    /// True if the lines differ in more than digests and row numbers.
     pub(super) is_significant: bool,
-    /// The hunk as a unified diff.
+    /// The hunk as a unified diff, with at most [`MAX_LINES`] lines.
     pub(super) text: String,
 }
 
-/// Returns the first significant hunk, or else the first one.
+/// Returns the first hunk with a significant change or, if there is none, the first hunk.
 pub(super) fn first_difference(path: &str, before: &str, after: &str) -> FileDifference {
     let before = before.replace("\r\n", "\n");
     let diff = TextDiff::from_lines(before.as_str(), after);
@@ -51,16 +51,16 @@ pub(super) fn first_difference(path: &str, before: &str, after: &str) -> FileDif
     FileDifference { is_significant: means, text }
 }
 
-/// Precedes the row number in generated tables.
+/// The text before the row number in references to table rows.
 const OFFSET_CALL: &str = ".offset_by(";
 
-/// Removes the parts of a line that change with every edit: digest of an input, number of a row, number of
-/// rows.
+/// Removes the parts of a line that change whenever a schema is edited: the digest of an input, the number of
+/// a row, and the number of rows in a group.
 fn mask_unstable(line: &str) -> String {
     if let Some((before, _)) = line.split_once("` sha256 ") {
         return before.to_owned();
     }
-    // The number of rows in a group.
+    // A constant in capitals with a number is the number of rows in a group.
     if let Some((name, count)) = line.trim().trim_end_matches(',').split_once(" = ")
         && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
         && count.chars().all(|c| c.is_ascii_digit())

@@ -84,7 +84,8 @@ fn folders_without_the_generator_mark_are_unchanged() {
     assert!(folder.0.join("main.rs").exists());
 }
 
-/// A run repairs the result of an interrupted one, independently of the point of interruption.
+/// A run after an interrupted one removes its temporary files and completes the output, whether or not files
+/// were already replaced.
 #[test]
 fn interrupted_runs_are_repaired() {
     let folder = TempFolder::new("cut-short");
@@ -92,7 +93,8 @@ fn interrupted_runs_are_repaired() {
     let changes = apply_files(&output(&[ROOT]), &folder.0, WriteMode::Write).unwrap();
     assert_eq!(list_changes(&changes), [".contract-codegen-1/0 removed", "root.rs created"]);
     assert!(!folder.0.join(".contract-codegen-1").exists());
-    // The second file cannot be written; the first one is the root file with the generator's mark.
+    // The file `a.rs/b.rs` cannot be written, because `a.rs` is a file. The root file has been written before
+    // it.
     let folder = TempFolder::new("cut-short-later");
     let blocked = output(&[("a.rs", ""), ("a.rs/b.rs", ""), ROOT]);
     assert!(matches!(apply_files(&blocked, &folder.0, WriteMode::Write), Err(WriteError::Io(..))));

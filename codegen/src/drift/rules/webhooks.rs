@@ -22,7 +22,7 @@ pub(crate) struct WebhookLevels {
     pub(crate) readers: ChangeLevel,
     /// The level for clients that send responses.
     pub(crate) writers: ChangeLevel,
-    /// The reason for the levels.
+    /// Why the rule has these levels in webhooks and callbacks.
     pub(crate) reason: &'static str,
 }
 
@@ -101,7 +101,8 @@ mod tests {
     use super::*;
     use crate::drift::rules::RULES;
 
-    /// Every rule about parameters, bodies and responses has levels for webhooks.
+    /// Every rule about parameters, bodies and responses has levels for webhooks, except
+    /// `parameter-deprecated`.
     #[test]
     fn every_request_and_response_rule_is_listed() {
         let is_listed_kind = |id: &str| {
@@ -114,7 +115,7 @@ mod tests {
         let missing: Vec<&str> = RULES.iter().filter(is_missing).map(|rule| rule.id).collect();
         // Deprecation has the same meaning in both directions.
         assert_eq!(missing, ["parameter-deprecated"]);
-        // In a webhook, a change affects the opposite audience.
+        // In a webhook, a change affects readers instead of writers, or the reverse.
         for (rule, hook) in WEBHOOK_RULES {
             let unaffected = |readers: ChangeLevel, writers: ChangeLevel| (readers == S, writers == S);
             assert_ne!(

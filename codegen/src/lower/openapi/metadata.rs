@@ -13,11 +13,12 @@ use serde_json::{Map, Value, json};
 
 use super::{OperationLowerer, child_location};
 
-/// The maximum length of a chain of references.
+/// The maximum number of consecutive `$ref` that are followed.
 const MAX_REFERENCES: usize = 32;
 
 impl<'a> OperationLowerer<'a, '_> {
-    /// Returns the node at a location. Follows references within the same document.
+    /// Returns the node at a location. If the node is a `$ref` within the same document, returns the target
+    /// and its location.
     pub fn resolve_location(
         &self,
         location: &DocumentLocation,
@@ -35,7 +36,8 @@ impl<'a> OperationLowerer<'a, '_> {
         None
     }
 
-    /// Returns the node at a path below a location. Follows references at each step.
+    /// Returns the node at a path below a location, with its location. Follows a `$ref` within the same
+    /// document at each step.
     fn resolve_path(
         &self,
         location: &DocumentLocation,
@@ -46,7 +48,8 @@ impl<'a> OperationLowerer<'a, '_> {
         })
     }
 
-    /// Copies the given fields of the object at a location, and its extensions.
+    /// Returns the given fields of the object at a location, and its extensions (`x-…`). Records a loss for
+    /// each number that many parsers cannot represent.
     pub fn copy_fields(&mut self, location: &DocumentLocation, keys: &[&str]) -> Map<String, Value> {
         let Some((location, tree)) = self.resolve_location(location) else { return Map::new() };
         let mut out = Map::new();
@@ -103,8 +106,8 @@ impl<'a> OperationLowerer<'a, '_> {
         }
     }
 
-    /// Writes the servers of the first location that has any. `urls` are the URLs of these servers with
-    /// substituted variables.
+    /// Returns the Server Objects for the given URLs. The object is copied from `servers` at one of the
+    /// locations if its URL, with substituted variables, is the same.
     pub fn write_servers(&mut self, locations: &[DocumentLocation], urls: &[String]) -> Value {
         let lists: Vec<_> =
             locations.iter().filter_map(|location| self.resolve_path(location, &["servers"])).collect();
@@ -137,8 +140,8 @@ impl<'a> OperationLowerer<'a, '_> {
         urls.iter().map(write_server).collect()
     }
 
-    /// Reports the callbacks that an operation shares by reference with another operation of the document. A
-    /// copy would declare a separate callback.
+    /// Reports each callback of an operation that was not written as a loss. Such a callback is shared by
+    /// reference with another operation, and a copy would declare a second callback.
     pub fn report_shared_callbacks(&mut self, operation: &Operation, written_callbacks: &Value) {
         let Some((container, tree)) = self.resolve_path(&operation.place, &["callbacks"]) else { return };
         let is_missing = |member: &&ObjectMember| {
@@ -173,7 +176,7 @@ impl<'a> OperationLowerer<'a, '_> {
         out
     }
 
-    /// Writes a header of a multipart part.
+    /// Returns the Header Object of a header of a multipart part.
     pub fn write_part_header(&mut self, media: &DocumentLocation, part: &str, name: &str) -> Value {
         let Some((location, tree)) = self.resolve_path(media, &["encoding", part, "headers", name]) else {
             self.record_loss(media, format!("the definition of the header `{name}` of the part `{part}`"));
@@ -208,7 +211,7 @@ impl<'a> OperationLowerer<'a, '_> {
         found
     }
 
-    /// Writes `info`.
+    /// Returns the Info Object of the lowered document.
     pub fn write_info(&mut self, location: &DocumentLocation) -> Map<String, Value> {
         let mut out = self.copy_fields(location, &["description", "termsOfService", "contact", "license"]);
         self.report_fields(location, &["summary"], "`info`");
@@ -221,7 +224,7 @@ impl<'a> OperationLowerer<'a, '_> {
         out
     }
 
-    /// Writes `tags`.
+    /// Returns the Tag Objects of the lowered document.
     pub fn write_tags(&mut self, root: &DocumentLocation) -> Vec<Value> {
         let tag_list = self.resolve_path(root, &["tags"]);
         let mut out = Vec::new();
@@ -253,7 +256,8 @@ impl<'a> OperationLowerer<'a, '_> {
     }
 }
 
-/// Returns the value of an example. If `media_type` is JSON, a string value is parsed as serialized JSON.
+/// Returns the value that an example describes. If `media_type` is JSON and the value is a string that
+/// contains JSON, returns the parsed JSON.
 fn example_value(value: Value, media_type: Option<&str>) -> Value {
     let is_json = media_type.is_some_and(|name| MediaType::parse(name).is_json());
     let text = value.as_str().filter(|_| is_json);
@@ -272,7 +276,7 @@ fn substitute_variables(server: &DocumentNode) -> Option<String> {
     Some(defaults.fold(url, substitute))
 }
 
-/// Writes a server variable; returns `None` if the required default is missing.
+/// Returns the Server Variable Object, or `None` if the required `default` is missing.
 fn write_variable(tree: &DocumentNode) -> Option<Value> {
     let mut out = json!({ "default": lenient::coerce_string(tree.get("default")?)? });
     let values = tree.get("enum").map(DocumentNode::elements).unwrap_or_default().iter();

@@ -80,11 +80,12 @@ fn operation_lines(operation: &Operation, schemes: &Value) -> Vec<String> {
     out
 }
 
-/// A marker of lines about parts, whose source may differ: the contract may describe a part by its schema,
-/// the lowered document by its encoding.
+/// The text that marks a line about a multipart part. Such lines are compared separately, because the
+/// contract may describe a part by its schema and the lowered document by its encoding.
 const PART: &str = " part ";
 
-/// Lowering and reloading a contract preserves its wire format.
+/// If a contract is lowered and the document is loaded again, all operations have the same paths, parameters,
+/// bodies and responses as before.
 #[test]
 fn lowered_documents_have_the_same_wire_format() {
     let (mut count, mut problems) = (0, Vec::new());
@@ -115,7 +116,7 @@ fn lowered_documents_have_the_same_wire_format() {
     assert!(count > 20, "{count} documents");
 }
 
-/// Lowering an OpenAPI 3.0 document loses nothing, not even constructs that other generators reject.
+/// Lowering an OpenAPI 3.0 document reports no losses, even for constructs that other generators reject.
 #[test]
 fn lowering_openapi_3_0_loses_nothing() {
     let contract = parse_contract(
@@ -177,7 +178,7 @@ components:
     assert_eq!(*mapping, expected);
 }
 
-/// `info`, servers, tags, links, examples and extensions are copied unchanged.
+/// Lowering a document copies `info`, servers, tags, links, examples and extensions unchanged.
 #[test]
 fn metadata_is_copied_unchanged() {
     let contract = parse_contract(
@@ -286,7 +287,7 @@ components:
     );
 }
 
-/// Follows the reference of a schema.
+/// Returns the target of the schema's `$ref` or, without a `$ref`, the schema itself.
 fn resolve_schema<'v>(document: &'v Value, schema: &'v Value) -> &'v Value {
     let link = schema["$ref"].as_str().and_then(|link| link.strip_prefix('#'));
     link.map_or(schema, |link| document.pointer(link).unwrap())

@@ -1,6 +1,7 @@
-//! Tests all operations of all cases. A client creates a valid request from the rows, and the mock server
-//! accepts it and responds. The client's types and an independent validator must accept the response. Each
-//! request that violates one rule must be rejected because of this rule.
+//! Tests the mock server with every operation of all test cases (`codegen/tests/cases`). For each operation,
+//! a valid request is created from the operation table, as a client does. The mock server must accept it, and
+//! the client's types and an independent validator must accept the response. A request that violates one rule
+//! must be rejected because of this rule.
 
 #[path = "../../../tests/harness/independent.rs"]
 mod independent;
@@ -44,7 +45,8 @@ const SEEDS_PER_ARGUMENT: u64 = 12;
 /// The number of bodies with one violation for each operation.
 const INVALID_BODIES_PER_OPERATION: usize = 4;
 
-/// A transport that is never used.
+/// The transport of the client that creates the requests. It is never used, because the requests are passed
+/// to the mock server directly.
 struct UnusedTransport;
 
 impl Transport for UnusedTransport {
@@ -69,7 +71,8 @@ impl MockServer {
         )
     }
 
-    /// Creates a valid request of an operation as a client does; `None` if no encodable value is found.
+    /// Creates a valid request of an operation as a client does. Returns `None` if no value is found that can
+    /// be encoded for a required argument.
     fn valid_request(&self, at: usize) -> Option<Request<Bytes>> {
         let core = ApiClient::new("https://a.example", UnusedTransport);
         let operation = &self.operations.all()[at];
@@ -125,7 +128,8 @@ impl MockServer {
         Some(request)
     }
 
-    /// Checks that a value is valid and that a type of this contract preserves it.
+    /// Checks that a value is valid, and that parsing it as its generated type and serializing it again
+    /// returns the same value.
     fn check_value(
         &self,
         ty: &TypeRef,
@@ -240,7 +244,7 @@ impl MockServer {
         let validator = schema.and_then(|schema| self.tables.validator_for(schema));
         let (Some(schema), Some(validator)) = (schema, validator) else { return Ok(checked) };
         let location = self.contract.graph.absolute_location(schema);
-        // The pointer starts with the index of the item.
+        // The body of a stream consists of one item, so pointers into it start with `/0`.
         let within = if item.is_some() { "/0" } else { "" };
         let mut runner = TestRunner::deterministic();
         for _ in 0..INVALID_BODIES_PER_OPERATION {
@@ -264,7 +268,7 @@ impl MockServer {
         self.schemes.iter().find(|each| each.name == scheme).map(|each| &each.kind)
     }
 
-    /// Adds the credentials of the first alternative.
+    /// Adds the credentials that the first alternative in the operation's `security` requires.
     fn add_credentials(&self, call: &PlannedCall<'_>, request: &mut Request<Bytes>) {
         for (scheme, _) in call.operation.security.first().into_iter().flatten() {
             let (name, value) = match self.scheme_kind(scheme) {
@@ -329,7 +333,7 @@ impl IndependentValidator {
         Self(Some(documents).filter(|all| !all.is_empty()).and_then(|all| Documents::of(&all)))
     }
 
-    /// Returns `None` if the validator cannot decide.
+    /// Returns true if the schema at `location` accepts the value, and `None` if the validator cannot decide.
     fn is_valid(&self, location: &str, value: &Json) -> Option<bool> {
         let documents = self.0.as_ref().filter(|_| survives_binary(value))?;
         let document = serde_json::from_str(&value.to_string()).unwrap();
@@ -337,7 +341,7 @@ impl IndependentValidator {
     }
 }
 
-/// Reads a case from its folder, or a project from its configuration file.
+/// Reads the contract of a test case from its folder, or that of a project from its configuration file.
 fn load_project(path: &Path) -> Result<(Project, AnalyzedContract), Diagnostics> {
     let config = if path.is_dir() { path.join("codegen.toml") } else { path.to_owned() };
     let mut project = if config.exists() { Project::from_config(&config)? } else { Project::default() };
@@ -352,7 +356,7 @@ fn load_project(path: &Path) -> Result<(Project, AnalyzedContract), Diagnostics>
     Ok((project, contract))
 }
 
-/// The results for one contract.
+/// The results of checking all operations of one contract.
 #[derive(Default)]
 struct OperationResults {
     operations: usize,
@@ -371,7 +375,7 @@ impl OperationResults {
         for (at, operation) in mock.operations.all().iter().enumerate() {
             let name = format!("{case}: {} {} {}", operation.id, operation.method, operation.path);
             let Some(valid) = mock.valid_request(at) else {
-                // Operations whose requests no client can send are not a problem.
+                // If no client can send an operation, a missing request is not a problem.
                 if mock.plan.calls[at].unsendable_reason.is_none() {
                     self.unsendable.push(name);
                 }
@@ -398,8 +402,8 @@ impl OperationResults {
     }
 }
 
-/// For every case and for the exchange, clients accept the responses of the mock server, and invalid requests
-/// are rejected.
+/// For every test case and for the contract of the exchange service, clients accept the responses of the mock
+/// server, and the mock server rejects invalid requests.
 #[test]
 fn clients_accept_the_mock_responses_of_every_case() {
     let own = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -420,7 +424,8 @@ fn clients_accept_the_mock_responses_of_every_case() {
     assert!(operations > 70 && rejected > 100, "{operations} operations, {rejected} rejected");
 }
 
-/// Runs the same checks for the documents in the folder `CONTRACTS`, if it is set.
+/// Runs the same checks for the documents in the folder that the environment variable `CONTRACTS` names.
+/// Without the variable, the test does nothing.
 #[test]
 fn clients_accept_the_mock_responses_of_user_documents() {
     let Some(folder) = env::var_os("CONTRACTS") else { return };

@@ -1,9 +1,9 @@
-//! Tests with values that random generation rarely produces.
+//! Tests that the mock server finds valid values for schemas that random values rarely satisfy.
 
 use super::*;
 
-/// Returns the responses to 20 requests, each of which is valid under the schema. `overlapping` is the
-/// expected number of overlapping unions.
+/// Returns the responses to 20 requests, and asserts that each of them is valid under the schema.
+/// `overlapping` is the expected number of overlapping unions.
 #[track_caller]
 fn sample_responses(schema: &str, components: &str, overlapping: usize) -> Vec<Json> {
     let mock = mock_of(&api(&format!(
@@ -65,7 +65,8 @@ fn satisfiable_schemas_are_answered() {
     }
 }
 
-/// The generated tag selects the branch whose value was generated (OpenAPI 3.1, 4.8.25).
+/// In a generated object of a union with a `discriminator`, the tag selects a branch that accepts the object
+/// (OpenAPI 3.1, 4.8.25).
 #[test]
 fn generated_tags_select_a_branch() {
     let schema = "{ $ref: '#/components/schemas/Pet' }";
@@ -75,7 +76,7 @@ fn generated_tags_select_a_branch() {
         )
     };
     let tag_of = |value: &Json| value.pointer("/kind").and_then(Json::as_str).unwrap_or_default().to_owned();
-    // That also applies if one branch accepts the values of another, unless a property is rejected.
+    // The same applies if one branch accepts the values of another branch.
     let overlapping = sample_responses(schema, &pets(""), 1);
     for pet in &overlapping {
         let bark = pet.pointer("/bark").map(|bark| bark.as_number().is_some_and(|bark| bark.is_integer()));
@@ -90,8 +91,8 @@ fn generated_tags_select_a_branch() {
     }
 }
 
-/// If a contract requires values that exceed the limits of memory or time, their generation fails, and later
-/// operations still get a response.
+/// If a schema only accepts values that are too large to generate, its operation responds with status 501,
+/// and other operations respond as usual.
 #[test]
 fn excessively_large_values_are_not_generated() {
     let lists = |depth: usize| {

@@ -46,8 +46,8 @@ struct MemoryRecord {
 pub struct CatalogMemoryError(#[from] serde_json::Error);
 
 impl CatalogMemory {
-    /// Returns the remembered entry of a reference; `None` if the reference already has a `bt`, which needs
-    /// no lookup.
+    /// Returns the remembered entry of a reference, or `None` if there is none. References that already
+    /// contain the id `bt` need no lookup; the result is `None`.
     #[must_use]
     pub fn entry(&self, kind: CatalogKind, reference: &ItemRef) -> Option<&CatalogEntry> {
         if reference.bt.is_some() {

@@ -238,7 +238,7 @@ impl fmt::Display for UndoConflict {
             Self::UnitLeft => f.write_str("it was in a unit that the member has left"),
             Self::LinkTaken => f.write_str("its external id belongs to another ship now"),
             Self::LinkedEntryKept => f.write_str("a linked entry stays as it is"),
-            Self::Offered => f.write_str("more of it is offered than its former amount"),
+            Self::Offered => f.write_str("the amount on offer exceeds the amount that undoing would restore"),
             Self::HolderLeft => f.write_str("its holder no longer belongs to the unit"),
             Self::TargetEnded => f.write_str("a mission or job order to which it was earmarked has ended"),
             Self::SaleChanged => f.write_str("the sale, or the missions' income from it, was changed since"),

@@ -64,7 +64,8 @@ const fn header_name(kind: SchemeKind) -> Option<&'static str> {
     }
 }
 
-/// Adds a secret to a request.
+/// Adds a secret to the header, query parameter or cookie of the security scheme. Fails if it contains
+/// invalid characters.
 pub(super) fn attach_secret<B>(
     scheme: &SecurityScheme,
     secret: &str,

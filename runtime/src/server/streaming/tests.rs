@@ -141,7 +141,7 @@ async fn buffered_body_can_be_streamed() {
     assert_eq!(read("application/jsonl").await, "3");
 }
 
-/// Numbers with a delay in seconds before each.
+/// A stream that yields each number after as many seconds.
 struct Quiet(std::vec::IntoIter<u64>, Option<Pin<Box<tokio::time::Sleep>>>);
 
 impl Quiet {
@@ -240,7 +240,8 @@ impl Stream for ScriptedItems {
     }
 }
 
-/// A client that received the end marker does not reconnect.
+/// If an event stream has an end marker and its last event does not end the stream by its name, the marker is
+/// written after this event, so that clients do not reconnect.
 #[tokio::test]
 async fn end_marker_is_written_after_the_last_event() {
     const ROW: ItemFormat = ItemFormat {

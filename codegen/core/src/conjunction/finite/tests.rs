@@ -5,7 +5,8 @@
 use super::*;
 use crate::resolve::tests::{format_problems, resolve_clean};
 
-/// Returns the code and the pointer of the first location of each cycle.
+/// Searches a schema document for cycles of requirements. Returns the code of each warning and the pointer of
+/// the cycle's first location.
 fn find_cycles(text: &str) -> String {
     let graph = resolve_clean(&[("a.json", text)]);
     let mut problems = Diagnostics::new();
@@ -38,7 +39,7 @@ fn infinite_schemas_are_reported() {
         (r##"{"type": "array", "prefixItems": [true, {"$ref": "#"}], "minItems": 2}"##, "?no-finite-value "),
         (r##"{"type": "array", "contains": {"$ref": "#"}}"##, "?no-finite-value "),
         (r##"{"type": "array", "contains": {"$ref": "#"}, "minContains": 0}"##, ""),
-        // `minProperties` requires a value of the schema that applies to the properties.
+        // `minProperties: 1` requires a property, and each property requires a value of the whole schema.
         (
             r##"{"type": "object", "additionalProperties": {"$ref": "#"}, "minProperties": 1}"##,
             "?no-finite-value ",

@@ -21,11 +21,11 @@ use crate::schema::{Schema, SchemaGraph, SchemaId, TypeSet};
 const MAX_LEVELS: u8 = 12;
 /// The maximum number of generated values; after half of them, only required parts are generated.
 const MAX_GENERATED_PLACES: u32 = 4_000;
-/// The number of attempts to find distinct elements and names.
+/// The maximum number of attempts to generate an element or a name that differs from the previous ones.
 const MAX_TRIES: u64 = 16;
 /// The maximum length of a string whose only constraint is its length.
 const MAX_WORDS_LENGTH: u64 = 1 << 16;
-/// The number of generated values that a search for a boundary value with `SampleEffort::Quick` counts as.
+/// The effort of one search for a boundary value with `SampleEffort::Quick`, as a number of generated values.
 const EDGE_VALUE_COST: u32 = 200;
 
 const WORDS: &[&str] = &[
@@ -44,7 +44,7 @@ pub struct SampleRequest {
 }
 
 /// Generates a value that all schemas of a conjunction accept. Returns `None` if no such value is found.
-/// `valid` validates the parts and the whole.
+/// `valid` returns true if a schema accepts a value; it is called for the result and for its parts.
 pub fn random_value(
     graph: &SchemaGraph,
     conj: &SchemaConjunction,
@@ -114,7 +114,7 @@ impl SplitMix64 {
     }
 }
 
-/// A policy that prefers alphanumeric characters.
+/// Random choices for a pattern, with a preference for alphanumeric characters.
 impl PatternChoice for SplitMix64 {
     fn choose_char(&self, ranges: &[(char, char)]) -> Option<char> {
         let plain =
@@ -146,7 +146,6 @@ struct ValueGenerator<'g> {
     effort: Cell<u32>,
 }
 
-/// A predicate over values.
 type ValuePredicate<'h> = &'h dyn Fn(&Json) -> bool;
 
 impl<'g> ValueGenerator<'g> {
@@ -154,12 +153,14 @@ impl<'g> ValueGenerator<'g> {
         conj.within.contains(type_of(value)) && conj.ids.iter().all(|&id| (self.valid)(id, value))
     }
 
-    /// Returns true if optional parts are still generated.
+    /// Returns true if optional parts are generated at this level. They are not in the deeper half of the
+    /// levels and in the second half of the effort.
     fn adds_optional(&self, level: u8) -> bool {
         level > MAX_LEVELS / 2 && self.effort.get() > MAX_GENERATED_PLACES / 2
     }
 
-    /// Generates a value that all schemas of a conjunction accept.
+    /// Generates a value that all schemas of a conjunction accept, or returns `None` if the attempts or the
+    /// effort are exhausted. `level` counts down to 0 with the nesting depth.
     fn generate_at(&self, conj: &SchemaConjunction, level: u8) -> Option<Json> {
         self.effort.set(self.effort.get().checked_sub(1)?);
         let level = level.checked_sub(1)?;
@@ -170,7 +171,8 @@ impl<'g> ValueGenerator<'g> {
             return self.rng.rotated(&literals).copied().find(|value| holds(value)).cloned();
         }
         if self.request.examples {
-            // A refinement comes last and is more specific.
+            // The examples of a schema precede those of the schemas that it includes, because they are more
+            // specific.
             let mut given = all.iter().rev().flat_map(|s| s.examples.iter().chain(&s.default));
             if let Some(given) = given.find(|value| holds(value)) {
                 return Some(given.clone());
@@ -187,7 +189,7 @@ impl<'g> ValueGenerator<'g> {
             TypeSet::BOOLEAN,
             TypeSet::NULL,
         ];
-        // An unconstrained value becomes a word.
+        // If all JSON types are possible, a string is tried first.
         let open = facts.types == TypeSet::ALL;
         let first = open.then_some(TypeSet::STRING);
         let possible = |kind: &TypeSet| !facts.types.intersection(*kind).is_empty();
@@ -201,7 +203,7 @@ impl<'g> ValueGenerator<'g> {
         })
     }
 
-    /// Returns the first accepted boundary value.
+    /// Returns the first boundary value that satisfies `holds`.
     fn find_edge_value(
         &self,
         conj: &SchemaConjunction,
@@ -212,7 +214,8 @@ impl<'g> ValueGenerator<'g> {
         all.into_iter().find(holds)
     }
 
-    /// Generates a value of one branch. A branch that allows only `null` is tried last.
+    /// Generates a value of a randomly selected branch of the union in `holder`. If this fails, tries the
+    /// other branches; branches that allow only `null` are tried last.
     fn generate_branch(
         &self,
         conj: &SchemaConjunction,
@@ -232,7 +235,8 @@ impl<'g> ValueGenerator<'g> {
         let drawn = turned.into_iter().find_map(|branch| {
             self.generate_at(&conj.choose_branch(holder, branch), level).filter(|value| holds(value))
         });
-        // With a discriminator, the value of one branch may satisfy other branches as well.
+        // In a union with a discriminator, the generated values may satisfy several branches, which `oneOf`
+        // rejects. A boundary value is tried in this case.
         let found = drawn.or_else(|| {
             schema.discriminator.as_ref()?;
             self.effort.set(self.effort.get().checked_sub(EDGE_VALUE_COST)?);
@@ -241,7 +245,7 @@ impl<'g> ValueGenerator<'g> {
         found.map(|value| self.with_matching_tag(schema, value, holds))
     }
 
-    /// Generates a value of several combined schemas, or a word if there are none.
+    /// Generates a value that all these schemas accept, or a random word if the list is empty.
     fn generate_part(&self, ids: Vec<SchemaId>, level: u8) -> Option<Json> {
         if ids.is_empty() {
             Some(Json::from(self.rng.random_word()))
@@ -281,7 +285,7 @@ impl<'g> ValueGenerator<'g> {
         if self.adds_optional(level) {
             for (name, always, sometimes) in declared.iter().filter(|(name, ..)| !required.contains(name)) {
                 let written = |id: &SchemaId| self.graph.schema(*id).write_only;
-                // Without examples, the set of optional properties also varies.
+                // If examples are not used, optional properties are omitted at random.
                 let left_out = !self.request.examples && self.rng.next_below(4) == 0;
                 if left_out || always.iter().chain(sometimes).any(written) {
                     continue;
@@ -319,7 +323,8 @@ impl<'g> ValueGenerator<'g> {
             return;
         }
         let names: Vec<SchemaId> = all.iter().filter_map(|s| s.property_names).collect();
-        // For very large objects, only a few are added here; `add_counted_members` adds the others.
+        // In very large objects, only a few properties get random names. `add_counted_members` adds the
+        // others.
         let tries = if wanted > MAX_LENGTH { MAX_TRIES } else { wanted * 2 };
         for _ in 0..tries {
             if members.len() as u64 >= wanted {
@@ -344,14 +349,14 @@ impl<'g> ValueGenerator<'g> {
 
     fn generate_array(&self, all: &[&'g Schema], level: u8, holds: ValuePredicate<'_>) -> Option<Json> {
         let least = all.iter().filter_map(|s| s.min_items).max().unwrap_or(0);
-        // Arrays that exceed the limit are not generated.
+        // An array that requires more elements than the limit of the effort is not generated.
         if least > MAX_GENERATED_PLACES.into() {
             return None;
         }
         let most = all.iter().filter_map(|s| s.max_items).min().unwrap_or(MAX_LENGTH.max(least));
         let prefix = all.iter().map(|s| s.prefix_items.len()).max().unwrap_or(0);
         let distinct = all.iter().any(|s| s.unique_items);
-        // The usual length decreases with the depth, because nested arrays multiply.
+        // Deeper arrays are shorter, because the number of values multiplies with each level.
         let usual = match (self.adds_optional(level), level + 2 >= MAX_LEVELS) {
             (true, true) => 1 + self.rng.next_below(3),
             (true, false) => 1,
@@ -394,7 +399,7 @@ impl<'g> ValueGenerator<'g> {
             let usual = [least, 1 + self.rng.next_below(8), 1, most.min(8), 0];
             found.extend(usual.into_iter().filter_map(|count| spell_pattern(plain, count, &self.rng)));
         }
-        // This value also covers patterns that cannot be validated.
+        // If the pattern cannot be validated, this string of words is accepted.
         found.push(self.random_words(least, most));
         found.extend(candidate_strings(all));
         let drawn = found.iter().map(|text| Json::from(text.as_str())).find(holds);
@@ -413,7 +418,7 @@ impl<'g> ValueGenerator<'g> {
         drawn.or_else(padded).or_else(reckoned)
     }
 
-    /// Returns random words with a total length between `least` and `most`.
+    /// Returns a string of random words with a length between `least` and `most`.
     fn random_words(&self, least: u64, most: u64) -> String {
         let mut text = self.rng.random_word().to_owned();
         while (text.len() as u64) < least.min(MAX_WORDS_LENGTH) {
@@ -546,7 +551,8 @@ fn group_end(text: &str) -> usize {
 mod tests {
     use super::*;
 
-    /// Equal seeds produce equal sequences, and every number below the limit occurs.
+    /// Two generators with equal seeds return equal sequences, and a sequence contains every number below the
+    /// limit.
     #[test]
     fn sequences_depend_only_on_the_seed() {
         let sequence = |seed| -> Vec<u64> {

@@ -1,5 +1,6 @@
-//! Finds unions with a `discriminator` whose `oneOf` rejects values with the tag of a single branch: a tag does
-//! not affect validation (OpenAPI 3.1, 4.8.25).
+//! Finds unions with a `discriminator` whose `oneOf` rejects some values although their tag selects a single
+//! branch. `oneOf` ignores the tag (OpenAPI 3.1, 4.8.25), so that it rejects a value that another branch
+//! accepts as well.
 
 use contract_runtime::{Json, schema::TagCertainty};
 
@@ -15,15 +16,15 @@ use crate::{
     shape::TypeBody,
 };
 
-/// Returns each `oneOf` with a `discriminator` in which two branches accept a value with the tag of one, with
-/// such a value, and warns about it.
+/// Warns about each `oneOf` with a `discriminator` in which a value with the tag of one branch is also valid
+/// under another branch. Returns these schemas, each with such a value.
 pub(super) fn report_overlapping_unions(
     input: LintInput<'_>,
     tables: &TableAccess<'_>,
     diagnostics: &mut Diagnostics,
 ) -> Vec<(SchemaId, Json)> {
     let LintInput { graph, shapes, options, .. } = input;
-    // Branches that allow only their own tags never overlap.
+    // If each branch allows only its own tags, no value is valid under two branches.
     let is_distinct = |id: SchemaId| {
         let unions = shapes.types.iter().chain(&shapes.parts).filter_map(|def| match &def.body {
             TypeBody::Objects(union) => Some(union),

@@ -6,14 +6,15 @@ use crate::{
     tree::{DocumentLocation, SourceId},
 };
 
-/// Replaces comments and trailing commas by spaces, and returns the new text with a fault for each of the two
-/// kinds. All other bytes keep their offsets. Returns `None` if the text contains neither.
+/// Replaces comments and trailing commas by spaces, so that all other bytes keep their offsets. Returns the
+/// new text with one fault if there are comments and one if there are trailing commas, or `None` if the text
+/// contains neither.
 pub(super) fn remove_extensions(source: SourceId, text: &str) -> Option<(String, Vec<Diagnostic>)> {
     let mut bytes = text.as_bytes().to_vec();
     let mut comments: Vec<(usize, usize)> = Vec::new();
     let mut commas: Vec<(usize, usize)> = Vec::new();
-    // The position of the last comma if only whitespace and comments follow it, and the byte before the
-    // comma.
+    // The offset of the last comma, if only whitespace and comments have followed it so far, and the byte
+    // before the comma.
     let mut comma: Option<(usize, u8)> = None;
     let mut previous = b' ';
     let mut at = 0;

@@ -5,7 +5,8 @@
 use super::*;
 use crate::load::decode_document;
 
-/// Returns the patched document, and the pointers and messages.
+/// Applies an overlay. Returns the patched document, and the pointers of the changes followed by the problems
+/// as `message at pointer`.
 fn apply_overlay(document: &str, overlay: &str) -> (String, Vec<String>) {
     let parse = |text: &str| decode_document(SourceId(0), "a.yaml", text.as_bytes()).1.unwrap();
     let (mut document, tree) = (parse(document), parse(overlay));
@@ -20,14 +21,15 @@ fn apply_overlay(document: &str, overlay: &str) -> (String, Vec<String>) {
     (document.to_json().to_string(), places.chain(problems).collect())
 }
 
-/// Applies one action to a document.
+/// Applies an overlay with one action. Returns the patched document, or the problem of the action.
 fn apply_action(document: &str, action: &str) -> String {
     let (found, messages) = apply_overlay(document, &format!("overlay: 1.1.0\nactions: [{action}]"));
     let fault = messages.into_iter().find(|message| message.contains(" at /actions"));
     fault.unwrap_or(found)
 }
 
-/// Indexes refer to the original document, regardless of the order in which the elements are selected.
+/// If an action removes several array elements, the indexes refer to the array before the action, in whatever
+/// order the JSONPath selects them.
 #[test]
 fn elements_are_removed_by_original_index() {
     let ten = "{a: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]}";
@@ -51,7 +53,7 @@ fn elements_are_removed_by_original_index() {
     assert_eq!(root_removal, "`$` is the whole document, which cannot be removed at /actions/0");
 }
 
-/// Later actions apply to the document as changed by earlier actions.
+/// Each action applies to the document as the actions before it have changed it.
 #[test]
 fn actions_see_earlier_changes() {
     let overlay = "overlay: 1.0.0\nactions:\n  - {target: $, update: {b: {c: 1}}}\n  - {target: $.a, remove: true}\n  - {target: $.b, update: {d: [2]}}\n  - {target: $.b.d, update: 3}\n  - {target: '$.b.d[0]', remove: true}\n  - {target: $.a, update: {}}\n";
@@ -60,7 +62,8 @@ fn actions_see_earlier_changes() {
     assert_eq!(messages, ["", "/a", "/b", "/b/d", "/b/d/0", "`$.a` selects nothing at /actions/5"]);
 }
 
-/// A removal drops the origins of the removed value and moves those of later elements of its list.
+/// If a value is removed, its origin is dropped, and the origins of the values around it keep their locations
+/// in the overlay.
 #[test]
 fn remaining_values_keep_their_origin() {
     let parse = |text: &str| decode_document(SourceId(0), "a.yaml", text.as_bytes()).1.unwrap();
@@ -103,8 +106,8 @@ fn actions_without_effect_are_rejected() {
     );
 }
 
-/// An update that contains an existing element of the list is rejected, even if it also contains new
-/// elements.
+/// An update that would append an element that the array already contains is rejected, even if it also
+/// contains new elements.
 #[test]
 fn existing_elements_are_rejected() {
     for (action, held) in [
@@ -121,7 +124,8 @@ fn existing_elements_are_rejected() {
     }
 }
 
-/// An update must have the type of its targets, and all targets must be of one class (Overlay 1.1, 4.4.3).
+/// An update is rejected if its type differs from that of its target, or if its targets are of different
+/// classes (Overlay 1.1, 4.4.3).
 #[test]
 fn updates_of_another_type_are_rejected() {
     for (action, expected) in [
@@ -189,7 +193,7 @@ fn overlays_are_checked_field_by_field() {
     assert_eq!(found, r#"{"a":1}"#);
 }
 
-/// Merge patches are applied as RFC 7396 requires, and patches without an effect are reported.
+/// A merge patch sets, replaces and removes members as RFC 7396 requires. A part without effect is reported.
 #[test]
 fn merge_patches() {
     let idle = "the merge patch changes nothing here at ";

@@ -5,22 +5,23 @@ use std::{collections::BTreeSet, ops::Range};
 
 use super::fold::fold_quoted_scalar;
 
-/// A document in which some lines were joined.
+/// The text of a document in which shallow lines were joined with the lines before them.
 #[derive(Clone, Debug)]
 pub(super) struct JoinedText {
     pub(super) text: String,
-    /// The offsets of the joined lines, with the reason for each.
+    /// The offsets of the joined lines and of the folded scalars, with the reason for each.
     pub(super) at: BTreeSet<(usize, JoinReason)>,
 }
 
-/// The reason why a line was joined.
+/// The reason why a line was joined with the line before it, or a scalar was folded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum JoinReason {
     /// The parser rejected the indentation of the line.
     Parser,
-    /// The line looks like a rejected line, but may be part of a block scalar.
+    /// The lookahead found that the line has the form of a line that the parser rejected. It may nevertheless
+    /// be part of a block scalar.
     Look,
-    /// The parser rejected the indentation of a quoted scalar, which begins here.
+    /// The parser rejected the indentation of a quoted scalar. The offset is that of the opening quote.
     Fold,
 }
 
@@ -29,9 +30,9 @@ impl JoinedText {
         Self { text: text.to_owned(), at: BTreeSet::new() }
     }
 
-    /// Joins the lines from `at`, where the parser stopped, to the next closing bracket, and returns true if
-    /// the text changed. With lookahead, it also joins later brackets of the same form, which saves one parse
-    /// for each of them.
+    /// Joins the lines from `at`, where the parser stopped, up to the next closing bracket. With lookahead,
+    /// it also joins the lines of later shallow brackets, which saves one parse for each of them. Returns
+    /// true if the text changed.
     pub(super) fn join_lines(&mut self, at: usize, ahead: Lookahead) -> bool {
         let mut bytes = std::mem::take(&mut self.text).into_bytes();
         let joined = flatten_bracket(&mut bytes, at);
@@ -48,7 +49,8 @@ impl JoinedText {
         joined.is_some()
     }
 
-    /// Folds the quoted scalar at `at`, where the parser stopped, and returns true if the text changed.
+    /// Folds the quoted scalar that begins at `at`, where the parser stopped. Returns true if the text
+    /// changed.
     pub(super) fn fold_quoted(&mut self, at: usize) -> bool {
         let mut bytes = std::mem::take(&mut self.text).into_bytes();
         let changed = fold_quoted_scalar(&mut bytes, at);
@@ -68,7 +70,7 @@ impl JoinedText {
     }
 }
 
-/// The option to join brackets before the parser rejects them.
+/// Whether the lines of brackets are joined before the parser rejects them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lookahead {
     Enabled,
@@ -81,7 +83,7 @@ fn flatten_bracket(bytes: &mut [u8], at: usize) -> Option<usize> {
     let before = bytes.get(..at)?;
     let end = before.trim_ascii_end().len();
     let line = before.get(..end)?.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-    // The comment before the joined lines is removed, because they would become part of it.
+    // A comment before the joined lines is removed, because the joined lines would become part of it.
     let bare = line + comment_start(before.get(line..end)?).unwrap_or(end - line);
     let mut changed = blank_out(bytes.get_mut(bare..at)?);
     let mut walk = BracketScanner::new(at);
@@ -95,8 +97,8 @@ fn flatten_bracket(bytes: &mut [u8], at: usize) -> Option<usize> {
     changed.then_some(bytes.len())
 }
 
-/// Joins shallow lines in brackets that are opened at the end of a line after `from`, and returns their
-/// offsets.
+/// Joins the lines of all shallow brackets after `from` that are opened at the end of a line. Returns the
+/// offsets of the shallow lines.
 fn join_shallow_brackets(bytes: &mut [u8], from: usize) -> Vec<usize> {
     let mut found = Vec::new();
     let mut at = line_end(bytes, from);
@@ -125,8 +127,8 @@ fn join_shallow_brackets(bytes: &mut [u8], from: usize) -> Vec<usize> {
     found
 }
 
-/// Returns the first line in the bracket opened before `at` that is not indented more than the key column
-/// `key`, and the end of the bracket.
+/// Searches the bracket opened before `at` for a line that is not indented more than the column `key` of its
+/// key. Returns the offset of the first such line, if there is one, and of the end of the bracket.
 fn find_shallow_line(bytes: &[u8], at: usize, key: usize) -> (Option<usize>, usize) {
     let mut walk = BracketScanner::new(at);
     let mut found = None;
@@ -165,15 +167,15 @@ fn blank_out(bytes: &mut [u8]) -> bool {
     changes
 }
 
-/// A line in block style.
+/// The parts of a line in block style, that is, outside flow collections.
 #[derive(Debug)]
 struct BlockLine {
     indent: usize,
     /// The column of the last key, or of the dash before a value without a key.
     key: usize,
-    /// True if a block scalar begins after this line.
+    /// True if the line ends with `|` or `>`, so that a block scalar begins after it.
     is_text: bool,
-    /// The offset of the bracket at the end of the line.
+    /// The offset of the opening bracket at the end of the line, if there is one.
     open: Option<usize>,
 }
 
@@ -224,11 +226,11 @@ fn comment_start(line: &[u8]) -> Option<usize> {
 
 /// A token at which the scanner of a flow collection stops.
 enum BracketToken {
-    /// A line break outside quotes.
+    /// A line break outside quotes, with its offset.
     LineEnd(usize),
-    /// A comment, with its start and end.
+    /// A comment, with the offsets of its start and end.
     Comment(usize, usize),
-    /// The offset after the bracket that closes the outermost collection.
+    /// The closing bracket of the outermost collection, with the offset after it.
     Close(usize),
 }
 

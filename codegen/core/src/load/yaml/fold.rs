@@ -1,17 +1,19 @@
-//! Folds quoted scalars with shallow lines by the rules of YAML (1.2.2, 6.5 and 7.3), before they are parsed.
-//! Removed characters are replaced by fillers, so that all byte offsets stay valid.
+//! Folds quoted scalars with shallow lines by the rules of YAML (1.2.2, 6.5 and 7.3), before the document is
+//! parsed: a line break becomes a blank, and empty lines become line breaks. Each other byte is replaced by a
+//! *filler*, a control character that is removed from the value after parsing, so that all byte offsets stay
+//! valid.
 
 use std::borrow::Cow;
 
-/// The character that replaces a removed byte.
+/// The byte that replaces a removed byte.
 const FILLER: u8 = 1;
-/// The character that replaces an empty line.
+/// The byte that replaces an empty line and becomes a line break in the value.
 const LINE_FILLER: u8 = 2;
 /// The escapes by which the value of a scalar could contain filler characters (YAML 1.2.2, 5.7).
 const ESCAPES: [&[u8]; 6] = [b"\\x01", b"\\x02", b"\\u0001", b"\\u0002", b"\\U00000001", b"\\U00000002"];
 
-/// Folds the quoted scalar that begins at `at` and returns true if the text changed. A scalar is not changed
-/// if it has no closing quote, no line break, or filler characters in its value.
+/// Folds the quoted scalar that begins at `at`. Returns true if the text changed. A scalar is not changed if
+/// it has no closing quote or no line break, or if its value contains filler characters.
 pub(super) fn fold_quoted_scalar(bytes: &mut [u8], at: usize) -> bool {
     let Some(end) = bytes.get(at..).and_then(quoted_length).map(|length| at + length) else { return false };
     let Some(text) = bytes.get_mut(at..end) else { return false };
@@ -32,7 +34,8 @@ pub(super) fn fold_quoted_scalar(bytes: &mut [u8], at: usize) -> bool {
     changed
 }
 
-/// Removes the fillers from a folded scalar.
+/// Removes the [`FILLER`] characters that folding inserted into a scalar, and replaces each [`LINE_FILLER`]
+/// by a line break.
 pub(super) fn remove_fillers(text: Cow<'_, str>) -> Cow<'_, str> {
     let is_filler = |each: char| [FILLER, LINE_FILLER].map(char::from).contains(&each);
     if !text.contains(is_filler) {

@@ -1,4 +1,4 @@
-//! Tests which operations take an idempotency key.
+//! Tests that the option `operations.idempotency-header` determines which operations take an idempotency key.
 
 #![allow(clippy::unwrap_used)]
 
@@ -31,7 +31,8 @@ paths:
     get: { operationId: read, responses: { '204': { description: '' } } }
 ";
 
-/// Returns the operations that carry a key, with `?` if the client generates it, or the error messages.
+/// Returns the operations that take a key under this option, each with `?` if the client generates the key,
+/// or the error messages.
 fn plan(option: &str) -> Result<Vec<String>, String> {
     let mut project = Project::default();
     project.config.operations = toml::from_str(&format!("idempotency-header = {option}")).unwrap();

@@ -10,7 +10,7 @@ use crate::{
     tree::DocumentLocation,
 };
 
-/// The reason why an operation is not suitable for a `[[pages]]` entry.
+/// The reason why an operation is not suitable for the pagination that a `[[pages]]` entry configures.
 #[derive(Clone, Debug)]
 pub struct PageProblem {
     /// The index of the `[[pages]]` entry.
@@ -33,13 +33,14 @@ impl PageProblem {
         Self { entry: 0, option, value: value.to_owned(), message, help, place: None }
     }
 
-    /// Sets the operation, which the entry names.
+    /// Adds the operation to the problem. The entry selects it by its id.
     pub(super) fn for_operation(self, call: &PlannedCall<'_>, entry: usize) -> Self {
         let message = format!("`{}` {}", call.operation.id, self.message);
         Self { entry, message, place: Some(Box::new(call.operation.place.clone())), ..self }
     }
 
-    /// Sets the operation, which is the first that a glob matches.
+    /// Adds the operation to the problem. It is the first operation that the glob `selection` of the entry
+    /// matches.
     pub(super) fn for_glob(
         self,
         call: &PlannedCall<'_>,
@@ -93,12 +94,14 @@ impl PageProblem {
 }
 
 impl config::PaginationConfig {
-    /// Returns true if an entry configures exactly one mechanism and no conflicting options.
+    /// Returns true if an entry configures exactly one mechanism, such as `cursor` or `offset`, selects
+    /// operations, and has no conflicting options.
     pub(super) fn is_well_formed(&self) -> bool {
         self.entry_problem().is_none()
     }
 
-    /// Returns an option of the entry and its value, which identify the entry in the configuration file.
+    /// Returns an option of the entry and its value, by which diagnostics locate the entry in the
+    /// configuration file.
     fn config_anchor(&self) -> (&'static str, String) {
         let chosen = || {
             let OperationSelector { tag, path, operation, webhook } = self.include.first()?;
@@ -111,7 +114,7 @@ impl config::PaginationConfig {
         }
     }
 
-    /// Returns the problem of an entry that does not depend on the contract, if there is one.
+    /// Returns a problem that can be found in the configured entry alone, without the contract.
     fn entry_problem(&self) -> Option<EntryProblem> {
         let problem = |(option, value): (&'static str, String), message: String, help: &str| {
             Some(EntryProblem { option, value, message, help: help.to_owned() })
@@ -147,7 +150,7 @@ impl config::PaginationConfig {
     }
 }
 
-/// The problem of an entry, with the option that it concerns.
+/// A problem of an entry itself, with the name and value of the option that causes it.
 struct EntryProblem {
     option: &'static str,
     value: String,

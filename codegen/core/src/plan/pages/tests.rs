@@ -39,7 +39,8 @@ fn sources() -> Sources {
     Sources::from_texts(&[("api.yaml", "", API)]).unwrap()
 }
 
-/// Returns the paginated operations, or the messages if there are problems.
+/// Returns the ids of the operations that are paginated under these options, or the messages if problems are
+/// reported.
 fn paginated_operations(options: &str) -> Result<Vec<String>, String> {
     let project = project(options);
     let join_messages =
@@ -61,14 +62,15 @@ fn globs_apply_only_to_fitting_operations() {
         paginated_operations("[[pages]]\ninclude = [{ path = \"/docks\" }]\npage = { to = \"page\" }\n")
             .unwrap_err();
     assert!(error.contains("`docks` has no array there"), "{error}");
-    // A named operation takes precedence over a glob.
+    // If one entry names an operation and a glob of another entry matches it, the entry with the name
+    // applies.
     let with_named = format!("{glob}[[pages]]\noperations = [\"ships\"]\noffset = {{ to = \"page\" }}\n");
     assert_eq!(paginated_operations(&with_named).unwrap(), ["ships", "crews"]);
     let conflict = paginated_operations(&format!("{glob}{glob}")).unwrap_err();
     assert!(conflict.contains("`crews` is paginated by two"), "{conflict}");
 }
 
-/// The first page number is the default that the contract defines.
+/// If the contract defines a default for the page parameter, the generated client starts with this number.
 #[test]
 fn first_page_is_the_default_of_the_contract() {
     let generate_client = |default: &str, page: &str| {
@@ -95,7 +97,7 @@ fn first_page_is_the_default_of_the_contract() {
     assert!(conflict.contains("`ships` has the default 1 for `page`, not 0"), "{conflict}");
 }
 
-/// The pages of operations that pruning removed are not reported as problems.
+/// If an option excludes an operation that a `[[pages]]` entry names, no problem is reported.
 #[test]
 fn pages_of_pruned_operations_are_not_reported() {
     let part = "[operations]\nexclude = [{ operation = \"ships\" }]\n[[pages]]\n";

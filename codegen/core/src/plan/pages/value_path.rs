@@ -9,14 +9,14 @@ use crate::{
     shape::{StructField, TypeBody, TypeRef, display_type},
 };
 
-/// The path from a type to the value at a JSON Pointer.
+/// A JSON Pointer, and the corresponding path of field accesses and dereferences in Rust.
 #[derive(Clone, Debug)]
 pub struct ValuePath {
     pub pointer: String,
     pub steps: Vec<ValuePathStep>,
 }
 
-/// One step through a Rust type.
+/// One step from a Rust value to a value inside of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ValuePathStep {
     Field {
@@ -24,13 +24,13 @@ pub enum ValuePathStep {
         /// True if the field may be absent.
         optional: bool,
     },
-    /// The step from a nullable type to its value.
+    /// From a nullable type to its value; the path ends here if the value is `null`.
     Nullable,
     Boxed,
     Inner,
 }
 
-/// The end of a resolved path: its type and schemas.
+/// A resolved path, with the type and the schemas of the value at its end.
 pub(super) struct PathEnd<'a> {
     route: ValuePath,
     ty: &'a TypeRef,
@@ -39,7 +39,8 @@ pub(super) struct PathEnd<'a> {
 }
 
 impl PlanInput<'_> {
-    /// Resolves a JSON Pointer. `within` describes the container for messages.
+    /// Resolves a JSON Pointer from the type `start`. If it leads to no property, returns a problem that
+    /// names the option `option`; `within` describes the start, such as the response, for the message.
     pub(super) fn resolve_path<'t>(
         &'t self,
         start: &'t TypeRef,
@@ -88,7 +89,8 @@ impl PlanInput<'_> {
         Ok(PathEnd { route, ty, conj })
     }
 
-    /// Resolves the path to the elements of an array, and returns it with the type of an element.
+    /// Returns the path to an array and the type of its elements, or a problem if there is no array at the
+    /// end of the path.
     pub(super) fn resolve_array(&self, end: PathEnd<'_>) -> Result<(ValuePath, TypeRef), PageProblem> {
         let PathEnd { mut route, ty, .. } = end;
         match self.unwrap_type(ty, &mut route.steps) {
@@ -106,7 +108,8 @@ impl PlanInput<'_> {
         }
     }
 
-    /// Resolves the path to a single value of the expected type.
+    /// Resolves a JSON Pointer like `resolve_path`. Returns a problem if the value does not have the JSON
+    /// type that `wanted` describes.
     pub(super) fn resolve_value(
         &self,
         start: &TypeRef,
@@ -158,7 +161,8 @@ impl PlanInput<'_> {
     }
 }
 
-/// Returns true if a newtype around this type has no accessible content.
+/// Returns true for the scalar types whose newtypes are not unwrapped, because generated code cannot access
+/// their content.
 const fn is_scalar(ty: &TypeRef) -> bool {
     matches!(ty, TypeRef::String | TypeRef::Secret | TypeRef::Int(_) | TypeRef::Number)
 }

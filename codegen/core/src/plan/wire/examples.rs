@@ -5,8 +5,8 @@ use crate::{
     config::{ArraySetting, NestedSetting, WireSettings},
 };
 
-/// Returns the settings that the pairs with this name imply. Examples without the name, and examples that are
-/// not serialized, imply no settings.
+/// Returns the settings that follow from the `name=value` pairs of serialized examples for the parameter or
+/// field `name`. Examples without such a pair, and examples that are not serialized, are ignored.
 pub(super) fn settings_from_examples(name: &str, examples: &[Example]) -> WireSettings {
     let mut found = WireSettings::default();
     for text in examples.iter().filter_map(|example| example.pairs.as_deref()) {
@@ -22,7 +22,8 @@ pub(super) fn settings_from_examples(name: &str, examples: &[Example]) -> WireSe
     found
 }
 
-/// Splits a path such as `[a][b]` into its steps. Returns `None` if the brackets do not match.
+/// Splits the part of a name that follows the parameter's name, such as `[a][b]`, into its steps `a` and `b`.
+/// Returns `None` if the brackets do not match.
 fn split_brackets(below: &str) -> Option<Vec<&str>> {
     below.split_inclusive(']').map(|step| step.strip_prefix('[')?.strip_suffix(']')).collect()
 }
@@ -38,7 +39,8 @@ fn settings_of_path(path: &[&str], is_repeated: bool) -> WireSettings {
     } else if outer.contains(&"") {
         Some(NestedSetting::Brackets)
     } else {
-        // Both notations write property names in brackets.
+        // The last property name is in brackets in both notations of nested values, so either setting would
+        // fit.
         (!path.is_empty() && !is_index(last) && !last.is_empty()).then_some(NestedSetting::Indices)
     };
     let arrays = match last {

@@ -50,7 +50,8 @@ components:
         text: { type: string }
 ";
 
-/// Returns the convention of each row that has one, and the messages.
+/// Plans a document under changed `[wire]` options. Returns the name and convention of each row that has one,
+/// and the messages of the diagnostics.
 fn plan(change: impl FnOnce(&mut crate::config::WireConfig)) -> (Vec<String>, Vec<String>) {
     plan_document(SHOP, change)
 }
@@ -92,7 +93,8 @@ fn undefined_encodings_are_reported_once_for_each_kind() {
     );
 }
 
-/// A serialized example takes precedence over the default, and an option takes precedence over the example.
+/// If a parameter has a serialized example, its encoding is that of the example. If an option in `[wire]` is
+/// set, it takes precedence over the example.
 #[test]
 fn examples_decide_the_convention() {
     let shop = SHOP.replace(
@@ -129,7 +131,7 @@ fn options_for_the_contract_leave_what_openapi_defines() {
     );
     assert!(rows.iter().all(|row| row.ends_with("Brackets Brackets")), "{rows:?}");
     assert!(messages.is_empty(), "{messages:?}");
-    // Each option can be set separately.
+    // The option `arrays` has an effect without the option for nested values.
     let (rows, _) = plan(|wire| wire.arrays = Some(ArraySetting::Indices));
     assert!(rows.contains(&"ids Json Indices".to_owned()), "{rows:?}");
     assert!(rows.contains(&"tags Json Indices".to_owned()), "{rows:?}");

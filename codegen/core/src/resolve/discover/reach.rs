@@ -11,17 +11,18 @@ use crate::{
 
 use super::{Discovery, child_positions};
 
-/// The parts of documents other than inputs to which references lead.
+/// The OpenAPI objects and dialect declarations outside the inputs that the contract uses.
 #[derive(Debug, Default)]
 pub(crate) struct ReferencedParts {
     /// The pointers of referenced OpenAPI objects, by document.
     objects: HashMap<SourceId, Vec<String>>,
-    /// The locations of each `$schema` that determines the dialect of a reachable schema.
+    /// The location of each `$schema` value that determines the dialect of a schema of the contract.
     dialects: HashSet<(SourceId, String)>,
 }
 
 impl Discovery<'_> {
-    /// Marks the schemas that belong to the contract, and drops the problems of all others.
+    /// Marks the schemas that belong to the contract, and drops the diagnostics about all other parts of
+    /// documents.
     pub(super) fn drop_unreached_problems(&mut self) {
         if self.sources.ids().all(|id| self.sources.is_input(id)) {
             self.reached = vec![true; self.nodes.len()];
@@ -31,7 +32,7 @@ impl Discovery<'_> {
         self.reached = self.find_reached();
         self.asked.dialects = self.dialects_in_use();
         let stays = |problem: &Diagnostic| {
-            // The version of a document affects all of it.
+            // The version of a document affects all of it, so a problem with the version is always kept.
             let whole = |place: &DocumentLocation| matches!(place.pointer.as_str(), "/openapi" | "/swagger");
             problem.code == "duplicate-id"
                 || problem.place.as_ref().is_none_or(|place| whole(place) || self.is_in_contract(place))
@@ -91,8 +92,8 @@ impl Discovery<'_> {
         reached
     }
 
-    /// Returns the location of the `$schema` for each reachable schema, even if the enclosing root is not
-    /// reachable.
+    /// Returns the locations of the `$schema` values that determine the dialects of reachable schemas. An
+    /// enclosing root with the `$schema` need not be reachable itself.
     fn dialects_in_use(&self) -> HashSet<(SourceId, String)> {
         let reached = self.nodes.iter().zip(&self.reached).filter(|(_, reached)| **reached);
         let named = reached.filter_map(|(node, _)| {
@@ -102,7 +103,8 @@ impl Discovery<'_> {
         named.collect()
     }
 
-    /// Returns true if a location belongs to the contract.
+    /// Returns true if a location is in an input, in a reachable schema or referenced OpenAPI object, or is a
+    /// `$schema` that determines the dialect of a reachable schema.
     pub(crate) fn is_in_contract(&self, place: &DocumentLocation) -> bool {
         if self.sources.is_input(place.source)
             || is_within(&self.asked.objects, place.source, &place.pointer)
@@ -124,7 +126,7 @@ impl Discovery<'_> {
     }
 }
 
-/// Returns true if a pointer is that of one of the document's objects, or is inside one.
+/// Returns true if a pointer is that of one of the objects listed for `source`, or of a value inside one.
 fn is_within(objects: &HashMap<SourceId, Vec<String>>, source: SourceId, pointer: &str) -> bool {
     objects.get(&source).is_some_and(|all| {
         all.iter().any(|object| {
@@ -140,7 +142,8 @@ mod tests {
         resolve::{ResolveOptions, resolve_documents, tests::format_problems},
     };
 
-    /// Returns the locations of all parsed schemas, and the problems.
+    /// Resolves the document `input`, which may refer to the documents in `offers`. Returns the locations of
+    /// all parsed schemas, and the problems.
     fn read(input: &str, offers: &[(&str, &str)]) -> (Vec<String>, String) {
         let mut sources = Sources::from_texts(&[("a.yaml", "https://x.y/a.yaml", input)]).unwrap();
         for (name, text) in offers {
@@ -171,17 +174,19 @@ mod tests {
             ["a.yaml#", "b.json#/$defs/used", "b.json#/$defs/used/items", "b.json#/$defs/inner"]
         );
         assert_eq!(problems, "");
-        // A reference to the root makes its properties reachable, but not its unreferenced definitions.
+        // If the root of another document is referenced, its properties are parsed, but not the definitions
+        // to which nothing refers.
         let (found, problems) = read("{ $ref: b.json }", &[("b.json", OTHER)]);
         assert_eq!(found, ["a.yaml#", "b.json#", "b.json#/properties/a"]);
         assert_eq!(problems, "invalid-schema /type\ninvalid-schema /properties/a/minLength");
-        // All schemas of an input are parsed.
+        // If the document is an input, all of its schemas are parsed.
         let mut sources = Sources::from_texts(&[("b.json", "", OTHER)]).unwrap();
         let (.., problems) = resolve_documents(&mut sources, &ResolveOptions::default());
         assert_eq!(problems.len(), 6, "{problems}");
     }
 
-    /// The enclosing root determines the dialect, even if the root itself is not reachable.
+    /// A referenced definition has the dialect that the `$schema` of its document identifies, even if nothing
+    /// refers to the root of the document.
     #[test]
     fn dialects_of_reached_schemas_are_loaded() {
         let reference = "{ $ref: 'b.json#/$defs/used' }";
@@ -200,7 +205,7 @@ mod tests {
         let (graph, _, problems) = resolve_documents(&mut sources, &ResolveOptions::default());
         assert_eq!(format_problems(&problems), "");
         assert!(graph.schemas.iter().any(|schema| schema.asserted.is_some()));
-        // An unknown vocabulary that is required must be reported.
+        // If the meta-schema requires an unknown vocabulary, an error is reported.
         let unknown = meta("https://x.y/vocab");
         for (input, expected) in [
             (reference, "unsupported /$schema"),
@@ -232,7 +237,7 @@ components: { schemas: { P: { type: string, format: email } } }
         assert_eq!(problems, "");
     }
 
-    /// All possible targets of a `$dynamicRef` are reachable.
+    /// If a `$dynamicRef` may select several schemas, all of them are parsed.
     #[test]
     fn dynamic_reference_targets_are_reached() {
         let tree = r##"{ "$dynamicAnchor": "node", "items": { "$dynamicRef": "#node" } }"##;

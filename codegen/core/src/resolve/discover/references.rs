@@ -1,4 +1,5 @@
-//! Resolves references in rounds, until a round makes no further progress.
+//! Resolves references in rounds, because the target of one reference may be found only by following another.
+//! The rounds end when no further reference can be resolved.
 
 use crate::{
     diagnostics::Diagnostic,
@@ -18,8 +19,8 @@ use super::{
 };
 
 impl<'t> Discovery<'t> {
-    /// Resolves all pending references. If a round resolves no reference, the remaining references are
-    /// reported as unresolved.
+    /// Resolves all pending references. References that remain after a round without progress are reported as
+    /// unresolved.
     pub(super) fn resolve_pending(&mut self) {
         self.drain_queue();
         loop {
@@ -66,8 +67,8 @@ impl<'t> Discovery<'t> {
             }
             return Ok(());
         }
-        // Other tools use such a reference as a file name without percent-encoding, which its author probably
-        // intended.
+        // Other tools interpret such a reference as a file name without percent-encoding, which is probably
+        // what its author intended.
         if let Some(meant) = uri::escape_file_reference(pending.reference)
             && let Err(reason) = uri::resolve_reference("file:///", pending.reference)
         {
@@ -103,7 +104,8 @@ impl<'t> Discovery<'t> {
         }
     }
 
-    /// Visits the document of a URI. Returns true if it was not visited before.
+    /// Visits the document that has this URI. Returns true if the document was not visited before, and false
+    /// if it was or is not loaded.
     fn queue_document_by_uri(&mut self, address: &str, dialect: SchemaDialect) -> bool {
         let held = self.uris.get(&uri::normalized_key(address)).and_then(|index| self.resources.get(*index));
         let Some(source) = held.map(|held| held.source) else { return false };
@@ -132,8 +134,8 @@ impl<'t> Discovery<'t> {
         if known(self).is_none() {
             let (resource, dialect) = self.position_context(target.source, &target.pointer, pending.dialect);
             let origin = match target.pointer.rsplit_once('/') {
-                // A position that no keyword identifies as a schema, such as `#/fragments/x`, is named like a
-                // member of `$defs`.
+                // A position that no keyword identifies as a schema, such as `#/fragments/x`, has the name of
+                // its last token, like a member of `$defs`.
                 Some((_, last)) => SchemaOrigin::Definition(unescape_token(last).into_owned()),
                 None => SchemaOrigin::Root(
                     self.sources.get(target.source).map(|s| schema_stem(&s.name)).unwrap_or_default(),

@@ -1,4 +1,5 @@
-//! Tests of references to files whose names a URI must escape, and to files above the inputs.
+//! Tests of references to files whose names contain characters that a URI must escape, and of references to
+//! files above the folder of the inputs.
 
 #![allow(clippy::unwrap_used)]
 
@@ -22,7 +23,7 @@ fn folder(name: &str, files: &[(&str, &str)]) -> PathBuf {
     root
 }
 
-/// Returns the problems of the contract in a file or folder, and the number of its schemas.
+/// Resolves the contract in a file or folder. Returns its problems and the number of its schemas.
 fn read(path: PathBuf, mounts: &[(String, PathBuf)]) -> (Diagnostics, usize) {
     let mut sources = Sources::from_files(&[path], mounts).unwrap();
     let (graph, _, problems) = resolve_documents(&mut sources, &ResolveOptions::default());
@@ -45,7 +46,7 @@ fn unescaped_file_names_are_resolved() {
             format!("the reference `{reference}` is malformed: `{address}` is not a URI reference");
         let messages: Vec<&str> = problems.iter().map(|each| each.message.as_str()).collect();
         assert_eq!(messages, [malformed.as_str()]);
-        // The reference is a fault, which `--strict` rejects.
+        // The unescaped reference is a fault, so it is an error unless the fault policy is `Warn`.
         assert!(problems.has_errors());
         problems.apply_fault_policy(FaultPolicy::Warn);
         assert!(!problems.has_errors());
@@ -53,7 +54,7 @@ fn unescaped_file_names_are_resolved() {
         assert!(problems.iter().all(|each| each.message.ends_with(accepted)), "{problems}");
     }
     fs::remove_dir_all(&root).unwrap();
-    // If the file does not exist, the reference is not repaired and accepts any JSON.
+    // If no file has the escaped name, the reference is unresolved and accepts any JSON.
     let root = folder("no-braces", &[("main.json", USER)]);
     let (problems, _) = read(root.join("main.json"), &[]);
     let fallbacks: Vec<_> = problems.iter().filter_map(|each| each.fallback.as_deref()).collect();
@@ -61,7 +62,8 @@ fn unescaped_file_names_are_resolved() {
     fs::remove_dir_all(&root).unwrap();
 }
 
-/// Files above the inputs are not loaded, and the help text contains the required configuration.
+/// A file above the folder of the inputs is not loaded, and the help text contains the `[mounts]` option with
+/// which it would be.
 #[test]
 fn files_above_the_inputs_are_not_read() {
     let root = folder(
@@ -93,7 +95,8 @@ fn files_above_the_inputs_are_not_read() {
     let (part, one) = (message("../common/part.json"), message("../one.json"));
     let (folder, file) = (help("file:///common/", "common"), help("file:///one.json", "one.json"));
     assert_eq!(messages, [(part.as_str(), folder.as_str()), (one.as_str(), file.as_str())]);
-    // Both configurations that the help text suggests work.
+    // The reference is resolved with either of the two mounts that the help text suggests: the folder or the
+    // single file.
     let mounts = [
         ("file:///common/".to_owned(), root.join("common")),
         ("file:///one.json".to_owned(), root.join("one.json")),

@@ -45,29 +45,29 @@ pub(crate) enum FieldForm {
     Schema,
     /// An object of schemas, such as `components/schemas`.
     Schemas,
-    /// One object of this type.
+    /// One object of the given type.
     One(ObjectKind),
-    /// An array of objects of this type.
+    /// An array of objects of the given type.
     List(ObjectKind),
-    /// An object whose members are objects of this type.
+    /// An object whose members are objects of the given type.
     Map(ObjectKind),
     /// An array of security requirements. A fault must never turn it into an empty array, which requires no
     /// authentication.
     Security,
 }
 
-/// The consequence if a field is missing.
+/// The consequence if an object does not contain a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FieldPresence {
     Optional,
-    /// The document is accepted with a warning: OpenAPI requires the field, but the generator does not need
-    /// it.
+    /// OpenAPI requires the field, but the generator does not need it, so that a missing field causes only a
+    /// warning.
     Recommended,
-    /// The document has a fault: the object is unusable without the field.
+    /// The object is unusable without the field, so that a missing field is a fault of the document.
     Required,
 }
 
-/// A fixed field of an object.
+/// A field of an OpenAPI object with a name that the specification defines.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FixedField {
     pub(crate) name: &'static str,
@@ -294,8 +294,8 @@ const FLOW: &[FixedField] = &[
     required_field("scopes", TextMap),
 ];
 
-/// Returns true if the key is a specification extension. A key with a slash among media types is not an
-/// extension.
+/// Returns true if the key is a specification extension. A key of `content` with a slash is a media type even
+/// if it starts with `x-`.
 pub(crate) fn is_extension(kind: ObjectKind, key: &str) -> bool {
     kind.allows_extensions() && key.starts_with("x-") && !(kind == ObjectKind::Content && key.contains('/'))
 }
@@ -329,7 +329,8 @@ impl ObjectKind {
         }
     }
 
-    /// Returns the form of members with arbitrary names, for objects such as maps.
+    /// Returns the form of the values of members with arbitrary names, such as the paths in `paths`, or
+    /// `None` if the object allows no such members.
     pub(crate) const fn patterned_field(self) -> Option<FieldForm> {
         match self {
             Self::Paths | Self::Callback => Some(One(Self::PathItem)),
@@ -340,8 +341,8 @@ impl ObjectKind {
         }
     }
 
-    /// Returns true if a field is used even in a version that does not define it, because operations would
-    /// otherwise be lost.
+    /// Returns true if the generator uses the field even in documents of an older version that does not
+    /// define it, because operations would otherwise be lost.
     pub(crate) fn is_read_early(self, field: FixedField) -> bool {
         self == Self::PathItem || (self == Self::Document && field.name == "webhooks")
     }
@@ -356,7 +357,8 @@ impl ObjectKind {
         self.components_section().is_some()
     }
 
-    /// Returns true if an object in a different section of `components` can be used as this type.
+    /// Returns true if a reference to an object in this section of `components` is accepted where an object
+    /// of this type is expected, although the section is that of another type.
     pub(crate) fn is_compatible_with(self, section: &str) -> bool {
         matches!(
             (self, section),
@@ -366,17 +368,19 @@ impl ObjectKind {
         )
     }
 
-    /// Returns the fallback for an object that cannot be resolved or parsed.
+    /// Returns the fallback that is used if an object of this type cannot be resolved or parsed, as a clause
+    /// for the diagnostic.
     pub(crate) const fn fallback_if_unresolved(self) -> &'static str {
         match self {
-            // The status is known, but the body is not.
+            // The status of the response is known, but its body is not.
             Self::Response => "its body is read as bytes",
             Self::MediaType => "it is read without a schema",
             _ => "the value is left out",
         }
     }
 
-    /// Returns the fallback for an object without a required field.
+    /// Returns the fallback that is used if an object of this type lacks a required field, as a clause for
+    /// the diagnostic.
     pub(crate) const fn fallback_if_incomplete(self) -> &'static str {
         match self {
             Self::Parameter => "the parameter is left out",
@@ -388,8 +392,8 @@ impl ObjectKind {
         }
     }
 
-    /// Returns the fallback and the help for an unknown field, or `None` if the field does not affect the
-    /// generated code.
+    /// Returns the fallback and the help text for a field that objects of this type do not have. Returns
+    /// `None` if the unknown field cannot affect the generated code.
     pub(crate) fn fallback_for_unknown_field(
         self,
         key: &str,
@@ -416,7 +420,8 @@ impl ObjectKind {
         }
     }
 
-    /// Returns the section of `components` for this type.
+    /// Returns the name of the section of `components` that contains objects of this type, or `None` if there
+    /// is none.
     pub(crate) const fn components_section(self) -> Option<&'static str> {
         match self {
             Self::Response => Some("responses"),

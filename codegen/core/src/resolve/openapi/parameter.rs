@@ -15,7 +15,7 @@ use super::{OpenApiNode, OpenApiReader, read_rust_name, split_media_types};
 const RESERVED_HEADERS: [&str; 3] = ["accept", "content-type", "authorization"];
 
 impl<'t> OpenApiReader<'_, 't> {
-    /// Returns the parameters of the path item, which those of the operation override and extend.
+    /// Returns the parameters of an operation: its own, and those of its path item that it does not override.
     pub(super) fn merge_parameters(
         &mut self,
         shared: Option<&OpenApiNode<'t>>,
@@ -72,8 +72,8 @@ impl<'t> OpenApiReader<'_, 't> {
         out
     }
 
-    /// Converts the parameter at `spot`, to which the entry `each` refers. Returns `None` if the parameter is
-    /// ignored or has no name or location.
+    /// Converts the parameter at `spot`. `each` is the entry in `parameters`, which may be a reference to
+    /// `spot`. Returns `None` if OpenAPI ignores the parameter, or if it has no name or location.
     fn read_parameter(&mut self, each: &OpenApiNode<'t>, spot: &OpenApiNode<'t>) -> Option<Parameter> {
         let name = spot.string_field("name")?;
         let within = spot.get("in")?;
@@ -108,7 +108,8 @@ impl<'t> OpenApiReader<'_, 't> {
         }
         let style = self.parameter_style(spot, location);
         let is_literal = location == ParameterIn::Header || style == "cookie";
-        // An operation that requires such a parameter is later reported as one that no client can send.
+        // If the operation requires the parameter, the operation is later reported as one that no client can
+        // send.
         if is_literal && !required && !is_token(&name) {
             let message = format!("`{name}` is not a valid name of a {} parameter", location.as_str());
             let at = spot.get("name").unwrap_or_else(|| spot.clone());
@@ -144,7 +145,7 @@ impl<'t> OpenApiReader<'_, 't> {
         })
     }
 
-    /// Returns the `encoding` of the first valid entry of `content`.
+    /// Returns the `encoding` of the first media type in the `content` of a parameter, by property name.
     fn content_encoding(&self, spot: &OpenApiNode<'t>) -> Vec<(String, Json)> {
         let media = || {
             let content = self.follow_references(&spot.get("content")?)?;
@@ -156,7 +157,8 @@ impl<'t> OpenApiReader<'_, 't> {
         each.map(|(name, each)| (name.to_owned(), each.tree.to_json())).collect()
     }
 
-    /// Returns the style, or the default of the location (OpenAPI 3.1, 4.8.12.2).
+    /// Returns the `style` of a parameter, or the default style of its location if there is none or an
+    /// invalid one (OpenAPI 3.1, 4.8.12.2).
     fn parameter_style(&mut self, spot: &OpenApiNode<'t>, location: ParameterIn) -> String {
         let known: &[&str] = match location {
             ParameterIn::Path => &["simple", "label", "matrix"],
@@ -179,7 +181,8 @@ impl<'t> OpenApiReader<'_, 't> {
         name.into_owned()
     }
 
-    /// Returns the schema in `schema`, or the schema and the media type of the single entry in `content`.
+    /// Returns the schema of a parameter or header and, if it is described by `content` instead of `schema`,
+    /// the media type of the first entry.
     pub(super) fn schema_or_content(
         &mut self,
         spot: &OpenApiNode<'t>,
@@ -225,7 +228,8 @@ impl<'t> OpenApiReader<'_, 't> {
     }
 }
 
-/// Returns the normalized path without the names of its placeholders, for comparison.
+/// Returns the normalized path with `{}` for each placeholder, so that paths that differ only in the names of
+/// placeholders are equal.
 pub(super) fn path_shape(path: &str) -> String {
     let path = &*normalize_path(path);
     let mut out = String::with_capacity(path.len());

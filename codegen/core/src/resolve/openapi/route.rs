@@ -17,7 +17,7 @@ use super::{OpenApiReader, parameter::path_shape};
 
 const UNPAIRED: &str = "unbalanced braces";
 
-/// The parts of a key of `paths`.
+/// A key of `paths`, split into path template, query and fragment.
 struct PathKey<'p> {
     /// The path template without the query and the fragment.
     path: &'p str,
@@ -27,10 +27,10 @@ struct PathKey<'p> {
     label: Option<&'p str>,
 }
 
-/// A query pair in a key of `paths`.
+/// A name and value in the query of a key of `paths`, as in `/a?x=1`.
 struct QueryPair<'p> {
     name: String,
-    /// The raw value, or `None` if there is no `=`.
+    /// The value as it is spelled in the key, or `None` if the pair has no `=`.
     value: Option<&'p str>,
 }
 
@@ -54,7 +54,7 @@ impl<'p> PathKey<'p> {
 }
 
 impl QueryPair<'_> {
-    /// Encodes the pair for a request. Existing escapes are kept.
+    /// Returns the pair as it is sent in requests: percent-encoded, with existing escapes kept.
     fn encode_pair(&self) -> String {
         let name = encode_query(&self.name);
         match self.value {
@@ -64,7 +64,7 @@ impl QueryPair<'_> {
     }
 }
 
-/// Decodes a part of a query like a form, in which `+` is a space.
+/// Percent-decodes a name or value of a query, in which `+` is a space, as in form data.
 fn decode_query(text: &str) -> String {
     let spaced = text.replace('+', " ");
     uri::percent_decode(&spaced).unwrap_or(spaced)
@@ -77,7 +77,7 @@ fn encode_query(text: &str) -> String {
     text.bytes().map(each).collect()
 }
 
-/// Splits a key at the first `sign` that is not inside a placeholder.
+/// Splits a key of `paths` at the first character `sign` that is not inside a placeholder.
 fn split_outside_braces(key: &str, sign: u8) -> (&str, Option<&str>) {
     let mut inside = false;
     let at = key.bytes().position(|each| {
@@ -109,8 +109,8 @@ pub(super) fn path_faults(key: &str) -> Vec<(String, &'static str)> {
     found
 }
 
-/// Returns the pairs of a path and a query name whose literal values differ between keys. These values
-/// distinguish operations.
+/// Returns the pairs of a path and the name of a query parameter for which several keys of `paths` contain
+/// different literal values, as in `/a?x=1` and `/a?x=2`. Such a value distinguishes operations.
 pub(super) fn distinguishing_values<'p>(keys: impl Iterator<Item = &'p str>) -> BTreeSet<(String, String)> {
     let mut values: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
     for written in keys.map(PathKey::of) {
@@ -124,8 +124,8 @@ pub(super) fn distinguishing_values<'p>(keys: impl Iterator<Item = &'p str>) -> 
 }
 
 impl OpenApiReader<'_, '_> {
-    /// Makes the placeholders and path parameters of an operation match. Returns `None` if the path template
-    /// is invalid.
+    /// Adjusts the path and the parameters of an operation, so that each placeholder has exactly one path
+    /// parameter and vice versa. Returns `None` if the path template is malformed.
     pub(super) fn resolve_template(&mut self, mut operation: Operation) -> Option<Operation> {
         let here = operation.place.clone();
         let path = operation.path.clone();
@@ -176,7 +176,7 @@ impl OpenApiReader<'_, '_> {
             }
         }
         let mut kept: Vec<String> = Vec::new();
-        // The path parameters that are used only in the query.
+        // The names of path parameters that have no placeholder in the path but one in the query.
         let mut moved: Vec<String> = Vec::new();
         for pair in written.query_pairs() {
             let known = operation
@@ -200,7 +200,7 @@ impl OpenApiReader<'_, '_> {
                     kept.push(pair.encode_pair());
                     operation.parameters.remove(at);
                 }
-                // The key requires this parameter in every request.
+                // The query in the key makes this parameter required.
                 Some(at) => {
                     if is_literal && pair.value.is_some() {
                         fault(
@@ -256,7 +256,7 @@ fn path_parameters(operation: &Operation) -> impl Iterator<Item = &Parameter> {
     operation.parameters.iter().filter(|parameter| parameter.location == ParameterIn::Path)
 }
 
-/// Creates a required parameter without a schema, which is treated as a string.
+/// Creates a required parameter without a schema, whose values are strings.
 fn string_parameter(name: &str, location: ParameterIn, place: DocumentLocation) -> Parameter {
     let in_query = location == ParameterIn::Query;
     Parameter {
@@ -279,7 +279,7 @@ fn string_parameter(name: &str, location: ParameterIn, place: DocumentLocation) 
     }
 }
 
-/// Renames the second placeholder with the given name.
+/// Replaces the name of the second of two equal placeholders by `own`.
 fn rename_second_placeholder(path: &str, name: &str, own: &str) -> String {
     let mark = format!("{{{name}}}");
     let mut parts = path.splitn(3, &mark);
@@ -289,7 +289,8 @@ fn rename_second_placeholder(path: &str, name: &str, own: &str) -> String {
     }
 }
 
-/// Returns the names of the placeholders. The error describes a malformed template.
+/// Returns the names of the placeholders in a path template, or an error message if the template is
+/// malformed.
 fn placeholder_names(path: &str) -> Result<Vec<&str>, &'static str> {
     let mut names = Vec::new();
     let mut rest = path;
@@ -316,7 +317,8 @@ mod tests {
 
     use crate::resolve::{openapi::tests::read, tests::format_problems};
 
-    /// Returns the route of `/a` followed by `suffix`, its parameters, and the problems.
+    /// Reads an operation with the path `/a` followed by `suffix`. Returns its route, its parameters, and the
+    /// problems.
     fn routed(suffix: &str, parameters: &str) -> (String, String, String) {
         let (_, api, problems) =
             read(&format!("paths:\n  '/a{suffix}':\n    get: {{parameters: [{parameters}]}}\n"));
@@ -328,7 +330,8 @@ mod tests {
         (operation.route.clone(), parameters.join(", "), format_problems(&problems))
     }
 
-    /// Each invalid part of a key causes a fault, and no required part of the request is lost.
+    /// A query or fragment in a key of `paths` is a fault. The fragment is dropped; the query pairs become
+    /// required parameters or part of the route.
     #[test]
     fn queries_and_fragments_of_paths() {
         let path = |name: &str| format!("{{name: {name}, in: path, required: true, schema: {{}}}}");
@@ -339,12 +342,12 @@ mod tests {
             ("#x?y=z", String::new(), "/a", "", 1),
             ("?x=1", query("y"), "/a?x=1", "query y?", 1),
             ("?x=1&y&=z", String::new(), "/a?x=1&y", "", 1),
-            // A query is decoded like a form.
+            // Percent-escapes and `+` in a query are decoded as in form data.
             (" ä/%2f%41%", String::new(), "/a%20%C3%A4/%2FA%25", "", 0),
             ("?x=a+b", String::new(), "/a?x=a%20b", "", 1),
             ("?x=a%20b/{c", String::new(), "/a", "query x", 2),
             ("?x=a b/c%2b", String::new(), "/a?x=a%20b%2Fc%2B", "", 1),
-            // A declared parameter takes precedence over the query pair.
+            // A declared query parameter of the same name replaces the query pair and becomes required.
             ("?x=1", query("x"), "/a", "query x", 2),
             ("?x", query("x"), "/a", "query x", 1),
             ("?x={y}", path("y"), "/a", "query x", 1),
@@ -368,7 +371,8 @@ mod tests {
         }
     }
 
-    /// A literal query value that differs between paths distinguishes their operations.
+    /// If two keys of `paths` differ only in a literal query value, the value stays in their routes, so that
+    /// their operations are distinguishable.
     #[test]
     fn literal_values_distinguish_paths() {
         let path = |key: &str| {
@@ -391,7 +395,7 @@ mod tests {
         }
     }
 
-    /// The message describes the problem of the path template.
+    /// A path with a malformed placeholder results in no operation, and the message states what is malformed.
     #[test]
     fn placeholders_have_names() {
         for (path, reason) in [

@@ -1,5 +1,5 @@
-//! Validates rules of OpenAPI that concern several fields of an object. Violations do not affect the
-//! generated code, unless the message contains a fallback.
+//! Validates rules of OpenAPI that concern several fields of an object. A violation affects the generated
+//! code only if its diagnostic contains a fallback.
 
 use crate::{
     diagnostics::Diagnostic,
@@ -13,7 +13,8 @@ use crate::{
 use super::object::ObjectKind;
 
 impl ObjectKind {
-    /// Returns groups of fields. An object must have at most one field of each group.
+    /// Returns groups of mutually exclusive fields: an object of this type must have at most one field of
+    /// each group.
     const fn exclusive_fields(self) -> &'static [&'static [&'static str]] {
         match self {
             Self::Example => &[&["value", "externalValue", "serializedValue"], &["dataValue", "value"]],
@@ -26,7 +27,7 @@ impl ObjectKind {
 }
 
 impl<'t> Discovery<'t> {
-    /// Warns about fields of an object that contradict each other.
+    /// Checks the rules for the fields of one object, depending on its type, and warns about each violation.
     pub(super) fn check_rules(&mut self, kind: ObjectKind, job: &VisitJob<'t>) {
         for group in kind.exclusive_fields() {
             let mut present = group.iter().filter_map(|field| job.tree.member(field));

@@ -1,8 +1,9 @@
-//! Converts `security` to the alternatives of required security schemes.
+//! Converts `security`, a list of alternative requirements, of which a request must satisfy one.
 //!
-//! An empty list requires no authentication, so a fault must never produce one. A bare name is treated as a
-//! requirement, and a single requirement as a list. If no entry of the list is valid, the `security` of the
-//! document applies. If that is also invalid, the operation requires a scheme that no document defines.
+//! An empty list requires no authentication, so a fault must never produce one. A scheme name instead of a
+//! requirement is treated as a requirement for this scheme, and a single requirement as a list. If no entry
+//! of an operation's list is valid, the `security` of the document applies. If that is also invalid, the
+//! operation requires a scheme that no document defines.
 
 use crate::{
     api::schemes::{self, UnsupportedScheme},
@@ -71,7 +72,8 @@ impl<'t> Discovery<'t> {
         }
     }
 
-    /// Reports a security scheme that cannot be classified.
+    /// Reports a security scheme whose kind is not supported or cannot be determined from its fields. A
+    /// missing `type` is reported by the check of required fields.
     pub(super) fn check_security_scheme(&mut self, job: &VisitJob<'t>) {
         let Err(UnsupportedScheme { property: member, message, help }) =
             schemes::SecuritySchemeKind::from_json(&job.tree.to_json())
@@ -117,7 +119,8 @@ impl<'t> Discovery<'t> {
 }
 
 impl<'t> OpenApiReader<'_, 't> {
-    /// Converts the requirements in a list. Returns `None` if the list has entries but no valid requirement.
+    /// Converts the requirements in a `security` list. Returns `None` if the list has entries but none of
+    /// them is valid.
     pub(super) fn read_security(&mut self, list: &OpenApiNode<'t>) -> Option<SecurityRequirements> {
         let given: Vec<OpenApiNode<'t>> = match &list.tree.value {
             NodeValue::Array(_) => list.elements().collect(),
@@ -151,7 +154,8 @@ impl<'t> OpenApiReader<'_, 't> {
     }
 }
 
-/// Returns true if the value contains names of schemes and, optionally, scopes.
+/// Returns true if the value is the name of a scheme, or an object with scheme names as keys and lists of
+/// scopes as values.
 fn is_requirement(tree: &DocumentNode) -> bool {
     let scopes = |tree: &DocumentNode| {
         let list = matches!(tree.value, NodeValue::Array(_) | NodeValue::Null);
@@ -161,14 +165,15 @@ fn is_requirement(tree: &DocumentNode) -> bool {
     tree.as_str().is_some() || (tree.is_object() && tree.members().iter().all(|each| scopes(&each.value)))
 }
 
-/// Returns the requirement for an invalid `security` of a document, which is a scheme that does not exist.
+/// Returns the requirements that replace an invalid `security` of a document: a single scheme that does not
+/// exist, so that the operation does not become public.
 pub(super) fn unknown_requirements() -> SecurityRequirements {
     // `?` is not a valid component name, so no declared scheme matches it (OpenAPI 3.1, 4.8.7).
     vec![vec![("?".to_owned(), Vec::new())]]
 }
 
-/// Adds the fallback to a problem. An operation falls back to the `security` of the document, and the
-/// document falls back to an unknown scheme.
+/// Adds the fallback of an invalid `security` to its diagnostic. An operation falls back to the `security` of
+/// the document, and the document falls back to an unknown scheme.
 fn unreadable_security(kind: ObjectKind, problem: Diagnostic) -> Diagnostic {
     let problem = problem.help("list requirements: `[{\"name of a scheme\": []}]`, or `[]` for none");
     problem.with_fallback(match kind {
@@ -184,7 +189,8 @@ mod tests {
     use super::SecurityRequirements;
     use crate::resolve::{openapi::tests::read, tests::format_problems};
 
-    /// Returns the requirements of an operation in a document that requires `key`, and the problems.
+    /// Reads an operation with the given `security` in a document that requires the scheme `key`. Returns its
+    /// requirements and the problems.
     fn operation_security(security: &str) -> (String, String) {
         document_security(&format!("security: [{{key: []}}]\npaths: {{/a: {{get: {{{security}}}}}}}\n"))
     }
@@ -200,7 +206,8 @@ mod tests {
         (security.iter().map(format_alternative).collect::<Vec<_>>().join(" "), format_problems(&problems))
     }
 
-    /// No fault weakens the security requirements of an operation.
+    /// An operation with an invalid `security` keeps the requirements that are valid, or else requires the
+    /// scheme of the document.
     #[test]
     fn faults_never_make_an_operation_public() {
         let pointer = "invalid-openapi /paths/~1a/get/security";
@@ -227,7 +234,8 @@ mod tests {
         assert_eq!(operation_security("security: [{none: []}]").0, "none()");
     }
 
-    /// An invalid `security` of the document results in a requirement for an unknown scheme.
+    /// If the `security` of the document contains no valid requirement, operations without their own
+    /// `security` require an unknown scheme.
     #[test]
     fn unreadable_document_security_requires_an_unknown_scheme() {
         for (security, expected, problem) in [
@@ -240,7 +248,7 @@ mod tests {
         ] {
             let found = document_security(&format!("security: {security}\npaths: {{/a: {{get: {{}}}}}}\n"));
             assert_eq!(found, (expected.to_owned(), problem.to_owned()), "{security}");
-            // The `security` of the operation takes precedence.
+            // An operation with `security: []` requires no scheme, whatever the document requires.
             let overridden = document_security(&format!(
                 "security: {security}\npaths: {{/a: {{get: {{security: []}}}}}}\n"
             ));

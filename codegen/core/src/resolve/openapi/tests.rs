@@ -81,8 +81,8 @@ paths:
     }
 }
 
-/// Misspelled methods and media types are faults that affect only one value, and no operation or body is
-/// lost.
+/// A method in the wrong case or a malformed media type is a fault that affects only one value: the document
+/// keeps all operations and bodies.
 #[test]
 fn misspelled_methods_and_media_types_are_accepted() {
     for (item, methods, expected) in [
@@ -248,8 +248,8 @@ fn whole_document_is_read() {
     assert_eq!((root.uri.as_str(), root.root), ("file:///api.json", None));
 }
 
-/// Each document has the expected problems. They are compared as `code pointer`, with the prefix `?` for
-/// warnings and `!` for notes.
+/// Each case is a document and its expected diagnostics, as `code pointer` with the prefix `?` for warnings
+/// and `!` for notes.
 #[test]
 fn problems() {
     let operation = |inner: &str| format!("paths:\n  /a/{{b}}:\n    get: {inner}\n");
@@ -430,15 +430,15 @@ fn openapi_30_schemas_are_read() {
     );
 }
 
-/// By default, `nullable` makes a schema accept `null` regardless of the adjacent keywords, because vendors
-/// use it in this way.
+/// By default, `nullable: true` makes a schema accept `null` regardless of its other keywords, because
+/// vendors use it in this way.
 #[test]
 fn nullable_permits_null_beside_any_keyword() {
     let head = "openapi: 3.0.3\ninfo: {title: T, version: '1'}\npaths: {}\ncomponents:\n  schemas:\n    B: {type: integer}\n    C: {type: string}\n    A: ";
     let reference = |name: &str| format!("{{$ref: '#/components/schemas/{name}'}}");
     let (b, c) = (reference("B"), reference("C"));
-    // Each case is a schema, true if the specification has the same result, the valid values, and the invalid
-    // values.
+    // Each case is a schema, whether the specification gives the same result, the values that it accepts, and
+    // those that it rejects.
     let cases = [
         ("{type: integer, nullable: true}".to_owned(), true, "[null, 1]", "[true]"),
         ("{$ref: '#/components/schemas/B', nullable: true}".to_owned(), false, "[null, 1]", "[true]"),
@@ -517,7 +517,8 @@ fn strict_nullable_requires_an_adjacent_type() {
     assert_eq!((schema.any_of.len(), problems.as_str()), (1, "?ignored /components/schemas/A/nullable"));
 }
 
-/// The alternative next to `null` keeps the gap of the schema.
+/// If `nullable` divides a schema into a union with `null`, both the schema and its alternative have the gap
+/// of an invalid keyword.
 #[test]
 fn nullable_keeps_the_gap() {
     let text = "openapi: 3.0.3\ninfo: {title: T, version: '1'}\npaths: {}\ncomponents:\n  schemas:\n    A: {type: strng, allOf: [{type: object}], nullable: true}\n";
@@ -530,7 +531,7 @@ fn nullable_keeps_the_gap() {
     );
 }
 
-/// All occurrences of `nullable` are reported in one note.
+/// Several occurrences of `nullable` without effect in OpenAPI 3.0 are reported in one note.
 #[test]
 fn nullables_are_reported_once() {
     let b = "{$ref: '#/components/schemas/B', nullable: true}";
@@ -606,7 +607,8 @@ fn path_and_operation_parameters_are_merged() {
     assert_eq!(list, [("x-a", true, false), ("q", false, true), ("r", false, false)]);
 }
 
-/// `query` is a fixed field, and other methods are keys of `additionalOperations` (OpenAPI 3.2, 4.8 and 4.9).
+/// A path item may have an operation `query`, and operations with other methods in `additionalOperations`
+/// (OpenAPI 3.2, 4.8 and 4.9).
 #[test]
 fn openapi_32_methods_are_read() {
     let (_, api) = read_valid(
@@ -617,7 +619,7 @@ fn openapi_32_methods_are_read() {
     assert_eq!(operations, [("QUERY", "queryA"), ("COPY", "copyA"), ("link", "linkA")]);
 }
 
-/// In OpenAPI 3.0, operations that only a later version allows are converted together with their bodies.
+/// In an OpenAPI 3.0 document, operations that only a later version allows are converted with their bodies.
 #[test]
 fn operations_of_later_versions_are_read_in_openapi_30() {
     let body = "{requestBody: {content: {a/b: {schema: {type: string}}}}}";
@@ -648,7 +650,8 @@ fn operations_of_later_versions_are_read_in_openapi_30() {
     }
 }
 
-/// `additionalOperations` must not contain methods that have a fixed field (OpenAPI 3.2, 4.9).
+/// A method that has a fixed field, such as `GET`, is reported if it is a key of `additionalOperations`
+/// (OpenAPI 3.2, 4.9).
 #[test]
 fn additional_operations_exclude_fixed_fields() {
     let responses = "{responses: {}}";
@@ -664,14 +667,14 @@ fn additional_operations_exclude_fixed_fields() {
         let methods: Vec<&str> = api.operations.iter().map(|operation| operation.method.as_str()).collect();
         assert_eq!(methods, [method.to_ascii_uppercase()], "{method}");
     }
-    // The fixed field takes precedence.
+    // If both contain the method, the operation of the fixed field is used.
     let both = format!("{{get: {responses}, additionalOperations: {{GET: {responses}}}}}");
     let (_, api, _) = read(&format!("paths: {{/a: {both}}}\n"));
     assert_eq!(api.operations.len(), 1);
 }
 
-/// A document with the fields of an OpenAPI document is treated as one, even without `openapi`. With
-/// `$schema`, it is a schema.
+/// A document without `openapi` but with fields such as `paths` is treated as an OpenAPI document. If it has
+/// `$schema`, it is treated as a schema.
 #[test]
 fn document_without_version_is_read() {
     let text = "info: {title: T, version: '1'}\npaths: {/a: {get: {responses: {}}}}\n";
@@ -688,7 +691,7 @@ fn document_without_version_is_read() {
     }
 }
 
-/// A `parent` must be a tag of the document, without cycles (OpenAPI 3.2, 4.22).
+/// A tag whose `parent` is not a tag of the document, or is part of a cycle, is reported (OpenAPI 3.2, 4.22).
 #[test]
 fn tag_parents_are_validated() {
     let (_, api) =
@@ -706,8 +709,8 @@ fn tag_parents_are_validated() {
     }
 }
 
-/// The schema of the JSON in `data` of an event is found if the item schema has no branches (OpenAPI 3.2,
-/// 4.14).
+/// The schema of the JSON in `data` of a server-sent event is found if the `itemSchema` has no branches
+/// (OpenAPI 3.2, 4.14).
 #[test]
 fn stream_item_schemas_are_read() {
     let (graph, api) = read_valid(
@@ -721,7 +724,8 @@ fn stream_item_schemas_are_read() {
     assert_eq!((lines.data_schema, lines.schema), (None, None));
 }
 
-/// Keys of maps may start with `x-`, because only objects with fixed fields have extensions.
+/// Keys of maps, such as `responses` or `components/schemas`, may start with `x-`, because only objects with
+/// fixed fields have extensions.
 #[test]
 fn map_keys_may_start_like_extensions() {
     let (graph, api) = read_valid(
@@ -737,7 +741,7 @@ fn map_keys_may_start_like_extensions() {
     assert_eq!(graph.schema(media.schema.unwrap()).types, Some(TypeSet::BOOLEAN));
 }
 
-/// Components may contain media types, to which parameters may also refer (OpenAPI 3.2, 4.14).
+/// The `content` of a parameter may refer to a media type in `components` (OpenAPI 3.2, 4.14).
 #[test]
 fn parameters_may_reference_media_type_components() {
     let (graph, api) = read_valid(
@@ -748,8 +752,8 @@ fn parameters_may_reference_media_type_components() {
     assert_eq!(graph.schema(parameter.schema.unwrap()).types, Some(TypeSet::BOOLEAN));
 }
 
-/// A `querystring` parameter excludes query parameters, and cookies may have the style `cookie` (OpenAPI 3.2,
-/// 4.12).
+/// An operation must not have both a `querystring` parameter and query parameters, and a cookie parameter may
+/// have the style `cookie` (OpenAPI 3.2, 4.12).
 #[test]
 fn querystring_and_cookie_styles() {
     let parameters = |list: &str| {
@@ -770,7 +774,8 @@ fn querystring_and_cookie_styles() {
     assert_eq!(format_problems(&problems), "invalid-openapi /paths/~1a/get/parameters/0");
 }
 
-/// Positional encodings are ignored with a warning (OpenAPI 3.2, 4.14.5).
+/// `prefixEncoding`, `itemEncoding` and encodings within an encoding are ignored with a warning (OpenAPI 3.2,
+/// 4.14.5).
 #[test]
 fn positional_encodings_are_reported() {
     let (_, _, problems) = read(
@@ -785,8 +790,8 @@ fn positional_encodings_are_reported() {
     assert_eq!(format_problems(&problems), expected.join("\n"));
 }
 
-/// A reference instead of a map of components, as split documents use it, is rejected and does not become a
-/// component. Each component must be defined by name.
+/// A `$ref` instead of a map of components, as in split documents, is rejected: each component must be
+/// defined by name.
 #[test]
 fn references_in_place_of_component_maps_are_rejected() {
     let (graph, _, problems) = read(

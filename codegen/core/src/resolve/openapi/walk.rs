@@ -21,7 +21,8 @@ use super::{
 };
 
 impl<'t> Discovery<'t> {
-    /// Visits an object once for each object type as which it is used.
+    /// Visits the object of a job: validates its fields, queues its schemas and objects, and records its
+    /// reference. An object is visited once for each type as which it is used.
     pub(crate) fn visit_object(&mut self, kind: ObjectKind, job: VisitJob<'t>) {
         if !self.objects.insert((job.source, job.pointer.clone(), kind)) {
             return;
@@ -41,7 +42,7 @@ impl<'t> Discovery<'t> {
             && let Some(member) = job.tree.member("$ref")
         {
             self.visit_reference(kind, &job, member);
-            // The fields next to the `$ref` of a path item are also used (OpenAPI 3.1, 4.8.9).
+            // A path item may have other fields next to its `$ref`, which are also used (OpenAPI 3.1, 4.8.9).
             if kind != ObjectKind::PathItem {
                 return;
             }
@@ -102,7 +103,8 @@ impl<'t> Discovery<'t> {
         }
     }
 
-    /// Validates a key of `content`. Returns true if it contains at least one media type.
+    /// Validates a key of `content`, which should be a media type. Returns true if it contains at least one
+    /// valid media type.
     fn check_media_type(&mut self, job: &VisitJob<'t>, member: &ObjectMember) -> bool {
         let names = split_media_types(&member.key);
         let (message, mend) = match names.as_slice() {
@@ -120,7 +122,8 @@ impl<'t> Discovery<'t> {
         !names.is_empty()
     }
 
-    /// Returns the dialect for the version of a document, or `None` if the version is not supported.
+    /// Returns the schema dialect of an OpenAPI document, given its version. Returns `None` and reports an
+    /// error if the version is not supported.
     fn document_dialect(&mut self, job: &VisitJob<'t>) -> Option<SchemaDialect> {
         let member = job.tree.member("openapi")?;
         let place = member_place(job, member);
@@ -150,8 +153,8 @@ impl<'t> Discovery<'t> {
         Some(dialect)
     }
 
-    /// Checks that a document has at least one of three fields, or `paths` in OpenAPI 3.0 (OpenAPI 3.1,
-    /// 4.8.1).
+    /// Checks that a document has `paths`, `components` or `webhooks` or, in OpenAPI 3.0, `paths` (OpenAPI
+    /// 3.1, 4.8.1).
     fn check_document_parts(&mut self, job: &VisitJob<'t>, old: bool) {
         let has = |name: &str| job.tree.get(name).is_some();
         let message = if old && !has("paths") {
@@ -207,7 +210,7 @@ impl<'t> Discovery<'t> {
         });
     }
 
-    /// Validates keys with arbitrary names: paths, status codes and methods.
+    /// Validates a key of an object whose keys have arbitrary names: a path, a status code or a method.
     fn check_key(&mut self, kind: ObjectKind, job: &VisitJob<'t>, member: &ObjectMember) {
         let key = &member.key;
         let at = || DocumentLocation { span: member.key_span, ..member_place(job, member) };
@@ -373,8 +376,8 @@ impl<'t> Discovery<'t> {
         self.problems.push(problem);
     }
 
-    /// Validates the name of a component (OpenAPI 3.1, 4.8.7). Returns false for a `$ref` that is used
-    /// instead of a map of components; it is ignored.
+    /// Checks that the name of a component is valid (OpenAPI 3.1, 4.8.7). Returns false for a `$ref` in place
+    /// of a map of components, which is reported and ignored.
     fn check_component_name(&mut self, job: &VisitJob<'t>, pointer: &str, member: &ObjectMember) -> bool {
         let good = |each: char| each.is_ascii_alphanumeric() || matches!(each, '.' | '-' | '_');
         if member.key.is_empty() || !member.key.chars().all(good) {
@@ -399,8 +402,8 @@ impl<'t> Discovery<'t> {
         true
     }
 
-    /// Reports a field that the object does not have in the document's version. `later` is the field in a
-    /// later version that defines it.
+    /// Reports a field that the object does not have in the OpenAPI version of the document. `later` is the
+    /// definition of the field if a later version has one.
     fn report_unknown_field(
         &mut self,
         kind: ObjectKind,
@@ -455,8 +458,8 @@ impl<'t> Discovery<'t> {
         self.problems.push(Diagnostic::error("invalid-openapi", message).with_place(at).with_fallback(mend));
     }
 
-    /// Returns the object at the end of a chain of references, or an error if the chain is unresolved or
-    /// circular.
+    /// Returns the source, pointer and tree of the object at the end of a chain of references, or an error if
+    /// a reference is unresolved or the chain is circular.
     pub(crate) fn follow_links(
         &self,
         source: SourceId,
@@ -502,7 +505,7 @@ impl<'t> Discovery<'t> {
     }
 }
 
-/// The reason why a chain of references has no target object. Both problems are reported by other functions.
+/// The reason why a chain of references has no target object. Other functions report these problems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LinkError {
     Unresolved,
@@ -525,8 +528,8 @@ fn member_place(job: &VisitJob<'_>, member: &ObjectMember) -> DocumentLocation {
 mod tests {
     use crate::resolve::openapi::tests::read_valid;
 
-    /// The fields next to the `$ref` of a path item are combined with those of the target, through several
-    /// references.
+    /// If a path item has fields next to its `$ref`, they are combined with those of the target, even if the
+    /// target has a `$ref` as well.
     #[test]
     fn path_items_are_read_with_the_targets_of_their_references() {
         let (_, api) = read_valid(

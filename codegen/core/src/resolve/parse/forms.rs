@@ -73,7 +73,8 @@ impl<'t> SchemaParser<'_, 't> {
             .collect()
     }
 
-    /// Returns the format that the dialect asserts.
+    /// Returns the format of a schema if its dialect asserts formats, or `None` if the format is only an
+    /// annotation.
     pub(super) fn parse_asserted_format(
         &mut self,
         node: &SchemaNode<'t>,
@@ -148,7 +149,8 @@ impl<'t> SchemaParser<'_, 't> {
         Some(Discriminator { tag, mapping, default, family: Vec::new() })
     }
 
-    /// Returns the schema to which a value in the mapping of a discriminator refers.
+    /// Returns the schema to which a value in the `mapping` of a discriminator refers. Returns `None` with a
+    /// warning if there is no such schema.
     fn resolve_mapping_value(
         &mut self,
         node: &SchemaNode<'t>,
@@ -167,7 +169,8 @@ impl<'t> SchemaParser<'_, 't> {
         found
     }
 
-    /// Resolves a value in a mapping: first as the name of a component, then as a reference.
+    /// Looks up a value in the `mapping` of a discriminator: first as the name of a component, then as a
+    /// reference.
     fn find_mapped_schema(&self, node: &SchemaNode<'t>, text: &str) -> Option<SchemaId> {
         // These characters are valid in component names (OpenAPI 3.1, 4.8.7).
         let is_name = text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_'));
@@ -317,7 +320,7 @@ impl<'t> SchemaParser<'_, 't> {
         }
     }
 
-    /// Reports a value of the wrong type that was coerced or dropped.
+    /// Reports a keyword whose value has the wrong type, and whether the value was coerced or dropped.
     fn report_coercion(
         &mut self,
         node: &SchemaNode<'t>,
@@ -339,7 +342,8 @@ impl<'t> SchemaParser<'_, 't> {
         text
     }
 
-    /// Returns a string without coercion, for values that other stages take from the raw document.
+    /// Returns the string value of a keyword; any other value is reported and dropped. It is not coerced,
+    /// because other stages take the value from the raw document.
     pub(super) fn expect_string<'m>(
         &mut self,
         node: &SchemaNode<'t>,
@@ -428,7 +432,8 @@ impl<'t> SchemaParser<'_, 't> {
                     }
                     known
                 }
-                // A YAML `null` in `type` can only mean the type `null`.
+                // A `null` in `type` can only mean the type `null`, which YAML authors often write without
+                // quotes.
                 None if name.value == NodeValue::Null => {
                     let message = "`type` must name types, not null".to_owned();
                     self.report_invalid(place.clone(), message, None, "it is read as `\"null\"`");
@@ -525,7 +530,8 @@ impl<'t> SchemaParser<'_, 't> {
                 "enum" => "`enum` contains no value that its `type` allows",
                 _ => "`const` is not allowed by its `type`",
             };
-            // A branch that accepts no value is kept, because values must then match another branch.
+            // In a branch of a union, a schema that accepts no value is kept, because values must then match
+            // another branch.
             if self.is_branch(node) {
                 let problem = Diagnostic::warning("invalid-schema", format!("{message}: no value is valid"));
                 self.problems.push(problem.with_place(node.place(member)));
@@ -538,8 +544,9 @@ impl<'t> SchemaParser<'_, 't> {
         }
     }
 
-    /// Returns true if a schema is an alternative or a condition. This is also the case if it is a part of
-    /// one, or if all references to it are.
+    /// Returns true if a schema, or the schema that includes it by `allOf`, is applied only as an alternative
+    /// or a condition, such as a branch of `oneOf`. For a definition, this must hold for all references to
+    /// it.
     fn is_branch(&self, node: &SchemaNode<'t>) -> bool {
         let (mut waiting, mut seen, mut found) = (vec![node], HashSet::new(), false);
         while let Some(node) = waiting.pop() {
@@ -558,8 +565,8 @@ impl<'t> SchemaParser<'_, 't> {
         found
     }
 
-    /// Returns the pointer of the outermost schema that includes this one by `allOf`, and true if that schema
-    /// is an alternative or a condition.
+    /// Follows `allOf` outwards. Returns the pointer of the outermost schema that includes this one, and true
+    /// if that schema is an alternative or a condition of another schema.
     fn enclosing_composition<'n>(&self, node: &'n SchemaNode<'t>) -> Option<(&'n str, bool)> {
         let known = self.discovery.schemas.get(node.source.0 as usize)?;
         let mut pointer = node.pointer.as_str();
@@ -579,7 +586,8 @@ impl<'t> SchemaParser<'_, 't> {
         Some((pointer, false))
     }
 
-    /// Returns, for each node, the nodes that refer to it.
+    /// Returns, for each node, the nodes whose `$ref` or `$dynamicRef` refers to it. Nodes outside the
+    /// contract are not considered.
     fn referrers(&self) -> &HashMap<usize, Vec<usize>> {
         self.referring.get_or_init(|| {
             let mut all: HashMap<usize, Vec<usize>> = HashMap::new();
@@ -622,10 +630,11 @@ fn has_type(types: TypeSet, tree: &DocumentNode) -> bool {
     }
 }
 
-/// A coerced value, with the names of its type in singular and plural for messages.
+/// A coerced value, and the name of its new type in singular and plural for messages.
 type CoercedLiteral = (Json, &'static str, &'static str);
 
-/// Coerces a value to a single type if that is unambiguous.
+/// Coerces a value to the type in `types`, if there is only one and the result is unambiguous. Returns `None`
+/// otherwise.
 fn coerce_literal(types: TypeSet, tree: &DocumentNode) -> Option<CoercedLiteral> {
     match types {
         TypeSet::STRING => {
@@ -655,8 +664,8 @@ pub(super) fn is_keyword_known(node: &SchemaNode<'_>, keyword: &str) -> bool {
     Keyword::find(keyword).is_some_and(|keyword| node.dialect.supports_keyword(keyword))
 }
 
-/// Returns the fallback for a dropped keyword, and for the keyword that applies to the remaining properties
-/// or items, if there is one.
+/// Returns the fallback for a keyword that is dropped. `rest` is the keyword for the remaining properties or
+/// items, such as `additionalProperties`, if it must be dropped as well.
 fn dropped_with(rest: Option<&ObjectMember>) -> String {
     match rest {
         Some(rest) => format!("it is left out, and so is `{}`", rest.key),

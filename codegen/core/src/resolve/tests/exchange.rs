@@ -1,4 +1,4 @@
-//! Tests with the contract of this repository.
+//! Tests with the OpenAPI contract of the example service in this repository.
 
 use super::*;
 

@@ -1,4 +1,5 @@
-//! Documents that contain only some keywords of a schema, for the comparison of two versions.
+//! Writes documents that contain only some keywords of schemas, with which two versions of a contract are
+//! compared.
 
 use std::collections::BTreeSet;
 
@@ -11,15 +12,16 @@ use crate::schema::{
 };
 
 impl SchemaDocumentWriter<'_> {
-    /// Writes a document with only the given keywords of each schema. The caller must have flattened `$ref`
-    /// and `allOf` into `members`.
+    /// Writes a document with only these keywords of the schemas `members`, all of which must be satisfied.
+    /// The caller must have replaced `$ref` and `allOf` by the schemas to which they refer. Returns `None` if
+    /// the document would be too large or cannot be expressed exactly.
     pub fn write_keywords(&self, members: &[SchemaId], keywords: &[Keyword]) -> Option<Value> {
         let mut all = Vec::new();
         let mut reached = BTreeSet::new();
         for id in members {
             let mut written = match self.write_schema(*id)? {
                 Value::Object(written) => written,
-                // `false` rejects every value, whatever keywords are selected.
+                // The schema `false` rejects every value, whichever keywords are selected.
                 Value::Bool(false) => {
                     all.push(Value::Bool(false));
                     continue;
@@ -42,20 +44,21 @@ impl SchemaDocumentWriter<'_> {
         self.finish_document(json!({ "allOf": all }), &reached)
     }
 
-    /// Writes a document that accepts a value unless the value satisfies all of the schemas.
+    /// Writes a document that accepts exactly the values that violate at least one of the schemas.
     pub fn write_negation(&self, ids: &[SchemaId]) -> Option<Value> {
         let all: Vec<Value> = ids.iter().map(|id| self.reference_to(*id)).collect();
         self.finish_document(json!({ "not": { "allOf": all } }), ids)
     }
 
-    /// Returns true if the schema has keywords that depend on the results of adjacent keywords.
+    /// Returns true if the schema has `unevaluatedProperties` or `unevaluatedItems`, whose effect depends on
+    /// adjacent keywords.
     pub fn has_unevaluated_keywords(&self, id: SchemaId) -> bool {
         let mut keywords = self.graph.schema(id).keywords();
         keywords.any(|(keyword, _)| keyword.vocabulary() == vocabulary::UNEVALUATED)
     }
 }
 
-/// Restricts a document to values of the given types.
+/// Restricts a document to values of the types `only`, by adding `type`.
 pub fn restrict_types(mut document: Value, only: TypeSet) -> Value {
     if let Some(members) = document.as_object_mut()
         && only != TypeSet::ALL

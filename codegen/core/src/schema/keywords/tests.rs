@@ -1,4 +1,5 @@
-//! Tests that the keyword table covers every field of a schema, and tests of queries on it.
+//! Tests that the keyword table covers every field of a schema, and tests of the functions that search the
+//! table.
 
 use super::*;
 use crate::schema::{ResourceId, SchemaOrigin};
@@ -144,7 +145,7 @@ fn every_field_belongs_to_one_keyword() {
     for (field, schema) in fields {
         let keywords: Vec<Keyword> = schema.keywords().map(|(keyword, _)| keyword).collect();
         assert_eq!(keywords.len(), 1, "{field}: {keywords:?}");
-        // The copy has the same value.
+        // A copy with only one keyword has the same value for this keyword.
         let copy = schema.with_keywords(|keyword| keyword == keywords[0]);
         assert_eq!(copy.keywords().count(), 1, "{field}");
         assert_eq!(schema.with_keywords(|keyword| keyword != keywords[0]).keywords().count(), 0, "{field}");
@@ -158,7 +159,7 @@ fn every_field_belongs_to_one_keyword() {
 
 #[test]
 fn children_are_the_applied_schemas() {
-    // Schemas in `$defs` and `contentSchema` do not validate the value.
+    // Schemas in `$defs` and `contentSchema` are not applied, so they are not children of the schema.
     let mut schema = full();
     let other = crate::arena::Arena::<Schema>::first_ids(2).last();
     schema.definitions.iter_mut().for_each(|(_, id)| *id = other.unwrap_or_default());
@@ -191,7 +192,7 @@ fn constraining_keywords_are_classified() {
 #[test]
 fn keywords_are_found_by_name() {
     for keyword in Keyword::ALL {
-        // The asserted format has the same spelling as the annotation.
+        // The table contains `format` twice; the annotation is the one that is found by name.
         let written_keyword = if *keyword == Keyword::AssertedFormat { &Keyword::Format } else { keyword };
         assert_eq!(Keyword::find(keyword.name()), Some(*written_keyword));
     }

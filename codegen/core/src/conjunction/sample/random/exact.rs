@@ -10,7 +10,7 @@ use crate::{
 
 /// The maximum number of decimal places of a number.
 const MAX_DECIMALS: u8 = 12;
-/// The maximum number of multiples from which one is selected.
+/// The maximum number of valid multiples from which one is selected at random.
 const MAX_MULTIPLES: i128 = 1_000;
 
 /// Returns the shortest string with `least` to `most` code points that matches all patterns and is not in
@@ -33,7 +33,7 @@ pub(super) fn shortest_string(
         .ok()?;
     let taken = match &listed {
         Some(listed) => PatternLanguage { patterns: vec![listed], least: 0, most: None },
-        // The length range is empty, so this language excludes no string.
+        // No string is excluded: the length range of this language is empty.
         None => PatternLanguage { patterns: Vec::new(), least: 1, most: Some(0) },
     };
     match check_inclusion(&given, &taken) {

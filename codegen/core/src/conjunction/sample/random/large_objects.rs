@@ -15,9 +15,10 @@ use crate::{
     schema::{Schema, SchemaId, TypeSet},
 };
 
-/// The maximum number of properties; larger objects are not generated.
+/// The maximum number of properties of a generated object. Objects that require more are not generated.
 pub(super) const MAX_MEMBERS: u64 = 10_000;
-/// The number of values that are reused in turn for the properties with the same schemas.
+/// The number of values that are generated for properties with the same schemas. The properties use these
+/// values in turn.
 const MAX_VALUES_PER_KIND: usize = 8;
 
 /// A scheme that derives property names from numbers.
@@ -35,8 +36,8 @@ enum NameScheme {
 }
 
 impl ValueGenerator<'_> {
-    /// Adds properties with enumerated names until the object has `wanted` properties. Small objects are not
-    /// changed.
+    /// Adds properties with enumerated names until the object has `property_count` properties. Does nothing
+    /// if this number is so small that random names suffice, or greater than [`MAX_MEMBERS`].
     pub(super) fn add_counted_members(
         &self,
         all: &[&Schema],
@@ -124,7 +125,8 @@ impl ValueGenerator<'_> {
         }
     }
 
-    /// Generates a few values, each with at most `most` nested values.
+    /// Generates up to [`MAX_VALUES_PER_KIND`] values that the schemas accept, each with at most `most`
+    /// nested values.
     fn generate_few(&self, ids: &[SchemaId], most: u64, level: u8) -> Vec<Json> {
         let drawn = (0..MAX_VALUES_PER_KIND).map_while(|_| self.generate_part(ids.to_vec(), level));
         drawn.filter(|value| value_count(value) <= most).collect()

@@ -11,7 +11,8 @@ use crate::{
     schema::{Schema, SchemaId},
 };
 
-/// The maximum number of repair rounds; each repair may cause further requirements.
+/// The maximum number of repair rounds. Several rounds can be necessary, because an added property may
+/// require other properties.
 const MAX_REPAIRS: usize = 4;
 
 impl ValueGenerator<'_> {
@@ -40,7 +41,8 @@ impl ValueGenerator<'_> {
         None
     }
 
-    /// Returns the schemas that apply to a value, including conditional ones whose condition holds.
+    /// Returns the schemas that apply to a value: the unconditional ones, and the conditional ones whose
+    /// condition holds for the value.
     fn applicable_schemas(&self, facts: &SchemaFacts, value: &Json) -> Vec<SchemaId> {
         let has = |name: &String| value.as_object().is_some_and(|members| members.contains_key(name));
         let mut ids = facts.unconditional.clone();
@@ -97,8 +99,8 @@ impl ValueGenerator<'_> {
         Some(changed)
     }
 
-    /// Adds properties with the shortest unused names until the object has `wanted` properties. Random
-    /// attempts would repeat such names too often.
+    /// Adds properties with the shortest unused names that the schemas allow until the object has `wanted`
+    /// properties. Random names would repeat too often if few names are allowed.
     pub(super) fn add_shortest_names(
         &self,
         all: &[&Schema],
@@ -118,7 +120,7 @@ impl ValueGenerator<'_> {
         let own: Vec<String> = own.map(strip_lookaround).collect();
         let is_false = |id: SchemaId| self.graph.schema(id).boolean == Some(false);
         let is_open = !all.iter().filter_map(|schema| schema.additional_properties).any(is_false);
-        // If any name is allowed, readable names are selected.
+        // If the schemas do not restrict the names, names of lowercase letters are selected.
         let any = (is_open && own.is_empty()).then(|| "^[a-z]+$".to_owned());
         let any = is_open.then(|| any.into_iter().collect::<Vec<String>>());
         let patterns = all.iter().flat_map(|schema| &schema.pattern_properties);
@@ -140,8 +142,9 @@ impl ValueGenerator<'_> {
         }
     }
 
-    /// Sets the discriminator property to a value of the branch that accepts the object, if possible. The tag
-    /// does not affect the validity, but parsers select the branch by it (OpenAPI 3.1, 4.8.25).
+    /// Sets the tag property of an object to a value that selects a branch that accepts the object, if
+    /// possible. The tag does not affect the validity, but parsers select the branch by it (OpenAPI 3.1,
+    /// 4.8.25).
     pub(super) fn with_matching_tag(&self, holder: &Schema, value: Json, holds: ValuePredicate<'_>) -> Json {
         let (Some(discriminator), Json::Object(members)) = (&holder.discriminator, &value) else {
             return value;
@@ -167,7 +170,7 @@ impl ValueGenerator<'_> {
 /// schema.
 type PropertyPattern = (Option<PatternProgram>, SchemaId);
 
-/// The schemas and patterns that constrain the properties of an object.
+/// The schemas of an object, prepared for lookups of the schemas that apply to a property name.
 pub(super) struct PropertyRules<'g> {
     schemas: Vec<(&'g Schema, Vec<PropertyPattern>)>,
     /// The `propertyNames` schemas.

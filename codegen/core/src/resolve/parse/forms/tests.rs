@@ -7,7 +7,7 @@ use crate::{
     schema::SchemaGap,
 };
 
-/// A value is coerced to the `type` if that is unambiguous.
+/// A value in `enum`, `const` or `default` is coerced to the `type` of its schema if that is unambiguous.
 #[test]
 fn literals_are_coerced_to_their_type() {
     for (schema, expected_value, expected_problems) in [
@@ -28,7 +28,7 @@ fn literals_are_coerced_to_their_type() {
             r#"["v1","1.0","1e3","09","true"]"#,
             "invalid-schema /enum/1\ninvalid-schema /enum/2\nsyntax /enum/3\ninvalid-schema /enum/4",
         ),
-        // A `null` is not coerced.
+        // A `null` in an `enum` is not coerced to a string or number.
         ("{type: string, enum: [1, null]}", r#"["1",null]"#, "invalid-schema /enum/0\n?ignored /enum/1"),
         ("{type: [string, 'null'], enum: [1, null]}", r#"["1",null]"#, "invalid-schema /enum/0"),
         ("{type: [integer, 'null'], enum: [x, null]}", "-", "invalid-schema /enum"),
@@ -68,8 +68,7 @@ fn literals_are_coerced_to_their_type() {
     }
 }
 
-/// `null` in a typed `enum` is reported like any other value that `type` does not allow, unless `nullable` is
-/// present.
+/// A `null` in an `enum` is reported if `type` does not allow it, unless the schema has `nullable`.
 #[test]
 fn null_in_a_typed_enum_is_reported() {
     let check = |schema: &str, expect: usize| {
@@ -92,7 +91,8 @@ fn null_in_a_typed_enum_is_reported() {
     check(&old(r#"{"type": "string", "enum": ["a", null]}"#), 1);
 }
 
-/// A branch whose literals reject every value is kept, because values must then match another branch.
+/// A `const` that contradicts the `type` of its schema is kept with a warning if the schema is used only as a
+/// branch, because values must then match another branch. Elsewhere, it is a fault and is dropped.
 #[test]
 fn literals_of_another_type_stay_in_branches() {
     let warned = |pointer: &str| format!("?invalid-schema {pointer}/const");
@@ -113,7 +113,7 @@ fn literals_of_another_type_stay_in_branches() {
              $defs: {a: {allOf: [{type: object, const: a}]}, b: {$ref: '#/$defs/a'}}",
             warned("/$defs/a/allOf/0"),
         ),
-        // A schema that is also used outside a branch is not kept unchanged.
+        // If the schema is also used for a property, the contradiction is a fault.
         (
             "oneOf: [{$ref: '#/$defs/a'}, {type: string}]\nproperties: {a: {$ref: '#/$defs/a'}}\n\
              $defs: {a: {type: object, const: a}}",
@@ -133,7 +133,8 @@ fn literals_of_another_type_stay_in_branches() {
     }
 }
 
-/// Each invalid discriminator is reported as a fault.
+/// A `discriminator` without a valid `propertyName` or `mapping` is reported as a fault. The valid part is
+/// kept.
 #[test]
 fn invalid_discriminators_are_reported() {
     for (discriminator, expected, tag) in [
@@ -151,7 +152,7 @@ fn invalid_discriminators_are_reported() {
     }
 }
 
-/// An invalid identifier is reported in its original spelling.
+/// A malformed `$id` and an empty `$ref` are reported at their location.
 #[test]
 fn invalid_identifiers_are_reported() {
     let (_, problems) = resolve_graph(&[("a.yaml", "$id: 'http://[a'\ntype: string\n")]);
