@@ -60,8 +60,7 @@ use moves::{MoveLinks, RevertCandidate, revert_groups};
 pub use report::UndoReport;
 pub use writers::WritingClient;
 
-/// The number of entries that one transaction reverts. A larger group of linked entries is still reverted in
-/// one transaction.
+/// The number of entries that one transaction reverts; a group of linked entries may exceed it.
 const MAX_PIECE_ENTRIES: usize = 200;
 
 /// The writes to undo: those of one client for one member within a time span.
@@ -82,8 +81,7 @@ pub struct UndoSelection {
 pub enum UndoAuthority {
     /// The member requested the undo; the changes have the channel `web`.
     Member,
-    /// The administrator with this name requested the undo. The changes have the channel `system`, and the
-    /// member gets a notice.
+    /// The administrator with this name requested it: channel `system`, with a notice for the member.
     Administrator(String),
 }
 
