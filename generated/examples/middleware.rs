@@ -53,16 +53,18 @@ impl Service for Exchange {
     }
 }
 
-/// Verifies the token of each request whose operation requires one.
+/// Requires a token for each request whose operation requires one.
 async fn authenticate(State(service): State<Arc<Exchange>>, mut request: Request, next: Next) -> Response {
     let operation = match operations::TABLE.find(request.method().as_str(), request.uri().path()) {
         OperationLookup::Found(operation) if !operation.anonymous => operation,
         // The router rejects unknown paths.
         _ => return next.run(request).await,
     };
-    let token = request.headers().get("authorization").and_then(|value| value.to_str().ok());
-    if let Some(name) = token.and_then(|token| token.strip_prefix("Bearer ")) {
-        request.extensions_mut().insert(Member(name.to_owned()));
+    let header = request.headers().get("authorization").and_then(|value| value.to_str().ok());
+    let token = header.and_then(|value| value.strip_prefix("Bearer "));
+    // A service verifies the token here; this example takes it as the name of the caller.
+    if let Some(member) = token.map(|token| Member(token.to_owned())) {
+        request.extensions_mut().insert(member);
         return next.run(request).await;
     }
     let (parts, _) = request.into_parts();
