@@ -146,7 +146,7 @@ components:
         let code: String = files.into_values().collect::<String>().split_whitespace().collect();
         for accessor in [
             "fnlimit_or_default(&self)->i64{self.limit.unwrap_or(50)}",
-            "fnsort_or_default(&self)->super::types::Sort{self.sort.unwrap_or(super::types::Sort::Down)}",
+            "fnsort_or_default(&self)->super::types::ListSort{self.sort.unwrap_or(super::types::ListSort::Down)}",
             "fnname_or_default(&self)->&str{self.name.as_deref().unwrap_or(\"x\")}",
             "fntags_or_default(&self)->&[String]{self.tags.as_deref().unwrap_or_default()}",
         ] {

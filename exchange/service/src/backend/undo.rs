@@ -231,7 +231,7 @@ impl fmt::Display for UndoConflict {
                 write!(f, "changed afterwards by client {client}")
             }
             Self::ChangedSince(Some(by)) => write!(f, "changed afterwards by {}", by.channel()),
-            Self::ChangedSince(None) => f.write_str("changed since"),
+            Self::ChangedSince(None) => f.write_str("changed afterwards"),
             Self::Reserved => f.write_str("more of it is reserved than its former amount"),
             Self::UnitLeft => f.write_str("it was in a unit that the member has left"),
             Self::LinkTaken => f.write_str("its external id belongs to another ship now"),

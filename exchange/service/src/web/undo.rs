@@ -347,7 +347,7 @@ mod tests {
             (Some(ChangeAuthor::Web), "changed afterwards by you on a page"),
             (Some(ChangeAuthor::App), "changed afterwards by you in the mobile application"),
             (Some(ChangeAuthor::System), "changed afterwards by an administrator"),
-            (None, "changed since"),
+            (None, "changed afterwards"),
         ] {
             assert_eq!(describe_end(&Err(UndoConflict::ChangedSince(by)), &clients), expect);
         }

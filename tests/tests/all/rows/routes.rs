@@ -329,7 +329,7 @@ fn a_limit_is_one_to_four_digits() {
         ("1001", "maximum"),
         ("9999", "maximum"),
         ("00500", "type"),
-        ("10000", "type"),
+        ("10000", "maximum"),
         ("1e2", "type"),
         ("5.0", "type"),
         ("-5", "minimum"),

@@ -105,7 +105,7 @@ async fn client_changes_are_reverted() {
 
     // A second run reverts nothing and reports the same conflicts.
     let again = undo(&bench, UndoMode::Apply).await;
-    assert_eq!(again.iter().filter(|line| !line.contains("changed since")).count(), 0, "{again:?}");
+    assert_eq!(again.iter().filter(|line| !line.contains("changed afterwards")).count(), 0, "{again:?}");
     // WRT-14: after the undo, the client needs an override to add the entries again.
     bench.check(&first(), WRITE, vec![add("BP_RIFLE")], &["0 rejected REMOVED_ELSEWHERE"]).await;
 }
@@ -440,7 +440,7 @@ async fn moved_stock_is_reverted_at_both_locations() {
     let mut done = undo(&bench, UndoMode::Apply).await;
     done.sort();
     let expect = [
-        "stock Quanta Metal, City: changed since",
+        "stock Quanta Metal, City: changed afterwards",
         "stock Quanta Metal, Station: a linked entry stays as it is",
         "stock Quanta Ore, City: a linked entry stays as it is",
         "stock Quanta Ore, Station: changed afterwards by web",
@@ -584,7 +584,7 @@ async fn linked_entries_stay_in_one_piece() {
     bench.sql("UPDATE stock_row SET amount = 3000 WHERE quality % 5 = 0").await;
     let done = undo(&bench, UndoMode::Apply).await;
     let stays = done.iter().filter(|line| line.contains("stays as it is")).count();
-    let changed = done.iter().filter(|line| line.contains("changed since")).count();
+    let changed = done.iter().filter(|line| line.contains("changed afterwards")).count();
     assert_eq!((done.len(), stays, changed), (500, 50, 50));
     let rows = bench
         .rows("SELECT stolen, count(*), sum(amount) FROM stock_row GROUP BY stolen ORDER BY stolen")

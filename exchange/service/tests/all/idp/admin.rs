@@ -491,7 +491,7 @@ async fn client_writes_are_undone_by_administrators() {
     let lines: Vec<Vec<&str>> = printed.lines().map(|line| line.split_whitespace().collect()).collect();
     let expect: [&[&str]; 4] = [
         &["member", "area", "becomes", "entry"],
-        &["m-bob", "blueprints", "unchanged:", "changed", "since", "two"],
+        &["m-bob", "blueprints", "unchanged:", "changed", "afterwards", "two"],
         &["m-bob", "blueprints", "removed", "one"],
         &["1", "undone,", "1", "unchanged"],
     ];
@@ -499,7 +499,7 @@ async fn client_writes_are_undone_by_administrators() {
     let again = undo(&["--all-members"]);
     let entry = json!({
         "member": "m-bob", "area": "blueprints", "key": "two", "name": "two", "result": "conflict",
-        "reason": { "code": "changed-since", "text": "changed since" },
+        "reason": { "code": "changed-since", "text": "changed afterwards" },
     });
     assert_eq!((&again["undone"], &again["entries"]), (&json!(0), &json!([entry])));
     assert_eq!(read_audit(&world).await.len(), 2);
