@@ -341,7 +341,8 @@ impl std::error::Error for UnknownValue {}
 
 /// Deserializes a JSON string and converts it.
 ///
-/// # Errors Fails if the value is not a string, or if `make` returns an error.
+/// # Errors
+/// Fails if the value is not a string, or if `make` returns an error.
 pub fn read_string<'de, D: Deserializer<'de>, T, E: fmt::Display>(
     deserializer: D,
     make: impl FnOnce(&str) -> Result<T, E>,

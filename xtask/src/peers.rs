@@ -36,7 +36,7 @@ use crate::{
 /// The folder for everything that this command creates.
 const TARGET_FOLDER: &str = "target/peers";
 const SCRIPTS_FOLDER: &str = "exchange/service/tests/peers";
-/// Our client for the peer `oauth4webapi`, relative to the folder of the scripts.
+/// The path of our client for the peer `oauth4webapi`, relative to the folder of the scripts.
 const OUR_CLIENT: &str = "../../../client/examples/peer_client.rs";
 /// The maximum time that a background process may take to start.
 const START_TIMEOUT: Duration = Duration::from_secs(60);

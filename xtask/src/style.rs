@@ -21,7 +21,7 @@ pub(crate) fn report_progress(step: &str, what: &str) {
     anstream::eprintln!("{HEADING}{step:<9}{HEADING:#} {DIMMED}{what}{DIMMED:#}");
 }
 
-/// Returns true if a stream supports colors. For strings that are styled before they are printed.
+/// Returns true if a stream supports colors. Use this for strings that are styled before they are printed.
 pub(crate) fn supports_color(stream: &impl RawStream) -> bool {
     AutoStream::choice(stream) != ColorChoice::Never
 }

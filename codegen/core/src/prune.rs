@@ -133,7 +133,8 @@ impl OmittedPlaces {
 /// If no operation of the whole contract refers to an input file that is not an OpenAPI document, its schemas
 /// are kept as well. Returns `None` if the configuration selects nothing.
 ///
-/// # Errors Returns a diagnostic for each selector that matches no operation, or one diagnostic if no
+/// # Errors
+/// Returns a diagnostic for each selector that matches no operation, or one diagnostic if no
 /// operation remains.
 fn select_operations(
     options: &Config,

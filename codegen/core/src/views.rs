@@ -71,7 +71,7 @@ pub enum MemberType {
     ListOf(AssociatedType),
 }
 
-/// An associated type of the trait.
+/// A property of a view whose type differs, with the type that each type of the view has for it.
 #[derive(Debug)]
 pub struct AssociatedType {
     /// The name of the associated type.

@@ -132,12 +132,13 @@ impl std::error::Error for WriteError {
 
 /// Makes `folder` contain exactly `files` or, depending on `mode`, only reports the differences.
 ///
-/// Kept are names that start with a dot, except for a generated `.gitattributes`, and, for a package, `target`
-/// and `Cargo.lock`. All content is written
-/// to temporary files before the first file is replaced, and each file is replaced by a rename.
+/// Other generated files are deleted, except those whose name starts with a dot and, in a package, `target`
+/// and `Cargo.lock`. A generated `.gitattributes` is treated like any other generated file. All content is
+/// written to temporary files before the first file is replaced, and each file is replaced by a rename.
 ///
-/// # Errors Returns an error with the path if a file cannot be read or written, or if the folder contains
-/// files that were not generated.
+/// # Errors
+/// Returns an error with the path if a file cannot be read or written, or if the folder contains files that
+/// were not generated.
 pub fn apply_files(files: &OutputFiles, folder: &Path, mode: WriteMode) -> Result<FileChanges, WriteError> {
     for (path, _) in files.iter().filter(|(path, _)| *path != GIT_ATTRIBUTES) {
         if path.split('/').any(|part| part.is_empty() || part.starts_with('.') || part.contains('\\')) {
@@ -201,7 +202,8 @@ pub fn apply_files(files: &OutputFiles, folder: &Path, mode: WriteMode) -> Resul
 /// An existing file must be empty or have the generator's mark in its first line. It is replaced by a rename
 /// after all content is written. Other files in its folder are not affected.
 ///
-/// # Errors Returns an error with the path if the file cannot be read or written, was not generated before,
+/// # Errors
+/// Returns an error with the path if the file cannot be read or written, was not generated before,
 /// or if `files` contains more than one file.
 pub fn apply_file(files: &OutputFiles, path: &Path, mode: WriteMode) -> Result<FileChanges, WriteError> {
     let invalid = |message: &str| {

@@ -99,10 +99,10 @@ mod tests {
 
     use super::*;
 
-    /// A graph in which some nodes are different. A node differs if it is different itself or leads to a
-    /// different node.
+    /// A graph for tests. A node counts as different if it is marked as different, or if such a node can be
+    /// reached from it.
     struct DifferenceGraph {
-        /// For each node, whether it is different itself, and its successors.
+        /// For each node, whether it is marked as different, and its successors.
         nodes: BTreeMap<u32, (bool, Vec<u32>)>,
         cache: DifferenceCache<u32>,
         /// The number of comparisons that the cache did not answer.

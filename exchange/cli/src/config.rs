@@ -49,7 +49,7 @@ const NAME: &str = "exchange-cli";
 const SANDBOX_CLIENT: &str = "sandbox-client";
 const SANDBOX_PAGE: &str = "https://exchange.example/cli";
 
-/// Returns the identity of this program for files that it writes, which do not require a registration.
+/// Returns the identity that this program writes into envelope files. It needs no registered client id.
 pub(crate) fn program_identity() -> Result<ClientIdentity, CommandError> {
     ClientIdentity::new(NAME, NAME, env!("CARGO_PKG_VERSION"), SANDBOX_PAGE)
         .map_err(CommandError::from_usage_error)

@@ -4,7 +4,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 use crate::output::{Output, TextStyle, sanitize};
 
-/// A table with a head.
+/// A table with a header row.
 #[derive(Debug)]
 pub(crate) struct Table {
     head: Vec<&'static str>,

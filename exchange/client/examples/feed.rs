@@ -70,7 +70,7 @@ async fn read(
                 return Ok(());
             }
             FeedAction::Stuck(why) => return Err(Error::new(ErrorKind::Protocol, why.to_string())),
-            _ => return Err(Error::new(ErrorKind::Bug, "the feed ignored its own answer")),
+            _ => return Err(Error::new(ErrorKind::Bug, "the feed ignored the response that it requested")),
         };
     }
 }

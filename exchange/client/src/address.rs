@@ -28,7 +28,7 @@ pub enum ExchangeAddressError {
     /// the body of its request.
     #[error("{0:?} is not an https URL: without TLS, requests can be modified in transit")]
     InsecureScheme(String),
-    /// The address has a query or a fragment, or a gateway address has a path.
+    /// The address has a query or a fragment, or, for a gateway, a path.
     #[error("{0:?} is not an origin: remove path, query, and fragment")]
     NotAnOrigin(String),
 }

@@ -187,8 +187,8 @@ struct DemandState {
 }
 
 impl Exchange {
-    /// Creates a view of the demand of the member's units. `cadence` is [`DemandCadence::default`], or
-    /// continues from [the last read of another process](DemandCadence::from_last_read).
+    /// Creates a view of the demand of the member's units. Pass [`DemandCadence::default`], or
+    /// [`DemandCadence::from_last_read`] if another process has read the demand.
     ///
     /// ```
     /// # use exchange_client::{Demand, DemandCadence, Error, Exchange};

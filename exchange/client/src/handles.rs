@@ -25,7 +25,7 @@ pub enum HandleCheck {
     Mismatch,
     /// The member's profile contains no handle: let the member confirm it, or enter it in the profile.
     Unknown,
-    /// The profile contains no handle, and the member confirmed it with [`HandleChecker::confirm`]:
+    /// The profile contains no handle, but the member confirmed this one with [`HandleChecker::confirm`]:
     /// synchronize.
     Confirmed,
 }

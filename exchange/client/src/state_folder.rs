@@ -32,7 +32,7 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(300);
 const LOCK_POLL_INTERVALS: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(100));
 
 /// The state folder of one installation. It contains no secret. If it is lost, only the label and the
-/// installation id are missing, and the exchange returns both again.
+/// installation id are lost, and the exchange returns both again.
 #[derive(Clone, Debug)]
 pub(crate) struct StateFolder {
     path: Arc<Path>,

@@ -245,7 +245,7 @@ pub struct GuardConfig {
     /// The number of removals in the window from which a batch is held if they also exceed the fraction
     /// [`GuardConfig::share`].
     pub removals_of_share: u32,
-    /// The denominator of the fraction of the existing entries: 5 stands for one fifth.
+    /// The fraction of the existing entries, as its denominator: 5 means one fifth.
     pub share: u32,
     /// How long a held batch can be confirmed, in seconds.
     pub held_seconds: u64,

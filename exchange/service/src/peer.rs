@@ -22,7 +22,7 @@ impl PeerAddr {
         extensions.get().copied().unwrap_or(Self(IpAddr::V4(Ipv4Addr::UNSPECIFIED)))
     }
 
-    /// Returns true if the address is a loopback address.
+    /// Returns true for IPv4 and IPv6 loopback addresses, including IPv4-mapped ones.
     #[must_use]
     pub fn is_loopback(self) -> bool {
         self.0.to_canonical().is_loopback()

@@ -40,7 +40,8 @@ impl ReqwestTransport {
     /// ([`with_idle_timeout`](Self::with_idle_timeout)). The duration of a call is not limited unless
     /// [`with_call_timeout`](Self::with_call_timeout) sets a limit.
     ///
-    /// # Errors Returns an error if TLS cannot be set up on this platform.
+    /// # Errors
+    /// Returns an error if TLS cannot be set up on this platform.
     pub fn new() -> Result<Self, TransportError> {
         let client = reqwest::Client::builder()
             .connect_timeout(Duration::from_secs(10))

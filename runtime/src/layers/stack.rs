@@ -84,7 +84,8 @@ impl crate::client::ReqwestTransport {
     /// Creates a transport with the layers of [`TransportStack::default`] around it. For other settings use
     /// [`TransportStack::wrap`].
     ///
-    /// # Errors Returns an error if TLS cannot be set up on this platform.
+    /// # Errors
+    /// Returns an error if TLS cannot be set up on this platform.
     pub fn with_default_layers() -> Result<Arc<dyn Transport>, crate::transport::TransportError> {
         Ok(TransportStack::default().wrap(Self::new()?, crate::transport::TokioTimer))
     }

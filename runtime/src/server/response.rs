@@ -215,7 +215,7 @@ pub type HandlerResult = Result<EncodedResponse, Rejection>;
 pub enum InvalidResponse {
     /// The operation has no such status.
     UndocumentedStatus(StatusCode),
-    /// The status of an error response is one of successes.
+    /// An error response has a success status.
     SuccessStatus(StatusCode),
     /// The contract has another media type for the status, or no body.
     MediaType(StatusCode),

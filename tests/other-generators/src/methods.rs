@@ -41,7 +41,7 @@ pub(super) struct StatusArm {
     pub(super) kind: BodyKind,
 }
 
-/// The kind of a response body.
+/// How a method returns the body of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BodyKind {
     /// A typed JSON body.

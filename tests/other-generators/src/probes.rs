@@ -41,7 +41,8 @@ pub(super) struct Probe {
 pub(super) enum ProbeTarget {
     /// The valid document must be accepted.
     Valid,
-    /// The single rule that this document violates must be checked: keyword and location.
+    /// The type must check this rule, which is given by keyword and location. The document violates no other
+    /// rule.
     Rule(&'static str, Arc<str>),
     /// The format of the schema must be checked.
     Format(SchemaId),

@@ -271,7 +271,7 @@ fn parse_path(path: &syn::Path) -> FieldType {
     }
 }
 
-/// The serde attributes of an item.
+/// The serde attributes of an item that affect its JSON form.
 #[derive(Debug, Default)]
 struct SerdeAttributes {
     rename: Option<String>,
@@ -281,7 +281,8 @@ struct SerdeAttributes {
     closed: bool,
     flatten: bool,
     skips: bool,
-    /// The default, with the function that returns it, if any.
+    /// The attribute `default`, with its function: `Some(None)` if it names no function, `None` if there is
+    /// no such attribute.
     default: Option<Option<String>>,
 }
 

@@ -363,7 +363,7 @@ struct RoundTripLosses {
     additions: bool,
 }
 
-/// The features that occur in a document.
+/// Which of the features that a round trip can lose occur in a document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct DocumentFeatures {
     properties: bool,

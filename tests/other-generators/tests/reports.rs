@@ -23,7 +23,7 @@ fn find_row<'r>(reports: &'r [GeneratorReport], generator: &str, construct: &str
     row.unwrap_or_else(|| panic!("{construct} is not among {:?}", report.rows))
 }
 
-/// A keyword is counted as kept or dropped after tests with documents that violate only this keyword.
+/// A keyword is tested with documents that violate only this keyword, and counted as kept or dropped.
 #[test]
 fn keywords_are_counted_as_kept_or_dropped() {
     let contract = parse_contract(

@@ -95,7 +95,7 @@ struct Findings {
     /// Violations within branches of `oneOf` and `anyOf`. Our validator reports only those of the branch that
     /// a tag or the JSON type selects; the other validator reports those of every branch.
     possible: Vec<(String, String)>,
-    /// Locations of values that no branch of a union accepts, or more than one branch of a `oneOf`.
+    /// Locations of values that match no branch of a union, or several branches of a `oneOf`.
     unions: Vec<String>,
 }
 

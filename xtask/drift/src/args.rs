@@ -76,7 +76,7 @@ pub(crate) struct DriftArgs {
     /// Both versions belong to one major version, so that a break is a failure (the default)
     #[arg(long, action = ArgAction::SetTrue, overrides_with = "across_majors")]
     pub(crate) within_major: bool,
-    /// The newer version may be the next major version
+    /// Allow the newer version to be the next major version
     #[arg(long, action = ArgAction::SetTrue, overrides_with = "within_major")]
     pub(crate) across_majors: bool,
 }

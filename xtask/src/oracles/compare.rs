@@ -39,7 +39,7 @@ pub(super) struct OracleDifference {
     pub(super) known: bool,
 }
 
-/// The comparison of a library's results for our proofs.
+/// How a library's results for our proofs differ from the expected results.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct OracleComparison {
     pub(super) cases: usize,

@@ -137,7 +137,7 @@ fn render_table(modules: &[&GeneratedModule]) -> String {
     text
 }
 
-/// Compiles the package.
+/// Compiles the package with warnings as errors.
 ///
 /// # Errors
 /// Returns an error if cargo cannot be run, or if the compiler reports a warning or an error.
@@ -177,8 +177,8 @@ pub(super) fn run_cases(folder: &Path, generated: &[&SchemaGroup]) -> Result<Vec
     }
 }
 
-/// Runs every group that has a module with every value of all groups, including nested values. Returns the
-/// output of the runner.
+/// Validates every value of all groups, including nested values, with each group that has a module. Returns
+/// the output of the runner.
 ///
 /// # Errors
 /// Returns an error if the runner cannot be run or fails.

@@ -61,9 +61,9 @@ struct KnownFailure {
 pub(super) struct CaseTally {
     pub(super) groups: usize,
     pub(super) cases: usize,
-    /// The number of correct results of the validators.
+    /// The number of cases that the validators decide correctly.
     pub(super) validators: usize,
-    /// The number of correct results of the types. Valid values must be serialized unchanged.
+    /// The number of cases that the types decide correctly. Valid values must also be serialized unchanged.
     pub(super) types: usize,
     /// The number of invalid values that a type accepts.
     pub(super) accepted_invalid: usize,

@@ -60,8 +60,8 @@ impl<'a> CheckBuilder<'a> {
         self.focus.is_some_and(|focus| std::ptr::eq(focus.part, s))
     }
 
-    /// Returns true if the check of `s` includes `keyword`. In the reduced schema of a focus, only the
-    /// examined keyword is included, and not the keywords that it depends on.
+    /// Returns true if the check of `s` includes `keyword`. If `s` is the schema in focus, only the keyword
+    /// in focus is checked; the keywords that it depends on are present, but not checked.
     pub(super) fn includes_keyword(&self, s: &Schema, keyword: &str) -> bool {
         !self.is_focus(s) || self.focus.is_some_and(|focus| focus.keyword == keyword)
     }

@@ -39,7 +39,8 @@ impl NameKind {
 /// Checks that all names in the configuration are valid, because invalid ones cannot be used in generated
 /// code.
 ///
-/// # Errors Returns a diagnostic for each invalid name.
+/// # Errors
+/// Returns a diagnostic for each invalid name.
 pub(super) fn check_names(config: &Config) -> Result<(), Diagnostics> {
     let mut problems = Diagnostics::new();
     let mut name = |name: &str, of: NameKind, place: Option<DocumentLocation>| {

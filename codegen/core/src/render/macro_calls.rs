@@ -39,7 +39,7 @@ pub(super) fn macro_path(call: &ItemMacro) -> String {
     format_tokens(quote::quote!(#path))
 }
 
-/// A keyword and the rows of its list, or tokens without a list.
+/// A part of a macro call: a keyword with a list of rows (`head { rows }`), or plain tokens (`head`).
 struct MacroSection {
     head: String,
     rows: Option<Vec<String>>,

@@ -2,9 +2,8 @@
 //! themselves to the same value, which would make validation endless.
 //!
 //! A *recursive base* is a schema with a `oneOf` or `anyOf` whose branches include the schema itself. It is
-//! divided: the branches include a copy of the base without the keyword that lists the branches, and the base
-//! itself keeps the keyword. The result therefore does not depend on the order of the schemas in the
-//! document.
+//! split in two: a copy without the `oneOf` or `anyOf`, to which the branches refer, and the base itself,
+//! which keeps the keyword. The result therefore does not depend on the order of the schemas in the document.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -68,8 +67,7 @@ pub(super) fn cut_cycles(graph: &mut SchemaGraph, problems: &mut Diagnostics) {
     }
 }
 
-/// Returns the schemas that this schema applies to the value that it validates itself, as by `$ref` or
-/// `allOf`.
+/// Returns the subschemas that apply to the same value as the schema, for example by `$ref` or `allOf`.
 fn in_place_targets(graph: &SchemaGraph, id: SchemaId) -> Vec<SchemaId> {
     let schema = graph.schema(id);
     let here = schema.keywords().filter(|(keyword, value)| {

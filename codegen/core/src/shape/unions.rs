@@ -349,7 +349,8 @@ impl ShapeBuilder<'_> {
         }
     }
 
-    /// Builds separate types for the recorded variants that cannot share the struct of another conjunction.
+    /// Builds a separate struct for each recorded variant whose tag field cannot be dropped from the struct
+    /// that it shares.
     pub(super) fn resolve_variants(&mut self) {
         while let Some((variant, found)) = self.pending_variants.pop_front() {
             if !matches!(self.shapes.get(found).body, TypeBody::Struct(_)) {

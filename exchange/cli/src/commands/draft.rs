@@ -118,8 +118,8 @@ mod tests {
     use super::*;
     use crate::output::{ColorChoice, OutputFormat};
 
-    /// DRF-15: the advice that staging again creates another draft appears if and only if the first draft may
-    /// be staged.
+    /// DRF-15: the command warns that staging again creates another draft if and only if the first draft may
+    /// already have been staged.
     #[tokio::test]
     async fn restaging_advice_is_shown_if_maybe_staged() {
         let mut output = Output::new(OutputFormat::Json, ColorChoice::Never);

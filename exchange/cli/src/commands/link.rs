@@ -95,7 +95,7 @@ const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 /// The interval between checks whether the opener has exited.
 const EXIT_POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Whether the exit status of an opener can be used.
+/// Whether the exit status of an opener shows that a browser was started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OpenerStatus {
     /// The status is zero only if a browser was started.

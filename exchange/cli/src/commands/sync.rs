@@ -168,7 +168,8 @@ impl SyncProgress {
 struct ReportedErrors(BTreeMap<Area, (ErrorKind, Option<Code>)>);
 
 impl ReportedErrors {
-    /// Returns true if the error differs from the last error of the area.
+    /// Records the error, and returns true if it differs from the last error of the area. `None` removes the
+    /// last error and returns false.
     fn is_new(&mut self, area: Area, error: Option<&Error>) -> bool {
         let Some(error) = error else {
             self.0.remove(&area);

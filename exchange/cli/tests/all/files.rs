@@ -89,7 +89,7 @@ async fn an_envelope_is_written_to_a_file() {
     assert!(ran.code == 1 && ran.err.starts_with(&named), "{}", ran.shown());
 }
 
-/// `completions` prints a script for every shell.
+/// `completions` supports every shell.
 #[tokio::test]
 async fn shells_get_their_completions() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {

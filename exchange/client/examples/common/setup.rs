@@ -9,7 +9,7 @@ use exchange_client::{
 /// A result for errors that the examples only print.
 pub(crate) type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
 
-/// Signs a member in with these scopes. `sign_in` and `synced_list` explain the steps.
+/// Signs a member in with these scopes. The examples `sign_in.rs` and `synced_list.rs` explain the steps.
 pub(crate) async fn sign_in(scopes: &[Scope]) -> Result<Exchange> {
     let address =
         ExchangeAddress::from_variable(|name| std::env::var(name).ok())?.ok_or("set EXCHANGE_SANDBOX")?;

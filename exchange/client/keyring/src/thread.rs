@@ -18,7 +18,7 @@ use crate::{Store, platform};
 type ConnectFn = dyn Fn() -> keyring_core::Result<Store> + Send + Sync;
 type StoreJob = Box<dyn FnOnce(&mut StoreConnection) + Send>;
 
-/// The message for a call that was aborted.
+/// The message if the store thread ends, or the call panics, before the call returns a result.
 const CALL_ABORTED: &str = "the call was aborted";
 
 /// A thread that starts with the first call, and ends when the last handle is dropped.

@@ -165,8 +165,8 @@ pub(crate) fn note_remnants(transaction: &Transaction<'_>, at: i64) -> rusqlite:
 }
 
 /// Rewrites the file. SQLite copies all data to temporary storage. Because a full replica may exceed the
-/// memory of a program, the temporary storage is a file meanwhile. It is deleted when it is closed, and has
-/// no name on Unix.
+/// memory of a program, the temporary storage is a file during the rewrite. It is deleted when it is closed,
+/// and has no name on Unix.
 fn rewrite_file(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "temp_store", "FILE")?;
     let written = connection.execute_batch("VACUUM");

@@ -184,7 +184,7 @@ pub enum MemberNotice {
         /// The number of ops with such a reference.
         ops: usize,
     },
-    /// Removed ships were detached from missions.
+    /// Removed ships were detached from the mission units that used them (SHP-10).
     Detached {
         /// The number of affected mission units.
         missions: i64,

@@ -16,7 +16,7 @@ use crate::error::{Error, ErrorKind};
 pub struct LotSpec {
     /// The material or item. The exchange looks it up as a material first, then as an item (RES-14).
     pub material: ItemRef,
-    /// The location of the stock.
+    /// Where the stock is: a catalog link, a name, or both (TYP-08).
     pub location: LocationRef,
     /// The quality; `None` if it is unknown, and for items, which have no quality. `None` is sent as 0
     /// (TYP-07).

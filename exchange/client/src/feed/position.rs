@@ -85,7 +85,8 @@ impl FeedReader {
         Ownership { connection: None, installation }
     }
 
-    /// Returns this reader without the access that does not matter for an area: only pools have details.
+    /// Returns a copy of this reader for one area. `details` is false unless the area is org stock, because
+    /// no other area has details.
     #[must_use]
     pub(super) fn for_area(&self, area: Area) -> Self {
         Self { details: self.details && area == Area::OrgStock, ..self.clone() }

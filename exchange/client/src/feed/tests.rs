@@ -191,7 +191,7 @@ fn circular_feed_is_stuck() {
     }
 }
 
-/// If another installation reads, the position is invalid and the stored entries are deleted.
+/// If another installation reads the feed, the position is invalid and the stored entries are deleted.
 #[test]
 fn another_installation_starts_empty() {
     let (store, me) = (MemoryReplica::default(), reader(Some(THIS_INSTALLATION), false));

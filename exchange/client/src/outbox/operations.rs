@@ -257,8 +257,8 @@ impl Outbox {
     /// Makes the outbox send an entry again.
     ///
     /// A waiting entry is sent immediately, or after the exchange's `Retry-After` time (CLI-02). An entry
-    /// that is unknown, held or parked keeps its key. A refused entry that is known not to be applied gets a
-    /// new key.
+    /// keeps its key if its outcome is unknown, or if it is held or parked. A refused entry that is known not
+    /// to be applied gets a new key.
     ///
     /// # Errors
     /// Returns `Invalid` for a decided entry, `Busy` for an entry that is being sent, and the errors of

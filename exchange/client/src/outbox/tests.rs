@@ -317,8 +317,9 @@ async fn conflict_is_merged_under_a_new_key() {
     assert_ne!(seen[0].idempotency_key(), seen[2].idempotency_key());
 }
 
-/// ERR-27, WRT-11: a held change set waits for the member, even after restarts. Its link is published once
-/// and neither stored nor printed; a new link is requested under the same key. The feed shows the outcome.
+/// ERR-27, WRT-11: a held change set waits for the member, even after restarts. The confirmation link is
+/// contained in one event, and is neither stored nor printed; another link can be requested under the same
+/// key. The feed shows the outcome.
 #[tokio::test(start_paused = true)]
 async fn held_set_waits_for_the_member() {
     let mut bench = Bench::new();

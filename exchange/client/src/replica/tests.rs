@@ -29,7 +29,7 @@ fn reader() -> Connection {
     test_connection("i-1", &[])
 }
 
-/// Stores one lot of a pool whose oldest data is from this time.
+/// Stores one lot in a pool. The oldest data of the pool is from this time.
 fn pool(replica: &Replica, since: UnixTime) {
     let before = replica.store().area_state(Area::OrgStock).unwrap().sequence;
     let kept =

@@ -322,7 +322,7 @@ impl SessionInner {
         folder.save_proofs(&saved).await
     }
 
-    /// Reads the waits that earlier or concurrent processes saved.
+    /// Reads and applies the waits that earlier or concurrent processes saved.
     async fn restore_waits(&self) -> Result<(), Error> {
         let Some(folder) = &self.folder else { return Ok(()) };
         let (waits, now) = (folder.read_waits().await?, self.environment.now());
@@ -740,7 +740,7 @@ fn noted_scopes(notes: &ConnectionNotes) -> Arc<[Scope]> {
     notes.scopes.iter().map(|scope| Scope::from(scope.as_str())).collect()
 }
 
-/// Returns the name of an end reason in the notes.
+/// Returns the name under which [`ConnectionNotes`] stores an end reason.
 const fn end_name(end: EndReason) -> &'static str {
     match end {
         EndReason::ClientDisconnected => "client",

@@ -196,7 +196,8 @@ impl ScriptedServer {
         self.state().carried_out.clone()
     }
 
-    /// Asserts that there are no complaints.
+    /// Asserts that no request since the last call violated the rules of this server, and clears the
+    /// complaints.
     ///
     /// # Panics
     /// Panics if there are complaints.

@@ -27,7 +27,7 @@ struct BracketState {
     /// The nesting depth of brackets of both kinds.
     depth: i64,
     in_string: bool,
-    /// True in a string after the backslash of an escape sequence.
+    /// True if the last byte was a backslash that starts an escape sequence in a string.
     escaped: bool,
 }
 

@@ -42,16 +42,16 @@ pub struct Stage {
 /// The headers of a refusal at a stage, and the resources that the request has consumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StageEffects {
-    /// Whether the response has the header `DPoP-Nonce` (DPP-11).
+    /// The refusals with the header `DPoP-Nonce` (DPP-11).
     pub nonce: EffectFrequency,
-    /// Whether the response has the headers `RateLimit` and `RateLimit-Policy` (GW-08).
+    /// The refusals with the headers `RateLimit` and `RateLimit-Policy` (GW-08).
     pub rate: EffectFrequency,
-    /// Whether the proof is recorded as used (DPP-19).
+    /// The refusals for which the proof is recorded as used (DPP-19).
     pub proof: EffectFrequency,
-    /// Whether the installation is created or updated (A32).
+    /// The refusals for which the installation is created or updated (A32).
     pub installation: EffectFrequency,
-    /// Whether a write is counted against the daily quota (GW-07). The ops of org stock are counted at a
-    /// later stage.
+    /// The refusals of writes that count against the daily quota (GW-07). The ops of org stock are counted at
+    /// a later stage.
     pub quota: EffectFrequency,
 }
 

@@ -23,7 +23,7 @@ pub struct ConnectedApplication {
 /// An installation, which is a client on one device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectedInstallation {
-    /// The id of the installation.
+    /// The id that the client receives in the service document (SVC-03).
     pub id: InstallationId,
     /// The label that the client gave the installation (SVC-10).
     pub label: Option<String>,

@@ -84,7 +84,7 @@ struct BackendResponse {
 }
 
 impl BackendResponse {
-    /// Converts the result of a change through the web pages into a response.
+    /// Creates a response from the result of a change that was made on the web pages.
     fn of(result: &ChangeResult) -> Self {
         let body = serde_json::to_value(result).expect("valid JSON");
         Self { status: 200, headers: HeaderMap::new(), bytes: Vec::new(), body }

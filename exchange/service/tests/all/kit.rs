@@ -155,7 +155,7 @@ pub(crate) fn ops<S: Strategy>(op: impl Fn() -> S) -> impl Strategy<Value = Vec<
     prop_oneof![60 => vec(op(), 1..7), 1 => vec(op(), 100..=500)]
 }
 
-/// A log of everything that this process logs from its creation on, from all threads and tests.
+/// A log of everything that this process logs after the first call of [`log`], from all threads and tests.
 pub(crate) struct Log(Mutex<Vec<u8>>);
 
 /// Returns the captured log.

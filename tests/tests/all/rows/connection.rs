@@ -38,7 +38,7 @@ fn the_api_version_is_a_minor_of_1() {
     assert_eq!(schema(t)["properties"]["apiVersion"]["examples"], serde_json::json!(["1.0"]));
 }
 
-/// SVC-04: the limits contain 500 ops per change set; the limits of a client are present only if the registry
+/// SVC-04: `batchMaxOps` is required and at most 500; the limits of a client are present only if the registry
 /// sets them.
 #[test]
 fn limits_are_500_ops_and_those_of_the_client() {

@@ -110,8 +110,8 @@ fn record(targets: &str, known: &str) -> ScoreRecord {
     .unwrap()
 }
 
-/// Compares the results of two cases with the record; with `wrong`, the first case fails. Removes the problem
-/// that two cases are not the whole suite, and returns the others.
+/// Compares the results of two cases with the record; with `wrong`, the first case fails. Returns the
+/// problems without the last one, which is always that two cases are not the whole suite.
 fn record_problems(record: &ScoreRecord, wrong: bool) -> Vec<String> {
     let group = group([true, true]);
     let first = if wrong { REJECTED } else { ACCEPTED };

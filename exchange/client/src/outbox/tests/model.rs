@@ -96,7 +96,8 @@ enum Step {
     SetBy(i64),
 }
 
-/// The model of the exchange: how often each product was applied, and the first use of each key.
+/// The model of the exchange: how often a change to each product was applied, and the first use of each
+/// key.
 #[derive(Default)]
 struct World {
     carried_out: HashMap<String, u32>,

@@ -2,9 +2,9 @@
 //!
 //! Gaining or losing a unit or a role is not recorded in a feed. Instead, the streams of a page are those of
 //! the units to which the member belongs at the time of the read. Each stream has a variant that depends on
-//! the member's permissions. If a cursor does not contain a stream, or contains it with another variant, the
-//! pool is delivered from the start. The queries cover only the member's own units, so they never return data
-//! that the member may no longer read.
+//! the member's permissions. If a cursor does not contain the stream of a unit, or contains it with another
+//! variant, the pool of this unit is delivered from the start. The queries cover only the member's own units,
+//! so they never return data that the member may no longer read.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;

@@ -222,7 +222,8 @@ fn revert_record(
     Ok(Some(record_delta(key, now.cloned(), Some(requested))))
 }
 
-/// Returns the reason for which a record is not reverted, if it differs from the state that the client left.
+/// Returns the reason why a record is not reverted. The record must differ from the state that the client
+/// left.
 fn conflict_reason(now: Option<&PoolRecord>, after: Option<&PoolRecord>) -> UndoConflict {
     match (now, after) {
         (_, Some(PoolRecord::Sale(_))) => UndoConflict::SaleChanged,

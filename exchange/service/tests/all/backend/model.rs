@@ -137,8 +137,8 @@ impl ExpectedState {
         self.defaults = granted;
     }
 
-    /// Returns true if setting the clock back makes a removal count again whose tombstone may have been
-    /// deleted.
+    /// Returns true if a removal is older than 90 days at `now`, but not at `then`. After the clock is set
+    /// back, it counts again, although its tombstone may have been deleted.
     fn recalls(&self, now: Moment, then: Moment) -> bool {
         let mut removals = self.removed.values().map(|(time, _)| time).chain(self.ended.values());
         removals.any(|time| now.since(*time) > 90 * DAY && then.since(*time) <= 90 * DAY)

@@ -178,7 +178,7 @@ async fn slow_body_times_out() {
     assert_eq!(before.elapsed().as_secs(), 20);
 }
 
-/// An interrupted body, and a body without remaining budget, are rejected before the token is read.
+/// An interrupted body, and a body that exceeds the memory budget, are rejected before the token is read.
 #[tokio::test(start_paused = true)]
 async fn interrupted_body_and_exhausted_budget_are_rejected() {
     let world = World::with(|config| config.limits.held_bytes = 0).await;

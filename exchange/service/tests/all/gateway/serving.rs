@@ -245,7 +245,8 @@ async fn slow_heads_time_out() {
     assert!(before.elapsed() >= Duration::from_secs(29), "{:?}", before.elapsed());
 }
 
-/// A body that does not arrive times out for every reader: here a page, at the identity provider a form.
+/// A request body that does not arrive times out, whichever handler reads it. This test covers pages; forms
+/// of the identity provider are read in the same way.
 #[tokio::test]
 async fn slow_bodies_time_out() {
     let reads = Router::new().fallback(async |body: String| body);

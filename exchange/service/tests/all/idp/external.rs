@@ -26,11 +26,11 @@ const JWKS: &str = "https://idp.example/realms/one/keys";
 struct DocumentTable {
     documents: Mutex<BTreeMap<String, String>>,
     fetches: AtomicUsize,
-    /// A clock, and the movement of this clock during every fetch.
+    /// A clock, and its change during every fetch.
     meanwhile: Mutex<Option<(ManualClock, ClockMovement)>>,
 }
 
-/// A movement of the clock, in seconds.
+/// A change of the clock, in seconds.
 #[derive(Clone, Copy, Debug)]
 enum ClockMovement {
     On(u64),
