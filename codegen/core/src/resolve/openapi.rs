@@ -1,5 +1,5 @@
 //! Converts OpenAPI documents to [`OpenApiDocument`]s: follows references, adds defaults, and validates
-//! rules. The entry point is [`read_documents`].
+//! rules. The entry point is `read_documents`.
 //!
 //! `object` defines the fields of every object, and `walk` visits the objects while references are resolved.
 //! This module and `parameter` convert the visited objects. Of Link Objects, only the schemas are used.
