@@ -401,7 +401,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "operations_unsendable" => models!(operations_unsendable: Note),
         "optional_not_nullable" => models!(optional_not_nullable: Input, InputObject),
         "overlays" => models!(overlays: Kind, Pet, Tag),
-        "pages" => models!(pages: Books, Charge, Charges, Cursor, Event, Hooks, Parcel, ParcelPage, People, PeopleFound, PeopleLinks, Problem, Row, Rows, Search, Shelves, ShelvesMeta),
+        "pages" => models!(pages: Books, Charge, Charges, Cursor, Event, Hooks, Parcel, ParcelPage, People, PeopleFound, PeopleLinks, Problem, ReadLogOrder, Row, Rows, Search, Shelves, ShelvesMeta),
         "part_of_contract" => models!(part_of_contract: BoxesAddBody2, BoxesAddBody2Size, Cargo, CargoGas, CargoOre, CargoVariant3, CargoVariant3Kind, Hull, Named, Ship),
         "pattern_closed" => models!(pattern_closed: Alone, Input),
         "pattern_properties" => models!(pattern_properties: Input),

@@ -13,6 +13,7 @@ use crate::{
     rust_types::{DefaultValue, RustTypes},
     schema::Schema,
     shape::{IntKind, StructBody, TypeBody, TypeRef},
+    tables::number_tokens,
 };
 
 impl ModelEmitter<'_> {
@@ -36,7 +37,9 @@ impl ModelEmitter<'_> {
                 DefaultValue::Copied(own(), quote!(#value))
             }
             (TypeRef::Number, Json::Number(number)) => {
-                DefaultValue::Cloned(own(), self.number_expression(number))
+                let ty = own();
+                let value = number_tokens(number, &ty);
+                DefaultValue::Cloned(ty, value)
             }
             (TypeRef::String, Json::String(text)) => DefaultValue::Str(text.clone()),
             (TypeRef::Named(id), Json::String(text)) => {

@@ -217,6 +217,18 @@ pub struct ReadLogOptions {
     ///
     /// Default: `2`.
     pub top: Option<i64>,
+    /// Query parameter `ratio`.
+    ///
+    /// Default: `1.5`.
+    pub ratio: Option<::contract_runtime::Number>,
+    /// Query parameter `order`.
+    ///
+    /// Default: `"down"`.
+    pub order: Option<super::types::ReadLogOrder>,
+    /// Query parameter `search`.
+    ///
+    /// Default: `"*"`.
+    pub search: Option<String>,
 }
 
 impl ReadLogOptions {
@@ -242,12 +254,63 @@ impl ReadLogOptions {
         self
     }
 
+    /// Query parameter `ratio`.
+    ///
+    /// Default: `1.5`.
+    #[must_use]
+    pub fn ratio(mut self, ratio: ::contract_runtime::Number) -> Self {
+        self.ratio = Some(ratio);
+        self
+    }
+
+    /// Query parameter `order`.
+    ///
+    /// Default: `"down"`.
+    #[must_use]
+    pub fn order(mut self, order: super::types::ReadLogOrder) -> Self {
+        self.order = Some(order);
+        self
+    }
+
+    /// Query parameter `search`.
+    ///
+    /// Default: `"*"`.
+    #[must_use]
+    pub fn search(mut self, search: impl Into<String>) -> Self {
+        self.search = Some(search.into());
+        self
+    }
+
     /// Returns `top`, or the default of the contract if it is absent.
     ///
     /// Default: `2`.
     #[must_use]
     pub fn top_or_default(&self) -> i64 {
         self.top.unwrap_or(2)
+    }
+
+    /// Returns `ratio`, or the default of the contract if it is absent.
+    ///
+    /// Default: `1.5`.
+    #[must_use]
+    pub fn ratio_or_default(&self) -> ::contract_runtime::Number {
+        self.ratio.clone().unwrap_or(::contract_runtime::Number::from_decimal(15, 1))
+    }
+
+    /// Returns `order`, or the default of the contract if it is absent.
+    ///
+    /// Default: `"down"`.
+    #[must_use]
+    pub fn order_or_default(&self) -> super::types::ReadLogOrder {
+        self.order.unwrap_or(super::types::ReadLogOrder::Down)
+    }
+
+    /// Returns `search`, or the default of the contract if it is absent.
+    ///
+    /// Default: `"*"`.
+    #[must_use]
+    pub fn search_or_default(&self) -> &str {
+        self.search.as_deref().unwrap_or("*")
     }
 }
 

@@ -949,6 +949,9 @@ impl super::calls::ReadLogCall {
             .request(Self::OPERATION)
             .argument(0, options.skip)
             .argument(1, options.top)
+            .argument(2, &options.ratio)
+            .argument(3, options.order)
+            .argument(4, &options.search)
             .accept("application/json")
     }
 }

@@ -355,6 +355,25 @@ impl Contract for Problem {
     }
 }
 
+/// `ReadLogOrder` of the contract.
+///
+/// Default: `"down"`.
+///
+/// Schema: `input.json#/paths/~1log/get/parameters/3/schema`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ReadLogOrder {
+    /// `up`
+    Up,
+    /// `down`
+    Down,
+}
+
+::contract_runtime::closed_enum! { ReadLogOrder { values { Up = "up", Down = "down" } } }
+
+::contract_runtime::unconstrained_contract!(
+    ReadLogOrder = schemas::validator(schemas::INPUT_PATHS_LOG_GET.offset_by(3))
+);
+
 /// `Row` of the contract.
 ///
 /// Schema: `input.json#/components/schemas/Row`.

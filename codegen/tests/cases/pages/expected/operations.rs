@@ -194,6 +194,9 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[
             Parameter { name: "skip", shape: ValueShape::Scalar(ScalarType::Integer(None)), validator: Some(schemas::validator(schemas::INPUT_PATHS_LOG_GET)), ..Parameter::QUERY },
             Parameter { name: "top", shape: ValueShape::Scalar(ScalarType::Integer(None)), validator: Some(schemas::validator(schemas::INPUT_PATHS_LOG_GET.offset_by(1))), ..Parameter::QUERY },
+            Parameter { name: "ratio", shape: ValueShape::Scalar(ScalarType::Number), validator: Some(schemas::validator(schemas::INPUT_PATHS_LOG_GET.offset_by(2))), ..Parameter::QUERY },
+            Parameter { name: "order", validator: Some(schemas::validator(schemas::INPUT_PATHS_LOG_GET.offset_by(3))), ..Parameter::QUERY },
+            Parameter { name: "search", validator: Some(schemas::validator(schemas::INPUT_PATHS_LOG_GET.offset_by(4))), ..Parameter::QUERY },
         ],
         body: None,
         responses: &[

@@ -4,7 +4,10 @@
 
 use ::contract_runtime::{
     Number, pattern::{self, Pattern},
-    schema::{Keyword, SchemaResource, Schema, SchemaId, SchemaTables, TypeSet, Validator},
+    schema::{
+        Keyword, Literal, SchemaResource, Schema, SchemaId, SchemaTables, TypeSet,
+        Validator,
+    },
 };
 
 /// The validator of a schema, by its row in [`TABLES`].
@@ -28,7 +31,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
         /// `input.json#/paths/~1rows/get`
         INPUT_PATHS_ROWS_GET = 1,
         /// `input.json#/paths/~1log/get`
-        INPUT_PATHS_LOG_GET = 2,
+        INPUT_PATHS_LOG_GET = 5,
         /// `input.json#/paths/~1hooks/get`
         INPUT_PATHS_HOOKS_GET = 2,
         /// `input.json#/paths/~1books/get`
@@ -94,6 +97,9 @@ pub static TABLES: SchemaTables<'static> = SchemaTables {
         // INPUT_PATHS_LOG_GET
         Schema { resource: IN_INPUT, location: "/paths/~1log/get/parameters/0/schema", keywords: &[Keyword::Type(TypeSet::INTEGER)] },
         Schema { resource: IN_INPUT, location: "/paths/~1log/get/parameters/1/schema", keywords: &[Keyword::Type(TypeSet::INTEGER)] },
+        Schema { resource: IN_INPUT, location: "/paths/~1log/get/parameters/2/schema", keywords: &[Keyword::Type(TypeSet::NUMBER)] },
+        Schema { resource: IN_INPUT, location: "/paths/~1log/get/parameters/3/schema", keywords: &[Keyword::Enum(&[Literal::String("up"), Literal::String("down")])] },
+        Schema { resource: IN_INPUT, location: "/paths/~1log/get/parameters/4/schema", keywords: &[Keyword::Type(TypeSet::STRING)] },
         // INPUT_PATHS_HOOKS_GET
         Schema { resource: IN_INPUT, location: "/paths/~1hooks/get/responses/200/content/application~1json/schema", keywords: &[Keyword::AnyOf(&[INPUT_SCHEMAS_HOOKS, INPUT_PATHS_HOOKS_GET.offset_by(1)], None)] },
         Schema { resource: IN_INPUT, location: "/paths/~1hooks/get/responses/200/content/application~1json/schema/anyOf/1", keywords: &[Keyword::Type(TypeSet::NULL)] },

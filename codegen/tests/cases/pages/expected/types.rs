@@ -4,5 +4,6 @@
 
 pub use super::models::{
     Books, Charge, Charges, Cursor, Event, Hooks, Parcel, ParcelPage, People,
-    PeopleFound, PeopleLinks, Problem, Row, Rows, Search, Shelves, ShelvesMeta,
+    PeopleFound, PeopleLinks, Problem, ReadLogOrder, Row, Rows, Search, Shelves,
+    ShelvesMeta,
 };
