@@ -267,3 +267,23 @@ fn fields_are_named_after_their_own_place() {
     assert!(models.contains("pub type GetChargesCreated = GetAccountsCreated;"), "{models}");
     assert!(models.contains("pub type GetChargesCreatedObject = GetAccountsCreatedObject;"), "{models}");
 }
+
+/// An equal schema elsewhere removes no name: also the values of an object's other properties keep theirs.
+#[test]
+fn equal_schemas_keep_their_names() {
+    let document = |other: &str| -> Json {
+        let value = r#"{ "type": "object", "properties": { "k": { "type": "string" } } }"#;
+        let text = format!(
+            r#"{{ "$defs": {{
+                "A": {{ "properties": {{ "x": {{ "properties": {{ "p": {{ "type": "string" }} }}, "additionalProperties": {value} }} }} }},
+                "B": {{ "properties": {{ "x": {{ "properties": {{ "q": {{ "type": "string" }} }}, "additionalProperties": {other} }} }} }}
+            }} }}"#
+        );
+        text.parse().unwrap()
+    };
+    let equal = r#"{ "type": "object", "properties": { "k": { "type": "string" } } }"#;
+    let different = r#"{ "type": "object", "properties": { "k": { "type": "integer" } } }"#;
+    let names = type_names(&document(equal));
+    assert!(names.contains("AxValue") && names.contains("BxValue"), "{names:?}");
+    assert_eq!(names, type_names(&document(different)));
+}

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use axum::{
     body::Body,
     extract::{Request, State},
+    http::HeaderValue,
     middleware::{Next, from_fn_with_state},
 };
 use contract_runtime::{
@@ -55,7 +56,11 @@ impl Service for Exchange {
 
 /// Requires a token for each request whose operation requires one.
 async fn authenticate(State(service): State<Arc<Exchange>>, mut request: Request, next: Next) -> Response {
-    let operation = match operations::TABLE.find(request.method().as_str(), request.uri().path()) {
+    let (method, uri) = (request.method().as_str(), request.uri());
+    let header = |name: &str| request.headers().get(name).map(HeaderValue::as_bytes);
+    // As the router does: several operations of one path may differ in their query or headers.
+    let query = uri.query().unwrap_or_default();
+    let operation = match operations::TABLE.find_request(method, uri.path(), query, header) {
         OperationLookup::Found(operation) if !operation.anonymous => operation,
         // The router rejects unknown paths.
         _ => return next.run(request).await,

@@ -71,21 +71,6 @@ enum RuntimeImport {
 }
 
 impl RuntimeImport {
-    /// Returns the name of the item if it is a type or trait, because a type of the contract may have the
-    /// same name.
-    const fn type_name(self) -> Option<&'static str> {
-        match self {
-            Self::Contract => Some("Contract"),
-            Self::Json => Some("Json"),
-            Self::Map => Some("Map"),
-            Self::Nullable => Some("Nullable"),
-            Self::Number => Some("Number"),
-            Self::Secret => Some("Secret"),
-            Self::Validator => Some("Validator"),
-            Self::Conditions | Self::IsApart | Self::AtLeast | Self::AtMost => None,
-        }
-    }
-
     /// Returns the path of the item in the runtime crate.
     fn import_path(self) -> TokenStream {
         match self {
@@ -218,17 +203,12 @@ impl<'a> ModelEmitter<'a> {
     /// has the same name, returns the full path of the item instead.
     fn runtime_item(&self, what: RuntimeImport) -> TokenStream {
         let path = what.import_path();
-        match what.type_name() {
-            Some(name) if self.type_names.contains(name) => quote!(::contract_runtime::#path),
-            Some(name) => {
-                self.add_import(what);
-                ident(name).to_token_stream()
-            }
-            None => {
-                self.add_import(what);
-                path
-            }
+        let name = path.clone().into_iter().last().to_token_stream();
+        if self.type_names.contains(name.to_string().as_str()) {
+            return quote!(::contract_runtime::#path);
         }
+        self.add_import(what);
+        name
     }
 
     /// Returns the name of an item in Rust's prelude, or its full path if a type of the contract has the same
@@ -241,9 +221,10 @@ impl<'a> ModelEmitter<'a> {
         match name {
             "Box" => quote!(::std::boxed::Box),
             "From" => quote!(::std::convert::From),
+            "Option" => quote!(::std::option::Option),
             "String" => quote!(::std::string::String),
             "Vec" => quote!(::std::vec::Vec),
-            _ => quote!(::std::option::#item),
+            _ => quote!(#item),
         }
     }
 

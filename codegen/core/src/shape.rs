@@ -82,6 +82,24 @@ impl TypeRef {
         }
     }
 
+    /// Adds the ids of the generated types that this type contains: its own id, or those of its elements.
+    pub(crate) fn collect_named(&self, found: &mut Vec<TypeId>) {
+        match self {
+            Self::Named(id) => found.push(*id),
+            Self::Vec(inner) | Self::Map(inner) | Self::Nullable(inner) | Self::Boxed(inner) => {
+                inner.collect_named(found);
+            }
+            Self::Tuple(all) => all.iter().for_each(|each| each.collect_named(found)),
+            Self::Json
+            | Self::Bool
+            | Self::Int(_)
+            | Self::Number
+            | Self::String
+            | Self::Secret
+            | Self::Replaced(..) => {}
+        }
+    }
+
     /// Returns true if both types are printed as the same Rust type. Two different schemas may be replaced by
     /// the same path.
     #[must_use]

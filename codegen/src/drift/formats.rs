@@ -110,9 +110,14 @@ impl<'c, 'g> FormatComparer<'c, 'g> {
     }
 }
 
-/// Returns true if every string with the asserted formats of `given` has the asserted formats of `accepting`.
+/// Returns true if every string that `given` accepts has the asserted formats of `accepting`: because of its own
+/// formats, or because it lists its values.
 pub(super) fn implies_formats_of(given: &FlattenedSchema<'_>, accepting: &FlattenedSchema<'_>) -> bool {
-    formats_imply(&asserted_formats(given), &asserted_formats(accepting))
+    let formats = asserted_formats(accepting);
+    let matches_all =
+        |value: &&Json| value.as_str().is_none_or(|text| formats.iter().all(|own| own.is_match(text)));
+    given.listed_values().is_some_and(|values| values.iter().all(matches_all))
+        || formats_imply(&asserted_formats(given), &formats)
 }
 
 fn asserted_formats(flat: &FlattenedSchema<'_>) -> Vec<StringFormat> {

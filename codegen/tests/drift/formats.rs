@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use contract_codegen::drift::{ChangeLevel, CompareOptions, ContractVersion, compare};
 
-use crate::rules::{A, B};
+use crate::rules::{A, B, S};
 
 /// The rules for asserted formats, which the tests of this file cover.
 pub(crate) const RULES: [&str; 3] = ["format-narrowed", "format-replaced", "format-widened"];
@@ -45,16 +45,20 @@ fn changes_of_asserted_formats_affect_validity() {
     check(reference, uri, "format-narrowed", (A, B), Some("\"../a\""));
 }
 
-/// Adding the format `date` to an `enum` whose only value is a date has no effect.
+/// Adding or removing the format `date` beside listed values that are dates has no effect; beside another value it
+/// has.
 #[test]
 fn ineffective_formats_are_not_breaking() {
-    let list = r#", "enum": ["2024-05-06"]"#;
-    let found = compare(
-        &version(list),
-        &version(&format!("{list}, \"format\": \"date\"")),
-        &CompareOptions::default(),
-    );
-    assert!(found.changes.iter().all(|change| change.level() <= B), "{found:?}");
+    for list in [r#", "enum": ["2024-05-06"]"#, r#", "const": "2024-05-06""#] {
+        let dated = format!("{list}, \"format\": \"date\"");
+        for (old, new) in [(list, dated.as_str()), (dated.as_str(), list)] {
+            let found = compare(&version(old), &version(new), &CompareOptions::default());
+            assert!(found.changes.iter().all(|change| change.level() == S), "{old}: {found:?}");
+        }
+    }
+    let list = r#", "enum": ["2024-05-06", "x"]"#;
+    let dated = format!("{list}, \"format\": \"date\"");
+    check(list, &dated, "format-narrowed", (A, B), Some("\"x\""));
 }
 
 #[test]

@@ -424,4 +424,13 @@ mod tests {
             Problem::rejection_response(&Rejection::PayloadTooLarge { limit: 1 }, id(), &context(""));
         assert_eq!(response.status(), StatusCode::PAYLOAD_TOO_LARGE);
     }
+
+    /// A request without a valid credential gets the challenge that the middleware chose (RFC 9110, 15.5.2).
+    #[test]
+    fn missing_credentials_are_challenged() {
+        let unauthorized = Rejection::Unauthorized { challenge: "Bearer".to_owned() };
+        let response = Problem::rejection_response(&unauthorized, id(), &context(""));
+        assert_eq!(response.status(), StatusCode::UNAUTHORIZED);
+        assert_eq!(response.headers()["www-authenticate"], "Bearer");
+    }
 }

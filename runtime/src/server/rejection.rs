@@ -148,7 +148,7 @@ impl Rejection {
 }
 
 impl Rejection {
-    /// Returns the header that HTTP requires in the response: `WWW-Authenticate` for a missing credential,
+    /// Returns the header that belongs to the status: `WWW-Authenticate` for a missing credential,
     /// `Allow` for another method, `Accept` for another media type of the body. `None` for other rejections, and
     /// for a challenge that is not a valid header value.
     #[must_use]

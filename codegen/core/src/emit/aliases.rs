@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::{
     conjunction::SchemaConjunction,
     schema::SchemaGraph,
-    shape::{Shapes, TypeAlias, TypeBody, TypeId, TypeRef},
+    shape::{Shapes, TypeAlias, TypeId, TypeRef},
 };
 
 /// Returns the alias that a location with the schemas `conj` has for the generated type in `ty`, if there is
@@ -28,26 +28,12 @@ pub(super) fn place_alias<'a>(
 
 /// Returns all aliases of the contract: the name of each, and the type for which it stands.
 pub(super) fn find_aliases(graph: &SchemaGraph, shapes: &Shapes) -> BTreeMap<String, TypeId> {
-    let mut direct = BTreeSet::new();
-    let mut add = |ty, conj| direct.extend(place_alias(graph, shapes, ty, conj));
-    for def in &shapes.types {
-        match &def.body {
-            TypeBody::Struct(body) => {
-                body.fields
-                    .iter()
-                    .filter(|field| !field.omitted)
-                    .for_each(|field| add(&field.ty, &field.conj));
-            }
-            TypeBody::ByKind(variants) => {
-                variants.iter().for_each(|variant| add(&variant.ty, &variant.conj));
-            }
-            _ => {}
-        }
-    }
-    shapes.places.iter().for_each(|(conj, ty)| add(ty, conj));
-    let mut all: BTreeMap<String, TypeId> =
-        direct.iter().map(|own| (own.name.to_owned(), own.target)).collect();
     let taken: BTreeSet<&str> = shapes.types.iter().map(|def| def.name.as_str()).collect();
+    let duplicates = shapes.duplicate_names.keys();
+    let direct = duplicates.filter_map(|&place| shapes.alias_at(graph, shapes.type_of_schema(place), place));
+    let direct: BTreeSet<TypeAlias<'_>> = direct.filter(|alias| !taken.contains(alias.name)).collect();
+    let mut all: BTreeMap<String, TypeId> =
+        direct.iter().map(|alias| (alias.name.to_owned(), alias.target)).collect();
     for alias in direct {
         for (name, target) in inner_aliases(shapes, alias) {
             if !taken.contains(name.as_str()) {
@@ -66,7 +52,7 @@ fn inner_aliases(shapes: &Shapes, alias: TypeAlias<'_>) -> Vec<(String, TypeId)>
     let mut waiting = vec![alias.target];
     while let Some(id) = waiting.pop() {
         let mut inner = Vec::new();
-        shapes.get(id).body.type_refs().for_each(|ty| collect_named(ty, &mut inner));
+        shapes.get(id).body.type_refs().for_each(|ty| ty.collect_named(&mut inner));
         for id in inner {
             let Some(rest) = shapes.get(id).name.strip_prefix(prefix) else { continue };
             if shapes.get(id).schema.is_none() && seen.insert(id) {
@@ -76,15 +62,4 @@ fn inner_aliases(shapes: &Shapes, alias: TypeAlias<'_>) -> Vec<(String, TypeId)>
         }
     }
     found
-}
-
-fn collect_named(ty: &TypeRef, found: &mut Vec<TypeId>) {
-    match ty {
-        TypeRef::Named(id) => found.push(*id),
-        TypeRef::Vec(inner) | TypeRef::Map(inner) | TypeRef::Nullable(inner) | TypeRef::Boxed(inner) => {
-            collect_named(inner, found);
-        }
-        TypeRef::Tuple(inner) => inner.iter().for_each(|each| collect_named(each, found)),
-        _ => {}
-    }
 }

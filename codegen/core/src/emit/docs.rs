@@ -9,6 +9,7 @@ use quote::quote;
 use super::{
     ModelEmitter,
     markdown::{end_sentence, rustdoc_markdown},
+    records::visible_fields,
 };
 use crate::{
     conjunction::{SchemaConjunction, SchemaFacts},
@@ -47,25 +48,29 @@ impl ModelEmitter<'_> {
         let mut ids: BTreeSet<SchemaId> = def.conj.ids.iter().copied().collect();
         ids.extend(def.schema);
         let own = self.configured_attributes(ids);
-        let everywhere = self.derive_attribute(&def.body);
+        let everywhere = self.derive_attribute(def);
         quote!(#docs #deprecated #everywhere #own)
     }
 
     /// Returns the attribute with the derives that are configured for all types (`*`), or `None` if there are
     /// none. `Default` is omitted if the type cannot derive it.
-    fn derive_attribute(&self, body: &TypeBody) -> Option<TokenStream> {
-        let wanted = |path: &&String| !is_default_path(path) || self.defaults.has_default(body);
+    fn derive_attribute(&self, def: &TypeDef) -> Option<TokenStream> {
+        let wanted = |path: &&String| {
+            !is_default_path(path) || self.defaults.has_default(&def.body) && !self.has_generated_default(def)
+        };
         let paths = self.options?.common_derives.iter().filter(wanted);
         let paths: Vec<TokenStream> = paths.filter_map(|path| path.parse().ok()).collect();
         (!paths.is_empty()).then(|| quote!(#[derive(#(#paths),*)]))
     }
 
-    /// Returns true if the configuration derives `Default` for this type or for all types.
-    pub(super) fn has_configured_default(&self, def: &TypeDef) -> bool {
+    /// Returns true if the generator derives or implements `Default` for a struct: no field needs a value from
+    /// the caller, and the configuration derives it for no schema of the type.
+    pub(super) fn has_generated_default(&self, def: &TypeDef) -> bool {
+        let TypeBody::Struct(body) = &def.body else { return false };
         let mut ids = def.conj.ids.iter().copied().chain(def.schema);
-        let derives = |id| self.configured_attributes([id]).to_string().contains("Default");
-        self.options.is_some_and(|options| options.common_derives.iter().any(|path| is_default_path(path)))
-            || ids.any(derives)
+        let derives = |id| derives_default(&self.configured_attributes([id]).to_string());
+        visible_fields(body).all(|field| !field.required || self.default_of(field).is_some())
+            && !ids.any(derives)
     }
 
     /// Returns the attributes that the configuration lists for any of these schemas.
@@ -180,6 +185,16 @@ fn is_named(ty: &TypeRef) -> bool {
         TypeRef::Nullable(inner) | TypeRef::Boxed(inner) => is_named(inner),
         _ => false,
     }
+}
+
+/// Returns true if one of these attributes, printed as tokens, derives a trait named `Default`.
+fn derives_default(attributes: &str) -> bool {
+    let lists = attributes.split("derive").skip(1).filter_map(|rest| {
+        let (list, _) = rest.trim_start().strip_prefix('(')?.split_once(')')?;
+        Some(list)
+    });
+    let mut paths = lists.flat_map(|list| list.split(','));
+    paths.any(|path| path.rsplit("::").next().is_some_and(|name| name.trim() == "Default"))
 }
 
 /// Returns `#[doc]` attributes for paragraphs of Markdown. Anything that rustdoc would misinterpret is

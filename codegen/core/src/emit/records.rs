@@ -6,6 +6,7 @@ use quote::quote;
 
 use super::{ModelEmitter, RuntimeImport, ident};
 use crate::{
+    conjunction::SchemaConjunction,
     rust_types::RustTypes as _,
     shape::{StructBody, StructField, TypeDef, TypeId, TypeRef},
 };
@@ -23,7 +24,7 @@ impl ModelEmitter<'_> {
             let ty = if f.required { ty } else { quote!(#option<#ty>) };
             quote!(#docs pub #field: #ty,)
         });
-        let rest = self.rest_type(body);
+        let rest = self.rest_type(def, body);
         let rest_docs = match body.additional {
             Some(_) => " The other members of the object.",
             None => " Members that the contract does not declare, kept unchanged.",
@@ -47,8 +48,11 @@ impl ModelEmitter<'_> {
         }
     }
 
-    pub(super) fn rest_type(&self, body: &StructBody) -> TokenStream {
-        let value = self.type_tokens(body.additional.as_ref().unwrap_or(&TypeRef::Json));
+    fn rest_type(&self, def: &TypeDef, body: &StructBody) -> TokenStream {
+        let schemas = self.facts_of(&def.conj).unconditional.into_iter();
+        let place = schemas.filter_map(|id| self.graph.schema(id).additional_properties);
+        let place = SchemaConjunction::from_schemas(place);
+        let value = self.place_type_tokens(body.additional.as_ref().unwrap_or(&TypeRef::Json), &place);
         let map = self.runtime_item(RuntimeImport::Map);
         quote!(#map<#value>)
     }
@@ -84,7 +88,7 @@ impl ModelEmitter<'_> {
     /// Returns true if the struct derives `Default` because it has no required field. Returns false if the
     /// configuration already derives it.
     fn is_default_derived(&self, def: &TypeDef, body: &StructBody) -> bool {
-        visible_fields(body).all(|field| !field.required) && !self.has_configured_default(def)
+        self.has_generated_default(def) && visible_fields(body).all(|field| !field.required)
     }
 
     /// Returns two lists for the macro call of a struct: the arguments of its constructor, and the required
@@ -99,7 +103,7 @@ impl ModelEmitter<'_> {
             required().filter(|field| self.default_of(field).is_none()).collect();
         // A longer list of arguments is hard to read; a struct with so many required fields has no
         // constructor.
-        if arguments.len() > MAX_ARGUMENTS || (arguments.is_empty() && self.has_configured_default(def)) {
+        if arguments.len() > MAX_ARGUMENTS || (arguments.is_empty() && !self.has_generated_default(def)) {
             return (None, None);
         }
         let rows = arguments.into_iter().map(|field| {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::{
     api::OpenApiDocument,
     config::BuilderScope,
-    shape::{Shapes, TypeBody, TypeId, TypeRef},
+    shape::{Shapes, TypeId, TypeRef},
 };
 
 /// Returns the types for which builders are generated: the structs that the option `types.builders` selects.
@@ -30,29 +30,13 @@ pub(super) fn select_builder_types(
     found
 }
 
+/// Adds all types that a type contains, at any depth.
 fn collect_reachable(shapes: &Shapes, ty: &TypeRef, found: &mut BTreeSet<TypeId>) {
-    match ty {
-        TypeRef::Named(id) => {
-            if !found.insert(*id) {
-                return;
-            }
-            match &shapes.get(*id).body {
-                TypeBody::Struct(s) => {
-                    s.fields.iter().for_each(|f| collect_reachable(shapes, &f.ty, found));
-                    s.additional.iter().for_each(|t| collect_reachable(shapes, t, found));
-                }
-                TypeBody::Objects(t) => {
-                    t.variants.iter().for_each(|v| collect_reachable(shapes, &v.ty, found))
-                }
-                TypeBody::ByKind(v) => v.iter().for_each(|v| collect_reachable(shapes, &v.ty, found)),
-                TypeBody::Newtype(inner) => collect_reachable(shapes, inner, found),
-                TypeBody::Enum(_) | TypeBody::Pending => {}
-            }
+    let mut waiting = Vec::new();
+    ty.collect_named(&mut waiting);
+    while let Some(id) = waiting.pop() {
+        if found.insert(id) {
+            shapes.get(id).body.type_refs().for_each(|ty| ty.collect_named(&mut waiting));
         }
-        TypeRef::Vec(t) | TypeRef::Map(t) | TypeRef::Nullable(t) | TypeRef::Boxed(t) => {
-            collect_reachable(shapes, t, found)
-        }
-        TypeRef::Tuple(inner) => inner.iter().for_each(|t| collect_reachable(shapes, t, found)),
-        _ => {}
     }
 }

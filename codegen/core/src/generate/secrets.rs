@@ -182,9 +182,11 @@ impl SecretSearch<'_> {
                     self.visit_branches(conj, body, branches);
                 }
             }
-            TypeBody::ByKind(variants) => {
-                variants.iter().for_each(|v| self.visit_place(&conj.within(v.types), &v.ty))
-            }
+            TypeBody::ByKind(variants) => variants.iter().for_each(|variant| {
+                self.visit_place(&conj.within(variant.types), &variant.ty);
+                // The conjunction of the variant includes the branch that it stands for.
+                self.visit_place(&variant.conj, &variant.ty);
+            }),
             TypeBody::Newtype(inner) => self.visit_place(conj, inner),
             TypeBody::Enum(_) => self.visit_string(conj, &TypeRef::Named(id)),
             TypeBody::Pending => {}
@@ -431,6 +433,11 @@ mod tests {
         check(pair, &["prefixItems/0"], &[]);
         let branch = r#""x": {"anyOf": [{"type": "string"}, {"type": "integer"}]}"#;
         check(branch, &["anyOf/0"], &[]);
+        for list in [r#"{"type": "array", "items": {"type": "integer"}}"#, r#"{"type": "integer"}"#] {
+            let lists =
+                format!(r#""x": {{"anyOf": [{{"type": "array", "items": {{"type": "string"}}}}, {list}]}}"#);
+            check(&lists, &["anyOf/0/items"], &[]);
+        }
     }
 
     #[test]

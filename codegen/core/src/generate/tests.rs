@@ -417,3 +417,36 @@ fn changed_type_names_are_noted() {
     let places: Vec<&str> = notes.filter_map(|each| Some(each.place.as_ref()?.pointer.as_str())).collect();
     assert_eq!(places, ["/$defs/Some"]);
 }
+
+/// `Default` of all types changes neither the constants of a struct nor which structs have a default; other
+/// attributes that contain the word do not count.
+#[test]
+fn configured_defaults_keep_constants() {
+    let text = r#"{"$defs": {
+        "K": {"type": "object", "required": ["kind"], "properties": {"kind": {"enum": ["only"]}}},
+        "P": {"type": "object", "required": ["v"], "properties": {"v": {"const": 3}}},
+        "D": {"type": "object", "properties": {"a": {"type": "string"}}}
+    }}"#;
+    let models = |options: &str| {
+        let project = Project { config: toml::from_str(options).unwrap(), ..Project::default() };
+        let sources = Sources::from_texts(&[("input.json", "", text)]).unwrap();
+        let contract = project.analyze_sources(sources).unwrap_or_else(|problems| panic!("{problems}"));
+        project.generate_from(contract).unwrap().files.0["src/models.rs"].clone()
+    };
+    for options in [
+        "",
+        "derives = { '*' = ['Default'] }",
+        "attributes = { '#/$defs/D' = ['#[doc = \"Default limits.\"]'] }",
+    ] {
+        let models = models(options);
+        assert!(models.contains("constant { kind = KKind::Only }"), "{options}: {models}");
+        assert!(models.contains("constant { v = 3"), "{options}: {models}");
+        let (before, _) = models.split_once("pub struct D").unwrap();
+        let derives = before.rsplit("#[derive(").next().unwrap();
+        assert_eq!(
+            derives.matches("Default").count() - derives.matches("Default limits").count(),
+            1,
+            "{options}"
+        );
+    }
+}

@@ -10,7 +10,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use contract_runtime::Json;
 
-use super::{TypeNames, local_names::LocalNames};
+use super::{
+    TypeNames,
+    local_names::{LocalKey, LocalNames},
+};
 use crate::{
     api::OpenApiDocument,
     options::SchemaOptions,
@@ -27,7 +30,7 @@ struct EqualityClasses<'a> {
     locals: LocalNames,
     /// The representative for each content. The key consists of the content without location and annotations,
     /// of whether the schema occurs only in requests, and of its local name.
-    first: HashMap<(Schema, bool, String), SchemaId>,
+    first: HashMap<(Schema, bool, LocalKey), SchemaId>,
     known: HashMap<SchemaId, SchemaId>,
     /// The first schema for each combination of a representative and annotations.
     described: HashMap<(SchemaId, SchemaMetadata), SchemaId>,

@@ -9,6 +9,15 @@ use crate::{
     schema::{ResourceId, SchemaGraph, SchemaId},
 };
 
+/// What the schemas that can share a type have in common.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum LocalKey {
+    /// The local name, followed by the path from there to the schema.
+    Shared(String),
+    /// A schema that no property or parameter contains: it shares its type with no other one.
+    Own(SchemaId),
+}
+
 /// The names of a contract's parameters, by the resource and location of their schemas.
 #[derive(Debug, Default)]
 pub(super) struct LocalNames {
@@ -25,20 +34,18 @@ impl LocalNames {
         Self { parameters: parameters.collect() }
     }
 
-    /// Returns the local name of a schema, followed by the path from there to the schema. If no property or
-    /// parameter contains the schema, returns its whole location.
-    pub(super) fn key(&self, graph: &SchemaGraph, id: SchemaId) -> String {
+    pub(super) fn key(&self, graph: &SchemaGraph, id: SchemaId) -> LocalKey {
         let schema = graph.schema(id);
         if let Some((_, rest)) = schema.location.rsplit_once("/properties/") {
-            return rest.to_owned();
+            return LocalKey::Shared(rest.to_owned());
         }
         let parts = schema.location.match_indices('/').map(|(at, _)| at).chain([schema.location.len()]);
         for end in parts {
             let place = (schema.resource, schema.location[..end].to_owned());
             if let Some(name) = self.parameters.get(&place) {
-                return format!("{name}{}", &schema.location[end..]);
+                return LocalKey::Shared(format!("{name}{}", &schema.location[end..]));
             }
         }
-        format!("{:?}{}", schema.resource, schema.location)
+        LocalKey::Own(id)
     }
 }

@@ -434,23 +434,24 @@ impl ShapeBuilder<'_> {
         slot: Option<TypeId>,
     ) -> Option<TypeRef> {
         let kinds = [TypeSet::NULL].into_iter().chain(JSON_KINDS);
-        let mut groups: Vec<(TypeSet, Vec<&UnionBranch>)> = Vec::new();
+        let mut groups = Vec::new();
         for kind in kinds {
             let holding: Vec<&UnionBranch> =
                 branches.iter().filter(|b| !b.facts.types.intersection(kind).is_empty()).collect();
             if !holding.is_empty() {
-                groups.push((kind, holding));
+                let items = self.item_types(kind, &holding);
+                groups.push((kind, holding, items));
             }
         }
-        let several_lists = groups.iter().any(|(kind, holding)| self.item_types(*kind, holding).is_some());
+        let several_lists = groups.iter().any(|(.., items)| items.is_some());
         if (groups.len() < 2 && !several_lists) || groups.len() > 5 {
             return None;
         }
         let id = self.type_slot(conj, hint, slot);
         let hint = self.shapes.get(id).name.clone();
         let mut variants = Vec::new();
-        for (kind, holding) in groups {
-            if let Some(items) = self.item_types(kind, &holding) {
+        for (kind, holding, items) in groups {
+            if let Some(items) = items {
                 for (branch, items) in holding.into_iter().zip(items) {
                     let (name, conj) = (list_name(items), branch.conj.within(kind));
                     let ty = self.type_of(&conj, &format!("{hint}{name}"));

@@ -21,11 +21,11 @@ pub(super) fn remove_unused_types(graph: &SchemaGraph, shapes: &mut Shapes, plac
         work.extend(named.filter(is_used).map(|_| id));
     }
     for &place in places {
-        collect_named(shapes.type_of_schema(place), &mut work);
+        shapes.type_of_schema(place).collect_named(&mut work);
     }
     while let Some(id) = work.pop() {
         if kept.insert(id) {
-            shapes.get(id).body.type_refs().for_each(|ty| collect_named(ty, &mut work));
+            shapes.get(id).body.type_refs().for_each(|ty| ty.collect_named(&mut work));
         }
     }
     if kept.len() == shapes.types.len() {
@@ -90,18 +90,9 @@ fn change_types(body: &mut TypeBody, change: &mut dyn FnMut(&mut TypeRef)) {
     }
 }
 
-fn collect_named(ty: &TypeRef, out: &mut Vec<TypeId>) {
-    match ty {
-        TypeRef::Named(id) => out.push(*id),
-        TypeRef::Vec(t) | TypeRef::Map(t) | TypeRef::Nullable(t) | TypeRef::Boxed(t) => collect_named(t, out),
-        TypeRef::Tuple(all) => all.iter().for_each(|t| collect_named(t, out)),
-        _ => {}
-    }
-}
-
 fn is_kept(ty: &TypeRef, numbers: &NewIds) -> bool {
     let mut named_ids = Vec::new();
-    collect_named(ty, &mut named_ids);
+    ty.collect_named(&mut named_ids);
     named_ids.iter().all(|id| numbers[*id].is_some())
 }
 

@@ -67,8 +67,7 @@ impl Contract for Colour {
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Default)]
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
     /// `name`
     ///
@@ -192,8 +191,7 @@ impl Contract for Part {
 /// `PartBolt` of the contract.
 ///
 /// Schema: `input.json#/$defs/part`, `input.json#/$defs/part/oneOf/0`.
-#[derive(Default)]
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct PartBolt {
     /// `length`
     pub length: Option<i64>,
