@@ -29,13 +29,14 @@ use contract_codegen_core::{
     diagnostics::Diagnostics,
     generate::{ProgressCallback, Project, shortest_selector},
     package,
-    plan::SidePlan,
+    plan::{BodyType, PlannedCall, SidePlan},
     prune::{operation_schemas, reachable_schemas},
     schema::{Schema, SchemaId, TypeSet},
     stack::run_on_deep_stack,
     tables,
 };
 
+use self::render::MANY_OPERATIONS;
 pub use self::{paging::PagedOperations, render::codegen_toml};
 
 /// The findings about a contract from which [`codegen_toml`] derives its suggestions.
@@ -122,7 +123,7 @@ fn inspect_reading(project: &Project, contract: &AnalyzedContract) -> Result<Ini
         operations: plans.paths.calls.len(),
         webhooks: plans.webhooks.calls.len(),
         types: contract.shapes.types.len(),
-        servers: api.servers.clone(),
+        servers: api.servers.iter().map(|server| server.url.clone()).collect(),
         tags: count_types_by_tag(contract, &plans.paths),
         secrets: secrets::find_secrets(contract),
         pages: paging::find_paged_operations(&plans.paths, contract),
@@ -151,6 +152,63 @@ fn inspect_reading(project: &Project, contract: &AnalyzedContract) -> Result<Ini
         .count();
     find_special_headers(&plans.paths, &mut found);
     Ok(InitFindings { diagnostics, ..found })
+}
+
+/// Returns the options that the configuration lacks and that this contract has a use for, one sentence each.
+#[must_use]
+pub fn unused_options(project: &Project, contract: &AnalyzedContract) -> Vec<String> {
+    run_on_deep_stack(|| {
+        let (config, plans) = (&project.config, project.operation_plans(contract));
+        if !config.output.client {
+            return Vec::new();
+        }
+        let mut found = InitFindings::default();
+        find_special_headers(&plans.paths, &mut found);
+        let mut hints = Vec::new();
+        let mut paged = paging::find_paged_operations(&plans.paths, contract);
+        paged.retain(|paged| paged.operations.iter().all(|id| !has_pages(&plans.paths, id)));
+        let count: usize = paged.iter().map(|paged| paged.operations.len()).sum();
+        if count > 0 {
+            hints.push(format!(
+                "{} paginated: `[[pages]]` generates streams of their items",
+                if count == 1 { "1 operation looks".to_owned() } else { format!("{count} operations look") }
+            ));
+        }
+        if config.operations.idempotency_header.is_none()
+            && let Some(name) = found.idempotency_headers.first()
+        {
+            hints.push(format!(
+                "`idempotency-header = {name:?}` in [operations] lets clients retry requests with this header"
+            ));
+        }
+        let is_flat = !config.client.by_tag && plans.paths.calls.len() > MANY_OPERATIONS;
+        if is_flat && plans.paths.calls.iter().any(|call| !call.operation.tags.is_empty()) {
+            hints.push(
+                "`by-tag = true` in [client] gives the operations of each tag a client of their own"
+                    .to_owned(),
+            );
+        }
+        let is_upload = |call: &&PlannedCall<'_>| {
+            let variants = call.body.iter().flat_map(|body| &body.variants);
+            call.streams.body.is_none()
+                && variants.map(|variant| &variant.ty).any(|ty| *ty == BodyType::Bytes)
+        };
+        let uploads = plans.paths.calls.iter().filter(is_upload).filter(|call| {
+            call.unsendable_reason.is_none() && !config.operations.raw.contains(&call.operation.id)
+        });
+        if let Some(first) = uploads.clone().next() {
+            hints.push(format!(
+                "`uploads = [{:?}{}]` in [streams] sends binary bodies while they are produced",
+                first.operation.id,
+                if uploads.count() > 1 { ", …" } else { "" }
+            ));
+        }
+        hints
+    })
+}
+
+fn has_pages(plan: &SidePlan<'_>, id: &str) -> bool {
+    plan.calls.iter().any(|call| call.operation.id == id && call.pages.is_some())
 }
 
 /// Returns the HTTP URIs of references that no input document resolves. Fragments are removed.

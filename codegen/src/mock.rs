@@ -130,7 +130,7 @@ impl MockServer {
         let bodies = operations.all().iter().map(|operation| Operation { parameters: &[], ..*operation });
         let own = contract.api.operations.iter().flat_map(|operation| &operation.servers);
         let mut bases: Vec<String> =
-            contract.api.servers.iter().chain(own).map(|url| base_path(url)).collect();
+            contract.api.servers.iter().chain(own).map(|server| base_path(&server.url)).collect();
         bases.push(String::new());
         bases.sort_by(|one, other| other.len().cmp(&one.len()).then(one.cmp(other)));
         bases.dedup();
@@ -144,8 +144,8 @@ impl MockServer {
             bodies: bodies.collect::<Vec<_>>().leak(),
             bases,
             schemes: schemes.map(|(name, raw)| credentials::parse_scheme(name, raw)).collect(),
-            end_data: leak_strings(project.config.streams.as_ref().map(|streams| &streams.ends)),
-            last_events: leak_strings(project.config.streams.as_ref().map(|streams| &streams.last_events)),
+            end_data: leak_strings(&project.config.streams.ends),
+            last_events: leak_strings(&project.config.streams.last_events),
             seed,
             cached_bodies: Mutex::default(),
             schemas_by_location: OnceLock::new(),
@@ -487,8 +487,8 @@ fn attach_verdict(operation: Option<String>, done: MockResult) -> Response<Bytes
 
 /// Returns the strings of an option with static lifetime, by leaking memory, because rows of the runtime
 /// require static strings.
-fn leak_strings(texts: Option<&'static Vec<String>>) -> &'static [&'static str] {
-    let texts: Vec<&'static str> = texts.into_iter().flatten().map(String::as_str).collect();
+fn leak_strings(texts: &'static [String]) -> &'static [&'static str] {
+    let texts: Vec<&'static str> = texts.iter().map(String::as_str).collect();
     texts.leak()
 }
 

@@ -54,7 +54,8 @@ use contract_runtime::{
     operation::{Operation, RepeatSafety, ResponseKind},
     server::{self as runtime, Rejection, RouterOptions},
     transport::{
-        Delivery, ResponseFuture, SleepFuture, Timer, TokioTimer, Transport, TransportError, TransportFault,
+        ByteStream, Delivery, ResponseFuture, SleepFuture, Timer, TokioTimer, Transport, TransportError,
+        TransportFault,
     },
 };
 use http::{Request, Response, StatusCode};

@@ -277,8 +277,9 @@ fn manifest_lists_only_needed_features() {
     let root = fs::read_to_string(folder.0.join("api/src/lib.rs")).unwrap();
     assert!(root.contains("pub mod client;") && !root.contains("\n#[cfg("), "{root}");
     // Each feature of the package enables the runtime features that its part needs.
-    let more = "[output]\npath = \"api\"\n[client]\ncredentials = true\n[streams]\n";
-    folder.put("codegen.toml", &format!("inputs = [\"tickets.yaml\"]\n{more}"));
+    let streams = TICKETS.replace("\ncomponents:\n", "\n  /tickets:\n    get:\n      security: [{ key: [] }]\n      responses: { '200': { description: '', content: { text/event-stream: {} } } }\ncomponents:\n  securitySchemes: { key: { type: apiKey, in: header, name: X-Key } }\n");
+    folder.put("tickets.yaml", &streams);
+    folder.put("codegen.toml", "inputs = [\"tickets.yaml\"]\n[output]\npath = \"api\"\n");
     folder.run(&["generate"]).expect_exit(0);
     let text = fs::read_to_string(folder.0.join("api/Cargo.toml")).unwrap();
     for (part, needed) in [

@@ -52,6 +52,7 @@ const PIPELINE: &[&str] = &[
     "operations",
     "calls",
     "views",
+    "servers",
     "client",
     "credentials",
     "command_line",

@@ -75,7 +75,7 @@ use contract_runtime::{
     multipart::Bytes,
     operation::{Operation, TypedBytes},
     server::{self as runtime, Rejection, Response, Router, RouterOptions, StatusCode},
-    transport::{ResponseFuture, Transport},
+    transport::{ByteStream, ResponseFuture, Transport},
 };
 use responses::{JobResponse, ProblemOrTextOrWait as JobError};
 use serde::Serialize;
@@ -221,8 +221,8 @@ impl server::Service for Echo {
         &self,
         call: calls::BytesCall,
         _: runtime::RequestContext,
-    ) -> Result<Bytes, server::ErrorResponse> {
-        Ok(call.body)
+    ) -> Result<ByteStream, server::ErrorResponse> {
+        Ok(call.body.into())
     }
 }
 

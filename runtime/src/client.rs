@@ -42,6 +42,7 @@ mod request;
 mod reqwest;
 mod response;
 mod retry;
+mod server_url;
 #[cfg(feature = "stream")]
 mod streaming;
 #[cfg(test)]
@@ -57,6 +58,7 @@ pub use self::request::RequestBuilder;
 pub use self::reqwest::ReqwestTransport;
 pub use self::response::Response;
 pub use self::retry::RetryAfter;
+pub use self::server_url::server_url;
 #[cfg(feature = "stream")]
 pub use self::streaming::{PendingStreamCall, StreamCall};
 
@@ -90,9 +92,10 @@ impl ApiClient {
     /// if the API is not served at the root, the start of the path. One trailing `/` is ignored.
     ///
     /// An invalid URL is reported by the first call.
-    pub fn new(base_url: &str, transport: impl Transport + 'static) -> Self {
+    pub fn new(base_url: impl Into<String>, transport: impl Transport + 'static) -> Self {
+        let base_url = base_url.into();
         Self {
-            base_url: base_url.strip_suffix('/').unwrap_or(base_url).into(),
+            base_url: base_url.strip_suffix('/').unwrap_or(&base_url).into(),
             transport: Arc::new(transport),
             checks: RequestChecks::default(),
             base_url_only: false,

@@ -31,6 +31,8 @@ pub struct AnalyzedContract {
     pub(crate) table_plan: TablePlan,
     /// The options that the shapes were built with.
     pub options: SchemaOptions,
+    /// True if the documents mention [`DONE_MARKER`](crate::plan::DONE_MARKER).
+    pub has_done_marker: bool,
     /// Each `oneOf` with a `discriminator` that rejects a value because more than one branch accepts it, with
     /// such a value.
     pub overlapping_unions: Vec<(SchemaId, Json)>,

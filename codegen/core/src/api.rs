@@ -19,10 +19,8 @@ pub struct OpenApiDocument {
     /// `info.version`; empty if the document has none.
     pub version: String,
     pub description: Option<String>,
-    /// `servers[].url`, with variables replaced by their defaults.
-    pub servers: Vec<String>,
-    /// The entries of `servers[].variables`.
-    pub variables: Vec<ServerVariable>,
+    /// The entries of `servers`.
+    pub servers: Vec<Server>,
     pub tags: Vec<TagDefinition>,
     /// All operations below `paths`, in document order.
     pub operations: Vec<Operation>,
@@ -32,12 +30,27 @@ pub struct OpenApiDocument {
     pub security_schemes: Vec<(String, Json)>,
 }
 
+/// An entry of `servers` (OpenAPI 3.1, 4.8.5).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Server {
+    /// The `url` with variables replaced by their defaults.
+    pub url: String,
+    /// The `url` as written in the document, such as `https://{region}.example.com`.
+    pub template: String,
+    /// The `name` of the server (OpenAPI 3.2, 4.6).
+    pub name: Option<String>,
+    pub description: Option<String>,
+    /// The entries of `variables`, in document order.
+    pub variables: Vec<ServerVariable>,
+}
+
 /// An entry of `variables` of a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerVariable {
-    /// The unexpanded `url` of the server.
-    pub server_url: String,
     pub name: String,
+    /// The value in `default`; empty if the document violates the specification by omitting it.
+    pub default: String,
+    pub description: Option<String>,
     /// The values in `enum`; empty if any value is allowed.
     pub values: Vec<String>,
 }
@@ -108,10 +121,8 @@ pub struct Operation {
     pub security: Vec<Vec<(String, Vec<String>)>>,
     /// The specification extensions (properties that start with `x-`).
     pub extensions: Map<Json>,
-    /// `servers[].url` of the operation, or else of its path item, with variables replaced by their defaults.
-    pub servers: Vec<String>,
-    /// The variables of `servers`.
-    pub variables: Vec<ServerVariable>,
+    /// The entries of `servers` of the operation, or else of its path item.
+    pub servers: Vec<Server>,
     /// The `operationId` of the operation that declares this callback, and the runtime expression of the
     /// callback's URL. `None` if the operation is not a callback.
     pub callback: Option<(String, String)>,

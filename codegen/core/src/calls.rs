@@ -14,7 +14,7 @@ use crate::{
     constraint_text::{describe_default, describe_schema_limits, find_default},
     emit::{default_accessor, default_accessor_name},
     emit::{end_sentence, ident, rustdoc_markdown},
-    operations::{body_equality, doc_attributes, whole_type},
+    operations::{ModuleItems, Submodule, body_equality, doc_attributes, imported_siblings, whole_type},
     plan::{
         BodyType, ErrorType, OperationSide, PlannedCall, PlannedParameter, ResponseCase, ResponseEnum,
         ResponseOutcome, ResponsePayload, ResponseSet, SidePlan, StreamContent,
@@ -25,9 +25,33 @@ use crate::{
 };
 
 /// Writes the module `calls_module` (or `webhook_calls`), a direct child of the generated root.
-pub fn calls_module(plan: &SidePlan<'_>, graph: &SchemaGraph, types: &dyn RustTypes) -> TokenStream {
+///
+/// The types of a group are in a private submodule and re-exported.
+pub fn calls_module(plan: &SidePlan<'_>, graph: &SchemaGraph, types: &dyn RustTypes) -> ModuleItems {
     let writer = CallWriter { side: plan.side, graph, types };
-    plan.calls.iter().map(|call| writer.write_call(call)).collect()
+    let write = |accessor: Option<&str>| -> TokenStream {
+        let calls = plan.calls.iter().filter(|call| call.accessor.as_deref() == accessor);
+        calls.map(|call| writer.write_call(call)).collect()
+    };
+    let groups = plan.groups.iter().map(|group| Submodule {
+        name: group.accessor.clone(),
+        doc: format!("The requests with the tag `{}`.", rustdoc_markdown(&group.tag)),
+        items: write(Some(&group.accessor)),
+    });
+    let groups: Vec<Submodule> = groups.collect();
+    let siblings = imported_siblings(&groups);
+    let names: Vec<_> = groups.iter().map(|group| ident(&group.name)).collect();
+    let own = write(None);
+    let root = quote! {
+        #siblings
+
+        #(mod #names;)*
+
+        #(pub use #names::*;)*
+
+        #own
+    };
+    ModuleItems { root, groups }
 }
 
 /// Returns true if an optional field is deprecated, so that generated code must allow deprecated items.

@@ -9,11 +9,10 @@ mod module;
 mod pages;
 mod write;
 
-use proc_macro2::TokenStream;
-
 use crate::{
     config::ClientConfig,
     diagnostics::{Diagnostic, Diagnostics},
+    operations::ModuleItems,
     plan::{PlannedCall, SidePlan},
     rust_types::RustTypes,
     schema::SchemaGraph,
@@ -39,7 +38,7 @@ pub fn client_module(
     types: &dyn RustTypes,
     config: &ClientConfig,
     diagnostics: &mut Diagnostics,
-) -> TokenStream {
+) -> ModuleItems {
     diagnostics.extend(plan.calls.iter().filter_map(|call| unsupported_diagnostic(call, config)));
     module::assemble_module(&ClientWriter { plan, graph, types, config })
 }

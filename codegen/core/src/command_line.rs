@@ -85,7 +85,7 @@ pub(crate) fn command_line_module(
 ) -> TokenStream {
     let (api, name) = (plan.api, program_name(settings, package));
     let variables = settings.variables.clone().unwrap_or_else(|| names::constant_name(name));
-    let absolute = || api.servers.iter().find(|server| is_absolute(server)).map(String::as_str);
+    let absolute = || api.servers.iter().map(|server| server.url.as_str()).find(|url| is_absolute(url));
     let server = settings.server.as_deref().or_else(absolute).unwrap_or_default();
     let schemes = used_schemes(plan);
     let (options, clients) = credential_names(&schemes);

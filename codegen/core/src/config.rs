@@ -95,8 +95,8 @@ pub struct Config {
     pub operations: OperationConfig,
     /// How lists and nested values are encoded in queries and forms.
     pub wire: WireConfig,
-    /// Options for streamed bodies. If absent, no body is streamed.
-    pub streams: Option<StreamConfig>,
+    /// Options for streamed bodies.
+    pub streams: StreamConfig,
     /// The paginated operations, for which the client has methods that return all pages.
     pub pages: Vec<PaginationConfig>,
     /// The configuration file itself, whose text diagnostics show.
@@ -143,10 +143,10 @@ impl Config {
         self.place_from_span(|text| position::find_value_in_table(text, (list, index), option, value))
     }
 
-    /// Returns true if the module `credentials` is generated: for the option `client.credentials` or a
-    /// command line.
+    /// Returns true if the module `credentials` is generated for a contract whose operations require
+    /// credentials: unless `client.credentials` is `false`, and always for a command line.
     pub(crate) const fn has_credentials(&self) -> bool {
-        self.client.credentials || self.output.cli.is_some()
+        !matches!(self.client.credentials, Some(false)) || self.output.cli.is_some()
     }
 
     /// Returns the location of the first header of a table such as `[streams]`.
@@ -476,8 +476,12 @@ pub struct ClientConfig {
     /// shows. The default is none, because error responses may contain secrets.
     pub shown: Vec<String>,
     /// Whether the module `credentials` is generated. It has a setter for each of the `securitySchemes`, and
-    /// a transport that adds the credentials that the `security` of an operation requires.
-    pub credentials: bool,
+    /// a transport that adds the credentials that the `security` of an operation requires. The default is
+    /// `true` if an operation requires credentials.
+    pub credentials: Option<bool>,
+    /// Whether the operations of each tag have a client of their own, in a file of its own:
+    /// `client.issues().list(…)` instead of `client.issues_list(…)`.
+    pub by_tag: bool,
 }
 
 /// The table `[operations]`: the operations table and the server interface.

@@ -242,7 +242,7 @@ impl CredentialScheme<'_> {
 /// Makes the token URLs of client credentials absolute. A relative URL refers to the first server of the
 /// document (OpenAPI 3.1, 4.6). It is removed if the document has no server.
 pub(crate) fn resolve_token_urls(api: &mut OpenApiDocument) {
-    let server = api.servers.iter().find(|server| uri::is_absolute(server));
+    let server = api.servers.iter().map(|server| server.url.as_str()).find(|url| uri::is_absolute(url));
     for (_, scheme) in &mut api.security_schemes {
         let Some(Json::String(address)) = object_member(scheme, "flows")
             .and_then(|flows| object_member(flows, "clientCredentials"))
@@ -404,7 +404,7 @@ fn write_setter(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{generate::Project, load::Sources, plan::OperationSide};
+    use crate::{api::Server, generate::Project, load::Sources, plan::OperationSide};
 
     /// Calls that require an undeclared scheme are possible; the transport supplies its credential.
     #[test]
@@ -490,7 +490,10 @@ mod tests {
                 r#"{{"type": "oauth2", "flows": {{"clientCredentials": {{"tokenUrl": "{address}"}}}}}}"#
             );
             let mut api = OpenApiDocument {
-                servers: servers.iter().map(|&server| server.to_owned()).collect(),
+                servers: servers
+                    .iter()
+                    .map(|&url| Server { url: url.to_owned(), ..Server::default() })
+                    .collect(),
                 security_schemes: vec![("oauth".to_owned(), Json::parse(flow.as_bytes()).unwrap())],
                 ..OpenApiDocument::default()
             };

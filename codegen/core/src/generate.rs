@@ -42,8 +42,8 @@ use crate::{
     naming::TypeNames,
     package::CallSources,
     plan::{
-        ContractPlan, OperationSide, PlanInput, SCOPE, SidePlan, add_idempotency_headers, assign_constants,
-        build_plan, check_ambiguous_paths, check_wire,
+        ContractPlan, DONE_MARKER, OperationSide, PlanInput, SCOPE, SidePlan, add_idempotency_headers,
+        assign_constants, build_plan, check_ambiguous_paths, check_wire,
     },
     proof::structure::warn_of_gaps,
     prune::{NamedContract, prune_contract},
@@ -240,6 +240,7 @@ impl Project {
             plan: &rows,
         };
         let overlapping_unions = lint::lint_contract(input, &mut diagnostics);
+        let has_done_marker = sources.sources.iter().any(|source| source.text.contains(DONE_MARKER));
         diagnostics.attach_sources(&sources);
         if let Some(file) = &self.config.file {
             diagnostics.attach_sources(file);
@@ -253,6 +254,7 @@ impl Project {
             diagnostics,
             options,
             full_size: whole,
+            has_done_marker,
             overlapping_unions,
         })
     }
@@ -411,7 +413,8 @@ impl Project {
             api: &contract.api,
             operations: &self.config.operations,
             client: &self.config.client,
-            streams: self.config.streams.as_ref(),
+            streams: &self.config.streams,
+            has_done_marker: contract.has_done_marker,
             pages: &self.config.pages,
             scope_table: self.config.tables.iter().any(|table| table.name == SCOPE),
             implied_objects: contract.options.implied_objects,

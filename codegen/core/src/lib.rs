@@ -83,6 +83,8 @@ pub mod schema;
 #[doc(hidden)]
 pub mod server;
 #[doc(hidden)]
+pub mod servers;
+#[doc(hidden)]
 pub mod shape;
 #[doc(hidden)]
 pub mod stack;

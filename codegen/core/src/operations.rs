@@ -3,6 +3,7 @@
 mod bodies;
 mod rows;
 mod strings;
+mod submodules;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,6 +13,8 @@ use quote::{format_ident, quote};
 pub use bodies::request_bodies_module;
 pub(crate) use bodies::{body_equality, whole_type};
 pub(crate) use strings::{StringEnumItem, StringValue};
+pub(crate) use submodules::imported_siblings;
+pub use submodules::{ModuleItems, Submodule};
 
 use crate::{
     api::{self, Operation, StatusPattern},
@@ -75,7 +78,7 @@ struct UsedRuntimeTypes {
 /// the generated root.
 pub fn operations_module(plan: &SidePlan<'_>, graph: &SchemaGraph, types: &dyn RustTypes) -> TokenStream {
     let order = plan.order.iter().map(|&index| Literal::usize_unsuffixed(index));
-    let mut rows = RowWriter { graph, types, streams: plan.streams, used: UsedRuntimeTypes::default() };
+    let mut rows = RowWriter { graph, types, plan, used: UsedRuntimeTypes::default() };
     let shared = SharedParameters::from_plan(plan);
     let consts = shared.constant_items(&mut rows);
     let table: Vec<TokenStream> = plan
@@ -238,6 +241,7 @@ fn operation_row(
     rows: &mut RowWriter<'_>,
 ) -> TokenStream {
     let Operation { id, method, tags, deprecated, servers, .. } = call.operation;
+    let servers = servers.iter().map(|server| &server.url);
     let summary = call.operation.summary.as_deref().unwrap_or("");
     let (anonymous, scopes) = (call.anonymous, &call.scopes);
     let idempotent = call.requires_key;

@@ -26,6 +26,7 @@ pub(crate) struct PackageInput<'a> {
     /// The title of the contract.
     pub(crate) title: &'a str,
     pub(crate) parts: &'a BTreeSet<PackagePart>,
+    pub(crate) uses: RuntimeUses,
     pub(crate) formats: &'a FormatTypes,
     /// True if the package is a member of the enclosing workspace.
     pub(crate) is_member: bool,
@@ -40,11 +41,11 @@ pub(crate) struct PackageInput<'a> {
 /// Generated code depends only on the runtime, serde and the crates of mapped formats. All other dependencies
 /// of clients and servers are dependencies of the runtime.
 pub(crate) fn add_package_files(package: &PackageInput<'_>, files: &mut OutputFiles) {
-    let PackageInput { config, title, parts, formats, is_member, .. } = *package;
+    let PackageInput { config, title, parts, uses, formats, is_member, .. } = *package;
     let output = &config.output;
     let name = package_name_for(config, title);
     let own = format!("{name}-runtime");
-    let features = PackageFeatures::new(config, parts);
+    let features = PackageFeatures::new(config, uses, parts);
     let (runtime, renamed) = match &output.runtime {
         Some(RuntimeLocation::Path(path)) => (path.clone(), String::new()),
         Some(RuntimeLocation::Package { path, package }) => {
@@ -146,8 +147,8 @@ struct PackageFeatures {
 }
 
 impl PackageFeatures {
-    fn new(config: &Config, parts: &BTreeSet<PackagePart>) -> Self {
-        let required = runtime_features(config, parts).into_iter().map(str::to_owned).collect();
+    fn new(config: &Config, uses: RuntimeUses, parts: &BTreeSet<PackagePart>) -> Self {
+        let required = runtime_features(uses, parts).into_iter().map(str::to_owned).collect();
         let mut features = Self { table: String::from("[features]\n"), required, forwarded: BTreeSet::new() };
         let gated = config.output.has_features();
         for part in parts.iter().filter(|_| gated) {
@@ -162,7 +163,7 @@ impl PackageFeatures {
                 }
                 PackagePart::Cli => "The command-line program: one command for each operation, over HTTPS.",
             };
-            let needed = std::iter::once(part.feature_name()).chain(extra_features(config, *part));
+            let needed = std::iter::once(part.feature_name()).chain(extra_features(uses, *part));
             features.add(about, part.feature_name(), &[], needed);
         }
         let client = parts.contains(&PackagePart::Client);
@@ -191,23 +192,32 @@ impl PackageFeatures {
 }
 
 /// Returns the features of the runtime that the parts require, without duplicates.
-pub(crate) fn runtime_features(config: &Config, parts: &BTreeSet<PackagePart>) -> Vec<&'static str> {
-    let all = parts
-        .iter()
-        .flat_map(|part| std::iter::once(part.feature_name()).chain(extra_features(config, *part)));
+pub(crate) fn runtime_features(uses: RuntimeUses, parts: &BTreeSet<PackagePart>) -> Vec<&'static str> {
+    let all =
+        parts.iter().flat_map(|part| std::iter::once(part.feature_name()).chain(extra_features(uses, *part)));
     let mut seen = BTreeSet::new();
     all.filter(|feature| seen.insert(*feature)).collect()
 }
 
-/// Returns the features of the runtime that a part requires in addition to its own, depending on the options.
-fn extra_features(config: &Config, part: PackagePart) -> impl Iterator<Item = &'static str> {
-    let streams = config.streams.is_some();
-    let calls = matches!(part, PackagePart::Client | PackagePart::Server);
-    let stream = (streams && calls).then_some("stream");
-    let credentials = (config.has_credentials() && part == PackagePart::Client).then_some("credentials");
-    let pages = (!config.pages.is_empty() && part == PackagePart::Client).then_some("pages");
+/// The optional modules of the runtime that the generated code uses.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RuntimeUses {
+    /// The module `credentials` is generated.
+    pub(crate) credentials: bool,
+    /// At least one operation is paginated.
+    pub(crate) pages: bool,
+    /// At least one request or response is streamed.
+    pub(crate) streams: bool,
+}
+
+/// Returns the features of the runtime that a part requires in addition to its own.
+fn extra_features(uses: RuntimeUses, part: PackagePart) -> impl Iterator<Item = &'static str> {
+    let is_client = part == PackagePart::Client;
+    let stream = (uses.streams && (is_client || part == PackagePart::Server)).then_some("stream");
+    let credentials = (uses.credentials && is_client).then_some("credentials");
+    let pages = (uses.pages && is_client).then_some("pages");
     // Event streams need a timer for keep-alive comments.
-    let tokio = (streams && part == PackagePart::Server).then_some("tokio");
+    let tokio = (uses.streams && part == PackagePart::Server).then_some("tokio");
     // A command-line program uses TLS by default.
     let tls = (part == PackagePart::Cli).then_some("reqwest-rustls");
     [credentials, pages, stream, tokio, tls].into_iter().flatten()
@@ -262,7 +272,6 @@ pub fn package_name(title: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::StreamConfig;
 
     #[test]
     fn versions_have_three_numbers() {
@@ -289,10 +298,8 @@ mod tests {
             PackagePart::Proptest,
             PackagePart::Cli,
         ]);
-        let pages = toml::from_str("operations = [\"list\"]\nlink = \"next\"").unwrap();
-        let mut config =
-            Config { streams: Some(StreamConfig::default()), pages: vec![pages], ..Config::default() };
-        config.client.credentials = true;
+        let config = Config::default();
+        let uses = RuntimeUses { credentials: true, pages: true, streams: true };
         let features_of = |config: &Config, parts: &BTreeSet<PackagePart>| -> toml::Table {
             let mut files = OutputFiles::default();
             let formats = FormatTypes::default();
@@ -300,6 +307,7 @@ mod tests {
                 config,
                 title: "Tickets",
                 parts,
+                uses,
                 formats: &formats,
                 is_member: false,
                 first_call: None,

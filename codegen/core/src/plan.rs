@@ -12,6 +12,7 @@
 //! its operation, and a parameter has the same index as its table row. The entry point is [`build_plan`].
 
 mod bodies;
+mod client_groups;
 mod idempotency;
 mod operation_names;
 mod pages;
@@ -29,6 +30,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use bodies::{
     BodyFormat, BodyType, BodyVariant, MediaTypePlan, ParameterRow, RequestBodyPlan, RequestMark,
 };
+pub use client_groups::ClientGroup;
 pub(crate) use idempotency::{add_idempotency_headers, check_idempotency_header};
 pub(crate) use operation_names::method_name;
 pub use pages::{
@@ -64,8 +66,10 @@ pub struct PlanInput<'a> {
     pub operations: &'a OperationConfig,
     /// The configuration section `[client]`.
     pub client: &'a ClientConfig,
-    /// The configuration section `[streams]`, if present.
-    pub streams: Option<&'a StreamConfig>,
+    /// The configuration section `[streams]`.
+    pub streams: &'a StreamConfig,
+    /// True if the documents mention [`DONE_MARKER`].
+    pub has_done_marker: bool,
     /// The configuration entries `[[pages]]`.
     pub pages: &'a [config::PaginationConfig],
     /// True if a registry table, for which an enum is generated, has the name [`SCOPE`].
@@ -99,8 +103,13 @@ pub struct SidePlan<'a> {
     pub api: &'a OpenApiDocument,
     /// One call for each operation, in document order.
     pub calls: Vec<PlannedCall<'a>>,
+    /// The groups of calls that have clients of their own, sorted by accessor.
+    pub groups: Vec<ClientGroup>,
     /// The configuration of streams, if at least one call is streamed.
     pub streams: Option<&'a StreamConfig>,
+    /// True if JSON event streams end with [`DONE_MARKER`], because the documents mention it and the
+    /// configuration contains no other marker.
+    pub has_done_marker: bool,
     /// The reasons why operations are not suitable for the `[[pages]]` entries that select them.
     pub page_problems: Vec<PageProblem>,
     /// The indices into `calls` in the order in which a server compares requests with the operations.
@@ -115,6 +124,9 @@ pub struct SidePlan<'a> {
     /// True if the enum of a registry table named [`SCOPE`] is used instead of a generated enum of scopes.
     pub scope_table: bool,
 }
+
+/// The event data with which many servers end a stream of JSON events.
+pub const DONE_MARKER: &str = "[DONE]";
 
 /// The name of the generated enum of scopes. If a registry table has this name, its enum is used instead.
 pub const SCOPE: &str = "Scope";
@@ -169,8 +181,12 @@ pub struct PlannedCall<'a> {
     pub operation: &'a Operation,
     /// The name of the variant in the generated enums `OperationId` and `Incoming`, such as `PetWrite`.
     pub id: String,
-    /// The name of the generated method, such as `pet_write`.
+    /// The name of the generated method of the server, such as `pet_write`.
     pub method: String,
+    /// The name of the generated method of the client, or of the group's client.
+    pub client_method: String,
+    /// The method of the client that returns the group's client ([`ClientGroup::accessor`]).
+    pub accessor: Option<String>,
     /// The name of the generated struct for optional arguments, such as `PetWrite`.
     pub options: String,
     /// The name of the generated struct for all arguments, such as `PetWriteCall`.
@@ -237,6 +253,15 @@ impl OperationSide {
 }
 
 impl PlannedCall<'_> {
+    /// Returns the method of the client, after that of the group: `issues().list`.
+    #[must_use]
+    pub fn client_path(&self) -> String {
+        match &self.accessor {
+            Some(accessor) => format!("{accessor}().{}", self.client_method),
+            None => self.client_method.clone(),
+        }
+    }
+
     /// Iterates over the required arguments with their row indices: path parameters in the order of the
     /// template, then the others in document order.
     pub fn required_parameters(&self) -> impl Iterator<Item = (usize, &PlannedParameter<'_>)> {
@@ -315,7 +340,11 @@ pub fn build_plan<'a>(given: PlanInput<'a>, side: OperationSide) -> SidePlan<'a>
     let calls =
         operations.iter().zip(names).map(|(operation, names)| build_call(given, side, operation, names));
     let mut calls: Vec<PlannedCall<'a>> = calls.collect();
-    streams::name_stream_methods(&mut calls);
+    let groups = match given.client.by_tag && side == OperationSide::Paths {
+        true => client_groups::group_calls(&mut calls),
+        false => Vec::new(),
+    };
+    streams::name_stream_methods(&groups, &mut calls);
     let order = match side {
         OperationSide::Paths => {
             let order = path_order::sort_calls(&calls);
@@ -325,18 +354,20 @@ pub fn build_plan<'a>(given: PlanInput<'a>, side: OperationSide) -> SidePlan<'a>
         // Webhook paths are only names; the receiver chooses the actual URL.
         OperationSide::Webhooks => (0..calls.len()).collect(),
     };
-    let unfit = pages::plan_pages(given, side, &mut calls);
+    let unfit = pages::plan_pages(given, side, &groups, &mut calls);
     let choices = responses::build_response_enums(given.shapes, &mut calls);
     let common = responses::common_error(&calls);
     let scopes = if side == OperationSide::Paths { collect_scopes(given.api) } else { Vec::new() };
     let scope_table = given.scope_table;
-    let streams = given.streams.filter(|_| calls.iter().any(|call| !call.streams.is_empty()));
+    let streams = calls.iter().any(|call| !call.streams.is_empty()).then_some(given.streams);
     SidePlan {
         side,
         api: given.api,
         streams,
+        has_done_marker: given.has_done_marker && given.streams.ends.is_empty(),
         page_problems: unfit,
         calls,
+        groups,
         order,
         response_enums: choices,
         common_error: common,
@@ -357,10 +388,8 @@ pub fn check_operation_lists(options: &Config, api: &OpenApiDocument, diagnostic
         ("operations.raw", &config.raw),
     ];
     let own = own.into_iter().map(|(option, ids)| (option, ids, &known));
-    let streams = options.streams.iter().flat_map(|streams| {
-        let (downloads, uploads) = (&streams.downloads, &streams.uploads);
-        [("streams.downloads", downloads, &called), ("streams.uploads", uploads, &called)]
-    });
+    let (downloads, uploads) = (&options.streams.downloads, &options.streams.uploads);
+    let streams = [("streams.downloads", downloads, &called), ("streams.uploads", uploads, &called)];
     // Views and pages apply only to operations that a client calls, so ids of webhooks are reported as
     // unknown.
     let views = options.views.iter().map(|view| ("view.operations", &view.operations, &called));
@@ -401,6 +430,8 @@ fn build_call<'a>(
         scopes: scope_alternatives(operation),
         operation,
         id,
+        client_method: method.clone(),
+        accessor: None,
         method,
         options,
         name: call,

@@ -82,7 +82,7 @@ pub type FeatureGate = &'static [PackagePart];
 /// A generated module before it is printed.
 #[derive(Clone, Debug)]
 pub struct GeneratedModule {
-    /// The module name, without a path.
+    /// The name of the module, or its path for a submodule: `client/issues`.
     pub name: String,
     /// The lines of the module documentation.
     pub doc: Vec<String>,
@@ -131,6 +131,12 @@ impl GeneratedModule {
         if !self.source.starts_with(ALLOW) {
             self.source.insert_str(0, ALLOW);
         }
+    }
+
+    /// Returns true if another generated module declares this one.
+    #[must_use]
+    pub fn is_submodule(&self) -> bool {
+        self.name.contains('/')
     }
 
     /// Returns true if the module re-exports items of other modules.

@@ -8,8 +8,9 @@ use std::{
 };
 
 use contract_codegen::{
-    GeneratedCode,
+    GeneratedCode, Project,
     config::OutputLayout,
+    init,
     write::{self, CargoWorkspace, FileChange, FileChanges, WriteError, WriteMode},
 };
 use serde_json::{Value, json};
@@ -26,6 +27,7 @@ const MAX_LISTED_FILES: usize = 12;
 
 /// The generated files, and the location on disk that they are written to or compared with.
 struct GenerationRun {
+    project: Project,
     generated: GeneratedCode,
     output: PathBuf,
     layout: OutputLayout,
@@ -76,6 +78,11 @@ impl GenerationRun {
         }
     }
 
+    /// Returns sentences about options that the contract has a use for.
+    fn unused_options(&self) -> Vec<String> {
+        init::unused_options(&self.project, &self.generated.contract)
+    }
+
     /// Returns the path on disk of a generated file, for display.
     fn display_path(&self, file: &str) -> String {
         let path =
@@ -96,10 +103,13 @@ pub(crate) fn run_generate(args: &GenerateArgs, console: &Console) -> Result<u8,
     if let Some((label, message)) = run.workspace_hint(is_new) {
         console.print_status(label, &message);
     }
+    let hints = if changes.count(FileChange::Created) > 0 { run.unused_options() } else { Vec::new() };
+    hints.iter().for_each(|hint| console.print_status("note", hint));
     print_summary(&run.generated, &changes, console, start);
     let mut object = summary_json(&run.generated, &changes);
     object["workspace"] = json!(run.workspace.as_ref().map(|workspace| &workspace.root));
     object["member"] = json!(run.is_member);
+    object["unusedOptions"] = json!(hints);
     object["command"] = json!("generate");
     object["exit"] = json!(0);
     console.print_summary(object);
@@ -143,7 +153,7 @@ fn generate_files(args: &GenerateArgs, console: &Console) -> Result<GenerationRu
     project.config.output.member = Some(is_member);
     let generated = project.generate_with(&|what| console.show_step(what))?;
     console.print_diagnostics(&generated.contract.diagnostics);
-    Ok(GenerationRun { generated, output, layout, workspace, is_member })
+    Ok(GenerationRun { project, generated, output, layout, workspace, is_member })
 }
 
 /// Prints the changed files. If there are more than [`MAX_LISTED_FILES`], prints only the number of files for

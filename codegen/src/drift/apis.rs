@@ -90,7 +90,6 @@ impl<'c, 'g> ApiComparer<'c, 'g> {
         let places = (old_place.as_ref(), new_place.as_ref());
         let mut servers = ServerComparer::new(self.comparison, places, &subject);
         servers.compare_servers(&old.servers, &new.servers);
-        servers.compare_variables(&old.variables, &new.variables);
     }
 
     fn compare_operations(&mut self, matching: OperationMatching<'g>, response_use: ValueUse) {

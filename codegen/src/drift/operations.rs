@@ -1,7 +1,7 @@
 //! Compares two versions of an operation.
 
 use contract_codegen_core::{
-    api::{OpenApiDocument, Operation, RequestBody},
+    api::{OpenApiDocument, Operation, RequestBody, Server},
     resolve::openapi::make_operation_id,
     schema::SchemaId,
     tree::DocumentLocation,
@@ -168,12 +168,8 @@ impl<'c, 'g> OperationComparer<'c, 'g> {
         let subject = self.operation.label();
         let mut servers = ServerComparer::new(self.comparison, self.operation.places(), &subject);
         servers.compare_servers(
-            effective_servers(old, &old.servers, &documents.old.servers),
-            effective_servers(new, &new.servers, &documents.new.servers),
-        );
-        servers.compare_variables(
-            effective_servers(old, &old.variables, &documents.old.variables),
-            effective_servers(new, &new.variables, &documents.new.variables),
+            effective_servers(old, &documents.old.servers),
+            effective_servers(new, &documents.new.servers),
         );
     }
 
@@ -230,8 +226,8 @@ fn has_derived_id(operation: &Operation) -> bool {
 }
 
 /// Returns the servers of an operation, or those of the document if the operation declares none.
-fn effective_servers<'g, T>(operation: &Operation, own: &'g [T], document: &'g [T]) -> &'g [T] {
-    if operation.servers.is_empty() { document } else { own }
+fn effective_servers<'g>(operation: &'g Operation, document: &'g [Server]) -> &'g [Server] {
+    if operation.servers.is_empty() { document } else { &operation.servers }
 }
 
 /// Converts an optional schema to a list with one schema or none.

@@ -1,6 +1,6 @@
 //! Compares the servers of documents and operations, including their variables.
 
-use contract_codegen_core::api::ServerVariable;
+use contract_codegen_core::api::{Server, ServerVariable};
 
 use super::{
     comparison::Comparison,
@@ -25,28 +25,37 @@ impl<'c, 'g> ServerComparer<'c, 'g> {
         Self { comparison, places, subject }
     }
 
-    /// Compares the URLs of the servers in both versions. Clients that select no server use the first one.
-    pub(super) fn compare_servers(&mut self, old: &[String], new: &[String]) {
-        for server in old.iter().filter(|server| !new.contains(server)) {
-            self.report(rules::SERVER_REMOVED, format!("the server {server} is no longer listed"));
+    /// Compares the URLs of the servers in both versions, and the values of their variables. Clients that
+    /// select no server use the first one.
+    pub(super) fn compare_servers(&mut self, old: &[Server], new: &[Server]) {
+        let has_url = |list: &[Server], url: &str| list.iter().any(|server| server.url == url);
+        for Server { url, .. } in old.iter().filter(|server| !has_url(new, &server.url)) {
+            self.report(rules::SERVER_REMOVED, format!("the server {url} is no longer listed"));
         }
-        for server in new.iter().filter(|server| !old.contains(server)) {
-            self.report(rules::SERVER_ADDED, format!("the server {server} is listed"));
+        for Server { url, .. } in new.iter().filter(|server| !has_url(old, &server.url)) {
+            self.report(rules::SERVER_ADDED, format!("the server {url} is listed"));
         }
-        if let (Some(was), Some(is)) = (old.first(), new.first())
-            && was != is
-            && new.contains(was)
+        if let (Some(Server { url: before, .. }), Some(Server { url: after, .. })) =
+            (old.first(), new.first())
+            && before != after
+            && has_url(new, before)
         {
-            self.report(rules::SERVER_CHANGED, format!("the first server is {is}, was {was}"));
+            self.report(rules::SERVER_CHANGED, format!("the first server is {after}, was {before}"));
         }
+        self.compare_variables(old, new);
     }
 
     /// Compares the values of server variables, for servers whose addresses differ at most in the names of
     /// variables, which are not sent.
-    pub(super) fn compare_variables(&mut self, old: &[ServerVariable], new: &[ServerVariable]) {
-        for before in old {
-            let Some(after) = new.iter().find(|after| is_same_variable(before, after)) else { continue };
-            let ServerVariable { server_url: address, name, values } = after;
+    fn compare_variables(&mut self, old: &[Server], new: &[Server]) {
+        let variables = |server| {
+            let Server { template, variables, .. }: &Server = server;
+            variables.iter().map(|variable| (template.as_str(), variable))
+        };
+        let new: Vec<(&str, &ServerVariable)> = new.iter().flat_map(variables).collect();
+        for (template, before) in old.iter().flat_map(variables) {
+            let found = new.iter().find(|after| is_same_variable((template, before), **after));
+            let Some((address, ServerVariable { name, values, .. })) = found else { continue };
             // A variable without a list of values accepts every value.
             let is_valid = |value: &String, list: &[String]| list.is_empty() || list.contains(value);
             for value in before.values.iter().filter(|value| !is_valid(value, values)) {
@@ -76,11 +85,10 @@ impl<'c, 'g> ServerComparer<'c, 'g> {
 }
 
 /// Returns true if two variables have the same position in the same address.
-fn is_same_variable(one: &ServerVariable, other: &ServerVariable) -> bool {
-    let address_before = |variable: &ServerVariable| {
-        let position = variable.server_url.find(&format!("{{{}}}", variable.name));
-        position.and_then(|position| variable.server_url.get(..position)).map(anonymous_path)
+fn is_same_variable(one: (&str, &ServerVariable), other: (&str, &ServerVariable)) -> bool {
+    let address_before = |(template, variable): (&str, &ServerVariable)| {
+        let position = template.find(&format!("{{{}}}", variable.name));
+        position.and_then(|position| template.get(..position)).map(anonymous_path)
     };
-    anonymous_path(&one.server_url) == anonymous_path(&other.server_url)
-        && address_before(one) == address_before(other)
+    anonymous_path(one.0) == anonymous_path(other.0) && address_before(one) == address_before(other)
 }

@@ -31,7 +31,10 @@ pub(super) fn find_targets(
     let called = plans.iter().filter_map(|plan| {
         let index = plan.calls.iter().position(|call| {
             let webhook = plan.side == OperationSide::Webhooks && call.operation.path == name;
-            webhook || [&call.operation.id, &call.method, &call.name].into_iter().any(|own| own == name)
+            webhook
+                || [&call.operation.id, &call.method, &call.client_path(), &call.name]
+                    .into_iter()
+                    .any(|own| own == name)
         });
         index.map(|index| ExplainTarget::Call(plan.side, index))
     });

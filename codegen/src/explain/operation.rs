@@ -64,7 +64,7 @@ impl Explainer<'_> {
             description: (!text.is_empty()).then(|| text.join("\n")),
             form: format!(
                 "method `{}` of {sides}, call type `{}`{}{}{}",
-                call.method,
+                call.client_path(),
                 call.name,
                 paged.unwrap_or_default(),
                 describe_security(&operation.security),

@@ -9,6 +9,9 @@ use contract_codegen_core::{
 
 use super::InitFindings;
 
+/// The number of operations above which `by-tag` is suggested.
+pub(super) const MANY_OPERATIONS: usize = 100;
+
 /// The maximum number of entries in a list that is written as comments. For further entries, only their
 /// number is written.
 const MAX_LISTED: usize = 30;
@@ -277,7 +280,13 @@ fn write_operations(page: &mut TomlPage, found: &InitFindings) {
     page.add_comment(
         "Generate credentials: a setter for each entry of `securitySchemes`, and a transport that adds them.",
     );
-    page.add_comment("credentials = false");
+    page.add_comment("credentials = true");
+    page.add_comment("A client for the operations of each tag: `client.issues().list(…)`.");
+    if found.operations > MANY_OPERATIONS && !found.tags.is_empty() {
+        page.add_line("by-tag = true");
+    } else {
+        page.add_comment("by-tag = false");
+    }
     if found.unsupported_operations.is_empty() {
         page.add_comment(
             "Skip operations that the client cannot call (true), or reject the contract (false). Default: as",
@@ -291,11 +300,11 @@ fn write_operations(page: &mut TomlPage, found: &InitFindings) {
     }
     if !found.servers.is_empty() {
         page.add_comment("");
-        page.add_comment("Servers of the contract, as base URLs for `Client::new`:");
+        page.add_comment("Servers of the contract, in the module `servers`, for `Client::new`:");
         page.add_comment_list(&found.servers, |server| format!("  {}", one_line(server)));
     }
     page.start_section(
-        "Streaming of events, JSON lines and listed byte bodies; only enabled with this table.",
+        "Streams: events, JSON lines and binary responses, without an option; other byte bodies are listed here.",
     );
     page.add_comment("[streams]");
     page.add_comment(

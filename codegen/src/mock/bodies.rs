@@ -9,7 +9,7 @@ use contract_codegen_core::{
         SchemaConjunction,
         sample::random::{self, SampleRequest, SplitMix64},
     },
-    plan::StreamItem,
+    plan::{DONE_MARKER, StreamItem},
     schema::{SchemaId, TypeSet},
     tree::DocumentLocation,
 };
@@ -189,6 +189,9 @@ impl MockServer {
     pub(super) fn item_row(&self, item: &StreamItem) -> ItemFormat {
         let plain = ItemFormat { encoding: item.form, ..ItemFormat::new(item.framing) };
         match item.framing {
+            ItemFraming::Events if self.plan.ends_with_done_marker(item) => {
+                ItemFormat { end_markers: &[DONE_MARKER], last_events: self.last_events, ..plain }
+            }
             ItemFraming::Events => {
                 ItemFormat { end_markers: self.end_data, last_events: self.last_events, ..plain }
             }

@@ -539,7 +539,7 @@ paths:
 ");
     let sources = Sources::from_texts(&[("api.yaml", "https://a.example/api.yaml", &document)]).unwrap();
     let mut project = Project::default();
-    project.config.streams = Some(toml::from_str("ends = [\"[DONE]\", \"[END]\"]").unwrap());
+    project.config.streams = toml::from_str("ends = [\"[DONE]\", \"[END]\"]").unwrap();
     let contract = project.analyze_sources(sources).unwrap();
     let mock = MockServer::new(project, contract, 0);
     let text = |path: &str| {

@@ -24,9 +24,9 @@ impl server::Service for CallRecorder {
         &self,
         call: PictureCall,
         _: runtime::RequestContext,
-    ) -> Result<Bytes, runtime::ErrorResponse<()>> {
+    ) -> Result<ByteStream, runtime::ErrorResponse<()>> {
         *self.0.lock().unwrap() = Some(server::AnyCall::Picture(call));
-        Ok(Bytes::new())
+        Ok(ByteStream::from(Bytes::new()))
     }
 }
 

@@ -6,6 +6,19 @@
 #![allow(clippy::duplicate_mod, reason = "other tests compile the same files without clients and servers")]
 #![allow(dead_code, reason = "the tests do not use all generated items")]
 
+#[path = "../cases/client_by_tag/expected"]
+pub mod client_by_tag {
+    pub mod calls;
+    pub mod client;
+    pub mod models;
+    pub mod operations;
+    pub mod responses;
+    pub mod schemas;
+    pub mod server;
+    pub mod servers;
+    pub mod types;
+}
+
 #[path = "../cases/command_line/expected"]
 pub mod command_line {
     pub mod bodies;
@@ -16,6 +29,7 @@ pub mod command_line {
     pub mod models;
     pub mod operations;
     pub mod schemas;
+    pub mod servers;
     pub mod types;
 }
 
@@ -29,6 +43,7 @@ pub mod command_line_named {
     pub mod operations;
     pub mod schemas;
     pub mod server;
+    pub mod servers;
     pub mod types;
 }
 
@@ -106,6 +121,7 @@ pub mod formats {
 pub mod hangar {
     pub mod calls;
     pub mod client;
+    pub mod credentials;
     pub mod models;
     pub mod operations;
     pub mod responses;
@@ -144,6 +160,7 @@ pub mod openapi_32 {
     pub mod operations;
     pub mod schemas;
     pub mod server;
+    pub mod servers;
     pub mod types;
 }
 
@@ -162,10 +179,12 @@ pub mod openapi_files {
 pub mod operations {
     pub mod calls;
     pub mod client;
+    pub mod credentials;
     pub mod models;
     pub mod operations;
     pub mod schemas;
     pub mod server;
+    pub mod servers;
     pub mod types;
 }
 
@@ -238,6 +257,17 @@ pub mod pages {
     pub mod models;
     pub mod operations;
     pub mod schemas;
+    pub mod types;
+}
+
+#[path = "../cases/servers/expected"]
+pub mod servers {
+    pub mod calls;
+    pub mod client;
+    pub mod models;
+    pub mod operations;
+    pub mod schemas;
+    pub mod servers;
     pub mod types;
 }
 

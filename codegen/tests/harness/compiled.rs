@@ -27,6 +27,8 @@ pub mod array_limits;
 pub mod attributes;
 #[path = "../cases/boolean_schemas/expected/root.rs"]
 pub mod boolean_schemas;
+#[path = "../cases/client_by_tag/expected/root.rs"]
+pub mod client_by_tag;
 #[path = "../cases/combined_types/expected/root.rs"]
 pub mod combined_types;
 #[path = "../cases/command_line/expected/root.rs"]
@@ -227,6 +229,8 @@ pub mod replaced;
 pub mod secrets;
 #[path = "../cases/secrets_union/expected/root.rs"]
 pub mod secrets_union;
+#[path = "../cases/servers/expected/root.rs"]
+pub mod servers;
 #[path = "../cases/streams/expected/root.rs"]
 pub mod streams;
 #[path = "../cases/streams_typed/expected/root.rs"]
@@ -324,6 +328,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "array_limits" => models!(array_limits: Input, Matrix, Row),
         "attributes" => models!(attributes: Amount, Colour, Input, Painted, Part, PartBolt, PartPlate, Size),
         "boolean_schemas" => models!(boolean_schemas: Input, Open),
+        "client_by_tag" => models!(client_by_tag: Issue, IssuesListState, NewIssue, Problem),
         "combined_types" => models!(combined_types: Builder, Colour, IdOrName, Input, InputBuilder, InputListItem, Shape, ShapeBox, ShapeDot),
         "command_line" => models!(command_line: AddScanBody, Class, ListTicketsFare, Problem, Ticket),
         "command_line_named" => models!(command_line_named: AddNoteWhere, Note),
@@ -424,6 +429,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "replaced" => models!(replaced: Input),
         "secrets" => models!(secrets: Input, Mode, NullableToken, Token),
         "secrets_union" => models!(secrets_union: Closed, Either, Event, Opened, Own, Step, StepStop, StepWait, Token),
+        "servers" => models!(servers: Place),
         "streams" => models!(streams: Ask, Chunk, ChunkFinish, Day, Move, MoveEvent, Problem, Reply, WatchThreadResponse200Item),
         "streams_typed" => models!(streams_typed: Delta, Done, DoneData, Failed, MessageDelta, Problem, Run, RunEvent, Started, ToolCall, ToolCalled),
         "string_limits" => models!(string_limits: Input, Two),

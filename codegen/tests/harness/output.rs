@@ -1,7 +1,12 @@
 //! Tests that compare the generated output of each case with the committed files, for several orders of the
 //! inputs.
 
-use std::{collections::BTreeMap, fmt::Write as _, fs, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    fmt::Write as _,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use contract_codegen::{
     GeneratedCode, Project, Sources,
@@ -104,15 +109,25 @@ fn sort_inputs(mut output: Output) -> Output {
 
 fn read_committed(case: &Case) -> Output {
     let mut out = Output::new();
-    for path in entries(&case.folder.join("expected")) {
-        out.insert(format!("expected/{}", file_name(&path)), String::from_utf8(read(&path)).unwrap());
-    }
+    read_folder(&case.folder.join("expected"), "expected", &mut out);
     for name in MESSAGE_FILES {
         if let Ok(text) = fs::read_to_string(case.folder.join(name)) {
             out.insert(name.to_owned(), text);
         }
     }
     out
+}
+
+/// Reads all files of a folder and of its subfolders.
+fn read_folder(folder: &Path, name: &str, out: &mut Output) {
+    for path in entries(folder) {
+        let name = format!("{name}/{}", file_name(&path));
+        if path.is_dir() {
+            read_folder(&path, &name, out);
+        } else {
+            out.insert(name, String::from_utf8(read(&path)).unwrap());
+        }
+    }
 }
 
 fn write_output(case: &Case, output: &Output) {
@@ -295,6 +310,7 @@ fn update_api_list(problems: &mut String) {
     for case in Case::all() {
         let modules: Vec<String> = entries(&case.folder.join("expected"))
             .iter()
+            .filter(|path| path.is_file())
             .map(|path| file_name(path).replace(".rs", ""))
             .collect();
         if !modules.iter().any(|module| module == "operations") {

@@ -119,6 +119,9 @@ pub mod scopes;
 #[cfg(feature = "server")]
 pub mod server;
 
+#[cfg(feature = "client")]
+pub mod servers;
+
 pub mod shared;
 pub mod ships;
 pub mod stock;

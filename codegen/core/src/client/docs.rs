@@ -40,7 +40,7 @@ pub(super) fn operation_lines(writer: &ClientWriter<'_>, call: &PlannedCall<'_>)
         None => paragraph(&format!("`{}`{scopes}.", call.describe_place())),
     }
     if let Some(server) = operation.servers.first() {
-        paragraph(&format!("Sent to `{server}`, the operation's own server."));
+        paragraph(&format!("Sent to `{}`, the operation's own server.", server.url));
     }
     let webhook = writer.plan.side == OperationSide::Webhooks;
     let body = call.body.as_ref().filter(|body| body.body.required);

@@ -5,10 +5,15 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::{ClientWriter, docs, pages, write};
-use crate::{emit::ident, plan::OperationSide};
+use crate::{
+    emit::{self, ident},
+    operations::{ModuleItems, Submodule, imported_siblings},
+    plan::{ClientGroup, OperationSide},
+    servers,
+};
 
 /// Returns the items of the client module.
-pub(super) fn assemble_module(writer: &ClientWriter<'_>) -> TokenStream {
+pub(super) fn assemble_module(writer: &ClientWriter<'_>) -> ModuleItems {
     let (api, side) = (writer.plan.api, writer.plan.side);
     let title = if api.title.is_empty() { "the API" } else { &api.title };
     let what = match side {
@@ -30,16 +35,17 @@ pub(super) fn assemble_module(writer: &ClientWriter<'_>) -> TokenStream {
     lines.push("Clones are cheap and share the transport.".to_owned());
     let lines = docs::doc_attributes(&lines);
     let sent = || writer.plan.calls.iter().filter(|call| call.unsendable_reason.is_none());
-    let methods = sent().map(|call| {
-        let (whole, stream) = (write::write_method(writer, call), write::write_stream_method(writer, call));
-        let pages = pages::paging_methods(writer, call);
-        quote!(#whole #stream #pages)
+    let (methods, calls) = methods_and_calls(writer, None);
+    let groups: Vec<Submodule> =
+        writer.plan.groups.iter().filter_map(|group| group_module(writer, group)).collect();
+    let accessors =
+        writer.plan.groups.iter().filter(|group| groups.iter().any(|own| own.name == group.accessor));
+    let accessors: Vec<TokenStream> = accessors.map(group_accessor).collect();
+    let declarations = groups.iter().map(|group| {
+        let name = ident(&group.name);
+        quote!(pub mod #name;)
     });
-    let calls = sent().map(|call| {
-        let (whole, stream) = (write::write_call(writer, call), write::write_stream_call(writer, call));
-        let pages = pages::paged_call_impl(writer, call);
-        quote!(#whole #stream #pages)
-    });
+    let siblings = imported_siblings(&groups);
     let pages = pages::page_impls(writer);
     let stream_limits = writer.plan.streams.map(|_| {
         quote! {
@@ -70,11 +76,24 @@ pub(super) fn assemble_module(writer: &ClientWriter<'_>) -> TokenStream {
     });
     let shown = &writer.config.shown;
     let shown = (!shown.is_empty()).then(|| quote!(.with_shown_fields(&[#(#shown),*])));
+    let base_url_doc = match servers::named_servers(api).first() {
+        Some(first) => {
+            let text = format!(
+                " `base_url` is a server of the contract, such as [`{0}`](super::{0}), or another URL with scheme, host and, optionally, a path prefix.",
+                first.path()
+            );
+            quote!(#[doc = ""] #[doc = #text])
+        }
+        None => {
+            let text = " `base_url` consists of scheme, host and, optionally, a path prefix.";
+            quote!(#[doc = ""] #[doc = #text])
+        }
+    };
     let start = match side {
         OperationSide::Paths => quote! {
-            /// Creates a client for the API at `base_url` (scheme, host and, optionally, a path prefix),
-            /// which sends requests through `transport`.
-            pub fn new(base_url: &str, transport: impl Transport + 'static) -> Self {
+            /// Creates a client for the API at `base_url`, which sends requests through `transport`.
+            #base_url_doc
+            pub fn new(base_url: impl Into<String>, transport: impl Transport + 'static) -> Self {
                 Self { inner: ApiClient::new(base_url, transport) #shown }
             }
         },
@@ -102,10 +121,14 @@ pub(super) fn assemble_module(writer: &ClientWriter<'_>) -> TokenStream {
             use super::#table::#id;
         }
     });
-    quote! {
+    let root = quote! {
+        #(#declarations)*
+
         use ::contract_runtime::{client::ApiClient, transport::Transport};
 
         #table
+
+        #siblings
 
         pub use ::contract_runtime::client::{
             Bytes, Call, Error, PendingCall, RequestChecks, Response, StoredRequest,
@@ -139,11 +162,88 @@ pub(super) fn assemble_module(writer: &ClientWriter<'_>) -> TokenStream {
                 &self.inner
             }
 
-            #(#methods)*
+            #(#accessors)*
+
+            #methods
         }
 
-        #(#calls)*
+        #calls
 
         #pages
+    };
+    ModuleItems { root, groups }
+}
+
+/// Writes the methods of the calls of one group (or of the calls without a group), and the implementations of
+/// `Call`.
+fn methods_and_calls(writer: &ClientWriter<'_>, group: Option<&ClientGroup>) -> (TokenStream, TokenStream) {
+    let accessor = group.map(|group| group.accessor.as_str());
+    let calls = writer.plan.calls.iter().filter(|call| call.unsendable_reason.is_none());
+    let calls = calls.filter(|call| call.accessor.as_deref() == accessor);
+    let methods = calls.clone().map(|call| {
+        let (whole, stream) = (write::write_method(writer, call), write::write_stream_method(writer, call));
+        let pages = pages::paging_methods(writer, call);
+        quote!(#whole #stream #pages)
+    });
+    let impls = calls.map(|call| {
+        let (whole, stream) = (write::write_call(writer, call), write::write_stream_call(writer, call));
+        let pages = pages::paged_call_impl(writer, call);
+        quote!(#whole #stream #pages)
+    });
+    (methods.collect(), impls.collect())
+}
+
+/// Writes the module of a group. Returns `None` if the client can send none of its calls.
+fn group_module(writer: &ClientWriter<'_>, group: &ClientGroup) -> Option<Submodule> {
+    let (methods, calls) = methods_and_calls(writer, Some(group));
+    if methods.is_empty() {
+        return None;
+    }
+    let tag = emit::rustdoc_markdown(&group.tag);
+    let mut lines = vec![format!("The operations with the tag `{tag}`.")];
+    let declared = writer.plan.api.tags.iter().find(|tag| tag.name == group.tag);
+    if let Some(description) = declared.and_then(|tag| tag.description.as_ref()) {
+        lines.push(String::new());
+        lines.extend(docs::markdown_lines(description));
+    }
+    lines.push(String::new());
+    lines.push(format!("[`Client::{0}`](super::Client::{0}) returns it.", group.accessor));
+    let lines = docs::doc_attributes(&lines);
+    let name = ident(&group.type_name);
+    let items = quote! {
+        use super::*;
+
+        #lines
+        #[derive(Clone, Copy, Debug)]
+        pub struct #name<'a> {
+            pub(super) inner: &'a ApiClient,
+        }
+
+        impl<'a> #name<'a> {
+            #methods
+        }
+
+        #calls
+    };
+    Some(Submodule {
+        name: group.accessor.clone(),
+        doc: format!("The operations with the tag `{tag}`."),
+        items,
+    })
+}
+
+/// Writes the method of the client that returns the client of a group.
+fn group_accessor(group: &ClientGroup) -> TokenStream {
+    let lines = docs::doc_attributes(&[format!(
+        "Returns the operations with the tag `{}`.",
+        emit::rustdoc_markdown(&group.tag)
+    )]);
+    let (method, name) = (ident(&group.accessor), ident(&group.type_name));
+    quote! {
+        #lines
+        #[must_use]
+        pub const fn #method(&self) -> #method::#name<'_> {
+            #method::#name { inner: &self.inner }
+        }
     }
 }

@@ -17,7 +17,8 @@ use crate::{
 pub(super) fn paging_methods(writer: &ClientWriter<'_>, call: &PlannedCall<'_>) -> Option<TokenStream> {
     let (_, paged) = call.pages.as_ref()?;
     let (arguments, given) = write::owned_arguments(writer, call);
-    let own = format!("[`{0}`](Self::{0})", call.method);
+    let own = format!("[`{0}`](Self::{0})", call.client_method);
+    let write::Receiver { api_client, .. } = write::Receiver::new(call);
     let about_pages = docs::doc_attributes(&[
         format!(
             "The pages of {own}, with the same arguments. Each page is requested when the stream is polled."
@@ -31,7 +32,7 @@ pub(super) fn paging_methods(writer: &ClientWriter<'_>, call: &PlannedCall<'_>) 
     let (pages_method, items_method) = (ident(&paged.pages_method), ident(&paged.items_method));
     let (request, module) = (ident(&call.name), ident(writer.plan.side.calls_module()));
     let value = if given.is_empty() { quote!() } else { quote!({ #(#given),* }) };
-    let pages = quote!(::contract_runtime::client::pages::PageStream::new(&self.inner, super::#module::#request #value));
+    let pages = quote!(::contract_runtime::client::pages::PageStream::new(#api_client, super::#module::#request #value));
     Some(quote! {
         #about_pages
         #deprecated

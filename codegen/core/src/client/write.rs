@@ -19,12 +19,30 @@ use crate::{
     shape::TypeRef,
 };
 
+/// The client that has the method of a call: the main client, or that of a group, which borrows from it.
+pub(super) struct Receiver {
+    /// The lifetime of the call that a method returns.
+    lifetime: TokenStream,
+    /// A reference to the `ApiClient`.
+    pub(super) api_client: TokenStream,
+}
+
+impl Receiver {
+    pub(super) fn new(call: &PlannedCall<'_>) -> Self {
+        match call.accessor {
+            Some(_) => Self { lifetime: quote!('a), api_client: quote!(self.inner) },
+            None => Self { lifetime: quote!('_), api_client: quote!(&self.inner) },
+        }
+    }
+}
+
 /// Writes the client method that sends a call.
 pub(super) fn write_method(writer: &ClientWriter<'_>, call: &PlannedCall<'_>) -> TokenStream {
     let side = writer.plan.side;
     let lines = docs::doc_attributes(&docs::operation_lines(writer, call));
     let deprecated = call.operation.deprecated.then(|| quote!(#[deprecated = "deprecated by the contract"]));
-    let (name, request, module) = (ident(&call.method), ident(&call.name), ident(side.calls_module()));
+    let (name, request, module) = (ident(&call.client_method), ident(&call.name), ident(side.calls_module()));
+    let Receiver { lifetime, api_client } = Receiver::new(call);
     let address = (side == OperationSide::Webhooks).then(|| quote!(address: &str,));
     let at = (side == OperationSide::Webhooks).then(|| quote!(.with_address(address)));
     let arguments = method_arguments(writer, call);
@@ -41,8 +59,8 @@ pub(super) fn write_method(writer: &ClientWriter<'_>, call: &PlannedCall<'_>) ->
         #lines
         #deprecated
         #many
-        pub fn #name(&self, #address #(#arguments,)* #options) -> PendingCall<'_, super::#module::#request> {
-            self.inner.send(super::#module::#request::request_for(&self.inner, #(#names,)* #pass_options) #at)
+        pub fn #name(&self, #address #(#arguments,)* #options) -> PendingCall<#lifetime, super::#module::#request> {
+            self.inner.send(super::#module::#request::request_for(#api_client, #(#names,)* #pass_options) #at)
         }
     }
 }
@@ -55,6 +73,7 @@ pub(super) fn write_stream_method(writer: &ClientWriter<'_>, call: &PlannedCall<
         return None;
     }
     let side = writer.plan.side;
+    let Receiver { api_client, .. } = Receiver::new(call);
     let mut lines = docs::operation_lines(writer, call);
     docs::add_stream_notes(&mut lines, call);
     let lines = docs::doc_attributes(&lines);
@@ -112,7 +131,7 @@ pub(super) fn write_stream_method(writer: &ClientWriter<'_>, call: &PlannedCall<
         #deprecated
         #many
         pub fn #method(&self, #(#arguments),*) -> ::contract_runtime::client::PendingStreamCall<#success, #refusal> {
-            let request = super::#module::#request::request_for(&self.inner, #(#given),*) #accept #sent;
+            let request = super::#module::#request::request_for(#api_client, #(#given),*) #accept #sent;
             self.inner.#send::<super::#module::#request>(request)
         }
     })

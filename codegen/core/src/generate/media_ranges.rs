@@ -29,14 +29,12 @@ pub(super) fn read_ranges_as_json(
     known: (&SchemaGraph, &Shapes),
     diagnostics: &mut Diagnostics,
 ) {
-    let named = |list: Option<&Vec<String>>, id: &String| list.is_some_and(|list| list.contains(id));
-    let streams = config.streams.as_ref();
     let mut found: BTreeSet<SchemaId> = BTreeSet::new();
     for operation in api.operations.iter_mut().chain(&mut api.webhooks) {
         // Bodies that the configuration lists as raw, uploaded or downloaded bytes stay unchanged.
-        let raw = named(Some(&config.operations.raw), &operation.id);
-        let upload = raw || named(streams.map(|streams| &streams.uploads), &operation.id);
-        let download = raw || named(streams.map(|streams| &streams.downloads), &operation.id);
+        let raw = config.operations.raw.contains(&operation.id);
+        let upload = raw || config.streams.uploads.contains(&operation.id);
+        let download = raw || config.streams.downloads.contains(&operation.id);
         if let Some(body) = operation.request_body.as_mut().filter(|_| !upload) {
             found.extend(read(known, &mut body.content, &[JSON, JSON_SUFFIX_RANGE]));
         }

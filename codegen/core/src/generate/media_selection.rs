@@ -1,8 +1,8 @@
 //! Selects the media types that the generated code exchanges, where a body lists several.
 //!
 //! By default a body that lists JSON is exchanged as JSON only, so that XML or text beside JSON does not make
-//! its type an enum. `[operations] media` selects other media types. Bodies that the configuration passes as
-//! bytes, and media types that `[streams]` processes, are never omitted.
+//! its type an enum; streamed media types are kept. `[operations] media` selects other media types. Bodies that
+//! the configuration passes as bytes are never omitted.
 
 use std::collections::BTreeMap;
 
@@ -47,11 +47,9 @@ struct BytesOnly {
 impl BytesOnly {
     fn new(config: &Config, operation: &Operation) -> Self {
         let raw = config.operations.raw.contains(&operation.id);
-        let streams = config.streams.as_ref();
-        let in_streams = |list: Option<&Vec<String>>| list.is_some_and(|list| list.contains(&operation.id));
         Self {
-            request: raw || in_streams(streams.map(|streams| &streams.uploads)),
-            responses: raw || in_streams(streams.map(|streams| &streams.downloads)),
+            request: raw || config.streams.uploads.contains(&operation.id),
+            responses: raw || config.streams.downloads.contains(&operation.id),
         }
     }
 }
@@ -72,9 +70,9 @@ impl OmittedMediaTypes {
         let has_json = content.iter().any(|media| Name::parse(&media.name).is_json());
         for (media, selected) in content.iter_mut().zip(selected) {
             let name = Name::parse(&media.name);
-            let kept = if has_selected { selected } else { !has_json || name.is_json() };
-            let streamed = config.streams.is_some() && ItemFraming::from_media_type(&name).is_some();
-            media.omitted = !kept && !streamed;
+            let streamed = ItemFraming::from_media_type(&name).is_some();
+            let kept = if has_selected { selected } else { !has_json || name.is_json() || streamed };
+            media.omitted = !kept;
             if media.omitted {
                 *self.counts.entry(name.essence().to_ascii_lowercase()).or_default() += 1;
                 self.first.get_or_insert_with(|| place.clone());
@@ -173,10 +171,8 @@ paths:
             let (found, _) = analyze(content, config).unwrap();
             assert_eq!(found, [body, response], "{content} {config}");
         };
-        let both = ["application/json", "application/problem+json"];
-        check(CONTENT, "", &both, &both);
         let events = ["application/json", "text/event-stream", "application/problem+json"];
-        check(CONTENT, "[streams]", &events, &events);
+        check(CONTENT, "", &events, &events);
         let all = ["application/json", "application/xml", "text/event-stream", "application/problem+json"];
         check(CONTENT, "[operations]\nraw = ['a']", &all, &all);
         check(CONTENT, "[streams]\ndownloads = ['a']", &events, &all);
@@ -213,10 +209,11 @@ paths:
 
     #[test]
     fn one_note_names_media_types_and_option() {
-        let (_, notes) = analyze(CONTENT, "").unwrap();
+        let content = CONTENT.replace("text/event-stream", "text/csv");
+        let (_, notes) = analyze(&content, "").unwrap();
         let expected = "media types are left out beside others of the same body: `application/xml` of 2 bodies, \
-            `text/event-stream` of 2 bodies; to generate them as well, set `[operations] media = \
-            [\"application/json\", \"application/xml\", \"text/event-stream\"]`";
+            `text/csv` of 2 bodies; to generate them as well, set `[operations] media = \
+            [\"application/json\", \"application/xml\", \"text/csv\"]`";
         assert_eq!(notes, [expected]);
         assert!(analyze("{ application/xml: {} }", "").unwrap().1.is_empty());
     }

@@ -10,17 +10,19 @@ use crate::{
     credentials::{credentials_module, uses_credentials, warn_of_conflicts},
     diagnostics::{Diagnostic, Diagnostics},
     emit::ModelEmitter,
-    operations, package,
+    operations::{self, ModuleItems, Submodule},
+    package,
     plan::{ContractPlan, OperationSide, SidePlan, check_pages, check_streams},
     render::{FeatureGate, GeneratedModule, PackagePart},
     schema::SchemaGraph,
     server::server_module,
+    servers::servers_module,
 };
 
 /// Reports operation options that have no effect on this contract, and security schemes whose credentials
 /// conflict.
 pub(super) fn check_unused_options(config: &Config, plans: &ContractPlan<'_>, diagnostics: &mut Diagnostics) {
-    if config.client.credentials && !uses_credentials(&plans.paths) {
+    if config.client.credentials == Some(true) && !uses_credentials(&plans.paths) {
         diagnostics.push(
             Diagnostic::warning("config", "`client.credentials` does nothing: no operation requires credentials")
                 .with_optional_place(config.option_place("client", "credentials"))
@@ -30,13 +32,16 @@ pub(super) fn check_unused_options(config: &Config, plans: &ContractPlan<'_>, di
     if config.output.client && config.has_credentials() {
         warn_of_conflicts(&plans.paths, diagnostics);
     }
-    let Some(streams) = &config.streams else { return };
+    let streams = &config.streams;
     let named = !streams.downloads.is_empty() || !streams.uploads.is_empty();
-    if !named && plans.iter().flat_map(|plan| &plan.calls).all(|call| call.streams.is_empty()) {
+    if let Some(place) = config.table_place("streams")
+        && !named
+        && plans.paths.streams.is_none()
+    {
         diagnostics.push(
             Diagnostic::warning("config", "`streams` does nothing: no operation has a streamed request or response")
-                .with_optional_place(config.table_place("streams"))
-                .help("streams are `text/event-stream`, JSON lines and JSON text sequences; list byte streams in `downloads` and `uploads`, or remove the table"),
+                .with_place(place)
+                .help("streams are `text/event-stream`, JSON lines, JSON text sequences and binary responses; list other byte streams in `downloads` and `uploads`, or remove the table"),
         );
     }
 }
@@ -83,8 +88,10 @@ pub(super) fn operation_modules(
         }
         module
     };
-    let module = GeneratedModule::new(side.calls_module(), about, &calls::calls_module(plan, graph, types));
-    out.push(allowing(module.with_gate(both)));
+    let items = calls::calls_module(plan, graph, types);
+    let root = GeneratedModule::new(side.calls_module(), about, &items.root);
+    let all = std::iter::once(root).chain(submodules(side.calls_module(), &items));
+    out.extend(all.map(|module| allowing(module.with_gate(both))));
     if output.server {
         let (name, about) = match side {
             OperationSide::Paths => {
@@ -105,10 +112,15 @@ pub(super) fn operation_modules(
             OperationSide::Paths => ("client", "The client: one method for each operation."),
             OperationSide::Webhooks => ("webhook_client", "The sender of webhooks: one method for each."),
         };
-        let tokens = client_module(plan, graph, types, &config.client, diagnostics);
-        out.push(allowing(
-            GeneratedModule::new(name, doc_lines(about), &tokens).with_gate(&[PackagePart::Client]),
-        ));
+        let items = client_module(plan, graph, types, &config.client, diagnostics);
+        let root = GeneratedModule::new(name, doc_lines(about), &items.root);
+        let all = std::iter::once(root).chain(submodules(name, &items));
+        out.extend(all.map(|module| allowing(module.with_gate(&[PackagePart::Client]))));
+        if let Some(tokens) = (side == OperationSide::Paths).then(|| servers_module(plan.api)).flatten() {
+            let about =
+                doc_lines("The servers of the contract, for [`Client::new`](super::client::Client::new).");
+            out.push(GeneratedModule::new("servers", about, &tokens).with_gate(&[PackagePart::Client]));
+        }
         let wanted = config.has_credentials() && side == OperationSide::Paths;
         if let Some(tokens) = wanted.then(|| credentials_module(plan)).flatten() {
             let about =
@@ -128,4 +140,12 @@ pub(super) fn operation_modules(
         }
     }
     out
+}
+
+/// Returns the submodules of a module, each in a file of its own.
+fn submodules(parent: &str, items: &ModuleItems) -> impl Iterator<Item = GeneratedModule> {
+    let name = move |submodule: &Submodule| format!("{parent}/{}", submodule.name);
+    items.groups.iter().map(move |submodule| {
+        GeneratedModule::new(name(submodule), doc_lines(&submodule.doc), &submodule.items)
+    })
 }

@@ -11,7 +11,7 @@ use crate::{
     config::OutputLayout,
     diagnostics::{Diagnostic, Diagnostics},
     emit::{any_deprecated, ident},
-    package::{self, CallSources, FirstCall, PackageInput},
+    package::{self, CallSources, FirstCall, PackageInput, RuntimeUses},
     render::{self, FeatureGate, GIT_ATTRIBUTES, GeneratedModule, OutputFiles, PackagePart},
     shape::{Shapes, TypeBody},
 };
@@ -41,10 +41,16 @@ pub(super) fn print_files(
     let mut about = describe_sources(contract, &origin);
     let mut modules = modules.into_modules();
     if any_deprecated(&contract.graph, &contract.shapes) {
-        // The module `schemas`, which contains tables, does not mention any types.
-        let of_types = modules.iter_mut().filter(|module| module.name != "schemas");
+        // These modules do not mention any types.
+        let of_types =
+            modules.iter_mut().filter(|module| !["schemas", "servers"].contains(&module.name.as_str()));
         of_types.for_each(GeneratedModule::allow_deprecated);
     }
+    let uses = RuntimeUses {
+        credentials: modules.iter().any(|module| module.name == "credentials"),
+        pages: !project.config.pages.is_empty(),
+        streams: calls.plan.streams.is_some(),
+    };
     let parts: BTreeSet<PackagePart> = modules.iter().flat_map(|module| module.gate).copied().collect();
     if !output.has_features() {
         modules.iter_mut().for_each(|module| module.gate = &[]);
@@ -75,10 +81,7 @@ pub(super) fn print_files(
     }
     match output.layout {
         OutputLayout::File => {
-            files.insert(
-                SINGLE_FILE,
-                single_file(&about, &texts, &package::runtime_features(&project.config, &parts)),
-            );
+            files.insert(SINGLE_FILE, single_file(&about, &texts, &package::runtime_features(uses, &parts)));
         }
         OutputLayout::Modules => {
             texts.into_iter().for_each(|(module, text)| files.insert(format!("{}.rs", module.name), text));
@@ -91,6 +94,7 @@ pub(super) fn print_files(
                 config: &project.config,
                 title: &contract.api.title,
                 parts: &parts,
+                uses,
                 formats: &contract.options.formats,
                 is_member: project.joins_workspace(),
                 first_call: first_call.as_ref(),
@@ -214,7 +218,7 @@ fn root_module(
     attributes: &TokenStream,
     modules: &[GeneratedModule],
 ) -> GeneratedModule {
-    let declarations = modules.iter().map(|module| {
+    let declarations = modules.iter().filter(|module| !module.is_submodule()).map(|module| {
         let name = ident(&module.name);
         let gate = (!module.gate.is_empty()).then(|| {
             let condition = feature_condition(module.gate);
@@ -264,7 +268,7 @@ fn single_file(about: &[String], modules: &[(&GeneratedModule, String)], feature
         out.push_str(format!("// {line}").trim_end());
         out.push('\n');
     }
-    for (module, text) in modules {
+    for (module, text) in modules.iter().filter(|(module, _)| !module.is_submodule()) {
         out.push('\n');
         let features: Vec<String> =
             module.gate.iter().map(|part| format!("feature = {:?}", part.feature_name())).collect();
@@ -283,13 +287,34 @@ fn single_file(about: &[String], modules: &[(&GeneratedModule, String)], feature
         let is_doc = |line: &&str| line.starts_with("//!");
         let docs = text.lines().take_while(is_doc).chain(["", &unused]);
         for line in docs.chain(text.lines().skip_while(is_doc)) {
-            if !line.is_empty() {
-                out.push_str("    ");
-                out.push_str(line);
+            let path = declared_submodule(line).map(|name| format!("{}/{name}", module.name));
+            match modules.iter().find(|(submodule, _)| Some(&submodule.name) == path.as_ref()) {
+                Some((_, text)) => push_inline_module(&mut out, line, text),
+                None => push_indented(&mut out, 1, line),
             }
-            out.push('\n');
         }
         out.push_str("}\n");
     }
     out
+}
+
+/// Returns the name in a line such as `pub mod issues;`.
+fn declared_submodule(line: &str) -> Option<&str> {
+    line.trim_start_matches("pub ").strip_prefix("mod ")?.strip_suffix(';')
+}
+
+/// Adds the module that the line declares, with its content, to a module of a single file.
+fn push_inline_module(out: &mut String, declaration: &str, text: &str) {
+    let text = text.strip_prefix(HEADER).unwrap_or(text).trim_start();
+    push_indented(out, 1, &declaration.replace(';', " {"));
+    text.lines().for_each(|line| push_indented(out, 2, line));
+    push_indented(out, 1, "}");
+}
+
+fn push_indented(out: &mut String, levels: usize, line: &str) {
+    if !line.is_empty() {
+        out.push_str(&"    ".repeat(levels));
+        out.push_str(line);
+    }
+    out.push('\n');
 }

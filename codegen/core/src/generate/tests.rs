@@ -138,7 +138,7 @@ fn schemes_with_the_same_location_are_reported() {
     );
     let reported = |credentials: bool| {
         let mut project = Project::default();
-        project.config.client.credentials = credentials;
+        project.config.client.credentials = Some(credentials);
         let sources = Sources::from_texts(&[("api.json", "", &text)]).unwrap();
         let contract = project.analyze_sources(sources).unwrap();
         places(&project.generate_from(contract).unwrap().contract.diagnostics)
@@ -344,7 +344,7 @@ fn parameters_and_credentials_are_deprecated() {
         }}
     }"#;
     let mut project = Project::default();
-    project.config.client.credentials = true;
+    project.config.client.credentials = Some(true);
     let sources = Sources::from_texts(&[("api.json", "", text)]).unwrap();
     let contract = project.analyze_sources(sources).unwrap();
     let files = project.generate_from(contract).unwrap().files.0;

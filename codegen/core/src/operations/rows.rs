@@ -1,18 +1,16 @@
 //! Generates the rows of the operation table as expressions of runtime types. A field that has its default
 //! value is omitted.
 
-use contract_runtime::operation::ItemFraming;
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
 use super::UsedRuntimeTypes;
 use crate::{
     api::ParameterIn,
-    config::StreamConfig,
     emit::ident,
     plan::{
         BodyFormat, MediaTypePlan, MultipartPart, ParameterRow, PartArity, PartForm, RequestBodyPlan,
-        RequestMark, StreamContent, StreamedBody, TextScalar, TextShape,
+        RequestMark, SidePlan, StreamContent, StreamedBody, TextScalar, TextShape,
     },
     rust_types::RustTypes,
     schema::{SchemaGraph, SchemaId, TypeSet},
@@ -22,7 +20,7 @@ use crate::{
 pub(super) struct RowWriter<'a> {
     pub(super) graph: &'a SchemaGraph,
     pub(super) types: &'a dyn RustTypes,
-    pub(super) streams: Option<&'a StreamConfig>,
+    pub(super) plan: &'a SidePlan<'a>,
     pub(super) used: UsedRuntimeTypes,
 }
 
@@ -138,9 +136,8 @@ impl RowWriter<'_> {
         self.used.operation.extend(["ItemEncoding", "ItemFormat", "ItemFraming"]);
         let framing = ident(&format!("{:?}", item.framing));
         let form = ident(&format!("{:?}", item.form));
-        let events = self.streams.filter(|_| item.framing == ItemFraming::Events);
-        let ends = events.map(|streams| streams.ends.as_slice()).unwrap_or_default();
-        let last = events.map(|streams| streams.last_events.as_slice()).unwrap_or_default();
+        let ends = self.plan.end_markers(item);
+        let last = self.plan.last_events(item);
         let format = quote! {
             Items(ItemFormat {
                 framing: ItemFraming::#framing,

@@ -14,6 +14,7 @@ use crate::{
     plan::{BodyType, PlannedCall, SidePlan},
     rust_types::{PassingMode, RustTypes},
     schema::{SchemaGraph, SchemaId},
+    servers::named_servers,
     shape::TypeRef,
 };
 
@@ -68,13 +69,22 @@ impl FirstCall {
         if has_json {
             imports.push("types".to_owned());
         }
-        let servers = &sources.plan.api.servers;
-        let server = servers.iter().find(|url| is_plain_url(url)).map_or(EXAMPLE_SERVER, String::as_str);
-        statements.push(format!("let client = Client::new({server:?}, {transport});"));
-        let method = ident(&call.method);
+        let servers = named_servers(sources.plan.api);
+        let server = match servers.first() {
+            Some(server) => server.expression(),
+            None => format!("{EXAMPLE_SERVER:?}"),
+        };
+        if !servers.is_empty() {
+            imports.push("servers".to_owned());
+        }
+        statements.push(format!("let client = Client::new({server}, {transport});"));
+        let group =
+            call.accessor.as_ref().map(|accessor| format!("{}().", ident(accessor))).unwrap_or_default();
+        let method = ident(&call.client_method);
         let arguments: Vec<String> = arguments.into_iter().map(|argument| argument.code).collect();
-        statements.push(format!("let response = client.{method}({}).await?;", arguments.join(", ")));
+        statements.push(format!("let response = client.{group}{method}({}).await?;", arguments.join(", ")));
         statements.push("println!(\"{}\", response.status());".to_owned());
+        imports.sort_unstable();
         let imports = vec![format!("use {library}::{{{}}};", imports.join(", "))];
         Some(Self { imports, statements })
     }
@@ -170,11 +180,6 @@ impl CallSources<'_> {
 /// Returns true if an example may show the string.
 fn is_short(text: &str) -> bool {
     (1..=40).contains(&text.len()) && text.chars().all(|c| c.is_ascii_graphic() || c == ' ')
-}
-
-/// Returns true for an absolute URL that an example can show.
-fn is_plain_url(url: &str) -> bool {
-    (url.starts_with("https://") || url.starts_with("http://")) && url.chars().all(|c| c.is_ascii_graphic())
 }
 
 /// Returns the calls that set the credentials of the first alternative of an operation.

@@ -7,7 +7,7 @@ use crate::{api::Operation, names};
 
 /// The names of the methods that every generated client or server has. Methods of operations must not have
 /// these names.
-const RESERVED_METHODS: &[&str] = &[
+pub(super) const RESERVED_METHODS: &[&str] = &[
     "new",
     "base_url",
     "with_request_checks",

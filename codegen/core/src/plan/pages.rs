@@ -20,7 +20,8 @@ pub use self::{
     value_path::{ValuePath, ValuePathStep},
 };
 use super::{
-    OperationSide, PlanInput, PlannedCall, PlannedParameter, ResponsePayload, TextScalar, TextShape,
+    ClientGroup, OperationSide, PlanInput, PlannedCall, PlannedParameter, ResponsePayload, TextScalar,
+    TextShape, client_groups::accessor_names,
 };
 use crate::{
     api::{ParameterIn, StatusPattern},
@@ -120,6 +121,7 @@ pub struct PageLimit {
 pub(super) fn plan_pages(
     given: PlanInput<'_>,
     side: OperationSide,
+    groups: &[ClientGroup],
     calls: &mut [PlannedCall<'_>],
 ) -> Vec<PageProblem> {
     let mut problems = Vec::new();
@@ -140,7 +142,7 @@ pub(super) fn plan_pages(
     }
     problems.extend(globs.0.into_iter().filter_map(|(_, unfit)| unfit));
     problems.extend(reject_other_items(calls));
-    name_methods(calls);
+    name_methods(groups, calls);
     problems
 }
 
@@ -183,15 +185,17 @@ fn reject_other_items(calls: &mut [PlannedCall<'_>]) -> Vec<PageProblem> {
 }
 
 /// Assigns distinct names to the pagination methods.
-fn name_methods(calls: &mut [PlannedCall<'_>]) {
-    let methods = calls.iter().flat_map(|call| [&call.method, &call.streams.method]);
-    let mut taken: BTreeSet<String> = methods.cloned().collect();
+fn name_methods(groups: &[ClientGroup], calls: &mut [PlannedCall<'_>]) {
+    let methods = calls.iter().flat_map(|call| {
+        [&call.client_method, &call.streams.method].map(|name| (call.accessor.clone(), name.clone()))
+    });
+    let mut taken: BTreeSet<(Option<String>, String)> = methods.chain(accessor_names(groups)).collect();
     for call in calls.iter_mut() {
-        let plain = call.method.trim_end_matches('_').to_owned();
+        let (plain, group) = (call.client_method.trim_end_matches('_').to_owned(), call.accessor.clone());
         let Some((_, pages)) = &mut call.pages else { continue };
         let mut free = |end: &str, other: &str| {
             let (mut name, mut longer) = (format!("{plain}{end}"), plain.clone());
-            while !taken.insert(name.clone()) {
+            while !taken.insert((group.clone(), name.clone())) {
                 longer.push_str(other);
                 name.clone_from(&longer);
             }

@@ -1,6 +1,6 @@
-//! Plans streamed requests and responses, if the configuration contains `[streams]`. Streams are success
-//! responses and request bodies that consist of server-sent events, JSON lines or JSON text sequences, and
-//! the configured binary downloads and uploads.
+//! Plans streamed requests and responses. Streams are success responses and request bodies that consist of
+//! server-sent events, JSON lines or JSON text sequences, binary responses, and the configured downloads and
+//! uploads.
 //!
 //! The item type of a media type is determined by its `itemSchema` (OpenAPI 3.2, 4.14), or else by the
 //! elements of its `schema` if that is an array, or else by its `schema`. The item of an event stream is the
@@ -16,10 +16,14 @@ use contract_runtime::{
     operation::{ItemEncoding, ItemFraming},
 };
 
-use super::{PlanInput, PlannedCall, RequestBodyPlan, ResponseSet, SidePlan};
+use super::{
+    DONE_MARKER, PlanInput, PlannedCall, RequestBodyPlan, ResponseCase, ResponsePayload, ResponseSet,
+    SidePlan,
+    client_groups::{ClientGroup, accessor_names},
+};
 use crate::{
     api::{self, StatusPattern},
-    config::{Config, StreamConfig},
+    config::Config,
     conjunction::SchemaConjunction,
     diagnostics::{Diagnostic, Diagnostics},
     schema::{SchemaGraph, SchemaId, TypeSet},
@@ -98,20 +102,19 @@ impl StreamPlan {
 impl PlanInput<'_> {
     /// Plans the streams of a call whose body and responses are already planned.
     pub(super) fn plan_streams(&self, call: &PlannedCall<'_>) -> StreamPlan {
-        let Some(config) = self.streams else { return StreamPlan::default() };
         StreamPlan {
-            response: self.streamed_response(config, call),
-            body: call.body.as_ref().and_then(|body| self.streamed_body(config, call, body)),
+            response: self.streamed_response(call),
+            body: call.body.as_ref().and_then(|body| self.streamed_body(call, body)),
             method: String::new(),
         }
     }
 
-    fn streamed_response(&self, config: &StreamConfig, call: &PlannedCall<'_>) -> Option<StreamedResponse> {
+    fn streamed_response(&self, call: &PlannedCall<'_>) -> Option<StreamedResponse> {
         let operation = call.operation;
         if operation.method == "HEAD" {
             return None;
         }
-        let download = config.downloads.contains(&operation.id);
+        let download = self.streams.downloads.contains(&operation.id) || has_binary_response(call);
         let own = |answers: &ResponseSet, status: StatusPattern| {
             answers.cases.iter().any(|case| case.status == status)
         };
@@ -153,13 +156,8 @@ impl PlanInput<'_> {
         })
     }
 
-    fn streamed_body(
-        &self,
-        config: &StreamConfig,
-        call: &PlannedCall<'_>,
-        body: &RequestBodyPlan<'_>,
-    ) -> Option<StreamedBody> {
-        let upload = config.uploads.contains(&call.operation.id);
+    fn streamed_body(&self, call: &PlannedCall<'_>, body: &RequestBodyPlan<'_>) -> Option<StreamedBody> {
+        let upload = self.streams.uploads.contains(&call.operation.id);
         body.contents.iter().enumerate().find_map(|(content_index, content)| {
             let plain = matches!(content.format, super::BodyFormat::Bytes | super::BodyFormat::Text);
             if !plain || body.variants[content.variant].sent != content_index {
@@ -261,13 +259,29 @@ impl PlanInput<'_> {
     }
 }
 
+/// Returns true if every success response has bytes of the same media type, such as `image/png` or
+/// `application/zip`. A range such as `*/*` may also mean text or JSON.
+fn has_binary_response(call: &PlannedCall<'_>) -> bool {
+    let ResponseSet { cases, single: Some(ResponsePayload::Bytes), optional: false, .. } = &call.responses
+    else {
+        return false;
+    };
+    let mut names = cases.iter().flat_map(ResponseCase::media_types);
+    let Some(name) = names.next() else { return false };
+    let media_type = MediaType::parse(name);
+    media_type.is_sendable()
+        && !matches!(media_type.essence(), "*/*" | "application/*")
+        && names.all(|other| other == name)
+}
+
 /// Assigns distinct names to the client methods for streamed responses.
-pub(super) fn name_stream_methods(calls: &mut [PlannedCall<'_>]) {
-    let mut taken: BTreeSet<String> = calls.iter().map(|call| call.method.clone()).collect();
+pub(super) fn name_stream_methods(groups: &[ClientGroup], calls: &mut [PlannedCall<'_>]) {
+    let methods = calls.iter().map(|call| (call.accessor.clone(), call.client_method.clone()));
+    let mut taken: BTreeSet<(Option<String>, String)> = methods.chain(accessor_names(groups)).collect();
     for call in calls.iter_mut().filter(|call| !call.streams.is_empty()) {
         // The method name may end with an underscore to avoid a keyword, which is not needed here.
-        let mut name = format!("{}_stream", call.method.trim_end_matches('_'));
-        while !taken.insert(name.clone()) {
+        let mut name = format!("{}_stream", call.client_method.trim_end_matches('_'));
+        while !taken.insert((call.accessor.clone(), name.clone())) {
             name.push_str("ed");
         }
         call.streams.method = name;
@@ -282,7 +296,6 @@ pub fn check_stream_options(
     graph: &SchemaGraph,
     diagnostics: &mut Diagnostics,
 ) {
-    let Some(config) = &options.streams else { return };
     for call in &plan.calls {
         let answer = call.streams.response.as_ref().map(|answer| &answer.content);
         let body = call.streams.body.as_ref().map(|body| &body.content);
@@ -299,7 +312,8 @@ pub fn check_stream_options(
             );
         }
     }
-    let lists = [("streams.downloads", &config.downloads), ("streams.uploads", &config.uploads)];
+    let (downloads, uploads) = (&options.streams.downloads, &options.streams.uploads);
+    let lists = [("streams.downloads", downloads), ("streams.uploads", uploads)];
     for (option, list) in lists {
         for id in list {
             let Some(call) = plan.calls.iter().find(|call| call.operation.id == *id) else { continue };
@@ -319,6 +333,32 @@ pub fn check_stream_options(
                     .help("remove it from the list"),
             );
         }
+    }
+}
+
+impl SidePlan<'_> {
+    /// Returns the event data that ends a stream of such items.
+    #[must_use]
+    pub fn end_markers(&self, item: &StreamItem) -> Vec<&str> {
+        if self.ends_with_done_marker(item) {
+            return vec![DONE_MARKER];
+        }
+        let streams = self.streams.filter(|_| item.framing == ItemFraming::Events);
+        streams.iter().flat_map(|streams| &streams.ends).map(String::as_str).collect()
+    }
+
+    /// Returns true if [`DONE_MARKER`] ends a stream of such items. An item that is a string may be equal to the
+    /// marker.
+    #[must_use]
+    pub fn ends_with_done_marker(&self, item: &StreamItem) -> bool {
+        self.has_done_marker && (item.framing, item.form) == (ItemFraming::Events, ItemEncoding::Json)
+    }
+
+    /// Returns the names of the events that end a stream of such items.
+    #[must_use]
+    pub fn last_events(&self, item: &StreamItem) -> Vec<&str> {
+        let streams = self.streams.filter(|_| item.framing == ItemFraming::Events);
+        streams.iter().flat_map(|streams| &streams.last_events).map(String::as_str).collect()
     }
 }
 

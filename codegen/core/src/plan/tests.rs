@@ -210,7 +210,7 @@ fn clients_send_concrete_media_types() {
             assert_eq!(body.contents[variant.sent].media.name, sent, "{names:?}");
             let (config, mut problems) = (crate::config::ClientConfig::default(), Diagnostics::new());
             assert_contains(
-                &crate::client::client_module(plan, graph, types, &config, &mut problems),
+                &crate::client::client_module(plan, graph, types, &config, &mut problems).root,
                 called,
             );
         });
@@ -243,7 +243,7 @@ fn parameters_inherit_schema_descriptions() {
             r#"" Base."] # [doc = ""] # [doc = " Query parameter `c`."] # [doc = ""] # [doc = " Default: `\"x\"`."] pub c"#,
             r#"" A title."] # [doc = ""] # [doc = " Query parameter `d`."] # [doc = ""] # [doc = " Default: `20`."] pub d"#,
         ] {
-            assert_contains(&code, docs);
+            assert_contains(&code.root, docs);
         }
     });
 }
@@ -512,8 +512,7 @@ fn stream_methods_have_distinct_names() {
         paths.join(",")
     );
     let sources = Sources::from_texts(&[("a.json", "", &document)]).unwrap();
-    let mut project = Project::default();
-    project.config.streams = Some(StreamConfig::default());
+    let project = Project::default();
     let contract = project.analyze_sources(sources).unwrap();
     let plan = project.operation_plan(&contract, OperationSide::Paths);
     let methods = plan.calls.iter().map(|call| (call.method.as_str(), call.streams.method.as_str()));
@@ -543,8 +542,7 @@ fn event_data_is_the_stream_item() {
                 "components": {{"schemas": {{"Chunk": {{"type": "object", "properties": {{"delta": {text}}}}}}}}}}}"#
         );
         let sources = Sources::from_texts(&[("a.json", "", &document)]).unwrap();
-        let mut project = Project::default();
-        project.config.streams = Some(StreamConfig::default());
+        let project = Project::default();
         let contract = project.analyze_sources(sources).unwrap();
         let plan = project.operation_plan(&contract, OperationSide::Paths);
         let response = plan.calls[0].streams.response.as_ref().unwrap();

@@ -24,7 +24,7 @@ use self::{
 
 use crate::{
     api::{
-        Example, MediaType, OpenApiDocument, Operation, RequestBody, Response, ResponseHeader,
+        Example, MediaType, OpenApiDocument, Operation, RequestBody, Response, ResponseHeader, Server,
         ServerVariable, StatusPattern, TagDefinition, tokens::is_token,
     },
     diagnostics::{Diagnostic, Diagnostics},
@@ -213,8 +213,7 @@ impl<'t> OpenApiReader<'_, 't> {
         let part = |name: &str| root.get(name).and_then(|part| self.follow_references(&part));
         let (components, paths) = (part("components"), part("paths"));
         if let Some(servers) = root.get("servers") {
-            api.servers = server_urls(&servers);
-            api.variables = server_variables(&servers);
+            api.servers = parse_servers(&servers);
         }
         if let Some(tags) = root.get("tags") {
             self.read_tags(&tags, &mut api);
@@ -313,8 +312,7 @@ impl<'t> OpenApiReader<'_, 't> {
             let read = if templated { self.resolve_template(read) } else { Some(read) };
             let Some(mut read) = read else { continue };
             if read.servers.is_empty() {
-                read.servers = item.get("servers").map(|list| server_urls(&list)).unwrap_or_default();
-                read.variables = item.get("servers").map(|list| server_variables(&list)).unwrap_or_default();
+                read.servers = item.get("servers").map(|list| parse_servers(&list)).unwrap_or_default();
             }
             out.push(read);
         }
@@ -388,8 +386,7 @@ impl<'t> OpenApiReader<'_, 't> {
                 .unwrap_or_else(|| security.to_vec()),
             rust_name: read_rust_name(spot),
             extensions: collect_extensions(spot.tree),
-            servers: spot.get("servers").map(|list| server_urls(&list)).unwrap_or_default(),
-            variables: spot.get("servers").map(|list| server_variables(&list)).unwrap_or_default(),
+            servers: spot.get("servers").map(|list| parse_servers(&list)).unwrap_or_default(),
             ..Operation::default()
         };
         operation.request_body = spot
@@ -635,33 +632,31 @@ impl<'t> OpenApiReader<'_, 't> {
     }
 }
 
-/// Returns the `url` of each server, with variables replaced by their defaults (OpenAPI 3.1, 4.8.5).
-fn server_urls(servers: &OpenApiNode<'_>) -> Vec<String> {
-    let address = |server: OpenApiNode<'_>| {
-        let mut url = server.string_field("url")?;
-        for (name, variable) in server.get("variables").iter().flat_map(OpenApiNode::entries) {
-            if let Some(default) = variable.string_field("default") {
-                url = url.replace(&format!("{{{name}}}"), &default);
-            }
-        }
-        Some(url)
-    };
-    servers.elements().filter_map(address).collect()
-}
-
-/// Returns the variables in the URLs of all servers, each with the values that are allowed.
-fn server_variables(servers: &OpenApiNode<'_>) -> Vec<ServerVariable> {
-    let each = |server: OpenApiNode<'_>| {
-        let address = server.string_field("url")?;
+/// Returns the entries of `servers` that have a `url`.
+fn parse_servers(servers: &OpenApiNode<'_>) -> Vec<Server> {
+    let parse = |server: OpenApiNode<'_>| {
+        let template = server.string_field("url")?;
         let variables = server.get("variables");
-        let all = variables.iter().flat_map(OpenApiNode::entries).map(|(name, variable)| ServerVariable {
-            server_url: address.clone(),
-            name: name.to_owned(),
-            values: variable.get("enum").map(|values| string_list(values.tree)).unwrap_or_default(),
-        });
-        Some(all.collect::<Vec<_>>())
+        let variables =
+            variables.iter().flat_map(OpenApiNode::entries).map(|(name, variable)| ServerVariable {
+                name: name.to_owned(),
+                default: variable.string_field("default").unwrap_or_default(),
+                description: variable.string_field("description"),
+                values: variable.get("enum").map(|values| string_list(values.tree)).unwrap_or_default(),
+            });
+        let variables: Vec<ServerVariable> = variables.collect();
+        let with_default = |url: String, variable: &ServerVariable| {
+            url.replace(&format!("{{{}}}", variable.name), &variable.default)
+        };
+        Some(Server {
+            url: variables.iter().fold(template.clone(), with_default),
+            template,
+            name: server.string_field("name"),
+            description: server.string_field("description"),
+            variables,
+        })
     };
-    servers.elements().filter_map(each).flatten().collect()
+    servers.elements().filter_map(parse).collect()
 }
 
 /// Returns a response with an arbitrary body, which replaces a response whose reference cannot be resolved.

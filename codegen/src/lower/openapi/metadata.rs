@@ -2,7 +2,7 @@
 //! Metadata is copied unchanged, except for fields that OpenAPI 3.0 does not have.
 
 use contract_codegen_core::{
-    api::Operation,
+    api::{Operation, Server},
     load::uri,
     resolve::lenient,
     schema::{SchemaId, document::to_exact_value},
@@ -106,9 +106,9 @@ impl<'a> OperationLowerer<'a, '_> {
         }
     }
 
-    /// Returns the Server Objects for the given URLs. The object is copied from `servers` at one of the
+    /// Returns the Server Objects of the given servers. An object is copied from `servers` at one of the
     /// locations if its URL, with substituted variables, is the same.
-    pub fn write_servers(&mut self, locations: &[DocumentLocation], urls: &[String]) -> Value {
+    pub fn write_servers(&mut self, locations: &[DocumentLocation], servers: &[Server]) -> Value {
         let lists: Vec<_> =
             locations.iter().filter_map(|location| self.resolve_path(location, &["servers"])).collect();
         let server_nodes = || {
@@ -120,7 +120,7 @@ impl<'a> OperationLowerer<'a, '_> {
                 tree.elements().iter().enumerate().map(move |(index, tree)| (element_location(index), tree))
             })
         };
-        let write_server = |url: &String| match server_nodes()
+        let write_server = |Server { url, .. }: &Server| match server_nodes()
             .find(|(_, tree)| substitute_variables(tree).as_ref() == Some(url))
         {
             Some((location, tree)) => {
@@ -137,7 +137,7 @@ impl<'a> OperationLowerer<'a, '_> {
             }
             None => json!({ "url": url }),
         };
-        urls.iter().map(write_server).collect()
+        servers.iter().map(write_server).collect()
     }
 
     /// Reports each callback of an operation that was not written as a loss. Such a callback is shared by

@@ -168,7 +168,7 @@ components:
     let reparsed = parse_lowered("here", &document);
     let schemes = &document.value["components"]["securitySchemes"];
     assert_eq!(wire_lines(&reparsed.api, schemes), wire_lines(&contract.api, schemes));
-    assert_eq!(reparsed.api.servers, ["https://a.example"]);
+    assert_eq!(reparsed.api.servers[0].url, "https://a.example");
     let value = &document.value;
     let upload = &value["paths"]["/shapes"]["post"];
     assert_eq!(upload["requestBody"]["required"], false);
@@ -240,7 +240,6 @@ components:
     assert_eq!(losses, [""; 0]);
     let reparsed = parse_lowered("here", &document);
     assert_eq!(reparsed.api.servers, contract.api.servers);
-    assert_eq!(reparsed.api.variables, contract.api.variables);
     let value = &document.value;
     let info = json!({
         "title": "L", "version": "1.0.0", "termsOfService": "https://a.example/terms",

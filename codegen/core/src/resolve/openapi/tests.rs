@@ -117,7 +117,7 @@ fn whole_document_is_read() {
     let api = apis.pop().unwrap();
     assert!(apis.is_empty());
     assert_eq!((api.title.as_str(), api.version.as_str(), api.description.as_deref()), ("T", "2", Some("D")));
-    assert_eq!(api.servers, ["https://a", "/b"]);
+    assert_eq!(api.servers.iter().map(|server| server.url.as_str()).collect::<Vec<_>>(), ["https://a", "/b"]);
     let tag = |name: &str, description: Option<&str>| TagDefinition {
         name: name.to_owned(),
         description: description.map(str::to_owned),

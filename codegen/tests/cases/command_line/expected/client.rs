@@ -30,9 +30,13 @@ pub struct Client {
 }
 
 impl Client {
-    /// Creates a client for the API at `base_url` (scheme, host and, optionally, a path prefix),
-    /// which sends requests through `transport`.
-    pub fn new(base_url: &str, transport: impl Transport + 'static) -> Self {
+    /// Creates a client for the API at `base_url`, which sends requests through `transport`.
+    ///
+    /// `base_url` is a server of the contract, such as [`servers::DefaultServer`](super::servers::DefaultServer), or another URL with scheme, host and, optionally, a path prefix.
+    pub fn new(
+        base_url: impl Into<String>,
+        transport: impl Transport + 'static,
+    ) -> Self {
         Self {
             inner: ApiClient::new(base_url, transport),
         }
@@ -170,6 +174,30 @@ impl Client {
     /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn read_scan(&self, id: &str) -> PendingCall<'_, super::calls::ReadScanCall> {
         self.inner.send(super::calls::ReadScanCall::request_for(&self.inner, id))
+    }
+
+    /// `GET /tickets/{id}/scan`.
+    ///
+    /// The response is streamed as bytes, from the `200` response with media type `image/png`.
+    ///
+    /// # Arguments
+    ///
+    /// * `id`: `id` in the path.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    pub fn read_scan_stream(
+        &self,
+        id: &str,
+    ) -> ::contract_runtime::client::PendingStreamCall<
+        ::contract_runtime::transport::ByteStream,
+        (),
+    > {
+        let request = super::calls::ReadScanCall::request_for(&self.inner, id)
+            .accept("image/png");
+        self.inner.open_stream::<super::calls::ReadScanCall>(request)
     }
 
     /// `POST /tickets/{id}/scan`.
@@ -390,6 +418,10 @@ impl Call for super::calls::ReadScanCall {
             _ => response.undocumented_status(),
         }
     }
+}
+
+impl ::contract_runtime::client::StreamCall for super::calls::ReadScanCall {
+    type Stream = ::contract_runtime::transport::ByteStream;
 }
 
 impl super::calls::AddScanCall {

@@ -130,7 +130,7 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[LOWER_ID2_PARAMETER],
         body: None,
         responses: &[
-            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "image/png", format: BodyFormat::Bytes, schema: "", validator: None, }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "image/png", format: BodyFormat::Stream, schema: "", validator: None, }] },
         ],
         servers: &[],
     },

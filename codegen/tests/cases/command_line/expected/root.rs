@@ -31,5 +31,8 @@ pub mod operations;
 #[doc(hidden)]
 pub mod schemas;
 
+#[cfg(feature = "client")]
+pub mod servers;
+
 #[allow(unused_imports, reason = "the enclosing module may be private")]
 pub mod types;

@@ -21,9 +21,13 @@ pub struct Client {
 }
 
 impl Client {
-    /// Creates a client for the API at `base_url` (scheme, host and, optionally, a path prefix),
-    /// which sends requests through `transport`.
-    pub fn new(base_url: &str, transport: impl Transport + 'static) -> Self {
+    /// Creates a client for the API at `base_url`, which sends requests through `transport`.
+    ///
+    /// `base_url` is a server of the contract, such as [`servers::DEFAULT`](super::servers::DEFAULT), or another URL with scheme, host and, optionally, a path prefix.
+    pub fn new(
+        base_url: impl Into<String>,
+        transport: impl Transport + 'static,
+    ) -> Self {
         Self {
             inner: ApiClient::new(base_url, transport),
         }
@@ -35,6 +39,17 @@ impl Client {
     pub fn with_request_checks(self, checks: RequestChecks) -> Self {
         Self {
             inner: self.inner.with_request_checks(checks),
+        }
+    }
+
+    /// Sets limits for streams and their items.
+    #[must_use]
+    pub fn with_stream_limits(
+        self,
+        limits: ::contract_runtime::stream::StreamLimits,
+    ) -> Self {
+        Self {
+            inner: self.inner.with_stream_limits(limits),
         }
     }
 
@@ -66,6 +81,30 @@ impl Client {
     ) -> PendingCall<'_, super::calls::LowerAddNote2Call> {
         self.inner
             .send(super::calls::LowerAddNote2Call::request_for(&self.inner, &options))
+    }
+
+    /// `POST /notes`.
+    ///
+    /// The response is streamed item by item, from the `200` response with media type `application/x-ndjson`.
+    ///
+    /// # Arguments
+    ///
+    /// * `options`: optional parameters.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    pub fn lower_add_note2_stream(
+        &self,
+        options: super::calls::LowerAddNote2Options,
+    ) -> ::contract_runtime::client::PendingStreamCall<
+        ::contract_runtime::stream::ItemReader<super::types::Note>,
+        (),
+    > {
+        let request = super::calls::LowerAddNote2Call::request_for(&self.inner, &options)
+            .accept("application/x-ndjson");
+        self.inner.open_stream::<super::calls::LowerAddNote2Call>(request)
     }
 
     /// `GET /notes/{from}..{to}`.
@@ -132,6 +171,10 @@ impl Call for super::calls::LowerAddNote2Call {
             _ => response.undocumented_status(),
         }
     }
+}
+
+impl ::contract_runtime::client::StreamCall for super::calls::LowerAddNote2Call {
+    type Stream = ::contract_runtime::stream::ItemReader<super::types::Note>;
 }
 
 impl super::calls::LowerAddNoteCall {

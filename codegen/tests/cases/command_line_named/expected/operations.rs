@@ -3,8 +3,8 @@
 //! The operations of the contract.
 
 use ::contract_runtime::operation::{
-    BodyFormat, BodySpec, ContentSpec, Operation, OperationTable, RepeatSafety,
-    ResponseKind, ResponseSpec, StatusRange,
+    BodyFormat, BodySpec, ContentSpec, ItemEncoding, ItemFormat, ItemFraming, Operation,
+    OperationTable, RepeatSafety, ResponseKind, ResponseSpec, StatusRange,
 };
 use ::contract_runtime::parameters::{Parameter, ScalarType, ValueShape};
 use super::schemas;
@@ -38,7 +38,7 @@ pub static OPERATIONS: &[Operation] = &[
             ],
         }),
         responses: &[
-            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/x-ndjson", format: BodyFormat::Bytes, schema: "", validator: None, }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/x-ndjson", format: BodyFormat::Items(ItemFormat { framing: ItemFraming::Lines, encoding: ItemEncoding::Json, end_markers: &[], last_events: &[], }), schema: "file:///input.json#/paths/~1notes/post/responses/200/content/application~1x-ndjson/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NOTE)), }] },
         ],
         servers: &[],
     },

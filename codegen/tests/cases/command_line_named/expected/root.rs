@@ -29,5 +29,8 @@ pub mod schemas;
 #[cfg(feature = "server")]
 pub mod server;
 
+#[cfg(feature = "client")]
+pub mod servers;
+
 #[allow(unused_imports, reason = "the enclosing module may be private")]
 pub mod types;

@@ -27,7 +27,10 @@ pub trait Service: Send + Sync + 'static {
         call: super::calls::LowerAddNote2Call,
         context: RequestContext,
     ) -> impl Future<
-        Output = Result<::contract_runtime::multipart::Bytes, runtime::ErrorResponse<()>>,
+        Output = Result<
+            ::contract_runtime::server::ItemStream<super::types::Note>,
+            runtime::ErrorResponse<()>,
+        >,
     > + Send {
         runtime::not_implemented((call, context))
     }
@@ -125,7 +128,7 @@ impl AnyCall {
                     match service.lower_add_note2(call, request.context()).await {
                         Ok(body) => {
                             request
-                                .write_bytes(
+                                .write_stream(
                                     200,
                                     "application/x-ndjson",
                                     TypedResponse::new(body),

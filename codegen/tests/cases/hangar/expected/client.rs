@@ -21,9 +21,13 @@ pub struct Client {
 }
 
 impl Client {
-    /// Creates a client for the API at `base_url` (scheme, host and, optionally, a path prefix),
-    /// which sends requests through `transport`.
-    pub fn new(base_url: &str, transport: impl Transport + 'static) -> Self {
+    /// Creates a client for the API at `base_url`, which sends requests through `transport`.
+    ///
+    /// `base_url` consists of scheme, host and, optionally, a path prefix.
+    pub fn new(
+        base_url: impl Into<String>,
+        transport: impl Transport + 'static,
+    ) -> Self {
         Self {
             inner: ApiClient::new(base_url, transport).with_shown_fields(&["code", "id"]),
         }
@@ -35,6 +39,17 @@ impl Client {
     pub fn with_request_checks(self, checks: RequestChecks) -> Self {
         Self {
             inner: self.inner.with_request_checks(checks),
+        }
+    }
+
+    /// Sets limits for streams and their items.
+    #[must_use]
+    pub fn with_stream_limits(
+        self,
+        limits: ::contract_runtime::stream::StreamLimits,
+    ) -> Self {
+        Self {
+            inner: self.inner.with_stream_limits(limits),
         }
     }
 
@@ -155,6 +170,30 @@ impl Client {
         options: super::calls::PictureOptions,
     ) -> PendingCall<'_, super::calls::PictureCall> {
         self.inner.send(super::calls::PictureCall::request_for(&self.inner, &options))
+    }
+
+    /// `PUT /ships/picture`.
+    ///
+    /// The response is streamed as bytes, from the `200` response with media type `image/png`.
+    ///
+    /// # Arguments
+    ///
+    /// * `options`: optional parameters.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    pub fn picture_stream(
+        &self,
+        options: super::calls::PictureOptions,
+    ) -> ::contract_runtime::client::PendingStreamCall<
+        ::contract_runtime::transport::ByteStream,
+        (),
+    > {
+        let request = super::calls::PictureCall::request_for(&self.inner, &options)
+            .accept("image/png");
+        self.inner.open_stream::<super::calls::PictureCall>(request)
     }
 
     /// `POST /ships/import`.
@@ -390,6 +429,10 @@ impl Call for super::calls::PictureCall {
             _ => response.undocumented_status(),
         }
     }
+}
+
+impl ::contract_runtime::client::StreamCall for super::calls::PictureCall {
+    type Stream = ::contract_runtime::transport::ByteStream;
 }
 
 impl super::calls::ImportCall {

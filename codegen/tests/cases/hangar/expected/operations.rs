@@ -109,7 +109,7 @@ pub static OPERATIONS: &[Operation] = &[
             ],
         }),
         responses: &[
-            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "image/png", format: BodyFormat::Bytes, schema: "", validator: None, }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "image/png", format: BodyFormat::Stream, schema: "", validator: None, }] },
         ],
         servers: &[],
     },

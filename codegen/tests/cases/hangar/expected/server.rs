@@ -74,7 +74,10 @@ pub trait Service: Send + Sync + 'static {
         call: super::calls::PictureCall,
         context: RequestContext,
     ) -> impl Future<
-        Output = Result<::contract_runtime::multipart::Bytes, runtime::ErrorResponse<()>>,
+        Output = Result<
+            ::contract_runtime::transport::ByteStream,
+            runtime::ErrorResponse<()>,
+        >,
     > + Send {
         runtime::not_implemented((call, context))
     }
@@ -320,7 +323,7 @@ impl AnyCall {
                     match service.picture(call, request.context()).await {
                         Ok(body) => {
                             request
-                                .write_bytes(200, "image/png", TypedResponse::new(body))
+                                .write_stream(200, "image/png", TypedResponse::new(body))
                         }
                         Err(error) => {
                             request

@@ -21,9 +21,13 @@ pub struct Client {
 }
 
 impl Client {
-    /// Creates a client for the API at `base_url` (scheme, host and, optionally, a path prefix),
-    /// which sends requests through `transport`.
-    pub fn new(base_url: &str, transport: impl Transport + 'static) -> Self {
+    /// Creates a client for the API at `base_url`, which sends requests through `transport`.
+    ///
+    /// `base_url` is a server of the contract, such as [`servers::PROD`](super::servers::PROD), or another URL with scheme, host and, optionally, a path prefix.
+    pub fn new(
+        base_url: impl Into<String>,
+        transport: impl Transport + 'static,
+    ) -> Self {
         Self {
             inner: ApiClient::new(base_url, transport),
         }
@@ -35,6 +39,17 @@ impl Client {
     pub fn with_request_checks(self, checks: RequestChecks) -> Self {
         Self {
             inner: self.inner.with_request_checks(checks),
+        }
+    }
+
+    /// Sets limits for streams and their items.
+    #[must_use]
+    pub fn with_stream_limits(
+        self,
+        limits: ::contract_runtime::stream::StreamLimits,
+    ) -> Self {
+        Self {
+            inner: self.inner.with_stream_limits(limits),
         }
     }
 
@@ -140,6 +155,24 @@ impl Client {
     /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn log(&self) -> PendingCall<'_, super::calls::LogCall> {
         self.inner.send(super::calls::LogCall::request_for(&self.inner))
+    }
+
+    /// `GET /log`.
+    ///
+    /// The response is streamed item by item, from the `200` response with media type `application/jsonl`.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    pub fn log_stream(
+        &self,
+    ) -> ::contract_runtime::client::PendingStreamCall<
+        ::contract_runtime::stream::ItemReader<super::types::Book>,
+        (),
+    > {
+        let request = super::calls::LogCall::request_for(&self.inner)
+            .accept("application/jsonl");
+        self.inner.open_stream::<super::calls::LogCall>(request)
     }
 }
 
@@ -323,4 +356,8 @@ impl Call for super::calls::LogCall {
             _ => response.undocumented_status(),
         }
     }
+}
+
+impl ::contract_runtime::client::StreamCall for super::calls::LogCall {
+    type Stream = ::contract_runtime::stream::ItemReader<super::types::Book>;
 }

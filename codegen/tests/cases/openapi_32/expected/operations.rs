@@ -3,8 +3,8 @@
 //! The operations of the contract.
 
 use ::contract_runtime::operation::{
-    BodyFormat, BodySpec, ContentSpec, Operation, OperationTable, RepeatSafety,
-    ResponseKind, ResponseSpec, StatusRange,
+    BodyFormat, BodySpec, ContentSpec, ItemEncoding, ItemFormat, ItemFraming, Operation,
+    OperationTable, RepeatSafety, ResponseKind, ResponseSpec, StatusRange,
 };
 use ::contract_runtime::parameters::{Parameter, ParameterStyle, ScalarType, ValueShape};
 use super::schemas;
@@ -128,7 +128,7 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[],
         body: None,
         responses: &[
-            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/jsonl", format: BodyFormat::Bytes, schema: "", validator: None, }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/jsonl", format: BodyFormat::Items(ItemFormat { framing: ItemFraming::Lines, encoding: ItemEncoding::Json, end_markers: &[], last_events: &[], }), schema: "https://example.com/apis/shelves.json#/paths/~1log/get/responses/200/content/application~1jsonl/itemSchema", validator: Some(schemas::validator(schemas::SHELVES_SCHEMAS_BOOK)), }] },
         ],
         servers: &[],
     },

@@ -74,7 +74,10 @@ pub trait Service: Send + Sync + 'static {
         call: super::calls::LogCall,
         context: RequestContext,
     ) -> impl Future<
-        Output = Result<::contract_runtime::multipart::Bytes, runtime::ErrorResponse<()>>,
+        Output = Result<
+            ::contract_runtime::server::ItemStream<super::types::Book>,
+            runtime::ErrorResponse<()>,
+        >,
     > + Send {
         runtime::not_implemented((call, context))
     }
@@ -264,7 +267,7 @@ impl AnyCall {
                     match service.log(call, request.context()).await {
                         Ok(body) => {
                             request
-                                .write_bytes(
+                                .write_stream(
                                     200,
                                     "application/jsonl",
                                     TypedResponse::new(body),

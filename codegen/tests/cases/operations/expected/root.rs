@@ -14,6 +14,10 @@ pub mod calls;
 #[allow(unused_imports, reason = "the enclosing module may be private")]
 pub mod client;
 
+#[cfg(feature = "client")]
+#[allow(unused_imports, reason = "the enclosing module may be private")]
+pub mod credentials;
+
 pub mod models;
 pub mod operations;
 
@@ -22,6 +26,9 @@ pub mod schemas;
 
 #[cfg(feature = "server")]
 pub mod server;
+
+#[cfg(feature = "client")]
+pub mod servers;
 
 #[allow(unused_imports, reason = "the enclosing module may be private")]
 pub mod types;

@@ -21,9 +21,13 @@ pub struct Client {
 }
 
 impl Client {
-    /// Creates a client for the API at `base_url` (scheme, host and, optionally, a path prefix),
-    /// which sends requests through `transport`.
-    pub fn new(base_url: &str, transport: impl Transport + 'static) -> Self {
+    /// Creates a client for the API at `base_url`, which sends requests through `transport`.
+    ///
+    /// `base_url` consists of scheme, host and, optionally, a path prefix.
+    pub fn new(
+        base_url: impl Into<String>,
+        transport: impl Transport + 'static,
+    ) -> Self {
         Self {
             inner: ApiClient::new(base_url, transport),
         }
@@ -45,6 +49,17 @@ impl Client {
     pub fn with_base_url_only(self) -> Self {
         Self {
             inner: self.inner.with_base_url_only(),
+        }
+    }
+
+    /// Sets limits for streams and their items.
+    #[must_use]
+    pub fn with_stream_limits(
+        self,
+        limits: ::contract_runtime::stream::StreamLimits,
+    ) -> Self {
+        Self {
+            inner: self.inner.with_stream_limits(limits),
         }
     }
 
@@ -198,6 +213,33 @@ impl Client {
         body: impl Into<Bytes>,
     ) -> PendingCall<'_, super::calls::BytesCall> {
         self.inner.send(super::calls::BytesCall::request_for(&self.inner, body))
+    }
+
+    /// `PUT /bytes`.
+    ///
+    /// Sent to `https://eu.files.example/up`, the operation's own server.
+    ///
+    /// The response is streamed as bytes, from the `200` response with media type `application/octet-stream`.
+    ///
+    /// # Arguments
+    ///
+    /// * `body`: `application/octet-stream`.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    pub fn bytes_stream(
+        &self,
+        body: impl Into<Bytes>,
+    ) -> ::contract_runtime::client::PendingStreamCall<
+        ::contract_runtime::transport::ByteStream,
+        super::types::Problem,
+    > {
+        let request = super::calls::BytesCall::request_for(&self.inner, body)
+            .accept("application/octet-stream, application/problem+json");
+        self.inner.open_stream::<super::calls::BytesCall>(request)
     }
 
     /// `GET /exports`.
@@ -489,6 +531,10 @@ impl Call for super::calls::BytesCall {
             _ => response.undocumented_status(),
         }
     }
+}
+
+impl ::contract_runtime::client::StreamCall for super::calls::BytesCall {
+    type Stream = ::contract_runtime::transport::ByteStream;
 }
 
 impl super::calls::ExportCall {

@@ -187,7 +187,7 @@ pub static OPERATIONS: &[Operation] = &[
             ],
         }),
         responses: &[
-            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/octet-stream", format: BodyFormat::Bytes, schema: "", validator: None, }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/octet-stream", format: BodyFormat::Stream, schema: "", validator: None, }] },
             ResponseSpec { statuses: StatusRange::Default, kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/problem+json", format: BodyFormat::Json, schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
         ],
         servers: &["https://eu.files.example/up"],

@@ -97,7 +97,7 @@ pub trait Service: Send + Sync + 'static {
         call: super::calls::BytesCall,
         context: RequestContext,
     ) -> impl Future<
-        Output = Result<::contract_runtime::multipart::Bytes, ErrorResponse>,
+        Output = Result<::contract_runtime::transport::ByteStream, ErrorResponse>,
     > + Send {
         runtime::not_implemented((call, context))
     }
@@ -394,7 +394,7 @@ impl AnyCall {
                     match service.bytes(call, request.context()).await {
                         Ok(body) => {
                             request
-                                .write_bytes(
+                                .write_stream(
                                     200,
                                     "application/octet-stream",
                                     TypedResponse::new(body),

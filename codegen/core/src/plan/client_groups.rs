@@ -1,0 +1,166 @@
+//! Groups the calls of a client by tag (`[client] by-tag`). Each group has a client of its own, which a method of
+//! the main client returns: `client.issues().list(…)`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{PlannedCall, operation_names::RESERVED_METHODS};
+use crate::names;
+
+/// The calls of one tag.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientGroup {
+    /// The tag in the contract.
+    pub tag: String,
+    /// The name of the method that returns the group's client, and of the module with its code.
+    pub accessor: String,
+    /// The name of the group's client: `IssuesClient`.
+    pub type_name: String,
+}
+
+/// Assigns each call to the group of its first tag, and removes the tag from the names of methods that start with
+/// it. Calls without a tag stay methods of the main client. Returns the groups, sorted by accessor.
+pub(super) fn group_calls(calls: &mut [PlannedCall<'_>]) -> Vec<ClientGroup> {
+    let tags: BTreeSet<String> = calls.iter().filter_map(first_tag).map(str::to_owned).collect();
+    let wires: Vec<&str> = tags.iter().map(String::as_str).collect();
+    let mut accessors: Vec<String> = wires.iter().map(|tag| names::field_name(tag)).collect();
+    let ungrouped = calls.iter().filter(|call| first_tag(call).is_none());
+    let ungrouped: BTreeSet<&String> = ungrouped.map(|call| &call.method).collect();
+    for accessor in &mut accessors {
+        if RESERVED_METHODS.contains(&accessor.as_str()) || ungrouped.contains(accessor) {
+            *accessor = format!("{}_operations", accessor.trim_end_matches('_'));
+        }
+    }
+    names::make_distinct(&wires, &mut accessors);
+    let groups = wires.iter().zip(&accessors).map(|(tag, accessor)| ClientGroup {
+        tag: (*tag).to_owned(),
+        accessor: accessor.clone(),
+        type_name: format!("{}Client", names::variant_name(accessor)),
+    });
+    let mut groups: Vec<ClientGroup> = groups.collect();
+    groups.sort_by(|one, other| one.accessor.cmp(&other.accessor));
+    let accessors: BTreeMap<&str, &str> =
+        groups.iter().map(|group| (group.tag.as_str(), group.accessor.as_str())).collect();
+    for call in calls.iter_mut() {
+        call.accessor =
+            first_tag(call).and_then(|tag| accessors.get(tag)).map(|&accessor| accessor.to_owned());
+    }
+    shorten_methods(calls);
+    groups
+}
+
+/// Removes the name of the group from the start of method names, unless another method of the group has the rest
+/// as its name.
+fn shorten_methods(calls: &mut [PlannedCall<'_>]) {
+    let shorten = |call: &PlannedCall<'_>| {
+        let accessor = call.accessor.as_ref().filter(|_| call.operation.rust_name.is_none())?;
+        let rest = call.method.strip_prefix(accessor.as_str())?.strip_prefix('_')?;
+        let name = names::field_name(rest);
+        let is_free = !RESERVED_METHODS.contains(&name.as_str());
+        (is_free && rest.starts_with(char::is_alphabetic)).then_some(name)
+    };
+    let shortened: Vec<Option<String>> = calls.iter().map(shorten).collect();
+    let mut counts: BTreeMap<(Option<&str>, &str), usize> = BTreeMap::new();
+    for (call, short) in calls.iter().zip(&shortened) {
+        let name = short.as_ref().unwrap_or(&call.method);
+        *counts.entry((call.accessor.as_deref(), name)).or_default() += 1;
+    }
+    let is_unique = |call: &PlannedCall<'_>, name: &String| {
+        counts.get(&(call.accessor.as_deref(), name.as_str())).is_some_and(|count| *count == 1)
+    };
+    let unique: Vec<Option<String>> = calls
+        .iter()
+        .zip(&shortened)
+        .map(|(call, short)| short.clone().filter(|name| is_unique(call, name)))
+        .collect();
+    for (call, short) in calls.iter_mut().zip(unique) {
+        if let Some(name) = short {
+            call.client_method = name;
+        }
+    }
+}
+
+fn first_tag<'c>(call: &'c PlannedCall<'_>) -> Option<&'c str> {
+    call.operation.tags.first().map(String::as_str).filter(|tag| !tag.is_empty())
+}
+
+/// Returns the names of the main client's methods that return groups.
+pub(super) fn accessor_names(groups: &[ClientGroup]) -> impl Iterator<Item = (Option<String>, String)> {
+    groups.iter().map(|group| (None, group.accessor.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{generate::Project, load::Sources, plan::OperationSide};
+
+    /// Returns the calls of the client as `group().method`, by operation id.
+    fn client_paths(operations: &[(&str, &str)]) -> Vec<String> {
+        let paths = operations.iter().enumerate().map(|(at, (id, tags))| {
+            format!(r#""/{at}": {{"get": {{"operationId": "{id}", "tags": {tags}, "responses": {{}}}}}}"#)
+        });
+        let document = format!(
+            r#"{{"openapi": "3.1.0", "info": {{"title": "", "version": "1"}}, "paths": {{{}}}}}"#,
+            paths.collect::<Vec<_>>().join(",")
+        );
+        let mut project = Project::default();
+        project.config.client.by_tag = true;
+        let contract =
+            project.analyze_sources(Sources::from_texts(&[("a.json", "", &document)]).unwrap()).unwrap();
+        let plan = project.operation_plan(&contract, OperationSide::Paths);
+        plan.calls.iter().map(PlannedCall::client_path).collect()
+    }
+
+    #[test]
+    fn tags_are_groups_and_prefixes_are_removed() {
+        let paths = client_paths(&[
+            ("issues/list-for-repo", r#"["issues"]"#),
+            ("issues/move", r#"["issues", "other"]"#),
+            ("listIssues", r#"["issues"]"#),
+            ("issues/2fa", r#"["issues"]"#),
+            ("codeScanning_get", r#"["Code Scanning"]"#),
+            ("untagged/list", "[]"),
+        ]);
+        assert_eq!(
+            paths,
+            [
+                "issues().list_for_repo",
+                "issues().move_",
+                "issues().list_issues",
+                "issues().issues_2fa",
+                "code_scanning().get",
+                "untagged_list",
+            ]
+        );
+    }
+
+    /// Methods of one group, and the methods that return groups, have distinct names. The name of a method does not
+    /// depend on other groups.
+    #[test]
+    fn clashing_names_are_distinct() {
+        let paths = client_paths(&[
+            ("a/list", r#"["a"]"#),
+            ("list", r#"["a"]"#),
+            ("b/list", r#"["b"]"#),
+            ("a/clone", r#"["a"]"#),
+            ("status", "[]"),
+            ("status/list", r#"["status"]"#),
+            ("clone/get", r#"["clone"]"#),
+            ("x/get", r#"["X"]"#),
+            ("x/put", r#"["x"]"#),
+        ]);
+        assert_eq!(
+            paths,
+            [
+                "a().a_list",
+                "a().list",
+                "b().list",
+                "a().a_clone",
+                "status",
+                "status_operations().status_list",
+                "clone_operations().clone_get",
+                "upper_x().x_get",
+                "lower_x().x_put",
+            ]
+        );
+    }
+}
