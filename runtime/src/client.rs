@@ -32,6 +32,7 @@ use crate::{operation::Operation, transport::Transport};
 mod call;
 #[cfg(feature = "credentials")]
 pub mod credentials;
+mod default_headers;
 mod error;
 mod idempotency_key;
 #[cfg(feature = "pages")]
@@ -51,6 +52,7 @@ mod tests;
 pub use bytes::Bytes;
 
 pub use self::call::{Call, PendingCall, StoredRequest};
+pub use self::default_headers::DefaultHeaders;
 pub use self::error::{Error, SendError, UnexpectedReason, UnexpectedResponse};
 pub use self::raw_response::{DecodedBody, RawResponse};
 pub use self::request::RequestBuilder;

@@ -98,9 +98,14 @@ const BUILTIN_MAPPINGS: &[BuiltinMapping] = &[
 /// The name of the OpenAPI 3.0 format that corresponds to `contentEncoding: base64` in later versions.
 const BYTE: &str = "byte";
 
+/// The name that selects version 0.2 of jiff, for users whose other packages need it. Its types have the same paths
+/// as those of version 1.
+const JIFF_0_2: &str = "jiff-0.2";
+
 /// The manifest lines of the packages that define the types.
 const DEPENDENCIES: &[(&str, &str)] = &[
-    ("jiff", "jiff = { version = \"0.2\", default-features = false, features = [\"std\"] }"),
+    ("jiff", "jiff = { version = \"1\", default-features = false, features = [\"std\"] }"),
+    (JIFF_0_2, "jiff = { version = \"0.2\", default-features = false, features = [\"std\"] }"),
     ("chrono", "chrono = { version = \"0.4\", default-features = false, features = [\"std\"] }"),
     (
         "time",
@@ -195,7 +200,8 @@ fn map_format(format: &str, chosen: &FormatType) -> Result<MappedFormat, String>
     match chosen {
         FormatType::Builtin(package) => {
             let of_format = || BUILTIN_MAPPINGS.iter().filter(|ready| ready.format == format);
-            let Some(found) = of_format().find(|ready| ready.package == package) else {
+            let name = if package == JIFF_0_2 { "jiff" } else { package };
+            let Some(found) = of_format().find(|ready| ready.package == name) else {
                 let known: Vec<String> = of_format().map(|ready| format!("`{}`", ready.package)).collect();
                 return Err(match known.as_slice() {
                     [] => "no built-in mapping exists for it: write `{ type = \"…\" }`".to_owned(),

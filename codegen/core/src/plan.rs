@@ -420,7 +420,7 @@ fn build_call<'a>(
     let mut parameters = plan_parameters(given, side, operation);
     operation_names::name_fields(side, &mut parameters);
     let body = operation.request_body.as_ref().and_then(|body| given.plan_body(&id, body, raw));
-    let (answers, refusals) = given.plan_responses(operation, raw);
+    let (answers, refusals) = given.plan_responses(operation, raw, None);
     let accept = responses::accept_header(operation, &answers, &refusals);
     let mut call = PlannedCall {
         unsendable_reason: find_unsendable_reason(side, operation, &parameters, body.as_ref()),
@@ -446,6 +446,11 @@ fn build_call<'a>(
     // Streams are planned only for the operations below `paths`: responses to webhooks are sent immediately.
     if side == OperationSide::Paths && !raw {
         call.streams = given.plan_streams(&call);
+        if let Some(streamed) = call.streams.response.as_ref().filter(|streamed| streamed.has_whole_responses)
+        {
+            call.responses = given.plan_responses(operation, raw, Some(streamed)).0;
+            call.accept = responses::accept_header(operation, &call.responses, &call.errors);
+        }
     }
     call
 }

@@ -306,6 +306,44 @@ pub mod union_of_children {
     pub mod types;
 }
 
+#[path = "../cases/vendor_code_hosting/expected"]
+pub mod vendor_code_hosting {
+    pub mod calls;
+    pub mod client;
+    pub mod models;
+    pub mod operations;
+    pub mod responses;
+    pub mod schemas;
+    pub mod servers;
+    pub mod types;
+}
+
+#[path = "../cases/vendor_language_model/expected"]
+pub mod vendor_language_model {
+    pub mod bodies;
+    pub mod calls;
+    pub mod client;
+    pub mod credentials;
+    pub mod models;
+    pub mod operations;
+    pub mod schemas;
+    pub mod servers;
+    pub mod types;
+}
+
+#[path = "../cases/vendor_payments/expected"]
+pub mod vendor_payments {
+    pub mod bodies;
+    pub mod calls;
+    pub mod client;
+    pub mod credentials;
+    pub mod models;
+    pub mod operations;
+    pub mod schemas;
+    pub mod servers;
+    pub mod types;
+}
+
 #[path = "../cases/views/expected"]
 pub mod views {
     pub mod call_views;

@@ -307,6 +307,12 @@ pub mod unique_items;
 pub mod unknown_kept;
 #[path = "../cases/vendor/expected/root.rs"]
 pub mod vendor;
+#[path = "../cases/vendor_code_hosting/expected/root.rs"]
+pub mod vendor_code_hosting;
+#[path = "../cases/vendor_language_model/expected/root.rs"]
+pub mod vendor_language_model;
+#[path = "../cases/vendor_payments/expected/root.rs"]
+pub mod vendor_payments;
 #[path = "../cases/views/expected/root.rs"]
 pub mod views;
 #[path = "../cases/vocabulary/expected/root.rs"]
@@ -468,6 +474,9 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "unique_items" => models!(unique_items: Input, InputObjectsItem),
         "unknown_kept" => models!(unknown_kept: Input, InputItemsItem),
         "vendor" => models!(vendor: Input, InputBy, InputFew, InputKind, InputMood, InputState, InputTold, InputTwin, Sky),
+        "vendor_code_hosting" => models!(vendor_code_hosting: BasicError, Issue, IssueLabelsItem, IssueLabelsItemObject, IssuePullRequest, IssuesCreateBody, IssuesCreateBodyLabelsItem, IssuesCreateBodyLabelsItemObject, IssuesCreateBodyMilestone, IssuesCreateBodyTitle, IssuesListForRepoSort, IssuesListForRepoState, IssuesUpdateBody, IssuesUpdateBodyLabelsItem, IssuesUpdateBodyLabelsItemObject, IssuesUpdateBodyState, IssuesUpdateBodyStateReason, IssuesUpdateBodyTitle, NullableMilestone, NullableMilestoneValue, NullableMilestoneValueState, NullableSimpleUser, NullableSimpleUserValue, ReleaseAsset, ReleaseAssetState, SimpleUser, ValidationError, ValidationErrorErrorsItem),
+        "vendor_language_model" => models!(vendor_language_model: AssistantMessage, ChatCompletionRequestMessage, CompletionUsage, ContentPartText, ContentPartTextType, CreateChatCompletionRequest, CreateChatCompletionRequestStop, CreateChatCompletionResponse, CreateChatCompletionResponseChoicesItem, CreateChatCompletionResponseChoicesItemFinishReason, CreateChatCompletionResponseChoicesItemMessage, CreateChatCompletionResponseChoicesItemMessageRole, CreateChatCompletionResponseObject, CreateChatCompletionStreamResponse, CreateChatCompletionStreamResponseChoicesItem, CreateChatCompletionStreamResponseChoicesItemDelta, CreateChatCompletionStreamResponseChoicesItemDeltaRole, CreateChatCompletionStreamResponseChoicesItemFinishReason, CreateChatCompletionStreamResponseObject, CreateFileRequest, CreateFileRequestPurpose, Error, ErrorResponse, File, FileObject, FilePurpose, ListFilesOrder, ListFilesResponse200, ListModelsResponse200, ListModelsResponse200Object, Model, ModelIds, ModelObject, SystemMessage, SystemMessageContent, UserMessage, UserMessageContent),
+        "vendor_payments" => models!(vendor_payments: ApiErrors, ApiErrorsType, Customer, CustomerObject, DeletedCustomer, DeletedCustomerObject, Error, File, FileObject, FilePurpose, GetCustomersCreated, GetCustomersCreatedObject, GetCustomersResponse200, GetCustomersResponse200Object, PaymentIntent, PaymentIntentCustomer, PaymentIntentCustomerObject, PaymentIntentObject, PaymentIntentStatus, PostCustomersBody, PostCustomersBodyAddress, PostCustomersBodyAddressObject, PostCustomersBodyAddressText, PostCustomersBodyMetadata, PostCustomersBodyMetadataText, PostFilesBody, PostFilesBodyPurpose, PostPaymentIntentsBody, PostPaymentIntentsBodyAutomaticPaymentMethods, PostPaymentIntentsIntentBody, PostPaymentIntentsIntentBodyMetadata, PostPaymentIntentsIntentBodyMetadataText),
         "views" => models!(views: CrewPage, Dock, Member, Order, Ship, ShipPage, Side, Sort),
         "vocabulary" => models!(vocabulary: Loose, Meta, Root),
         "webhooks_only" => models!(webhooks_only: Event),

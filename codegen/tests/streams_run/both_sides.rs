@@ -29,9 +29,8 @@ use crate::{
     chunk,
     client::{Client, Error},
     day, happened, moved, problem, reply,
-    responses::CreateChatResponse,
     server::{ErrorResponse, Service, router},
-    types::{Ask, Chunk, Day, Move, MoveEvent, WatchThreadResponse200Item},
+    types::{Ask, Chunk, Day, Move, MoveEvent, Reply, WatchThreadResponse200Item},
 };
 
 /// A stream of the items of a list.
@@ -73,10 +72,10 @@ impl Service for StreamService {
         &self,
         call: CreateChatCall,
         _: RequestContext,
-    ) -> Result<ResponseBody<CreateChatResponse, EventStream<Chunk>>, ErrorResponse> {
+    ) -> Result<ResponseBody<Reply, EventStream<Chunk>>, ErrorResponse> {
         let ask = call.body;
         if ask.stream != Some(true) {
-            return Ok(ResponseBody::Whole(CreateChatResponse::OkJson(reply(&ask.prompt))));
+            return Ok(ResponseBody::Whole(reply(&ask.prompt)));
         }
         let prompt = ask.prompt;
         if prompt == "no" {
@@ -239,7 +238,7 @@ fn client(limit: u64) -> (Client, Arc<StreamService>, EventLog) {
 async fn operation_returns_a_whole_response_or_a_stream() {
     let (client, _, log) = client(100);
     let whole = client.create_chat(&ask("Hello you")).await.unwrap().into_body();
-    assert_eq!(whole, CreateChatResponse::OkJson(reply("Hello you")));
+    assert_eq!(whole, reply("Hello you"));
     let response = client.create_chat_stream(&ask_for_stream("Hello you")).await.unwrap();
     assert_eq!(response.header("content-type"), Some("text/event-stream"));
     let mut events = response.into_body();

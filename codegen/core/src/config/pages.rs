@@ -102,9 +102,9 @@ pub struct NextUrlTable {
 #[serde(rename_all = "kebab-case")]
 pub enum LinkTargetScope {
     /// Only links to the path of the call are followed.
-    #[default]
     Path,
-    /// Links to any path of the same origin are followed.
+    /// Links to any path of the same origin are followed: servers often name another path of the same resource.
+    #[default]
     Origin,
     /// Links to any origin and path are followed.
     Any,

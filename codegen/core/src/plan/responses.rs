@@ -14,7 +14,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use contract_runtime::media_type::MediaType;
 
-use super::{ErrorType, PlanInput, PlannedCall, bodies::media_name, reason::reason_phrase};
+use super::{
+    ErrorType, PlanInput, PlannedCall, bodies::media_name, reason::reason_phrase, streams::StreamedResponse,
+};
 use crate::{
     api::{self, Operation, Response, StatusPattern},
     names,
@@ -143,7 +145,14 @@ pub(crate) fn outcome_of(operation: &Operation, status: StatusPattern) -> Option
 
 impl PlanInput<'_> {
     /// Plans the success and error responses of an operation.
-    pub(super) fn plan_responses(&self, operation: &Operation, raw: bool) -> (ResponseSet, ResponseSet) {
+    ///
+    /// `streamed` is omitted where the same response has other media types, because it has a method of its own.
+    pub(super) fn plan_responses(
+        &self,
+        operation: &Operation,
+        raw: bool,
+        streamed: Option<&StreamedResponse>,
+    ) -> (ResponseSet, ResponseSet) {
         let of = |due: ResponseOutcome| -> Vec<&Response> {
             let responses = operation.responses.iter();
             responses.filter(|response| outcome_of(operation, response.status) == Some(due)).collect()
@@ -152,7 +161,7 @@ impl PlanInput<'_> {
         if successes.is_empty() {
             successes.extend(refusals.iter().filter(|response| response.status == StatusPattern::Default));
         }
-        let mut answers = self.response_cases(operation, &successes, raw);
+        let mut answers = self.response_cases(operation, &successes, raw, streamed);
         if answers.is_empty() {
             answers.push(ResponseCase {
                 status: StatusPattern::Range(2),
@@ -184,14 +193,24 @@ impl PlanInput<'_> {
         let statuses =
             answers.cases.iter().filter(|case| Some(&case.payload) == answers.single.as_ref()).count();
         answers.needs_reply = headers || statuses > 1 || answers.cases.iter().any(open);
-        (answers, response_set(self.response_cases(operation, &refusals, false)))
+        (answers, response_set(self.response_cases(operation, &refusals, false, None)))
     }
 
-    fn response_cases(&self, operation: &Operation, responses: &[&Response], raw: bool) -> Vec<ResponseCase> {
+    fn response_cases(
+        &self,
+        operation: &Operation,
+        responses: &[&Response],
+        raw: bool,
+        streamed: Option<&StreamedResponse>,
+    ) -> Vec<ResponseCase> {
         let mut cases = Vec::new();
         for response in responses {
             let mut own: Vec<(Option<&api::MediaType>, ResponsePayload, Vec<String>)> = Vec::new();
-            for media in api::exchanged_media(&response.content) {
+            let streamed = streamed.filter(|streamed| streamed.status == response.status);
+            let is_whole = |media: &&api::MediaType| streamed.is_none_or(|own| own.media_type != media.name);
+            let has_others = api::exchanged_media(&response.content).any(|media| is_whole(&media));
+            let content = api::exchanged_media(&response.content);
+            for media in content.filter(|media| !has_others || is_whole(media)) {
                 let payload = if raw { ResponsePayload::Bytes } else { self.payload_of(media) };
                 // Further JSON media types with the same Rust type become aliases of the first one.
                 let json = matches!(payload, ResponsePayload::Json(_));
@@ -387,13 +406,13 @@ pub(super) fn accept_header(
     let mut names: Vec<&str> = Vec::new();
     for side in [answers, refusals] {
         for response in &operation.responses {
-            let mut own = side.cases.iter().filter(|case| case.status == response.status);
-            if !own.any(|case| case.payload != ResponsePayload::Nothing) {
-                continue;
-            }
+            let own = side.cases.iter().filter(|case| case.status == response.status);
+            let with_body = own.filter(|case| case.payload != ResponsePayload::Nothing);
+            let read: Vec<&str> = with_body.flat_map(ResponseCase::media_types).collect();
             for media in api::exchanged_media(&response.content) {
-                if MediaType::parse(&media.name).is_sendable() && !names.contains(&media.name.as_str()) {
-                    names.push(&media.name);
+                let name = media.name.as_str();
+                if read.contains(&name) && MediaType::parse(name).is_sendable() && !names.contains(&name) {
+                    names.push(name);
                 }
             }
         }

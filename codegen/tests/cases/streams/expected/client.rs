@@ -428,7 +428,7 @@ impl super::calls::CreateChatCall {
     fn request_for(api_client: &ApiClient, body: &super::types::Ask) -> RequestBuilder {
         api_client
             .request(Self::OPERATION)
-            .accept("application/json, text/event-stream, application/problem+json")
+            .accept("application/json, application/problem+json")
             .json("application/json", body)
     }
 }
@@ -436,7 +436,7 @@ impl super::calls::CreateChatCall {
 impl Call for super::calls::CreateChatCall {
     const OPERATION: &'static Operation = OperationId::CreateChat.operation();
 
-    type Success = super::responses::CreateChatResponse;
+    type Success = super::types::Reply;
 
     type ErrorBody = super::types::Problem;
 
@@ -448,16 +448,7 @@ impl Call for super::calls::CreateChatCall {
         response: RawResponse,
     ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            200 if response.has_media_type("text/event-stream") => {
-                response
-                    .decode_text()
-                    .into_success(super::responses::CreateChatResponse::OkEventStream)
-            }
-            200 => {
-                response
-                    .decode_json()
-                    .into_success(super::responses::CreateChatResponse::OkJson)
-            }
+            200 => response.json(),
             400..=599 => response.error_json(),
             _ => response.undocumented_status(),
         }

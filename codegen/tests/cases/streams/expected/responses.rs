@@ -2,15 +2,6 @@
 
 //! Success and error responses with several types.
 
-/// The success response of `POST /chat`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum CreateChatResponse {
-    /// `200` as `application/json`: The reply, whole or in pieces.
-    OkJson(super::types::Reply),
-    /// `200` as `text/event-stream`: The reply, whole or in pieces.
-    OkEventStream(String),
-}
-
 /// The success response of `GET /usage`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum UsageResponse {

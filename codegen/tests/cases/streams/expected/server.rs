@@ -36,7 +36,7 @@ pub trait Service: Send + Sync + 'static {
     ) -> impl Future<
         Output = Result<
             runtime::ResponseBody<
-                super::responses::CreateChatResponse,
+                super::types::Reply,
                 ::contract_runtime::server::EventStream<super::types::Chunk>,
             >,
             ErrorResponse,
@@ -281,30 +281,12 @@ impl AnyCall {
                 Box::pin(async move {
                     match service.create_chat(call, request.context()).await {
                         Ok(runtime::ResponseBody::Whole(body)) => {
-                            let response = TypedResponse::new(body);
-                            {
-                                let (response, body) = response.split_body();
-                                match body {
-                                    super::responses::CreateChatResponse::OkJson(body) => {
-                                        request
-                                            .write_json(
-                                                200,
-                                                "application/json",
-                                                response.map(|()| body),
-                                            )
-                                    }
-                                    super::responses::CreateChatResponse::OkEventStream(
-                                        body,
-                                    ) => {
-                                        request
-                                            .write_bytes(
-                                                200,
-                                                "text/event-stream",
-                                                response.map(|()| body),
-                                            )
-                                    }
-                                }
-                            }
+                            request
+                                .write_json(
+                                    200,
+                                    "application/json",
+                                    TypedResponse::new(body),
+                                )
                         }
                         Ok(runtime::ResponseBody::Stream(body)) => {
                             request

@@ -170,7 +170,7 @@ impl ::contract_runtime::client::pages::PagedCall for super::calls::IssuesListCa
 
     const PAGINATION: ::contract_runtime::client::pages::Pagination = ::contract_runtime::client::pages::Pagination::Link {
         rel: "next",
-        targets: ::contract_runtime::client::pages::LinkPolicy::SamePath,
+        targets: ::contract_runtime::client::pages::LinkPolicy::SameOrigin,
     };
 
     fn into_page(response: Vec<super::types::Issue>) -> Option<Self::Page> {

@@ -1,0 +1,71 @@
+//! Chat completions and files of a language model service: signs in, lists files over all pages, asks for a whole
+//! and for a streamed completion, uploads and downloads a file, and handles a rate limit.
+
+use std::error::Error as StdError;
+
+use crate::language_model::{
+    bodies::{CreateFileForm, FilePart},
+    calls::ListFilesOptions,
+    client::{Client, Error},
+    credentials::Credentials,
+    runtime::{Nullable, transport::Transport},
+    servers,
+    types::{CreateChatCompletionRequest, CreateFileRequestPurpose, ModelIds, SystemMessage, UserMessage},
+};
+
+/// Runs all calls, and returns a line for each result.
+pub(crate) async fn run(
+    transport: impl Transport + 'static,
+    key: &str,
+) -> Result<Vec<String>, Box<dyn StdError>> {
+    let client = Client::new(servers::DEFAULT, Credentials::new().api_key_auth(key).wrap(transport));
+    let (chat, files) = (client.chat(), client.files());
+    let mut lines = Vec::new();
+
+    let mut all = files.list_files_items(ListFilesOptions::new().purpose("user_data").limit(1));
+    while let Some(file) = all.next().await {
+        lines.push(file?.filename.clone());
+    }
+
+    let messages = vec![SystemMessage::new("Be brief.").into(), UserMessage::new("Hello!").into()];
+    let question = CreateChatCompletionRequest {
+        temperature: Some(Nullable::Value(0.5.try_into()?)),
+        ..CreateChatCompletionRequest::new(messages, ModelIds::Gpt5)
+    };
+    let completion = chat.create_chat_completion(&question).await?;
+    for choice in &completion.choices {
+        lines.push(choice.message.content.value().cloned().unwrap_or_default());
+    }
+
+    let streamed = CreateChatCompletionRequest { stream: Some(Nullable::Value(true)), ..question.clone() };
+    let mut chunks = chat.create_chat_completion_stream(&streamed).await?.into_body();
+    let mut text = String::new();
+    while let Some(chunk) = chunks.next().await {
+        for choice in &chunk?.data.choices {
+            text.extend(
+                choice.delta.content.as_ref().and_then(|content| content.value()).map(String::as_str),
+            );
+        }
+    }
+    lines.push(text);
+
+    let notes = FilePart::new("notes.jsonl", "{}\n").with_media_type("application/jsonl");
+    let form = CreateFileForm::new(notes, CreateFileRequestPurpose::UserData);
+    let file = files.create_file(&form).await?;
+    let mut content = files.download_file_stream(&file.id).await?.into_body();
+    let mut size = 0;
+    while let Some(bytes) = content.next().await {
+        size += bytes?.len();
+    }
+    lines.push(format!("{}: {size} bytes", file.filename));
+
+    match chat.create_chat_completion(&question).await {
+        Ok(_) => lines.push("answered".to_owned()),
+        Err(Error::ErrorResponse(response)) => {
+            let (status, delay) = (response.status(), response.header("retry-after").unwrap_or("?"));
+            lines.push(format!("{status}: {} ({delay} s)", response.body().error.message));
+        }
+        Err(error) => return Err(error.into()),
+    }
+    Ok(lines)
+}

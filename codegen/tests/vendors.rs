@@ -1,0 +1,350 @@
+//! Runs the programs in `examples/vendors` against servers with scripted responses, and compares the requests with
+//! those that the documentation of such services shows.
+
+#![deny(warnings)]
+#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(dead_code, reason = "the programs do not use all generated items")]
+
+#[path = "cases/vendor_code_hosting/expected"]
+pub mod code_hosting {
+    pub use contract_runtime as runtime;
+    #[rustfmt::skip]
+    pub mod calls;
+    #[rustfmt::skip]
+    pub mod client;
+    #[rustfmt::skip]
+    pub mod models;
+    #[rustfmt::skip]
+    pub mod operations;
+    #[rustfmt::skip]
+    pub mod responses;
+    #[rustfmt::skip]
+    pub mod schemas;
+    #[rustfmt::skip]
+    pub mod servers;
+    #[rustfmt::skip]
+    pub mod types;
+}
+
+#[path = "cases/vendor_language_model/expected"]
+pub mod language_model {
+    pub use contract_runtime as runtime;
+    #[rustfmt::skip]
+    pub mod bodies;
+    #[rustfmt::skip]
+    pub mod calls;
+    #[rustfmt::skip]
+    pub mod client;
+    #[rustfmt::skip]
+    pub mod credentials;
+    #[rustfmt::skip]
+    pub mod models;
+    #[rustfmt::skip]
+    pub mod operations;
+    #[rustfmt::skip]
+    pub mod schemas;
+    #[rustfmt::skip]
+    pub mod servers;
+    #[rustfmt::skip]
+    pub mod types;
+}
+
+#[path = "cases/vendor_payments/expected"]
+pub mod payments {
+    pub use contract_runtime as runtime;
+    #[rustfmt::skip]
+    pub mod bodies;
+    #[rustfmt::skip]
+    pub mod calls;
+    #[rustfmt::skip]
+    pub mod client;
+    #[rustfmt::skip]
+    pub mod credentials;
+    #[rustfmt::skip]
+    pub mod models;
+    #[rustfmt::skip]
+    pub mod operations;
+    #[rustfmt::skip]
+    pub mod schemas;
+    #[rustfmt::skip]
+    pub mod servers;
+    #[rustfmt::skip]
+    pub mod types;
+}
+
+#[path = "../examples/vendors/code_hosting.rs"]
+mod code_hosting_program;
+#[path = "../examples/vendors/language_model.rs"]
+mod language_model_program;
+#[path = "../examples/vendors/payments.rs"]
+mod payments_program;
+
+use std::sync::{Arc, Mutex};
+
+use contract_runtime::client::Bytes;
+use contract_runtime::{
+    operation::Operation,
+    transport::{ByteStream, RequestBody, ResponseFuture, StreamResponseFuture, StreamTransport, Transport},
+};
+use http::{Request, Response};
+
+/// A request as text: the request line, the headers that are not the same for all requests, and the body.
+type RequestText = String;
+
+/// Returns the status, the headers and the body of the response to a request.
+type Script = fn(&str) -> (u16, &'static [(&'static str, &'static str)], &'static str);
+
+/// A transport that records requests and answers them by a script.
+#[derive(Clone)]
+struct ScriptedServer {
+    script: Script,
+    requests: Arc<Mutex<Vec<RequestText>>>,
+}
+
+impl ScriptedServer {
+    fn new(script: Script) -> Self {
+        Self { script, requests: Arc::default() }
+    }
+
+    fn respond(&self, request: &Request<Bytes>) -> Response<Bytes> {
+        let mut headers: Vec<String> = request
+            .headers()
+            .iter()
+            .filter(|(name, _)| {
+                !["accept", "user-agent", "x-github-api-version", "content-length"].contains(&name.as_str())
+            })
+            .map(|(name, value)| format!("{name}: {}", value.to_str().unwrap()))
+            .collect();
+        headers.sort();
+        let head = format!("{} {}", request.method(), request.uri());
+        let body = String::from_utf8_lossy(request.body()).into_owned();
+        let text = [head].into_iter().chain(headers).chain((!body.is_empty()).then_some(body));
+        let text = text.collect::<Vec<_>>().join("\n");
+        let (status, headers, body) = (self.script)(&text);
+        self.requests.lock().unwrap().push(text);
+        let mut response = Response::builder().status(status);
+        if !headers.iter().any(|(name, _)| *name == "content-type") {
+            response = response.header("content-type", "application/json");
+        }
+        for (name, value) in headers {
+            response = response.header(*name, *value);
+        }
+        response.body(Bytes::from_static(body.as_bytes())).unwrap()
+    }
+
+    /// Returns the recorded requests.
+    fn requests(&self) -> Vec<RequestText> {
+        self.requests.lock().unwrap().clone()
+    }
+}
+
+impl Transport for ScriptedServer {
+    fn send<'a>(&'a self, _: &'static Operation, request: Request<Bytes>) -> ResponseFuture<'a> {
+        let response = self.respond(&request);
+        Box::pin(async move { Ok(response) })
+    }
+
+    fn stream_transport(&self) -> Option<&dyn StreamTransport> {
+        Some(self)
+    }
+}
+
+impl StreamTransport for ScriptedServer {
+    fn open_stream<'a>(
+        &'a self,
+        _: &'static Operation,
+        request: Request<RequestBody>,
+    ) -> StreamResponseFuture<'a> {
+        Box::pin(async move {
+            let (parts, body) = request.into_parts();
+            let body = match body {
+                RequestBody::Buffered(bytes) => bytes,
+                RequestBody::Streaming(chunks) => chunks.collect(1000).await?,
+            };
+            Ok(self.respond(&Request::from_parts(parts, body)).map(ByteStream::from))
+        })
+    }
+}
+
+#[tokio::test]
+async fn code_hosting_sends_the_documented_requests() {
+    let server = ScriptedServer::new(|request| {
+        const ISSUE: &str = r#"{"id":1,"number":1348,"state":"open","title":"Broken lamp","labels":["bug"],"user":{"login":"octocat","id":1},"milestone":null,"html_url":"https://code.example/octocat/hello-world/issues/1348","comments":0}"#;
+        const LAST: &str = r#"[{"id":3,"number":1,"state":"open","title":"Old","labels":[{"id":1,"name":"bug","color":null}],"user":null,"milestone":{"number":1,"title":"v1","state":"open"},"html_url":"https://code.example/1","comments":2}]"#;
+        match request.lines().next().unwrap() {
+            "GET https://api.code.example/repos/octocat/hello-world/issues?state=open&per_page=2" => (
+                200,
+                &[(
+                    "link",
+                    "<https://api.code.example/repositories/1/issues?state=open&per_page=2&page=2>; rel=\"next\"",
+                )],
+                r#"[{"id":1,"number":1347,"state":"open","title":"Found a bug","labels":[],"user":{"login":"octocat","id":1},"milestone":null,"html_url":"https://code.example/1347","comments":0}]"#,
+            ),
+            "GET https://api.code.example/repos/octocat/hello-world/issues?state=open&per_page=2&page=2" => {
+                (200, &[], LAST)
+            }
+            "POST https://api.code.example/repos/octocat/hello-world/issues"
+                if request.contains("Broken lamp") =>
+            {
+                (201, &[], ISSUE)
+            }
+            "POST https://api.code.example/repos/octocat/hello-world/issues" => (
+                422,
+                &[],
+                r#"{"message":"Validation Failed","documentation_url":"https://docs.code.example","errors":[{"resource":"Issue","field":"title","code":"missing_field"}]}"#,
+            ),
+            "PATCH https://api.code.example/repos/octocat/hello-world/issues/1348" => (
+                200,
+                &[],
+                r#"{"id":1,"number":1348,"state":"closed","title":"Broken lamp","labels":["bug"],"user":null,"milestone":null,"html_url":"https://code.example/1348","comments":0}"#,
+            ),
+            _ => (
+                201,
+                &[],
+                r#"{"id":1,"name":"lamp.zip","state":"uploaded","size":5,"browser_download_url":"https://code.example/lamp.zip"}"#,
+            ),
+        }
+    });
+    let lines = code_hosting_program::run(server.clone(), "ghp_token").await.unwrap();
+    assert_eq!(
+        lines,
+        [
+            "#1347 Found a bug by octocat",
+            "#1 Old by nobody",
+            "created https://code.example/octocat/hello-world/issues/1348",
+            "#1348 is closed",
+            "uploaded 5 bytes",
+            "Validation Failed: title",
+        ]
+    );
+    assert_eq!(
+        server.requests(),
+        [
+            "GET https://api.code.example/repos/octocat/hello-world/issues?state=open&per_page=2\nauthorization: Bearer ghp_token",
+            "GET https://api.code.example/repos/octocat/hello-world/issues?state=open&per_page=2&page=2\nauthorization: Bearer ghp_token",
+            "POST https://api.code.example/repos/octocat/hello-world/issues\nauthorization: Bearer ghp_token\ncontent-type: application/json\n{\"title\":\"Broken lamp\",\"body\":\"It flickers.\",\"labels\":[\"bug\"]}",
+            "PATCH https://api.code.example/repos/octocat/hello-world/issues/1348\nauthorization: Bearer ghp_token\ncontent-type: application/json\n{\"state\":\"closed\"}",
+            "POST https://uploads.code.example/repos/octocat/hello-world/releases/1/assets?name=lamp.zip\nauthorization: Bearer ghp_token\ncontent-type: application/octet-stream\nPK...",
+            "POST https://api.code.example/repos/octocat/hello-world/issues\nauthorization: Bearer ghp_token\ncontent-type: application/json\n{\"title\":\"\"}",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn payments_send_the_documented_requests() {
+    let server = ScriptedServer::new(|request| {
+        const INTENT: &str = r#"{"id":"pi_1","object":"payment_intent","amount":2000,"currency":"usd","status":"requires_payment_method","created":1680800504,"customer":{"id":"cus_3","object":"customer","created":1680893993,"livemode":false}}"#;
+        match request.lines().next().unwrap() {
+            "GET https://api.payments.example/v1/customers?created%5Bgte%5D=1680000000&limit=2" => (
+                200,
+                &[],
+                r#"{"object":"list","url":"/v1/customers","has_more":true,"data":[{"id":"cus_1","object":"customer","created":1,"livemode":false},{"id":"cus_2","object":"customer","created":1,"livemode":false}]}"#,
+            ),
+            "POST https://api.payments.example/v1/customers" => {
+                (200, &[], r#"{"id":"cus_3","object":"customer","created":1680893993,"livemode":false}"#)
+            }
+            "POST https://api.payments.example/v1/payment_intents" if request.contains("confirm=true") => (
+                402,
+                &[],
+                r#"{"error":{"type":"card_error","code":"card_declined","decline_code":"generic_decline","message":"Your card was declined."}}"#,
+            ),
+            "POST https://files.payments.example/v1/files" => {
+                (200, &[], r#"{"id":"file_1","object":"file","purpose":"dispute_evidence","size":6}"#)
+            }
+            line if line.starts_with("GET") => {
+                (200, &[], r#"{"object":"list","url":"/v1/customers","has_more":false,"data":[]}"#)
+            }
+            _ => (200, &[], INTENT),
+        }
+    });
+    let lines = payments_program::run(server.clone(), "sk_test").await.unwrap();
+    assert_eq!(
+        lines,
+        [
+            "cus_1",
+            "cus_2",
+            "requires_payment_method by cus_3",
+            "file_1 of 6 bytes",
+            "402 Payment Required: generic_decline"
+        ]
+    );
+    let requests = server.requests();
+    let forms: Vec<String> = requests.iter().map(|request| without_random_key(request)).collect();
+    assert_eq!(
+        forms[..5],
+        [
+            "GET https://api.payments.example/v1/customers?created%5Bgte%5D=1680000000&limit=2\nauthorization: Bearer sk_test",
+            "GET https://api.payments.example/v1/customers?created%5Bgte%5D=1680000000&limit=2&starting_after=cus_2\nauthorization: Bearer sk_test",
+            "POST https://api.payments.example/v1/customers\nauthorization: Bearer sk_test\ncontent-type: application/x-www-form-urlencoded\nidempotency-key: random\nemail=jenny%40shop.example&preferred_locales%5B%5D=de&preferred_locales%5B%5D=en",
+            "POST https://api.payments.example/v1/payment_intents\nauthorization: Bearer sk_test\ncontent-type: application/x-www-form-urlencoded\nidempotency-key: order-6735\namount=2000&currency=usd&customer=cus_3&automatic_payment_methods%5Benabled%5D=true&expand%5B%5D=customer&metadata%5Border%5D=6735",
+            "POST https://api.payments.example/v1/payment_intents/pi_1\nauthorization: Bearer sk_test\ncontent-type: application/x-www-form-urlencoded\nidempotency-key: random\ndescription=A%20lamp",
+        ]
+    );
+    let upload = &forms[5];
+    assert!(upload.starts_with("POST https://files.payments.example/v1/files\n"), "{upload}");
+    for part in [
+        "content-disposition: form-data; name=\"purpose\"\r\n\r\ndispute_evidence\r\n",
+        "content-disposition: form-data; name=\"file\"; filename=\"receipt.png\"\r\ncontent-type: image/png\r\n\r\nPNG...\r\n",
+    ] {
+        assert!(upload.to_lowercase().contains(&part.to_lowercase()), "{part}\n{upload}");
+    }
+    assert!(
+        forms[6].ends_with("amount=100&currency=usd&confirm=true&payment_method=pm_card_visa_chargeDeclined")
+    );
+}
+
+/// Replaces a random idempotency key.
+fn without_random_key(request: &str) -> String {
+    let line = |line: &str| match line.strip_prefix("idempotency-key: ") {
+        Some(key) if key.len() == 36 => "idempotency-key: random".to_owned(),
+        _ => line.to_owned(),
+    };
+    request.split('\n').map(line).collect::<Vec<_>>().join("\n")
+}
+
+#[tokio::test]
+async fn language_model_sends_the_documented_requests() {
+    let server = ScriptedServer::new(|request| match request.lines().next().unwrap() {
+        "GET https://api.model.example/v1/files?purpose=user_data&limit=1" => (
+            200,
+            &[],
+            r#"{"object":"list","data":[{"id":"file-1","object":"file","bytes":1,"filename":"a.pdf","purpose":"user_data"}],"first_id":"file-1","last_id":"file-1","has_more":true}"#,
+        ),
+        "GET https://api.model.example/v1/files?purpose=user_data&limit=1&after=file-1" => {
+            (200, &[], r#"{"object":"list","data":[],"first_id":"","last_id":"","has_more":false}"#)
+        }
+        "POST https://api.model.example/v1/chat/completions" if request.contains("\"stream\":true") => (
+            200,
+            &[("content-type", "text/event-stream")],
+            "data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"\"},\"finish_reason\":null}]}\n\ndata: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hello\"},\"finish_reason\":null}]}\n\ndata: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n",
+        ),
+        "POST https://api.model.example/v1/files" => (
+            200,
+            &[],
+            r#"{"id":"file-2","object":"file","bytes":3,"filename":"notes.jsonl","purpose":"user_data"}"#,
+        ),
+        "GET https://api.model.example/v1/files/file-2/content" => {
+            (200, &[("content-type", "application/octet-stream")], "{}\n")
+        }
+        _ if request.contains("Bearer limited") => (
+            429,
+            &[("retry-after", "20")],
+            r#"{"error":{"message":"Rate limit reached","type":"requests","param":null,"code":"rate_limit_exceeded"}}"#,
+        ),
+        _ => (
+            200,
+            &[],
+            r#"{"id":"c","object":"chat.completion","created":1741569952,"model":"gpt-5","choices":[{"index":0,"message":{"role":"assistant","content":"Hello!","refusal":null},"finish_reason":"stop"}]}"#,
+        ),
+    });
+    let lines = language_model_program::run(server.clone(), "sk-test").await.unwrap();
+    assert_eq!(lines, ["a.pdf", "Hello!", "Hello", "notes.jsonl: 3 bytes", "answered"]);
+    let requests = server.requests();
+    assert_eq!(
+        requests[2],
+        "POST https://api.model.example/v1/chat/completions\nauthorization: Bearer sk-test\ncontent-type: application/json\n{\"messages\":[{\"role\":\"system\",\"content\":\"Be brief.\"},{\"role\":\"user\",\"content\":\"Hello!\"}],\"model\":\"gpt-5\",\"temperature\":0.5}"
+    );
+    assert!(requests[3].contains("\"stream\":true"), "{}", requests[3]);
+    let error = language_model_program::run(server, "limited").await.unwrap_err();
+    assert!(error.to_string().contains("429"), "{error}");
+}
