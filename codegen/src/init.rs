@@ -28,6 +28,7 @@ use contract_codegen_core::{
     conjunction::discriminator,
     diagnostics::Diagnostics,
     generate::{ProgressCallback, Project, shortest_selector},
+    load::uri::strip_http_scheme,
     package,
     plan::{BodyType, PlannedCall, SidePlan},
     prune::{operation_schemas, reachable_schemas},
@@ -219,7 +220,7 @@ fn find_unresolved_uris(contract: &AnalyzedContract) -> Vec<String> {
         let source = contract.sources.get(place.source)?;
         let reference = source.tree.resolve_pointer(&place.pointer)?.as_str()?;
         let uri = reference.split('#').next().unwrap_or(reference);
-        (uri.starts_with("http://") || uri.starts_with("https://")).then(|| uri.to_owned())
+        strip_http_scheme(uri).map(|_| uri.to_owned())
     });
     uris.collect::<BTreeSet<String>>().into_iter().collect()
 }

@@ -11,6 +11,7 @@ use crate::{
     credentials::{CredentialScheme, SecuritySchemeKind, used_schemes},
     diagnostics::{Diagnostic, Diagnostics},
     emit::ident,
+    load::uri,
     names,
     plan::{OperationSide, PlannedCall, PlannedParameter, SidePlan},
 };
@@ -69,7 +70,7 @@ pub(crate) fn check_config(config: &Config, plan: &SidePlan<'_>, diagnostics: &m
 
 /// Returns true for an absolute HTTP or HTTPS URL.
 fn is_absolute(address: &str) -> bool {
-    ["http://", "https://"].iter().any(|scheme| address.starts_with(scheme))
+    uri::strip_http_scheme(address).is_some()
 }
 
 /// Returns the configured name of the program, or else the name of the package.

@@ -358,7 +358,7 @@ impl Sources {
                 ways.iter().map(|passes| all(passes)).find(|found| !found.is_empty()).unwrap_or_default()
             }
             None => {
-                let documents = all(&|_, source| source.tree.get("openapi").is_some());
+                let documents = all(&|_, source| is_openapi(&source.tree));
                 if documents.is_empty() { inputs().collect() } else { documents }
             }
         };
@@ -722,7 +722,7 @@ fn document_uri(tree: &DocumentNode, retrieval: &str) -> String {
 /// OpenAPI document (OpenAPI 3.2, 4.1). In old drafts, an `$id` that is only a fragment does not identify a
 /// document.
 pub(crate) fn identifier_member(tree: &DocumentNode) -> Option<&ObjectMember> {
-    if tree.get("openapi").is_some() {
+    if is_openapi(tree) {
         return tree.member("$self").filter(|member| member.value.as_str().is_some());
     }
     let early = tree.get("$schema").and_then(DocumentNode::as_str).is_some_and(is_draft_04);
@@ -733,8 +733,12 @@ pub(crate) fn identifier_member(tree: &DocumentNode) -> Option<&ObjectMember> {
 /// Returns true if a `$schema` value identifies draft-04, in which `id` identifies schemas.
 pub(crate) fn is_draft_04(dialect: &str) -> bool {
     let bare = dialect.strip_suffix('#').unwrap_or(dialect);
-    let path = bare.strip_prefix("https://").or_else(|| bare.strip_prefix("http://"));
-    path == Some("json-schema.org/draft-04/schema")
+    uri::strip_http_scheme(bare) == Some("json-schema.org/draft-04/schema")
+}
+
+/// Returns true if a document is an OpenAPI document, even if its version is invalid.
+pub(crate) fn is_openapi(tree: &DocumentNode) -> bool {
+    tree.get("openapi").is_some()
 }
 
 /// Returns the SHA-256 digest in lowercase hexadecimal.

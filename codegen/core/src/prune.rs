@@ -12,7 +12,7 @@ use crate::{
     api::{OpenApiDocument, Operation},
     config::{Config, OperationSelector},
     diagnostics::{Diagnostic, Diagnostics, Severity},
-    load::Sources,
+    load::{Sources, is_openapi},
     naming::{TypeNames, operation_places},
     options::SchemaOptions,
     resolve::suggest::nearest_match,
@@ -273,7 +273,7 @@ pub(crate) fn schemas_with_anchor<'g>(
 fn independent_schemas(graph: &SchemaGraph, sources: &Sources, whole: &BTreeSet<SchemaId>) -> Vec<SchemaId> {
     let reached: BTreeSet<SourceId> = whole.iter().map(|id| graph.schema(*id).place.source).collect();
     let alone = |source: SourceId| {
-        let document = sources.get(source).is_some_and(|source| source.tree.get("openapi").is_some());
+        let document = sources.get(source).is_some_and(|source| is_openapi(&source.tree));
         sources.is_input(source) && !document && !reached.contains(&source)
     };
     graph.ids().filter(|&id| alone(graph.schema(id).place.source)).collect()

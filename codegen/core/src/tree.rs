@@ -91,6 +91,14 @@ pub struct SourceDocument {
     pub digest: String,
 }
 
+impl ObjectMember {
+    /// Returns the location of the value, for the member of an object with the given source and pointer.
+    #[must_use]
+    pub fn place(&self, source: SourceId, pointer: &str) -> DocumentLocation {
+        DocumentLocation { source, pointer: join_token(pointer, &self.key), span: self.value.span }
+    }
+}
+
 impl DocumentNode {
     /// Returns the member of an object, or `None` for any other value.
     #[must_use]

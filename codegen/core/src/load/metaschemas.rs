@@ -1,11 +1,12 @@
 //! The meta-schemas of every supported draft of JSON Schema. They are built in, so that contracts can refer
 //! to them without network access.
 
+use super::uri::strip_http_scheme;
+
 /// Returns the name and the text of the built-in meta-schema with this URI, which must not have a fragment.
 /// Returns `None` for other URIs.
 pub(super) fn find_metaschema(uri: &str) -> Option<(&'static str, &'static str)> {
-    let path = uri.strip_prefix("https://").or_else(|| uri.strip_prefix("http://"))?;
-    let path = path.strip_prefix("json-schema.org/")?;
+    let path = strip_http_scheme(uri)?.strip_prefix("json-schema.org/")?;
     let name = |path: &'static str| path.strip_prefix("draft/2020-12/").unwrap_or(path);
     let found = METASCHEMAS.iter().find(|(known, _)| *known == path);
     found.map(|(path, text)| (name(path), *text))
@@ -58,6 +59,22 @@ mod tests {
             let (graph, _, problems) = resolve_documents(&mut sources, &ResolveOptions::default());
             assert_eq!(problems.iter().count(), 0, "{uri}: {problems}");
             assert!(graph.schemas.len() > 30, "{uri}: {}", graph.schemas.len());
+        }
+    }
+
+    /// The two URIs of a meta-schema, with `http` and with `https`, identify the same document.
+    #[test]
+    fn http_and_https_identify_the_same_metaschema() {
+        for path in ["draft/2020-12/schema", "draft-07/schema"] {
+            let text = format!(
+                r#"{{"oneOf": [{{"$ref": "http://json-schema.org/{path}"}}, {{"$ref": "https://json-schema.org/{path}"}}]}}"#
+            );
+            let mut sources = Sources::from_texts(&[("a.json", "", &text)]).unwrap();
+            let (graph, _, problems) = resolve_documents(&mut sources, &ResolveOptions::default());
+            assert_eq!(problems.iter().count(), 0, "{path}: {problems}");
+            let targets: Vec<_> = graph.ids().filter(|id| graph.schema(*id).place.source.0 == 0).collect();
+            let targets: Vec<_> = targets.iter().filter_map(|id| graph.schema(*id).reference).collect();
+            assert!(targets.len() == 2 && targets[0] == targets[1], "{path}: {targets:?}");
         }
     }
 }

@@ -66,10 +66,19 @@ pub(crate) fn escape_file_reference(reference: &str) -> Option<String> {
 }
 
 /// Returns the form of a URI that is used as a key for lookups: normalized (RFC 3986, 6.2.2) and without a
-/// fragment.
+/// fragment. The meta-schemas of JSON Schema are identified by `http` and by `https`; both have the same key.
 pub(crate) fn normalized_key(uri: &str) -> String {
     let bare = uri.split_once('#').map_or(uri, |(bare, _)| bare);
-    Uri::parse(bare).map_or_else(|_| bare.to_owned(), |parsed| parsed.normalize().into_string())
+    let key = Uri::parse(bare).map_or_else(|_| bare.to_owned(), |parsed| parsed.normalize().into_string());
+    match key.strip_prefix("http://json-schema.org/") {
+        Some(path) => format!("https://json-schema.org/{path}"),
+        None => key,
+    }
+}
+
+/// Removes `https://` or `http://` from the start of a URI. Returns `None` if it has another scheme.
+pub fn strip_http_scheme(uri: &str) -> Option<&str> {
+    uri.strip_prefix("https://").or_else(|| uri.strip_prefix("http://"))
 }
 
 /// Returns true if the string is a URI with a scheme.
@@ -159,6 +168,8 @@ mod tests {
     fn keys() {
         assert_eq!(normalized_key("HTTPS://X.y/%7Ea/../b#"), "https://x.y/b");
         assert_eq!(normalized_key("https://x.y/%7ea"), "https://x.y/~a");
+        assert_eq!(normalized_key("http://json-schema.org/schema#"), "https://json-schema.org/schema");
+        assert_eq!(normalized_key("http://x.y/schema"), "http://x.y/schema");
         assert_eq!(from_file_name("a b/ü.json"), "file:///a%20b/%C3%BC.json");
     }
 }

@@ -112,7 +112,7 @@ pub(crate) enum DialectLookup {
 }
 
 /// Returns true if a URI path identifies a schema dialect of the given OpenAPI version, whatever its date.
-fn is_openapi(path: &str, version: &str) -> bool {
+fn is_openapi_dialect(path: &str, version: &str) -> bool {
     let rest = path.strip_prefix("spec.openapis.org/oas/").and_then(|rest| rest.strip_prefix(version));
     rest.is_some_and(|rest| rest.starts_with("/dialect/"))
 }
@@ -120,7 +120,7 @@ fn is_openapi(path: &str, version: &str) -> bool {
 /// Returns the dialect that the URI `name`, the value of a `$schema` or `jsonSchemaDialect`, identifies.
 pub(crate) fn find_dialect(sources: &Sources, name: &str) -> DialectLookup {
     let bare = name.strip_suffix('#').unwrap_or(name);
-    let path = bare.strip_prefix("https://").or_else(|| bare.strip_prefix("http://")).unwrap_or(bare);
+    let path = uri::strip_http_scheme(bare).unwrap_or(bare);
     match path {
         "json-schema.org/draft/2020-12/schema" => {
             return DialectLookup::Known(SchemaDialect::for_draft(Draft::Latest));
@@ -135,7 +135,7 @@ pub(crate) fn find_dialect(sources: &Sources, name: &str) -> DialectLookup {
         _ if is_draft_04(name) => return DialectLookup::Known(SchemaDialect::DRAFT_04),
         // The URI without a version identifies the latest draft (draft-04, 6).
         "json-schema.org/schema" => return DialectLookup::Known(SchemaDialect::for_draft(Draft::Latest)),
-        _ if ["3.1", "3.2"].iter().any(|version| is_openapi(path, version)) => {
+        _ if ["3.1", "3.2"].iter().any(|version| is_openapi_dialect(path, version)) => {
             return DialectLookup::Known(SchemaDialect::OPENAPI_31);
         }
         _ if path.starts_with("json-schema.org/") => {

@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::{
     diagnostics::{Diagnostic, Diagnostics},
-    load::{Sources, files, identifier_member, uri},
+    load::{Sources, files, identifier_member, is_openapi, uri},
     resolve::openapi::object::ObjectKind,
     schema::{
         SchemaOrigin,
@@ -59,11 +59,7 @@ impl SchemaNode<'_> {
 
     /// Returns the location of the value of a keyword in this schema.
     pub(crate) fn place(&self, member: &ObjectMember) -> DocumentLocation {
-        DocumentLocation {
-            source: self.source,
-            pointer: join_token(&self.pointer, &member.key),
-            span: member.value.span,
-        }
+        member.place(self.source, &self.pointer)
     }
 }
 
@@ -157,6 +153,13 @@ pub(crate) struct Discovery<'t> {
     pending: Vec<PendingReference<'t>>,
 }
 
+impl VisitJob<'_> {
+    /// Returns the location of the value of a member of the visited object.
+    pub(crate) fn member_place(&self, member: &ObjectMember) -> DocumentLocation {
+        member.place(self.source, &self.pointer)
+    }
+}
+
 impl<'t> Discovery<'t> {
     /// Walks all inputs and everything that is reachable from them.
     pub(crate) fn run(sources: &'t Sources, fallback: SchemaDialect) -> Self {
@@ -182,7 +185,7 @@ impl<'t> Discovery<'t> {
         discovery.register_documents();
         for id in sources.ids() {
             let input = sources.is_input(id);
-            let openapi = sources.get(id).is_some_and(|source| source.tree.get("openapi").is_some());
+            let openapi = sources.get(id).is_some_and(|source| is_openapi(&source.tree));
             if input || openapi {
                 discovery.queue_document(id, fallback, true);
             }
@@ -197,15 +200,12 @@ impl<'t> Discovery<'t> {
         for (id, source) in self.sources.ids().zip(&self.sources.sources) {
             let index = self.resources.len();
             let tree = &source.tree;
-            let (pointer, span) = match identifier_member(tree) {
-                Some(member) => (join_token("", &member.key), member.value.span),
-                None => (String::new(), tree.span),
-            };
+            let whole = || DocumentLocation { source: id, pointer: String::new(), span: tree.span };
             self.resources.push(DiscoveredResource {
                 uri: source.uri.clone(),
                 source: id,
                 pointer: String::new(),
-                named: DocumentLocation { source: id, pointer, span },
+                named: identifier_member(tree).map_or_else(whole, |member| member.place(id, "")),
                 tree,
                 root: None,
                 dialect: None,
@@ -218,12 +218,7 @@ impl<'t> Discovery<'t> {
                 && let Err(reason) = uri::resolve_reference("file:///", text)
             {
                 let message = format!("`{}` is not a URI reference: {reason}", member.key);
-                let place = DocumentLocation {
-                    source: id,
-                    pointer: join_token("", &member.key),
-                    span: member.value.span,
-                };
-                let problem = Diagnostic::error("invalid-schema", message).with_place(place);
+                let problem = Diagnostic::error("invalid-schema", message).with_place(member.place(id, ""));
                 self.problems.push(problem.with_fallback("the URI of its file is used"));
             }
             self.register_uri(&source.uri, index);
@@ -267,15 +262,15 @@ impl<'t> Discovery<'t> {
             return;
         }
         let tree = &source.tree;
-        let is_openapi = openapi_version(tree).is_some_and(|version| version.starts_with("3."));
-        let what = if let Some(found) = tree.get("swagger").filter(|_| !is_openapi) {
+        let is_current = openapi_version(tree).is_some_and(|version| version.starts_with("3."));
+        let what = if let Some(found) = tree.get("swagger").filter(|_| !is_current) {
             let place = DocumentLocation { source: id, pointer: "/swagger".to_owned(), span: found.span };
             let problem = Diagnostic::error("unsupported", "Swagger 2.0 documents are not supported")
                 .with_place(place)
                 .help("convert it to OpenAPI 3.0 first, for example with `swagger2openapi`");
             self.problems.push(problem);
             return;
-        } else if tree.get("openapi").is_some() {
+        } else if is_openapi(tree) {
             VisitKind::Object(ObjectKind::Document)
         } else if self.sources.is_input(id) || files::is_contract(tree) {
             VisitKind::Schema(SchemaOrigin::Root(schema_stem(&source.name)))
@@ -328,11 +323,7 @@ impl<'t> Discovery<'t> {
             && !root
             && let Some(text) = member.value.as_str()
         {
-            let place = DocumentLocation {
-                source,
-                pointer: join_token(&pointer, &member.key),
-                span: member.value.span,
-            };
+            let place = member.place(source, &pointer);
             let embedded = self.add_embedded_resource(text, resource, &place, source, &pointer, tree);
             if let Some(embedded) = embedded {
                 root = true;
@@ -351,11 +342,7 @@ impl<'t> Discovery<'t> {
         } else if let Some(member) = tree.member("$schema")
             && dialect.supports_keyword(Keyword::Schema)
         {
-            let place = DocumentLocation {
-                source,
-                pointer: join_token(&pointer, "$schema"),
-                span: member.value.span,
-            };
+            let place = member.place(source, &pointer);
             let message = "`$schema` belongs to the root of a schema resource, beside its `$id`";
             let problem = Diagnostic::error("invalid-schema", message).with_place(place);
             self.problems.push(problem.with_fallback("it is ignored"));
@@ -528,7 +515,7 @@ impl<'t> Discovery<'t> {
                 continue;
             };
             // For dynamic anchors, each Schema Object of an OpenAPI document is a separate scope.
-            let openapi = self.resources.get(resource).is_some_and(|held| held.tree.get("openapi").is_some());
+            let openapi = self.resources.get(resource).is_some_and(|held| is_openapi(held.tree));
             if dynamic && first.1 && openapi && self.schema_object(node) != self.schema_object(other) {
                 continue;
             }

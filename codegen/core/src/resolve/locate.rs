@@ -77,7 +77,7 @@ impl ReferenceError {
             |message: String| Diagnostic::error("unresolved-reference", message).with_place(place.clone());
         match self {
             Self::Malformed(reason) | Self::Unescaped { reason, .. } => malformed_reference(pending, reason),
-            Self::Unknown(uri) if uri.starts_with("http://") || uri.starts_with("https://") => {
+            Self::Unknown(uri) if uri::strip_http_scheme(uri).is_some() => {
                 let prefix = uri.rfind('/').map_or(uri.as_str(), |at| uri.get(..=at).unwrap_or(uri));
                 unresolved(format!(
                     "no input has the `$id` `{uri}`, no mount matches it, and documents are not downloaded"

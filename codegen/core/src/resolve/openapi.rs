@@ -7,6 +7,7 @@
 
 pub(crate) mod object;
 pub(crate) mod parameter;
+mod path_item;
 mod route;
 mod rules;
 mod security;
@@ -18,8 +19,8 @@ use contract_runtime::{Json, Map, media_type};
 
 use self::{
     object::{ObjectKind, is_extension},
+    path_item::{RepeatedField, method_field},
     security::SecurityRequirements,
-    walk::LinkError,
 };
 
 use crate::{
@@ -32,71 +33,6 @@ use crate::{
     schema::{SchemaId, values::RUST_NAME},
     tree::{DocumentLocation, DocumentNode, NodeValue, ObjectMember, SourceId, join_token},
 };
-
-const METHODS: [&str; 9] = ["get", "put", "post", "delete", "options", "head", "patch", "trace", "query"];
-
-/// Returns the name of the fixed field that contains the operation of a method, such as `get`, or `None` for
-/// other methods. Case is ignored.
-fn method_field(key: &str) -> Option<&'static str> {
-    METHODS.into_iter().find(|method| method.eq_ignore_ascii_case(key))
-}
-
-/// A path item with a chain of `$ref`s: first the target at the end of the chain, then the path items that
-/// contain the references, up to the one in `paths`.
-struct PathItemLayers<'t>(Vec<OpenApiNode<'t>>);
-
-impl<'t> PathItemLayers<'t> {
-    /// Returns the field from the first path item of the chain that contains it.
-    fn get(&self, key: &str) -> Option<OpenApiNode<'t>> {
-        self.0.iter().find_map(|layer| layer.get(key))
-    }
-
-    /// Returns the operations of all path items of the chain with their methods. If several of them contain a
-    /// method, the first takes precedence.
-    fn operations(&self) -> Vec<(&'t str, OpenApiNode<'t>)> {
-        let mut all: Vec<(&str, OpenApiNode<'t>)> = Vec::new();
-        for (method, operation) in self.0.iter().flat_map(path_item_operations) {
-            if all.iter().all(|(known, _)| *known != method) {
-                all.push((method, operation));
-            }
-        }
-        all
-    }
-
-    /// Returns the fields of a path item that an object before it in the chain also contains, each with the
-    /// value that is ignored. `$ref`, `summary` and `description` may be repeated and are not returned.
-    fn repeated_fields(&self) -> impl Iterator<Item = (&'t str, OpenApiNode<'t>)> {
-        let fields =
-            self.0.iter().enumerate().flat_map(|(at, layer)| layer.members().map(move |field| (at, field)));
-        fields.map(|(at, (key, spot))| (at, key, spot)).filter_map(|(at, key, spot)| {
-            let described = matches!(key, "$ref" | "summary" | "description");
-            let above = self.0.get(..at)?.iter().any(|layer| layer.get(key).is_some());
-            (above && !described).then_some((key, spot))
-        })
-    }
-}
-
-/// Returns the operations of a path item with their methods: first the fixed fields, then
-/// `additionalOperations` of OpenAPI 3.2, whose keys are the methods as they are sent. A fixed field takes
-/// precedence over a key that differs only in case.
-fn path_item_operations<'t>(item: &OpenApiNode<'t>) -> Vec<(&'t str, OpenApiNode<'t>)> {
-    let more = item.get("additionalOperations");
-    let mut all: Vec<(&str, OpenApiNode<'t>)> = Vec::new();
-    for (key, operation) in item.members() {
-        let Some(field) = method_field(key) else { continue };
-        let is_known = all.iter().any(|(known, _)| *known == field);
-        if key == field || !(is_known || item.tree.get(field).is_some()) {
-            all.push((field, operation));
-        }
-    }
-    for (key, operation) in more.iter().flat_map(OpenApiNode::entries) {
-        let field = method_field(key);
-        if field.is_none_or(|field| all.iter().all(|(known, _)| *known != field)) {
-            all.push((field.unwrap_or(key), operation));
-        }
-    }
-    all
-}
 
 /// Converts every OpenAPI document among the inputs. The documents are returned in the order of their URIs.
 pub(crate) fn read_documents(
@@ -299,11 +235,15 @@ impl<'t> OpenApiReader<'_, 't> {
         out: &mut Vec<Operation>,
     ) {
         let Some(item) = self.path_item_layers(item) else { return };
-        for (field, spot) in item.repeated_fields() {
+        for RepeatedField { name, ignored, used } in item.repeated_fields() {
             // The behavior of fields in both objects is undefined (OpenAPI 3.1, 4.8.9).
-            let message = format!("`{field}` is a field of both a path item and the target of its `$ref`");
-            let problem = Diagnostic::error("unsupported", message).with_place(spot.place());
-            self.problems.push(problem.with_fallback("the field of the target is used"));
+            let message = format!("the path item and the target of its `$ref` both have `{name}`");
+            let problem = Diagnostic::error("unsupported", message)
+                .with_place(ignored.place())
+                .with_label(used.place(), "in the target")
+                .with_fallback(format!("`{name}` of the target is used"))
+                .help("remove one of them");
+            self.problems.push(problem);
         }
         let shared = item.get("parameters");
         for (method, operation) in item.operations() {
@@ -327,7 +267,7 @@ impl<'t> OpenApiReader<'_, 't> {
         out: &mut Vec<Operation>,
     ) {
         let Some(item) = self.path_item_layers(item) else { return };
-        let pointer = item.0.first().map(|target| target.pointer.clone()).unwrap_or_default();
+        let pointer = item.pointer();
         for (method, operation) in item.operations() {
             let Some(operation) = self.follow_references(&operation) else { continue };
             let Some(callbacks) = operation.get("callbacks") else { continue };
@@ -372,7 +312,11 @@ impl<'t> OpenApiReader<'_, 't> {
                 .unwrap_or_else(|| make_operation_id(&method.to_ascii_lowercase(), path)),
             // Methods are case-sensitive (RFC 9110, 9.1), so those in `additionalOperations` keep their
             // spelling.
-            method: if METHODS.contains(&method) { method.to_ascii_uppercase() } else { method.to_owned() },
+            method: if method_field(method) == Some(method) {
+                method.to_ascii_uppercase()
+            } else {
+                method.to_owned()
+            },
             path: path.to_owned(),
             route: path.to_owned(),
             tags: spot.get("tags").map(|tags| string_list(tags.tree)).unwrap_or_default(),
@@ -583,27 +527,6 @@ impl<'t> OpenApiReader<'_, 't> {
         }
     }
 
-    /// Returns a path item and the targets of its `$ref`s, or `None` if the chain of references is circular.
-    fn path_item_layers(&self, item: &OpenApiNode<'t>) -> Option<PathItemLayers<'t>> {
-        let chain = self.discovery.follow_links(item.source, &item.pointer, item.tree);
-        if matches!(chain, Err(LinkError::Cycle)) {
-            return None;
-        }
-        let mut layers = Vec::new();
-        let mut spot = Some(item.clone());
-        while let Some(layer) = spot {
-            let at = (layer.source, layer.pointer.clone());
-            let next = self.discovery.links.get(&at).filter(|_| layer.tree.get("$ref").is_some());
-            spot = next.and_then(|(source, pointer)| {
-                let tree = self.discovery.sources.get(*source)?.tree.resolve_pointer(pointer)?;
-                Some(OpenApiNode { source: *source, pointer: pointer.clone(), tree })
-            });
-            layers.extend(Some(layer).filter(|layer| layer.tree.is_object()));
-        }
-        layers.reverse();
-        Some(PathItemLayers(layers))
-    }
-
     fn follow_references(&self, spot: &OpenApiNode<'t>) -> Option<OpenApiNode<'t>> {
         let (source, pointer, tree) =
             self.discovery.follow_links(spot.source, &spot.pointer, spot.tree).ok()?;
@@ -615,14 +538,12 @@ impl<'t> OpenApiReader<'_, 't> {
     fn effective_description(&self, spot: &OpenApiNode<'t>) -> Option<String> {
         let mut spot = spot.clone();
         loop {
-            let at = (spot.source, spot.pointer.clone());
-            let next = self.discovery.links.get(&at).filter(|_| spot.tree.get("$ref").is_some());
+            let next = self.discovery.link_target(&(spot.source, spot.pointer.clone()), spot.tree);
             let own = spot
                 .string_field("description")
                 .filter(|_| next.is_none() || self.references_override_descriptions);
-            let (Some((source, pointer)), None) = (next, &own) else { return own };
-            let tree = self.discovery.sources.get(*source)?.tree.resolve_pointer(pointer)?;
-            spot = OpenApiNode { source: *source, pointer: pointer.clone(), tree };
+            let (Some((source, pointer, tree)), None) = (next, &own) else { return own };
+            spot = OpenApiNode { source, pointer: pointer.to_owned(), tree };
         }
     }
 

@@ -7,7 +7,7 @@ use crate::{
         discover::{Discovery, VisitJob},
         lenient,
     },
-    tree::{DocumentLocation, DocumentNode, ObjectMember, join_token},
+    tree::{DocumentLocation, DocumentNode},
 };
 
 use super::object::ObjectKind;
@@ -38,7 +38,7 @@ impl<'t> Discovery<'t> {
                     first.key,
                     second.key
                 );
-                self.warn(place_of(job, second), message);
+                self.warn(job.member_place(second), message);
             }
         }
         match kind {
@@ -57,7 +57,7 @@ impl<'t> Discovery<'t> {
         for name in url.split('{').skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name) {
             if variables.is_none_or(|variables| variables.get(name).is_none()) {
                 let message = format!("`variables` of the server does not declare `{name}`");
-                self.warn(place_of(job, member), message);
+                self.warn(job.member_place(member), message);
             }
         }
     }
@@ -67,7 +67,10 @@ impl<'t> Discovery<'t> {
         let Some(member) = job.tree.member("enum") else { return };
         let values = member.value.elements();
         if values.is_empty() && matches!(member.value.value, crate::tree::NodeValue::Array(_)) {
-            self.warn(place_of(job, member), "the `enum` of a server variable must not be empty".to_owned());
+            self.warn(
+                job.member_place(member),
+                "the `enum` of a server variable must not be empty".to_owned(),
+            );
         }
         let same = |default: &DocumentNode| {
             let default = lenient::coerce_string(default);
@@ -75,7 +78,7 @@ impl<'t> Discovery<'t> {
         };
         if let Some(default) = job.tree.member("default").filter(|default| !same(&default.value)) {
             let message = "the `default` of a server variable must be in its `enum`".to_owned();
-            self.warn(place_of(job, default), message);
+            self.warn(job.member_place(default), message);
         }
     }
 
@@ -84,21 +87,13 @@ impl<'t> Discovery<'t> {
         let Some(member) = job.tree.member("style") else { return };
         if let Some(style) = lenient::coerce_string(&member.value).filter(|style| style != "simple") {
             let message = format!("the style of a header must be `simple`, not `{style}`");
-            let problem = Diagnostic::error("invalid-openapi", message).with_place(place_of(job, member));
+            let problem = Diagnostic::error("invalid-openapi", message).with_place(job.member_place(member));
             self.problems.push(problem.with_fallback("it is read as `simple`"));
         }
     }
 
     fn warn(&mut self, place: DocumentLocation, message: String) {
         self.problems.push(Diagnostic::warning("invalid-openapi", message).with_place(place));
-    }
-}
-
-fn place_of(job: &VisitJob<'_>, member: &ObjectMember) -> DocumentLocation {
-    DocumentLocation {
-        source: job.source,
-        pointer: join_token(&job.pointer, &member.key),
-        span: member.value.span,
     }
 }
 

@@ -252,6 +252,7 @@ fn problems() {
         ("paths:\n  /a: {fetch: {}}\n".to_owned(), "unknown-field /paths/~1a/fetch".to_owned()),
         ("paths:\n  /a: {$ref: '#/components/pathItems/p', get: {}}\ncomponents: {pathItems: {p: {}}}\n".to_owned(), String::new()),
         ("paths:\n  /a: {$ref: '#/components/pathItems/p', summary: s, get: {}}\ncomponents: {pathItems: {p: {summary: t, get: {}}}}\n".to_owned(), "unsupported /paths/~1a/get".to_owned()),
+        ("paths:\n  /a: {$ref: '#/components/pathItems/p', additionalOperations: {COPY: {}, LINK: {}}}\ncomponents: {pathItems: {p: {additionalOperations: {COPY: {}}}}}\n".to_owned(), "unsupported /paths/~1a/additionalOperations/COPY".to_owned()),
         ("paths:\n  /a: {$ref: '#/components/pathItems/p', parameters: [{in: query}]}\ncomponents: {pathItems: {p: {}}}\n".to_owned(), "invalid-openapi /paths/~1a/parameters/0".to_owned()),
         (parameter("{name: X Y, in: header, schema: {}}"), format!("invalid-openapi {get}/parameters/1/name")),
         (parameter("{name: 'a;b', in: cookie, style: cookie, schema: {}}"), format!("invalid-openapi {get}/parameters/1/name")),

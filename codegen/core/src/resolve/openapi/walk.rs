@@ -68,7 +68,7 @@ impl<'t> Discovery<'t> {
                 && let Some(field) = method_field(name).filter(|field| *field != name)
             {
                 let is_there = job.tree.get(field).is_some();
-                let at = DocumentLocation { span: member.key_span, ..member_place(&job, member) };
+                let at = DocumentLocation { span: member.key_span, ..job.member_place(member) };
                 let fallback = if is_there { "the field is used" } else { "it is read as such" };
                 self.report_invalid(at, format!("the method `{name}` must be written `{field}`"), fallback);
                 if is_there {
@@ -118,7 +118,7 @@ impl<'t> Discovery<'t> {
                 format!("each is read separately: `{}`", several.join("`, `")),
             ),
         };
-        self.report_invalid(member_place(job, member), message, &mend);
+        self.report_invalid(job.member_place(member), message, &mend);
         !names.is_empty()
     }
 
@@ -126,7 +126,7 @@ impl<'t> Discovery<'t> {
     /// error if the version is not supported.
     fn document_dialect(&mut self, job: &VisitJob<'t>) -> Option<SchemaDialect> {
         let member = job.tree.member("openapi")?;
-        let place = member_place(job, member);
+        let place = job.member_place(member);
         let version = openapi_version(job.tree)?;
         let dialect = match version.split('.').take(2).collect::<Vec<_>>().as_slice() {
             // Features of OpenAPI 3.2 are also accepted in 3.1 documents.
@@ -168,7 +168,7 @@ impl<'t> Discovery<'t> {
     }
 
     fn visit_reference(&mut self, kind: ObjectKind, job: &VisitJob<'t>, member: &'t ObjectMember) {
-        let place = member_place(job, member);
+        let place = job.member_place(member);
         let Some(reference) = member.value.as_str() else {
             let message = format!("`$ref` must be a string, not {}", member.value.kind_with_article());
             return self.report_invalid(place, message, kind.fallback_if_unresolved());
@@ -213,7 +213,7 @@ impl<'t> Discovery<'t> {
     /// Validates a key of an object whose keys have arbitrary names: a path, a status code or a method.
     fn check_key(&mut self, kind: ObjectKind, job: &VisitJob<'t>, member: &ObjectMember) {
         let key = &member.key;
-        let at = || DocumentLocation { span: member.key_span, ..member_place(job, member) };
+        let at = || DocumentLocation { span: member.key_span, ..job.member_place(member) };
         let (message, mend) = match kind {
             ObjectKind::Paths => {
                 for (message, mend) in super::route::path_faults(key) {
@@ -263,13 +263,15 @@ impl<'t> Discovery<'t> {
                 pointer: join_token(&around, &each.key),
                 span: each.key_span,
             };
-            let message = format!("the method `{}` must be the field `{field}` of the path item", each.key);
-            let is_there = job.tree.get(field).is_some();
-            self.report_invalid(
-                at,
-                message,
-                if is_there { "the field is used" } else { "it is read as such" },
+            let message = format!(
+                "`additionalOperations` must not contain `{}`: the path item has the field `{field}` for this method",
+                each.key
             );
+            let fallback = match job.tree.get(field) {
+                Some(_) => format!("the operation of the field `{field}` is used"),
+                None => format!("it is read as the field `{field}`"),
+            };
+            self.report_invalid(at, message, &fallback);
         }
     }
 
@@ -368,7 +370,7 @@ impl<'t> Discovery<'t> {
             _ => "it is left out",
         };
         let mut problem = Diagnostic::error("invalid-openapi", message)
-            .with_place(member_place(job, member))
+            .with_place(job.member_place(member))
             .with_fallback(fallback);
         if form == FieldForm::Text && matches!(value.value, NodeValue::Number(_)) {
             problem = problem.help("put it in quotes");
@@ -412,7 +414,7 @@ impl<'t> Discovery<'t> {
         later: Option<&FixedField>,
     ) {
         let message = format!("{} has no field `{}`", kind.display_name(), member.key);
-        let at = DocumentLocation { span: member.key_span, ..member_place(job, member) };
+        let at = DocumentLocation { span: member.key_span, ..job.member_place(member) };
         let repair = match later {
             Some(field) if kind.is_read_early(*field) => Some(("it is read anyway", None)),
             _ => kind.fallback_for_unknown_field(&member.key, &member.value),
@@ -472,11 +474,22 @@ impl<'t> Discovery<'t> {
             if tree.get("$ref").is_none() {
                 return Ok((at.0, at.1, tree));
             }
-            at = self.links.get(&at).ok_or(LinkError::Unresolved)?.clone();
-            let root = self.sources.get(at.0).ok_or(LinkError::Unresolved)?;
-            tree = root.tree.resolve_pointer(&at.1).ok_or(LinkError::Unresolved)?;
+            let (source, pointer, target) = self.link_target(&at, tree).ok_or(LinkError::Unresolved)?;
+            (at, tree) = ((source, pointer.to_owned()), target);
         }
         Err(LinkError::Cycle)
+    }
+
+    /// Returns the source, pointer and tree of the object to which the `$ref` of the object `tree` at `from`
+    /// leads. Returns `None` if there is no `$ref` or if it is unresolved.
+    pub(crate) fn link_target(
+        &self,
+        from: &(SourceId, String),
+        tree: &DocumentNode,
+    ) -> Option<(SourceId, &str, &'t DocumentNode)> {
+        let (source, pointer) = self.links.get(from).filter(|_| tree.get("$ref").is_some())?;
+        let root = self.sources.get(*source)?;
+        Some((*source, pointer, root.tree.resolve_pointer(pointer)?))
     }
 
     /// Reports circular chains of references.
@@ -514,14 +527,6 @@ pub(crate) enum LinkError {
 
 fn job_place(job: &VisitJob<'_>) -> DocumentLocation {
     DocumentLocation { source: job.source, pointer: job.pointer.clone(), span: job.tree.span }
-}
-
-fn member_place(job: &VisitJob<'_>, member: &ObjectMember) -> DocumentLocation {
-    DocumentLocation {
-        source: job.source,
-        pointer: join_token(&job.pointer, &member.key),
-        span: member.value.span,
-    }
 }
 
 #[cfg(test)]
