@@ -1,74 +1,43 @@
 //! Converts the HTML in descriptions to Markdown: paragraphs, line breaks, links, code, lists, emphasis, tables
 //! as text, and character references. Other tags stay in the text, which `rustdoc_markdown` escapes.
+//!
+//! `tokens` splits the text and matches the tags. The time of both steps is linear in the length of the text.
 
-use std::borrow::Cow;
+mod tokens;
 
-use super::markdown::{code_span_length, fence_opening, split_prefix, url_length};
+use std::{borrow::Cow, ops::Range};
+
+use self::tokens::{Tag, Token, TokenKind, character_reference, tokenize};
+use super::markdown::url_length;
 
 /// Depth up to which nested inline tags are converted.
 const MAX_INLINE_DEPTH: usize = 8;
-/// Longest name of a character reference, with `&` and `;`.
-const MAX_REFERENCE_BYTES: usize = 12;
+/// Depth up to which nested lists are indented. The items of deeper lists are items of the list around them.
+const MAX_LIST_DEPTH: usize = 16;
+
+#[cfg(test)]
+thread_local! {
+    /// The number of bytes that were read, so that tests can check the complexity without measuring time.
+    static STEPS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+#[cfg(test)]
+fn count_steps(steps: usize) {
+    STEPS.set(STEPS.get() + steps);
+}
+
+#[cfg(not(test))]
+const fn count_steps(_: usize) {}
 
 /// Converts the HTML in a string of Markdown. Code spans and fenced code blocks stay unchanged.
 pub(super) fn html_to_markdown(text: &str) -> Cow<'_, str> {
     if !text.contains(['<', '&']) {
         return Cow::Borrowed(text);
     }
-    let mut writer = Writer::default();
-    writer.write_html(text, 0);
+    let tokens = tokenize(text);
+    let mut writer = Writer { source: text, tokens: &tokens, ..Writer::default() };
+    writer.write_tokens(0..tokens.len(), 0);
     Cow::Owned(writer.out.trim().to_owned())
-}
-
-/// A start or end tag.
-struct Tag<'t> {
-    name: String,
-    is_end: bool,
-    attributes: &'t str,
-    /// The length of the tag in bytes.
-    length: usize,
-}
-
-impl<'t> Tag<'t> {
-    /// Parses the tag at the start of a string.
-    fn parse(text: &'t str) -> Option<Self> {
-        let inner = text.strip_prefix('<')?;
-        let is_end = inner.starts_with('/');
-        let inner = inner.trim_start_matches('/');
-        let length = inner.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(inner.len());
-        let (name, attributes) = inner.split_at(length);
-        let mut quote = None;
-        let end = attributes.find(|c: char| {
-            match (quote, c) {
-                (None, '"' | '\'') => quote = Some(c),
-                (Some(open), c) if open == c => quote = None,
-                _ => {}
-            }
-            quote.is_none() && matches!(c, '<' | '>')
-        })?;
-        let is_closed = attributes[end..].starts_with('>');
-        let is_separate = attributes.starts_with(|c: char| c.is_ascii_whitespace() || matches!(c, '/' | '>'));
-        let length = text.len() - attributes.len() + end + 1;
-        (is_closed && is_separate && !name.is_empty()).then(|| Self {
-            name: name.to_ascii_lowercase(),
-            is_end,
-            attributes: &attributes[..end],
-            length,
-        })
-    }
-
-    /// Returns the value of an attribute.
-    fn attribute(&self, name: &str) -> Option<String> {
-        let lower = self.attributes.to_ascii_lowercase();
-        let start = lower.find(&format!(" {name}="))? + name.len() + 2;
-        let value = &self.attributes[start..];
-        let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''));
-        let value = match quote {
-            Some(quote) => value[1..].split(quote).next(),
-            None => value.split(|c: char| c.is_ascii_whitespace() || c == '/').next(),
-        };
-        value.map(decode_references)
-    }
 }
 
 /// A list that is not closed.
@@ -80,106 +49,147 @@ enum List {
 
 /// Writes Markdown; the state is that of the block around the next text.
 #[derive(Default)]
-struct Writer {
+struct Writer<'t> {
+    source: &'t str,
+    tokens: &'t [Token<'t>],
     out: String,
     lists: Vec<List>,
-    /// True if white space before the next text belongs to the HTML source.
+    /// The number of open lists beyond [`MAX_LIST_DEPTH`].
+    deeper_lists: usize,
+    /// The number of cells in the row of an HTML table, or `None` outside of rows. A row is one line.
+    row_cells: Option<usize>,
+    /// The number of `<br>` tags since the last text.
+    pending_breaks: usize,
+    /// True if the block does not contain text yet.
     is_block_start: bool,
+    /// True if white space before the next text belongs to the HTML source.
+    skips_space: bool,
+    /// True if the line contains text that is not the marker of a quote or list item.
+    has_line_text: bool,
 }
 
-impl Writer {
-    fn write_html(&mut self, text: &str, depth: usize) {
-        let mut rest = text;
-        let mut is_line_start = true;
-        while let Some(c) = rest.chars().next() {
-            if is_line_start && let Some(length) = fenced_block_length(rest) {
-                self.out.push_str(&rest[..length]);
-                rest = &rest[length..];
-                continue;
+impl<'t> Writer<'t> {
+    fn write_tokens(&mut self, range: Range<usize>, depth: usize) {
+        let tokens = self.tokens;
+        let mut at = range.start;
+        while at < range.end
+            && let Some(token) = tokens.get(at)
+        {
+            let text = &self.source[token.range.clone()];
+            count_steps(text.len());
+            match &token.kind {
+                TokenKind::Text => text.chars().for_each(|c| self.push_char(c)),
+                TokenKind::CodeSpan | TokenKind::Escape => self.push_text(text),
+                TokenKind::FencedBlock => {
+                    self.push_text(text);
+                    self.has_line_text = false;
+                }
+                TokenKind::Reference(c) => self.write_reference(*c, token),
+                TokenKind::Tag { tag, end } => match self.write_tag(tag, at, *end, depth) {
+                    Some(last) => at = last,
+                    None => text.chars().for_each(|c| self.push_char(c)),
+                },
             }
-            let taken = match c {
-                '<' => self.write_tag(rest, depth),
-                '`' => self.copy_code_span(rest),
-                '&' => self.write_reference(rest),
-                _ => 0,
-            };
-            is_line_start = c == '\n';
-            if taken == 0 {
-                self.push_char(c);
-            }
-            rest = &rest[if taken == 0 { c.len_utf8() } else { taken }..];
+            at += 1;
         }
     }
 
     /// Writes a character of text. Continued lines of list items are indented.
     fn push_char(&mut self, c: char) {
-        if self.is_block_start && c.is_ascii_whitespace() {
+        if self.skips_space && c.is_ascii_whitespace() {
             return;
         }
-        self.is_block_start = false;
-        if c == '\n' && !self.lists.is_empty() {
+        if c == '\n' && self.row_cells.is_some() {
+            return self.push_space();
+        }
+        if !c.is_ascii_whitespace() {
+            self.write_breaks();
+            self.is_block_start = false;
+        }
+        self.skips_space = false;
+        if c == '\n' {
             self.out.push('\n');
-            self.out.push_str(&self.indentation(self.lists.len()));
-            // The indentation of the source is dropped.
-            self.is_block_start = true;
+            if !self.lists.is_empty() {
+                self.out.push_str(&self.indentation(self.lists.len()));
+                // The indentation of the source is dropped.
+                self.skips_space = true;
+            }
+            self.has_line_text = false;
         } else {
             self.out.push(c);
+            self.has_line_text |= !matches!(c, ' ' | '\t' | '>' | '-' | '*' | '+' | '.' | ')' | '0'..='9');
         }
     }
 
     fn push_text(&mut self, text: &str) {
-        self.is_block_start &= text.is_empty();
-        self.out.push_str(text);
+        if !text.is_empty() {
+            self.write_breaks();
+            self.is_block_start = false;
+            self.skips_space = false;
+            self.has_line_text = true;
+            self.out.push_str(text);
+        }
     }
 
-    fn copy_code_span(&mut self, text: &str) -> usize {
-        let paragraph = text.find("\n\n").map_or(text, |end| &text[..end]);
-        let length = code_span_length(paragraph).unwrap_or_else(|marks| marks);
-        self.push_text(&text[..length]);
-        length
+    /// Writes the space that replaces a line break or a paragraph where a line must not end.
+    fn push_space(&mut self) {
+        if !self.skips_space && !self.out.ends_with([' ', '\n']) {
+            self.out.push(' ');
+        }
+        self.skips_space = true;
     }
 
-    fn write_reference(&mut self, text: &str) -> usize {
-        let Some((c, length)) = character_reference(text) else { return 0 };
-        // A decoded back-tick or bracket is no Markdown.
-        if matches!(c, '`' | '[' | ']' | '<' | '*' | '_' | '\\') {
+    /// Writes a decoded character, with a backslash if it would be Markdown.
+    fn write_reference(&mut self, c: char, token: &Token<'_>) {
+        let next = self.source[token.range.end..].chars().next();
+        let is_line_start = !self.has_line_text || self.pending_breaks > 0;
+        let is_markup = match c {
+            '`' | '[' | ']' | '<' | '*' | '_' | '~' | '\\' => true,
+            '>' | '#' | '-' | '+' | '=' => is_line_start,
+            '|' => token.is_in_table,
+            '&' => next.is_some_and(|c| c.is_ascii_alphanumeric() || c == '#'),
+            _ => false,
+        };
+        if is_markup {
             self.push_text("\\");
         }
         self.push_char(c);
-        length
     }
 
-    /// Writes the tag at the start, and for an inline tag its content. Returns the length that was converted,
-    /// or 0 if the tag stays in the text.
-    fn write_tag(&mut self, text: &str, depth: usize) -> usize {
-        let Some(tag) = Tag::parse(text) else { return 0 };
-        match tag.name.as_str() {
-            "p" | "div" | "table" | "thead" | "tbody" | "tfoot" => self.end_paragraph(),
-            "tr" if tag.is_end => {
-                self.out.truncate(self.out.trim_end_matches([' ', '|', '\n']).len());
+    /// Writes the tag at an index of the tokens, and for an inline tag its content. Returns the index of the
+    /// last token that was written, or `None` if the tag stays in the text.
+    fn write_tag(&mut self, tag: &Tag<'_>, at: usize, end: Option<usize>, depth: usize) -> Option<usize> {
+        let is_in_table = self.tokens.get(at).is_some_and(|token| token.is_in_table);
+        let name = tag.name.as_str();
+        match name {
+            "span" | "a" | "code" | "tt" | "b" | "strong" | "i" | "em" | "pre" => {
+                let end = end.filter(|_| !tag.is_end)?;
+                return self.write_element(tag, at, end, depth).then_some(end);
+            }
+            _ if !is_block(name) => return None,
+            // A row of a Markdown table is one line.
+            _ if is_in_table => self.push_space(),
+            "table" | "thead" | "tbody" | "tfoot" | "tr" => {
+                self.row_cells = Some(0).filter(|_| name == "tr" && !tag.is_end);
                 self.end_paragraph();
             }
-            "tr" => self.end_paragraph(),
-            "td" | "th" if tag.is_end => {
-                self.out.truncate(self.out.trim_end().len());
-                self.out.push_str(" | ");
-                self.is_block_start = true;
+            "td" | "th" => self.write_cell(tag),
+            _ if self.row_cells.is_some() => self.push_space(),
+            "br" => {
+                self.pending_breaks += usize::from(!self.is_block_start);
+                self.skips_space = true;
             }
-            "td" | "th" => self.is_block_start = true,
-            "br" => self.break_line(&text[tag.length..]),
-            "ul" | "ol" => self.write_list(&tag),
-            "li" if !self.lists.is_empty() => self.write_item(&tag),
-            _ if tag.is_end => return 0,
-            "span" | "a" | "code" | "tt" | "b" | "strong" | "i" | "em" | "pre" => {
-                return self.write_element(&tag, text, depth);
-            }
-            _ => return 0,
+            "ul" | "ol" => self.write_list(tag),
+            "li" if self.lists.is_empty() => return None,
+            "li" => self.write_item(tag),
+            _ => self.end_paragraph(),
         }
-        tag.length
+        Some(at)
     }
 
     /// Starts a paragraph, within the item of a list if there is one.
     fn end_paragraph(&mut self) {
+        self.start_block();
         if self.is_item_start() {
             return;
         }
@@ -188,51 +198,81 @@ impl Writer {
             self.out.push_str("\n\n");
             self.out.push_str(&self.indentation(self.lists.len()));
         }
+    }
+
+    /// Sets the state for the start of a block. Line breaks at the end of a block have no effect.
+    fn start_block(&mut self) {
+        self.pending_breaks = 0;
         self.is_block_start = true;
+        self.skips_space = true;
+        self.has_line_text = false;
     }
 
     /// Returns true directly behind the marker of a list item.
     fn is_item_start(&self) -> bool {
+        if self.lists.is_empty() {
+            return false;
+        }
         let line = self.out.rsplit('\n').next().unwrap_or_default().trim();
-        !self.lists.is_empty() && (line == "-" || line.strip_suffix('.').is_some_and(is_number))
+        line == "-" || line.strip_suffix('.').is_some_and(is_number)
     }
 
-    fn break_line(&mut self, behind: &str) {
-        self.out.truncate(self.out.trim_end_matches([' ', '\n']).len());
-        let behind = behind.trim_start();
-        let is_last = behind.is_empty() || Tag::parse(behind).is_some_and(|tag| is_block(&tag.name));
-        if !is_last && !self.out.is_empty() {
-            match self.out.ends_with('\\') {
-                // Two line breaks end a paragraph.
-                true => {
-                    self.out.pop();
-                    self.end_paragraph();
-                }
-                false => {
-                    self.out.push_str("\\\n");
-                    self.out.push_str(&self.indentation(self.lists.len()));
+    /// Writes the line breaks between the last text and the next. Two line breaks end a paragraph.
+    fn write_breaks(&mut self) {
+        let breaks = std::mem::take(&mut self.pending_breaks);
+        if breaks == 0 {
+            return;
+        }
+        let length = self.out.trim_end_matches([' ', '\n']).len();
+        if breaks > 1 || self.out[length..].matches('\n').count() > 1 {
+            return self.end_paragraph();
+        }
+        self.out.truncate(length);
+        // A single backslash at the end of the text would escape that of the line break.
+        let slashes = self.out.len() - self.out.trim_end_matches('\\').len();
+        self.out.push_str(if slashes % 2 == 1 { "\\\\\n" } else { "\\\n" });
+        self.out.push_str(&self.indentation(self.lists.len()));
+        self.has_line_text = false;
+    }
+
+    /// Separates the cell of a table from the cell before it.
+    fn write_cell(&mut self, tag: &Tag<'_>) {
+        if !tag.is_end {
+            match self.row_cells {
+                None => self.end_paragraph(),
+                Some(0) => {}
+                Some(_) => {
+                    self.out.truncate(self.out.trim_end_matches(' ').len());
+                    self.out.push_str(if self.is_block_start { "| " } else { " | " });
+                    self.is_block_start = false;
+                    self.has_line_text = true;
                 }
             }
+            self.row_cells = Some(self.row_cells.unwrap_or_default() + 1);
         }
-        self.is_block_start = true;
+        self.skips_space = true;
     }
 
     fn write_list(&mut self, tag: &Tag<'_>) {
-        match (tag.is_end, tag.name.as_str()) {
-            (true, _) => drop(self.lists.pop()),
-            (false, "ol") => self.lists.push(List::Numbers(0)),
-            (false, _) => self.lists.push(List::Bullets),
+        if tag.is_end && self.deeper_lists > 0 {
+            self.deeper_lists -= 1;
+        } else if tag.is_end {
+            self.lists.pop();
+        } else if self.lists.len() >= MAX_LIST_DEPTH {
+            self.deeper_lists += 1;
+        } else {
+            self.lists.push(if tag.name == "ol" { List::Numbers(0) } else { List::Bullets });
         }
         // An inner list directly follows the text of its item.
         if tag.is_end && self.lists.is_empty() || !tag.is_end && self.lists.len() == 1 {
             self.end_paragraph();
         }
-        self.is_block_start = true;
+        self.start_block();
     }
 
     fn write_item(&mut self, tag: &Tag<'_>) {
         self.out.truncate(self.out.trim_end().len());
-        self.is_block_start = true;
+        self.start_block();
         if tag.is_end {
             return;
         }
@@ -261,22 +301,25 @@ impl Writer {
         " ".repeat(widths.sum())
     }
 
-    /// Writes an inline element or a block of code with its content. Returns 0 if it has no end tag.
-    fn write_element(&mut self, tag: &Tag<'_>, text: &str, depth: usize) -> usize {
-        if depth >= MAX_INLINE_DEPTH {
-            return 0;
-        }
-        let Some((length, end)) = find_end(text, tag) else { return 0 };
-        let inner = &text[tag.length..length];
+    /// Writes an inline element or a block of code with its content, of which the tags are at the indices
+    /// `start` and `end`. Returns false if the element is nested too deeply.
+    fn write_element(&mut self, tag: &Tag<'_>, start: usize, end: usize, depth: usize) -> bool {
+        let (Some(first), Some(last)) = (self.tokens.get(start), self.tokens.get(end)) else { return false };
+        let inner = &self.source[first.range.end..last.range.start];
+        let content = start + 1..end;
         match tag.name.as_str() {
-            "pre" => self.write_code_block(inner),
-            "code" | "tt" => self.push_text(&code_span(&plain_text(inner))),
-            "a" => self.write_link(tag, inner, depth),
-            "b" | "strong" => self.write_emphasis("**", inner, depth),
-            "i" | "em" => self.write_emphasis("*", inner, depth),
-            _ => self.write_html(inner, depth + 1),
+            "code" | "tt" | "pre" if first.is_in_table => {
+                self.push_text(&code_span(&plain_text(inner).replace('|', "\\|")));
+            }
+            "pre" if self.row_cells.is_none() => self.write_code_block(inner),
+            "code" | "tt" | "pre" => self.push_text(&code_span(&plain_text(inner))),
+            _ if depth >= MAX_INLINE_DEPTH => return false,
+            "a" => self.write_link(tag, inner, content, depth),
+            "b" | "strong" => self.write_emphasis("**", inner, content, depth),
+            "i" | "em" => self.write_emphasis("*", inner, content, depth),
+            _ => self.write_tokens(content, depth + 1),
         }
-        end
+        true
     }
 
     fn write_code_block(&mut self, inner: &str) {
@@ -292,30 +335,39 @@ impl Writer {
         self.end_paragraph();
     }
 
-    fn write_link(&mut self, tag: &Tag<'_>, inner: &str, depth: usize) {
+    fn write_link(&mut self, tag: &Tag<'_>, inner: &str, content: Range<usize>, depth: usize) {
         let target = tag.attribute("href").filter(|url| url_length(url) == url.len() && !url.is_empty());
-        let Some(url) = target else { return self.write_html(inner, depth + 1) };
+        let Some(url) = target else { return self.write_tokens(content, depth + 1) };
         let text = plain_text(inner).split_whitespace().collect::<Vec<_>>().join(" ");
         if text.is_empty() || text == url {
             self.push_text(&format!("<{url}>"));
         } else if text.contains(['[', ']', '<', '`']) {
-            self.write_html(inner, depth + 1);
+            self.write_tokens(content, depth + 1);
             self.push_text(&format!(" (<{url}>)"));
         } else {
             self.push_text(&format!("[{text}]({url})"));
         }
     }
 
-    fn write_emphasis(&mut self, mark: &str, inner: &str, depth: usize) {
-        let mut content = Self::default();
-        content.write_html(inner.trim(), depth + 1);
-        let content = content.out.trim();
+    fn write_emphasis(&mut self, mark: &str, inner: &str, content: Range<usize>, depth: usize) {
+        let before = (self.is_block_start, self.skips_space, self.has_line_text, self.pending_breaks);
+        let outer = std::mem::take(&mut self.out);
+        self.start_block();
+        self.has_line_text = true;
+        self.write_tokens(content, depth + 1);
+        let written = std::mem::replace(&mut self.out, outer);
+        let last_breaks = self.pending_breaks;
+        (self.is_block_start, self.skips_space, self.has_line_text, self.pending_breaks) = before;
+        let content = written.trim();
         let is_inline = !content.is_empty() && !content.contains("\n\n") && !content.contains('*');
         let mark = if is_inline { mark } else { "" };
         let space = |is_space: bool| if is_space { " " } else { "" };
-        let before = space(inner.starts_with(char::is_whitespace) && !self.is_block_start);
-        let after = space(inner.ends_with(char::is_whitespace) && inner.trim() != "");
-        self.push_text(&format!("{before}{mark}{content}{mark}{after}"));
+        let front = space(inner.starts_with(char::is_whitespace) && !self.skips_space);
+        let back = space(inner.ends_with(char::is_whitespace) && !content.is_empty());
+        self.push_text(&format!("{front}{mark}{content}{mark}{back}"));
+        // The line breaks at the end of the content follow the mark.
+        self.pending_breaks += last_breaks;
+        self.skips_space |= last_breaks > 0;
     }
 }
 
@@ -331,28 +383,18 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
+/// Returns true for the tags that end a line of text.
 fn is_block(name: &str) -> bool {
-    ["p", "div", "ul", "ol", "li", "pre", "table", "thead", "tbody", "tr", "td", "th"].contains(&name)
-}
-
-/// Returns the position of the end tag, and the position behind it.
-fn find_end(text: &str, tag: &Tag<'_>) -> Option<(usize, usize)> {
-    let end = format!("</{}", tag.name);
-    let mut at = tag.length;
-    while let Some(next) = text[at..].find("</") {
-        let start = at + next;
-        let is_name = text.get(start..start + end.len()).is_some_and(|t| t.eq_ignore_ascii_case(&end));
-        if let Some(found) = Tag::parse(&text[start..]).filter(|found| is_name && found.name == tag.name) {
-            return Some((start, start + found.length));
-        }
-        at = start + 2;
-    }
-    None
+    matches!(
+        name,
+        "p" | "div" | "br" | "ul" | "ol" | "li" | "table" | "thead" | "tbody" | "tfoot" | "tr" | "td" | "th"
+    )
 }
 
 /// Returns the text of HTML code, without tags and with decoded character references.
 fn plain_text(html: &str) -> String {
     const INLINE: [&str; 10] = ["a", "b", "strong", "i", "em", "code", "tt", "span", "p", "br"];
+    count_steps(html.len());
     let mut out = String::new();
     let mut rest = html;
     while let Some(c) = rest.chars().next() {
@@ -388,71 +430,9 @@ fn code_span(code: &str) -> String {
     format!("{marks}{space}{code}{space}{marks}")
 }
 
-/// Returns the length of the fenced code block at the start of a line, with its end or all of the text.
-fn fenced_block_length(text: &str) -> Option<usize> {
-    let mut lines = text.split_inclusive('\n');
-    let first = lines.next()?;
-    let mark = fence_opening(split_prefix(first.trim_end()).1)?;
-    let mut length = first.len();
-    for line in lines {
-        length += line.len();
-        let inner = split_prefix(line.trim_end()).1;
-        if fence_opening(inner).is_some_and(|end| end.len() == inner.len() && end.starts_with(mark)) {
-            break;
-        }
-    }
-    Some(length)
-}
-
-fn decode_references(text: &str) -> String {
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some(c) = rest.chars().next() {
-        let (c, length) = character_reference(rest).unwrap_or((c, c.len_utf8()));
-        out.push(c);
-        rest = &rest[length..];
-    }
-    out
-}
-
-/// Returns the character of the reference at the start, and the length of the reference.
-fn character_reference(text: &str) -> Option<(char, usize)> {
-    let inner = text.strip_prefix('&')?;
-    let end = inner.bytes().take(MAX_REFERENCE_BYTES).position(|byte| byte == b';')?;
-    let name = &inner[..end];
-    let code = |digits: &str, radix| u32::from_str_radix(digits, radix).ok().and_then(char::from_u32);
-    let c = match name {
-        "amp" => '&',
-        "lt" => '<',
-        "gt" => '>',
-        "quot" => '"',
-        "apos" | "rsquo" | "lsquo" => '\'',
-        "ldquo" | "rdquo" => '"',
-        "nbsp" => ' ',
-        "ndash" => '\u{2013}',
-        "mdash" => '\u{2014}',
-        "hellip" => '\u{2026}',
-        "bull" | "middot" => '\u{b7}',
-        "copy" => '\u{a9}',
-        "reg" => '\u{ae}',
-        "trade" => '\u{2122}',
-        "times" => '\u{d7}',
-        "le" => '\u{2264}',
-        "ge" => '\u{2265}',
-        "rarr" => '\u{2192}',
-        "larr" => '\u{2190}',
-        _ => {
-            let number = name.strip_prefix('#')?;
-            let hex = number.strip_prefix(['x', 'X']);
-            let c = hex.map_or_else(|| code(number, 10), |digits| code(digits, 16))?;
-            if c == '\u{a0}' { ' ' } else { c }
-        }
-    };
-    Some((c, end + 2)).filter(|(c, _)| !c.is_control() || *c == '\n')
-}
-
 #[cfg(test)]
 mod tests {
+    use super::STEPS;
     use crate::emit::markdown::rustdoc_markdown;
 
     #[test]
@@ -477,10 +457,33 @@ mod tests {
             ("Any:\n<ul>\n  <li>a\n    b</li>\n  <li>c</li>\n</ul>\n<p>d", "Any:\n\n- a\n  b\n- c\n\nd"),
             ("<ol><li>a<li>b</ol>", "1. a\n2. b"),
             ("<ul><li>a<ul><li>b</li></ul></li><li>c</li></ul>", "- a\n  - b\n- c"),
+            ("<b>a <b>b</b> c</b> <span>d <span>e</span> f</span>", "a **b** c d e f"),
+            ("<code>a <code>b</code></code> <b><i>never</b>", "`a b` **\\<i>never**"),
+            ("<code>`</code> and <code>`</code>, \\`<b>x</b>\\`", "`` ` `` and `` ` ``, \\`**x**\\`"),
+            ("<a\n  class=x\n  href=\"https://a.example/b\">here</a>", "[here](https://a.example/b)"),
+            ("<a title=\" href=x\" HREF = https://a.example/b/c>here</a>", "[here](https://a.example/b/c)"),
+            ("<a data-href='x' href>here</a>", "here"),
+            ("C:\\temp\\<br>next", "C:\\temp\\\\\\\nnext"),
+            ("C:\\temp\\<br><br>next", "C:\\temp\\\n\nnext"),
+            ("<b>a<br></b>b<p><br>c</p>", "**a**\\\nb\n\nc"),
+            ("<p>&gt; a &gt; b</p>&#35; c<br>&#45; d", "\\> a > b\n\n\\# c\\\n\\- d"),
+            ("<ul><li>&gt; a</li></ul>&#126;&#126;&#126;", "- \\> a\n\n\\~\\~\\~"),
+            ("&amp;lt; &amp; &amp;#60;", "\\&lt; & \\&#60;"),
             ("<pre><code class=\"x\">a &lt; b\n  c</code></pre>then", "```text\na < b\n  c\n```\n\nthen"),
             (
                 "<table><tr><th>Name</th><th>Use</th></tr>\n<tr><td>a</td>\n<td>b</td></tr></table>end",
                 "Name | Use\n\na | b\n\nend",
+            ),
+            // Every row is one line, and an empty cell keeps its place.
+            (
+                "<table><tr><td></td><td>a|</td></tr><tr><td><p>b\nc</p><ul><li>d</li></ul><td>e<br>f</table>g",
+                "| a|\n\nb c d | e f\n\ng",
+            ),
+            ("<tr><td><pre>a\n  b</pre></td><td></td></tr>", "`a b` |"),
+            // A row of a Markdown table stays one line.
+            (
+                "| a | b |\n|---|:--|\n| c<br>d | <p>e</p> <code>f|g</code> &#124; |\n\nh<br>i | j",
+                "| a | b |\n|---|:--|\n| c d | e `f\\|g` \\| |\n\nh\\\ni | j",
             ),
             ("&quot;x&quot;&#160;&#x41;&mdash;", "\"x\" A\u{2014}"),
             ("&lt;p&gt; is not a tag, nor is &#96;", "\\<p> is not a tag, nor is \\`"),
@@ -501,11 +504,54 @@ mod tests {
             ("a\n```html\n<p>&amp;\n```\n<p>b", "a\n```text\n<p>&amp;\n```\n\nb"),
             ("<li>alone</li>", "\\<li>alone\\</li>"),
             ("* a <b>b</b>\n* c", "* a **b**\n* c"),
+            ("\\<b>x\\</b> \\&lt; \\\\<b>y</b>", "\\<b>x\\</b> \\&lt; \\\\**y**"),
+            // A back-tick without a partner does not affect another item or block.
+            ("- a ` b\n- <b>c</b> ` d", "- a \\` b\n- **c** \\` d"),
+            ("a ` b\n```\n`<p>\n```\n<b>c</b>", "a \\` b\n```text\n`<p>\n```\n**c**"),
         ] {
             assert_eq!(rustdoc_markdown(text), expect, "{text}");
         }
         // Deep nesting does not exhaust the stack.
         let deep = format!("{}x{}", "<span>".repeat(1_000), "</span>".repeat(1_000));
         assert!(rustdoc_markdown(&deep).contains('x'));
+    }
+
+    /// Conversion takes linear time: no tag or back-tick searches the rest of the text for its end, and no line
+    /// is indented by all lists that are open.
+    #[test]
+    fn large_input_is_converted_in_linear_time() {
+        const COUNT: usize = 5_000;
+        for part in [
+            "<b>",
+            "<code>",
+            "<b><i></b>",
+            "</b>",
+            "<ul><li>",
+            "<ul><li>a</li></ul>",
+            "<td>a",
+            "<b \"",
+            "<b \"\"",
+            "<b '\"",
+            "`a` ",
+            "<br>",
+            "<p><br>a",
+            "&gt; ",
+            "|-|\n",
+            "- ",
+            "<a href=x>",
+            "[<b>x</b>",
+        ] {
+            STEPS.set(0);
+            let text = part.repeat(COUNT);
+            let converted = rustdoc_markdown(&text);
+            assert!(converted.len() <= 8 * text.len(), "{part}: {}", converted.len());
+            assert!(STEPS.get() <= 16 * text.len(), "{part}: {}", STEPS.get());
+        }
+        // Back-tick strings of different lengths have no partners.
+        let marks: String = (1..2_000).map(|length| format!("{} ", "`".repeat(length))).collect();
+        assert_eq!(rustdoc_markdown(&marks).len(), 2 * marks.len() - 1_999 - 1);
+        // The prefix of a code block is not repeated on empty lines.
+        let fence = format!("{}```{}", "- ".repeat(COUNT), "\n".repeat(COUNT));
+        assert!(rustdoc_markdown(&fence).len() <= 4 * fence.len());
     }
 }

@@ -1,17 +1,19 @@
 //! Converts descriptions of a contract to Markdown that rustdoc accepts without warnings: broken links and
 //! HTML are escaped, and code blocks are not compiled as doc tests.
 
+use std::collections::HashMap;
+
 use super::html::html_to_markdown;
-use crate::constraint_text::sanitize_comment;
+use crate::{constraint_text::sanitize_comment, load::uri::strip_http_scheme};
 
 /// Characters that end a URL.
 const URL_TERMINATORS: [char; 6] = ['<', '>', '"', '`', ')', ']'];
 
 /// Converts a description to Markdown that is safe for rustdoc.
 ///
-/// Common HTML becomes Markdown. Fenced code blocks are marked as `text`, because rustdoc would compile them. Indentation creates no code
-/// block, not even in quotes and list items. Elsewhere, characters of HTML and links are escaped, code spans
-/// and links to URLs are kept, and bare URLs become links.
+/// Common HTML becomes Markdown. Fenced code blocks are marked as `text`, because rustdoc would compile them.
+/// Indentation creates no code block, not even in quotes and list items. Elsewhere, characters of HTML and
+/// links are escaped, code spans and links to URLs are kept, and bare URLs become links.
 #[must_use]
 pub fn rustdoc_markdown(text: &str) -> String {
     let text = html_to_markdown(text.trim());
@@ -20,8 +22,13 @@ pub fn rustdoc_markdown(text: &str) -> String {
     let mut paragraph: Vec<String> = Vec::new();
     // The marker of the code block that is open, and the prefix of its lines.
     let mut fence: Option<(&str, String)> = None;
+    let mut is_quoted = false;
     for line in text.lines().map(str::trim_end) {
         if let Some((open, front)) = &fence {
+            if line.is_empty() && !is_quoted {
+                out.push(String::new());
+                continue;
+            }
             let within = strip_block_prefix(line, front);
             // A code block also ends where its quote or list item ends.
             let last = within.is_none_or(|inner| {
@@ -51,6 +58,7 @@ pub fn rustdoc_markdown(text: &str) -> String {
             }
             let front = if marks.is_empty() { String::new() } else { format!("{marks} ") };
             out.push(format!("{front}{mark}text"));
+            is_quoted = front.contains('>');
             fence = Some((mark, front.chars().map(|c| if c == '>' { c } else { ' ' }).collect()));
         } else if line.is_empty() {
             out.push(String::new());
@@ -136,13 +144,15 @@ fn flush_paragraph(paragraph: &mut Vec<String>, out: &mut Vec<String>) {
 }
 
 fn escape_inline(text: &str) -> String {
+    let spans = CodeSpans::find(text);
     let mut out = String::with_capacity(text.len() + 8);
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
         let kept = match c {
-            '`' => match code_span_length(rest) {
-                Ok(length) => length,
-                Err(marks) => {
+            '`' => match spans.end_of(text.len() - rest.len()) {
+                Some(end) => end - (text.len() - rest.len()),
+                None => {
+                    let marks = back_tick_count(rest);
                     out.push_str(&"\\`".repeat(marks));
                     rest = &rest[marks..];
                     continue;
@@ -174,30 +184,70 @@ fn escape_inline(text: &str) -> String {
     out
 }
 
-/// Returns the length of the code span at the start, including its marks; `Err` with the number of marks if
-/// it is not closed (CommonMark 0.31, 6.1).
-pub(super) fn code_span_length(text: &str) -> Result<usize, usize> {
-    let run = |text: &str| text.find(|c| c != '`').unwrap_or(text.len());
-    let marks = run(text);
-    let mut at = marks;
-    while let Some(next) = text[at..].find('`') {
-        let end = at + next + run(&text[at + next..]);
-        if end - (at + next) == marks {
-            return Ok(end);
+/// The code spans of a text (CommonMark 0.31, 6.1). A code span ends within its paragraph or list item.
+pub(super) struct CodeSpans {
+    /// The end of each code span by its start.
+    ends: HashMap<usize, usize>,
+}
+
+impl CodeSpans {
+    /// Finds the code spans of a text, in linear time.
+    pub(super) fn find(text: &str) -> Self {
+        let mut spans = Self { ends: HashMap::new() };
+        if !text.contains('`') {
+            return spans;
         }
-        at = end;
+        let mut runs = Vec::new();
+        let mut start = 0;
+        for line in text.split_inclusive('\n') {
+            let (front, inner) = split_prefix(line.trim_end());
+            if inner.is_empty() || !front.trim().is_empty() || fence_opening(inner).is_some() {
+                spans.match_runs(text, &mut runs);
+            }
+            let mut at = 0;
+            while let Some(next) = line[at..].find('`') {
+                let length = back_tick_count(&line[at + next..]);
+                runs.push((start + at + next, length));
+                at += next + length;
+            }
+            start += line.len();
+        }
+        spans.match_runs(text, &mut runs);
+        spans
     }
-    Err(marks)
+
+    /// Matches each back-tick string of a block with the next one of the same length. The strings are listed
+    /// as start and length.
+    fn match_runs(&mut self, text: &str, runs: &mut Vec<(usize, usize)>) {
+        let mut next: HashMap<usize, usize> = HashMap::new();
+        for (start, length) in runs.drain(..).rev() {
+            self.ends.extend(next.get(&length).map(|end| (start, *end)));
+            // A backslash before the string escapes its first back-tick.
+            if text[..start].ends_with('\\') {
+                self.ends.extend(next.get(&(length - 1)).map(|end| (start + 1, *end)));
+            }
+            next.insert(length, start + length);
+        }
+    }
+
+    /// Returns the end of the code span at a position, or `None` if no code span starts there.
+    pub(super) fn end_of(&self, start: usize) -> Option<usize> {
+        self.ends.get(&start).copied()
+    }
+}
+
+/// Returns the number of back-ticks at the start of a string.
+pub(super) fn back_tick_count(text: &str) -> usize {
+    text.len() - text.trim_start_matches('`').len()
 }
 
 /// Returns the length of the URL at the start, or 0.
 pub(super) fn url_length(text: &str) -> usize {
-    let Some(scheme) = ["https://", "http://"].into_iter().find(|scheme| text.starts_with(scheme)) else {
-        return 0;
-    };
+    let Some(address) = strip_http_scheme(text) else { return 0 };
+    let scheme = text.len() - address.len();
     let end = text.find(|c: char| c.is_whitespace() || URL_TERMINATORS.contains(&c)).unwrap_or(text.len());
     let length = text[..end].trim_end_matches(['.', ',', ';', ':']).len();
-    if length > scheme.len() { length } else { 0 }
+    if length > scheme { length } else { 0 }
 }
 
 /// Returns the length of an autolink `<https://…>` at the start of a string, or 0 if there is none.
