@@ -200,6 +200,13 @@ pub struct ArenaMap<T, V> {
     marker: PhantomData<fn() -> T>,
 }
 
+impl<T, V> ArenaMap<T, V> {
+    /// Returns a map with one value for all ids.
+    fn map_values<U: Clone>(&self, value: U) -> ArenaMap<T, U> {
+        ArenaMap { values: vec![value; self.values.len()], marker: PhantomData }
+    }
+}
+
 impl<T, V> Index<Id<T>> for ArenaMap<T, V> {
     type Output = V;
 
@@ -212,6 +219,62 @@ impl<T, V> IndexMut<Id<T>> for ArenaMap<T, V> {
     fn index_mut(&mut self, id: Id<T>) -> &mut V {
         &mut self.values[id.index()]
     }
+}
+
+/// Returns the strongly connected component of each node of a graph (Tarjan 1972, without recursion): a node
+/// of the component, which identifies it, and true if the component is a cycle.
+pub(crate) fn strongly_connected_components<T>(
+    targets: &ArenaMap<T, Vec<Id<T>>>,
+) -> ArenaMap<T, (Id<T>, bool)> {
+    let ids = || Arena::<T>::first_ids(targets.values.len());
+    let mut index = targets.map_values(usize::MAX);
+    let mut low = targets.map_values(0);
+    let mut on_stack = targets.map_values(false);
+    let mut stack = Vec::new();
+    let mut result = ArenaMap { values: ids().map(|id| (id, false)).collect(), marker: PhantomData };
+    let mut next = 0;
+    for root in ids() {
+        if index[root] != usize::MAX {
+            continue;
+        }
+        let mut work = vec![(root, 0usize)];
+        while let Some((node, edge)) = work.pop() {
+            if edge == 0 {
+                index[node] = next;
+                low[node] = next;
+                next += 1;
+                stack.push(node);
+                on_stack[node] = true;
+            }
+            if let Some(&target) = targets[node].get(edge) {
+                work.push((node, edge + 1));
+                if index[target] == usize::MAX {
+                    work.push((target, 0));
+                } else if on_stack[target] {
+                    low[node] = low[node].min(index[target]);
+                }
+                continue;
+            }
+            if let Some(&(parent, _)) = work.last() {
+                low[parent] = low[parent].min(low[node]);
+            }
+            if low[node] == index[node] {
+                let mut members = Vec::new();
+                while let Some(member) = stack.pop() {
+                    on_stack[member] = false;
+                    members.push(member);
+                    if member == node {
+                        break;
+                    }
+                }
+                let cycle = members.len() > 1 || targets[node].contains(&node);
+                for member in members {
+                    result[member] = (node, cycle);
+                }
+            }
+        }
+    }
+    result
 }
 
 #[cfg(test)]

@@ -8,6 +8,8 @@ pub mod keywords;
 mod part;
 pub(crate) mod values;
 
+use std::collections::BTreeMap;
+
 use contract_runtime::{Json, Map, Number, format::StringFormat};
 
 use crate::{
@@ -295,10 +297,11 @@ impl Schema {
         self.discriminator.as_ref().map_or(&[], |discriminator| &discriminator.family)
     }
 
-    /// Replaces the schema `target` by `other` in `$ref` and `allOf`.
-    pub(crate) fn replace_included(&mut self, target: SchemaId, other: SchemaId) {
-        let included = self.reference.iter_mut().chain(&mut self.all_of);
-        included.filter(|id| **id == target).for_each(|id| *id = other);
+    /// Replaces the schemas that are keys of the map by its values in `$ref` and `allOf`.
+    pub(crate) fn replace_included(&mut self, others: &BTreeMap<SchemaId, SchemaId>) {
+        for id in self.reference.iter_mut().chain(&mut self.all_of) {
+            *id = others.get(id).copied().unwrap_or(*id);
+        }
     }
 
     /// Removes every keyword, or element of it, that applies `target` to the same value, and records the gap.

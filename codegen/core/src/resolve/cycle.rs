@@ -5,10 +5,13 @@
 //! split in two: a copy without the `oneOf` or `anyOf`, to which the branches refer, and the base itself,
 //! which keeps the keyword. The result therefore does not depend on the order of the schemas in the document.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap, VecDeque},
+    rc::Rc,
+};
 
 use crate::{
-    arena::ArenaMap,
+    arena::{ArenaMap, strongly_connected_components},
     diagnostics::{Diagnostic, Diagnostics},
     schema::{
         Schema, SchemaGap, SchemaGraph, SchemaId, SchemaOrigin,
@@ -18,6 +21,14 @@ use crate::{
 
 /// The maximum number of schemas that a message about a cycle lists.
 const SHOWN: usize = 6;
+/// The search for recursive bases visits at most this number of schemas for each schema of the graph.
+const MAX_VISITS_PER_SCHEMA: usize = 64;
+
+#[cfg(test)]
+thread_local! {
+    /// The number of visited schemas, so that tests can check the complexity without measuring time.
+    static VISITED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
 
 /// Reports each cycle of in-place applicators, because Core 9.4.1 forbids infinite recursion. A recursive
 /// base is divided. In any other cycle, the keyword that closes the cycle is removed from its schema.
@@ -31,11 +42,14 @@ pub(super) fn cut_cycles(graph: &mut SchemaGraph, problems: &mut Diagnostics) {
     }
     let mut closing = Vec::new();
     let mut colors = graph.schemas.map_ids(|_| Color::New);
+    // The index of each open schema in the path.
+    let mut depths = graph.schemas.map_ids(|_| 0);
     for start in graph.ids() {
         if colors[start] != Color::New {
             continue;
         }
         colors[start] = Color::Open;
+        depths[start] = 0;
         let mut path = vec![(start, in_place_targets(graph, start), 0)];
         while let Some((id, out, at)) = path.last_mut() {
             let Some(&next) = out.get(*at) else {
@@ -47,15 +61,17 @@ pub(super) fn cut_cycles(graph: &mut SchemaGraph, problems: &mut Diagnostics) {
             match colors[next] {
                 Color::New => {
                     colors[next] = Color::Open;
+                    depths[next] = path.len();
                     path.push((next, in_place_targets(graph, next), 0));
                 }
                 Color::Open => {
-                    let from = path.iter().position(|(id, ..)| *id == next).unwrap_or(0);
+                    let last = *id;
+                    closing.push((last, next));
                     // The schema that loses its keyword comes first in the message, because its meaning
-                    // changes.
-                    let mut cycle: Vec<SchemaId> = path.iter().skip(from).map(|(id, ..)| *id).collect();
-                    closing.extend(cycle.last().map(|last| (*last, next)));
-                    cycle.rotate_right(1);
+                    // changes. Only as many schemas as the message needs are collected.
+                    let others = path.iter().skip(depths[next]).map(|(id, ..)| *id);
+                    let others = others.take_while(|id| *id != last).take(SHOWN);
+                    let cycle: Vec<SchemaId> = std::iter::once(last).chain(others).collect();
                     problems.push(cycle_diagnostic(graph, &cycle, "the first step is left out"));
                 }
                 Color::Done => {}
@@ -68,7 +84,7 @@ pub(super) fn cut_cycles(graph: &mut SchemaGraph, problems: &mut Diagnostics) {
 }
 
 /// Returns the subschemas that apply to the same value as the schema, for example by `$ref` or `allOf`.
-fn in_place_targets(graph: &SchemaGraph, id: SchemaId) -> Vec<SchemaId> {
+pub(super) fn in_place_targets(graph: &SchemaGraph, id: SchemaId) -> Vec<SchemaId> {
     let schema = graph.schema(id);
     let here = schema.keywords().filter(|(keyword, value)| {
         // A dynamic anchor may resolve to a different schema if another resource also defines it.
@@ -83,117 +99,153 @@ struct RecursiveBase {
     base: SchemaId,
     /// The keywords, `anyOf` or `oneOf`, of which a branch includes the base.
     keywords: BTreeSet<Keyword>,
-    /// The schemas that include the base, each with the cycle from this schema through the base back to it.
+    /// The schemas that include the base, each with the first schemas of the cycle from this schema through
+    /// the base back to it.
     users: BTreeMap<SchemaId, Vec<SchemaId>>,
 }
 
 /// Adds a copy of each recursive base without the keywords that list its branches, and replaces the base by
 /// the copy in all schemas that include the base from within its branches.
 fn divide_bases(graph: &mut SchemaGraph, problems: &mut Diagnostics) {
-    let cyclic = cyclic_schemas(graph);
-    let found: Vec<RecursiveBase> = graph
-        .ids()
-        .filter(|id| cyclic[*id])
-        .filter_map(|id| RecursiveBase::find(graph, &cyclic, id))
-        .collect();
+    let found = BaseSearch::new(graph).find_all();
     for RecursiveBase { base, keywords, users } in &found {
         let names: Vec<String> = keywords.iter().map(|keyword| format!("`{}`", keyword.name())).collect();
         let location = &graph.schema(*base).location;
         let fallback = format!("the first step applies #{location} without {}", names.join(" and "));
         problems.extend(users.values().map(|cycle| cycle_diagnostic(graph, cycle, &fallback)));
     }
-    let mut copies = Vec::new();
+    let mut copies: BTreeMap<SchemaId, SchemaId> = BTreeMap::new();
+    let mut replaced: BTreeMap<SchemaId, BTreeMap<SchemaId, SchemaId>> = BTreeMap::new();
     for RecursiveBase { base, keywords, users } in found {
-        let copy = graph.schema(base).with_keywords(|keyword| {
-            !keywords.contains(&keyword) && !matches!(keyword, Keyword::Defs | Keyword::Discriminator)
-        });
+        let copy = graph
+            .schema(base)
+            .with_keywords(|keyword| !keywords.contains(&keyword) && keyword != Keyword::Defs);
         let copy = Schema { origin: SchemaOrigin::Inline, gap: SchemaGap::Applicator, ..copy };
         let copy = graph.schemas.push(copy);
-        copies.push((base, copy, users));
+        copies.insert(base, copy);
+        for user in users.into_keys() {
+            replaced.entry(user).or_default().insert(base, copy);
+        }
     }
-    for (base, copy, users) in &copies {
-        for user in users.keys() {
-            graph.schemas[*user].replace_included(*base, *copy);
-            // The copy of another base includes the same schemas as that base, so it must be changed as well.
-            for (_, other, _) in copies.iter().filter(|(other, ..)| other == user) {
-                graph.schemas[*other].replace_included(*base, *copy);
-            }
+    for (user, replaced) in replaced {
+        // The copy of another base includes the same schemas as that base, so it must be changed as well.
+        for id in copies.get(&user).copied().into_iter().chain([user]) {
+            graph.schemas[id].replace_included(&replaced);
         }
     }
 }
 
-impl RecursiveBase {
+/// The search for the recursive bases of a graph.
+struct BaseSearch<'g> {
+    graph: &'g SchemaGraph,
+    targets: ArenaMap<Schema, Vec<SchemaId>>,
+    /// The cycles of in-place applicators: a schema of the cycle, which identifies it, and true unless the
+    /// schema is on no cycle.
+    cycles: ArenaMap<Schema, (SchemaId, bool)>,
+    /// The schemas that include each schema by `$ref` or `allOf` on a cycle, so that every valid value of
+    /// them must also satisfy this schema.
+    including: ArenaMap<Schema, Vec<SchemaId>>,
+    /// The number of schemas that may still be visited.
+    visits_left: usize,
+}
+
+impl<'g> BaseSearch<'g> {
+    fn new(graph: &'g SchemaGraph) -> Self {
+        let targets = graph.schemas.map_ids(|id| in_place_targets(graph, id));
+        let cycles = strongly_connected_components(&targets);
+        let mut including = graph.schemas.map_ids(|_| Vec::new());
+        for id in graph.ids().filter(|id| cycles[*id].1) {
+            let schema = graph.schema(id);
+            let included: BTreeSet<SchemaId> =
+                schema.reference.iter().chain(&schema.all_of).copied().collect();
+            for base in included.into_iter().filter(|base| cycles[*base] == cycles[id]) {
+                including[base].push(id);
+            }
+        }
+        let visits_left = graph.schemas.len().saturating_mul(MAX_VISITS_PER_SCHEMA);
+        Self { graph, targets, cycles, including, visits_left }
+    }
+
+    fn find_all(mut self) -> Vec<RecursiveBase> {
+        self.graph.ids().filter_map(|id| self.find(id)).collect()
+    }
+
     /// Returns the schema with this id as a recursive base, or `None` if no branch of it includes it.
-    fn find(graph: &SchemaGraph, cyclic: &ArenaMap<Schema, bool>, base: SchemaId) -> Option<Self> {
-        let mut found = Self { base, keywords: BTreeSet::new(), users: BTreeMap::new() };
-        let branching = |keyword: &Keyword| matches!(keyword, Keyword::AnyOf | Keyword::OneOf);
-        let all = graph.schema(base).keywords().filter(|(keyword, _)| branching(keyword));
-        let all = all.flat_map(|(keyword, value)| value.schema_ids().map(move |id| (keyword, id)));
-        for (keyword, branch) in all.filter(|(_, branch)| *branch != base) {
-            // A branch that is only a reference to the base does not extend the base.
-            let is_reference = graph.schema(branch).is_constrained_only_by(&[Keyword::Ref]);
-            let mut previous = BTreeMap::from([(branch, base)]);
-            let mut waiting = VecDeque::from([branch]);
-            while let Some(id) = waiting.pop_front() {
-                if includes(graph, id, base) && !(is_reference && id == branch) {
-                    found.keywords.insert(keyword);
-                    found.users.entry(id).or_insert_with(|| cycle_from(&previous, base, id));
-                }
-                for next in in_place_targets(graph, id) {
-                    if next != base && cyclic[next] && !previous.contains_key(&next) {
-                        previous.insert(next, id);
-                        waiting.push_back(next);
-                    }
-                }
+    fn find(&mut self, base: SchemaId) -> Option<RecursiveBase> {
+        let graph = self.graph;
+        let schema = graph.schema(base);
+        let mut wanted: BTreeSet<SchemaId> = self.including[base].iter().copied().collect();
+        // A branch that is only a reference to the base does not extend the base.
+        for branch in schema.any_of.iter().chain(&schema.one_of) {
+            if wanted.contains(branch) && graph.schema(*branch).is_constrained_only_by(&[Keyword::Ref]) {
+                wanted.remove(branch);
+            }
+        }
+        let mut found = RecursiveBase { base, keywords: BTreeSet::new(), users: BTreeMap::new() };
+        for (keyword, branches) in [(Keyword::AnyOf, &schema.any_of), (Keyword::OneOf, &schema.one_of)] {
+            let branches = branches.iter().copied().filter(|id| *id != base && self.is_on_cycle(*id, base));
+            let branches: BTreeSet<SchemaId> = branches.collect();
+            if branches.is_empty() || wanted.is_empty() {
+                continue;
+            }
+            let users = self.find_users(base, branches, wanted.clone());
+            if !users.is_empty() {
+                found.keywords.insert(keyword);
+            }
+            for (user, cycle) in users {
+                found.users.entry(user).or_insert(cycle);
             }
         }
         (!found.users.is_empty()).then_some(found)
     }
-}
 
-/// Returns the cycle that leads from `user`, a schema that includes the base, through the base back to
-/// `user`.
-fn cycle_from(previous: &BTreeMap<SchemaId, SchemaId>, base: SchemaId, user: SchemaId) -> Vec<SchemaId> {
-    let mut back = Vec::new();
-    let mut at = user;
-    while at != base {
-        back.push(at);
-        let Some(before) = previous.get(&at) else { break };
-        at = *before;
+    fn is_on_cycle(&self, id: SchemaId, base: SchemaId) -> bool {
+        self.cycles[id].1 && self.cycles[id] == self.cycles[base]
     }
-    back.push(base);
-    // The cycle leads from the user to the base, and back through the branches.
-    back.reverse();
-    back.rotate_right(1);
-    back
-}
 
-/// Returns true if a schema includes the base by keywords such as `$ref` and `allOf`, so that every valid
-/// value of the schema must also satisfy the base.
-fn includes(graph: &SchemaGraph, id: SchemaId, base: SchemaId) -> bool {
-    let schema = graph.schema(id);
-    schema.reference == Some(base) || schema.all_of.contains(&base)
-}
-
-/// Returns, for each schema, whether it is on a cycle of in-place applicators or applies a schema that is.
-fn cyclic_schemas(graph: &SchemaGraph) -> ArenaMap<Schema, bool> {
-    let mut users: ArenaMap<Schema, Vec<SchemaId>> = graph.schemas.map_ids(|_| Vec::new());
-    let mut open = graph.schemas.map_ids(|id| in_place_targets(graph, id).len());
-    for id in graph.ids() {
-        in_place_targets(graph, id).into_iter().for_each(|target| users[target].push(id));
-    }
-    let mut left = graph.schemas.map_ids(|_| true);
-    let mut ends: Vec<SchemaId> = graph.ids().filter(|id| open[*id] == 0).collect();
-    while let Some(id) = ends.pop() {
-        left[id] = false;
-        for &user in &users[id] {
-            open[user] -= 1;
-            if open[user] == 0 {
-                ends.push(user);
+    /// Returns those schemas in `wanted` to which the branches lead in place, each with the first schemas of
+    /// its cycle. If too many schemas were visited, which contracts do not need, all of them are returned.
+    fn find_users(
+        &mut self,
+        base: SchemaId,
+        branches: BTreeSet<SchemaId>,
+        mut wanted: BTreeSet<SchemaId>,
+    ) -> BTreeMap<SchemaId, Vec<SchemaId>> {
+        let mut users = BTreeMap::new();
+        // The first schemas of the path from a branch to each visited schema.
+        let mut paths: HashMap<SchemaId, Rc<Vec<SchemaId>>> =
+            branches.iter().map(|id| (*id, Rc::new(vec![*id]))).collect();
+        let mut waiting = VecDeque::from_iter(branches);
+        while let Some(id) = waiting.pop_front() {
+            if self.visits_left == 0 {
+                users.extend(wanted.into_iter().map(|user| (user, vec![user, base])));
+                break;
+            }
+            self.visits_left -= 1;
+            #[cfg(test)]
+            VISITED.set(VISITED.get() + 1);
+            let path = paths.get(&id).cloned().unwrap_or_default();
+            if wanted.remove(&id) {
+                let between = path.iter().copied().filter(|step| *step != id).take(SHOWN - 1);
+                users.insert(id, [id, base].into_iter().chain(between).collect());
+                if wanted.is_empty() {
+                    break;
+                }
+            }
+            for &next in &self.targets[id] {
+                if next == base || !self.is_on_cycle(next, base) || paths.contains_key(&next) {
+                    continue;
+                }
+                let mut onward = Rc::clone(&path);
+                if onward.len() < SHOWN {
+                    Rc::make_mut(&mut onward).push(next);
+                }
+                paths.insert(next, onward);
+                waiting.push_back(next);
             }
         }
+        users
     }
-    left
 }
 
 fn cycle_diagnostic(graph: &SchemaGraph, cycle: &[SchemaId], fallback: &str) -> Diagnostic {
@@ -297,7 +349,59 @@ mod tests {
         assert!(graph.ids().all(|id| graph.schema(id).reference.is_none()));
         let text = document(&[&("a".to_owned(), "{}".to_owned()), &("b".to_owned(), reference("a"))]);
         let graph = resolve_graph(&[("a.json", &text)]).0;
-        let cyclic = cyclic_schemas(&graph);
-        assert!(graph.ids().all(|id| !cyclic[id]));
+        assert!(BaseSearch::new(&graph).find_all().is_empty());
+    }
+
+    /// The search takes linear time: in a hierarchy in which every schema is a base of the next, in a base
+    /// with many branches that share a cycle, and where no branch leads to the schema that includes the base.
+    #[test]
+    fn recursive_bases_are_found_in_linear_time() {
+        const COUNT: usize = 400;
+        let named = |name: String, text: String| (name, text);
+        let chain = (0..COUNT).map(|at| {
+            let base =
+                at.checked_sub(1).map(|base| reference(&format!("s{base}"))).unwrap_or("{}".to_owned());
+            let next = reference(&format!("s{}", (at + 1).min(COUNT - 1)));
+            named(
+                format!("s{at}"),
+                format!(r#"{{"allOf": [{base}], "oneOf": [{next}, {{"type": "array"}}]}}"#),
+            )
+        });
+        let shared = (0..COUNT).map(|at| {
+            named(format!("c{at}"), format!(r#"{{"allOf": [{}, {}]}}"#, reference("base"), reference("x0")))
+        });
+        let list: Vec<String> = (0..COUNT).map(|at| reference(&format!("c{at}"))).collect();
+        let base = named("base".to_owned(), format!(r#"{{"oneOf": [{}]}}"#, list.join(", ")));
+        let tail = (0..COUNT).map(|at| {
+            let next = if at + 1 == COUNT { "base".to_owned() } else { format!("x{}", at + 1) };
+            named(format!("x{at}"), format!(r#"{{"anyOf": [{}, {{}}]}}"#, reference(&next)))
+        });
+        // Each `b` leads by its branch to the chain `y`, which leads to all of them, but only its `allOf`
+        // leads to the schema that includes it.
+        let unreached = (0..COUNT).flat_map(|at| {
+            let (user, first) = (reference(&format!("u{at}")), reference("y0"));
+            [
+                named(format!("b{at}"), format!(r#"{{"allOf": [{user}], "oneOf": [{first}, {{}}]}}"#)),
+                named(format!("u{at}"), format!(r#"{{"allOf": [{}]}}"#, reference(&format!("b{at}")))),
+            ]
+        });
+        let all: Vec<String> = (0..COUNT).map(|at| reference(&format!("b{at}"))).collect();
+        let links = (0..COUNT).map(|at| {
+            let next = if at + 1 == COUNT { all.join(", ") } else { reference(&format!("y{}", at + 1)) };
+            named(format!("y{at}"), format!(r#"{{"anyOf": [{next}]}}"#))
+        });
+        let documents = [
+            chain.collect::<Vec<_>>(),
+            shared.chain([base]).chain(tail).collect(),
+            unreached.chain(links).collect(),
+        ];
+        for schemas in documents {
+            VISITED.set(0);
+            let text = document(&schemas.iter().collect::<Vec<_>>());
+            let (graph, problems) = resolve_graph(&[("a.json", &text)]);
+            assert!(problems.iter().all(|problem| problem.code == "reference-cycle"), "{problems}");
+            assert!(VISITED.get() <= MAX_VISITS_PER_SCHEMA * graph.schemas.len());
+            assert!(problems.iter().all(|problem| problem.labels.len() <= SHOWN), "{problems}");
+        }
     }
 }

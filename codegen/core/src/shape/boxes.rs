@@ -1,12 +1,17 @@
 //! Inserts a `Box` where a type would contain itself or where a chain of nested types would be too long.
 
-use super::{Shapes, TypeBody, TypeDef, TypeId, TypeRef};
-use crate::arena::ArenaMap;
+use super::{Shapes, TypeBody, TypeId, TypeRef};
+use crate::arena::strongly_connected_components;
 
 /// Boxes every field and variant whose type contains the enclosing type again, and breaks long chains of
 /// nested types.
 pub(super) fn insert_boxes(shapes: &mut Shapes) {
-    let components = strongly_connected_components(shapes);
+    let targets = shapes.types.map_ids(|id| {
+        let mut out = Vec::new();
+        inline_targets(&shapes.get(id).body, &mut out);
+        out
+    });
+    let components = strongly_connected_components(&targets);
     for id in shapes.ids() {
         let component = components[id];
         let mut body = std::mem::replace(&mut shapes.types[id].body, TypeBody::Pending);
@@ -112,64 +117,6 @@ fn collect_types(body: &TypeBody, boxes: IndirectionMode, out: &mut Vec<TypeId>)
         TypeBody::Newtype(inner) => add(inner, boxes, out),
         TypeBody::Enum(_) | TypeBody::Pending => {}
     }
-}
-
-/// Computes strongly connected components with Tarjan's algorithm, without recursion. Returns the component
-/// of each type, and true if the component is a cycle.
-fn strongly_connected_components(shapes: &Shapes) -> ArenaMap<TypeDef, (TypeId, bool)> {
-    let edges = shapes.types.map_ids(|id| {
-        let mut out = Vec::new();
-        inline_targets(&shapes.get(id).body, &mut out);
-        out
-    });
-    let mut index = shapes.types.map_ids(|_| usize::MAX);
-    let mut low = shapes.types.map_ids(|_| 0);
-    let mut on_stack = shapes.types.map_ids(|_| false);
-    let mut stack = Vec::new();
-    let mut result = shapes.types.map_ids(|id| (id, false));
-    let mut next = 0;
-    for root in shapes.ids() {
-        if index[root] != usize::MAX {
-            continue;
-        }
-        let mut work = vec![(root, 0usize)];
-        while let Some((node, edge)) = work.pop() {
-            if edge == 0 {
-                index[node] = next;
-                low[node] = next;
-                next += 1;
-                stack.push(node);
-                on_stack[node] = true;
-            }
-            if let Some(&target) = edges[node].get(edge) {
-                work.push((node, edge + 1));
-                if index[target] == usize::MAX {
-                    work.push((target, 0));
-                } else if on_stack[target] {
-                    low[node] = low[node].min(index[target]);
-                }
-                continue;
-            }
-            if let Some(&(parent, _)) = work.last() {
-                low[parent] = low[parent].min(low[node]);
-            }
-            if low[node] == index[node] {
-                let mut members = Vec::new();
-                while let Some(member) = stack.pop() {
-                    on_stack[member] = false;
-                    members.push(member);
-                    if member == node {
-                        break;
-                    }
-                }
-                let cycle = members.len() > 1 || edges[node].contains(&node);
-                for member in members {
-                    result[member] = (node, cycle);
-                }
-            }
-        }
-    }
-    result
 }
 
 /// Returns the maximum nesting depth of types, including nesting through boxes, arrays and maps. The compiler
