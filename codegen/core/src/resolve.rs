@@ -25,7 +25,7 @@ use crate::{
     arena::{Arena, Id},
     config::{self, TypeOptions},
     diagnostics::Diagnostics,
-    load::Sources,
+    load::{Sources, is_openapi},
     schema::{SchemaGap, SchemaGraph, SchemaResource},
     tree::SourceId,
 };
@@ -168,8 +168,8 @@ fn assemble_graph(
     }
     problems.append(parser.problems);
     nullable::apply_nullable(&mut graph, parser.nullable, &mut problems);
-    let is_openapi = |id| sources.get(id).is_some_and(|source| source.tree.get("openapi").is_some());
-    dynamic::bind_dynamic_references(&mut graph, is_openapi);
+    let is_in_openapi = |id| sources.get(id).is_some_and(|source| is_openapi(&source.tree));
+    dynamic::bind_dynamic_references(&mut graph, is_in_openapi, &mut problems);
     cycle::cut_cycles(&mut graph, &mut problems);
     let apis = openapi::read_documents(discovery, &ids, &mut problems);
     problems.attach_sources(sources);

@@ -7,7 +7,10 @@
 //!
 //! The whole of an OpenAPI document is one resource, in which an anchor should be defined only once.
 //! Nevertheless, authors define the same anchor in each Schema Object that completes a generic schema. Each
-//! Schema Object of such a document is therefore treated as a separate scope.
+//! Schema Object of such a document is therefore treated as a separate scope. In addition, a Schema Object
+//! that completes a generic schema keeps its own anchor where another Schema Object uses it: the items of a
+//! page of pages of persons are pages of persons. The outermost anchor takes precedence only in a Schema
+//! Object that extends another one, which is the case if its root includes the other by `$ref` or `allOf`.
 //!
 //! A *generic* schema, such as a page of items, has a `$dynamicRef` for a missing part, and often a
 //! placeholder that defines the anchor. Other schemas complete it by a `$dynamicAnchor` of the same name.
@@ -16,9 +19,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::{
     arena::{Arena, ArenaMap},
+    diagnostics::{Diagnostic, Diagnostics},
     schema::{Schema, SchemaGap, SchemaGraph, SchemaId, SchemaOrigin, keywords::Keyword},
     tree::SourceId,
 };
+
+use super::cycle::in_place_targets;
 
 /// The maximum number of copies. A graph that would need more copies keeps its dynamic references.
 const MAX_COPIES: usize = 20_000;
@@ -31,13 +37,25 @@ type Bindings = BTreeMap<String, SchemaId>;
 type ScopeId = usize;
 
 /// Replaces all dynamic references of a graph. `is_openapi` returns true if a source is an OpenAPI document.
-/// If more than [`MAX_COPIES`] copies would be needed, the graph is not changed.
-pub(super) fn bind_dynamic_references(graph: &mut SchemaGraph, is_openapi: impl Fn(SourceId) -> bool) {
-    if graph.ids().all(|id| graph.schema(id).dynamic_reference.is_none()) {
-        return;
-    }
+/// If more than [`MAX_COPIES`] copies would be needed, that is reported and the graph is not changed.
+pub(super) fn bind_dynamic_references(
+    graph: &mut SchemaGraph,
+    is_openapi: impl Fn(SourceId) -> bool,
+    problems: &mut Diagnostics,
+) {
+    let Some(first) = graph.ids().find(|id| graph.schema(*id).dynamic_reference.is_some()) else { return };
     let binder = AnchorBinder::new(graph, is_openapi);
-    let Some(bound) = binder.bind_all() else { return };
+    let Some(bound) = binder.bind_all() else {
+        let message = format!(
+            "the schemas with `$dynamicRef` would need more than {MAX_COPIES} copies, one for each combination of anchors"
+        );
+        let problem = Diagnostic::error("unsupported", message)
+            .with_place(graph.schema(first).place.clone())
+            .with_fallback("the value of each `$dynamicRef` is any JSON and is validated at run time")
+            .help("use fewer anchors in schemas that include each other");
+        problems.push(problem);
+        return;
+    };
     for (id, schema) in bound.originals {
         graph.schemas[id] = schema;
     }
@@ -59,6 +77,10 @@ struct AnchorBinder<'g> {
     scopes: ArenaMap<Schema, ScopeId>,
     /// For each scope, the anchors that it defines and the schemas that they select.
     bindings: Vec<Bindings>,
+    /// For each scope, the anchors that it completes in generic schemas of other scopes.
+    completed: Vec<BTreeSet<String>>,
+    /// True for the schemas that the root of their scope applies in place, so that they extend other scopes.
+    extends: ArenaMap<Schema, bool>,
     /// The anchors that each schema may look up, directly or through the schemas that it applies.
     anchors: ArenaMap<Schema, BTreeSet<String>>,
     /// The id of each copy, by the original schema and the schemas that its anchors select.
@@ -70,8 +92,8 @@ struct AnchorBinder<'g> {
 
 impl<'g> AnchorBinder<'g> {
     fn new(graph: &'g SchemaGraph, is_openapi: impl Fn(SourceId) -> bool) -> Self {
-        let (scopes, count) = find_scopes(graph, is_openapi);
-        let mut bindings = vec![Bindings::new(); count];
+        let AnchorScopes { scopes, are_objects } = find_scopes(graph, is_openapi);
+        let mut bindings = vec![Bindings::new(); are_objects.len()];
         for (name, id) in graph.resources.iter().flat_map(|resource| &resource.dynamic_anchors) {
             if let Some(scope) = bindings.get_mut(scopes[*id]) {
                 scope.entry(name.clone()).or_insert(*id);
@@ -80,6 +102,8 @@ impl<'g> AnchorBinder<'g> {
         let ids = Arena::first_ids(graph.schemas.len() + MAX_COPIES).skip(graph.schemas.len());
         Self {
             graph,
+            completed: completed_anchors(graph, &scopes, &are_objects, &bindings),
+            extends: extending_schemas(graph, &scopes, are_objects.len()),
             scopes,
             bindings,
             anchors: find_anchors(graph),
@@ -136,10 +160,9 @@ impl<'g> AnchorBinder<'g> {
                 (None, _) => schema.gap = SchemaGap::Applicator,
             }
         }
-        let scope = self.scopes[id];
         let mut is_complete = true;
         schema.replace_schemas(&mut |target| {
-            let copy = self.copy_for(target, scope, bindings);
+            let copy = self.copy_for(target, id, bindings);
             is_complete &= copy.is_some();
             copy
         });
@@ -155,20 +178,22 @@ impl<'g> AnchorBinder<'g> {
         Some(initial).filter(|_| bearers.count() < 2)
     }
 
-    /// Returns the schema that a schema in the scope `from` must apply instead of `target` if anchors select
-    /// the schemas in `bindings`: `target` itself if its own scope selects the same schemas, or else a copy
-    /// of it. Returns `None` if too many copies would be needed.
-    fn copy_for(&mut self, target: SchemaId, from: ScopeId, bindings: &Bindings) -> Option<SchemaId> {
+    /// Returns the schema that the schema `user` must apply instead of `target` if anchors select the schemas
+    /// in `bindings`: `target` itself if its own scope selects the same schemas, or else a copy of it. Returns
+    /// `None` if too many copies would be needed.
+    fn copy_for(&mut self, target: SchemaId, user: SchemaId, bindings: &Bindings) -> Option<SchemaId> {
         let used = &self.anchors[target];
         if used.is_empty() {
             return Some(target);
         }
-        let scope = self.scopes[target];
+        let (from, scope) = (self.scopes[user], self.scopes[target]);
         let own = self.bindings.get(scope);
         let own = || own.into_iter().flatten().filter(|(name, _)| used.contains(*name));
+        let completed = self.completed.get(scope).filter(|_| scope != from && !self.extends[user]);
+        let is_outer = |name: &String| completed.is_none_or(|completed| !completed.contains(name));
         let mut effective: Bindings =
             own().filter(|_| scope != from).map(|(name, id)| (name.clone(), *id)).collect();
-        let outer = bindings.iter().filter(|(name, _)| used.contains(*name));
+        let outer = bindings.iter().filter(|(name, _)| used.contains(*name) && is_outer(name));
         effective.extend(outer.map(|(name, id)| (name.clone(), *id)));
         if effective.iter().eq(own()) {
             return Some(target);
@@ -218,11 +243,15 @@ fn is_placeholder(graph: &SchemaGraph, id: SchemaId) -> bool {
         || refused.is_some_and(|refused| graph.schema(refused).is_unconstrained())
 }
 
-/// Returns the scope of each schema and the number of scopes.
-fn find_scopes(
-    graph: &SchemaGraph,
-    is_openapi: impl Fn(SourceId) -> bool,
-) -> (ArenaMap<Schema, ScopeId>, usize) {
+/// The scopes of a graph.
+struct AnchorScopes {
+    scopes: ArenaMap<Schema, ScopeId>,
+    /// For each scope, whether it is a Schema Object of an OpenAPI document.
+    are_objects: Vec<bool>,
+}
+
+/// Finds the scope of each schema.
+fn find_scopes(graph: &SchemaGraph, is_openapi: impl Fn(SourceId) -> bool) -> AnchorScopes {
     let is_document = |id: SchemaId| {
         let resource = graph.resource(graph.schema(id).resource);
         resource.root.is_none() && is_openapi(resource.source)
@@ -233,19 +262,70 @@ fn find_scopes(
         .map(|id| (graph.schema(id).place.source, graph.schema(id).place.pointer.as_str()))
         .collect();
     let mut numbers: HashMap<(usize, &str), ScopeId> = HashMap::new();
+    let mut are_objects = Vec::new();
     let scopes = graph.schemas.map_ids(|id| {
         let schema = graph.schema(id);
         let pointer = schema.place.pointer.as_str();
-        let object = match is_document(id) {
+        let is_object = is_document(id);
+        let object = match is_object {
             true => enclosing_pointers(pointer)
                 .find(|outer| positions.contains(&(schema.place.source, *outer)))
                 .unwrap_or(pointer),
             false => "",
         };
-        let number = numbers.len();
-        *numbers.entry((schema.resource.index(), object)).or_insert(number)
+        *numbers.entry((schema.resource.index(), object)).or_insert_with(|| {
+            are_objects.push(is_object);
+            are_objects.len() - 1
+        })
     });
-    (scopes, numbers.len())
+    AnchorScopes { scopes, are_objects }
+}
+
+/// Returns, for each scope, the anchors that it completes: a Schema Object completes an anchor if it defines
+/// the anchor and does not refer to it. A placeholder completes nothing.
+fn completed_anchors(
+    graph: &SchemaGraph,
+    scopes: &ArenaMap<Schema, ScopeId>,
+    are_objects: &[bool],
+    bindings: &[Bindings],
+) -> Vec<BTreeSet<String>> {
+    let completes = |(own, is_object): (&Bindings, &bool)| {
+        let defined = own.iter().filter(|(_, id)| *is_object && !is_placeholder(graph, **id));
+        defined.map(|(name, _)| name.clone()).collect()
+    };
+    let mut completed: Vec<BTreeSet<String>> = bindings.iter().zip(are_objects).map(completes).collect();
+    for id in graph.ids() {
+        let anchor = graph.schema(id).dynamic_reference.as_ref().and_then(|dynamic| dynamic.anchor.as_ref());
+        if let (Some(anchor), Some(completed)) = (anchor, completed.get_mut(scopes[id])) {
+            completed.remove(anchor);
+        }
+    }
+    completed
+}
+
+/// Returns, for each schema, whether it is the root of its scope or is applied in place by the root.
+fn extending_schemas(
+    graph: &SchemaGraph,
+    scopes: &ArenaMap<Schema, ScopeId>,
+    count: usize,
+) -> ArenaMap<Schema, bool> {
+    let mut roots: Vec<Option<SchemaId>> = vec![None; count];
+    for id in graph.ids() {
+        let length = |id: SchemaId| graph.schema(id).place.pointer.len();
+        if let Some(root) = roots.get_mut(scopes[id])
+            && root.is_none_or(|root| length(id) < length(root))
+        {
+            *root = Some(id);
+        }
+    }
+    let mut extends = graph.schemas.map_ids(|_| false);
+    let mut waiting: Vec<SchemaId> = roots.into_iter().flatten().collect();
+    while let Some(id) = waiting.pop() {
+        if !std::mem::replace(&mut extends[id], true) {
+            waiting.extend(in_place_targets(graph, id).into_iter().filter(|to| scopes[*to] == scopes[id]));
+        }
+    }
+    extends
 }
 
 /// Iterates over a pointer and the pointers of all enclosing values, outermost first.
@@ -265,16 +345,12 @@ fn find_anchors(graph: &SchemaGraph) -> ArenaMap<Schema, BTreeSet<String>> {
     let mut anchors = graph.schemas.map_ids(|_| BTreeSet::new());
     let mut waiting = Vec::new();
     for id in graph.ids() {
-        let mut schema = graph.schema(id).clone();
-        schema.definitions.clear();
-        let anchor = schema.dynamic_reference.as_ref().and_then(|dynamic| dynamic.anchor.clone());
-        schema.replace_schemas(&mut |target| {
-            users[target].push(id);
-            Some(target)
-        });
+        let schema = graph.schema(id);
+        schema.child_schemas().for_each(|target| users[target].push(id));
+        let anchor = schema.dynamic_reference.as_ref().and_then(|dynamic| dynamic.anchor.as_ref());
         if let Some(anchor) = anchor {
             bearers.get(anchor.as_str()).into_iter().flatten().for_each(|bearer| users[*bearer].push(id));
-            anchors[id].insert(anchor);
+            anchors[id].insert(anchor.clone());
             waiting.push(id);
         }
     }
@@ -295,7 +371,12 @@ fn find_anchors(graph: &SchemaGraph) -> ArenaMap<Schema, BTreeSet<String>> {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use crate::{generate::Project, load::Sources, shape::TypeBody, shape::display_type};
+    use crate::{
+        generate::Project,
+        load::Sources,
+        resolve::tests::{format_problems, resolve_graph},
+        shape::{TypeBody, display_type},
+    };
 
     /// Returns the number of diagnostics, and one line for each type: its name with its fields, or with the
     /// content of a newtype.
@@ -358,6 +439,56 @@ components:
         let used = PAGES.replace("paths: {}", "paths: { /a: { get: { responses: { '200': { description: d, content: { application/json: { schema: { $ref: '#/components/schemas/Page' } } } } } } } }");
         let (_, types) = check(&[("api.yaml", &used)]);
         assert!(types.iter().any(|each| each.starts_with("Page ")), "{types:?}");
+    }
+
+    /// A Schema Object that completes a generic schema keeps its anchor where another Schema Object uses it as
+    /// an item or a property. Where another Schema Object extends it, the outer anchor takes precedence.
+    #[test]
+    fn nested_uses_of_generic_schemas_keep_their_anchors() {
+        let text = format!(
+            "{PAGES}    Ship: {{ type: object, properties: {{ size: {{ type: integer }} }} }}
+    PagePage: {{ $ref: '#/components/schemas/Page', $defs: {{ item: {{ $dynamicAnchor: T, $ref: '#/components/schemas/PersonPage' }} }} }}
+    Book: {{ $ref: '#/components/schemas/Page', properties: {{ pages: {{ $ref: '#/components/schemas/PagePage' }} }}, $defs: {{ item: {{ $dynamicAnchor: T, $ref: '#/components/schemas/Ship' }} }} }}
+    OtherPage: {{ allOf: [{{ $ref: '#/components/schemas/PersonPage' }}], $defs: {{ item: {{ $dynamicAnchor: T, $ref: '#/components/schemas/Ship' }} }} }}
+"
+        );
+        let (problems, types) = check(&[("api.yaml", &text)]);
+        assert_eq!(problems, 0);
+        for expected in [
+            "PersonPage items: Vec<Person> ",
+            "PagePage items: Vec<PersonPage> ",
+            "Book items: Vec<Ship> ",
+            "OtherPage items: Vec<Ship> ",
+        ] {
+            assert!(types.iter().any(|each| each.starts_with(expected)), "{expected}: {types:?}");
+        }
+        assert!(types.iter().any(|each| each.starts_with("Book ") && each.ends_with(" pages: PagePage")));
+    }
+
+    /// Too many copies are reported, and the dynamic references stay.
+    #[test]
+    fn too_many_copies_are_reported() {
+        const LEVELS: usize = 15;
+        let leaf: Vec<String> = (0..LEVELS).map(|at| format!("p{at}: {{ $dynamicRef: '#T{at}' }}")).collect();
+        let anchors: Vec<String> =
+            (0..LEVELS).map(|at| format!("d{at}: {{ $dynamicAnchor: T{at} }}")).collect();
+        let mut text = format!(
+            "openapi: 3.1.0\ninfo: {{ title: T, version: '1' }}\npaths: {{}}\ncomponents:\n  schemas:\n    A{LEVELS}: &leaf {{ properties: {{ {} }}, $defs: {{ {} }} }}\n    B{LEVELS}: *leaf\n",
+            leaf.join(", "),
+            anchors.join(", ")
+        );
+        for at in 0..LEVELS {
+            let next = at + 1;
+            for (name, item) in [("A", "string"), ("B", "integer")] {
+                text.push_str(&format!(
+                    "    {name}{at}: {{ properties: {{ a: {{ $ref: '#/components/schemas/A{next}' }}, b: {{ $ref: '#/components/schemas/B{next}' }} }}, $defs: {{ item: {{ $dynamicAnchor: T{at}, type: {item} }} }} }}\n"
+                ));
+            }
+        }
+        let (graph, problems) = resolve_graph(&[("api.yaml", &text)]);
+        let reported = format_problems(&problems);
+        assert!(reported.starts_with("unsupported /components/schemas/A15/properties/p0"), "{reported}");
+        assert!(graph.schemas.iter().any(|schema| schema.dynamic_reference.is_some()));
     }
 
     /// The outermost resource that defines the anchor takes precedence, even if the path of evaluation leads
