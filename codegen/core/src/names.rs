@@ -200,7 +200,7 @@ pub fn make_distinct(wires: &[&str], names: &mut [String]) {
     }
 }
 
-fn pascal_case(wire: &str) -> String {
+pub(crate) fn pascal_case(wire: &str) -> String {
     let spelled = replace_symbols(wire);
     let name = spelled.to_pascal_case();
     if name.is_empty() {

@@ -544,10 +544,14 @@ fn find_unsendable_reason(
     if !is_token(&operation.method) {
         return Some(format!("`{}` is not a valid HTTP method", operation.method));
     }
-    let is_header = |row: &ParameterRow| row.location == ParameterIn::Header && row.required;
+    // The name of a cookie is a token (RFC 6265, 4.1.1), unless the style `form` encodes it.
+    let is_literal = |row: &ParameterRow| {
+        let is_cookie = row.location == ParameterIn::Cookie && row.style == "cookie";
+        row.required && (is_cookie || row.location == ParameterIn::Header)
+    };
     let mut arguments = parameters.iter().filter(|parameter| parameter.field.is_some());
-    if let Some(header) = arguments.find(|each| is_header(&each.row) && !is_token(&each.row.name)) {
-        return Some(format!("`{}` is not a valid header name", header.row.name));
+    if let Some(found) = arguments.find(|each| is_literal(&each.row) && !is_token(&each.row.name)) {
+        return Some(format!("`{}` is not a valid {} name", found.row.name, found.row.location.as_str()));
     }
     let sent = body.into_iter().flat_map(|body| body.variants.iter().map(|v| &body.contents[v.sent].media));
     for media in sent {

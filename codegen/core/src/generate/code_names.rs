@@ -24,11 +24,12 @@ const VALUE_SEPARATOR: &str = "/enum/";
 /// Number of values or operations that a help text lists.
 const MAX_LISTED: usize = 5;
 
-/// Returns the method and the path of a key such as `GET /users/{id}`.
+/// Returns the method and the path of a key such as `GET /users/{id}`, or the method and the name of a
+/// webhook. A path may contain a `#`; any other key with a `#` selects a schema.
 pub(super) fn operation_key(key: &str) -> Option<(&str, &str)> {
     let (method, path) = key.split_once(' ')?;
     let is_method = !method.is_empty() && method.bytes().all(|byte| byte.is_ascii_uppercase());
-    (is_method && !path.contains('#')).then_some((method, path))
+    (is_method && (path.starts_with('/') || !path.contains('#'))).then_some((method, path))
 }
 
 /// Names operations; reports entries that name none.
@@ -264,6 +265,20 @@ mod tests {
         project.config.output.layout = OutputLayout::File;
         let contract = project.analyze_sources(Sources::from_texts(&[("a.json", "", API)])?)?;
         Ok(project.generate_from(contract)?.files.0.into_values().collect())
+    }
+
+    #[test]
+    fn keys_of_operations_are_recognized() {
+        for (key, expected) in [
+            ("GET /users/{id}", Some(("GET", "/users/{id}"))),
+            ("POST /items#archived", Some(("POST", "/items#archived"))),
+            ("POST itemArchived", Some(("POST", "itemArchived"))),
+            ("API v1.yaml#/components/schemas/User", None),
+            ("#/components/schemas/User", None),
+            ("User", None),
+        ] {
+            assert_eq!(super::operation_key(key), expected, "{key}");
+        }
     }
 
     #[test]

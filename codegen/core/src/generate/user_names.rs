@@ -4,7 +4,7 @@ use super::code_names;
 use crate::{
     config::Config,
     diagnostics::{Diagnostic, Diagnostics},
-    names::{is_model_name, is_reserved_model, is_reserved_type, is_rust_identifier, type_name},
+    names::{is_model_name, is_reserved_model, is_reserved_type, is_rust_identifier, pascal_case, type_name},
     naming::TypeNames,
     package,
     schema::{SchemaGraph, SchemaOrigin},
@@ -155,7 +155,7 @@ pub(super) fn note_changed_names(graph: &SchemaGraph, names: &TypeNames, diagnos
             continue;
         };
         let schema = graph.schema(id);
-        if matches!(&schema.origin, SchemaOrigin::Root(own) | SchemaOrigin::Definition(own) | SchemaOrigin::Component(own) if own != name)
+        if matches!(&schema.origin, SchemaOrigin::Root(own) | SchemaOrigin::Definition(own) | SchemaOrigin::Component(own) if pascal_case(own) == reserved)
         {
             let message = format!("the type is named `{name}`, because generated code uses `{reserved}`");
             let note = Diagnostic::note("type-name", message);
