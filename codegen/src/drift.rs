@@ -154,7 +154,7 @@ impl ContractVersion {
             let home = files::absolute_path(&base.join(".")).unwrap_or_else(|_| base.to_path_buf());
             for (id, file) in version.sources.ids().zip(&mut version.file_names) {
                 if let Some(path) = version.sources.path(id) {
-                    *file = relative_path(&home, path);
+                    *file = files::path_from_folder(&home, path);
                 }
             }
             Ok(version)
@@ -282,22 +282,6 @@ fn common_folder(inputs: &[PathBuf]) -> PathBuf {
     let folders: Vec<PathBuf> =
         inputs.iter().map(folder).map(|path| files::absolute_path(&path.join(".")).unwrap_or(path)).collect();
     files::common_ancestor(&folders).unwrap_or_default()
-}
-
-/// Returns the relative path from a folder to a file, both given as absolute paths, or the file's path if
-/// they have no folder in common.
-fn relative_path(folder: &Path, file: &Path) -> String {
-    let shared = folder.components().zip(file.components()).take_while(|(one, other)| one == other).count();
-    let up = folder.components().count() - shared;
-    let inside: PathBuf = file.components().skip(shared).collect();
-    // A common file system root does not count as a common folder.
-    let relative = shared > 1 || folder.components().count() <= 1;
-    let path: PathBuf = if relative {
-        std::iter::repeat_n(Path::new(".."), up).chain([inside.as_path()]).collect()
-    } else {
-        file.to_path_buf()
-    };
-    path.to_string_lossy().replace('\\', "/")
 }
 
 /// The effect of a change on readers or on writers, in ascending order of severity.

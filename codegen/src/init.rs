@@ -30,9 +30,9 @@ use contract_codegen_core::{
     generate::{ProgressCallback, Project, shortest_selector},
     load::uri::strip_http_scheme,
     package,
-    plan::{BodyType, PlannedCall, SidePlan},
-    prune::{operation_schemas, reachable_schemas},
-    schema::{Schema, SchemaId, TypeSet},
+    plan::SidePlan,
+    prune::operation_schemas,
+    schema::{Schema, SchemaId, TypeSet, reachable::reachable_schemas},
     stack::run_on_deep_stack,
     tables,
 };

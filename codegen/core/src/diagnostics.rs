@@ -294,6 +294,13 @@ impl Diagnostics {
         render::render_human(&self.sorted_copy(), color, None)
     }
 
+    /// Returns the diagnostics with a code.
+    #[must_use]
+    pub fn with_code(&self, code: &str) -> Self {
+        let list = self.list.iter().filter(|diagnostic| diagnostic.code == code).cloned().collect();
+        Self { list, texts: self.texts.clone() }
+    }
+
     /// Formats each diagnostic as one line for the output of other tools:
     /// `file:line:column #/pointer: code: message (help)`.
     #[must_use]

@@ -34,6 +34,7 @@ use crate::{
     api::OpenApiDocument,
     command_line,
     config::{Config, ConfigFile},
+    conjunction::sample::SampleCache,
     credentials::resolve_token_urls,
     diagnostics::{Diagnostic, Diagnostics},
     emit::ModelEmitter,
@@ -351,6 +352,7 @@ impl Project {
             graph: &contract.graph,
             types: &emitter,
             implied_objects: contract.options.implied_objects,
+            samples: &SampleCache::default(),
         };
         let files = output::print_files(self, &contract, modules, calls, &mut diagnostics);
         diagnostics.attach_sources(&contract.sources);
@@ -366,11 +368,10 @@ impl Project {
     #[must_use]
     pub fn joins_workspace(&self) -> bool {
         let output = &self.config.output;
-        let is_inside = || {
-            let path = output.path.as_ref()?;
-            CargoWorkspace::around(&self.base.join(path))
-        };
-        output.member.unwrap_or_else(|| is_inside().is_some())
+        let folder = output.path.as_ref().map(|path| self.base.join(path));
+        folder.map_or(output.member == Some(true), |folder| {
+            CargoWorkspace::of_package(&folder, output.member).1
+        })
     }
 
     /// Returns the emitter of types, which all other writers use to print a type.

@@ -19,7 +19,7 @@ use crate::{
     api::OpenApiDocument,
     names,
     options::SchemaOptions,
-    schema::{SchemaGraph, SchemaId, SchemaOrigin, SchemaRemapping},
+    schema::{SchemaGraph, SchemaId, SchemaOrigin, SchemaRemapping, reachable::reachable_schemas},
 };
 
 pub use self::places::{operation_places, type_places};
@@ -159,7 +159,9 @@ impl TypeNames {
                     if ids.iter().any(|id| options.names.contains_key(id)) {
                         self.contested.insert(name.clone(), ids.clone());
                     }
-                    let in_use = in_use.get_or_init(|| schemas_in_use(graph, api));
+                    let in_use = in_use.get_or_init(|| {
+                        reachable_schemas(graph, type_places(api).into_iter().map(|(id, _)| id).collect())
+                    });
                     let mut used = ids.iter().filter(|id| in_use.contains(id) && is_whole(graph, **id));
                     preferred.extend(used.next().filter(|_| used.next().is_none()));
                     clashing.extend(ids.into_iter().map(|id| (name.clone(), id)));
@@ -194,19 +196,6 @@ impl TypeNames {
 /// Returns true if the schema is a whole document or a component.
 fn is_whole(graph: &SchemaGraph, id: SchemaId) -> bool {
     matches!(graph.schema(id).origin, SchemaOrigin::Root(_) | SchemaOrigin::Component(_))
-}
-
-/// Returns the schemas that are reachable from operations.
-fn schemas_in_use(graph: &SchemaGraph, api: &OpenApiDocument) -> BTreeSet<SchemaId> {
-    let mut found = BTreeSet::new();
-    let mut waiting: Vec<SchemaId> = type_places(api).into_iter().map(|(id, _)| id).collect();
-    while let Some(id) = waiting.pop() {
-        if found.insert(id) {
-            let schema = graph.schema(id);
-            waiting.extend(schema.child_schemas().chain(schema.content_schema));
-        }
-    }
-    found
 }
 
 #[cfg(test)]

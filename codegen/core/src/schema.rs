@@ -6,6 +6,7 @@
 pub mod document;
 pub mod keywords;
 mod part;
+pub mod reachable;
 pub(crate) mod values;
 
 use std::collections::BTreeMap;

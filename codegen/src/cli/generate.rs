@@ -148,8 +148,10 @@ fn generate_files(args: &GenerateArgs, console: &Console) -> Result<GenerationRu
     let mut project = project::configure_project(args)?;
     let output = project::resolve_output(args, &project)?;
     let layout = project.config.output.layout;
-    let workspace = CargoWorkspace::around(&output).filter(|_| layout == OutputLayout::Crate);
-    let is_member = project.config.output.member.unwrap_or(workspace.is_some());
+    let (workspace, is_member) = match layout {
+        OutputLayout::Crate => CargoWorkspace::of_package(&output, project.config.output.member),
+        OutputLayout::File | OutputLayout::Modules => (None, false),
+    };
     project.config.output.member = Some(is_member);
     let generated = project.generate_with(&|what| console.show_step(what))?;
     console.print_diagnostics(&generated.contract.diagnostics);

@@ -3,13 +3,14 @@
 use std::{
     fs,
     io::{self, Write as _},
-    path::{Component, Path, PathBuf},
+    path::Path,
 };
 
 use contract_codegen::{
     init::{InitFindings, codegen_toml, inspect_contract},
     write::CargoWorkspace,
 };
+use contract_codegen_core::load::files;
 use serde_json::json;
 
 use super::{
@@ -50,8 +51,8 @@ pub(crate) fn run_init(args: &InitArgs, console: &Console) -> Result<u8, Command
     let summary = describe_findings(&found);
     summary.iter().for_each(|(label, what)| console.print_status(label, what));
     // Each overlapping union is printed, not only counted: it rejects values that its types can represent.
-    for problem in found.diagnostics.iter().filter(|each| each.code == "overlapping-union") {
-        console.print_status("warning", &problem.message);
+    for (_, line) in found.diagnostics.with_code("overlapping-union").single_lines() {
+        console.print_status("warning", &line);
     }
     if count_warnings(&found.diagnostics) > 0 {
         console.print_status(
@@ -125,17 +126,8 @@ fn describe_findings(found: &InitFindings) -> Vec<(&'static str, String)> {
 
 /// Returns `path` relative to `folder`, with `/` as separator.
 fn relative_path(folder: &Path, path: &Path) -> String {
-    let absolute = |path: &Path| {
-        let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-        std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
-    };
-    let (from, to) = (absolute(folder), absolute(path));
-    let shared = from.components().zip(to.components()).take_while(|(a, b)| a == b).count();
-    let up = from.components().skip(shared).filter(|part| matches!(part, Component::Normal(_)));
-    let up = up.map(|_| Component::ParentDir);
-    let relative: PathBuf = up.chain(to.components().skip(shared)).collect();
-    let text = relative.to_string_lossy().replace('\\', "/");
-    if text.is_empty() { ".".to_owned() } else { text }
+    let absolute = |path: &Path| files::absolute_path(&path.join(".")).unwrap_or_else(|_| path.to_path_buf());
+    files::path_from_folder(&absolute(folder), &absolute(path))
 }
 
 #[cfg(test)]

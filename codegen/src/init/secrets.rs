@@ -81,13 +81,13 @@ pub(super) fn find_secrets(contract: &AnalyzedContract) -> Vec<(String, String)>
         let schemas = [graph.schema(member), graph.schema(target)];
         let password = schemas.iter().any(|s| s.format.as_deref() == Some("password"));
         let why = if password {
-            "format: password".to_owned()
+            "has `format: password`".to_owned()
         } else if schemas.iter().any(|s| s.write_only) {
-            "writeOnly".to_owned()
+            "is `writeOnly`".to_owned()
         } else if let Some(name) = name.filter(|name| is_secret_name(name)) {
-            format!("called `{name}`")
+            format!("is named `{name}`")
         } else if let Some(phrase) = schemas.iter().find_map(|s| secret_phrase(s.description.as_deref()?)) {
-            format!("\"{phrase}\"")
+            format!("is described as \"{phrase}\"")
         } else {
             continue;
         };

@@ -14,7 +14,10 @@ use crate::{
     names,
     options::{SchemaOptions, ValueName},
     plan::{ContractPlan, method_name},
-    schema::{Schema, SchemaGraph, SchemaId, values::VALUE_LABEL_EXTENSIONS},
+    schema::{
+        Schema, SchemaGraph, SchemaId,
+        values::{VALUE_LABEL_EXTENSIONS, label_key},
+    },
     shape::{Shapes, TypeBody},
 };
 
@@ -92,10 +95,7 @@ pub(super) fn apply_variant_names(
                 config.types.implied_objects,
             );
             let literals = facts.allowed_literals(graph).unwrap_or_default();
-            values.extend(literals.into_iter().map(|value| match value {
-                Json::String(text) => text.clone(),
-                other => other.to_string(),
-            }));
+            values.extend(literals.into_iter().map(|value| label_key(value).into_owned()));
             values.extend(graph.schema(id).known_strings().into_iter().flatten().map(str::to_owned));
         }
         let by_index = || wanted.parse::<usize>().ok().and_then(|at| values.get(at));
@@ -136,10 +136,7 @@ fn add_label(schema: &mut Schema, value: &str, name: &str) {
         Some(Json::Object(labels)) => labels.clone(),
         Some(Json::Array(list)) => {
             let values = schema.labeled_values(list).unwrap_or_default();
-            let texts = values.into_iter().map(|value| match value {
-                Json::String(text) => text.clone(),
-                other => other.to_string(),
-            });
+            let texts = values.into_iter().map(|value| label_key(value).into_owned());
             texts.zip(list.iter().cloned()).collect()
         }
         _ => Map::new(),

@@ -3,7 +3,10 @@
 
 mod overlaps;
 
-use std::{cell::OnceCell, collections::BTreeSet};
+use std::{
+    cell::OnceCell,
+    collections::{BTreeSet, HashSet},
+};
 
 use contract_runtime::Json;
 
@@ -114,23 +117,29 @@ fn find_unused_encodings(input: LintInput<'_>) -> Vec<Diagnostic> {
 /// Returns a note if `required` of an object with properties lists names that no `properties` declares.
 fn find_undeclared_names(input: LintInput<'_>) -> Option<Diagnostic> {
     let mut found: Vec<(DocumentLocation, &str)> = Vec::new();
+    let mut seen = BTreeSet::new();
     for def in &input.shapes.types {
         let TypeBody::Struct(body) = &def.body else { continue };
         let facts = SchemaFacts::from_conjunction(input.graph, &def.conj, input.options.implied_objects);
+        let is_typed = facts.unconditional_schemas(input.graph).any(|schema| {
+            let others = schema.additional_properties.map(|id| input.graph.schema(id));
+            !schema.pattern_properties.is_empty() || others.is_some_and(|others| others.boolean.is_none())
+        });
+        if is_typed {
+            continue;
+        }
+        let declared: HashSet<&str> = body.fields.iter().map(|field| field.wire.as_str()).collect();
         for &id in &facts.unconditional {
             let schema = input.graph.schema(id);
-            let is_typed = facts.unconditional_schemas(input.graph).any(|schema| {
-                let others = schema.additional_properties.map(|id| input.graph.schema(id));
-                !schema.pattern_properties.is_empty() || others.is_some_and(|others| others.boolean.is_none())
-            });
-            for name in schema.required.iter().filter(|_| !is_typed) {
-                let is_declared = body.fields.iter().any(|field| field.wire == *name);
-                let place =
-                    value_place(input.sources, &schema.place, join_token(&schema.place.pointer, "required"));
-                if !is_declared && !found.contains(&(place.clone(), name)) {
-                    found.push((place, name));
-                }
+            let mut undeclared =
+                schema.required.iter().filter(|name| !declared.contains(name.as_str())).peekable();
+            if undeclared.peek().is_none() {
+                continue;
             }
+            let place =
+                value_place(input.sources, &schema.place, join_token(&schema.place.pointer, "required"));
+            let new = undeclared.filter(|name| seen.insert((id, name.as_str())));
+            found.extend(new.map(|name| (place.clone(), name.as_str())));
         }
     }
     found.sort_by_key(|(place, _)| (place.source, place.span.start));

@@ -104,10 +104,12 @@ impl OmittedMediaTypes {
 /// Returns true if `[operations] media` lists a media type, or a range that contains it.
 fn is_listed(config: &Config, name: &str) -> bool {
     let name = Name::parse(name);
-    config.operations.media.iter().any(|listed| {
-        let listed = Name::parse(listed);
-        listed.contains(&name) || listed.essence().eq_ignore_ascii_case(name.essence())
-    })
+    config.operations.media.iter().any(|listed| is_selected(&Name::parse(listed), &name))
+}
+
+/// Returns true if an entry of `[operations] media` selects a media type.
+fn is_selected(listed: &Name<'_>, name: &Name<'_>) -> bool {
+    listed.contains(name) || listed.essence().eq_ignore_ascii_case(name.essence())
 }
 
 /// Reports entries of `[operations] media` that match no body.
@@ -118,9 +120,7 @@ fn check_media_option(api: &OpenApiDocument, config: &Config, diagnostics: &mut 
     let names: Vec<Name<'_>> = bodies.chain(responses).map(|media| Name::parse(&media.name)).collect();
     for listed in &config.operations.media {
         let range = Name::parse(listed);
-        let matches =
-            |name: &Name<'_>| range.contains(name) || range.essence().eq_ignore_ascii_case(name.essence());
-        if !names.iter().any(matches) {
+        if !names.iter().any(|name| is_selected(&range, name)) {
             diagnostics.push(
                 Diagnostic::error("config", format!("`operations.media` does nothing for `{listed}`"))
                     .with_optional_place(config.option_place("operations.media", listed))

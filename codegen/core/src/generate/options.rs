@@ -18,9 +18,9 @@ use crate::{
     formats::FormatTypes,
     names,
     options::SchemaOptions,
-    prune::{operation_schemas, reachable_schemas},
+    prune::operation_schemas,
     resolve::nullable::accept_null,
-    schema::{SchemaGraph, SchemaId, TypeSet},
+    schema::{SchemaGraph, SchemaId, TypeSet, reachable::reachable_schemas},
     shape::{DefaultableTypes, Shapes, TypeBody, TypeDef, is_default_path},
 };
 

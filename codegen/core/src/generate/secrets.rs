@@ -15,8 +15,10 @@ use crate::{
     diagnostics::{Diagnostic, Diagnostics},
     naming,
     options::SchemaOptions,
-    prune::{direct_dependencies, dynamic_anchor, schemas_with_anchor},
-    schema::{Schema, SchemaGraph, SchemaId},
+    schema::{
+        Schema, SchemaGraph, SchemaId,
+        reachable::{direct_dependencies, dynamic_anchor, schemas_with_anchor},
+    },
     shape::{self, ObjectUnion, ObjectVariant, Shapes, TypeBody, TypeDef, TypeId, TypeRef},
 };
 

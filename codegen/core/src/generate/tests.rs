@@ -406,16 +406,37 @@ paths:
 fn changed_type_names_are_noted() {
     let text = r#"{"$defs": {
         "Option": {"type": "string"}, "Tag": {"type": "string"}, "Error": {"type": "string"},
-        "Some": {"type": "string"}, "OkValue": {"type": "string"}
+        "Some": {"type": "string"}, "OkValue": {"type": "string"}, "none_value": {"type": "string"}
     }}"#;
     let sources = Sources::from_texts(&[("input.json", "", text)]).unwrap();
     let contract = Project::default().analyze_sources(sources).unwrap();
     let mut names: Vec<&str> = contract.shapes.types.iter().map(|def| def.name.as_str()).collect();
     names.sort_unstable();
-    assert_eq!(names, ["Error", "Input", "OkValue", "Option", "SomeValue", "Tag"]);
+    assert_eq!(names, ["Error", "Input", "NoneValue", "OkValue", "Option", "SomeValue", "Tag"]);
     let notes = contract.diagnostics.iter().filter(|each| each.code == "type-name");
     let places: Vec<&str> = notes.filter_map(|each| Some(each.place.as_ref()?.pointer.as_str())).collect();
     assert_eq!(places, ["/$defs/Some"]);
+}
+
+/// Names with control characters are escaped in documentation, where the compiler rejects them.
+#[test]
+fn documentation_contains_no_control_characters() {
+    let text = r#"{"$defs": {
+        "Tagged": {"oneOf": [
+            {"type": "object", "required": ["a\rb"], "properties": {"a\rb": {"const": "x\r"}}},
+            {"type": "object", "required": ["a\rb"], "properties": {"a\rb": {"const": "y"}}}
+        ]},
+        "Formed": {"oneOf": [
+            {"type": "object", "required": ["c\rd"], "properties": {"c\rd": {"type": "string"}}},
+            {"type": "object", "required": ["e\rf"], "properties": {"e\rf": {"type": "string"}}}
+        ]}
+    }}"#;
+    let project = Project::default();
+    let sources = Sources::from_texts(&[("input.json", "", text)]).unwrap();
+    let contract = project.analyze_sources(sources).unwrap();
+    let models = project.generate_from(contract).unwrap().files.0["src/models.rs"].clone();
+    assert!(models.contains(r"`a\rb` is") && models.contains(r"An object with `c\rd`"), "{models}");
+    assert!(!models.contains('\r') && syn::parse_file(&models).is_ok(), "{models}");
 }
 
 /// `Default` of all types changes neither the constants of a struct nor which structs have a default; other

@@ -7,7 +7,7 @@ use crate::{
     names::{is_model_name, is_reserved_model, is_reserved_type, is_rust_identifier, pascal_case, type_name},
     naming::TypeNames,
     package,
-    schema::{SchemaGraph, SchemaOrigin},
+    schema::{SchemaGraph, SchemaOrigin, values::is_usable_name},
     tree::DocumentLocation,
 };
 
@@ -90,7 +90,7 @@ fn naming_problem(name: &str, of: NameKind) -> Option<(&'static str, String)> {
         return (!package::is_name(name)).then(|| ("cargo does not accept it", help.to_owned()));
     }
     if of == NameKind::Code {
-        let is_usable = is_rust_identifier(name) && name.contains(char::is_alphanumeric);
+        let is_usable = is_rust_identifier(name) && is_usable_name(name);
         let help = "use letters, digits and `_`, starting with a letter, and no Rust keyword";
         return (!is_usable).then(|| ("it is not a Rust identifier", help.to_owned()));
     }

@@ -131,6 +131,22 @@ pub(crate) fn relative_path(root: &Path, path: &Path) -> Option<String> {
     Some(parts?.join("/"))
 }
 
+/// Returns the path from a folder to a file, both absolute, with `/` as the separator. Returns the absolute
+/// path of the file if they have no folder in common; a common root of the file system does not count.
+pub fn path_from_folder(folder: &Path, file: &Path) -> String {
+    let shared = folder.components().zip(file.components()).take_while(|(one, other)| one == other).count();
+    let up = folder.components().count() - shared;
+    let inside: PathBuf = file.components().skip(shared).collect();
+    let is_relative = shared > 1 || folder.components().count() <= 1;
+    let path: PathBuf = if is_relative {
+        std::iter::repeat_n(Path::new(".."), up).chain([inside.as_path()]).collect()
+    } else {
+        file.to_path_buf()
+    };
+    let text = path.to_string_lossy().replace('\\', "/");
+    if text.is_empty() { ".".to_owned() } else { text }
+}
+
 /// Returns the file at a path if it exists, or else the file with one of the extensions that references may
 /// omit.
 pub(crate) fn find_with_extension(path: &Path) -> Option<PathBuf> {

@@ -32,6 +32,8 @@ pub(crate) struct CallSources<'a> {
     pub(crate) types: &'a dyn RustTypes,
     /// True if `properties` without `type` mean an object.
     pub(crate) implied_objects: bool,
+    /// The samples of all operations, which often have the same parameters.
+    pub(crate) samples: &'a SampleCache,
 }
 
 /// An example in two parts: imports, and statements that end with the call.
@@ -166,7 +168,7 @@ impl CallSources<'_> {
             self.implied_objects,
             SampleEffort::Quick,
             &|_, _| true,
-            &SampleCache::default(),
+            self.samples,
         );
         let fits = |value: &Json| match (ty, value) {
             (TypeRef::String, value) => value.as_str().is_some_and(is_short),

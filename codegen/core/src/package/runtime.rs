@@ -129,6 +129,7 @@ fn select_features(manifest: &str, selection: &RuntimeSelection<'_>) -> (String,
             }
         }
     }
+    let dependencies = all_keys(&table, "dependencies");
     let mut out = String::new();
     let mut section = "";
     let mut comments = String::new();
@@ -142,7 +143,7 @@ fn select_features(manifest: &str, selection: &RuntimeSelection<'_>) -> (String,
         }
         let key = line.split(" =").next().unwrap_or_default();
         let is_kept = match section {
-            "[dependencies]" => !all_keys(&table, "dependencies").contains(key) || used.contains(key),
+            "[dependencies]" => !dependencies.contains(key) || used.contains(key),
             "[features]" => !all.contains_key(key) || enabled.contains(key),
             _ => true,
         };

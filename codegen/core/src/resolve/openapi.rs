@@ -30,7 +30,10 @@ use crate::{
     },
     diagnostics::{Diagnostic, Diagnostics},
     resolve::{dialect::openapi_version, discover::Discovery, lenient},
-    schema::{SchemaId, values::RUST_NAME},
+    schema::{
+        SchemaId,
+        values::{RUST_NAME, is_usable_name},
+    },
     tree::{DocumentLocation, DocumentNode, NodeValue, ObjectMember, SourceId, join_token},
 };
 
@@ -638,7 +641,7 @@ fn is_media_type(name: &str) -> bool {
 
 /// Returns the name in `x-rust-name`.
 fn read_rust_name(spot: &OpenApiNode<'_>) -> Option<String> {
-    spot.string_field(RUST_NAME).filter(|name| name.contains(char::is_alphanumeric))
+    spot.string_field(RUST_NAME).filter(|name| is_usable_name(name))
 }
 
 /// Derives an operation id: `GET /ships/{shipId}/crew` → `getShipsByShipIdCrew`

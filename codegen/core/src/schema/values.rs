@@ -1,6 +1,8 @@
 //! Vendor extensions (`x-`) for enums: the names and descriptions of values, and the known values of an open
 //! string enum.
 
+use std::borrow::Cow;
+
 use contract_runtime::{Json, Map};
 
 use super::Schema;
@@ -15,10 +17,23 @@ pub(crate) const EXTENSIBLE_ENUM: &str = "x-extensible-enum";
 /// The extension with the name of a schema, property, operation or parameter in generated code.
 pub(crate) const RUST_NAME: &str = "x-rust-name";
 
+/// Returns true if a Rust name can be derived from a name: it contains a letter or digit.
+pub(crate) fn is_usable_name(name: &str) -> bool {
+    name.contains(char::is_alphanumeric)
+}
+
+/// Returns the key of a value in an object of labels: a string itself, and the JSON text of any other value.
+pub(crate) fn label_key(value: &Json) -> Cow<'_, str> {
+    match value {
+        Json::String(text) => Cow::Borrowed(text),
+        other => Cow::Owned(other.to_string()),
+    }
+}
+
 impl Schema {
     /// Returns the name in `x-rust-name`; strings without letters and digits count as absent.
     pub(crate) fn rust_name(&self) -> Option<&str> {
-        self.extensions.get(RUST_NAME)?.as_str().filter(|name| name.contains(char::is_alphanumeric))
+        self.extensions.get(RUST_NAME)?.as_str().filter(|name| is_usable_name(name))
     }
 
     /// Returns the values that labels refer to: those of `enum`, else those of `x-extensible-enum`.
@@ -32,10 +47,7 @@ impl Schema {
     /// blank label is treated as absent.
     pub(crate) fn value_label(&self, name: &str, value: &Json) -> Option<&str> {
         let text = match self.extensions.get(name)? {
-            Json::Object(labels) => match value {
-                Json::String(key) => labels.get(key)?.as_str()?,
-                other => labels.get(&other.to_string())?.as_str()?,
-            },
+            Json::Object(labels) => labels.get(&*label_key(value))?.as_str()?,
             Json::Array(labels) => {
                 let at = self.labeled_values(labels)?.into_iter().position(|listed| listed == value)?;
                 labels.get(at)?.as_str()?

@@ -2,10 +2,13 @@
 
 use std::{
     fs,
-    path::{Component, Path, PathBuf},
+    path::{Path, PathBuf},
 };
 
-use crate::{load::files::absolute_path, prune::glob::matches_path};
+use crate::{
+    load::files::{absolute_path, relative_path},
+    prune::glob::matches_path,
+};
 
 /// The Cargo workspace that Cargo would assign to a package in a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +23,15 @@ pub struct CargoWorkspace {
 }
 
 impl CargoWorkspace {
+    /// Returns the workspace around the folder of a package, and whether the package is a member of it:
+    /// `member` of `[output]` decides, and otherwise a package inside of a workspace is a member.
+    #[must_use]
+    pub fn of_package(folder: &Path, member: Option<bool>) -> (Option<Self>, bool) {
+        let workspace = Self::around(folder);
+        let is_member = member.unwrap_or(workspace.is_some());
+        (workspace, is_member)
+    }
+
     /// Finds the nearest workspace above `folder` that does not exclude it. Manifests that cannot be read are
     /// skipped. Build results below `target` belong to no workspace.
     #[must_use]
@@ -34,7 +46,7 @@ impl CargoWorkspace {
             if excluded && !members.iter().any(|path| is_below(&folder, root, path)) {
                 return None;
             }
-            let package = relative_path(folder.strip_prefix(root).ok()?);
+            let package = relative_path(root, &folder)?;
             let is_listed = members.iter().any(|pattern| is_match(pattern, &package));
             let is_build_result = !is_listed && package.split('/').any(|part| part == "target");
             (!is_build_result).then(|| Self { root: root.to_path_buf(), package, is_listed })
@@ -62,12 +74,4 @@ fn is_match(pattern: &str, package: &str) -> bool {
 fn strings_of<'t>(table: &'t toml::Table, key: &str) -> Vec<&'t str> {
     let list = table.get(key).and_then(toml::Value::as_array);
     list.into_iter().flatten().filter_map(toml::Value::as_str).collect()
-}
-
-fn relative_path(path: &Path) -> String {
-    let parts = path.components().filter_map(|part| match part {
-        Component::Normal(name) => Some(name.to_string_lossy()),
-        _ => None,
-    });
-    parts.collect::<Vec<_>>().join("/")
 }

@@ -2,6 +2,8 @@
 //! branch. `oneOf` ignores the tag (OpenAPI 3.1, 4.8.25), so that it rejects a value that another branch
 //! accepts as well.
 
+use std::collections::BTreeSet;
+
 use contract_runtime::{Json, schema::TagCertainty};
 
 use super::{LintInput, TableAccess};
@@ -25,18 +27,17 @@ pub(super) fn report_overlapping_unions(
 ) -> Vec<(SchemaId, Json)> {
     let LintInput { graph, shapes, options, .. } = input;
     // If each branch allows only its own tags, no value is valid under two branches.
-    let is_distinct = |id: SchemaId| {
-        let unions = shapes.types.iter().chain(&shapes.parts).filter_map(|def| match &def.body {
-            TypeBody::Objects(union) => Some(union),
-            _ => None,
-        });
-        let mut unions = unions.filter(|union| union.holder == id).filter_map(|union| union.tag());
-        unions.any(|tag| tag.certainty == TagCertainty::Required)
-    };
+    let tagged = shapes.types.iter().chain(&shapes.parts).filter_map(|def| match &def.body {
+        TypeBody::Objects(union) => Some(union),
+        _ => None,
+    });
+    let tagged =
+        tagged.filter(|union| union.tag().is_some_and(|tag| tag.certainty == TagCertainty::Required));
+    let distinct: BTreeSet<SchemaId> = tagged.map(|union| union.holder).collect();
     let unions: Vec<SchemaId> = graph
         .ids()
         .filter(|id| graph.schema(*id).discriminator.is_some() && graph.schema(*id).one_of.len() > 1)
-        .filter(|id| !is_distinct(*id))
+        .filter(|id| !distinct.contains(id))
         .collect();
     if unions.is_empty() {
         return Vec::new();
