@@ -128,10 +128,18 @@ fn json_lines_have_one_object_per_diagnostic() {
     let (_, problems) = resolve_graph(&[("a.json", "{\"é\": 1,\n \"type\": \"strng\"}")]);
     check(
         &problems.json_lines(),
-        r##"{"severity":"error","code":"unknown-keyword","message":"`é` is not a keyword of JSON Schema 2020-12","file":"a.json","pointer":"/é","line":1,"column":2,"help":"custom keywords start with `x-`","mend":null}
+        r##"{"severity":"error","code":"unknown-keyword","message":"`é` is not a keyword of JSON Schema 2020-12","file":"a.json","pointer":"/é","line":1,"column":2,"help":"start the name of a custom keyword with `x-`","mend":null}
 {"severity":"error","code":"invalid-schema","message":"`strng` is not a type of JSON Schema 2020-12","file":"a.json","pointer":"/type","line":2,"column":10,"help":"did you mean `string`?","mend":"any type is accepted"}
 "##,
     );
+}
+
+#[test]
+fn selected_diagnostics_have_locations() {
+    let (_, problems) = resolve_graph(&[("a.json", "{\"é\": 1,\n \"type\": \"strng\"}")]);
+    let lines = problems.with_code("unknown-keyword").single_lines();
+    let [(_, line)] = lines.as_slice() else { panic!("{lines:?}") };
+    assert!(line.starts_with("a.json:1:2 #/é: unknown-keyword: "), "{line}");
 }
 
 #[test]

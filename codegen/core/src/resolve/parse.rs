@@ -156,7 +156,9 @@ impl<'t> SchemaParser<'_, 't> {
             let message =
                 format!("{} beside `$ref` has no effect in {}", void.join(", "), node.dialect.display_name());
             let later = if node.dialect.draft == Draft::OpenApi30 { "OpenAPI 3.1" } else { "2020-12" };
-            let help = format!("put the reference into `allOf`, or move to {later}, where both count");
+            let help = format!(
+                "move the `$ref` into `allOf`, or use {later}, in which keywords beside `$ref` apply"
+            );
             self.problems
                 .push(Diagnostic::warning("ignored", message).with_place(node.place(member)).help(help));
         }
@@ -252,7 +254,7 @@ impl<'t> SchemaParser<'_, 't> {
                     // `type`.
                     let problem = Diagnostic::warning("ignored", "`nullable` has no effect without `type`")
                         .with_place(node.place(member))
-                        .help("add `type`, or move to OpenAPI 3.1 and `anyOf` with `{\"type\": \"null\"}`");
+                        .help("add `type`, or use OpenAPI 3.1 and `anyOf` with `{\"type\": \"null\"}`");
                     self.problems.push(problem);
                 }
                 (false, _) => {}
@@ -271,7 +273,7 @@ impl<'t> SchemaParser<'_, 't> {
             if node.dialect.is_draft_04 || node.dialect.draft == Draft::OpenApi30 {
                 self.parse_bool(node, member);
             } else if self.accepts_openapi_30(node) {
-                self.warn_openapi_30(node, member, &format!("write the bound itself, in place of `{plain}`"));
+                self.warn_openapi_30(node, member, &exclusive_bound_help(&member.key, plain));
             } else if is_bounded {
                 self.report_coerced(node, member, "a number", &format!("`{plain}` is used as the bound"));
             } else {
@@ -449,10 +451,12 @@ impl<'t> SchemaParser<'_, 't> {
         let help = match member.key.as_str() {
             "nullable" => Some("add `\"null\"` to `type`: `\"type\": [\"string\", \"null\"]`".to_owned()),
             "id" => Some("did you mean `$id`?".to_owned()),
-            "example" => Some("write `examples` with a list of one".to_owned()),
-            "additionalItems" => Some("since 2020-12, use `items` next to `prefixItems`".to_owned()),
+            "example" => Some("use `examples` with an array of one element".to_owned()),
+            "additionalItems" => {
+                Some("use `prefixItems` for the tuple and `items` for its other elements".to_owned())
+            }
             "$recursiveRef" | "$recursiveAnchor" => {
-                Some("2020-12 has `$dynamicRef` and `$dynamicAnchor` instead".to_owned())
+                Some("use `$dynamicRef` and `$dynamicAnchor`, which replace it in 2020-12".to_owned())
             }
             key => nearest_match(
                 key,
@@ -466,7 +470,7 @@ impl<'t> SchemaParser<'_, 't> {
         if let Some(help) = help {
             problem = problem.help(help);
         } else if keyword.is_none() {
-            problem = problem.help("custom keywords start with `x-`");
+            problem = problem.help("start the name of a custom keyword with `x-`");
         }
         self.problems.push(problem);
     }
@@ -511,17 +515,27 @@ impl<'t> SchemaParser<'_, 't> {
             _ => found.kind_with_article().to_owned(),
         };
         let message = format!("`{}` must be {expected}, not {shown}", member.key);
+        let exclusive;
         let help = match (member.key.as_str(), &found.value) {
             ("required", NodeValue::Bool(_)) => {
-                Some("list the name in the `required` of the object around it")
+                Some("add the name of the property to `required` of the enclosing object")
             }
-            ("items", NodeValue::Array(_)) => Some("2020-12 has `prefixItems` for the schemas of a tuple"),
-            ("exclusiveMinimum", NodeValue::Bool(_)) => Some("write the bound itself, in place of `minimum`"),
-            ("exclusiveMaximum", NodeValue::Bool(_)) => Some("write the bound itself, in place of `maximum`"),
-            ("example" | "examples", _) => Some("`examples` is a list"),
+            ("items", NodeValue::Array(_)) => Some("use `prefixItems` for the schemas of a tuple"),
+            (key @ ("exclusiveMinimum" | "exclusiveMaximum"), NodeValue::Bool(_)) => {
+                let plain = if key == "exclusiveMinimum" { "minimum" } else { "maximum" };
+                exclusive = exclusive_bound_help(key, plain);
+                Some(exclusive.as_str())
+            }
+            ("example" | "examples", _) => Some("write the examples as an array"),
             (_, NodeValue::String(text)) if Number::parse(text).is_ok() => Some("remove the quotes"),
             _ => None,
         };
         self.report_invalid(node.place(member), message, help, mend);
     }
+}
+
+/// Returns the help for a boolean `exclusiveMinimum` or `exclusiveMaximum`. `plain` is the keyword with the
+/// number.
+fn exclusive_bound_help(exclusive: &str, plain: &str) -> String {
+    format!("replace `{plain}` by `{exclusive}` with the same number")
 }

@@ -790,10 +790,10 @@ fn help_on_ignored_keywords_matches_the_document() {
     };
     check(
         r##"{"openapi": "3.0.3", "info": {"title": "T", "version": "1"}, "paths": {}, "components": {"schemas": {"A": {}, "B": {"$ref": "#/components/schemas/A", "readOnly": true}}}}"##,
-        "or move to OpenAPI 3.1,",
+        "or use OpenAPI 3.1,",
     );
     check(
         r##"{"$schema": "http://json-schema.org/draft-07/schema#", "$ref": "#/definitions/a", "maxLength": 3, "definitions": {"a": {}}}"##,
-        "or move to 2020-12,",
+        "or use 2020-12,",
     );
 }

@@ -163,7 +163,7 @@ impl<'t> SchemaParser<'_, 't> {
             self.problems.push(
                 Diagnostic::warning("ignored", format!("{} refers to no schema of the contract", what()))
                     .with_place(DocumentLocation { source: node.source, pointer, span: text.span })
-                    .help("give the name of a schema in `components/schemas`, or a reference to one"),
+                    .help("use the name of a schema in `components/schemas`, or a reference to a schema"),
             );
         }
         found
@@ -209,7 +209,7 @@ impl<'t> SchemaParser<'_, 't> {
         schema: &mut Schema,
     ) {
         if !member.value.is_object() {
-            return self.report_dropped(node, member, "an object of schemas and arrays of names");
+            return self.report_dropped(node, member, "an object of schemas and arrays of property names");
         }
         let here = join_token(&node.pointer, &member.key);
         for each in member.value.members() {
@@ -222,7 +222,7 @@ impl<'t> SchemaParser<'_, 't> {
                 schema.dependent_schemas.push((each.key.clone(), id));
             } else {
                 let place = DocumentLocation { source: node.source, pointer, span: each.value.span };
-                let message = format!("`{}` must be a schema or an array of names", each.key);
+                let message = format!("`{}` must be a schema or an array of property names", each.key);
                 self.report_invalid(place, message, None, "it is left out");
                 self.record_gap(SchemaGap::Applicator);
             }
@@ -236,7 +236,7 @@ impl<'t> SchemaParser<'_, 't> {
         schema: &mut Schema,
     ) {
         if !member.value.is_object() {
-            return self.report_dropped(node, member, "an object of arrays of names");
+            return self.report_dropped(node, member, "an object of arrays of property names");
         }
         let here = join_token(&node.pointer, &member.key);
         for each in member.value.members() {
@@ -290,7 +290,8 @@ impl<'t> SchemaParser<'_, 't> {
                     self.report_invalid(place, message, Some("list it once"), "it is used once");
                 }
                 None => {
-                    let message = format!("`{keyword}` must hold names, not {}", name.kind_with_article());
+                    let message =
+                        format!("`{keyword}` must contain strings, not {}", name.kind_with_article());
                     self.report_invalid(place, message, None, "it is left out");
                     self.record_gap(SchemaGap::Assertion);
                 }
@@ -435,12 +436,13 @@ impl<'t> SchemaParser<'_, 't> {
                 // A `null` in `type` can only mean the type `null`, which YAML authors often write without
                 // quotes.
                 None if name.value == NodeValue::Null => {
-                    let message = "`type` must name types, not null".to_owned();
+                    let message = "`type` must contain names of types, not null".to_owned();
                     self.report_invalid(place.clone(), message, None, "it is read as `\"null\"`");
                     Some(TypeSet::NULL)
                 }
                 None => {
-                    let message = format!("`type` must name types, not {}", name.kind_with_article());
+                    let message =
+                        format!("`type` must contain names of types, not {}", name.kind_with_article());
                     self.report_invalid(place.clone(), message, None, "any type is accepted");
                     None
                 }
