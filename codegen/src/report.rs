@@ -412,6 +412,7 @@ mod tests {
     fn untyped_fields_have_a_reason() {
         let text = r#"{"type": "object", "properties": {
             "any": {}, "list": {"type": "array", "items": true}, "map": {"type": "object", "additionalProperties": {}},
+            "pair": {"type": "array", "prefixItems": [{"type": "string"}, {"type": "array", "items": {}}], "items": false, "minItems": 2},
             "name": {"type": "string"}, "maybe": {"type": ["string", "null"]},
             "merged": {"type": "array", "items": {"anyOf": [
                 {"type": "array", "items": {"type": "string"}}, {"type": "array", "prefixItems": [{"type": "integer"}]}]}}
@@ -421,10 +422,16 @@ mod tests {
         let report = Report::for_contract(&Project::default(), &contract, &|_| {});
         let found: Vec<(&str, bool)> =
             report.untyped_fields.iter().map(|field| (field.name.as_str(), field.is_open)).collect();
-        let expected = [("Seat.any", true), ("Seat.list", true), ("Seat.map", true), ("Seat.merged", false)];
+        let expected = [
+            ("Seat.any", true),
+            ("Seat.list", true),
+            ("Seat.map", true),
+            ("Seat.merged", false),
+            ("Seat.pair", true),
+        ];
         assert_eq!(found, expected, "{:?}", report.untyped_fields);
-        assert_eq!(report.field_count, 6);
-        assert!(report.to_text(false).contains("4 of 6 fields contain untyped JSON"));
+        assert_eq!(report.field_count, 7);
+        assert!(report.to_text(false).contains("5 of 7 fields contain untyped JSON"));
     }
 
     /// The rules of parameters, and of bodies without a named type, are counted in the report and explained,

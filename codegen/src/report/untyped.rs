@@ -4,7 +4,7 @@ use contract_codegen_core::{
     analyzed_contract::AnalyzedContract,
     conjunction::{SchemaConjunction, SchemaFacts},
     locations::LocationFormatter,
-    schema::TypeSet,
+    schema::{Schema, SchemaId, TypeSet},
     shape::{StructField, TypeBody, TypeRef},
 };
 
@@ -52,17 +52,20 @@ pub(super) fn find_untyped_fields(contract: &AnalyzedContract) -> (Vec<UntypedFi
 /// Returns the schemas of the outermost part of a field's value that is untyped, or `None` if the type of the
 /// field contains no untyped JSON.
 fn untyped_place(contract: &AnalyzedContract, field: &StructField) -> Option<SchemaConjunction> {
+    if !holds_json(&field.ty) {
+        return None;
+    }
     let (mut ty, mut place) = (&field.ty, field.conj.clone());
     loop {
         let facts = SchemaFacts::from_conjunction(&contract.graph, &place, contract.options.implied_objects);
-        let children = |child: fn(&contract_codegen_core::schema::Schema) -> Option<_>| {
+        let children = |child: &dyn Fn(&Schema) -> Option<SchemaId>| {
             let schemas = facts.unconditional_schemas(&contract.graph);
             SchemaConjunction::from_schemas(schemas.filter_map(child))
         };
         // If the value is a union of arrays or maps, its elements have no schema in common.
-        let is_merged = !facts.open_unions.is_empty() && holds_json(ty);
+        let is_merged = !facts.open_unions.is_empty();
         ty = match ty {
-            TypeRef::Vec(_) | TypeRef::Map(_) if is_merged => return Some(place),
+            TypeRef::Vec(_) | TypeRef::Map(_) | TypeRef::Tuple(_) if is_merged => return Some(place),
             TypeRef::Json => return Some(place),
             TypeRef::Nullable(inner) => {
                 place = place.within(facts.types.difference(TypeSet::NULL));
@@ -70,14 +73,18 @@ fn untyped_place(contract: &AnalyzedContract, field: &StructField) -> Option<Sch
             }
             TypeRef::Boxed(inner) => inner,
             TypeRef::Vec(inner) => {
-                place = children(|schema| schema.items);
+                place = children(&|schema| schema.items);
                 inner
             }
             TypeRef::Map(inner) => {
-                place = children(|schema| schema.additional_properties);
+                place = children(&|schema| schema.additional_properties);
                 inner
             }
-            TypeRef::Tuple(all) if all.contains(&TypeRef::Json) => return Some(place),
+            TypeRef::Tuple(all) => {
+                let at = all.iter().position(holds_json)?;
+                place = children(&|schema| schema.prefix_items.get(at).copied().or(schema.items));
+                all.get(at)?
+            }
             _ => return None,
         };
     }
