@@ -312,7 +312,6 @@ fn find_path<'a>(uses: &'a ModuleUses, from: &'a str, to: &str) -> Option<Vec<&'
 #[track_caller]
 fn check_layers(source: &str, layers: &[&str]) {
     let uses = read_uses(&Path::new(env!("CARGO_MANIFEST_DIR")).join(source));
-    assert!(uses.len() >= layers.len(), "only {} modules were read", uses.len());
     let mut problems = Vec::new();
     let layer = |name: &str| layers.iter().position(|other| *other == name);
     let gone = layers.iter().filter(|name| !uses.contains_key(**name));

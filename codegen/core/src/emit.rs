@@ -112,9 +112,9 @@ pub struct ModelEmitter<'a> {
     equality: equality::TypeEqualities,
     defaults: DefaultableTypes,
     options: Option<&'a SchemaOptions>,
-    /// The names of all types of the contract. If an item of the standard library or the runtime has one of
+    /// The names of all types and aliases of the contract. If an item of the standard library or the runtime has one of
     /// these names, generated code refers to the item by its full path.
-    type_names: BTreeSet<&'a str>,
+    type_names: BTreeSet<String>,
     /// The type aliases to generate, by name.
     aliases: BTreeMap<String, TypeId>,
     area: RefCell<String>,
@@ -132,6 +132,8 @@ impl<'a> ModelEmitter<'a> {
         builders: BTreeSet<TypeId>,
     ) -> Self {
         let is_open = |body: &TypeBody| matches!(body, TypeBody::Struct(body) if body.additional.is_none());
+        let aliases = aliases::find_aliases(graph, shapes);
+        let type_names = shapes.types.iter().map(|def| &def.name).chain(aliases.keys()).cloned().collect();
         Self {
             graph,
             shapes,
@@ -147,8 +149,8 @@ impl<'a> ModelEmitter<'a> {
             equality: equality::TypeEqualities::from_shapes(shapes, &BTreeSet::new()),
             defaults: DefaultableTypes::from_shapes(shapes),
             options: None,
-            type_names: shapes.types.iter().map(|def| def.name.as_str()).collect(),
-            aliases: aliases::find_aliases(graph, shapes),
+            type_names,
+            aliases,
             area: RefCell::default(),
             imports: RefCell::default(),
         }

@@ -18,6 +18,7 @@ pub use submodules::{ModuleItems, Submodule};
 
 use crate::{
     api::{self, Operation, StatusPattern},
+    constraint_text::sanitize_comment,
     emit::{end_sentence, ident, rustdoc_markdown},
     names,
     plan::{
@@ -387,9 +388,10 @@ fn scopes_enum(plan: &SidePlan<'_>) -> Option<TokenStream> {
     Some(scopes.to_tokens(false))
 }
 
-/// Returns `#[doc]` attributes for paragraphs of Markdown.
+/// Returns `#[doc]` attributes for paragraphs of Markdown. Characters that comments must not contain are
+/// escaped.
 pub(crate) fn doc_attributes(paragraphs: &[String]) -> TokenStream {
-    let text = paragraphs.join("\n\n");
+    let text = sanitize_comment(&paragraphs.join("\n\n"));
     let lines = text.lines().map(str::trim_end);
     let lines = lines.map(|l| if l.is_empty() { String::new() } else { format!(" {l}") });
     quote!(#(#[doc = #lines])*)

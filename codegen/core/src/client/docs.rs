@@ -6,7 +6,7 @@ use quote::quote;
 use super::ClientWriter;
 use crate::{
     api::{Operation, ParameterIn, StatusPattern},
-    constraint_text::describe_schema_limits,
+    constraint_text::{describe_schema_limits, sanitize_comment},
     emit,
     plan::{OperationSide, PlannedCall, ResponsePayload, ResponseSet, StreamContent, StreamPlan},
 };
@@ -185,7 +185,8 @@ fn describe_scopes(call: &PlannedCall<'_>) -> String {
 
 /// Converts documentation lines into `#[doc]` attributes, each with the leading space that `///` has.
 pub(super) fn doc_attributes(lines: &[String]) -> TokenStream {
-    let lines = lines.iter().map(|line| if line.is_empty() { String::new() } else { format!(" {line}") });
+    let lines = lines.iter().map(|line| sanitize_comment(line));
+    let lines = lines.map(|line| if line.is_empty() { line } else { format!(" {line}") });
     quote!(#(#[doc = #lines])*)
 }
 

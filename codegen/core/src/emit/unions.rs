@@ -5,7 +5,7 @@ use contract_runtime::{Json, schema::TagCertainty};
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens as _, quote};
 
-use super::{ModelEmitter, RuntimeImport, ident, records::macro_section};
+use super::{ModelEmitter, RuntimeImport, docs::doc_lines, ident, records::macro_section};
 use crate::{
     names,
     schema::TypeSet,
@@ -37,7 +37,8 @@ impl ModelEmitter<'_> {
         };
         let unknown = body.open.then(|| {
             let json = self.runtime_item(RuntimeImport::Json);
-            quote!(#[doc = #unknown_doc] Unknown(#json),)
+            let docs = doc_lines(&[unknown_doc]);
+            quote!(#docs Unknown(#json),)
         });
         quote! {
             #docs
@@ -66,17 +67,17 @@ impl ModelEmitter<'_> {
             let (variant, ty) = (ident(&v.name), self.type_tokens(&v.ty));
             let literals: Vec<_> = literals.iter().map(|literal| self.constant_expression(literal)).collect();
             let values: Vec<String> = literals.iter().map(|literal| format!("`{literal}`")).collect();
-            let doc = format!(" `{tag_name}` is {}.", values.join(" or "));
+            let doc = doc_lines(&[format!("`{tag_name}` is {}.", values.join(" or "))]);
             let others = (tag.default_variant == Some(at))
                 .then(|| quote!(#[doc = " Also used for other tags, or none, if it can hold the object."]));
-            (quote!(#others #[doc = #doc] #variant(#ty),), quote!(#variant = #(#literals)|*))
+            (quote!(#others #doc #variant(#ty),), quote!(#variant = #(#literals)|*))
         });
         let (declared, rows): (Vec<_>, Vec<_>) = rows.unzip();
         let unknown_doc = match tag.certainty {
-            TagCertainty::Required => format!(" Any other `{tag_name}`; the object as received."),
-            TagCertainty::Present => format!(" Any other `{tag_name}`, or none; the object as received."),
+            TagCertainty::Required => format!("Any other `{tag_name}`; the object as received."),
+            TagCertainty::Present => format!("Any other `{tag_name}`, or none; the object as received."),
             TagCertainty::Hint => format!(
-                " Any other `{tag_name}`, or none, or an object that does not match its tag, or that contains such an object more than eight unions deep; the object as received."
+                "Any other `{tag_name}`, or none, or an object that does not match its tag, or that contains such an object more than eight unions deep; the object as received."
             ),
         };
         let default = tag.default_variant.and_then(|at| body.variants.get(at)).map(|v| ident(&v.name));
@@ -107,8 +108,8 @@ impl ModelEmitter<'_> {
     ) -> (Vec<TokenStream>, String, TokenStream) {
         let rows = body.variants.iter().zip(forms).map(|(v, form)| {
             let (variant, ty) = (ident(&v.name), self.type_tokens(&v.ty));
-            let doc = format!(" An object {form}.");
-            let declared = quote!(#[doc = #doc] #variant(#ty),);
+            let doc = doc_lines(&[format!("An object {form}.")]);
+            let declared = quote!(#doc #variant(#ty),);
             let ty = self.type_tokens(v.ty.unboxed());
             let members = form.members.iter().map(|rule| self.member_rule_row(rule));
             let closed = form.closed.then(|| quote!(closed));
@@ -118,7 +119,7 @@ impl ModelEmitter<'_> {
         let name = ident(&def.name);
         let rest = body.open.then(|| quote!(open Unknown));
         let implementation = quote!(::contract_runtime::object_union! { #name #rest { #(#rows)* } });
-        (declared, " Any other object, as received.".to_owned(), implementation)
+        (declared, "Any other object, as received.".to_owned(), implementation)
     }
 
     fn member_rule_row(&self, rule: &MemberRule) -> TokenStream {

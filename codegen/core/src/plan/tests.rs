@@ -577,24 +577,35 @@ fn event_data_is_the_stream_item() {
     check("schema", &fields, ItemEncoding::Event, "AResponse200");
 }
 
-/// An operation with a required header whose name is not a token (RFC 9110, 5.1) is marked as unsendable. An
-/// optional header with such a name has no effect.
+/// An operation with a required header or cookie whose name is not a token (RFC 9110, 5.1; RFC 6265, 4.1.1) is
+/// marked as unsendable. An optional parameter with such a name has no effect, and the style `form` encodes
+/// the name of a cookie.
 #[test]
-fn invalid_header_names_make_calls_unsendable() {
-    let unsendable = |name: &str, required: bool| {
+fn invalid_names_make_calls_unsendable() {
+    let unsendable = |name: &str, rest: &str| {
         let document = format!(
-            r#"{{"openapi": "3.1.0", "info": {{"title": "t", "version": "1"}}, "paths": {{"/a": {{"get": {{
+            r#"{{"openapi": "3.2.0", "info": {{"title": "t", "version": "1"}}, "paths": {{"/a": {{"get": {{
               "operationId": "a", "responses": {{"204": {{"description": ""}}}}, "parameters": [
-              {{"name": "{name}", "in": "header", "required": {required}, "schema": {{"type": "string"}}}}
+              {{"name": "{name}", {rest}, "schema": {{"type": "string"}}}}
             ]}}}}}}}}"#
         );
         let mut reason = None;
         with_plan(&document, |plan, _, _| reason = plan.calls[0].unsendable_reason.clone());
         reason
     };
-    assert_eq!(unsendable("X Bad Name", true).as_deref(), Some("`X Bad Name` is not a valid header name"));
-    assert_eq!(unsendable("X Bad Name", false), None);
-    assert_eq!(unsendable("X-Good", true), None);
+    let header = r#""in": "header""#;
+    let cookie = r#""in": "cookie", "style": "cookie""#;
+    for (name, rest, expected) in [
+        ("X Bad Name", format!(r#"{header}, "required": true"#), "`X Bad Name` is not a valid header name"),
+        ("X Bad Name", header.to_owned(), ""),
+        ("X-Good", format!(r#"{header}, "required": true"#), ""),
+        ("a;b", format!(r#"{cookie}, "required": true"#), "`a;b` is not a valid cookie name"),
+        ("a;b", cookie.to_owned(), ""),
+        ("ab", format!(r#"{cookie}, "required": true"#), ""),
+        ("a;b", r#""in": "cookie", "required": true"#.to_owned(), ""),
+    ] {
+        assert_eq!(unsendable(name, &rest).unwrap_or_default(), expected, "{name} {rest}");
+    }
 }
 
 /// The shape of mutually nested types is expanded to the greatest depth at which it is small enough, which is

@@ -6,6 +6,7 @@ use quote::quote;
 use super::{TableRow, table_error};
 use crate::{
     config::TableConfig,
+    constraint_text::sanitize_comment,
     diagnostics::Diagnostics,
     emit::ident,
     names,
@@ -193,7 +194,7 @@ impl<'a> TableColumn<'a> {
     pub(super) fn accessor(&self, open: bool) -> TokenStream {
         let name = ident(&self.name);
         let ty = self.rust_type();
-        let about = format!(" `{}` of the row.", self.wire);
+        let about = format!(" `{}` of the row.", sanitize_comment(self.wire));
         match (open, self.optional) {
             (false, optional) => {
                 let ty = if optional { quote!(Option<#ty>) } else { ty };
