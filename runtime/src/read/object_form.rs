@@ -2,6 +2,7 @@
 //! constants of an object's members; see [`read_by_form`].
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::cmp::Reverse;
 use std::marker::PhantomData;
 
@@ -10,6 +11,33 @@ use serde::de::{Error, MapAccess};
 use super::union::{RawMemberValue, RereadGuard, classify_tag};
 use super::{FromMap, MemberKey, NoMembers, TagValue, TaggedMembers};
 use crate::{Json, JsonType, raw};
+
+/// The maximum number of nested objects that several forms fit. Validation reads such an object completely, so
+/// that this limits how often each part of the input is read, regardless of the nesting depth.
+const MAX_AMBIGUOUS_DEPTH: u8 = 64;
+
+thread_local! {
+    static AMBIGUOUS_DEPTH: Cell<u8> = const { Cell::new(0) };
+}
+
+/// A guard that counts one additional enclosing object that several forms fit, until it is dropped.
+struct AmbiguityGuard;
+
+impl AmbiguityGuard {
+    fn enter() -> Option<Self> {
+        let depth = AMBIGUOUS_DEPTH.get();
+        (depth < MAX_AMBIGUOUS_DEPTH).then(|| {
+            AMBIGUOUS_DEPTH.set(depth + 1);
+            Self
+        })
+    }
+}
+
+impl Drop for AmbiguityGuard {
+    fn drop(&mut self) {
+        AMBIGUOUS_DEPTH.set(AMBIGUOUS_DEPTH.get() - 1);
+    }
+}
 
 /// The members of an object in input order, each with the JSON text of its value.
 type RawMembers<'de> = Vec<(MemberKey<'de>, Cow<'de, str>)>;
@@ -93,8 +121,8 @@ fn is_literal(text: &str, literal: &TagValue<'_>) -> bool {
 /// forms if none is accepted, it selects the form that declares the most members, and the first one of equal
 /// forms. `read` reads the members as the form with the given index.
 ///
-/// An object that fits no form, or that its form cannot represent, is passed to `unknown`. Without `unknown`,
-/// it is an error.
+/// An object that fits no form, or that its form cannot represent, is passed to `unknown`, as is an object
+/// that several forms fit within 64 such objects. Without `unknown`, it is an error.
 pub fn read_by_form<'de, A: MapAccess<'de>, T>(
     mut map: A,
     forms: &'static [ObjectForm],
@@ -116,9 +144,11 @@ pub fn read_by_form<'de, A: MapAccess<'de>, T>(
     let mut fitting: Vec<(FormRank, usize)> =
         forms.iter().enumerate().filter_map(|(index, form)| Some((form.rank(&members)?, index))).collect();
     fitting.sort();
+    let guard = if fitting.len() > 1 { AmbiguityGuard::enter() } else { None };
     let chosen = match fitting.as_slice() {
         [] => None,
         [(_, only)] => Some(*only),
+        _ if guard.is_none() => None,
         [(_, best), ..] => {
             let object = whole(members.clone())?;
             let accepted = fitting.iter().find(|(_, index)| is_valid(*index, &object));
@@ -128,7 +158,8 @@ pub fn read_by_form<'de, A: MapAccess<'de>, T>(
     let Some(unknown) = unknown else {
         return match chosen {
             Some(index) => read(index, rest(members)),
-            None => Err(A::Error::custom("the object has none of the expected forms")),
+            None if fitting.is_empty() => Err(A::Error::custom("the object has none of the expected forms")),
+            None => Err(A::Error::custom("nested too deeply in objects of several forms")),
         };
     };
     let again = RereadGuard::enter();
@@ -136,5 +167,58 @@ pub fn read_by_form<'de, A: MapAccess<'de>, T>(
         Some(Ok(value)) => Ok(value),
         Some(Err(error)) if again.is_none() => Err(error),
         _ => whole(members).map(unknown),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::{ReadJson, ReadSeed};
+
+    /// A recursive union of two forms that fit every object.
+    #[derive(Debug, PartialEq)]
+    enum Nested {
+        Node(Option<Box<Nested>>),
+        Unknown(Json),
+    }
+
+    impl<'de> FromMap<'de> for Nested {
+        const EXPECTING: &'static str = "an object";
+
+        fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
+            const INNER: MemberRule =
+                MemberRule { name: "inner", required: false, types: &[], literals: &[] };
+            const FORMS: &[ObjectForm] = &[ObjectForm { members: &[INNER], closed: false }; 2];
+            let read = |_, mut members: TaggedMembers<'de, NoMembers<A::Error>>| {
+                let mut inner = None;
+                while members.next_key::<MemberKey<'de>>()?.is_some() {
+                    inner = Some(Box::new(members.next_value_seed(ReadSeed::<Self>::default())?));
+                }
+                Ok(Self::Node(inner))
+            };
+            read_by_form(map, FORMS, |_, _| true, read, Some(Self::Unknown))
+        }
+    }
+
+    crate::read_object!(Nested);
+
+    /// The number of times that a document is read has a limit. Objects beyond it are `Unknown`.
+    #[test]
+    fn nested_ambiguous_objects_have_a_limit() {
+        for levels in [1, 10, 64, 65, 100] {
+            let text = format!("{}{{}}{}", r#"{"inner":"#.repeat(levels - 1), "}".repeat(levels - 1));
+            let mut found = None;
+            let effort = raw::json_index::read_effort::measure_bytes(|| {
+                found = Some(Nested::read_json(&mut serde_json::Deserializer::from_str(&text)).unwrap());
+            });
+            let (mut read, mut at) = (0, found.as_ref());
+            while let Some(Nested::Node(inner)) = at {
+                (read, at) = (read + 1, inner.as_deref());
+            }
+            assert_eq!((read, at.is_some()), (levels.min(64), levels > 64), "{levels} levels");
+            assert!(effort <= 64 * 8 * text.len(), "{levels} levels: {effort} for {}", text.len());
+        }
+        // The thread-local counter is restored.
+        assert_eq!(AMBIGUOUS_DEPTH.get(), 0);
     }
 }
