@@ -596,6 +596,7 @@ macro_rules! object_union {
                             $crate::read::MemberRule {
                                 name: $member,
                                 required: $crate::object_union!(@$presence),
+                                is_tag: $crate::object_union!(@tag $presence),
                                 types: &[$($crate::JsonType::$kind),*],
                                 literals: &[$(
                                     $crate::read::TagValue::$first($value)
@@ -635,6 +636,12 @@ macro_rules! object_union {
     };
     (@required) => { true };
     (@optional) => { false };
+    (@required_tag) => { true };
+    (@optional_tag) => { false };
+    (@tag required) => { false };
+    (@tag optional) => { false };
+    (@tag required_tag) => { true };
+    (@tag optional_tag) => { true };
     (@is) => { false };
     (@is closed) => { true };
     (@unknown) => { ::std::option::Option::None };

@@ -228,6 +228,9 @@ pub struct ObjectUnion {
     pub holder: SchemaId,
     /// The method by which the variant of an object is selected.
     pub selector: VariantSelector,
+    /// The tag that objects may lack, if the forms of the variants select the variant. Validation selects the
+    /// branch of an object that has the tag by its value.
+    pub optional_tag: Option<VariantTag>,
     /// The variants in document order.
     pub variants: Vec<ObjectVariant>,
     /// True if objects that match no variant are kept.

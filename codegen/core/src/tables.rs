@@ -246,7 +246,7 @@ fn tag_choices(graph: &SchemaGraph, shapes: &Shapes) -> BTreeMap<SchemaId, TagBr
     let mut out = BTreeMap::new();
     for def in shapes.types.iter().chain(&shapes.parts) {
         let TypeBody::Objects(tagged) = &def.body else { continue };
-        let Some(tag) = tagged.tag() else { continue };
+        let Some(tag) = tagged.tag().or(tagged.optional_tag.as_ref()) else { continue };
         // The schemas that extend a base with a `discriminator` are not branches of a union, so the tag does
         // not affect the validity of a value.
         if !graph.schema(tagged.holder).family_members().is_empty() {

@@ -34,8 +34,11 @@ pub(crate) fn type_form(contract: &AnalyzedContract, def: &TypeDef) -> String {
             let count = body.variants.len();
             let kept = if body.open { "; objects that fit none are kept" } else { "" };
             let Some(VariantTag { name: tag, certainty, .. }) = body.tag() else {
+                let tag = body.optional_tag.as_ref();
+                let tag = tag.map(|tag| format!("tag `{}`, and where it is absent by ", tag.name));
                 return format!(
-                    "enum by properties: the names, JSON types and constants of an object's properties select one of {count} branches{kept}"
+                    "enum by {}properties: the names, JSON types and constants of an object's properties select one of {count} branches{kept}",
+                    tag.unwrap_or_default()
                 );
             };
             match certainty {

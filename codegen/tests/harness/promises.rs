@@ -68,6 +68,21 @@ fn open_unions_preserve_unknown_variants() {
     assert_eq!(input.to_json().unwrap(), Json::parse(text.as_bytes()).unwrap());
 }
 
+/// An object without an optional tag is read as the variant whose properties it has, and validation decides
+/// between several. A tag that no branch lists makes the object unknown.
+#[test]
+fn objects_without_an_optional_tag_are_read_by_their_properties() {
+    use compiled::union_optional_tag::types::{Category, Part, Transfer};
+    let category = |text: &str| parse::<Transfer>(&format!(r#"{{"category":{text}}}"#)).category.unwrap();
+    assert!(matches!(category(r#"{"priority":"fast"}"#), Category::Bank(_)));
+    assert!(matches!(category(r#"{"account":"7","priority":"yesterday"}"#), Category::Internal(_)));
+    assert!(matches!(category(r#"{"type":"iban","account":"7"}"#), Category::Bank(_)));
+    assert!(matches!(category(r#"{"type":"internal"}"#), Category::Unknown(_)));
+    assert!(matches!(category(r#"{"type":"card"}"#), Category::Unknown(_)));
+    let parts = parse::<Transfer>(r#"{"parts":[{"url":"a"},{"text":"a"},{"kind":"text"}]}"#).parts.unwrap();
+    assert!(matches!(parts.as_slice(), [Part::Image(_), Part::Image(_), Part::Text(_)]), "{parts:?}");
+}
+
 /// A value of one variant may match another branch, but it is invalid if it cannot be serialized.
 #[test]
 fn unserializable_variants_are_invalid() {

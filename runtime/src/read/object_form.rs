@@ -63,6 +63,8 @@ pub struct MemberRule {
     pub types: &'static [JsonType],
     /// The values that the member may have; empty if it may have any value.
     pub literals: &'static [TagValue<'static>],
+    /// Whether the member is a tag: an object with an unlisted value of it does not have this form.
+    pub is_tag: bool,
 }
 
 /// The rank of a form for an object. A smaller rank is a better match.
@@ -70,8 +72,8 @@ type FormRank = (bool, Reverse<usize>);
 
 impl ObjectForm {
     /// Returns the rank of this form for an object, or `None` if the object does not fit. A single constant
-    /// must match. A list of values may have been extended by the server, so an unlisted value only makes the
-    /// rank worse. The more members a form declares, the better its rank.
+    /// and a tag must match. Any other list of values may have been extended by the server, so an unlisted
+    /// value only makes the rank worse. The more members a form declares, the better its rank.
     fn rank(&self, members: &RawMembers<'_>) -> Option<FormRank> {
         let mut declared = 0;
         let mut unlisted = false;
@@ -97,7 +99,7 @@ impl ObjectForm {
                 return None;
             }
             if !rule.literals.is_empty() && !rule.literals.iter().any(|literal| is_literal(text, literal)) {
-                if rule.literals.len() == 1 {
+                if rule.literals.len() == 1 || rule.is_tag {
                     return None;
                 }
                 unlisted = true;
@@ -187,7 +189,7 @@ mod tests {
 
         fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
             const INNER: MemberRule =
-                MemberRule { name: "inner", required: false, types: &[], literals: &[] };
+                MemberRule { name: "inner", required: false, types: &[], literals: &[], is_tag: false };
             const FORMS: &[ObjectForm] = &[ObjectForm { members: &[INNER], closed: false }; 2];
             let read = |_, mut members: TaggedMembers<'de, NoMembers<A::Error>>| {
                 let mut inner = None;

@@ -98,7 +98,7 @@ impl ModelEmitter<'_> {
     /// serialization.
     ///
     /// The macro call lists the properties of each variant with their JSON types and constants, as in
-    /// `User(User) { "id" required [Number], "kind" optional [String] = Text("a") }`. An empty list allows
+    /// `User(User) { "id" required [Number], "kind" optional_tag [String] = Text("a") }`. An empty list allows
     /// all types.
     fn form_selection(
         &self,
@@ -106,9 +106,16 @@ impl ModelEmitter<'_> {
         body: &ObjectUnion,
         forms: &[ObjectForm],
     ) -> (Vec<TokenStream>, String, TokenStream) {
-        let rows = body.variants.iter().zip(forms).map(|(v, form)| {
+        let rows = body.variants.iter().zip(forms).enumerate().map(|(at, (v, form))| {
             let (variant, ty) = (ident(&v.name), self.type_tokens(&v.ty));
-            let doc = doc_lines(&[format!("An object {form}.")]);
+            let tagged = body.optional_tag.as_ref().and_then(|tag| Some((&tag.name, tag.literals.get(at)?)));
+            let doc = doc_lines(&[match tagged {
+                Some((tag, values)) => {
+                    let values: Vec<String> = values.iter().map(|value| format!("`{value}`")).collect();
+                    format!("`{tag}` is {}, or is absent from an object {form}.", values.join(" or "))
+                }
+                None => format!("An object {form}."),
+            }]);
             let declared = quote!(#doc #variant(#ty),);
             let ty = self.type_tokens(v.ty.unboxed());
             let members = form.members.iter().map(|rule| self.member_rule_row(rule));
@@ -124,7 +131,12 @@ impl ModelEmitter<'_> {
 
     fn member_rule_row(&self, rule: &MemberRule) -> TokenStream {
         let name = &rule.name;
-        let presence = ident(if rule.required { "required" } else { "optional" });
+        let presence = ident(match (rule.required, rule.is_tag) {
+            (true, false) => "required",
+            (false, false) => "optional",
+            (true, true) => "required_tag",
+            (false, true) => "optional_tag",
+        });
         let types = runtime_kinds(rule.types);
         let types = if types.len() == KINDS.len() { Vec::new() } else { types };
         let literals = rule.literals.iter().map(|literal| {

@@ -47,7 +47,7 @@ impl Schema {
     /// blank label is treated as absent.
     pub(crate) fn value_label(&self, name: &str, value: &Json) -> Option<&str> {
         let text = match self.extensions.get(name)? {
-            Json::Object(labels) => labels.get(&*label_key(value))?.as_str()?,
+            Json::Object(labels) => labels.get(&label_key(value))?.as_str()?,
             Json::Array(labels) => {
                 let at = self.labeled_values(labels)?.into_iter().position(|listed| listed == value)?;
                 labels.get(at)?.as_str()?

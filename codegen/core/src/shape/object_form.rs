@@ -40,6 +40,9 @@ pub struct MemberRule {
     /// The only values that the property may have. The list is empty if other values are allowed, or if a
     /// value is not a string, boolean or integer.
     pub literals: Vec<Json>,
+    /// True for a tag, which selects the branch of every object that has it. A value that is not in its list
+    /// belongs to no branch.
+    pub is_tag: bool,
 }
 
 impl ObjectForm {
@@ -69,6 +72,7 @@ impl ObjectForm {
                 required: required.contains(name),
                 types,
                 literals,
+                is_tag: false,
             });
         }
         for name in required.iter().filter(|name| !declared.iter().any(|(declared, ..)| declared == *name)) {
@@ -77,6 +81,7 @@ impl ObjectForm {
                 required: true,
                 types: TypeSet::ALL,
                 literals: Vec::new(),
+                is_tag: false,
             });
         }
         // A form is closed if one of the schemas declares all properties of the form and forbids all others.
@@ -94,14 +99,16 @@ impl ObjectForm {
         self.closed && self.members.is_empty()
     }
 
-    /// Returns true if an object has this form. A property must equal its constant, but it may have a value
-    /// that is not in its list of several values: such lists may grow in the future, and unlisted values are
-    /// kept.
+    /// Returns true if an object has this form. A property must equal its constant, and a tag must have one of
+    /// its values. Another property may have a value that is not in its list of several values: such lists may
+    /// grow in the future, and unlisted values are kept.
     #[must_use]
     pub fn fits(&self, object: &Map<Json>) -> bool {
         let fits = |rule: &MemberRule| match object.get(&rule.name) {
             None => !rule.required,
-            Some(value) => rule.allows_type(value) && (rule.literals.len() != 1 || rule.lists(value)),
+            Some(value) => {
+                rule.allows_type(value) && (rule.literals.len() != 1 && !rule.is_tag || rule.lists(value))
+            }
         };
         self.members.iter().all(fits)
             && (!self.closed || object.keys().all(|name| self.members.iter().any(|rule| rule.name == *name)))

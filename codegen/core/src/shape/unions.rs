@@ -158,10 +158,14 @@ impl ShapeBuilder<'_> {
         }
         let all = |types: TypeSet| branches.iter().all(|b| types.contains(b.facts.types));
         if all(TypeSet::OBJECT) {
-            match tags::strongest_tag(self.graph, self.options, holder, &branches) {
-                Some(tag) => Some(self.tagged_union(conj, holder, &branches, tag, hint, slot)),
-                None => self.member_union(conj, holder, &branches, hint, slot),
-            }
+            let tag = tags::strongest_tag(self.graph, self.options, holder, &branches);
+            let Some(tag) = tag else { return self.member_union(conj, holder, &branches, None, hint, slot) };
+            // Without a `discriminator`, an object that lacks an optional tag is a value of the branch that
+            // accepts it.
+            let by_form = (tag.certainty == TagCertainty::Present && schema.discriminator.is_none())
+                .then(|| self.member_union(conj, holder, &branches, Some(&tag), hint, slot))
+                .flatten();
+            Some(by_form.unwrap_or_else(|| self.tagged_union(conj, holder, &branches, tag, hint, slot)))
         } else if all(TypeSet::STRING) {
             self.string_union(conj, &branches, any, hint, slot)
         } else {
@@ -218,18 +222,20 @@ impl ShapeBuilder<'_> {
         let open = certainty != TagCertainty::Required || self.keeps_unknown(conj);
         let tag = VariantTag { name: tag.to_owned(), certainty, literals, default_variant: otherwise };
         let selector = VariantSelector::Tag(tag);
-        self.shapes.types[id].body = TypeBody::Objects(ObjectUnion { holder, selector, variants, open });
+        let union = ObjectUnion { holder, selector, optional_tag: None, variants, open };
+        self.shapes.types[id].body = TypeBody::Objects(union);
         TypeRef::Named(id)
     }
 
-    /// Builds the enum for a union of objects without a tag. Their properties select the variant. Returns
-    /// `None` if the branches declare the same properties, if a branch declares no properties of its own, or
+    /// Builds the enum for a union of objects without a tag, or with a tag that they may lack. Their
+    /// properties select the variant. Returns `None` if the branches declare the same properties, if a branch declares no properties of its own, or
     /// if there are too many branches.
     fn member_union(
         &mut self,
         conj: &SchemaConjunction,
         holder: SchemaId,
         branches: &[UnionBranch],
+        tag: Option<&UnionTag<'_>>,
         hint: &str,
         slot: Option<TypeId>,
     ) -> Option<TypeRef> {
@@ -247,7 +253,10 @@ impl ShapeBuilder<'_> {
             all.iter().any(|(name, place)| shared.get(name) != Some(place))
         };
         let forms = branches.iter().map(|branch| ObjectForm::of_branch(self.graph, self.options, branch));
-        let forms: Vec<ObjectForm> = forms.collect();
+        let mut forms: Vec<ObjectForm> = forms.collect();
+        for rule in forms.iter_mut().flat_map(|form| &mut form.members) {
+            rule.is_tag = tag.is_some_and(|tag| tag.name == rule.name);
+        }
         // A branch that accepts only the empty object is distinct, although it declares no properties.
         let mut distinct = each.iter().zip(&forms).map(|(all, form)| own(all) || form.is_empty_object());
         if branches.len() > MAX_MEMBER_VARIANTS
@@ -256,7 +265,13 @@ impl ShapeBuilder<'_> {
         {
             return None;
         }
-        let wires = self.member_variant_names(branches, &forms);
+        let wires = match tag {
+            Some(tag) => {
+                let wire = |(values, branch): (&Vec<Json>, _)| self.variant_wire(tag.name, values, branch);
+                tag.literals.iter().zip(branches).map(wire).collect()
+            }
+            None => self.member_variant_names(branches, &forms),
+        };
         let id = self.type_slot(conj, hint, slot);
         let hint = self.shapes.get(id).name.clone();
         let wires: Vec<&str> = wires.iter().map(String::as_str).collect();
@@ -280,7 +295,14 @@ impl ShapeBuilder<'_> {
         let variants = variants.collect();
         let open = self.keeps_unknown(conj);
         let selector = VariantSelector::Members(forms);
-        self.shapes.types[id].body = TypeBody::Objects(ObjectUnion { holder, selector, variants, open });
+        let optional_tag = tag.map(|tag| VariantTag {
+            name: tag.name.to_owned(),
+            certainty: tag.certainty,
+            literals: tag.literals.clone(),
+            default_variant: None,
+        });
+        let union = ObjectUnion { holder, selector, optional_tag, variants, open };
+        self.shapes.types[id].body = TypeBody::Objects(union);
         Some(TypeRef::Named(id))
     }
 

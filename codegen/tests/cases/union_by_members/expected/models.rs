@@ -957,17 +957,23 @@ impl Contract for InputPetsObject {
     reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
 )]
 pub enum InputPlace {
-    /// `unit` is `"m"` or `"km"`.
+    /// `unit` is `"m"` or `"km"`, or is absent from an object with `x`.
     Point(Point),
-    /// `unit` is `"m2"` or `"km2"`.
+    /// `unit` is `"m2"` or `"km2"`, or is absent from an object with `x`.
     Area(Area),
-    /// Any other `unit`, or none; the object as received.
+    /// Any other object, as received.
     Unknown(Json),
 }
 
-::contract_runtime::open_union! {
-    InputPlace by optional_tag "unit" {
-        variants { Point = "m" | "km", Area = "m2" | "km2" }
+::contract_runtime::object_union! {
+    InputPlace open Unknown {
+        Point(Point) {
+            "x" required [Number], "unit" optional_tag [String] = Text("m") | Text("km"),
+        }
+        Area(Area) {
+            "x" required [Number], "y" optional [Number],
+            "unit" optional_tag [String] = Text("m2") | Text("km2"),
+        }
     }
 }
 

@@ -76,17 +76,23 @@ impl Contract for BankType {
     reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
 )]
 pub enum Category {
-    /// `type` is `"bank"` or `"iban"`.
+    /// `type` is `"bank"` or `"iban"`, or is absent from an object that may have `type`, `priority`.
     Bank(Bank),
-    /// `type` is `"internal"`.
+    /// `type` is `"internal"`, or is absent from an object with `account`.
     Internal(Internal),
-    /// Any other `type`, or none; the object as received.
+    /// Any other object, as received.
     Unknown(Json),
 }
 
-::contract_runtime::open_union! {
-    Category by optional_tag "type" {
-        variants { Bank = "bank" | "iban", Internal = "internal" }
+::contract_runtime::object_union! {
+    Category open Unknown {
+        Bank(Bank) {
+            "type" optional_tag [String] = Text("bank") | Text("iban"),
+            "priority" optional [String],
+        }
+        Internal(Internal) {
+            "type" optional_tag [String] = Text("internal"), "account" required [String],
+        }
     }
 }
 
@@ -228,17 +234,18 @@ impl Contract for InternalType {
     reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
 )]
 pub enum Part {
-    /// `kind` is `"text"`.
+    /// `kind` is `"text"`, or is absent from an object with `kind`.
     Text(PartText),
-    /// `kind` is `"image"`.
+    /// `kind` is `"image"`, or is absent from an object that may have `kind`, `url`.
     Image(PartImage),
-    /// Any other `kind`, or none; the object as received.
+    /// Any other object, as received.
     Unknown(Json),
 }
 
-::contract_runtime::open_union! {
-    Part by optional_tag "kind" {
-        variants { Text = "text", Image = "image" }
+::contract_runtime::object_union! {
+    Part open Unknown {
+        Text(PartText) { "kind" required_tag [String] = Text("text"), "text" optional [String] }
+        Image(PartImage) { "kind" optional_tag [String] = Text("image"), "url" optional [String] }
     }
 }
 
