@@ -516,6 +516,55 @@ mod tests {
         assert!(rustdoc_markdown(&deep).contains('x'));
     }
 
+    /// No mixture of markup causes a panic or repeats its content.
+    #[test]
+    fn mixtures_are_converted() {
+        const PARTS: [&str; 32] = [
+            "<b>",
+            "</b>",
+            "<i>",
+            "</i>",
+            "<code>",
+            "</code>",
+            "<pre>",
+            "</pre>",
+            "<a href='https://a.b/'>",
+            "</a>",
+            "<ul>",
+            "</ul>",
+            "<li>",
+            "</li>",
+            "<table>",
+            "</table>",
+            "<tr>",
+            "<td>",
+            "</td>",
+            "<br>",
+            "<p>",
+            "`",
+            "``",
+            "\n",
+            "\n\n",
+            "| a |\n|---|\n",
+            "```\n",
+            "- ",
+            "> ",
+            "\\",
+            "&gt;",
+            "\u{e9}",
+        ];
+        let mut state = 1_u64;
+        for _ in 0..5_000 {
+            let text: String = std::iter::repeat_with(|| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                PARTS[(state >> 59) as usize]
+            })
+            .take(12)
+            .collect();
+            assert!(rustdoc_markdown(&text).len() <= 16 * text.len() + 64, "{text}");
+        }
+    }
+
     /// Conversion takes linear time: no tag or back-tick searches the rest of the text for its end, and no line
     /// is indented by all lists that are open.
     #[test]
