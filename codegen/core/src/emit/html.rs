@@ -1,7 +1,7 @@
 //! Converts the HTML in descriptions to Markdown: paragraphs, line breaks, links, code, lists, emphasis, tables
-//! as text, and character references. Other tags stay in the text, which `rustdoc_markdown` escapes.
+//! as lines, and character references. Other tags are kept; `rustdoc_markdown` escapes them.
 //!
-//! `tokens` splits the text and matches the tags. The time of both steps is linear in the length of the text.
+//! `tokens` splits the input and matches the tags. Both steps take time linear in the length of the input.
 
 mod tokens;
 
@@ -94,7 +94,7 @@ impl<'t> Writer<'t> {
         }
     }
 
-    /// Writes a character of text. Continued lines of list items are indented.
+    /// Writes one character. Continued lines of list items are indented.
     fn push_char(&mut self, c: char) {
         if self.skips_space && c.is_ascii_whitespace() {
             return;
@@ -157,7 +157,7 @@ impl<'t> Writer<'t> {
     }
 
     /// Writes the tag at an index of the tokens, and for an inline tag its content. Returns the index of the
-    /// last token that was written, or `None` if the tag stays in the text.
+    /// last token that was written, or `None` if the tag is kept as it is.
     fn write_tag(&mut self, tag: &Tag<'_>, at: usize, end: Option<usize>, depth: usize) -> Option<usize> {
         let is_in_table = self.tokens.get(at).is_some_and(|token| token.is_in_table);
         let name = tag.name.as_str();
@@ -383,7 +383,7 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Returns true for the tags that end a line of text.
+/// Returns true for the tags that end a line.
 fn is_block(name: &str) -> bool {
     matches!(
         name,
@@ -391,7 +391,7 @@ fn is_block(name: &str) -> bool {
     )
 }
 
-/// Returns the text of HTML code, without tags and with decoded character references.
+/// Removes the inline tags of an HTML string and decodes its character references.
 fn plain_text(html: &str) -> String {
     const INLINE: [&str; 10] = ["a", "b", "strong", "i", "em", "code", "tt", "span", "p", "br"];
     count_steps(html.len());

@@ -8,7 +8,7 @@ use crate::emit::markdown::{CodeSpans, back_tick_count, fence_opening, split_pre
 /// Longest name of a character reference, with `&` and `;`.
 const MAX_REFERENCE_BYTES: usize = 12;
 
-/// A part of the text.
+/// A part of the input.
 #[derive(Debug)]
 pub(super) struct Token<'t> {
     pub(super) kind: TokenKind<'t>,
@@ -109,7 +109,7 @@ impl<'t> Tag<'t> {
     }
 }
 
-/// Splits a text into tokens.
+/// Splits a string into tokens.
 pub(super) fn tokenize(text: &str) -> Vec<Token<'_>> {
     let mut tokenizer = Tokenizer { text, ..Tokenizer::default() };
     let spans = CodeSpans::find(text);
@@ -160,7 +160,7 @@ struct Tokenizer<'t> {
 }
 
 impl<'t> Tokenizer<'t> {
-    /// Adds a token, and before it the text behind the last token. Returns the end of the token.
+    /// Adds a token, preceded by a token for the characters since the last one. Returns the end of the token.
     fn push(&mut self, kind: TokenKind<'t>, start: usize, length: usize) -> usize {
         self.push_text(start);
         self.end = start + length;
@@ -240,8 +240,8 @@ fn code_element_ends(text: &str) -> HashMap<usize, usize> {
     ends
 }
 
-/// Returns true if the backslash at the start escapes the next character. A backslash before `<br>` is text,
-/// because the last line of HTML may end with a path of Windows.
+/// Returns true if the backslash at the start escapes the next character. A backslash before `<br>` is not
+/// an escape, because a line of HTML may end with a Windows path.
 fn is_escape(text: &str) -> bool {
     let escaped = &text[1..];
     let is_break = || Tag::parse(escaped).is_some_and(|tag| tag.name == "br");
@@ -263,7 +263,8 @@ fn table_length(text: &str) -> usize {
     text.split_inclusive('\n').take_while(|line| !line.trim().is_empty()).map(str::len).sum()
 }
 
-/// Returns the length of the fenced code block at the start of a line, with its end or all of the text.
+/// Returns the length of the fenced code block at the start of a line. A block without an end extends to the
+/// end of the input.
 fn fenced_block_length(text: &str) -> Option<usize> {
     let mut lines = text.split_inclusive('\n');
     let first = lines.next()?;
