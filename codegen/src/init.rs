@@ -30,7 +30,7 @@ use contract_codegen_core::{
     generate::{ProgressCallback, Project, shortest_selector},
     load::uri::strip_http_scheme,
     package,
-    plan::SidePlan,
+    plan::{BodyType, PlannedCall, SidePlan},
     prune::operation_schemas,
     schema::{Schema, SchemaId, TypeSet, reachable::reachable_schemas},
     stack::run_on_deep_stack,

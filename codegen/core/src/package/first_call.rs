@@ -11,7 +11,6 @@ use crate::{
     },
     credentials::{SchemeSetter, credential_setters},
     emit::ident,
-    load::uri,
     plan::{BodyType, PlannedCall, SidePlan},
     rust_types::{PassingMode, RustTypes},
     schema::{SchemaGraph, SchemaId},
@@ -183,11 +182,6 @@ impl CallSources<'_> {
 /// Returns true if an example may show the string.
 fn is_short(text: &str) -> bool {
     (1..=40).contains(&text.len()) && text.chars().all(|c| c.is_ascii_graphic() || c == ' ')
-}
-
-/// Returns true for an absolute URL that an example can show.
-fn is_plain_url(url: &str) -> bool {
-    uri::strip_http_scheme(url).is_some() && url.chars().all(|c| c.is_ascii_graphic())
 }
 
 /// Returns the calls that set the credentials of the first alternative of an operation.
