@@ -25,8 +25,9 @@
 //!   with a [`WireConvention`] encode them with bracketed names: `a[b][c]=1`, `a[tags][]=x`,
 //!   `a[items][0][price]=1`.
 //! * A member name that is empty or contains a bracket cannot be encoded inside brackets and is rejected. A
-//!   list without indices is rejected if its elements cannot be distinguished. An empty list or object is
-//!   sent as `name=`.
+//!   list without indices is rejected if its elements cannot be distinguished, or if they would be read as one
+//!   JSON value. An empty list or object is sent as `name=`, or rejected if that could be another value.
+//! * If two names could own a pair, the longer one does: `a[b][c]` belongs to `a[b]` and not to `a`.
 //! * Servers read lists in a query or form in any notation: `tags=a`, `tags[]=a` and `tags[0]=a`.
 
 use std::fmt;

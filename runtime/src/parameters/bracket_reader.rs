@@ -87,19 +87,31 @@ impl BracketReader {
             self.convention.arrays == ArrayNotation::Repeat && matches!(shape, ValueShape::Array(_));
         match entries {
             [([], "")] if !repeated => return Ok(Json::Array(Vec::new())),
+            [([], raw)] if matches!(shape, ValueShape::List(_)) => match self.read_json(raw)? {
+                Some(list @ Json::Array(_)) => return Ok(list),
+                // A comma inside of a JSON object separates no elements.
+                Some(Json::Object(_)) => {}
+                _ if self.convention.arrays == ArrayNotation::Comma => return self.read_joined(shape, raw),
+                _ => {}
+            },
             [([], raw)] if self.convention.arrays == ArrayNotation::Comma => {
-                let items = raw.split(',').map(|item| self.read(shape.element(), &[(&[], item)]));
-                return items.collect::<Result<_, _>>().map(Json::Array);
-            }
-            [([], raw)] if matches!(shape, ValueShape::List(_)) => {
-                let text = decode_query(raw).ok_or(UnreadableText)?;
-                if let Ok(list @ Json::Array(_)) = parse_json(&text) {
-                    return Ok(list);
-                }
+                return self.read_joined(shape, raw);
             }
             _ => {}
         }
         self.read_elements(shape.element(), entries, &|element, entries| self.read(element, entries))
+    }
+
+    /// Parses a string as JSON. Returns `None` if it is not JSON.
+    fn read_json(self, raw: &str) -> Result<Option<Json>, UnreadableText> {
+        let text = decode_query(raw).ok_or(UnreadableText)?;
+        Ok(parse_json(&text).ok())
+    }
+
+    /// Reads the elements of a list that are separated by commas.
+    fn read_joined(self, shape: ValueShape, raw: &str) -> ReadResult {
+        let items = raw.split(',').map(|item| self.read(shape.element(), &[(&[], item)]));
+        items.collect::<Result<_, _>>().map(Json::Array)
     }
 
     /// Reads the elements of a list.

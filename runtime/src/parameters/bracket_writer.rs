@@ -30,6 +30,19 @@ pub(super) fn write_brackets(
     Ok(pairs.collect())
 }
 
+/// Returns true if the elements, joined by commas, are a JSON list, or if several elements are a JSON object.
+/// The server would read that value instead of the elements.
+fn is_joined_json(texts: &[String]) -> bool {
+    if !texts.first().is_some_and(|text| text.trim_start().starts_with(['[', '{'])) {
+        return false;
+    }
+    match Json::parse(texts.join(",").as_bytes()) {
+        Ok(Json::Array(_)) => true,
+        Ok(Json::Object(_)) => texts.len() > 1,
+        _ => false,
+    }
+}
+
 struct BracketWriter<'a> {
     parameter: &'a Parameter,
     convention: WireConvention,
@@ -76,7 +89,7 @@ impl BracketWriter<'_> {
 
     fn write_list(&mut self, shape: ValueShape, items: &[Json], at: &InstancePath<'_>) -> EncodeResult {
         if let Some(index) = items.iter().position(Json::is_null) {
-            return unencodable(&at.index(index), "type");
+            return unencodable(&at.index(index));
         }
         if items.is_empty() {
             return self.write_empty(shape, "[]", at);
@@ -93,7 +106,7 @@ impl BracketWriter<'_> {
                 })
             }
             // The list would decode as an object.
-            Some(ArrayNotation::Repeat) if shape.may_be_object() => unencodable(at, "type"),
+            Some(ArrayNotation::Repeat) if shape.may_be_object() => unencodable(at),
             Some(notation) => self.write_unindexed(notation, shape.element(), items, at),
         }
     }
@@ -111,7 +124,11 @@ impl BracketWriter<'_> {
         let is_blank = texts == [""];
         if is_blank && (joined || (arrays == ArrayNotation::Repeat && !matches!(shape, ValueShape::Array(_))))
         {
-            return unencodable(&at.index(0), "minLength");
+            return unencodable(&at.index(0));
+        }
+        let is_single = texts.len() == 1 && arrays == ArrayNotation::Repeat;
+        if (joined || is_single) && shape.reads_json_list() && is_joined_json(&texts) {
+            return unencodable(at);
         }
         if joined {
             let encoded = texts.iter().map(|text| self.parameter.encode_value(text, b","));
@@ -145,7 +162,7 @@ impl BracketWriter<'_> {
         for (index, item) in items.iter().enumerate() {
             let (first, at) = (self.pairs.len(), at.index(index));
             if !matches!(item, Json::Object(members) if members.iter().any(|(_, value)| !value.is_null())) {
-                return unencodable(&at, "minProperties");
+                return unencodable(&at);
             }
             if notation == ArrayNotation::Brackets {
                 self.write_below("", element, item, &at)?;
@@ -158,7 +175,7 @@ impl BracketWriter<'_> {
         let paths: Vec<&[String]> = paths.collect();
         match group_elements(&paths, element) {
             Some((found, _)) if found == expected => Ok(()),
-            _ => unencodable(at, "items"),
+            _ => unencodable(at),
         }
     }
 
@@ -177,12 +194,12 @@ impl BracketWriter<'_> {
         }
         // The object would decode as a list.
         if shape.may_be_list() && present.clone().all(|(name, _)| is_index(name)) {
-            return unencodable(at, "propertyNames");
+            return unencodable(at);
         }
         for (name, value) in present {
             let at = at.key(name);
             if name.is_empty() || name.contains(['[', ']']) {
-                return unencodable(&at, "propertyNames");
+                return unencodable(&at);
             }
             let shape = shape.member(name).unwrap_or(ValueShape::Scalar(super::ScalarType::Any));
             self.write_below(name, shape, value, &at)?;
@@ -200,10 +217,6 @@ impl BracketWriter<'_> {
         let is_ambiguous = shape.may_be_string()
             || (is_list && repeated && !matches!(shape, ValueShape::List(_)))
             || (!is_list && shape.may_be_list());
-        match (is_ambiguous, is_list) {
-            (false, _) => self.push_text(""),
-            (true, true) => unencodable(at, "minItems"),
-            (true, false) => unencodable(at, "minProperties"),
-        }
+        if is_ambiguous { unencodable(at) } else { self.push_text("") }
     }
 }

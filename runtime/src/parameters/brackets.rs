@@ -65,34 +65,32 @@ pub(super) type ElementGroups = Vec<Vec<usize>>;
 /// an index are sorted by the index. Without an index, a path that occurs again starts the next element.
 /// Returns the elements, and for each pair the number of steps that belong to the list. Returns `None` if an
 /// element is ambiguous.
-pub(super) fn group_elements<S: AsRef<str>>(
+pub(super) fn group_elements<S: AsRef<str> + Ord>(
     paths: &[&[S]],
     element: ValueShape,
 ) -> Option<(ElementGroups, Vec<usize>)> {
-    let first = |path: &&[S]| path.first().map(|step| step.as_ref().to_owned());
-    let steps: Vec<Option<String>> = paths.iter().map(first).collect();
-    let has_index = |step: &Option<String>| step.as_ref().is_some_and(|s| !s.is_empty() && is_index(s));
-    let mixed = steps.iter().any(has_index) && !steps.iter().all(has_index);
-    if mixed && paths.iter().all(|path| path.len() == 1) && steps.iter().flatten().all(|step| is_index(step))
-    {
+    let has_index = |path: &&[S]| first_step(path).is_some_and(|step| !step.is_empty() && is_index(step));
+    let is_indexed = paths.iter().any(has_index);
+    let mixed = is_indexed && !paths.iter().all(has_index);
+    if mixed && paths.iter().all(|path| path.len() == 1 && first_step(path).is_some_and(is_index)) {
         return Some(((0..paths.len()).map(|at| vec![at]).collect(), vec![1; paths.len()]));
     }
-    if steps.iter().any(has_index) {
+    if is_indexed {
         let mut elements: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
-        for (at, step) in steps.iter().enumerate() {
-            let index = step.as_ref().filter(|_| has_index(step))?.parse().ok()?;
+        for (at, path) in paths.iter().enumerate() {
+            let index = first_step(path).filter(|step| !step.is_empty() && is_index(step))?.parse().ok()?;
             elements.entry(index).or_default().push(at);
         }
         return Some((elements.into_values().collect(), vec![1; paths.len()]));
     }
-    let taken: Vec<usize> = steps.iter().map(|step| usize::from(step.as_deref() == Some(""))).collect();
+    let taken: Vec<usize> = paths.iter().map(|path| usize::from(first_step(path) == Some(""))).collect();
     let mut elements: ElementGroups = Vec::new();
-    let mut seen: BTreeSet<Vec<&str>> = BTreeSet::new();
+    let mut seen: BTreeSet<&[S]> = BTreeSet::new();
     for (at, path) in paths.iter().enumerate() {
-        let rest: Vec<&str> = path.iter().skip(taken[at]).map(AsRef::as_ref).collect();
-        let again = seen.contains(&rest) && !repeats(element, &rest);
+        let rest = path.get(taken[at]..).unwrap_or_default();
+        let again = seen.contains(rest) && !repeats(element, rest);
         match elements.last_mut() {
-            Some(element) if !rest.is_empty() && !again && !seen.contains(&Vec::new()) => element.push(at),
+            Some(element) if !rest.is_empty() && !again && !seen.contains(&[] as &[S]) => element.push(at),
             _ => {
                 elements.push(vec![at]);
                 seen.clear();
@@ -100,12 +98,17 @@ pub(super) fn group_elements<S: AsRef<str>>(
         }
         seen.insert(rest);
     }
+fn first_step<S: AsRef<str>>(path: &[S]) -> Option<&str> {
+    path.first().map(AsRef::as_ref)
+}
+
     Some((elements, taken))
 }
 
 /// Returns true if a value of the shape may contain this path more than once, because it is the path of a
+    let step = step.as_ref();
 /// list of scalars.
-fn repeats(shape: ValueShape, path: &[&str]) -> bool {
+fn repeats<S: AsRef<str>>(shape: ValueShape, path: &[S]) -> bool {
     let Some((step, below)) = path.split_first() else { return matches!(shape, ValueShape::Array(_)) };
     match shape {
         ValueShape::Array(_) => below.is_empty() && step.is_empty(),
@@ -114,7 +117,7 @@ fn repeats(shape: ValueShape, path: &[&str]) -> bool {
         ValueShape::Object(_) | ValueShape::Map(..) | ValueShape::MapOf(..) => {
             shape.member(step).is_some_and(|shape| repeats(shape, below))
         }
-        _ => shape.is_untyped() && path.last() == Some(&""),
+        _ => shape.is_untyped() && path.last().is_some_and(|step| step.as_ref().is_empty()),
     }
 }
 
@@ -150,6 +153,18 @@ impl ValueShape {
             Self::Array(_) | Self::List(_) => true,
             Self::OneOf(shapes) => shapes.iter().any(|shape| shape.may_be_list()),
             _ => self.is_untyped(),
+    /// Returns true if a single string without brackets is read as a list if it is a JSON list.
+    #[cfg(feature = "client")]
+    pub(super) fn reads_json_list(self) -> bool {
+        match self {
+            Self::List(_) => true,
+            Self::OneOf(shapes) => {
+                shapes.iter().find(|shape| shape.may_be_list()).is_some_and(|shape| shape.reads_json_list())
+            }
+            _ => false,
+        }
+    }
+
         }
     }
 

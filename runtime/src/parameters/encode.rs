@@ -8,18 +8,17 @@ use super::{
 };
 use crate::{Json, Map, violation::InstancePath};
 
-/// The error of a value that cannot be encoded. Contains a JSON Pointer below the parameter, and the JSON
-/// Schema keyword that describes the reason best.
+/// The error of a value that cannot be encoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ParameterEncodingError {
+    /// A JSON Pointer below the parameter.
     pub(crate) pointer: String,
-    pub(crate) keyword: &'static str,
 }
 
 pub(super) type EncodeResult<T = ()> = Result<T, ParameterEncodingError>;
 
-pub(super) fn unencodable<T>(at: &InstancePath<'_>, keyword: &'static str) -> EncodeResult<T> {
-    Err(ParameterEncodingError { pointer: at.to_pointer(), keyword })
+pub(super) fn unencodable<T>(at: &InstancePath<'_>) -> EncodeResult<T> {
+    Err(ParameterEncodingError { pointer: at.to_pointer() })
 }
 
 /// Encodes a value as `name=value` pairs of a query, a form or a cookie. Returns no pairs for `null`.
@@ -38,7 +37,7 @@ pub(crate) fn write_pairs(parameter: &Parameter, value: &Json) -> EncodeResult<V
         }
         Json::Array(items) if parameter.explode => {
             if items.is_empty() && parameter.required {
-                return unencodable(&InstancePath::Root, "minItems");
+                return unencodable(&InstancePath::Root);
             }
             for (index, item) in items.iter().enumerate() {
                 let text = value_to_string(item, &InstancePath::Root.index(index))?;
@@ -48,7 +47,7 @@ pub(crate) fn write_pairs(parameter: &Parameter, value: &Json) -> EncodeResult<V
         Json::Object(members) if parameter.explode => {
             for (member, text) in member_strings(members)? {
                 if !parameter.shape.has_member(member) {
-                    return unencodable(&InstancePath::Root.key(member), "additionalProperties");
+                    return unencodable(&InstancePath::Root.key(member));
                 }
                 out.push((parameter.encode_name(member), parameter.encode_value(&text, &[])));
             }
@@ -68,7 +67,7 @@ pub(crate) fn write_pairs(parameter: &Parameter, value: &Json) -> EncodeResult<V
 fn check_cookie_octets(name: &str, value: &str) -> EncodeResult {
     let octet = |byte: u8| byte.is_ascii_graphic() && !br#"";\"#.contains(&byte);
     let is_name = !name.is_empty() && name.bytes().all(|byte| octet(byte) && byte != b'=');
-    if is_name && value.bytes().all(octet) { Ok(()) } else { unencodable(&InstancePath::Root, "pattern") }
+    if is_name && value.bytes().all(octet) { Ok(()) } else { unencodable(&InstancePath::Root) }
 }
 
 /// Encodes a field of a form as declared in `fields`, or as an undeclared field.
@@ -96,7 +95,6 @@ pub(crate) fn write_query_string(parameter: &Parameter, value: &Json) -> EncodeR
             for (name, value) in members.iter() {
                 let below = |at: ParameterEncodingError| ParameterEncodingError {
                     pointer: InstancePath::Root.key(name).to_pointer() + &at.pointer,
-                    keyword: at.keyword,
                 };
                 let pairs = write_field(fields, name, value).map_err(below)?;
                 each.extend(pairs.into_iter().map(|(name, value)| format!("{name}={value}")));
@@ -106,11 +104,10 @@ pub(crate) fn write_query_string(parameter: &Parameter, value: &Json) -> EncodeR
         (ValueShape::Json, _) => percent_encode(&value.to_string(), &[]),
         _ => percent_encode(&value_to_string(value, &InstancePath::Root)?, &[]),
     };
-    match (text.is_empty(), parameter.required, parameter.shape) {
-        (false, ..) => Ok(Some(text)),
-        (true, false, _) => Ok(None),
-        (true, true, ValueShape::Form(..)) => unencodable(&InstancePath::Root, "minProperties"),
-        (true, true, _) => unencodable(&InstancePath::Root, "minLength"),
+    match (text.is_empty(), parameter.required) {
+        (false, _) => Ok(Some(text)),
+        (true, false) => Ok(None),
+        (true, true) => unencodable(&InstancePath::Root),
     }
 }
 
@@ -143,7 +140,7 @@ pub(crate) fn write_path(parameter: &Parameter, value: &Json) -> EncodeResult<St
         _ => format!("{name}={value}"),
     };
     let body = match value {
-        Json::Null => return unencodable(&InstancePath::Root, "type"),
+        Json::Null => return unencodable(&InstancePath::Root),
         Json::Array(items) if parameter.explode && !matches!(parameter.shape, ValueShape::Json) => {
             let each = items.iter().enumerate().map(|(index, item)| {
                 let text =
@@ -152,10 +149,10 @@ pub(crate) fn write_path(parameter: &Parameter, value: &Json) -> EncodeResult<St
             });
             let each: Vec<String> = each.collect::<EncodeResult<_>>()?;
             if each.is_empty() {
-                return unencodable(&InstancePath::Root, "minItems");
+                return unencodable(&InstancePath::Root);
             }
             if each == [""] {
-                return unencodable(&InstancePath::Root.index(0), "minLength");
+                return unencodable(&InstancePath::Root.index(0));
             }
             each.join(between)
         }
@@ -165,7 +162,7 @@ pub(crate) fn write_path(parameter: &Parameter, value: &Json) -> EncodeResult<St
                 .map(|(name, text)| pair(&percent_encode(name, reserved), &percent_encode(&text, reserved)));
             let each: Vec<String> = each.collect();
             if each.is_empty() {
-                return unencodable(&InstancePath::Root, "minProperties");
+                return unencodable(&InstancePath::Root);
             }
             each.join(between)
         }
@@ -183,7 +180,7 @@ pub(crate) fn write_header(parameter: &Parameter, value: &Json) -> EncodeResult<
     check_distinguishable(parameter, value, false)?;
     let plain = |text: String, at: &InstancePath<'_>, part: bool| {
         let separated = part && text.contains(',');
-        if text.trim() != text || separated { unencodable(at, "pattern") } else { Ok(text) }
+        if text.trim() != text || separated { unencodable(at) } else { Ok(text) }
     };
     let text = match value {
         Json::Null => return Ok(None),
@@ -196,7 +193,7 @@ pub(crate) fn write_header(parameter: &Parameter, value: &Json) -> EncodeResult<
             });
             let each: Vec<String> = each.collect::<EncodeResult<_>>()?;
             if each == [""] {
-                return unencodable(&InstancePath::Root.index(0), "minLength");
+                return unencodable(&InstancePath::Root.index(0));
             }
             each.join(",")
         }
@@ -207,7 +204,7 @@ pub(crate) fn write_header(parameter: &Parameter, value: &Json) -> EncodeResult<
                 let text = plain(text, &at, true)?;
                 let name = plain(name.to_owned(), &at, true)?;
                 if parameter.explode && name.contains('=') {
-                    return unencodable(&at, "propertyNames");
+                    return unencodable(&at);
                 }
                 each.push(if parameter.explode {
                     format!("{name}={text}")
@@ -227,10 +224,8 @@ pub(crate) fn write_header(parameter: &Parameter, value: &Json) -> EncodeResult<
 fn check_distinguishable(parameter: &Parameter, value: &Json, repeats: bool) -> EncodeResult {
     let anything = matches!(parameter.shape, ValueShape::Scalar(ScalarType::Any));
     match value {
-        Json::Object(_) if anything => unencodable(&InstancePath::Root, "type"),
-        Json::Array(items) if anything && !repeats && !items.is_empty() => {
-            unencodable(&InstancePath::Root, "type")
-        }
+        Json::Object(_) if anything => unencodable(&InstancePath::Root),
+        Json::Array(items) if anything && !repeats && !items.is_empty() => unencodable(&InstancePath::Root),
         _ => Ok(()),
     }
 }
@@ -292,7 +287,7 @@ fn write_joined(parameter: &Parameter, value: &Json) -> EncodeResult<String> {
     let encodes = taken == ',' && parameter.style != ParameterStyle::Cookie;
     let part = |text: &str, at: &InstancePath<'_>| {
         let lost = !encodes && text.contains(taken);
-        if lost { unencodable(at, "pattern") } else { Ok(parameter.encode_value(text, b",")) }
+        if lost { unencodable(at) } else { Ok(parameter.encode_value(text, b",")) }
     };
     match value {
         _ if matches!(parameter.shape, ValueShape::Json) => {
@@ -305,7 +300,7 @@ fn write_joined(parameter: &Parameter, value: &Json) -> EncodeResult<String> {
             });
             let each: Vec<String> = each.collect::<EncodeResult<_>>()?;
             if each == [""] {
-                return unencodable(&InstancePath::Root.index(0), "minLength");
+                return unencodable(&InstancePath::Root.index(0));
             }
             Ok(each.join(separator))
         }
@@ -324,7 +319,7 @@ fn write_joined(parameter: &Parameter, value: &Json) -> EncodeResult<String> {
             let text = value_to_string(single, &InstancePath::Root)?;
             let may_be_list = matches!(parameter.shape, ValueShape::OneOf(_)) && !parameter.explode;
             if may_be_list && !encodes && text.contains(taken) {
-                return unencodable(&InstancePath::Root, "pattern");
+                return unencodable(&InstancePath::Root);
             }
             Ok(parameter.encode_value(&text, reserved))
         }
@@ -332,11 +327,7 @@ fn write_joined(parameter: &Parameter, value: &Json) -> EncodeResult<String> {
 }
 
 fn require_member(parameter: &Parameter, pairs: &[(String, String)]) -> EncodeResult {
-    if pairs.is_empty() && parameter.required {
-        unencodable(&InstancePath::Root, "minProperties")
-    } else {
-        Ok(())
-    }
+    if pairs.is_empty() && parameter.required { unencodable(&InstancePath::Root) } else { Ok(()) }
 }
 
 /// Converts the members of an object into strings. Members that are `null` are omitted.
@@ -348,7 +339,7 @@ fn member_strings(members: &Map<Json>) -> EncodeResult<Vec<(&str, String)>> {
 /// Converts a value into a string. Lists and objects are converted into JSON.
 pub(super) fn value_to_string(value: &Json, at: &InstancePath<'_>) -> EncodeResult<String> {
     match value {
-        Json::Null => unencodable(at, "type"),
+        Json::Null => unencodable(at),
         Json::String(text) => Ok(text.clone()),
         other => Ok(other.to_string()),
     }
@@ -462,48 +453,39 @@ mod tests {
 
     #[test]
     fn unencodable_values_are_rejected() {
-        let check = |row: Parameter, value: &str, pointer: &str, keyword: &'static str| {
+        let check = |row: Parameter, value: &str, pointer: &str| {
             let value = Json::parse(value.as_bytes()).unwrap();
             let error = match row.location {
                 ParameterLocation::Path => write_path(&row, &value).map(drop),
                 ParameterLocation::Header => write_header(&row, &value).map(drop),
                 _ => write_pairs(&row, &value).map(drop),
             };
-            assert_eq!(
-                error,
-                Err(ParameterEncodingError { pointer: pointer.to_owned(), keyword }),
-                "{value}"
-            );
+            assert_eq!(error, Err(ParameterEncodingError { pointer: pointer.to_owned() }), "{value}");
         };
         let query = Parameter { required: true, ..Parameter::QUERY };
         let joined = |style| Parameter { style, explode: false, ..query };
-        check(query, "[]", "", "minItems");
-        check(query, "{}", "", "minProperties");
-        check(query, "[null]", "/0", "type");
-        check(joined(ParameterStyle::Form), r#"[""]"#, "/0", "minLength");
-        check(joined(ParameterStyle::PipeDelimited), r#"["a|b"]"#, "/0", "pattern");
-        check(joined(ParameterStyle::SpaceDelimited), r#"["a","b c"]"#, "/1", "pattern");
-        check(
-            Parameter { style: ParameterStyle::DeepObject, ..query },
-            r#"{"a":{"b[":1}}"#,
-            "/a/b[",
-            "propertyNames",
-        );
-        check(Parameter::HEADER, r#"" a""#, "", "pattern");
-        check(Parameter::HEADER, r#"["a,b"]"#, "/0", "pattern");
-        check(Parameter { explode: true, ..Parameter::HEADER }, r#"{"a=b":1}"#, "/a=b", "propertyNames");
-        check(Parameter::PATH, "null", "", "type");
+        check(query, "[]", "");
+        check(query, "{}", "");
+        check(query, "[null]", "/0");
+        check(joined(ParameterStyle::Form), r#"[""]"#, "/0");
+        check(joined(ParameterStyle::PipeDelimited), r#"["a|b"]"#, "/0");
+        check(joined(ParameterStyle::SpaceDelimited), r#"["a","b c"]"#, "/1");
+        check(Parameter { style: ParameterStyle::DeepObject, ..query }, r#"{"a":{"b[":1}}"#, "/a/b[");
+        check(Parameter::HEADER, r#"" a""#, "");
+        check(Parameter::HEADER, r#"["a,b"]"#, "/0");
+        check(Parameter { explode: true, ..Parameter::HEADER }, r#"{"a=b":1}"#, "/a=b");
+        check(Parameter::PATH, "null", "");
         // Servers do not read the undeclared member, and the string would be read as another type.
         let closed = ValueShape::Object(&[("a", ValueShape::Scalar(ScalarType::Text))]);
-        check(Parameter { shape: closed, ..query }, r#"{"a":"1","b":2}"#, "/b", "additionalProperties");
+        check(Parameter { shape: closed, ..query }, r#"{"a":"1","b":2}"#, "/b");
         let either =
             ValueShape::OneOf(const { &[ValueShape::Scalar(ScalarType::Text), ValueShape::Object(&[])] });
-        check(Parameter { shape: either, ..query }, r#"{"b":2}"#, "/b", "additionalProperties");
+        check(Parameter { shape: either, ..query }, r#"{"b":2}"#, "/b");
         let anything = ValueShape::Scalar(ScalarType::Any);
-        check(Parameter { shape: anything, ..query }, r#"{"a":1}"#, "", "type");
-        check(Parameter { shape: anything, ..joined(ParameterStyle::Form) }, "[1,2]", "", "type");
-        check(Parameter { shape: anything, ..Parameter::PATH }, "[1,2]", "", "type");
-        check(Parameter { shape: anything, ..Parameter::HEADER }, "[1,2]", "", "type");
-        check(Parameter { explode: true, ..Parameter::PATH }, "[]", "", "minItems");
+        check(Parameter { shape: anything, ..query }, r#"{"a":1}"#, "");
+        check(Parameter { shape: anything, ..joined(ParameterStyle::Form) }, "[1,2]", "");
+        check(Parameter { shape: anything, ..Parameter::PATH }, "[1,2]", "");
+        check(Parameter { shape: anything, ..Parameter::HEADER }, "[1,2]", "");
+        check(Parameter { explode: true, ..Parameter::PATH }, "[]", "");
     }
 }

@@ -117,7 +117,7 @@ impl ParameterReader<'_> {
                 }
             }
             ParameterLocation::Query => {
-                attempt.read_pairs(parameter, self.query, &|name| self.is_claimed(parameter, name))
+                attempt.read_pairs(parameter, self.query, &|name| parameter.is_claimed(self.parameters, name))
             }
             ParameterLocation::Header => self.find_header(parameter, attempt),
             ParameterLocation::QueryString => {
@@ -127,23 +127,9 @@ impl ParameterReader<'_> {
                 let lines = self.parts.headers.get_all(header::COOKIE).iter();
                 let cookies =
                     QueryPairs::from_cookies(lines.map(|line| line.as_bytes())).ok_or(UnreadableText)?;
-                attempt.read_pairs(parameter, &cookies, &|name| self.is_claimed(parameter, name))
+                attempt.read_pairs(parameter, &cookies, &|name| parameter.is_claimed(self.parameters, name))
             }
         }
-    }
-
-    /// Returns true if a name belongs to another parameter at the same location.
-    fn is_claimed(&self, own: &Parameter, name: &str) -> bool {
-        let others = self.parameters.iter();
-        let mut others = others.filter(|other| other.location == own.location && other.name != own.name);
-        others.any(|other| match other.shape {
-            ValueShape::Object(members) | ValueShape::Map(members, _)
-                if other.explode && other.bracket_convention().is_none() =>
-            {
-                members.iter().any(|(member, _)| *member == name)
-            }
-            _ => other.owns_name(name),
-        })
     }
 
     fn find_header(&self, parameter: &Parameter, attempt: ReadAttempt) -> FoundValue {
@@ -163,6 +149,37 @@ impl ParameterReader<'_> {
 }
 
 impl Parameter {
+    /// Returns the possible values of a header, most likely first. The schema does not decide between them.
+    #[cfg(feature = "client")]
+    pub(crate) fn read_header(&self, value: &str) -> impl Iterator<Item = Json> {
+        self.read_attempts().filter_map(move |attempt| attempt.read_string(self, value.trim()).ok())
+    }
+
+    /// Returns true if a name in a query, a form or cookies belongs to another of these parameters. If both
+    /// could own the name, it belongs to the one with the longer name: `a[b][c]` to `a[b]` and not to `a`.
+    fn is_claimed(&self, all: &[Self], name: &str) -> bool {
+        let own = self.matched_length(name);
+        let mut others =
+            all.iter().filter(|other| other.location == self.location && other.name != self.name);
+        others.any(|other| other.matched_length(name) > own)
+    }
+
+    /// Returns the length of the part of a name by which the parameter owns it, or `None` if it does not.
+    fn matched_length(&self, name: &str) -> Option<usize> {
+        let length_for = |shape: ValueShape| match shape {
+            ValueShape::Object(members) | ValueShape::Map(members, _)
+                if self.explode && self.bracket_convention().is_none() =>
+            {
+                members.iter().any(|(member, _)| *member == name).then_some(name.len())
+            }
+            _ => self.owns_name(name).then_some(self.name.len()),
+        };
+        match self.shape {
+            ValueShape::OneOf(shapes) => shapes.iter().filter_map(|shape| length_for(*shape)).max(),
+            shape => length_for(shape),
+        }
+    }
+
     /// Returns the first interpretation that the schema accepts. If there is none, returns the violations of
     /// the first interpretation that can be decoded.
     fn resolve_value(
@@ -225,8 +242,7 @@ pub fn read_form(fields: &[Parameter], others: ScalarType, body: &str) -> Option
     let pairs = QueryPairs::parse(body).ok()?;
     let mut object = Map::new();
     for field in fields {
-        // A field may have a name that contains brackets, such as `tags[]`.
-        let claimed = |name: &str| fields.iter().any(|other| other.name != field.name && other.name == name);
+        let claimed = |name: &str| field.is_claimed(fields, name);
         // Violations are reported later, together with those of the complete body.
         let lenient = Parameter { validator: None, ..*field };
         let attempts =
