@@ -78,6 +78,7 @@ const GENERATOR: &[&str] = &["canonical", "drift", "explain", "lower", "report",
 const RUNTIME: &[&str] = &[
     // These modules contain strings, patterns and pointers.
     "text",
+    "random",
     "depth",
     "pointer",
     "json_type",

@@ -77,6 +77,8 @@ pub mod parameters;
 mod path_template;
 pub mod pattern;
 pub mod pointer;
+#[cfg(any(feature = "client", feature = "server"))]
+mod random;
 mod raw;
 pub mod read;
 pub mod schema;

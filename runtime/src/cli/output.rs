@@ -1,9 +1,7 @@
 //! Prints responses: streams item by item, documents as YAML or JSON, and binary data to a file.
 
 use std::{
-    fs,
-    hash::{BuildHasher as _, RandomState},
-    io,
+    fs, io,
     io::Write,
     path::{Path, PathBuf},
     time::SystemTime,
@@ -21,6 +19,7 @@ use crate::{
     contract::DocumentError,
     media_type::MediaType,
     operation::{BodyFormat, ItemFormat, Operation, ResponseKind},
+    random::random_u64,
     sequence::{ItemDecoder, ItemFraming, RawItem},
     stream::{ItemFault, StreamError},
     transport::ByteStream,
@@ -265,7 +264,7 @@ async fn save_body(body: ByteStream, file: &Path) -> Result<(), CliError> {
 /// Returns a file name that no other process uses, in the folder of `file`.
 fn temporary_path(file: &Path) -> PathBuf {
     let mut name = file.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{:016x}.part", RandomState::new().hash_one(file)));
+    name.push(format!(".{:016x}.part", random_u64()));
     file.with_file_name(name)
 }
 

@@ -1,10 +1,8 @@
 //! Generates idempotency keys for requests if the caller passed none.
 
-use std::{
-    fmt,
-    hash::{BuildHasher, RandomState},
-    sync::Arc,
-};
+use std::{fmt, sync::Arc};
+
+use crate::random::random_u64;
 
 /// A source of random numbers.
 #[derive(Clone)]
@@ -33,7 +31,7 @@ impl RandomSource {
 
 impl Default for RandomSource {
     fn default() -> Self {
-        Self::new(|| RandomState::new().hash_one(0))
+        Self::new(random_u64)
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::{
     fmt,
-    hash::{BuildHasher, Hasher, RandomState},
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU32, Ordering},
@@ -16,6 +15,7 @@ use http::{Extensions, HeaderMap, StatusCode};
 use crate::{
     client::RetryAfter,
     operation::Operation,
+    random::random_u64,
     transport::{Delivery, ResponseFuture, Timer, Transport, TransportError, TransportFault, copy_with_body},
 };
 
@@ -118,7 +118,7 @@ impl<T> Retry<T> {
             options: retries,
             timer: Arc::new(timer),
             now: Arc::new(SystemTime::now),
-            random: Arc::new(|| RandomState::new().build_hasher().finish()),
+            random: Arc::new(random_u64),
             budget: Arc::new(Mutex::new(retries.retry_budget.saturating_mul(10))),
         }
     }

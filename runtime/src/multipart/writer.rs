@@ -1,7 +1,6 @@
 //! Encodes fields as parts, and parts as bytes.
 
 use std::fmt;
-use std::hash::{BuildHasher, RandomState};
 use std::io::Write as _;
 
 use serde::Serialize;
@@ -10,6 +9,7 @@ use super::{FilePart, FileParts, MultipartField};
 use crate::Json;
 use crate::operation::{PartCount, PartEncoding, PartSpec};
 use crate::parameters::{ValueShape, scalar::normalize_integers};
+use crate::random::random_u64;
 
 /// Collects the parts of a multipart body.
 pub struct MultipartWriter {
@@ -77,8 +77,7 @@ impl MultipartWriter {
 
     /// Returns the body and its boundary, which is random so that no content contains it.
     pub(crate) fn into_bytes(self) -> (Vec<u8>, String) {
-        let random = || RandomState::new().hash_one(0);
-        let boundary = format!("part-{:016x}{:016x}", random(), random());
+        let boundary = format!("part-{:016x}{:016x}", random_u64(), random_u64());
         let size = self.fields.iter().map(|field| field.file.bytes.len() + 256).sum();
         let mut out = Vec::with_capacity(size);
         for MultipartField { name, file } in &self.fields {
