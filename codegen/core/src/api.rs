@@ -140,6 +140,19 @@ impl Operation {
         self.route.split('?').next().unwrap_or_default()
     }
 
+    /// Returns true if the method is safe: requests only read (RFC 9110, 9.2.1).
+    #[must_use]
+    pub fn has_safe_method(&self) -> bool {
+        matches!(self.method.as_str(), "GET" | "HEAD" | "OPTIONS" | "TRACE" | "QUERY")
+    }
+
+    /// Returns true if the method is safe or idempotent: a repeated request has no further effect (RFC 9110,
+    /// 9.2.2).
+    #[must_use]
+    pub fn has_idempotent_method(&self) -> bool {
+        self.has_safe_method() || matches!(self.method.as_str(), "PUT" | "DELETE")
+    }
+
     /// Iterates over the query pairs that every request contains, percent-encoded. If a name has no `=`, its
     /// value is empty.
     pub fn fixed_query_pairs(&self) -> impl Iterator<Item = (&str, &str)> {

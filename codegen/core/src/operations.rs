@@ -246,13 +246,13 @@ fn operation_row(
     let summary = call.operation.summary.as_deref().unwrap_or("");
     let (anonymous, scopes) = (call.anonymous, &call.scopes);
     let idempotent = call.requires_key;
-    let repeat = ident(match (call.retry, method.as_str()) {
-        (RetrySafety::Safe, _) | (RetrySafety::ByMethod, "GET" | "HEAD" | "OPTIONS" | "TRACE" | "QUERY") => {
-            "Safe"
-        }
-        (RetrySafety::Idempotent, _) | (RetrySafety::ByMethod, "PUT" | "DELETE") => "Idempotent",
-        (RetrySafety::Keyed, _) => "Keyed",
-        (RetrySafety::ByMethod, _) => "NonIdempotent",
+    let repeat = ident(match call.retry {
+        RetrySafety::Safe => "Safe",
+        RetrySafety::Idempotent => "Idempotent",
+        RetrySafety::Keyed => "Keyed",
+        RetrySafety::ByMethod if call.operation.has_safe_method() => "Safe",
+        RetrySafety::ByMethod if call.operation.has_idempotent_method() => "Idempotent",
+        RetrySafety::ByMethod => "NonIdempotent",
     });
     rows.used.operation.insert("RepeatSafety");
     let parameters = call.parameters.iter().map(|parameter| match shared.0.get(&parameter.row) {

@@ -294,10 +294,19 @@ pub(crate) fn check_selection(
         }
         several => (format!("no operation fits {several}"), "", Vec::new()),
     };
-    let OperationSelector { tag, path, operation, webhook } = selection;
-    let value = [tag, path, operation, webhook].into_iter().flatten().next();
-    let place = value.and_then(|value| options.option_place(option, value));
+    let place = selector_place(options, option, selection);
     Some(Diagnostic::error("config", what).with_optional_place(place).help(suggest_match(word, &known)))
+}
+
+/// Returns the location of a selector in an option.
+pub(crate) fn selector_place(
+    options: &Config,
+    option: &str,
+    selector: &OperationSelector,
+) -> Option<DocumentLocation> {
+    let OperationSelector { tag, path, operation, webhook } = selector;
+    let value = [tag, path, operation, webhook].into_iter().flatten().next()?;
+    options.option_place(option, value)
 }
 
 fn operation_tags(operation: &Operation) -> impl Iterator<Item = &str> {

@@ -4,9 +4,9 @@
 use super::PlanInput;
 use crate::{
     api::{OpenApiDocument, Operation, Parameter, ParameterIn, tokens::is_token},
-    config::{Config, IdempotencyHeader, OperationConfig},
+    config::{Config, IdempotencyHeader, OperationConfig, OperationSelector},
     diagnostics::{Diagnostic, Diagnostics},
-    prune::{check_selection, matches_selection},
+    prune::{check_selection, matches_selection, selector_place},
 };
 
 const OPTION: &str = "operations.idempotency-header";
@@ -58,35 +58,75 @@ pub(crate) fn check_idempotency_header(
         );
         return;
     }
-    if let IdempotencyHeader::Selected { operations, .. } = header {
-        let problems: Vec<Diagnostic> =
-            operations.iter().filter_map(|each| check_selection(options, OPTION, each, api)).collect();
-        if !problems.is_empty() {
-            diagnostics.extend(problems);
-            return;
+    match header {
+        IdempotencyHeader::Declared(_) => {
+            let mut all = api.operations.iter().chain(&api.webhooks);
+            if !all.any(|each| key_parameter(header, api, each).is_some()) {
+                let message =
+                    format!("`{OPTION}` does nothing for `{name}`: no operation has this header parameter");
+                let help = format!(
+                    "correct its name, or select the operations that accept it: `{{ name = {name:?}, operations = [{{ path = \"/**\" }}] }}`"
+                );
+                diagnostics.push(Diagnostic::error("config", message).with_optional_place(place).help(help));
+            }
+        }
+        IdempotencyHeader::Selected { operations, .. } if operations.is_empty() => {
+            let message = format!("`{OPTION}` does nothing for `{name}`: `operations` is empty");
+            diagnostics.push(
+                Diagnostic::error("config", message)
+                    .with_optional_place(place)
+                    .help("select operations, or remove the option"),
+            );
+        }
+        IdempotencyHeader::Selected { operations, .. } => {
+            diagnostics
+                .extend(operations.iter().filter_map(|each| check_selector(options, header, each, api)));
         }
     }
-    let mut all = api.operations.iter().chain(&api.webhooks);
-    if all.any(|each| key_parameter(header, api, each).is_some() || lacks_header(header, api, each)) {
-        return;
+}
+
+/// Returns an error if no operation takes a key because of this selector.
+fn check_selector(
+    options: &Config,
+    header: &IdempotencyHeader,
+    selector: &OperationSelector,
+    api: &OpenApiDocument,
+) -> Option<Diagnostic> {
+    let unmatched = check_selection(options, OPTION, selector, api);
+    if unmatched.is_some() {
+        return unmatched;
     }
-    let (why, help) = match header {
-        IdempotencyHeader::Declared(_) => (
-            "no operation has this header parameter",
-            format!(
-                "correct its name, or select the operations that accept it: `{{ name = {name:?}, operations = [{{ path = \"/**\" }}] }}`"
-            ),
-        ),
-        IdempotencyHeader::Selected { .. } => (
+    let selected = |operation: &&Operation| matches_selection(api, selector, operation, false);
+    let takes_key = |operation: &Operation| match declared_header(header, operation) {
+        Some(found) => needs_key(found, operation),
+        None => !operation.has_idempotent_method(),
+    };
+    let selected_webhook = |webhook: &&Operation| matches_selection(api, selector, webhook, true);
+    // The header is not added to webhooks.
+    let declares_key =
+        |webhook: &Operation| declared_header(header, webhook).is_some_and(|found| needs_key(found, webhook));
+    if api.operations.iter().filter(selected).any(takes_key)
+        || api.webhooks.iter().filter(selected_webhook).any(declares_key)
+    {
+        return None;
+    }
+    let (reason, help) = match api.operations.iter().any(|operation| selected(&operation)) {
+        true => (
             "the selected operations are idempotent without a key",
-            "select operations with other methods, such as `POST`, or remove the option".to_owned(),
+            "select operations with other methods, such as `POST`, or remove the selector",
+        ),
+        false => (
+            "it selects only webhooks, and the header is added only to operations of `paths`",
+            "declare the header parameter in the webhook, or remove the selector",
         ),
     };
-    diagnostics.push(
-        Diagnostic::error("config", format!("`{OPTION}` does nothing for `{name}`: {why}"))
-            .with_optional_place(place)
+    let place = selector_place(options, OPTION, selector);
+    let name = header.name();
+    Some(
+        Diagnostic::error("config", format!("`{OPTION}` does nothing for {selector}: {reason}"))
+            .with_optional_place(place.or_else(|| options.option_place(OPTION, name)))
             .help(help),
-    );
+    )
 }
 
 impl PlanInput<'_> {
@@ -102,16 +142,14 @@ fn key_parameter<'o>(
     operation: &'o Operation,
 ) -> Option<&'o Parameter> {
     let found = declared_header(header, operation)?;
-    // An operation with an idempotent method needs no key, unless the contract requires it.
-    let needs_key = found.required || !is_idempotent_method(operation);
-    (needs_key && is_selected(header, api, operation)).then_some(found)
+    (needs_key(found, operation) && is_selected(header, api, operation)).then_some(found)
 }
 
 /// Returns true if the option selects an operation whose method is not idempotent and that does not declare
 /// the header.
 fn lacks_header(header: &IdempotencyHeader, api: &OpenApiDocument, operation: &Operation) -> bool {
     matches!(header, IdempotencyHeader::Selected { .. })
-        && !is_idempotent_method(operation)
+        && !operation.has_idempotent_method()
         && declared_header(header, operation).is_none()
         && is_selected(header, api, operation)
 }
@@ -122,14 +160,14 @@ fn is_selected(header: &IdempotencyHeader, api: &OpenApiDocument, operation: &Op
     operations.iter().any(|each| matches_selection(api, each, operation, is_webhook))
 }
 
+/// Returns true unless the key is optional and the method is idempotent without it.
+fn needs_key(header: &Parameter, operation: &Operation) -> bool {
+    header.required || !operation.has_idempotent_method()
+}
+
 fn declared_header<'o>(header: &IdempotencyHeader, operation: &'o Operation) -> Option<&'o Parameter> {
     let mut headers = operation.parameters.iter().filter(|each| each.location == ParameterIn::Header);
     headers.find(|each| each.name.eq_ignore_ascii_case(header.name()))
-}
-
-/// Returns true for methods that are safe or idempotent (RFC 9110, 9.2.1 and 9.2.2).
-fn is_idempotent_method(operation: &Operation) -> bool {
-    matches!(operation.method.as_str(), "GET" | "HEAD" | "OPTIONS" | "TRACE" | "QUERY" | "PUT" | "DELETE")
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use crate::{
+    config::ConfigFile,
     generate::Project,
     load::Sources,
     plan::{OperationSide, RetrySafety},
@@ -29,16 +30,31 @@ paths:
   /undeclared:
     post: { operationId: undeclared, responses: { '204': { description: '' } } }
     get: { operationId: read, responses: { '204': { description: '' } } }
+webhooks:
+  sold:
+    post: { operationId: sold, responses: { '204': { description: '' } } }
+  bought:
+    post:
+      operationId: bought
+      parameters: [{ name: Idempotency-Key, in: header, schema: { type: string } }]
+      responses: { '204': { description: '' } }
 ";
 
 /// Returns the operations that take a key under this option, each with `?` if the client generates the key,
 /// or the error messages.
 fn plan(option: &str) -> Result<Vec<String>, String> {
     let mut project = Project::default();
-    project.config.operations = toml::from_str(&format!("idempotency-header = {option}")).unwrap();
+    let text = format!("[operations]\nidempotency-header = {option}\n");
+    project.config = toml::from_str(&text).unwrap();
+    project.config.file = Some(ConfigFile { name: "codegen.toml".to_owned(), text: text.as_str().into() });
     let sources = Sources::from_texts(&[("api.yaml", "", SHOP)]).unwrap();
     let contract = project.analyze_sources(sources).map_err(|problems| {
-        problems.iter().map(|each| each.message.as_str()).collect::<Vec<_>>().join("; ")
+        let messages = problems.iter().map(|each| {
+            let span =
+                each.place.as_ref().map(|place| &text[place.span.start as usize..place.span.end as usize]);
+            format!("{} at {}", each.message, span.unwrap_or_default())
+        });
+        messages.collect::<Vec<_>>().join("; ")
     })?;
     let plan = project.operation_plan(&contract, OperationSide::Paths);
     let keyed = plan.calls.iter().filter(|call| call.retry == RetrySafety::Keyed);
@@ -62,8 +78,17 @@ fn selected_operations_get_the_header() {
         |operations: &str| plan(&format!("{{ name = 'Idempotency-Key', operations = [{operations}] }}"));
     assert_eq!(selected("{ path = '/**' }").unwrap(), ["required", "optional?", "undeclared?"]);
     assert_eq!(selected("{ operation = 'undeclared' }").unwrap(), ["undeclared?"]);
+    let declared_by_webhook = selected("{ operation = 'undeclared' }, { webhook = 'bought' }");
+    assert_eq!(declared_by_webhook.unwrap(), ["undeclared?"]);
     for (operations, expect) in [
-        ("{ operation = 'read' }", "the selected operations are idempotent without a key"),
+        ("{ operation = 'read' }", "the selected operations are idempotent without a key at 'read'"),
+        ("{ path = '/**' }, { operation = 'read' }", "idempotent without a key at 'read'"),
+        (
+            "{ webhook = 'sold' }",
+            "it selects only webhooks, and the header is added only to operations of `paths` at 'sold'",
+        ),
+        ("{ path = '/**' }, { operation = 'sold' }", "it selects only webhooks"),
+        ("", "`operations` is empty at 'Idempotency-Key'"),
         ("{ operation = 'nothing' }", "no operation is called `nothing`"),
     ] {
         let error = selected(operations).unwrap_err();
