@@ -201,13 +201,18 @@ impl RawResponse {
         if self.response.body().is_empty() {
             return DecodedBody(Err(self.into_unexpected(UnexpectedReason::MissingBody)));
         }
-        if !self.is_json() && !self.is_json_text() {
+        let is_json = self.is_json();
+        if !is_json && !self.may_be_json_text() {
             return DecodedBody(Err(self.into_unexpected(UnexpectedReason::MediaType)));
         }
         DecodedBody(match read::read_document(self.response.body(), depth::DEFAULT_DEPTH) {
             Ok(body) => Ok(self.with_body(body)),
             Err(_) if depth::measure_depth(self.response.body()) > depth::DEFAULT_DEPTH => {
                 Err(self.into_unexpected(UnexpectedReason::TooDeep))
+            }
+            // Plain text only begins like JSON.
+            Err(_) if !is_json && Json::parse(self.response.body()).is_err() => {
+                Err(self.into_unexpected(UnexpectedReason::MediaType))
             }
             // Reports only the location, because the message of `serde_json` may contain parts of the body.
             Err(error) => {
@@ -238,7 +243,7 @@ impl RawResponse {
     /// Formats the fields that may be logged, such as `code ABC, correlationId 7`. Skips values that are too
     /// long or not printable ASCII.
     fn summarize_error(&self) -> Option<Box<str>> {
-        if self.shown_fields.is_empty() || !(self.is_json() || self.is_json_text()) {
+        if self.shown_fields.is_empty() || !(self.is_json() || self.may_be_json_text()) {
             return None;
         }
         let Ok(Json::Object(members)) = Json::parse(self.response.body()) else { return None };
@@ -275,10 +280,13 @@ impl RawResponse {
         value.to_str().is_ok_and(|text| MediaType::parse(text).is_json())
     }
 
-    /// Returns true for `text/plain` whose text is JSON other than a string.
-    fn is_json_text(&self) -> bool {
+    /// Returns true for `text/plain` whose first character can begin JSON other than a string. The rest of the
+    /// body is not parsed.
+    fn may_be_json_text(&self) -> bool {
+        let first = self.response.body().trim_ascii_start().first();
+        let may_begin = |byte: &u8| matches!(byte, b'{' | b'[' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n');
         self.media_type().is_some_and(|name| MediaType::parse(name).is_plain_text())
-            && Json::parse(self.response.body()).is_ok_and(|value| value.as_str().is_none())
+            && first.is_some_and(may_begin)
     }
 }
 

@@ -182,13 +182,11 @@ impl RequestBuilder {
         if let Some(validator) = row.validator.filter(|_| !absent && self.checks == RequestChecks::On)
             && let Err(violations) = validator.validate(&json)
         {
-            for violation in violations {
-                let keyword = violation.keyword;
-                self.add_violation(name, &violation.pointer, keyword);
-                if let Some(last) = self.violations.last_mut() {
-                    last.schema = violation.schema;
-                }
-            }
+            let below_name = |violation: Violation| {
+                let pointer = argument_pointer(name, &violation.pointer);
+                Violation { pointer, ..violation }
+            };
+            self.violations.extend(violations.into_iter().map(below_name));
         }
         if absent && row.required {
             self.add_violation(name, "", "required");
@@ -382,9 +380,7 @@ impl RequestBuilder {
     }
 
     pub(super) fn add_violation(&mut self, name: &str, below: &str, keyword: &'static str) {
-        let mut pointer = String::new();
-        crate::pointer::push_token(&mut pointer, name);
-        pointer.push_str(below);
+        let pointer = argument_pointer(name, below);
         self.violations.push(operation_violation(pointer, keyword, self.operation));
     }
 
@@ -493,5 +489,13 @@ fn resolve_address(base_url: &str, address: &str) -> String {
 }
 
 fn operation_violation(pointer: String, keyword: &'static str, operation: &Operation) -> Violation {
+/// Returns the pointer of a value below the argument `name`.
+fn argument_pointer(name: &str, below: &str) -> String {
+    let mut pointer = String::new();
+    crate::pointer::push_token(&mut pointer, name);
+    pointer.push_str(below);
+    pointer
+}
+
     Violation::new(pointer, keyword, format!("operation {}", operation.id))
 }

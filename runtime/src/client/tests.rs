@@ -13,6 +13,7 @@ use super::*;
 use crate::{
     Json,
     operation::{self, BodyFormat, ContentSpec, ResponseKind, StatusRange},
+    parameters::Parameter,
     schema::{Keyword, ResourceId, Schema, SchemaId, SchemaResource, SchemaTables, TypeSet, Validator},
     transport::ResponseFuture,
 };
@@ -66,7 +67,7 @@ static SCANNED: Operation = Operation {
 static COUNT: Operation = Operation {
     id: "count",
     path: "/rest?method=count",
-    parameters: &[crate::parameters::Parameter { name: "of", ..crate::parameters::Parameter::QUERY }],
+    parameters: &[Parameter { name: "of", ..Parameter::QUERY }],
     responses: &[answer(204, &[])],
     ..Operation::EMPTY
 };
@@ -183,6 +184,29 @@ fn stored_request_of_another_operation_is_rejected() {
     let found: Vec<_> = violations.iter().map(|v| (v.pointer.as_str(), v.keyword)).collect();
     assert_eq!(found, [("/operation", "const")]);
     assert!(sent.lock().unwrap().is_empty());
+}
+
+/// The message of an invalid argument contains the limit, as that of an invalid body does.
+#[test]
+fn invalid_arguments_have_messages_with_limits() {
+    static LIMITED: SchemaTables = SchemaTables {
+        schemas: &[Schema {
+            resource: ResourceId(0),
+            location: "/limit",
+            keywords: &[Keyword::Maximum(crate::Number::from_i64(50))],
+        }],
+        resources: &[SchemaResource { uri: "test", dynamic_anchors: &[] }],
+    };
+    const LIMIT: Parameter = Parameter {
+        name: "limit",
+        validator: Some(Validator::new(&LIMITED, SchemaId(0))),
+        ..Parameter::QUERY
+    };
+    static LIST: Operation = Operation { id: "list", parameters: &[LIMIT], ..Operation::EMPTY };
+    let (core, _) = core("https://exchange.example", 204);
+    let violations = core.request(&LIST).argument(0, 51).into_stored().unwrap_err();
+    let found: Vec<_> = violations.iter().map(|v| (v.to_string(), v.message())).collect();
+    assert_eq!(found, [("/limit: maximum (test#/limit)".to_owned(), "must be at most 50".to_owned())]);
 }
 
 /// A stored webhook keeps the address that the receiver chose, because the sender has no base URL.
@@ -313,8 +337,10 @@ fn json_sent_as_plain_text_is_parsed() {
     for media_type in ["text/plain", "Text/Plain; charset=utf-8", "application/json"] {
         assert_eq!(read(media_type, "{\"a\":1}"), Ok(Some("{\"a\":1}".to_owned())), "{media_type}");
     }
-    for body in ["service unavailable", "\"a\"", "{\"a\":"] {
+    for body in ["service unavailable", "no such path", "[ERROR] failed", " ", "\"a\"", "{\"a\":"] {
         assert_eq!(read("text/plain", body), Err(UnexpectedReason::MediaType), "{body}");
     }
     assert_eq!(read("text/html", "{}"), Err(UnexpectedReason::MediaType));
+    let deep: &'static str = format!("{}{}", "[".repeat(600), "]".repeat(600)).leak();
+    assert_eq!(read("text/plain", deep), Err(UnexpectedReason::TooDeep));
 }
