@@ -1,8 +1,8 @@
 //! The encoding of operation parameters, as plain data.
 //!
 //! A [`Parameter`] defines the location, the style and the type of a parameter. Clients use it for encoding
-//! (feature `client`) and servers for decoding (feature `server`), so that decoding returns the encoded
-//! value. A value that cannot be encoded unambiguously is rejected before the request is sent:
+//! and servers for decoding, so that decoding returns the encoded value. Clients decode response headers in
+//! the same way. A value that cannot be encoded unambiguously is rejected before the request is sent:
 //!
 //! * `null` has no encoding (RFC 6570, 2.3: undefined). It is omitted as an argument or as a member of an
 //!   object, and rejected as an element of a list.
@@ -34,21 +34,21 @@ use std::fmt;
 
 use crate::schema::{TypeSet, Validator};
 
-#[cfg(feature = "server")]
+#[cfg(any(feature = "client", feature = "server"))]
 mod attempt;
-#[cfg(feature = "server")]
+#[cfg(any(feature = "client", feature = "server"))]
 mod bracket_reader;
 #[cfg(feature = "client")]
 mod bracket_writer;
 #[cfg(feature = "client")]
 pub(crate) mod encode;
-#[cfg(feature = "server")]
+#[cfg(any(feature = "client", feature = "server"))]
 pub(crate) mod query;
-#[cfg(feature = "server")]
+#[cfg(any(feature = "client", feature = "server"))]
 mod reader;
 #[cfg(any(feature = "client", feature = "server"))]
 pub(crate) mod scalar;
-#[cfg(feature = "server")]
+#[cfg(any(feature = "client", feature = "server"))]
 mod split;
 mod wire_convention;
 
@@ -59,9 +59,9 @@ mod brackets_round_trip;
 #[cfg(all(test, feature = "client", feature = "server"))]
 mod round_trip;
 
-#[cfg(feature = "server")]
-pub use query::{MalformedQuery, QueryPairs};
-#[cfg(feature = "server")]
+#[cfg(any(feature = "client", feature = "server"))]
+pub use query::{MalformedPart, MalformedQuery, QueryPairs};
+#[cfg(any(feature = "client", feature = "server"))]
 pub use reader::{ParameterFault, ParameterFaultKind, ParameterReader, read_form};
 pub use wire_convention::{ArrayNotation, NestedNotation, WireConvention};
 

@@ -64,7 +64,9 @@ paths:
         content:
           application/json: { schema: { $ref: '#/components/schemas/Ticket' } }
           application/x-www-form-urlencoded: { schema: { $ref: '#/components/schemas/Ticket' } }
-          multipart/form-data: { schema: { $ref: '#/components/schemas/Ticket' } }
+          multipart/form-data:
+            schema: { $ref: '#/components/schemas/Ticket' }
+            encoding: { id: { contentType: 'text/plain, text/csv' } }
           text/plain: { schema: { type: string, maxLength: 5 } }
       responses:
         '201':
@@ -417,6 +419,13 @@ fn bodies_of_every_format_are_validated() {
     book("multipart/form-data; boundary=b", &form("7"), &[]);
     book("multipart/form-data; boundary=b", &form("0"), &["body /seat minimum"]);
     book("multipart/form-data; boundary=b", "nothing", &["body  contentMediaType"]);
+    let typed = |media_type: &str| {
+        form("0").replacen("\r\n\r\n", &format!("\r\ncontent-type: {media_type}\r\n\r\n"), 1)
+    };
+    book("multipart/form-data; boundary=b", &typed("text/csv"), &["body /seat minimum"]);
+    let multipart = "content-type: multipart/form-data; boundary=b";
+    let verdict = assert_rejected(&mock, "POST /tickets", &[TOKEN, multipart], &typed("image/png"), 415, &[]);
+    assert_eq!(verdict.description, "the part id must be text/plain or text/csv");
     book("text/plain", "short", &[]);
     book("text/plain", "longer", &["body  maxLength"]);
     let unsupported = send(&mock, "POST /tickets", &[TOKEN, "content-type: image/png"], "x");

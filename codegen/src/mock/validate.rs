@@ -26,21 +26,6 @@ use super::{
     problem::{ProblemResponse, RequestViolation},
 };
 
-/// Returns the error response for a part of a multipart body with a media type that the contract does not declare.
-fn unsupported_part(operation: &'static Operation, context: RequestContext) -> Option<ProblemResponse> {
-    let content = operation.body?.content_for(context.header(header::CONTENT_TYPE.as_str())?)?;
-    if !matches!(content.format, BodyFormat::Multipart(_)) {
-        return None;
-    }
-    let request = server::IncomingRequest::new(operation, context).ok()?;
-    match request.multipart_body::<Vec<MultipartField>>() {
-        Err(rejection @ Rejection::UnsupportedMediaType { .. }) => {
-            Some(ProblemResponse::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, rejection.to_string()))
-        }
-        _ => None,
-    }
-}
-
 impl MockServer {
     /// Validates the credentials, the parameters and the body of a request. If the request violates the
     /// contract, returns an error response that lists the violations.
@@ -66,14 +51,12 @@ impl MockServer {
                 .with_header(header::ACCEPT, &known.join(", ")));
         }
         let context = |operation| RequestContext::new(Arc::clone(parts), Some(operation), body.clone());
-        if let Some(response) = unsupported_part(of_body, context(of_body)) {
-            return Err(response);
-        }
+        let body_violations = self.body_violations(call, of_body, context(of_body))?;
         let mut found = match server::IncomingRequest::new(operation, context(operation)) {
             Ok(_) => Vec::new(),
             Err(rejection) => self.parameter_violations(call, &rejection),
         };
-        found.extend(self.body_violations(call, of_body, context(of_body)));
+        found.extend(body_violations);
         if found.is_empty() {
             return Ok(());
         }
@@ -122,14 +105,14 @@ impl MockServer {
     fn parameter_violations(&self, call: &PlannedCall<'_>, rejection: &Rejection) -> Vec<RequestViolation> {
         let places = LocationFormatter::new(self.contract);
         let Rejection::InvalidParameters(faults) = rejection else {
-            return vec![RequestViolation {
+            let found = rejection.violations().into_iter().map(|violation| RequestViolation {
                 place: "query",
                 pointer: String::new(),
-                keyword: "propertyNames".to_owned(),
-                message: "a name is empty, or a percent sign is not followed by two hexadecimal digits"
-                    .to_owned(),
+                keyword: violation.keyword.to_owned(),
+                message: violation.message,
                 origin: places.format_location(&call.operation.place),
-            }];
+            });
+            return found.collect();
         };
         let found = faults.iter().map(|fault| {
             let own = call.parameters.iter().find(|parameter| {
@@ -146,13 +129,18 @@ impl MockServer {
         found.collect()
     }
 
+    /// Returns the violations of the body.
+    ///
+    /// # Errors
+    /// An error response with status 415, if a part of a multipart body has a media type that the contract does
+    /// not declare.
     fn body_violations(
         &self,
         call: &PlannedCall<'_>,
         operation: &'static Operation,
         context: RequestContext,
-    ) -> Vec<RequestViolation> {
-        let (Some(expected), Some(body)) = (&operation.body, &call.body) else { return Vec::new() };
+    ) -> Result<Vec<RequestViolation>, ProblemResponse> {
+        let (Some(expected), Some(body)) = (&operation.body, &call.body) else { return Ok(Vec::new()) };
         let at = |pointer: String, keyword: &str, message: String| RequestViolation {
             place: "body",
             pointer,
@@ -162,14 +150,11 @@ impl MockServer {
         };
         let one = |keyword: &str, message: String| vec![at(String::new(), keyword, message)];
         if context.body().is_empty() {
-            return if expected.required {
-                one("required", violation_message("required", None))
-            } else {
-                Vec::new()
-            };
+            let missing = || one("required", violation_message("required", None));
+            return Ok(if expected.required { missing() } else { Vec::new() });
         }
         let named = context.header(header::CONTENT_TYPE.as_str()).and_then(|line| expected.content_for(line));
-        let Some(content) = named.or(expected.content.first()) else { return Vec::new() };
+        let Some(content) = named.or(expected.content.first()) else { return Ok(Vec::new()) };
         let own = expected.content.iter().position(|each| each.media_type == content.media_type);
         let media = own.and_then(|own| Some(body.contents.get(own)?.media));
         if let Some(item) = media.and_then(|media| self.item_type(media)) {
@@ -186,10 +171,10 @@ impl MockServer {
                     Err(why) => found.push(at(format!("/{index}"), "contentMediaType", why)),
                 }
             }
-            return found;
+            return Ok(found);
         }
         let text = context.body().clone();
-        let Ok(read) = server::IncomingRequest::new(operation, context) else { return Vec::new() };
+        let Ok(read) = server::IncomingRequest::new(operation, context) else { return Ok(Vec::new()) };
         let judged = match content.format {
             BodyFormat::Json | BodyFormat::Form(..) => read.value_body::<Json>().map(drop),
             BodyFormat::Multipart(_) => read.multipart_body::<Vec<MultipartField>>().map(drop),
@@ -201,15 +186,18 @@ impl MockServer {
             }),
             BodyFormat::Bytes | BodyFormat::Stream | BodyFormat::Items(_) => Ok(()),
         };
-        match judged {
+        Ok(match judged {
             Ok(()) => Vec::new(),
+            Err(rejection @ Rejection::UnsupportedMediaType { .. }) => {
+                return Err(ProblemResponse::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, rejection.to_string()));
+            }
             Err(Rejection::InvalidBody(violations)) => self.convert_violations("", &violations),
             Err(Rejection::MalformedBody) if matches!(content.format, BodyFormat::Json) => {
                 let why = Json::parse(&text).err().map(|error| format!(": {error}")).unwrap_or_default();
                 one("contentMediaType", format!("is not a JSON document{why}"))
             }
             Err(rejection) => one("contentMediaType", rejection.to_string()),
-        }
+        })
     }
 
     /// Decodes the items of a stream body. Each result has the index of the item and its value or an error.

@@ -257,7 +257,7 @@ fn rejection_errors(rejection: &Rejection) -> Vec<ProblemError> {
 mod tests {
     use std::{collections::BTreeSet, sync::Arc};
 
-    use contract_runtime::parameters::{ParameterFault, ParameterFaultKind, ParameterLocation};
+    use contract_runtime::parameters::{ParameterFault, ParameterFaultKind, ParameterLocation, QueryPairs};
 
     use super::*;
     use crate::{codes::RetryAfter, types::ShipChangeSet};
@@ -410,7 +410,8 @@ mod tests {
             assert_eq!(problem.code.as_str(), code);
             assert_eq!(pointers(&problem), expected, "{code}");
         }
-        assert_eq!(pointers(&problem(Rejection::MalformedQuery)), ["/"]);
+        let malformed = QueryPairs::parse("=1").unwrap_err();
+        assert_eq!(pointers(&problem(Rejection::MalformedQuery(malformed))), ["/"]);
     }
 
     /// ERR-01: an encoded problem has the media type of the contract.

@@ -9,7 +9,6 @@ use crate::schema::TypeSet;
 
 impl WireConvention {
     /// The convention for lists in the style `form`.
-    #[cfg(feature = "server")]
     pub(super) const REPEATED: Self = Self { nested: NestedNotation::Json, arrays: ArrayNotation::Repeat };
 
     /// The notation for a list that contains lists or objects, or `None` if it is encoded as JSON.
@@ -34,7 +33,6 @@ impl Parameter {
 
     /// Returns true if a name in a query or form belongs to this parameter. This is the name of the
     /// parameter, or that name with brackets if lists and objects are encoded with brackets.
-    #[cfg(feature = "server")]
     pub(super) fn owns_name(&self, name: &str) -> bool {
         let Some(below) = name.strip_prefix(self.name) else { return false };
         let is_list = self.explode && matches!(self.shape, ValueShape::Array(_));
@@ -47,7 +45,6 @@ impl Parameter {
 }
 
 /// Returns true for the brackets of a list element, such as `[]` or `[7]`.
-#[cfg(feature = "server")]
 pub(super) fn is_index_suffix(below: &str) -> bool {
     let step = below.strip_prefix('[').and_then(|step| step.strip_suffix(']'));
     step.is_some_and(is_index)
@@ -98,18 +95,18 @@ pub(super) fn group_elements<S: AsRef<str> + Ord>(
         }
         seen.insert(rest);
     }
+    Some((elements, taken))
+}
+
 fn first_step<S: AsRef<str>>(path: &[S]) -> Option<&str> {
     path.first().map(AsRef::as_ref)
 }
 
-    Some((elements, taken))
-}
-
 /// Returns true if a value of the shape may contain this path more than once, because it is the path of a
-    let step = step.as_ref();
 /// list of scalars.
 fn repeats<S: AsRef<str>>(shape: ValueShape, path: &[S]) -> bool {
     let Some((step, below)) = path.split_first() else { return matches!(shape, ValueShape::Array(_)) };
+    let step = step.as_ref();
     match shape {
         ValueShape::Array(_) => below.is_empty() && step.is_empty(),
         ValueShape::List(element) => is_index(step) && repeats(*element, below),
@@ -153,6 +150,9 @@ impl ValueShape {
             Self::Array(_) | Self::List(_) => true,
             Self::OneOf(shapes) => shapes.iter().any(|shape| shape.may_be_list()),
             _ => self.is_untyped(),
+        }
+    }
+
     /// Returns true if a single string without brackets is read as a list if it is a JSON list.
     #[cfg(feature = "client")]
     pub(super) fn reads_json_list(self) -> bool {
@@ -162,9 +162,6 @@ impl ValueShape {
                 shapes.iter().find(|shape| shape.may_be_list()).is_some_and(|shape| shape.reads_json_list())
             }
             _ => false,
-        }
-    }
-
         }
     }
 

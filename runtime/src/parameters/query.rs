@@ -6,10 +6,54 @@
 use std::borrow::Cow;
 use std::fmt;
 
-/// The error of a query that contains a parameter without a name, an invalid percent-encoding, or bytes that
-/// are not UTF-8.
+/// The error of a query that cannot be split into names and values. It contains no name and no value, because
+/// these may be confidential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MalformedQuery;
+pub struct MalformedQuery {
+    /// The position of the malformed parameter among the parameters of the query, starting at 1.
+    pub position: usize,
+    /// The malformed part of the parameter.
+    pub part: MalformedPart,
+}
+
+/// The malformed part of a query parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MalformedPart {
+    /// The name is empty.
+    EmptyName,
+    /// The name is not UTF-8, or not percent-encoded correctly.
+    Name,
+    /// The value is not UTF-8, or not percent-encoded correctly.
+    Value,
+}
+
+impl MalformedQuery {
+    /// Returns a message for people, the predicate of a sentence about the query: `must be percent-encoded
+    /// UTF-8, but the value of parameter 2 is not`.
+    #[must_use]
+    pub fn message(&self) -> String {
+        let position = self.position;
+        match self.part {
+            MalformedPart::EmptyName => {
+                format!("must name each parameter, but parameter {position} has no name")
+            }
+            MalformedPart::Name => {
+                format!("must be percent-encoded UTF-8, but the name of parameter {position} is not")
+            }
+            MalformedPart::Value => {
+                format!("must be percent-encoded UTF-8, but the value of parameter {position} is not")
+            }
+        }
+    }
+}
+
+impl fmt::Display for MalformedQuery {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the query {}", self.message())
+    }
+}
+
+impl std::error::Error for MalformedQuery {}
 
 /// The pairs of a query string, in order.
 #[derive(Clone, Default)]
@@ -29,14 +73,18 @@ impl<'a> QueryPairs<'a> {
     /// read as `a=`.
     ///
     /// # Errors
-    /// [`MalformedQuery`] without details, because names and values may be confidential.
+    /// [`MalformedQuery`] with the position of the first malformed parameter.
     pub fn parse(raw: &'a str) -> Result<Self, MalformedQuery> {
         let mut pairs = Vec::new();
         for part in raw.split('&').filter(|part| !part.is_empty()) {
             let (name, value) = part.split_once('=').unwrap_or((part, ""));
-            let name = decode_query(name).ok_or(MalformedQuery)?;
-            if name.is_empty() || decode_query(value).is_none() {
-                return Err(MalformedQuery);
+            let malformed = |part| MalformedQuery { position: pairs.len() + 1, part };
+            let name = decode_query(name).ok_or_else(|| malformed(MalformedPart::Name))?;
+            if name.is_empty() {
+                return Err(malformed(MalformedPart::EmptyName));
+            }
+            if decode_query(value).is_none() {
+                return Err(malformed(MalformedPart::Value));
             }
             pairs.push((name, value));
         }
@@ -92,8 +140,21 @@ mod tests {
 
     #[test]
     fn nameless_and_broken_parameters_are_malformed() {
-        for raw in ["=1", "a=1&=", "a=%", "a=%4", "a=%zz", "%ff=1", "a=%ff"] {
-            assert_eq!(QueryPairs::parse(raw).err(), Some(MalformedQuery), "{raw}");
+        let (encoding, named) = ("must be percent-encoded UTF-8, but", "must name each parameter, but");
+        for (raw, message) in [
+            ("=1", format!("{named} parameter 1 has no name")),
+            ("a=1&&=", format!("{named} parameter 2 has no name")),
+            ("a=%", format!("{encoding} the value of parameter 1 is not")),
+            ("a=%4", format!("{encoding} the value of parameter 1 is not")),
+            ("b&a=%zz", format!("{encoding} the value of parameter 2 is not")),
+            ("%ff=1", format!("{encoding} the name of parameter 1 is not")),
+            ("a=%ff", format!("{encoding} the value of parameter 1 is not")),
+        ] {
+            assert_eq!(
+                QueryPairs::parse(raw).map(drop).map_err(|error| error.message()),
+                Err(message),
+                "{raw}"
+            );
         }
         for raw in ["", "&", "a", "a=", "a=1&&b=2&", "a=b=c", "%61=%20+"] {
             assert!(QueryPairs::parse(raw).is_ok(), "{raw}");

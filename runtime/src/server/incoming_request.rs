@@ -49,7 +49,7 @@ impl IncomingRequest {
     /// [`Rejection::MalformedQuery`] or [`Rejection::InvalidParameters`].
     pub fn new(operation: &'static Operation, context: RequestContext) -> Result<Self, Rejection> {
         let query =
-            QueryPairs::parse(context.uri().query().unwrap_or("")).map_err(|_| Rejection::MalformedQuery)?;
+            QueryPairs::parse(context.uri().query().unwrap_or("")).map_err(Rejection::MalformedQuery)?;
         let sources = ParameterReader {
             template: operation.path,
             parameters: operation.parameters,

@@ -7,7 +7,7 @@ use http::{HeaderName, HeaderValue, header};
 use super::InvalidResponse;
 use crate::DocumentError;
 use crate::json::{JsonError, JsonErrorKind};
-use crate::parameters::{ParameterFault, ParameterFaultKind};
+use crate::parameters::{MalformedQuery, ParameterFault, ParameterFaultKind};
 use crate::violation::{Violation, Violations, violation_message};
 
 /// Largest number of violations that [`Rejection::violations`] returns.
@@ -45,7 +45,7 @@ pub enum Rejection {
     /// The connection ended before the body was complete.
     IncompleteBody,
     /// The query contains a parameter without a name or an invalid percent-encoding.
-    MalformedQuery,
+    MalformedQuery(MalformedQuery),
     /// All missing or invalid parameters, in the order of the contract.
     InvalidParameters(Vec<ParameterFault>),
     /// The body is not well-formed JSON, UTF-8 text or form data, or a multipart body is malformed or exceeds
@@ -92,7 +92,11 @@ impl Rejection {
         };
         match self {
             // The parameter has no name to point at.
-            Self::MalformedQuery => one("/", "propertyNames"),
+            Self::MalformedQuery(malformed) => vec![RequestViolation {
+                pointer: "/".to_owned(),
+                keyword: "propertyNames",
+                message: malformed.message(),
+            }],
             Self::UnrepresentableBody { pointer } => one(pointer, "format"),
             Self::InvalidParameters(faults) => {
                 let found = faults.iter().take(MAX_REQUEST_VIOLATIONS);
@@ -135,7 +139,7 @@ impl Rejection {
             Self::UnsupportedMediaType { .. } => 415,
             Self::PayloadTooLarge { .. } => 413,
             Self::IncompleteBody
-            | Self::MalformedQuery
+            | Self::MalformedQuery(_)
             | Self::InvalidParameters(_)
             | Self::MalformedBody
             | Self::TooDeep
@@ -199,7 +203,7 @@ impl fmt::Display for Rejection {
             }
             Self::PayloadTooLarge { limit } => write!(f, "the body is larger than {limit} bytes"),
             Self::IncompleteBody => f.write_str("the body is incomplete"),
-            Self::MalformedQuery => f.write_str("the query is malformed"),
+            Self::MalformedQuery(malformed) => write!(f, "{malformed}"),
             Self::InvalidParameters(faults) => {
                 for (i, fault) in faults.iter().enumerate() {
                     let comma = if i > 0 { ", " } else { "" };

@@ -367,7 +367,10 @@ async fn the_order_is_route_media_type_size_parameters_body() {
     assert_eq!(send_request(request).await, expect);
     let mut request = write("not json");
     *request.uri_mut() = "/pets?=x".parse().unwrap();
-    assert_eq!(send_request(request).await, "400 - pet_write: the query is malformed / propertyNames");
+    assert_eq!(
+        send_request(request).await,
+        "400 - pet_write: the query must name each parameter, but parameter 1 has no name / propertyNames"
+    );
 }
 
 #[tokio::test]

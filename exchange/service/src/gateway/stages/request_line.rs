@@ -15,8 +15,8 @@ pub(super) fn decide_request_line(facts: &RequestFacts, _: &Config) -> Result<()
     if matches!(head.method, Method::TRACE | Method::CONNECT) || !is_routable(head.uri.path()) {
         return Err(StageRefusal::from_code(PlainCode::NotFound).into());
     }
-    if QueryPairs::parse(head.uri.query().unwrap_or("")).is_err() {
-        let rejection = contract_runtime::server::Rejection::MalformedQuery;
+    if let Err(malformed) = QueryPairs::parse(head.uri.query().unwrap_or("")) {
+        let rejection = contract_runtime::server::Rejection::MalformedQuery(malformed);
         let problem = Problem::from_rejection(&rejection, facts.correlation_id.clone(), &facts.context());
         return Err(StageRefusal::from_problem(problem).into());
     }
