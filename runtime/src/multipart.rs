@@ -10,6 +10,8 @@
 //! are encoded as browsers do: `"` as `%22`, line breaks as `%0D` and `%0A`, a trailing `\` as `%5C`. Other
 //! characters are unchanged.
 
+#[cfg_attr(not(feature = "client"), allow(dead_code, reason = "only clients choose media types"))]
+mod default_type;
 #[cfg_attr(not(feature = "server"), allow(dead_code, reason = "the other side's half of a shared trait"))]
 mod reader;
 #[cfg(all(test, feature = "client", feature = "server"))]
@@ -44,7 +46,9 @@ pub struct FilePart {
     pub bytes: Bytes,
     /// The file name, if the part has one.
     pub name: Option<String>,
-    /// The media type; `None` sends the one of the contract.
+    /// The media type. `None` sends that of the contract, or `application/octet-stream` if the contract declares
+    /// none. If the contract declares only ranges such as `image/*`, `None` sends the media type of the file
+    /// name's extension; if that is unknown or not within a range, the request is rejected.
     pub media_type: Option<String>,
     /// Headers of the part other than `Content-Disposition` and `Content-Type`.
     pub headers: HeaderMap,
@@ -165,10 +169,19 @@ impl FileParts for Vec<FilePart> {
 pub(crate) fn find_unaccepted<'r>(rows: &'r [PartSpec], fields: &[MultipartField]) -> Option<&'r PartSpec> {
     fields.iter().find_map(|MultipartField { name, file }| {
         let row = rows.iter().find(|row| row.name == name)?;
-        let own = MediaType::parse(file.media_type.as_deref()?);
-        let is_accepted = row.accepted.is_empty()
-            || row.accepted.iter().any(|range| MediaType::parse(range).contains(&own));
-        (!is_accepted).then_some(row)
+        (!row.accepts(file.media_type.as_deref()?)).then_some(row)
+    })
+}
+
+/// Returns the row of the first file without a media type for which the contract declares only ranges, such as
+/// `image/*`. A part without a media type would be `text/plain` (RFC 7578, 4.4).
+#[cfg(feature = "client")]
+pub(crate) fn find_untyped<'r>(rows: &'r [PartSpec], fields: &[MultipartField]) -> Option<&'r PartSpec> {
+    fields.iter().filter(|field| field.file.media_type.is_none()).find_map(|field| {
+        let is_ranged = |row: &&PartSpec| {
+            row.encoding == PartEncoding::Binary && row.media_type.is_empty() && !row.accepted.is_empty()
+        };
+        rows.iter().find(|row| row.name == field.name).filter(is_ranged)
     })
 }
 

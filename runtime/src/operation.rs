@@ -203,7 +203,7 @@ pub struct PartSpec {
     pub encoding: PartEncoding,
     /// The number of parts.
     pub count: PartCount,
-    /// The `Content-Type` of each part, unless a file has a separate one; empty for none.
+    /// The `Content-Type` of each part, unless a file has a separate one; empty if the contract declares none.
     pub media_type: &'static str,
     /// The media types and ranges that a part may have; empty for any.
     pub accepted: &'static [&'static str],

@@ -19,8 +19,7 @@ use crate::{
     media_type::MediaType,
     multipart::{FilePart, MultipartField},
     operation::{
-        BodyFormat, BodySpec, ContentSpec, ItemEncoding, ItemFormat, Operation, PartEncoding, PartSpec,
-        TypedBytes,
+        BodyFormat, BodySpec, ContentSpec, ItemEncoding, ItemFormat, Operation, PartSpec, TypedBytes,
     },
     parameters::{Parameter, ScalarType, ValueShape},
     schema::Validator,
@@ -256,17 +255,6 @@ fn read_part(typed: &str, row: Option<&PartSpec>, input: &mut dyn Read) -> Resul
         }
         FieldValue::Text(text) => FilePart::from(text.to_owned()),
     };
-    let usual = match row {
-        Some(row)
-            if row.media_type.is_empty()
-                && row.accepted.is_empty()
-                && row.encoding == PartEncoding::Binary =>
-        {
-            "application/octet-stream"
-        }
-        Some(row) => row.media_type,
-        None => "",
-    };
-    file.media_type = Some(usual.to_owned()).filter(|usual| !usual.is_empty());
+    file.media_type = row.and_then(|row| row.default_media_type(&file)).map(str::to_owned);
     Ok(file)
 }

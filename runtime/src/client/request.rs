@@ -13,7 +13,7 @@ use super::{RequestChecks, StoredRequest, error::SendError, idempotency_key::Ran
 use crate::{
     contract::{Contract, to_json, validate_serialized},
     json::Json,
-    multipart::{Multipart, MultipartWriter, find_unaccepted, resolve_json},
+    multipart::{Multipart, MultipartWriter, find_unaccepted, find_untyped, resolve_json},
     operation::{BodyFormat, ContentSpec, Operation, PartSpec, TypedBytes},
     parameters::{Parameter, ParameterLocation, encode},
     path_template,
@@ -315,8 +315,9 @@ impl RequestBuilder {
         for name in &writer.unencodable {
             self.add_violation(name, "", "type");
         }
-        if let Some(row) = find_unaccepted(rows, &writer.fields).filter(|_| self.checks == RequestChecks::On)
-        {
+        let unsupported =
+            find_unaccepted(rows, &writer.fields).or_else(|| find_untyped(rows, &writer.fields));
+        if let Some(row) = unsupported.filter(|_| self.checks == RequestChecks::On) {
             self.add_violation(row.name, "", "contentMediaType");
         }
         let validator = self.content_spec(media_type).and_then(|content| content.validator);
@@ -488,7 +489,6 @@ fn resolve_address(base_url: &str, address: &str) -> String {
     format!("{}{address}", &base_url[..end])
 }
 
-fn operation_violation(pointer: String, keyword: &'static str, operation: &Operation) -> Violation {
 /// Returns the pointer of a value below the argument `name`.
 fn argument_pointer(name: &str, below: &str) -> String {
     let mut pointer = String::new();
@@ -497,5 +497,6 @@ fn argument_pointer(name: &str, below: &str) -> String {
     pointer
 }
 
+fn operation_violation(pointer: String, keyword: &'static str, operation: &Operation) -> Violation {
     Violation::new(pointer, keyword, format!("operation {}", operation.id))
 }

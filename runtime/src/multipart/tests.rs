@@ -217,6 +217,55 @@ fn client_and_server_reject_undeclared_media_types_of_parts() {
     assert_eq!((rejection.status(), rejection.header()), (415, None));
 }
 
+/// A file without a media type gets one if the contract declares only a range, or is not sent.
+#[test]
+fn files_within_a_range_have_a_media_type() {
+    const PICTURE: &[PartSpec] = &[PartSpec {
+        name: "picture",
+        encoding: PartEncoding::Binary,
+        count: PartCount::Single,
+        media_type: "",
+        accepted: &["image/*"],
+    }];
+    static UPLOAD: Operation = Operation {
+        id: "upload",
+        method: "POST",
+        path: "/pictures",
+        body: Some(BodySpec {
+            required: true,
+            content: &[ContentSpec {
+                media_type: "multipart/form-data",
+                format: BodyFormat::Multipart(PICTURE),
+                schema: "",
+                validator: None,
+            }],
+        }),
+        ..Operation::EMPTY
+    };
+    struct Upload(FilePart);
+    impl Multipart for Upload {
+        fn write_parts(&self, form: &mut MultipartWriter) {
+            form.write_files("picture", &self.0);
+        }
+        fn read_parts(form: &MultipartReader) -> Option<Self> {
+            form.read_files("picture").map(Self)
+        }
+    }
+    let client = ApiClient::new("http://localhost", Unused);
+    let sent = |file: FilePart| {
+        let request = client.request(&UPLOAD).multipart("multipart/form-data", &Upload(file));
+        let stored = request.into_stored().map_err(|violations| violations.to_string())?;
+        let body = String::from_utf8(stored.body.to_vec()).unwrap();
+        Ok(body.lines().find_map(|line| line.strip_prefix("Content-Type: ")).unwrap().to_owned())
+    };
+    assert_eq!(sent(FilePart::new("a.png", "x")), Ok("image/png".to_owned()));
+    assert_eq!(sent(FilePart::from("x").with_media_type("image/x-own")), Ok("image/x-own".to_owned()));
+    let untyped = Err("/picture: contentMediaType (operation upload)".to_owned());
+    assert_eq!(sent(FilePart::from("x")), untyped);
+    assert_eq!(sent(FilePart::new("a.pdf", "x")), untyped);
+    assert_eq!(sent(FilePart::new("a.png", "x").with_media_type("text/plain")), untyped);
+}
+
 /// A transport for clients that only build requests.
 struct Unused;
 

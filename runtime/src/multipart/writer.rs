@@ -49,23 +49,20 @@ impl MultipartWriter {
             }
             (value, _) => value.to_string(),
         };
-        let media_type = row.map(|row| row.media_type).filter(|media_type| !media_type.is_empty());
-        let file = FilePart { media_type: media_type.map(str::to_owned), ..FilePart::from(text) };
+        let mut file = FilePart::from(text);
+        file.media_type = row.and_then(|row| row.default_media_type(&file)).map(str::to_owned);
         self.fields.push(MultipartField { name: name.to_owned(), file });
     }
 
     /// Adds the files of a field, with the contract's media type as default.
     pub fn write_files(&mut self, name: &'static str, files: &impl FileParts) {
         let row = self.rows.iter().find(|row| row.name == name);
-        let usual = match row {
-            Some(row) if !row.media_type.is_empty() => Some(row.media_type),
-            // No media type within the accepted ranges is known.
-            Some(row) if !row.accepted.is_empty() => None,
-            _ => Some("application/octet-stream"),
-        };
         for file in files.files() {
             let mut file = file.clone();
-            file.media_type = file.media_type.or_else(|| usual.map(str::to_owned));
+            if file.media_type.is_none() {
+                let usual = row.and_then(|row| row.default_media_type(&file));
+                file.media_type = usual.map(str::to_owned);
+            }
             self.fields.push(MultipartField { name: name.to_owned(), file });
         }
     }

@@ -1,7 +1,10 @@
 //! Plans the parts of multipart bodies: which properties are files, strings or JSON, and how many parts each
 //! property has (OpenAPI 3.1, 4.8.14.4 and 4.8.15).
 
-use contract_runtime::{Json, media_type::MediaType};
+use contract_runtime::{
+    Json,
+    media_type::{MediaType, concrete_media_type},
+};
 
 use super::{
     PlanInput,
@@ -30,7 +33,8 @@ pub struct MultipartPart {
     /// The type of the value; not used for files.
     pub ty: TypeRef,
     pub schema: SchemaId,
-    /// The media type with which the part is sent, or an empty string if it is sent without one.
+    /// The media type that the contract declares for the part, or an empty string if it declares none or a range.
+    /// `PartSpec::default_media_type` in the runtime returns the media type that is sent in this case.
     pub media_type: String,
     /// The media types and ranges that `encoding` declares; empty for any.
     pub accepted: Vec<String>,
@@ -97,8 +101,8 @@ impl PlanInput<'_> {
         // Of a list of media types, the first is the default.
         let declared = text("/contentType").unwrap_or_default().split(',').map(str::trim);
         let accepted: Vec<&str> = declared.filter(|name| !name.is_empty()).collect();
-        let content_type = accepted.first().copied();
-        let content_type = content_type.filter(|name| !MediaType::parse(name).is_range()).unwrap_or_default();
+        let media = MediaType::parse(accepted.first().copied().unwrap_or_default());
+        let content_type = accepted.first().copied().filter(|_| !media.is_range()).unwrap_or_default();
         let headers = match encoding.and_then(|encoding| encoding.pointer("/headers")) {
             Some(Json::Object(headers)) => {
                 headers.keys().any(|name| !name.eq_ignore_ascii_case("content-type"))
@@ -111,7 +115,6 @@ impl PlanInput<'_> {
             Some(count) => (PartForm::Binary, count),
             None => self.value_form(same.then(|| member.places[0].clone())),
         };
-        let media = MediaType::parse(content_type);
         if media.is_json() && form != PartForm::Binary {
             form = PartForm::Json;
         }
@@ -120,9 +123,16 @@ impl PlanInput<'_> {
         if headers || raw {
             form = PartForm::Binary;
         }
+        let accepts = |name: &str| {
+            let name = MediaType::parse(name);
+            accepted.is_empty() || accepted.iter().any(|range| MediaType::parse(range).contains(&name))
+        };
         let media_type = match form {
             _ if !content_type.is_empty() => content_type,
-            PartForm::Json => "application/json",
+            PartForm::Json => {
+                let first = accepted.first().map_or("", |name| concrete_media_type(name));
+                ["application/json", first].into_iter().find(|name| accepts(name)).unwrap_or_default()
+            }
             PartForm::Binary | PartForm::Text(_) => "",
         };
         Some(MultipartPart {
