@@ -13,6 +13,7 @@ use super::{
 };
 use crate::{
     api::{self, Example, ParameterIn, RequestBody},
+    config::WireSettings,
     conjunction::SchemaConjunction,
     names,
     schema::{SchemaId, TypeSet},
@@ -251,10 +252,11 @@ impl PlanInput<'_> {
     ) -> (Vec<ParameterRow>, TextScalar) {
         let Some(schema) = schema else { return (Vec::new(), TextScalar::Any) };
         let facts = self.facts_of(&SchemaConjunction::from_schema(schema));
+        let form = self.form_settings(schema);
         let fields = self
             .members_of(&facts)
             .into_iter()
-            .map(|member| self.form_field(schema, (encoding, examples), member))
+            .map(|member| self.form_field(form, (encoding, examples), member))
             .collect();
         let others = self.additional_members(&facts).map(|others| self.shape_at(&others));
         let others = match others {
@@ -267,7 +269,7 @@ impl PlanInput<'_> {
 
     fn form_field(
         &self,
-        form: SchemaId,
+        form: WireSettings,
         (encoding, examples): (&[(String, Json)], &[Example]),
         member: DeclaredMember,
     ) -> ParameterRow {
@@ -292,8 +294,9 @@ impl PlanInput<'_> {
             (usual, None)
         } else {
             let places = member.places.as_slice();
-            let (name, form) = (member.name.as_str(), Some(form));
-            let site = WireSite { name, examples, places, form, style: &style, explode, usual };
+            let name = member.name.as_str();
+            let site =
+                WireSite { name, examples, places, in_form: true, form, style: &style, explode, usual };
             self.wire_shape(site, || self.nested_member_shape(&member))
         };
         // If a string can represent values of several types, the schema determines how it is parsed.

@@ -8,6 +8,7 @@ use contract_runtime::{Json, media_type::MediaType, parameters::WireConvention};
 use super::{ParameterRow, PlanInput, wire::WireSite};
 use crate::{
     api::{Parameter, ParameterIn},
+    config::WireSettings,
     conjunction::{SchemaConjunction, SchemaFacts},
     schema::{SchemaId, TypeSet},
 };
@@ -165,7 +166,8 @@ impl PlanInput<'_> {
             name: &parameter.name,
             examples: &parameter.examples,
             places: std::slice::from_ref(&place),
-            form: None,
+            in_form: false,
+            form: WireSettings::default(),
             style: &parameter.style,
             explode: parameter.explode,
             usual,

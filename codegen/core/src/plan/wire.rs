@@ -4,7 +4,10 @@
 
 mod examples;
 
-use std::collections::BTreeSet;
+use std::{
+    collections::{BTreeSet, HashMap},
+    rc::Rc,
+};
 
 use contract_runtime::parameters::{ArrayNotation, NestedNotation, WireConvention};
 
@@ -34,8 +37,10 @@ pub(super) struct WireSite<'a> {
     pub(super) examples: &'a [Example],
     /// The schemas of the value.
     pub(super) places: &'a [SchemaConjunction],
-    /// The schema of the form that contains the field, or `None` for a parameter.
-    pub(super) form: Option<SchemaId>,
+    /// True for a field of a form.
+    pub(super) in_form: bool,
+    /// The settings that `wire.schemas` selects for the form that contains the field.
+    pub(super) form: WireSettings,
     pub(super) style: &'a str,
     pub(super) explode: bool,
     /// The shape that the value has without a convention.
@@ -73,7 +78,7 @@ impl PlanInput<'_> {
         let whole = nested_shape();
         // OpenAPI defines the encoding of flat objects in parameters (`R=100&G=200`), so a contract-wide
         // option does not change it. A selector or an example does.
-        let may_change = selected || site.form.is_some() || whole.has_list() || whole.is_nested();
+        let may_change = selected || site.in_form || whole.has_list() || whole.is_nested();
         let changes = lists_change || whole.is_nested() || whole.has_object();
         if whole.has_structure() && may_change && changes {
             (whole, Some(convention))
@@ -87,23 +92,36 @@ impl PlanInput<'_> {
     /// selector or an example determines any of them.
     fn wire_settings(&self, site: &WireSite<'_>) -> (WireSettings, bool) {
         let whole = self.wire.settings();
-        let shown = settings_from_examples(site.name, site.examples);
+        let shown = settings_from_examples(site.name, site.style, site.examples);
         if self.wire_schemas.is_empty() {
             return (whole.or(shown), whole.is_empty() && !shown.is_empty());
         }
-        let ids = self.wire_ids(site.places, site.form);
-        let selected = ids.iter().filter_map(|id| self.wire_schemas.get(id));
-        let selected = selected.fold(WireSettings::default(), |all, each| all.or(*each));
+        let own = self.selected_settings(&self.schema_ids(site.places));
+        let selected = own.or(site.form);
         let is_shown = whole.is_empty() && !shown.is_empty();
         (selected.or(whole).or(shown), !selected.is_empty() || is_shown)
     }
 
-    /// Returns the schemas by which `wire.schemas` can select a value: its own schemas with those that they
-    /// include, followed by those of the form that contains it.
-    fn wire_ids(&self, places: &[SchemaConjunction], form: Option<SchemaId>) -> Vec<SchemaId> {
-        let form = form.map(SchemaConjunction::from_schema);
-        let places = places.iter().chain(&form);
-        places.flat_map(|place| place.ids.iter().copied().chain(self.facts_of(place).unconditional)).collect()
+    /// Returns the settings by which `wire.schemas` selects a form with all its fields.
+    pub(super) fn form_settings(&self, form: SchemaId) -> WireSettings {
+        if self.wire_schemas.is_empty() {
+            return WireSettings::default();
+        }
+        self.selected_settings(&self.schema_ids(&[SchemaConjunction::from_schema(form)]))
+    }
+
+    fn selected_settings(&self, ids: &[SchemaId]) -> WireSettings {
+        let selected = ids.iter().filter_map(|id| self.wire_schemas.get(id));
+        selected.fold(WireSettings::default(), |all, each| all.or(*each))
+    }
+
+    /// Returns the schemas by which `wire.schemas` can select a value: its own schemas and those that they
+    /// include.
+    fn schema_ids(&self, places: &[SchemaConjunction]) -> Vec<SchemaId> {
+        let all = |place: &SchemaConjunction| {
+            place.ids.iter().copied().chain(self.facts_of(place).unconditional).collect::<Vec<_>>()
+        };
+        places.iter().flat_map(all).collect()
     }
 }
 
@@ -223,8 +241,9 @@ pub fn check_wire(
             Diagnostic::warning("undefined-encoding", message).with_place(first.place.clone()).help(HELP),
         );
     }
+    let with_wire = rows.iter().filter(|row| row.row.wire.is_some());
     let used: BTreeSet<SchemaId> =
-        rows.iter().filter(|row| row.row.wire.is_some()).flat_map(|row| row.ids.iter().copied()).collect();
+        with_wire.flat_map(|row| row.ids.iter().chain(row.form_ids.iter()).copied()).collect();
     for (selector, ids) in given.wire_selectors {
         if !ids.is_empty() && ids.iter().all(|id| !used.contains(id)) {
             let option = "wire.schemas";
@@ -245,6 +264,8 @@ struct WireRow<'a> {
     in_body: bool,
     /// The schemas by which `wire.schemas` can select the row.
     ids: Vec<SchemaId>,
+    /// The schemas by which `wire.schemas` can select the form that contains the row.
+    form_ids: Rc<[SchemaId]>,
 }
 
 /// Returns the rows of the query parameters and form fields of a call.
@@ -256,22 +277,28 @@ fn wire_rows<'a>(given: PlanInput<'_>, call: &'a PlannedCall<'_>) -> Vec<WireRow
             row: &parameter.row,
             place: parameter.parameter.place.clone(),
             in_body: false,
-            ids: given.wire_ids(place.as_slice(), None),
+            ids: given.schema_ids(place.as_slice()),
+            form_ids: Rc::default(),
         });
     }
     for content in call.body.iter().flat_map(|body| &body.contents) {
         let (BodyFormat::Form(fields, _), Some(schema)) = (&content.format, content.media.schema) else {
             continue;
         };
-        let members = given.members_of(&given.facts_of(&SchemaConjunction::from_schema(schema)));
+        let form = SchemaConjunction::from_schema(schema);
+        let members = given.members_of(&given.facts_of(&form));
+        let by_name: HashMap<&str, &DeclaredMember> =
+            members.iter().map(|member| (member.name.as_str(), member)).collect();
+        let form_ids: Rc<[SchemaId]> = given.schema_ids(&[form]).into();
         for row in fields {
-            let member = members.iter().find(|member| member.name == row.name);
+            let member = by_name.get(row.name.as_str()).copied();
             let places: &[SchemaConjunction] = member.map_or(&[], |member| &member.places);
             rows.push(WireRow {
                 row,
                 place: given.graph.schema(member.and_then(first_schema).unwrap_or(schema)).place.clone(),
                 in_body: true,
-                ids: given.wire_ids(places, Some(schema)),
+                ids: given.schema_ids(places),
+                form_ids: Rc::clone(&form_ids),
             });
         }
     }

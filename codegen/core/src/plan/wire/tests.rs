@@ -103,15 +103,7 @@ fn examples_decide_the_convention() {
     );
     let shop = shop.replace("{ name: expand,", "{ name: expand, example: 'expand[0]=a&expand[1]=b',");
     let (rows, messages) = plan_document(&shop, |_| {});
-    assert_eq!(
-        rows,
-        [
-            "expand Indices Indices",
-            "flat Indices Brackets",
-            "plain Indices Repeat",
-            "items Brackets Brackets"
-        ]
-    );
+    assert_eq!(rows, ["expand Indices Indices", "plain Indices Repeat", "items Brackets Brackets"]);
     assert_eq!(messages.len(), 2, "the list `expand` must not be reported: {messages:?}");
     let (rows, _) = plan_document(&shop, |wire| wire.arrays = Some(ArraySetting::Repeat));
     assert!(rows.contains(&"expand Indices Repeat".to_owned()), "{rows:?}");
@@ -140,6 +132,29 @@ fn options_for_the_contract_leave_what_openapi_defines() {
     let (rows, _) = plan(|wire| wire.nested = Some(NestedSetting::Json));
     assert!(rows.contains(&"deep Json Brackets".to_owned()), "{rows:?}");
     assert!(!rows.iter().any(|row| row.starts_with("plain") || row.starts_with("ids")), "{rows:?}");
+}
+
+/// The schemas of a form are collected once, so that their number does not multiply with that of the fields.
+#[test]
+fn schemas_of_large_forms_are_shared() {
+    const FIELDS: usize = 100;
+    let parts = (0..FIELDS).map(|at| format!("        - properties: {{ f{at}: {{ type: string }} }}\n"));
+    let form = format!("    Form:\n      allOf:\n{}", parts.collect::<String>());
+    let (before, _) = SHOP.split_once("    Form:\n").unwrap();
+    let mut project = Project::default();
+    let settings = WireSettings { nested: Some(NestedSetting::Indices), arrays: None };
+    project.config.wire.schemas.insert("#/components/schemas/Form".to_owned(), settings);
+    let document = format!("{before}{form}");
+    let sources = Sources::from_texts(&[("api.yaml", "", &document)]).unwrap();
+    let contract = project.analyze_sources(sources).unwrap_or_else(|problems| panic!("{problems}"));
+    let plans = project.operation_plans(&contract);
+    let call = plans.paths.calls.iter().find(|call| call.body.is_some()).unwrap();
+    let rows = wire_rows(project.plan_input(&contract), call);
+    assert_eq!(rows.len(), FIELDS);
+    assert!(
+        rows.iter().all(|row| row.form_ids.len() > FIELDS && Rc::ptr_eq(&row.form_ids, &rows[0].form_ids))
+    );
+    assert!(rows.iter().map(|row| row.ids.len()).sum::<usize>() <= 2 * FIELDS);
 }
 
 #[test]
