@@ -11,6 +11,9 @@ pub mod calls;
 #[path = "cases/pages/expected/client.rs"]
 pub mod client;
 #[rustfmt::skip]
+#[path = "cases/pages/expected/headers.rs"]
+pub mod headers;
+#[rustfmt::skip]
 #[path = "cases/pages/expected/models.rs"]
 pub mod models;
 #[rustfmt::skip]
@@ -39,6 +42,7 @@ use contract_runtime::{
     operation::Operation,
     transport::{ResponseFuture, Transport},
 };
+use headers::ListEventsHeaders;
 use http::{Request, Response};
 
 /// A transport that serves seven items for each list and records the queries.
@@ -139,6 +143,9 @@ impl Depot {
             path => panic!("{path}"),
         };
         let mut response = Response::new(Bytes::from(body));
+        if request.uri().path() == "/v1/events" {
+            response.headers_mut().insert("x-total", "7".parse().unwrap());
+        }
         if !link.is_empty() {
             response.headers_mut().insert("link", link.parse().unwrap());
         }
@@ -255,6 +262,19 @@ async fn link_header_selects_the_next_page() {
     // A response without a page ends the stream.
     let mut none = client.list_events_pages(ListEventsOptions::new().page(9));
     assert!(none.next().await.is_none() && none.is_complete());
+}
+
+/// The headers that the contract declares have types.
+#[tokio::test]
+async fn response_headers_are_typed() {
+    let (client, _) = client();
+    let events = client.list_events(ListEventsOptions::new()).await.unwrap();
+    let headers: ListEventsHeaders = events.typed_headers().unwrap();
+    if let Some(total) = headers.x_total {
+        println!("{} of {total} events", events.body().as_ref().map_or(0, Vec::len));
+    }
+    assert_eq!(headers.x_total, Some(7));
+    assert!(headers.link.unwrap().starts_with("<https://depot.example/v1/events?page=2>"));
 }
 
 /// If the link has another origin, only its query is used, and only if the configuration allows this.

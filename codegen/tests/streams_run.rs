@@ -27,6 +27,9 @@ pub mod calls;
 #[path = "cases/streams/expected/client.rs"]
 pub mod client;
 #[rustfmt::skip]
+#[path = "cases/streams/expected/headers.rs"]
+pub mod headers;
+#[rustfmt::skip]
 #[path = "cases/streams/expected/models.rs"]
 pub mod models;
 #[rustfmt::skip]

@@ -42,6 +42,7 @@ mod request;
 #[cfg(feature = "reqwest")]
 mod reqwest;
 mod response;
+mod response_headers;
 mod retry;
 mod server_url;
 #[cfg(feature = "stream")]
@@ -50,6 +51,7 @@ mod streaming;
 mod tests;
 
 pub use bytes::Bytes;
+pub use http::HeaderMap;
 
 pub use self::call::{Call, PendingCall, StoredRequest};
 pub use self::default_headers::DefaultHeaders;
@@ -59,6 +61,7 @@ pub use self::request::RequestBuilder;
 #[cfg(feature = "reqwest")]
 pub use self::reqwest::ReqwestTransport;
 pub use self::response::Response;
+pub use self::response_headers::{InvalidHeader, ResponseHeaders, optional_header, required_header};
 pub use self::retry::RetryAfter;
 pub use self::server_url::server_url;
 #[cfg(feature = "stream")]

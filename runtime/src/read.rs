@@ -118,6 +118,13 @@ impl<'de, T: FromMap<'de>> FromMap<'de> for Box<T> {
     }
 }
 
+/// Converts a JSON value into a type; `None` if the type cannot represent the value. The nesting limit is the
+/// default one, and numbers keep their spelling.
+#[cfg(any(feature = "client", feature = "server"))]
+pub(crate) fn read_typed<T: for<'de> ReadJson<'de> + Send>(value: &Json) -> Option<T> {
+    read_document(value.to_string().as_bytes(), depth::DEFAULT_DEPTH).ok()
+}
+
 /// Reads a complete document with at most `depth` nested arrays and objects. See [`depth::DEFAULT_DEPTH`] and
 /// [`depth::MAX_DEPTH`].
 ///

@@ -4,6 +4,8 @@
 //! Optional parameters are fields of a separate struct with `Default` and setters, so that a new optional
 //! parameter does not break callers.
 
+mod headers;
+
 use contract_runtime::operation::ItemFraming;
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -23,6 +25,9 @@ use crate::{
     schema::{Schema, SchemaGraph},
     shape::TypeRef,
 };
+
+pub(crate) use headers::headers_link;
+pub use headers::headers_module;
 
 /// Writes the module `calls_module` (or `webhook_calls`), a direct child of the generated root.
 ///

@@ -55,6 +55,14 @@ impl OperationSide {
         }
     }
 
+    /// Returns the name of the generated module with the structs of response headers.
+    pub(crate) const fn headers_module(self) -> &'static str {
+        match self {
+            Self::Paths => "headers",
+            Self::Webhooks => "webhook_headers",
+        }
+    }
+
     /// Returns the name of the generated module with the operation table, and the name of the enum of
     /// operation ids in it.
     pub(crate) const fn table_names(self) -> (&'static str, &'static str) {
@@ -144,10 +152,30 @@ pub fn operations_module(plan: &SidePlan<'_>, graph: &SchemaGraph, types: &dyn R
     }
 }
 
+/// Generates rows of response headers, with the imports that they need.
+pub(crate) fn header_rows<'r>(
+    headers: impl Iterator<Item = &'r ParameterRow>,
+    graph: &SchemaGraph,
+    types: &dyn RustTypes,
+) -> (Vec<TokenStream>, TokenStream) {
+    let mut rows = RowWriter { graph, types, streams: None, used: UsedRuntimeTypes::default() };
+    let headers: Vec<TokenStream> = headers.map(|row| rows.parameter_row(row)).collect();
+    (headers, parameter_imports(&rows.used))
+}
+
 fn import_items(used: &UsedRuntimeTypes) -> TokenStream {
     let operation = used.operation.iter().copied().chain(["Operation", "OperationTable"]);
     let operation: BTreeSet<&str> = operation.collect();
     let operation = operation.into_iter().map(ident);
+    let parameters = parameter_imports(used);
+    quote! {
+        use ::contract_runtime::operation::{#(#operation),*};
+        #parameters
+    }
+}
+
+/// Returns the imports of the runtime types in rows of parameters.
+fn parameter_imports(used: &UsedRuntimeTypes) -> TokenStream {
     let parameters = (!used.parameters.is_empty()).then(|| {
         let parameters = used.parameters.iter().map(|name| ident(name));
         quote!(use ::contract_runtime::parameters::{#(#parameters),*};)
@@ -163,7 +191,6 @@ fn import_items(used: &UsedRuntimeTypes) -> TokenStream {
         )
     });
     quote! {
-        use ::contract_runtime::operation::{#(#operation),*};
         #parameters
         #types
         #schemas

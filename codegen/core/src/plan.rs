@@ -13,6 +13,7 @@
 
 mod bodies;
 mod client_groups;
+mod headers;
 mod idempotency;
 mod operation_names;
 mod pages;
@@ -31,6 +32,7 @@ pub use bodies::{
     BodyFormat, BodyType, BodyVariant, MediaTypePlan, ParameterRow, RequestBodyPlan, RequestMark,
 };
 pub use client_groups::ClientGroup;
+pub use headers::{HeaderStruct, PlannedHeader};
 pub(crate) use idempotency::{add_idempotency_headers, check_idempotency_header};
 pub(crate) use operation_names::method_name;
 pub use pages::{
@@ -117,6 +119,8 @@ pub struct SidePlan<'a> {
     pub order: Vec<usize>,
     /// The enums for responses and errors, sorted by name and without duplicates.
     pub response_enums: Vec<ResponseEnum>,
+    /// The struct for the headers of error responses, if the contract declares any.
+    pub error_headers: Option<HeaderStruct<'a>>,
     /// The most frequent error type of the operations, or `None` if no error response has a body.
     pub common_error: Option<ErrorType>,
     /// The scopes that security schemes declare or operations require, with their descriptions.
@@ -203,6 +207,8 @@ pub struct PlannedCall<'a> {
     /// The `Accept` header: the media types that a client can parse. Those of success responses come first.
     pub accept: Option<String>,
     pub streams: StreamPlan,
+    /// The struct for the headers of success responses, if the contract declares any.
+    pub headers: Option<HeaderStruct<'a>>,
     /// The index of the `[[pages]]` entry that applies to the operation, and the resulting pagination.
     pub pages: Option<(usize, Pagination)>,
     /// True if `security` allows requests without credentials.
@@ -355,6 +361,7 @@ pub fn build_plan<'a>(given: PlanInput<'a>, side: OperationSide) -> SidePlan<'a>
         OperationSide::Webhooks => (0..calls.len()).collect(),
     };
     let unfit = pages::plan_pages(given, side, &groups, &mut calls);
+    let error_headers = headers::plan_headers(given, side, &mut calls);
     let choices = responses::build_response_enums(given.shapes, &mut calls);
     let common = responses::common_error(&calls);
     let scopes = if side == OperationSide::Paths { collect_scopes(given.api) } else { Vec::new() };
@@ -370,6 +377,7 @@ pub fn build_plan<'a>(given: PlanInput<'a>, side: OperationSide) -> SidePlan<'a>
         groups,
         order,
         response_enums: choices,
+        error_headers,
         common_error: common,
         scopes,
         scope_table,
@@ -441,6 +449,7 @@ fn build_call<'a>(
         errors: refusals,
         accept,
         streams: StreamPlan::default(),
+        headers: None,
         pages: None,
     };
     // Streams are planned only for the operations below `paths`: responses to webhooks are sent immediately.

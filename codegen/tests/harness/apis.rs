@@ -254,6 +254,7 @@ pub mod overlays {
 pub mod pages {
     pub mod calls;
     pub mod client;
+    pub mod headers;
     pub mod models;
     pub mod operations;
     pub mod schemas;
@@ -276,6 +277,7 @@ pub mod streams {
     pub mod bodies;
     pub mod calls;
     pub mod client;
+    pub mod headers;
     pub mod models;
     pub mod operations;
     pub mod responses;

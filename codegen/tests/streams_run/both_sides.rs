@@ -7,7 +7,7 @@ use std::{
 };
 
 use contract_runtime::{
-    client::Bytes,
+    client::{Bytes, ResponseHeaders as _},
     operation::Operation,
     server::{
         self as runtime, EventStream, ItemStream, Rejection, RequestContext, Response, ResponseBody,
@@ -28,9 +28,11 @@ use crate::{
     },
     chunk,
     client::{Client, Error},
-    day, happened, moved, problem, reply,
+    day, happened,
+    headers::TickerHeaders,
+    moved, problem, reply,
     server::{ErrorResponse, Service, router},
-    types::{Ask, Chunk, Day, Move, MoveEvent, Reply, WatchThreadResponse200Item},
+    types::{Ask, Chunk, Day, Move, MoveEvent, Reply, TickerXKindsItem, WatchThreadResponse200Item},
 };
 
 /// A stream of the items of a list.
@@ -121,7 +123,9 @@ impl Service for StreamService {
     ) -> Result<TypedResponse<EventStream<String>>, runtime::ErrorResponse<()>> {
         let texts = EventStream::new(stream_of(["a\nb".to_owned(), String::new()].map(ServerSentEvent::new)));
         Ok(TypedResponse::new(texts)
-            .with_header(http::HeaderName::from_static("x-room"), "7".parse().unwrap()))
+            .with_header(http::HeaderName::from_static("x-room"), "7".parse().unwrap())
+            .with_header(http::HeaderName::from_static("x-seats"), "many".parse().unwrap())
+            .with_header(http::HeaderName::from_static("x-kinds"), "text, day".parse().unwrap()))
     }
 
     async fn journal(
@@ -280,6 +284,14 @@ async fn strings_event_objects_and_sequences_are_streamed() {
     let (client, _, _) = client(100);
     let response = client.ticker_stream().await.unwrap();
     assert_eq!(response.header("x-room"), Some("7"));
+    // An invalid header does not affect the stream.
+    let error = response.typed_headers::<TickerHeaders>().unwrap_err();
+    assert_eq!(error.to_string(), "the response header `X-Seats` is not an integer");
+    let mut headers = response.headers().clone();
+    headers.insert("x-seats", "12".parse().unwrap());
+    let headers = TickerHeaders::from_headers(&headers).unwrap();
+    assert_eq!((headers.x_room.as_deref(), headers.x_seats), (Some("7"), Some(12)));
+    assert_eq!(headers.x_kinds, [TickerXKindsItem::Text, TickerXKindsItem::Day]);
     let mut texts = response.into_body();
     assert_eq!(texts.next().await.unwrap().unwrap().data, "a\nb");
     assert_eq!(texts.next().await.unwrap().unwrap().data, "");

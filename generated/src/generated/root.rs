@@ -94,6 +94,9 @@ pub mod connection;
 pub mod demand;
 pub mod drafts;
 
+#[cfg(feature = "client")]
+pub mod headers;
+
 #[cfg(feature = "schemars")]
 #[doc(hidden)]
 pub mod json_schemas;

@@ -4,6 +4,8 @@ use std::{fmt, ops::Deref};
 
 use http::{Extensions, HeaderMap, StatusCode, response::Parts};
 
+use super::{InvalidHeader, ResponseHeaders};
+
 /// A response whose body has been parsed into `T`.
 ///
 /// It dereferences to the body. All fields are private, so that they never shadow a field of the body:
@@ -52,6 +54,14 @@ impl<T> Response<T> {
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers().get(name)?.to_str().ok()
+    }
+
+    /// Parses the headers that the contract declares. An invalid header does not affect the body.
+    ///
+    /// # Errors
+    /// The first header that is missing or invalid.
+    pub fn typed_headers<H: ResponseHeaders>(&self) -> Result<H, InvalidHeader> {
+        H::from_headers(self.headers())
     }
 
     /// Returns the values that the transport attached, such as the number of attempts.

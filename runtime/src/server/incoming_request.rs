@@ -11,8 +11,8 @@ use crate::media_type::MediaType;
 use crate::multipart::{Multipart, MultipartReader, find_unaccepted, parse_parts, resolve_json};
 use crate::operation::{BodyFormat, ContentSpec, Operation, TypedBytes};
 use crate::parameters::{ParameterReader, QueryPairs, read_form};
-use crate::read::{self, ReadJson};
-use crate::{Contract, Json, depth};
+use crate::read::{ReadJson, read_typed};
+use crate::{Contract, Json};
 
 /// The arguments of one operation, parsed from a request. Generated for each operation.
 pub trait FromIncomingRequest: Sized {
@@ -255,12 +255,6 @@ impl IncomingRequest {
         let parameter = self.operation.parameters.get(index);
         Rejection::InvalidParameters(parameter.map(|p| p.unrepresentable_fault()).into_iter().collect())
     }
-}
-
-/// Deserializes a validated value. The nesting limit is the one it was parsed with, and numbers keep their
-/// spelling.
-fn read_typed<T: for<'de> ReadJson<'de> + Send>(value: &Json) -> Option<T> {
-    read::read_document(value.to_string().as_bytes(), depth::DEFAULT_DEPTH).ok()
 }
 
 /// Shows the operation and sizes, but no parameters, which may be secret.

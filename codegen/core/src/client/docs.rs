@@ -6,6 +6,7 @@ use quote::quote;
 use super::ClientWriter;
 use crate::{
     api::{Operation, ParameterIn, StatusPattern},
+    calls::headers_link,
     constraint_text::{describe_schema_limits, sanitize_comment},
     emit,
     plan::{OperationSide, PlannedCall, ResponsePayload, ResponseSet, StreamContent, StreamPlan},
@@ -41,6 +42,9 @@ pub(super) fn operation_lines(writer: &ClientWriter<'_>, call: &PlannedCall<'_>)
     }
     if let Some(server) = operation.servers.first() {
         paragraph(&format!("Sent to `{}`, the operation's own server.", server.url));
+    }
+    if let Some(headers) = headers_link(writer.plan.side.headers_module(), call) {
+        paragraph(&format!("Response headers: {headers}."));
     }
     let webhook = writer.plan.side == OperationSide::Webhooks;
     let body = call.body.as_ref().filter(|body| body.body.required);

@@ -79,6 +79,12 @@ pub(super) fn operation_modules(
         let about = doc_lines("Success and error responses with several types.");
         out.push(GeneratedModule::new(side.answers_module(), about, &tokens).with_gate(both));
     }
+    if let Some(tokens) = output.client.then(|| calls::headers_module(plan, graph, types)).flatten() {
+        let about = doc_lines("Response headers as structs, which `Response::typed_headers` returns.");
+        out.push(
+            GeneratedModule::new(side.headers_module(), about, &tokens).with_gate(&[PackagePart::Client]),
+        );
+    }
     let about = doc_lines("The requests of all operations, as types that client and server share.");
     let is_deprecated = calls::any_deprecated(plan);
     // A module allows deprecated items only if it uses deprecated fields.

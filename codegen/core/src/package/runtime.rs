@@ -226,16 +226,8 @@ mod tests {
             (
                 vec!["client"],
                 true,
-                vec!["client", "transport", "parameters/encode"],
-                vec![
-                    "server",
-                    "cli",
-                    "stream",
-                    "layers",
-                    "client/pages",
-                    "client/reqwest",
-                    "parameters/reader",
-                ],
+                vec!["client", "transport", "parameters/encode", "parameters/reader"],
+                vec!["server", "cli", "stream", "layers", "client/pages", "client/reqwest"],
             ),
             (
                 vec!["server"],

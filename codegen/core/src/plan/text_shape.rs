@@ -184,11 +184,18 @@ impl PlanInput<'_> {
                     self.form_fields(parameter.schema, &parameter.encoding, &parameter.examples);
                 return TextShape::Form(fields, others);
             }
-            return if media_type.is_json() { TextShape::Json } else { TextShape::Scalar(TextScalar::Text) };
         }
-        parameter.schema.map_or(TextShape::Scalar(TextScalar::Text), |schema| {
-            self.shape_at(&SchemaConjunction::from_schema(schema))
-        })
+        self.described_shape(parameter.schema, parameter.content.as_deref())
+    }
+
+    /// Returns the string form of a value that a schema describes. `content` is the media type, if the string is
+    /// a document.
+    pub(super) fn described_shape(&self, schema: Option<SchemaId>, content: Option<&str>) -> TextShape {
+        match (content, schema) {
+            (Some(content), _) if MediaType::parse(content).is_json() => TextShape::Json,
+            (None, Some(schema)) => self.shape_at(&SchemaConjunction::from_schema(schema)),
+            _ => TextShape::Scalar(TextScalar::Text),
+        }
     }
 
     /// Returns the only strings that are valid for a parameter or, if it is a list, for each of its elements.

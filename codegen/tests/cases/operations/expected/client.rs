@@ -58,6 +58,8 @@ impl Client {
     ///
     /// `GET /ships/{shipId}`, needs `fleet.read`.
     ///
+    /// Response headers: \[`ReadShipHeaders`\](super::headers::ReadShipHeaders).
+    ///
     /// # Arguments
     ///
     /// * `ship_id`: `shipId` in the path, 1 to 4 characters.

@@ -243,6 +243,8 @@ impl Client {
 
     /// `GET /events`.
     ///
+    /// Response headers: \[`ListEventsHeaders`\](super::headers::ListEventsHeaders).
+    ///
     /// # Arguments
     ///
     /// * `options`: optional parameters.

@@ -117,7 +117,7 @@ pub static OPERATIONS: &[Operation] = &[
         ],
         body: None,
         responses: &[
-            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///input.json#/paths/~1events/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_EVENTS_GET.offset_by(2))), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///input.json#/paths/~1events/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_EVENTS_GET.offset_by(3))), }] },
             ResponseSpec { statuses: StatusRange::Code(304), kind: ResponseKind::Success, content: &[] },
         ],
         servers: &[],

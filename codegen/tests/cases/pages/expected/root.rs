@@ -4,7 +4,7 @@
 //!
 //! Inputs:
 //!
-//! * `input.json` sha256 906f437546d733ee
+//! * `input.json` sha256 08195c404e1e49e4
 
 #![allow(dead_code, unreachable_pub, reason = "the enclosing module may be private")]
 #[cfg(feature = "client")]
@@ -13,6 +13,9 @@ pub mod calls;
 #[cfg(feature = "client")]
 #[allow(unused_imports, reason = "the enclosing module may be private")]
 pub mod client;
+
+#[cfg(feature = "client")]
+pub mod headers;
 
 pub mod models;
 pub mod operations;

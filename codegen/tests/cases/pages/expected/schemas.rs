@@ -23,7 +23,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
         /// `input.json#/paths/~1charges/get`
         INPUT_PATHS_CHARGES_GET = 1,
         /// `input.json#/paths/~1events/get`
-        INPUT_PATHS_EVENTS_GET = 3,
+        INPUT_PATHS_EVENTS_GET = 4,
         /// `input.json#/paths/~1kinds/get`
         INPUT_PATHS_KINDS_GET = 2,
         /// `input.json#/paths/~1people/get`
@@ -86,6 +86,7 @@ pub static TABLES: SchemaTables<'static> = SchemaTables {
         // INPUT_PATHS_EVENTS_GET
         Schema { resource: IN_INPUT, location: "/paths/~1events/get/parameters/0/schema", keywords: &[Keyword::Type(TypeSet::INTEGER)] },
         Schema { resource: IN_INPUT, location: "/paths/~1events/get/responses/200/headers/Link/schema", keywords: &[Keyword::Type(TypeSet::STRING)] },
+        Schema { resource: IN_INPUT, location: "/paths/~1events/get/responses/200/headers/X-Total/schema", keywords: &[Keyword::Type(TypeSet::INTEGER)] },
         Schema { resource: IN_INPUT, location: "/paths/~1events/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Type(TypeSet::ARRAY), Keyword::Items { schema: INPUT_SCHEMAS_EVENT, from: 0 }] },
         // INPUT_PATHS_KINDS_GET
         Schema { resource: IN_INPUT, location: "/paths/~1kinds/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Type(TypeSet::ARRAY), Keyword::Items { schema: INPUT_PATHS_KINDS_GET.offset_by(1), from: 0 }] },

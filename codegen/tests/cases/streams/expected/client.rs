@@ -203,6 +203,8 @@ impl Client {
 
     /// `GET /ticker`.
     ///
+    /// Response headers: \[`TickerHeaders`\](super::headers::TickerHeaders).
+    ///
     /// # Errors
     ///
     /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
@@ -211,6 +213,8 @@ impl Client {
     }
 
     /// `GET /ticker`.
+    ///
+    /// Response headers: \[`TickerHeaders`\](super::headers::TickerHeaders).
     ///
     /// The response is streamed item by item, from the `200` response with media type `text/event-stream`.
     ///

@@ -275,6 +275,33 @@ impl Contract for Reply {
     }
 }
 
+/// `TickerXKindsItem` of the contract.
+///
+/// Schema: `input.json#/paths/~1ticker/get/responses/200/headers/X-Kinds/schema/items`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TickerXKindsItem {
+    /// `text`
+    Text,
+    /// `day`
+    Day,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
+}
+
+::contract_runtime::open_enum! { TickerXKindsItem { values { Text = "text", Day = "day" } } }
+
+impl Contract for TickerXKindsItem {
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_PATHS_TICKER_GET.offset_by(3),
+    );
+
+    fn is_valid(&self) -> bool {
+        self.is_known()
+    }
+}
+
 /// `WatchThreadResponse200Item` of the contract.
 ///
 /// Schema: `input.json#/paths/~1threads~1{thread}~1events/get/responses/200/content/text~1event-stream/itemSchema/properties/data/contentSchema`.

@@ -96,7 +96,7 @@ pub static OPERATIONS: &[Operation] = &[
         parameters: &[],
         body: None,
         responses: &[
-            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "text/event-stream", format: BodyFormat::Items(ItemFormat { framing: ItemFraming::Events, encoding: ItemEncoding::Text, end_markers: &["[DONE]"], last_events: &["closed"], }), schema: "file:///input.json#/paths/~1ticker/get/responses/200/content/text~1event-stream/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_TICKER_GET.offset_by(1))), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "text/event-stream", format: BodyFormat::Items(ItemFormat { framing: ItemFraming::Events, encoding: ItemEncoding::Text, end_markers: &["[DONE]"], last_events: &["closed"], }), schema: "file:///input.json#/paths/~1ticker/get/responses/200/content/text~1event-stream/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_TICKER_GET.offset_by(4))), }] },
         ],
         servers: &[],
     },

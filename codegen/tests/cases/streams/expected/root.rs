@@ -4,7 +4,7 @@
 //!
 //! Inputs:
 //!
-//! * `input.json` sha256 0fa800123fb09885
+//! * `input.json` sha256 a866fc06a5c95c6b
 
 #![allow(dead_code, unreachable_pub, reason = "the enclosing module may be private")]
 #[cfg(any(feature = "client", feature = "server"))]
@@ -16,6 +16,9 @@ pub mod calls;
 #[cfg(feature = "client")]
 #[allow(unused_imports, reason = "the enclosing module may be private")]
 pub mod client;
+
+#[cfg(feature = "client")]
+pub mod headers;
 
 pub mod models;
 pub mod operations;

@@ -21,7 +21,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
         /// `input.json#/paths/~1threads~1{thread}~1events/get`
         INPUT_PATHS_THREADS_THREAD_EVENTS_GET = 10,
         /// `input.json#/paths/~1ticker/get`
-        INPUT_PATHS_TICKER_GET = 2,
+        INPUT_PATHS_TICKER_GET = 5,
         /// `input.json#/paths/~1usage/get`
         INPUT_PATHS_USAGE_GET = 1,
         /// `input.json#/paths/~1files~1{name}/parameters`
@@ -58,6 +58,9 @@ pub static TABLES: SchemaTables<'static> = SchemaTables {
         Schema { resource: IN_INPUT, location: "/paths/~1threads~1{thread}~1events/get/responses/200/content/text~1event-stream/itemSchema/properties/data/contentSchema/properties/by", keywords: &[Keyword::Type(TypeSet::STRING)] },
         // INPUT_PATHS_TICKER_GET
         Schema { resource: IN_INPUT, location: "/paths/~1ticker/get/responses/200/headers/X-Room/schema", keywords: &[Keyword::Type(TypeSet::STRING)] },
+        Schema { resource: IN_INPUT, location: "/paths/~1ticker/get/responses/200/headers/X-Seats/schema", keywords: &[Keyword::Type(TypeSet::INTEGER), Keyword::Minimum(Number::from_i64(0))] },
+        Schema { resource: IN_INPUT, location: "/paths/~1ticker/get/responses/200/headers/X-Kinds/schema", keywords: &[Keyword::Type(TypeSet::ARRAY), Keyword::Items { schema: INPUT_PATHS_TICKER_GET.offset_by(3), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/paths/~1ticker/get/responses/200/headers/X-Kinds/schema/items", keywords: &[Keyword::Enum(&[Literal::String("text"), Literal::String("day")])] },
         Schema { resource: IN_INPUT, location: "/paths/~1ticker/get/responses/200/content/text~1event-stream/schema", keywords: &[Keyword::Type(TypeSet::STRING)] },
         // INPUT_PATHS_USAGE_GET
         Schema { resource: IN_INPUT, location: "/paths/~1usage/get/responses/200/content/application~1x-ndjson/schema", keywords: &[Keyword::Type(TypeSet::ARRAY), Keyword::Items { schema: INPUT_SCHEMAS_DAY, from: 0 }] },

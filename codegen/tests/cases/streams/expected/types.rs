@@ -3,6 +3,6 @@
 //! All types of the contract.
 
 pub use super::models::{
-    Ask, Chunk, ChunkFinish, Day, Move, MoveEvent, Problem, Reply,
+    Ask, Chunk, ChunkFinish, Day, Move, MoveEvent, Problem, Reply, TickerXKindsItem,
     WatchThreadResponse200Item,
 };
