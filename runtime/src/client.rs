@@ -59,7 +59,7 @@ pub use self::error::{Error, SendError, UnexpectedReason, UnexpectedResponse};
 pub use self::raw_response::{DecodedBody, RawResponse};
 pub use self::request::RequestBuilder;
 #[cfg(feature = "reqwest")]
-pub use self::reqwest::ReqwestTransport;
+pub use self::reqwest::{ReqwestTransport, ReqwestUpgrade};
 pub use self::response::Response;
 pub use self::response_headers::{InvalidHeader, ResponseHeaders, optional_header, required_header};
 pub use self::retry::RetryAfter;

@@ -3,13 +3,16 @@
 mod idle_timeout;
 #[cfg(feature = "stream")]
 mod streaming;
+mod upgrade;
 
 use std::{error::Error as StdError, future::Future, iter::successors, time::Duration};
 
 use bytes::{Bytes, BytesMut};
+use http::StatusCode;
 use tokio::time::timeout;
 
 use self::idle_timeout::IdleTimeout;
+pub use self::upgrade::ReqwestUpgrade;
 use crate::{
     operation::Operation,
     transport::{Delivery, ResponseFuture, Transport, TransportError, TransportFault, from_partial_body},
@@ -21,6 +24,9 @@ use crate::{
 /// A response with an error status is returned even if its body is truncated, too large or too slow. It then
 /// contains the bytes that arrived, and [`PartialBody`](crate::transport::PartialBody) among its extensions.
 /// A `Retry-After` header is therefore never lost.
+///
+/// A response with status `101` has [`ReqwestUpgrade`] among its extensions, from which the caller takes the
+/// connection.
 #[derive(Clone, Debug)]
 pub struct ReqwestTransport {
     client: reqwest::Client,
@@ -119,6 +125,13 @@ impl ReqwestTransport {
         *request.timeout_mut() = self.call_timeout;
         let mut response = self.send_for_head(request, quiet.as_ref()).await?;
         let status = response.status();
+        if status == StatusCode::SWITCHING_PROTOCOLS {
+            let mut answer = http::Response::new(Bytes::new());
+            *answer.status_mut() = status;
+            *answer.headers_mut() = response.headers().clone();
+            answer.extensions_mut().insert(ReqwestUpgrade::new(response));
+            return Ok(answer);
+        }
         let mut body = BodyBuffer::default();
         let reading = self.read_body(&mut response, &mut body);
         let read = match self.error_body_timeout.filter(|_| !status.is_success()) {

@@ -3,6 +3,7 @@
 /// Returns the reason phrase of a status in camel case (RFC 9110, 15).
 pub(crate) fn reason_phrase(status: u16) -> String {
     let phrase = match status {
+        101 => "SwitchingProtocols",
         200 => "Ok",
         201 => "Created",
         202 => "Accepted",

@@ -1,7 +1,7 @@
 //! Plans the success and error responses of operations for client and server.
 //!
-//! `2XX` and `304` are success responses; `304` confirms that the caller's copy is current. Other `3XX` are
-//! success responses if an operation has no `2XX` (such as a redirected download), and errors otherwise.
+//! `2XX`, `101` and `304` are success responses. `101` passes the connection to the caller, and `304` confirms
+//! that the caller's copy is current. Other `3XX` are success responses if an operation has no `2XX` (such as a redirected download), and errors otherwise.
 //! `default` covers every error without an entry, and also `2XX` if the contract lists no success response
 //! (OpenAPI 3.1, 4.8.16).
 //!
@@ -130,12 +130,14 @@ impl ResponseCase {
 }
 
 /// Returns whether a response is a success or an error of the operation. Returns `None` for informational
-/// responses (`1XX`), because no caller receives them.
+/// responses (`1XX` other than `101`), because no caller receives them.
 pub(crate) fn outcome_of(operation: &Operation, status: StatusPattern) -> Option<ResponseOutcome> {
     let all = || operation.responses.iter().map(|response| response.status);
-    let direct = all().any(|status| status.status_class() == Some(2));
+    let is_upgrade = |status| status == StatusPattern::Code(101);
+    let direct = all().any(|status| status.status_class() == Some(2) || is_upgrade(status));
     match status.status_class() {
         Some(2) => Some(ResponseOutcome::Success),
+        _ if is_upgrade(status) => Some(ResponseOutcome::Success),
         Some(3) if status == StatusPattern::Code(304) || !direct => Some(ResponseOutcome::Success),
         Some(3..=5) => Some(ResponseOutcome::Error),
         None => Some(ResponseOutcome::Error),

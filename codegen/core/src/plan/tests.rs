@@ -436,6 +436,44 @@ fn successes_and_errors_are_classified_once() {
     check(&["204", "default"], &["204"], &["default"]);
     check(&["4XX"], &["2XX"], &["4XX"]);
     check(&["100", "2XX", "5XX"], &["2XX"], &["5XX"]);
+    check(&["101", "302", "4XX"], &["101"], &["302", "4XX"]);
+    check(&["101", "200", "1XX"], &["101", "200"], &[]);
+}
+
+/// A header that all success responses require is a field without `Option`. Responses that describe it
+/// differently have only its string in common.
+#[test]
+fn response_headers_are_planned_once() {
+    let header = |schema: &str, required: bool| {
+        format!(r#"{{"required": {required}, "schema": {{"type": "{schema}"}}}}"#)
+    };
+    let responses = format!(
+        r#""200": {{"description": "", "headers": {{"ETag": {text}, "X-Left": {whole}, "x-kind": {whole}, "Set-Cookie": {text}, "dpop": {text}}}}},
+           "201": {{"description": "", "headers": {{"etag": {text}, "X-Kind": {text}, "X-Left": {optional}}}}},
+           "429": {{"description": "", "headers": {{"Retry-After": {whole}, "DPoP": {text}}}}}"#,
+        text = header("string", true),
+        whole = header("integer", true),
+        optional = header("integer", false),
+    );
+    with_plan(&single_operation_document("", &responses), |plan, _, _| {
+        let shown = |own: Option<&HeaderStruct<'_>>| {
+            let own = own.unwrap();
+            let fields = own.headers.iter().map(|header| {
+                let option = if header.row.required { "" } else { "?" };
+                format!("{}: {:?}{option}", header.field, header.ty)
+            });
+            format!("{} {{ {} }}", own.name, fields.collect::<Vec<_>>().join(", "))
+        };
+        let call = &plan.calls[0];
+        assert_eq!(
+            shown(call.headers.as_ref()),
+            format!("{}Headers {{ etag: String, x_left: Int(I64)?, x_kind: String }}", call.id)
+        );
+        assert_eq!(shown(plan.error_headers.as_ref()), "ErrorHeaders { retry_after: Int(I64)? }");
+    });
+    with_plan(&single_operation_document("", r#""200": {"description": ""}"#), |plan, _, _| {
+        assert!(plan.calls[0].headers.is_none() && plan.error_headers.is_none());
+    });
 }
 
 /// The name of an error enum consists of the names of its types, regardless of the operation that uses it
