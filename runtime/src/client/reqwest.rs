@@ -126,11 +126,7 @@ impl ReqwestTransport {
         let mut response = self.send_for_head(request, quiet.as_ref()).await?;
         let status = response.status();
         if status == StatusCode::SWITCHING_PROTOCOLS {
-            let mut answer = http::Response::new(Bytes::new());
-            *answer.status_mut() = status;
-            *answer.headers_mut() = response.headers().clone();
-            answer.extensions_mut().insert(ReqwestUpgrade::new(response));
-            return Ok(answer);
+            return Ok(upgrade::upgraded_response(response));
         }
         let mut body = BodyBuffer::default();
         let reading = self.read_body(&mut response, &mut body);

@@ -14,6 +14,7 @@ use super::{
     ReqwestTransport, classify_body_error,
     idle_timeout::{ActivityBody, IdleTimeout, buffered_body},
     idle_timeout_error, to_transport_error,
+    upgrade::upgraded_response,
 };
 use crate::{
     operation::Operation,
@@ -39,6 +40,9 @@ impl ReqwestTransport {
         let request = reqwest::Request::try_from(request)
             .map_err(|error| to_transport_error(error, TransportFault::Request, Delivery::NotSent))?;
         let response = self.send_for_head(request, quiet.as_ref()).await?;
+        if response.status() == http::StatusCode::SWITCHING_PROTOCOLS {
+            return Ok(upgraded_response(response));
+        }
         let (mut parts, body) = http::Response::<reqwest::Body>::from(response).into_parts();
         // reqwest stores the URL, which may contain secrets, among the extensions.
         parts.extensions.clear();

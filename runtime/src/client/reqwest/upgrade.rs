@@ -5,6 +5,8 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use bytes::Bytes;
+
 use super::to_transport_error;
 use crate::transport::{Delivery, TransportError, TransportFault};
 
@@ -13,11 +15,16 @@ use crate::transport::{Delivery, TransportError, TransportFault};
 #[derive(Clone)]
 pub struct ReqwestUpgrade(Arc<Mutex<Option<reqwest::Response>>>);
 
-impl ReqwestUpgrade {
-    pub(super) fn new(response: reqwest::Response) -> Self {
-        Self(Arc::new(Mutex::new(Some(response))))
-    }
+/// Returns the head of a response with status `101`, with the connection among its extensions.
+pub(super) fn upgraded_response<B: From<Bytes>>(response: reqwest::Response) -> http::Response<B> {
+    let mut head = http::Response::new(B::from(Bytes::new()));
+    *head.status_mut() = response.status();
+    *head.headers_mut() = response.headers().clone();
+    head.extensions_mut().insert(ReqwestUpgrade(Arc::new(Mutex::new(Some(response)))));
+    head
+}
 
+impl ReqwestUpgrade {
     /// Takes the connection, for reading and writing in the other protocol. Returns `None` if it was already
     /// taken, also from a clone of this value.
     ///
@@ -49,7 +56,6 @@ mod tests {
         thread,
     };
 
-    use bytes::Bytes;
     use tokio::io::{AsyncRead as _, AsyncWrite as _, ReadBuf};
 
     use super::*;
@@ -58,6 +64,24 @@ mod tests {
     /// After `101`, the caller owns the connection and exchanges bytes with the server.
     #[tokio::test]
     async fn upgraded_connections_are_passed_to_the_caller() {
+        let transport = ReqwestTransport::from_client(reqwest::Client::new());
+        check_upgrade(async |request| {
+            let response = transport.send(&Operation::EMPTY, request).await.unwrap();
+            response.map(drop)
+        })
+        .await;
+        #[cfg(feature = "stream")]
+        check_upgrade(async |request| {
+            use crate::transport::{RequestBody, StreamTransport as _};
+
+            let request = request.map(RequestBody::Buffered);
+            let response = transport.open_stream(&Operation::EMPTY, request).await.unwrap();
+            response.map(drop)
+        })
+        .await;
+    }
+
+    async fn check_upgrade(send: impl AsyncFnOnce(http::Request<Bytes>) -> http::Response<()>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let uri = format!("http://{}/", listener.local_addr().unwrap());
         let server = thread::spawn(move || {
@@ -74,8 +98,7 @@ mod tests {
             .header("upgrade", "echo")
             .body(Bytes::new())
             .unwrap();
-        let transport = ReqwestTransport::from_client(reqwest::Client::new());
-        let response = transport.send(&Operation::EMPTY, request).await.unwrap();
+        let response = send(request).await;
         assert_eq!(
             (response.status().as_u16(), response.headers()["upgrade"].as_bytes()),
             (101, &b"echo"[..])
