@@ -87,7 +87,7 @@ struct UsedRuntimeTypes {
 /// the generated root.
 pub fn operations_module(plan: &SidePlan<'_>, graph: &SchemaGraph, types: &dyn RustTypes) -> TokenStream {
     let order = plan.order.iter().map(|&index| Literal::usize_unsuffixed(index));
-    let mut rows = RowWriter { graph, types, plan, used: UsedRuntimeTypes::default() };
+    let mut rows = RowWriter { graph, types, plan: Some(plan), used: UsedRuntimeTypes::default() };
     let shared = SharedParameters::from_plan(plan);
     let consts = shared.constant_items(&mut rows);
     let table: Vec<TokenStream> = plan
@@ -158,7 +158,7 @@ pub(crate) fn header_rows<'r>(
     graph: &SchemaGraph,
     types: &dyn RustTypes,
 ) -> (Vec<TokenStream>, TokenStream) {
-    let mut rows = RowWriter { graph, types, streams: None, used: UsedRuntimeTypes::default() };
+    let mut rows = RowWriter { graph, types, plan: None, used: UsedRuntimeTypes::default() };
     let headers: Vec<TokenStream> = headers.map(|row| rows.parameter_row(row)).collect();
     (headers, parameter_imports(&rows.used))
 }

@@ -110,6 +110,13 @@ impl GeneratedModule {
         }
     }
 
+    /// Makes a module a submodule of its siblings' parent: its links to siblings need one more `super`.
+    #[must_use]
+    pub fn with_nested_links(mut self) -> Self {
+        self.source = self.source.replace("](super::", "](super::super::");
+        self
+    }
+
     /// Restricts the module to builds in which at least one of these parts is enabled.
     #[must_use]
     pub fn with_gate(mut self, gate: FeatureGate) -> Self {

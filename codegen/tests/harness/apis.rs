@@ -10,6 +10,7 @@
 pub mod client_by_tag {
     pub mod calls;
     pub mod client;
+    pub mod headers;
     pub mod models;
     pub mod operations;
     pub mod responses;
@@ -122,6 +123,7 @@ pub mod hangar {
     pub mod calls;
     pub mod client;
     pub mod credentials;
+    pub mod headers;
     pub mod models;
     pub mod operations;
     pub mod responses;
@@ -180,6 +182,7 @@ pub mod operations {
     pub mod calls;
     pub mod client;
     pub mod credentials;
+    pub mod headers;
     pub mod models;
     pub mod operations;
     pub mod schemas;
@@ -312,6 +315,7 @@ pub mod union_of_children {
 pub mod vendor_code_hosting {
     pub mod calls;
     pub mod client;
+    pub mod headers;
     pub mod models;
     pub mod operations;
     pub mod responses;

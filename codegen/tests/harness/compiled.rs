@@ -436,7 +436,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "secrets" => models!(secrets: Input, Mode, NullableToken, Token),
         "secrets_union" => models!(secrets_union: Closed, Either, Event, Opened, Own, Step, StepStop, StepWait, Token),
         "servers" => models!(servers: Place),
-        "streams" => models!(streams: Ask, Chunk, ChunkFinish, Day, Move, MoveEvent, Problem, Reply, WatchThreadResponse200Item),
+        "streams" => models!(streams: Ask, Chunk, ChunkFinish, Day, Move, MoveEvent, Problem, Reply, TickerXKindsItem, WatchThreadResponse200Item),
         "streams_typed" => models!(streams_typed: Delta, Done, DoneData, Failed, MessageDelta, Problem, Run, RunEvent, Started, ToolCall, ToolCalled),
         "string_limits" => models!(string_limits: Input, Two),
         "string_patterns" => models!(string_patterns: Input, Slug),

@@ -207,7 +207,7 @@ fn group_module(writer: &ClientWriter<'_>, group: &ClientGroup) -> Option<Submod
         lines.extend(docs::markdown_lines(description));
     }
     lines.push(String::new());
-    lines.push(format!("[`Client::{0}`](super::Client::{0}) returns it.", group.accessor));
+    lines.push(format!("[`Client::{}`] returns it.", group.accessor));
     let lines = docs::doc_attributes(&lines);
     let name = ident(&group.type_name);
     let items = quote! {

@@ -152,6 +152,6 @@ pub(super) fn operation_modules(
 fn submodules(parent: &str, items: &ModuleItems) -> impl Iterator<Item = GeneratedModule> {
     let name = move |submodule: &Submodule| format!("{parent}/{}", submodule.name);
     items.groups.iter().map(move |submodule| {
-        GeneratedModule::new(name(submodule), doc_lines(&submodule.doc), &submodule.items)
+        GeneratedModule::new(name(submodule), doc_lines(&submodule.doc), &submodule.items).with_nested_links()
     })
 }

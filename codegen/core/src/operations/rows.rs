@@ -20,7 +20,8 @@ use crate::{
 pub(super) struct RowWriter<'a> {
     pub(super) graph: &'a SchemaGraph,
     pub(super) types: &'a dyn RustTypes,
-    pub(super) plan: &'a SidePlan<'a>,
+    /// The plan of the operations; `None` for rows without streams.
+    pub(super) plan: Option<&'a SidePlan<'a>>,
     pub(super) used: UsedRuntimeTypes,
 }
 
@@ -136,8 +137,8 @@ impl RowWriter<'_> {
         self.used.operation.extend(["ItemEncoding", "ItemFormat", "ItemFraming"]);
         let framing = ident(&format!("{:?}", item.framing));
         let form = ident(&format!("{:?}", item.form));
-        let ends = self.plan.end_markers(item);
-        let last = self.plan.last_events(item);
+        let ends = self.plan.map(|plan| plan.end_markers(item)).unwrap_or_default();
+        let last = self.plan.map(|plan| plan.last_events(item)).unwrap_or_default();
         let format = quote! {
             Items(ItemFormat {
                 framing: ItemFraming::#framing,

@@ -18,6 +18,9 @@ pub mod client;
 #[allow(unused_imports, reason = "the enclosing module may be private")]
 pub mod credentials;
 
+#[cfg(feature = "client")]
+pub mod headers;
+
 pub mod models;
 pub mod operations;
 

@@ -15,6 +15,9 @@ pub mod calls;
 #[allow(unused_imports, reason = "the enclosing module may be private")]
 pub mod client;
 
+#[cfg(feature = "client")]
+pub mod headers;
+
 pub mod models;
 pub mod operations;
 

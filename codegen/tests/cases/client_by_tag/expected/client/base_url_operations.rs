@@ -6,7 +6,7 @@ use super::*;
 
 /// The operations with the tag `base-url`.
 ///
-/// [`Client::base_url_operations`](super::Client::base_url_operations) returns it.
+/// [`Client::base_url_operations`] returns it.
 #[derive(Clone, Copy, Debug)]
 pub struct BaseUrlOperationsClient<'a> {
     pub(super) inner: &'a ApiClient,

@@ -8,7 +8,7 @@ use super::*;
 ///
 /// Everything about **issues**.
 ///
-/// [`Client::issues`](super::Client::issues) returns it.
+/// [`Client::issues`] returns it.
 #[derive(Clone, Copy, Debug)]
 pub struct IssuesClient<'a> {
     pub(super) inner: &'a ApiClient,
@@ -16,6 +16,8 @@ pub struct IssuesClient<'a> {
 
 impl<'a> IssuesClient<'a> {
     /// `GET /issues`.
+    ///
+    /// Response headers: \[`IssuesListHeaders`\](super::super::headers::IssuesListHeaders).
     ///
     /// # Arguments
     ///
@@ -69,8 +71,8 @@ impl<'a> IssuesClient<'a> {
     ///
     /// # Errors
     ///
-    /// * [`Error::ErrorResponse`] with [`ProblemOrText::Problem`](super::responses::ProblemOrText::Problem) for `404`: A problem.
-    /// * [`Error::ErrorResponse`] with [`ProblemOrText::Text`](super::responses::ProblemOrText::Text) for `422`: Invalid.
+    /// * [`Error::ErrorResponse`] with [`ProblemOrText::Problem`](super::super::responses::ProblemOrText::Problem) for `404`: A problem.
+    /// * [`Error::ErrorResponse`] with [`ProblemOrText::Text`](super::super::responses::ProblemOrText::Text) for `422`: Invalid.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
     /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn create(
@@ -88,7 +90,7 @@ impl<'a> IssuesClient<'a> {
     ///
     /// # Errors
     ///
-    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A problem.
+    /// * [`Error::ErrorResponse`] with [`Problem`](super::super::types::Problem) for any `4XX` or `5XX`: A problem.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
     /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn move_(&self, id: i64) -> PendingCall<'a, super::calls::IssuesMoveCall> {

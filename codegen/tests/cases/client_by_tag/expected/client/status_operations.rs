@@ -6,7 +6,7 @@ use super::*;
 
 /// The operations with the tag `status`.
 ///
-/// [`Client::status_operations`](super::Client::status_operations) returns it.
+/// [`Client::status_operations`] returns it.
 #[derive(Clone, Copy, Debug)]
 pub struct StatusOperationsClient<'a> {
     pub(super) inner: &'a ApiClient,

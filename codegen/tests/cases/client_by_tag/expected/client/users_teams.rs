@@ -6,7 +6,7 @@ use super::*;
 
 /// The operations with the tag `Users & Teams`.
 ///
-/// [`Client::users_teams`](super::Client::users_teams) returns it.
+/// [`Client::users_teams`] returns it.
 #[derive(Clone, Copy, Debug)]
 pub struct UsersTeamsClient<'a> {
     pub(super) inner: &'a ApiClient,

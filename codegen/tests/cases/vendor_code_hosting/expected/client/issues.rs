@@ -8,7 +8,7 @@ use super::*;
 ///
 /// Issues of a repository.
 ///
-/// [`Client::issues`](super::Client::issues) returns it.
+/// [`Client::issues`] returns it.
 #[derive(Clone, Copy, Debug)]
 pub struct IssuesClient<'a> {
     pub(super) inner: &'a ApiClient,
@@ -19,6 +19,8 @@ impl<'a> IssuesClient<'a> {
     ///
     /// `GET /repos/{owner}/{repo}/issues`.
     ///
+    /// Response headers: \[`IssuesListForRepoHeaders`\](super::super::headers::IssuesListForRepoHeaders).
+    ///
     /// # Arguments
     ///
     /// * `owner`: `owner` in the path.
@@ -27,8 +29,8 @@ impl<'a> IssuesClient<'a> {
     ///
     /// # Errors
     ///
-    /// * [`Error::ErrorResponse`] with [`BasicErrorOrValidationError::BasicError`](super::responses::BasicErrorOrValidationError::BasicError) for `404`: Resource not found
-    /// * [`Error::ErrorResponse`] with [`BasicErrorOrValidationError::ValidationError`](super::responses::BasicErrorOrValidationError::ValidationError) for `422`: Validation failed
+    /// * [`Error::ErrorResponse`] with [`BasicErrorOrValidationError::BasicError`](super::super::responses::BasicErrorOrValidationError::BasicError) for `404`: Resource not found
+    /// * [`Error::ErrorResponse`] with [`BasicErrorOrValidationError::ValidationError`](super::super::responses::BasicErrorOrValidationError::ValidationError) for `422`: Validation failed
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
     /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn list_for_repo(
@@ -101,9 +103,9 @@ impl<'a> IssuesClient<'a> {
     ///
     /// # Errors
     ///
-    /// * [`Error::ErrorResponse`] with [`BasicErrorOrValidationError::BasicError`](super::responses::BasicErrorOrValidationError::BasicError) for `404`: Resource not found
-    /// * [`Error::ErrorResponse`] with [`BasicErrorOrValidationError::BasicError`](super::responses::BasicErrorOrValidationError::BasicError) for `410`: Gone
-    /// * [`Error::ErrorResponse`] with [`BasicErrorOrValidationError::ValidationError`](super::responses::BasicErrorOrValidationError::ValidationError) for `422`: Validation failed
+    /// * [`Error::ErrorResponse`] with [`BasicErrorOrValidationError::BasicError`](super::super::responses::BasicErrorOrValidationError::BasicError) for `404`: Resource not found
+    /// * [`Error::ErrorResponse`] with [`BasicErrorOrValidationError::BasicError`](super::super::responses::BasicErrorOrValidationError::BasicError) for `410`: Gone
+    /// * [`Error::ErrorResponse`] with [`BasicErrorOrValidationError::ValidationError`](super::super::responses::BasicErrorOrValidationError::ValidationError) for `422`: Validation failed
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
     /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn create(
@@ -136,8 +138,8 @@ impl<'a> IssuesClient<'a> {
     ///
     /// # Errors
     ///
-    /// * [`Error::ErrorResponse`] with [`BasicErrorOrValidationError::BasicError`](super::responses::BasicErrorOrValidationError::BasicError) for `404`: Resource not found
-    /// * [`Error::ErrorResponse`] with [`BasicErrorOrValidationError::ValidationError`](super::responses::BasicErrorOrValidationError::ValidationError) for `422`: Validation failed
+    /// * [`Error::ErrorResponse`] with [`BasicErrorOrValidationError::BasicError`](super::super::responses::BasicErrorOrValidationError::BasicError) for `404`: Resource not found
+    /// * [`Error::ErrorResponse`] with [`BasicErrorOrValidationError::ValidationError`](super::super::responses::BasicErrorOrValidationError::ValidationError) for `422`: Validation failed
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
     /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn update(

@@ -8,7 +8,7 @@ use super::*;
 ///
 /// Repositories.
 ///
-/// [`Client::repos`](super::Client::repos) returns it.
+/// [`Client::repos`] returns it.
 #[derive(Clone, Copy, Debug)]
 pub struct ReposClient<'a> {
     pub(super) inner: &'a ApiClient,

@@ -6,7 +6,7 @@ use super::*;
 
 /// The operations with the tag `Chat`.
 ///
-/// [`Client::chat`](super::Client::chat) returns it.
+/// [`Client::chat`] returns it.
 #[derive(Clone, Copy, Debug)]
 pub struct ChatClient<'a> {
     pub(super) inner: &'a ApiClient,
@@ -23,8 +23,8 @@ impl<'a> ChatClient<'a> {
     ///
     /// # Errors
     ///
-    /// * [`Error::ErrorResponse`] with [`ErrorResponse`](super::types::ErrorResponse) for `429`: Too many requests
-    /// * [`Error::ErrorResponse`] with [`ErrorResponse`](super::types::ErrorResponse) for `401`: Invalid key
+    /// * [`Error::ErrorResponse`] with [`ErrorResponse`](super::super::types::ErrorResponse) for `429`: Too many requests
+    /// * [`Error::ErrorResponse`] with [`ErrorResponse`](super::super::types::ErrorResponse) for `401`: Invalid key
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
     /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn create_chat_completion(
@@ -47,8 +47,8 @@ impl<'a> ChatClient<'a> {
     ///
     /// # Errors
     ///
-    /// * [`Error::ErrorResponse`] with [`ErrorResponse`](super::types::ErrorResponse) for `429`: Too many requests
-    /// * [`Error::ErrorResponse`] with [`ErrorResponse`](super::types::ErrorResponse) for `401`: Invalid key
+    /// * [`Error::ErrorResponse`] with [`ErrorResponse`](super::super::types::ErrorResponse) for `429`: Too many requests
+    /// * [`Error::ErrorResponse`] with [`ErrorResponse`](super::super::types::ErrorResponse) for `401`: Invalid key
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
     /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn create_chat_completion_stream(

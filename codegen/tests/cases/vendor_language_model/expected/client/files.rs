@@ -6,7 +6,7 @@ use super::*;
 
 /// The operations with the tag `Files`.
 ///
-/// [`Client::files`](super::Client::files) returns it.
+/// [`Client::files`] returns it.
 #[derive(Clone, Copy, Debug)]
 pub struct FilesClient<'a> {
     pub(super) inner: &'a ApiClient,

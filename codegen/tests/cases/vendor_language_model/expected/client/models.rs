@@ -6,7 +6,7 @@ use super::*;
 
 /// The operations with the tag `Models`.
 ///
-/// [`Client::models`](super::Client::models) returns it.
+/// [`Client::models`] returns it.
 #[derive(Clone, Copy, Debug)]
 pub struct ModelsClient<'a> {
     pub(super) inner: &'a ApiClient,
