@@ -3,6 +3,7 @@
 
 #[cfg_attr(not(feature = "serve"), allow(dead_code, reason = "only `mock` uses some of the arguments"))]
 mod args;
+mod completions;
 mod console;
 mod drift;
 mod error;
@@ -22,7 +23,8 @@ use std::{
     thread,
 };
 
-use clap::Parser;
+use clap::{CommandFactory as _, Parser as _};
+use clap_complete::CompleteEnv;
 
 use self::{
     args::{Cli, Command},
@@ -38,6 +40,8 @@ const EXIT_INTERNAL_ERROR: u8 = 70;
 
 /// Parses the arguments, runs the command and returns its exit code.
 pub(crate) fn main() -> ExitCode {
+    // For a request of a shell's completion script, prints the candidates and exits.
+    CompleteEnv::with_factory(Cli::command).var(completions::COMPLETE_VARIABLE).complete();
     // `parse` exits with 2 for usage errors and with 0 for `--help`.
     let cli = Cli::parse();
     let console = Console::new(cli.command.display_args());
@@ -58,6 +62,8 @@ fn run_command(command: &Command, console: &Console) -> u8 {
         Command::Mock(args) => mock::run_mock(args, console),
         #[cfg(not(feature = "serve"))]
         Command::Mock(_) => Err(CommandError::missing_serve_feature()),
+        Command::Completions(args) => completions::run_completions(args),
+        Command::Man(args) => completions::run_man(args, console),
     };
     result.unwrap_or_else(|failure| failure.report_to(console))
 }
@@ -106,8 +112,6 @@ fn run_guarded(work: impl FnOnce() -> u8 + Send + 'static) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]

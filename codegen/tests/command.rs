@@ -643,3 +643,46 @@ fn faults_are_warnings_or_errors_or_repaired() {
     let result = folder.run(&["generate", "codegen.toml", "--output", "api"]).expect_exit(3);
     assert!(result.err.contains("selects nothing"), "{}", result.err);
 }
+
+/// The script of a shell asks the program for candidates: tags and operations come from the contract.
+#[test]
+fn shells_complete_tags_and_operations() {
+    let folder = Folder::new("completions");
+    folder.put(
+        "tickets.yaml",
+        &TICKETS.replace("operationId: readTicket", "operationId: readTicket\n      tags: [seats]"),
+    );
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let result = folder.run(&["completions", shell]).expect_exit(0);
+        assert!(result.out.contains("CONTRACT_CODEGEN_COMPLETE"), "{shell}: {}", result.out);
+    }
+    let complete = |words: &[&str]| {
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_contract-codegen"))
+            .current_dir(&folder.0)
+            .env("CONTRACT_CODEGEN_COMPLETE", "fish")
+            .arg("--")
+            .args(words)
+            .output()
+            .unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert_eq!(complete(&["contract-codegen", "generate", "tickets.yaml", "--tag", ""]), "seats\n");
+    assert_eq!(
+        complete(&["contract-codegen", "generate", "tickets.yaml", "--operation", ""]),
+        "readTicket\nwriteTicket\n"
+    );
+    // Without a contract there are no candidates, and no message.
+    assert_eq!(complete(&["contract-codegen", "generate", "--tag", ""]), "");
+}
+
+#[test]
+fn commands_have_manual_pages() {
+    let folder = Folder::new("man");
+    folder.run(&["man", "man/man1"]).expect_exit(0);
+    let page = |name: &str| fs::read_to_string(folder.0.join("man/man1").join(name)).unwrap();
+    assert!(page("contract-codegen.1").contains("contract\\-codegen\\-drift(1)"));
+    assert!(page("contract-codegen-generate.1").contains("The generator owns the output folder."));
+    folder.put("taken", "");
+    let result = folder.run(&["man", "taken/man1"]).expect_exit(4);
+    assert!(result.err.contains("cannot write the manual pages to taken/man1"), "{}", result.err);
+}

@@ -4,6 +4,9 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::engine::ArgValueCandidates;
+
+use super::completions;
 
 const MAIN_HELP: &str = "\
 Examples:
@@ -74,6 +77,12 @@ pub(crate) enum Command {
     /// Run a mock server that validates requests and responds with examples or generated values
     #[command(after_help = MOCK_HELP)]
     Mock(MockArgs),
+    /// Print the script with which a shell completes commands, options, tags and operations
+    #[command(after_help = COMPLETIONS_HELP)]
+    Completions(CompletionsArgs),
+    /// Write the manual pages of all commands
+    #[command(after_help = MAN_HELP)]
+    Man(ManArgs),
 }
 
 const INIT_HELP: &str = "\
@@ -193,6 +202,22 @@ Examples:
 Exit codes: 0 after Ctrl-C, 2 if the contract has no operations, 3 if the contract is invalid, 4 if
 the address is not available.";
 
+const COMPLETIONS_HELP: &str = "\
+The values of `--tag` and `--operation` come from the contract that the command line names, or else
+from codegen.toml or schemas/codegen.toml.
+
+Examples:
+  source <(contract-codegen completions bash)
+      In ~/.bashrc.
+  contract-codegen completions zsh > ~/.zfunc/_contract-codegen
+  contract-codegen completions fish > ~/.config/fish/completions/contract-codegen.fish";
+
+const MAN_HELP: &str = "\
+Writes contract-codegen.1 and a page for each command. The folder is created if it does not exist.
+
+Example:
+  contract-codegen man ~/.local/share/man/man1";
+
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum LayoutArg {
     /// A complete package with Cargo.toml
@@ -218,13 +243,13 @@ pub(crate) enum PartArg {
 #[command(next_help_heading = "Selections")]
 pub(crate) struct SelectionArgs {
     /// Select operations with this tag; repeatable
-    #[arg(long, value_name = "TAG")]
+    #[arg(long, value_name = "TAG", add = ArgValueCandidates::new(completions::list_tags))]
     pub(crate) tag: Vec<String>,
     /// Select operations whose path matches, such as '/repos/**'; repeatable
     #[arg(long, value_name = "GLOB")]
     pub(crate) path: Vec<String>,
     /// Select operations whose id matches; repeatable
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", add = ArgValueCandidates::new(completions::list_operations))]
     pub(crate) operation: Vec<String>,
     /// Select webhooks whose name matches; repeatable
     #[arg(long, value_name = "NAME")]
@@ -252,7 +277,7 @@ pub(crate) struct ReadingArgs {
 }
 
 /// Options for the output of results and diagnostics.
-#[derive(Clone, Copy, Debug, Args)]
+#[derive(Clone, Copy, Debug, Default, Args)]
 #[command(next_help_heading = "Display")]
 pub(crate) struct DisplayArgs {
     /// Print diagnostics as JSON lines to standard output, then one summary object
@@ -444,6 +469,29 @@ pub(crate) struct MockArgs {
     pub(crate) display: DisplayArgs,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArgs {
+    /// Shell
+    #[arg(value_enum, value_name = "SHELL")]
+    pub(crate) shell: ShellArg,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ShellArg {
+    Bash,
+    Elvish,
+    Fish,
+    Powershell,
+    Zsh,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ManArgs {
+    /// Folder to write to
+    #[arg(value_name = "FOLDER")]
+    pub(crate) folder: PathBuf,
+}
+
 impl Command {
     pub(crate) fn display_args(&self) -> DisplayArgs {
         match self {
@@ -454,6 +502,7 @@ impl Command {
             Self::Report(args) => args.display,
             Self::Drift(args) => args.display,
             Self::Mock(args) => args.display,
+            Self::Completions(_) | Self::Man(_) => DisplayArgs::default(),
         }
     }
 }

@@ -111,6 +111,8 @@ pub(crate) enum Command {
     Api(ApiArgs),
     /// Print the completion script of a shell.
     Completions(CompletionsArgs),
+    /// Write the manual pages of all commands into a folder.
+    Man(ManArgs),
 }
 
 #[derive(Debug, Args)]
@@ -456,6 +458,13 @@ pub(crate) struct CompletionsArgs {
     /// The shell.
     #[arg(value_enum)]
     pub(crate) shell: Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ManArgs {
+    /// The folder; it is created if it does not exist.
+    #[arg(value_name = "FOLDER")]
+    pub(crate) folder: PathBuf,
 }
 
 #[cfg(test)]

@@ -66,6 +66,7 @@ pub(crate) async fn run_command(
     // These commands do not need the exchange.
     let command = match command {
         Command::Completions(args) => return Ok(completions::print_completions(&args, output)),
+        Command::Man(args) => return completions::write_manual_pages(&args, output),
         Command::Envelope(command) => {
             return run_until_interrupt(envelope::run_envelope(command, output)).await;
         }
@@ -210,6 +211,7 @@ impl CommandContext {
             // `run_command` handles these commands before it creates a context.
             Command::Envelope(command) => envelope::run_envelope(command, output).await,
             Command::Completions(args) => Ok(completions::print_completions(&args, output)),
+            Command::Man(args) => completions::write_manual_pages(&args, output),
         }
     }
 

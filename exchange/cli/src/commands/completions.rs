@@ -1,11 +1,13 @@
-//! `completions`: prints the completion script of a shell.
+//! `completions` and `man`: the completion script of a shell, and manual pages.
+
+use std::{fs, io};
 
 use clap::CommandFactory as _;
 use serde_json::json;
 
 use crate::{
-    args::{Cli, CompletionsArgs},
-    error::ExitStatus,
+    args::{Cli, CompletionsArgs, ManArgs},
+    error::{CommandError, ExitStatus},
     output::Output,
 };
 
@@ -19,4 +21,21 @@ pub(super) fn print_completions(args: &CompletionsArgs, output: &mut Output) -> 
         output.write_text(&script);
     }
     ExitStatus::Done
+}
+
+/// Writes `exchange.1` and a page for each command.
+pub(super) fn write_manual_pages(args: &ManArgs, output: &mut Output) -> Result<ExitStatus, CommandError> {
+    let folder = &args.folder;
+    let failed = |error: io::Error| {
+        let message = format!("{}: {error}", folder.display());
+        CommandError::new(ExitStatus::Failed, message, "choose a folder in which you may create files")
+    };
+    fs::create_dir_all(folder).map_err(failed)?;
+    clap_mangen::generate_to(Cli::command(), folder).map_err(failed)?;
+    if output.is_json() {
+        output.write_json(&json!({ "folder": folder.display().to_string() }));
+    } else {
+        output.write_line(format!("manual pages written to {}", folder.display()));
+    }
+    Ok(ExitStatus::Done)
 }

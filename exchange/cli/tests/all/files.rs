@@ -98,6 +98,19 @@ async fn shells_get_their_completions() {
     }
 }
 
+/// `man` writes a page for each command.
+#[tokio::test]
+async fn commands_have_manual_pages() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("new/man1");
+    let ran = alone(&["man", folder.to_str().unwrap()], "").await;
+    assert!(ran.code == 0 && ran.err.is_empty(), "{}", ran.shown());
+    for (page, text) in [("exchange.1", "exchange\\-stock(1)"), ("exchange-stock-list.1", "\\-\\-json")] {
+        let page = std::fs::read_to_string(folder.join(page)).unwrap();
+        assert!(page.contains(text), "{text}: {page}");
+    }
+}
+
 /// IDP-03: without the environment variable of a sandbox, the configuration file selects the exchange. The
 /// file has no setting for a sandbox.
 #[tokio::test]

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::kit::{Desk, Ran, alone};
 
 /// The arguments for each command. These tests check only that the output is JSON.
-const TYPED: [(&str, &str); 72] = [
+const TYPED: [(&str, &str); 73] = [
     ("login", ""),
     ("status", ""),
     ("whoami", ""),
@@ -15,6 +15,7 @@ const TYPED: [(&str, &str); 72] = [
     ("locations", "city"),
     ("sync", ""),
     ("completions", "fish"),
+    ("man", "$HOME/man"),
     ("blueprints list", ""),
     ("blueprints show", "bp-sandbox-rifle"),
     ("blueprints add", "bt:bp-sandbox-knife"),
