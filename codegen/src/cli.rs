@@ -23,7 +23,7 @@ use std::{
     thread,
 };
 
-use clap::{CommandFactory as _, Parser as _};
+use clap::Parser as _;
 use clap_complete::CompleteEnv;
 
 use self::{
@@ -41,7 +41,9 @@ const EXIT_INTERNAL_ERROR: u8 = 70;
 /// Parses the arguments, runs the command and returns its exit code.
 pub(crate) fn main() -> ExitCode {
     // For a request of a shell's completion script, prints the candidates and exits.
-    CompleteEnv::with_factory(Cli::command).var(completions::COMPLETE_VARIABLE).complete();
+    CompleteEnv::with_factory(completions::command_with_candidates)
+        .var(completions::COMPLETE_VARIABLE)
+        .complete();
     // `parse` exits with 2 for usage errors and with 0 for `--help`.
     let cli = Cli::parse();
     let console = Console::new(cli.command.display_args());
@@ -112,6 +114,8 @@ fn run_guarded(work: impl FnOnce() -> u8 + Send + 'static) -> u8 {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory as _;
+
     use super::*;
 
     #[test]

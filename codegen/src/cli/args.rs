@@ -4,9 +4,6 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use clap_complete::engine::ArgValueCandidates;
-
-use super::completions;
 
 const MAIN_HELP: &str = "\
 Examples:
@@ -243,13 +240,13 @@ pub(crate) enum PartArg {
 #[command(next_help_heading = "Selections")]
 pub(crate) struct SelectionArgs {
     /// Select operations with this tag; repeatable
-    #[arg(long, value_name = "TAG", add = ArgValueCandidates::new(completions::list_tags))]
+    #[arg(long, value_name = "TAG")]
     pub(crate) tag: Vec<String>,
     /// Select operations whose path matches, such as '/repos/**'; repeatable
     #[arg(long, value_name = "GLOB")]
     pub(crate) path: Vec<String>,
     /// Select operations whose id matches; repeatable
-    #[arg(long, value_name = "ID", add = ArgValueCandidates::new(completions::list_operations))]
+    #[arg(long, value_name = "ID")]
     pub(crate) operation: Vec<String>,
     /// Select webhooks whose name matches; repeatable
     #[arg(long, value_name = "NAME")]

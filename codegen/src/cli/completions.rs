@@ -6,8 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use clap::CommandFactory as _;
-use clap_complete::{CompletionCandidate, env::Shells};
+use clap::{Command, CommandFactory as _};
+use clap_complete::{ArgValueCandidates, CompletionCandidate, env::Shells};
 use contract_codegen_core::{api::Operation, plan::OperationSide};
 
 use super::{
@@ -20,6 +20,23 @@ use super::{
 /// The environment variable with which the script of a shell requests completions.
 pub(crate) const COMPLETE_VARIABLE: &str = "CONTRACT_CODEGEN_COMPLETE";
 const PROGRAM: &str = "contract-codegen";
+
+/// Returns the definition of the command line, with candidates for tags and operations.
+pub(crate) fn command_with_candidates() -> Command {
+    let add = |command: Command, name: &str, list: fn() -> Vec<CompletionCandidate>| {
+        if command.get_arguments().any(|argument| argument.get_id() == name) {
+            command.mut_arg(name, |argument| argument.add(ArgValueCandidates::new(list)))
+        } else {
+            command
+        }
+    };
+    let mut program = Cli::command();
+    for command in program.get_subcommands_mut() {
+        let completed = add(add(command.clone(), "tag", list_tags), "operation", list_operations);
+        *command = completed;
+    }
+    program
+}
 
 /// Prints the script for a shell. The script runs this program for each completion.
 pub(crate) fn run_completions(args: &CompletionsArgs) -> Result<u8, CommandError> {
@@ -51,12 +68,12 @@ pub(crate) fn run_man(args: &ManArgs, console: &Console) -> Result<u8, CommandEr
 }
 
 /// Returns the tags of the contract on the command line.
-pub(crate) fn list_tags() -> Vec<CompletionCandidate> {
+fn list_tags() -> Vec<CompletionCandidate> {
     read_operations(|operation| operation.tags.clone())
 }
 
 /// Returns the operation ids of the contract on the command line.
-pub(crate) fn list_operations() -> Vec<CompletionCandidate> {
+fn list_operations() -> Vec<CompletionCandidate> {
     read_operations(|operation| vec![operation.id.clone()])
 }
 
