@@ -323,8 +323,8 @@ async fn language_model_sends_the_documented_requests() {
             &[],
             r#"{"id":"file-2","object":"file","bytes":3,"filename":"notes.jsonl","purpose":"user_data"}"#,
         ),
-        "GET https://api.model.example/v1/files/file-2/content" => {
-            (200, &[("content-type", "application/octet-stream")], "{}\n")
+        "POST https://api.model.example/v1/audio/speech" => {
+            (200, &[("content-type", "application/octet-stream")], "RIFF")
         }
         _ if request.contains("Bearer limited") => (
             429,
@@ -338,7 +338,7 @@ async fn language_model_sends_the_documented_requests() {
         ),
     });
     let lines = language_model_program::run(server.clone(), "sk-test").await.unwrap();
-    assert_eq!(lines, ["a.pdf", "Hello!", "Hello", "notes.jsonl: 3 bytes", "answered"]);
+    assert_eq!(lines, ["a.pdf", "Hello!", "Hello", "notes.jsonl of 3 bytes", "4 bytes of sound", "answered"]);
     let requests = server.requests();
     assert_eq!(
         requests[2],

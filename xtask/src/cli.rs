@@ -114,6 +114,20 @@ Examples:
   cargo xtask compare openapi.json
   cargo xtask compare a.yaml b.json --tools ~/generators/bin --json")]
     Compare(CompareArgs),
+    /// Run the programs in codegen/examples/vendors with the documents of the vendors.
+    ///
+    /// Generates a package from each document in DIR (code_hosting.json, language_model.json, payments.json),
+    /// compiles the program with it, and runs it against the mock server of the same document. Prints each
+    /// request and result. The documents are not part of the repository; the settings beside each program say
+    /// where they are published. The output is in target/vendors.
+    #[command(after_help = "Exit codes:
+  0  every program ran to its end
+  1  a package was not generated, or a program does not compile or failed
+  2  DIR contains none of the documents
+
+Examples:
+  cargo xtask vendors ~/documents")]
+    Vendors(VendorsArgs),
     /// Run the official JSON-Schema-Test-Suite with generated code.
     ///
     /// For each supported draft, generates types and validators for every schema of the suite into one
@@ -288,6 +302,14 @@ pub(crate) struct CompareArgs {
     /// Print JSON lines, one per document and generator
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Options of `vendors`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct VendorsArgs {
+    /// The folder of the documents
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
 }
 
 /// Options of `suite`.

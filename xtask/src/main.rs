@@ -6,6 +6,7 @@
 //! ([`style`]). There are no integration tests, because they would link this program while it runs, which
 //! Windows does not allow.
 
+mod background;
 mod ci;
 mod cli;
 mod compare;
@@ -32,6 +33,7 @@ mod style;
 mod suite;
 mod test;
 mod tidy;
+mod vendors;
 mod violation;
 
 use std::{path::Path, process::ExitCode};
@@ -82,6 +84,7 @@ fn run_command(command: &XtaskCommand, root: &Path) -> ExitCode {
         XtaskCommand::Test(args) => test::run(args, root).into(),
         XtaskCommand::Faults => faults::run(root).into(),
         XtaskCommand::Compare(args) => compare::run(args, root).into(),
+        XtaskCommand::Vendors(args) => vendors::run(args, root).into(),
         XtaskCommand::Suite(args) => suite::run(args, root).into(),
         XtaskCommand::Oracles(args) => oracles::run(args, root).into(),
         XtaskCommand::Peers(args) => peers::run(args, root).into(),

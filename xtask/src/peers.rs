@@ -3,11 +3,10 @@
 //!
 //! Each peer is a script in `exchange/service/tests/peers/` that uses packages installed below `target/`. It
 //! prints one line of JSON per step, which [`mod@print`] renders. The service runs as a background process
-//! ([`background`]): as the sandbox for clients, and as `serve` with an external issuer for `oidc-provider`.
+//! ([`background`](crate::background)): as the sandbox for clients, and as `serve` with an external issuer for `oidc-provider`.
 //! For `oauth4webapi` the roles are reversed: our client, an example of its crate, runs against two peers in
 //! background processes. Except for `oracles`, no other command needs Node.js or Python.
 
-mod background;
 mod print;
 
 use std::{
@@ -20,12 +19,10 @@ use std::{
 use clap::ValueEnum as _;
 use serde_json::{Value, json};
 
-use self::{
-    background::BackgroundProcess,
-    print::{PeerResult, PeerStep},
-};
+use self::print::{PeerResult, PeerStep};
 use crate::{
     CommandOutcome,
+    background::{self, BackgroundProcess},
     cli::{PeerProgram, PeersArgs},
     packages::{self, ToolPackage},
     program,

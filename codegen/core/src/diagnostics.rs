@@ -315,6 +315,14 @@ impl Diagnostics {
         render::render_human(&self.sorted_copy(), color, Some(render::MAX_PER_KIND))
     }
 
+    /// Returns only the diagnostics with the severity `Error`.
+    #[must_use]
+    pub fn only_errors(&self) -> Self {
+        let mut errors = self.clone();
+        errors.list.retain(|diagnostic| diagnostic.severity == Severity::Error);
+        errors
+    }
+
     /// Formats all diagnostics for programs, as one JSON object per line with `severity`, `code`, `message`,
     /// `file`, `pointer`, `line`, `column` (both counted from 1), `help`, and `mend` (the fallback of a
     /// fault). Unknown values are `null`.

@@ -43,7 +43,9 @@ pub(crate) use path_order::{assign_constants, check_ambiguous_paths};
 pub(crate) use responses::outcome_of;
 pub use responses::{ResponseCase, ResponseEnum, ResponseOutcome, ResponsePayload, ResponseSet};
 pub use streams::StreamItem;
-pub use streams::{StreamContent, StreamPlan, StreamedBody, check_stream_options as check_streams};
+pub use streams::{
+    StreamContent, StreamPlan, StreamedBody, StreamedResponse, check_stream_options as check_streams,
+};
 pub use text_shape::{TextScalar, TextShape};
 pub use unused_names::check_names;
 pub use wire::check_wire;

@@ -320,10 +320,13 @@ fn suggest_match(word: &str, known: &[&str]) -> String {
     if let Some(near) = nearest_match(word, known.iter().copied()) {
         return format!("did you mean `{near}`?");
     }
-    let known: BTreeSet<&str> = known.iter().copied().collect();
+    let mut known: Vec<&str> = known.iter().copied().collect::<BTreeSet<&str>>().into_iter().collect();
     if known.is_empty() {
         return "remove the selection".to_owned();
     }
+    // Names that start like the word come first.
+    let shared = |name: &str| name.chars().zip(word.chars()).take_while(|(one, other)| one == other).count();
+    known.sort_by_key(|name| std::cmp::Reverse(shared(name)));
     let list: Vec<String> = known.iter().take(SOME).map(|each| format!("`{each}`")).collect();
     let more = known.len().saturating_sub(SOME);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };

@@ -6,7 +6,7 @@ use std::error::Error as StdError;
 use crate::code_hosting::{
     calls::{IssuesListForRepoOptions, IssuesUpdateOptions},
     client::{Client, Error},
-    responses::BasicErrorOrValidationError,
+    responses::IssuesCreateError,
     runtime::{
         client::DefaultHeaders,
         transport::{ByteStream, Transport},
@@ -59,13 +59,11 @@ pub(crate) async fn run(
     match issues.create("octocat", "hello-world", &IssuesCreateBody::new("")).await {
         Ok(issue) => lines.push(format!("created {}", issue.html_url)),
         Err(Error::ErrorResponse(response)) => match response.body() {
-            BasicErrorOrValidationError::ValidationError(error) => {
+            IssuesCreateError::ValidationError(error) => {
                 let fields = error.errors.iter().flatten().filter_map(|each| each.field.as_deref());
                 lines.push(format!("{}: {}", error.message, fields.collect::<Vec<_>>().join(", ")));
             }
-            BasicErrorOrValidationError::BasicError(error) => {
-                lines.push(error.message.clone().unwrap_or_default());
-            }
+            _ => lines.push(response.status().to_string()),
         },
         Err(error) => return Err(error.into()),
     }

@@ -1,5 +1,5 @@
 //! Chat completions and files of a language model service: signs in, lists files over all pages, asks for a whole
-//! and for a streamed completion, uploads and downloads a file, and handles a rate limit.
+//! and for a streamed completion, uploads a file, lets a text be spoken, and handles a rate limit.
 
 use std::error::Error as StdError;
 
@@ -10,7 +10,11 @@ use crate::language_model::{
     credentials::Credentials,
     runtime::{Nullable, transport::Transport},
     servers,
-    types::{CreateChatCompletionRequest, CreateFileRequestPurpose, ModelIds, SystemMessage, UserMessage},
+    types::{
+        ChatCompletionRequestSystemMessage, ChatCompletionRequestUserMessage, CreateChatCompletionRequest,
+        CreateFileRequestPurpose, CreateSpeechRequest, CreateSpeechRequestModel, ModelIdsShared,
+        VoiceIdsShared,
+    },
 };
 
 /// Runs all calls, and returns a line for each result.
@@ -27,10 +31,13 @@ pub(crate) async fn run(
         lines.push(file?.filename.clone());
     }
 
-    let messages = vec![SystemMessage::new("Be brief.").into(), UserMessage::new("Hello!").into()];
+    let messages = vec![
+        ChatCompletionRequestSystemMessage::new("Be brief.").into(),
+        ChatCompletionRequestUserMessage::new("Hello!").into(),
+    ];
     let question = CreateChatCompletionRequest {
         temperature: Some(Nullable::Value(0.5.try_into()?)),
-        ..CreateChatCompletionRequest::new(messages, ModelIds::Gpt5)
+        ..CreateChatCompletionRequest::new(messages, ModelIdsShared::from("gpt-5"))
     };
     let completion = chat.create_chat_completion(&question).await?;
     for choice in &completion.choices {
@@ -52,12 +59,11 @@ pub(crate) async fn run(
     let notes = FilePart::new("notes.jsonl", "{}\n").with_media_type("application/jsonl");
     let form = CreateFileForm::new(notes, CreateFileRequestPurpose::UserData);
     let file = files.create_file(&form).await?;
-    let mut content = files.download_file_stream(&file.id).await?.into_body();
-    let mut size = 0;
-    while let Some(bytes) = content.next().await {
-        size += bytes?.len();
-    }
-    lines.push(format!("{}: {size} bytes", file.filename));
+    lines.push(format!("{} of {} bytes", file.filename, file.bytes));
+
+    let speech = CreateSpeechRequest::new(CreateSpeechRequestModel::Tts1, "Hello!", VoiceIdsShared::Alloy);
+    let sound = client.audio().create_speech(&speech).await?;
+    lines.push(format!("{} bytes of sound", sound.body().len()));
 
     match chat.create_chat_completion(&question).await {
         Ok(_) => lines.push("answered".to_owned()),

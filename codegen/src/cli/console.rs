@@ -10,7 +10,10 @@ use contract_codegen::diagnostics::{Diagnostics, Severity};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
-use super::args::{ColorWhen, DisplayArgs};
+use super::{
+    args::{ColorWhen, DisplayArgs},
+    generate::count_noun,
+};
 
 /// The printer of results, diagnostics and progress, for a terminal or as JSON lines.
 #[derive(Debug)]
@@ -92,11 +95,21 @@ impl Console {
             // A closed pipe is not an error.
             let _ = print_stdout(&diagnostics.json_lines());
         } else {
-            let text = if self.verbose {
-                diagnostics.render(self.color)
-            } else {
-                diagnostics.render_brief(self.color)
+            // Warnings would push the errors off the screen.
+            let errors = diagnostics.only_errors();
+            let others = diagnostics.iter().count() - errors.iter().count();
+            let mut text = match self.verbose {
+                true => diagnostics.render(self.color),
+                false if errors.is_empty() => diagnostics.render_brief(self.color),
+                false => errors.render_brief(self.color),
             };
+            if !self.verbose && !errors.is_empty() && others > 0 {
+                text = format!(
+                    "{}\n{} not shown; --verbose shows them",
+                    text.trim_end(),
+                    count_noun(others, "other message")
+                );
+            }
             print_stderr(text.trim_end());
         }
     }

@@ -4,6 +4,7 @@ use contract_codegen_core::{
     conjunction::SchemaConjunction,
     plan::{
         BodyType, MediaTypePlan, OperationSide, PlannedCall, ResponseCase, ResponsePayload, StreamContent,
+        StreamedResponse,
     },
     schema::SchemaId,
 };
@@ -120,6 +121,19 @@ impl Explainer<'_> {
             own.filter(|own| own.status == case.status && own.media_type == media_type)
         };
         let mut parts: Vec<ExplainedPart> = Vec::new();
+        // A streamed response beside other media types is not among the whole responses.
+        let is_whole = |own: &StreamedResponse| {
+            let mut same_status = call.responses.cases.iter().filter(|case| case.status == own.status);
+            same_status.any(|case| case.media_types().any(|name| name == own.media_type))
+        };
+        if let Some(own) = call.streams.response.as_ref().filter(|own| !is_whole(own)) {
+            parts.push(ExplainedPart {
+                wire: own.media_type.clone(),
+                ty: self.stream_type_name(&own.content),
+                presence: format!("response {}", own.status.key()),
+                ..ExplainedPart::default()
+            });
+        }
         for case in call.responses.cases.iter().chain(&call.errors.cases) {
             // A response without a body has no media type.
             for media_type in case.media_types().filter(|name| !name.is_empty()) {

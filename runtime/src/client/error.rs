@@ -1,6 +1,6 @@
 //! Errors of calls. One enum serves all clients; it is generic over the type of the error body.
 
-use std::{error::Error as StdError, fmt};
+use std::{error::Error as StdError, fmt, iter::repeat};
 
 use bytes::Bytes;
 use http::{Extensions, HeaderMap, StatusCode};
@@ -88,7 +88,17 @@ impl<E> fmt::Display for Error<E> {
             }
             Self::UnexpectedResponse(answer) => write!(f, "{answer}"),
             Self::InvalidRequest(violations) => {
-                write!(f, "the request violates the contract and was not sent: {violations}")
+                f.write_str("the request violates the contract and was not sent")?;
+                for (violation, separator) in violations.iter().zip([": "].into_iter().chain(repeat("; "))) {
+                    let pointer = if violation.pointer.is_empty() { "#" } else { &violation.pointer };
+                    let message = violation.message();
+                    write!(
+                        f,
+                        "{separator}{pointer} {message} ({}, {})",
+                        violation.keyword, violation.schema
+                    )?;
+                }
+                Ok(())
             }
         }
     }

@@ -44,7 +44,8 @@ pub(super) fn operation_lines(writer: &ClientWriter<'_>, call: &PlannedCall<'_>)
         paragraph(&format!("Sent to `{}`, the operation's own server.", server.url));
     }
     if let Some(headers) = headers_link(writer.plan.side.headers_module(), call) {
-        paragraph(&format!("Response headers: {headers}."));
+        // A link to an item, which the conversion of descriptions would escape.
+        lines.extend([String::new(), format!("Response headers: {headers}.")]);
     }
     let webhook = writer.plan.side == OperationSide::Webhooks;
     let body = call.body.as_ref().filter(|body| body.body.required);

@@ -35,7 +35,8 @@ pub(super) fn operation_key(key: &str) -> Option<(&str, &str)> {
     (is_method && (path.starts_with('/') || !path.contains('#'))).then_some((method, path))
 }
 
-/// Names operations; reports entries that name none.
+/// Names operations; reports entries that name none. In the client of a tag, the name is that of the method, and the
+/// names of types start with the tag.
 pub(super) fn apply_operation_names(
     config: &Config,
     api: &mut OpenApiDocument,
@@ -46,7 +47,13 @@ pub(super) fn apply_operation_names(
         let all = api.operations.iter_mut().chain(&mut api.webhooks);
         let mut found = false;
         for operation in all.filter(|each| each.method == method && each.path == path) {
-            operation.rust_name = Some(name.clone());
+            let tag = operation.tags.first().filter(|tag| config.client.by_tag && !tag.is_empty());
+            operation.rust_name = Some(match tag.map(|tag| names::field_name(tag)) {
+                Some(tag) if !names::field_name(name).starts_with(&format!("{tag}_")) => {
+                    format!("{tag}_{name}")
+                }
+                _ => name.clone(),
+            });
             found = true;
         }
         if found {
@@ -205,7 +212,11 @@ pub(super) fn check_operation_names(
         let operation = call.operation;
         let key = format!("{} {}", operation.method, operation.path);
         let Some(name) = config.names.get(&key) else { continue };
-        if call.method == method_name(name) && call.id == names::type_name(name) {
+        let is_named = match call.accessor {
+            Some(_) => [method_name(name), names::field_name(name)].contains(&call.client_method),
+            None => call.method == method_name(name) && call.id == names::type_name(name),
+        };
+        if is_named || call.method == method_name(name) && call.id == names::type_name(name) {
             continue;
         }
         let message =

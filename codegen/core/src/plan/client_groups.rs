@@ -52,8 +52,7 @@ pub(super) fn group_calls(calls: &mut [PlannedCall<'_>]) -> Vec<ClientGroup> {
 /// as its name.
 fn shorten_methods(calls: &mut [PlannedCall<'_>]) {
     let shorten = |call: &PlannedCall<'_>| {
-        let accessor = call.accessor.as_ref().filter(|_| call.operation.rust_name.is_none())?;
-        let rest = call.method.strip_prefix(accessor.as_str())?.strip_prefix('_')?;
+        let rest = call.method.strip_prefix(call.accessor.as_deref()?)?.strip_prefix('_')?;
         let name = names::field_name(rest);
         let is_free = !RESERVED_METHODS.contains(&name.as_str());
         (is_free && rest.starts_with(char::is_alphabetic)).then_some(name)
@@ -92,6 +91,30 @@ pub(super) fn accessor_names(groups: &[ClientGroup]) -> impl Iterator<Item = (Op
 mod tests {
     use super::*;
     use crate::{generate::Project, load::Sources, plan::OperationSide};
+
+    /// A configured name is unique among the methods of its tag.
+    #[test]
+    fn configured_names_are_those_of_the_methods() {
+        let path = |tag: &str, id: &str| {
+            format!(r#"{{"get": {{"operationId": "{id}", "tags": ["{tag}"], "responses": {{}}}}}}"#)
+        };
+        let document = format!(
+            r#"{{"openapi": "3.1.0", "info": {{"title": "", "version": "1"}}, "paths": {{"/keys": {}, "/boxes": {}}}}}"#,
+            path("SSH Keys", "readAllKeys"),
+            path("boxes", "boxes_all")
+        );
+        let mut project = Project::default();
+        project.config.client.by_tag = true;
+        project.config.names =
+            BTreeMap::from(["GET /keys", "GET /boxes"].map(|key| (key.to_owned(), "list".to_owned())));
+        let contract =
+            project.analyze_sources(Sources::from_texts(&[("a.json", "", &document)]).unwrap()).unwrap();
+        let plan = project.operation_plan(&contract, OperationSide::Paths);
+        let names = plan.calls.iter().map(|call| (call.client_path(), call.name.as_str()));
+        let expected = [("ssh_keys().list", "SshKeysListCall"), ("boxes().list", "BoxesListCall")];
+        assert_eq!(names.collect::<Vec<_>>(), expected.map(|(path, name)| (path.to_owned(), name)));
+        assert!(project.generate_from(contract).is_ok());
+    }
 
     /// Returns the calls of the client as `group().method`, by operation id.
     fn client_paths(operations: &[(&str, &str)]) -> Vec<String> {

@@ -7,8 +7,8 @@
 //!
 //! If all success responses of an operation have the same type, the generated method returns this type, and
 //! otherwise an enum with one variant for each status. If all error responses have the same type, it is the
-//! error type, and otherwise an enum with one variant for each type. All operations with the same error types
-//! share that enum, which is named after the types.
+//! error type, and otherwise an enum with one variant for each type. Operations with the same two or three error
+//! types share that enum, which is named after the types. An enum of more types is named after its operation.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,6 +22,9 @@ use crate::{
     names,
     shape::{Shapes, TypeRef},
 };
+
+/// The largest number of types that the name of an error enum lists: `ProblemOrText`.
+const MAX_NAMED_TYPES: usize = 3;
 
 /// Whether a response is a success or an error of the operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -291,9 +294,17 @@ pub(super) fn build_response_enums(shapes: &Shapes, calls: &mut [PlannedCall<'_>
         error_sets.entry(types).or_default().push(index);
     }
     let mut choices: Vec<ResponseEnum> = Vec::new();
-    for (types, users) in error_sets {
+    // An enum of many types is named after its operation, because a list of all names is not readable.
+    let sets = error_sets.into_iter().flat_map(|(types, users)| match types.len() > MAX_NAMED_TYPES {
+        true => users.into_iter().map(|user| (types.clone(), vec![user])).collect::<Vec<_>>(),
+        false => vec![(types, users)],
+    });
+    for (types, users) in sets {
         let mut variants: Vec<String> = types.iter().map(|payload| payload.variant_name(shapes)).collect();
-        let name = variants.join("Or");
+        let name = match types.len() > MAX_NAMED_TYPES {
+            true => format!("{}Error", calls[users[0]].id),
+            false => variants.join("Or"),
+        };
         let wires: Vec<String> = types.iter().map(|payload| format!("{payload:?}")).collect();
         let wires: Vec<&str> = wires.iter().map(String::as_str).collect();
         names::make_distinct(&wires, &mut variants);

@@ -156,7 +156,7 @@ fn selections_without_matches_are_rejected() {
         (
             "include = [{ path = '/ship/**' }]",
             "has a path like `/ship/**`",
-            "there are `/orgs/{id}`, `/ships`",
+            "there are `/ships`, `/orgs/{id}`",
         ),
         ("include = [{ operation = 'ships/lst' }]", "is called `ships/lst`", "did you mean `ships/list`?"),
         ("include = [{ webhook = 'move' }]", "no webhook is called `move`", "did you mean `moved`?"),

@@ -59,7 +59,7 @@ async fn any_operation_can_be_called() {
     let wrong = desk.run(&["api", "blueprints_write", "--body", r#"{"ops": []}"#]).await;
     assert_eq!(wrong.code, 2);
     expect![[r#"
-        error: the request violates the contract and was not sent: /ops: minItems (https://exchange.example/exchange/v1/schemas/change-set.schema.json#/properties/ops)
+        error: the request violates the contract and was not sent: /ops must have at least 1 item (minItems, https://exchange.example/exchange/v1/schemas/change-set.schema.json#/properties/ops)
           -> correct it before sending it again"#]].assert_eq(&crate::kit::normal(&wrong.err.lines().skip(1).collect::<Vec<_>>().join("\n")));
     // An error response of the exchange is reported with its code.
     let gone = desk.json(&["api", "stock_read", "--cursor", "none"]).await;

@@ -43,6 +43,12 @@ impl<E> PageError<E> {
             Self::Page(_) => None,
         }
     }
+
+    /// Returns the body of a documented error response.
+    #[must_use]
+    pub fn body(&self) -> Option<&E> {
+        self.call_error().and_then(Error::body)
+    }
 }
 
 impl<E> From<Error<E>> for PageError<E> {

@@ -58,7 +58,7 @@ impl Client {
     ///
     /// `GET /ships/{shipId}`, needs `fleet.read`.
     ///
-    /// Response headers: \[`ReadShipHeaders`\](super::headers::ReadShipHeaders).
+    /// Response headers: [`ReadShipHeaders`](super::headers::ReadShipHeaders).
     ///
     /// # Arguments
     ///

@@ -243,7 +243,7 @@ impl Client {
 
     /// `GET /events`.
     ///
-    /// Response headers: \[`ListEventsHeaders`\](super::headers::ListEventsHeaders).
+    /// Response headers: [`ListEventsHeaders`](super::headers::ListEventsHeaders).
     ///
     /// # Arguments
     ///

@@ -203,7 +203,7 @@ impl Client {
 
     /// `GET /ticker`.
     ///
-    /// Response headers: \[`TickerHeaders`\](super::headers::TickerHeaders).
+    /// Response headers: [`TickerHeaders`](super::headers::TickerHeaders).
     ///
     /// # Errors
     ///
@@ -214,7 +214,7 @@ impl Client {
 
     /// `GET /ticker`.
     ///
-    /// Response headers: \[`TickerHeaders`\](super::headers::TickerHeaders).
+    /// Response headers: [`TickerHeaders`](super::headers::TickerHeaders).
     ///
     /// The response is streamed item by item, from the `200` response with media type `text/event-stream`.
     ///

@@ -852,6 +852,68 @@ impl Contract for ReleaseAssetState {
     }
 }
 
+/// `ScimError` of the contract.
+///
+/// Schema: `input.json#/components/schemas/scim-error`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub struct ScimError {
+    /// `message`
+    pub message: Option<Nullable<String>>,
+    /// `detail`
+    pub detail: Option<Nullable<String>>,
+    /// `status`
+    pub status: Option<i64>,
+    /// Members that the contract does not declare, kept unchanged.
+    pub extra: Map<Json>,
+}
+
+::contract_runtime::object! {
+    ScimError {
+        optional { message = "message", detail = "detail", status = "status" }
+        extra undeclared
+    }
+}
+
+impl Contract for ScimError {
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_SCHEMAS_SCIM_ERROR,
+    );
+
+    fn is_valid(&self) -> bool {
+        is_disjoint(&self.extra, Self::DECLARED)
+    }
+}
+
+/// `ServiceUnavailableResponse` of the contract.
+///
+/// Schema: `input.json#/components/responses/service_unavailable/content/application~1json/schema`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub struct ServiceUnavailableResponse {
+    /// `code`
+    pub code: Option<String>,
+    /// `message`
+    pub message: Option<String>,
+    /// Members that the contract does not declare, kept unchanged.
+    pub extra: Map<Json>,
+}
+
+::contract_runtime::object! {
+    ServiceUnavailableResponse {
+        optional { code = "code", message = "message" }
+        extra undeclared
+    }
+}
+
+impl Contract for ServiceUnavailableResponse {
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_RESPONSES_SERVICE_UNAVAILABLE,
+    );
+
+    fn is_valid(&self) -> bool {
+        is_disjoint(&self.extra, Self::DECLARED)
+    }
+}
+
 /// `SimpleUser` of the contract.
 ///
 /// Schema: `input.json#/components/schemas/simple-user`.

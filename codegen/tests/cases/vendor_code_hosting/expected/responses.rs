@@ -2,11 +2,24 @@
 
 //! Success and error responses with several types.
 
-/// The error response of `GET /repos/{owner}/{repo}/issues` and 2 more operations.
+/// The error response of `GET /repos/{owner}/{repo}/issues` and one more operation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum BasicErrorOrValidationError {
     /// A [`BasicError`](super::types::BasicError).
     BasicError(super::types::BasicError),
+    /// A [`ValidationError`](super::types::ValidationError).
+    ValidationError(super::types::ValidationError),
+}
+
+/// The error response of `POST /repos/{owner}/{repo}/issues`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum IssuesCreateError {
+    /// A [`BasicError`](super::types::BasicError).
+    BasicError(super::types::BasicError),
+    /// A [`ScimError`](super::types::ScimError).
+    ScimError(super::types::ScimError),
+    /// A [`ServiceUnavailableResponse`](super::types::ServiceUnavailableResponse).
+    ServiceUnavailableResponse(super::types::ServiceUnavailableResponse),
     /// A [`ValidationError`](super::types::ValidationError).
     ValidationError(super::types::ValidationError),
 }

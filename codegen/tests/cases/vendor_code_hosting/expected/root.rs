@@ -4,7 +4,7 @@
 //!
 //! Inputs:
 //!
-//! * `input.json` sha256 7aecb8f970b28b72
+//! * `input.json` sha256 7cac665e3a0355ec
 
 #![allow(dead_code, unreachable_pub, reason = "the enclosing module may be private")]
 #[cfg(feature = "client")]

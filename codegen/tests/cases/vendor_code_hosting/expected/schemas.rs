@@ -42,6 +42,10 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
         INPUT_SCHEMAS_BASIC_ERROR = 4,
         /// `input.json#/components/schemas/validation-error`
         INPUT_SCHEMAS_VALIDATION_ERROR = 9,
+        /// `input.json#/components/schemas/scim-error`
+        INPUT_SCHEMAS_SCIM_ERROR = 4,
+        /// `input.json#/components/responses/service_unavailable`
+        INPUT_RESPONSES_SERVICE_UNAVAILABLE = 3,
     }
 }
 
@@ -169,6 +173,15 @@ pub static TABLES: SchemaTables<'static> = SchemaTables {
         Schema { resource: IN_INPUT, location: "/components/schemas/validation-error/properties/errors/items/properties/field", keywords: &[Keyword::Type(TypeSet::STRING)] },
         Schema { resource: IN_INPUT, location: "/components/schemas/validation-error/properties/errors/items/properties/message", keywords: &[Keyword::Type(TypeSet::STRING)] },
         Schema { resource: IN_INPUT, location: "/components/schemas/validation-error/properties/errors/items/properties/code", keywords: &[Keyword::Type(TypeSet::STRING)] },
+        // INPUT_SCHEMAS_SCIM_ERROR
+        Schema { resource: IN_INPUT, location: "/components/schemas/scim-error", keywords: &[Keyword::Type(TypeSet::OBJECT), Keyword::Properties(&[("detail", INPUT_SCHEMAS_SCIM_ERROR.offset_by(2)), ("message", INPUT_SCHEMAS_SCIM_ERROR.offset_by(1)), ("status", INPUT_SCHEMAS_SCIM_ERROR.offset_by(3))], 0b0)] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/scim-error/properties/message", keywords: &[Keyword::Type(TypeSet::NULL.union(TypeSet::STRING))] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/scim-error/properties/detail", keywords: &[Keyword::Type(TypeSet::NULL.union(TypeSet::STRING))] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/scim-error/properties/status", keywords: &[Keyword::Type(TypeSet::INTEGER)] },
+        // INPUT_RESPONSES_SERVICE_UNAVAILABLE
+        Schema { resource: IN_INPUT, location: "/components/responses/service_unavailable/content/application~1json/schema", keywords: &[Keyword::Type(TypeSet::OBJECT), Keyword::Properties(&[("code", INPUT_RESPONSES_SERVICE_UNAVAILABLE.offset_by(1)), ("message", INPUT_RESPONSES_SERVICE_UNAVAILABLE.offset_by(2))], 0b0)] },
+        Schema { resource: IN_INPUT, location: "/components/responses/service_unavailable/content/application~1json/schema/properties/code", keywords: &[Keyword::Type(TypeSet::STRING)] },
+        Schema { resource: IN_INPUT, location: "/components/responses/service_unavailable/content/application~1json/schema/properties/message", keywords: &[Keyword::Type(TypeSet::STRING)] },
     ],
     resources: &[
         // IN_INPUT

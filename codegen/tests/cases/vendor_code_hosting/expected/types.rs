@@ -10,6 +10,6 @@ pub use super::models::{
     IssuesUpdateBodyLabelsItemObject, IssuesUpdateBodyState, IssuesUpdateBodyStateReason,
     IssuesUpdateBodyTitle, NullableMilestone, NullableMilestoneValue,
     NullableMilestoneValueState, NullableSimpleUser, NullableSimpleUserValue,
-    ReleaseAsset, ReleaseAssetState, SimpleUser, ValidationError,
-    ValidationErrorErrorsItem,
+    ReleaseAsset, ReleaseAssetState, ScimError, ServiceUnavailableResponse, SimpleUser,
+    ValidationError, ValidationErrorErrorsItem,
 };

@@ -3,9 +3,11 @@
 //! The requests of all operations, as types that client and server share.
 
 use super::{bodies, types};
+mod audio;
 mod chat;
 mod files;
 mod models;
+pub use audio::*;
 pub use chat::*;
 pub use files::*;
 pub use models::*;

@@ -2,6 +2,7 @@
 
 //! The client: one method for each operation.
 
+pub mod audio;
 pub mod chat;
 pub mod files;
 pub mod models;
@@ -69,6 +70,14 @@ impl Client {
     #[must_use]
     pub const fn api_client(&self) -> &ApiClient {
         &self.inner
+    }
+
+    /// Returns the operations with the tag `Audio`.
+    #[must_use]
+    pub const fn audio(&self) -> audio::AudioClient<'_> {
+        audio::AudioClient {
+            inner: &self.inner,
+        }
     }
 
     /// Returns the operations with the tag `Chat`.

@@ -5,14 +5,15 @@
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
     Contract, Json, Map, Nullable, Number, read::is_disjoint, schema::Validator,
+    text::char_count_at_most,
 };
 use super::schemas;
 
-/// `AssistantMessage` of the contract.
+/// `ChatCompletionRequestAssistantMessage` of the contract.
 ///
-/// Schema: `input.json#/components/schemas/AssistantMessage`.
+/// Schema: `input.json#/components/schemas/ChatCompletionRequestAssistantMessage`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
-pub struct AssistantMessage {
+pub struct ChatCompletionRequestAssistantMessage {
     /// `content`
     pub content: Option<Nullable<String>>,
     /// Members that the contract does not declare, kept unchanged.
@@ -20,7 +21,7 @@ pub struct AssistantMessage {
 }
 
 ::contract_runtime::object! {
-    AssistantMessage {
+    ChatCompletionRequestAssistantMessage {
         tag { role = "role" is "assistant" }
         optional { content = "content" }
         extra undeclared
@@ -28,14 +29,14 @@ pub struct AssistantMessage {
 }
 
 ::contract_runtime::builder! {
-    AssistantMessage AssistantMessageBuilder {
+    ChatCompletionRequestAssistantMessage ChatCompletionRequestAssistantMessageBuilder {
         optional { content: one Nullable<String> = "content" }
     }
 }
 
-impl Contract for AssistantMessage {
+impl Contract for ChatCompletionRequestAssistantMessage {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_SCHEMAS_ASSISTANT_MESSAGE,
+        schemas::INPUT_SCHEMAS_CHAT_COMPLETION_REQUEST_ASSISTANT_MESSAGE,
     );
 
     fn is_valid(&self) -> bool {
@@ -53,11 +54,11 @@ impl Contract for AssistantMessage {
 )]
 pub enum ChatCompletionRequestMessage {
     /// `role` is `"system"`.
-    System(SystemMessage),
+    System(ChatCompletionRequestSystemMessage),
     /// `role` is `"user"`.
-    User(UserMessage),
+    User(ChatCompletionRequestUserMessage),
     /// `role` is `"assistant"`.
-    Assistant(AssistantMessage),
+    Assistant(ChatCompletionRequestAssistantMessage),
 }
 
 ::contract_runtime::closed_union! {
@@ -69,11 +70,14 @@ pub enum ChatCompletionRequestMessage {
 ::contract_runtime::union_variants! {
     ChatCompletionRequestMessage {
         access {
-            System: one SystemMessage = as_system into_system,
-            User: one UserMessage = as_user into_user,
-            Assistant: one AssistantMessage = as_assistant into_assistant,
+            System: one ChatCompletionRequestSystemMessage = as_system into_system,
+            User: one ChatCompletionRequestUserMessage = as_user into_user,
+            Assistant: one ChatCompletionRequestAssistantMessage = as_assistant into_assistant,
         }
-        from { System(SystemMessage), User(UserMessage), Assistant(AssistantMessage) }
+        from {
+            System(ChatCompletionRequestSystemMessage), User(ChatCompletionRequestUserMessage),
+            Assistant(ChatCompletionRequestAssistantMessage),
+        }
         nested { System, User, Assistant }
     }
 }
@@ -89,6 +93,132 @@ impl Contract for ChatCompletionRequestMessage {
             Self::User(value) => value.is_valid(),
             Self::Assistant(value) => value.is_valid(),
         }
+    }
+}
+
+/// `ChatCompletionRequestSystemMessage` of the contract.
+///
+/// Schema: `input.json#/components/schemas/ChatCompletionRequestSystemMessage`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ChatCompletionRequestSystemMessage {
+    /// `content`
+    pub content: ChatCompletionRequestSystemMessageContent,
+    /// `name`
+    pub name: Option<String>,
+    /// Members that the contract does not declare, kept unchanged.
+    pub extra: Map<Json>,
+}
+
+::contract_runtime::object! {
+    ChatCompletionRequestSystemMessage {
+        tag { role = "role" is "system" }
+        required { content = "content" }
+        optional { name = "name" }
+        nested { content = "content" }
+        new { content: into ChatCompletionRequestSystemMessageContent }
+        extra undeclared
+    }
+}
+
+::contract_runtime::builder! {
+    ChatCompletionRequestSystemMessage ChatCompletionRequestSystemMessageBuilder {
+        required { content: one ChatCompletionRequestSystemMessageContent = "content" }
+        optional { name: one String = "name" }
+    }
+}
+
+impl Contract for ChatCompletionRequestSystemMessage {
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_SCHEMAS_CHAT_COMPLETION_REQUEST_SYSTEM_MESSAGE,
+    );
+
+    fn is_valid(&self) -> bool {
+        self.content.is_valid() && is_disjoint(&self.extra, Self::DECLARED)
+    }
+}
+
+/// `ChatCompletionRequestSystemMessageContent` of the contract.
+///
+/// Schema: `input.json#/components/schemas/ChatCompletionRequestSystemMessage/properties/content`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum ChatCompletionRequestSystemMessageContent {
+    /// The value is a string.
+    Text(String),
+    /// The value is an array.
+    List(Vec<ContentPartText>),
+}
+
+::contract_runtime::untagged_union! {
+    ChatCompletionRequestSystemMessageContent expects "a string or an array" {
+        variants { Text = String, List = Array }
+    }
+}
+
+::contract_runtime::union_variants! {
+    ChatCompletionRequestSystemMessageContent {
+        access {
+            Text: text String = as_text into_text,
+            List: one Vec<ContentPartText> = as_list into_list,
+        }
+        from { Text(String), List(Vec<ContentPartText>) }
+        from_text { Text }
+        nested { List }
+    }
+}
+
+impl Contract for ChatCompletionRequestSystemMessageContent {
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_SCHEMAS_CHAT_COMPLETION_REQUEST_SYSTEM_MESSAGE.offset_by(1),
+    );
+
+    fn is_valid(&self) -> bool {
+        match self {
+            Self::Text(_) => true,
+            Self::List(value) => {
+                !value.is_empty() && value.iter().all(|value| value.is_valid())
+            }
+        }
+    }
+}
+
+/// `ChatCompletionRequestUserMessage` of the contract.
+///
+/// Schema: `input.json#/components/schemas/ChatCompletionRequestUserMessage`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ChatCompletionRequestUserMessage {
+    /// `content`
+    pub content: ChatCompletionRequestUserMessageContent,
+    /// `name`
+    pub name: Option<String>,
+    /// Members that the contract does not declare, kept unchanged.
+    pub extra: Map<Json>,
+}
+
+::contract_runtime::object! {
+    ChatCompletionRequestUserMessage {
+        tag { role = "role" is "user" }
+        required { content = "content" }
+        optional { name = "name" }
+        nested { content = "content" }
+        new { content: into ChatCompletionRequestSystemMessageContent }
+        extra undeclared
+    }
+}
+
+::contract_runtime::builder! {
+    ChatCompletionRequestUserMessage ChatCompletionRequestUserMessageBuilder {
+        required { content: one ChatCompletionRequestSystemMessageContent = "content" }
+        optional { name: one String = "name" }
+    }
+}
+
+impl Contract for ChatCompletionRequestUserMessage {
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_SCHEMAS_CHAT_COMPLETION_REQUEST_USER_MESSAGE,
+    );
+
+    fn is_valid(&self) -> bool {
+        self.content.is_valid() && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -193,7 +323,7 @@ pub struct CreateChatCompletionRequest {
     /// Limits: at least 1 entry.
     pub messages: Vec<ChatCompletionRequestMessage>,
     /// `model`
-    pub model: ModelIds,
+    pub model: ModelIdsShared,
     /// `temperature`
     pub temperature: Option<Nullable<Number>>,
     /// `max_completion_tokens`
@@ -216,7 +346,7 @@ pub struct CreateChatCompletionRequest {
             stream = "stream", stop = "stop",
         }
         nested { messages = "messages" }
-        new { messages: plain Vec<ChatCompletionRequestMessage>, model: into ModelIds }
+        new { messages: plain Vec<ChatCompletionRequestMessage>, model: into ModelIdsShared }
         extra undeclared
     }
 }
@@ -225,7 +355,7 @@ pub struct CreateChatCompletionRequest {
     CreateChatCompletionRequest CreateChatCompletionRequestBuilder {
         required {
             messages: list Vec<ChatCompletionRequestMessage> = "messages",
-            model: one ModelIds = "model",
+            model: one ModelIdsShared = "model",
         }
         optional {
             temperature: one Nullable<Number> = "temperature",
@@ -757,6 +887,105 @@ pub enum CreateFileRequestPurpose {
     schemas::validator(schemas::INPUT_SCHEMAS_CREATE_FILE_REQUEST.offset_by(3))
 );
 
+/// `CreateSpeechRequest` of the contract.
+///
+/// Schema: `input.json#/components/schemas/CreateSpeechRequest`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct CreateSpeechRequest {
+    /// `model`
+    pub model: CreateSpeechRequestModel,
+    /// `input`
+    ///
+    /// Limits: at most 4096 characters.
+    pub input: String,
+    /// Voice.
+    pub voice: VoiceIdsOrCustomVoice,
+    /// `speed`
+    ///
+    /// Limits: 0.25 to 4.0.
+    ///
+    /// Default: `1.0`.
+    pub speed: Option<Number>,
+    /// Members that the contract does not declare, kept unchanged.
+    pub extra: Map<Json>,
+}
+
+::contract_runtime::object! {
+    CreateSpeechRequest {
+        required { model = "model", input = "input", voice = "voice" }
+        optional { speed = "speed" }
+        nested { voice = "voice" }
+        new {
+            model: into CreateSpeechRequestModel, input: into String,
+            voice: into VoiceIdsOrCustomVoice,
+        }
+        extra undeclared
+    }
+}
+
+impl CreateSpeechRequest {
+    /// Returns `speed`, or the default of the contract if it is absent.
+    ///
+    /// Default: `1.0`.
+    #[must_use]
+    pub fn speed_or_default(&self) -> Number {
+        self.speed.clone().unwrap_or(Number::from_decimal(10, 1))
+    }
+}
+
+::contract_runtime::builder! {
+    CreateSpeechRequest CreateSpeechRequestBuilder {
+        required {
+            model: one CreateSpeechRequestModel = "model", input: one String = "input",
+            voice: one VoiceIdsOrCustomVoice = "voice",
+        }
+        optional { speed: one Number = "speed" }
+    }
+}
+
+impl Contract for CreateSpeechRequest {
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_SCHEMAS_CREATE_SPEECH_REQUEST,
+    );
+
+    fn is_valid(&self) -> bool {
+        char_count_at_most(&self.input, 4096) && self.voice.is_valid()
+            && self
+                .speed
+                .as_ref()
+                .is_none_or(|value| {
+                    *value >= Number::from_decimal(25, 2)
+                        && *value <= Number::from_decimal(40, 1)
+                }) && self.extra.is_empty()
+    }
+}
+
+/// `CreateSpeechRequestModel` of the contract.
+///
+/// Schema: `input.json#/components/schemas/CreateSpeechRequest/properties/model`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CreateSpeechRequestModel {
+    /// `tts-1`
+    Tts1,
+    /// `tts-1-hd`
+    Tts1Hd,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
+}
+
+::contract_runtime::open_enum! {
+    CreateSpeechRequestModel {
+        values { Tts1 = "tts-1", Tts1Hd = "tts-1-hd" }
+    }
+}
+
+::contract_runtime::unconstrained_contract!(
+    CreateSpeechRequestModel =
+    schemas::validator(schemas::INPUT_SCHEMAS_CREATE_SPEECH_REQUEST.offset_by(2))
+);
+
 /// `Error` of the contract.
 ///
 /// Schema: `input.json#/components/schemas/Error`.
@@ -1089,11 +1318,11 @@ impl Contract for Model {
     }
 }
 
-/// `ModelIds` of the contract.
+/// `ModelIdsShared` of the contract.
 ///
-/// Schema: `input.json#/components/schemas/ModelIds`.
+/// Schema: `input.json#/components/schemas/ModelIdsShared`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ModelIds {
+pub enum ModelIdsShared {
     /// `gpt-5`
     Gpt5,
     /// `gpt-5-mini`
@@ -1104,10 +1333,14 @@ pub enum ModelIds {
     Unknown(Box<str>),
 }
 
-::contract_runtime::open_enum! { ModelIds { values { Gpt5 = "gpt-5", Gpt5Mini = "gpt-5-mini" } } }
+::contract_runtime::open_enum! {
+    ModelIdsShared {
+        values { Gpt5 = "gpt-5", Gpt5Mini = "gpt-5-mini" }
+    }
+}
 
 ::contract_runtime::unconstrained_contract!(
-    ModelIds = schemas::validator(schemas::INPUT_SCHEMAS_MODEL_IDS)
+    ModelIdsShared = schemas::validator(schemas::INPUT_SCHEMAS_MODEL_IDS_SHARED)
 );
 
 /// `ModelObject` of the contract.
@@ -1135,134 +1368,167 @@ impl Contract for ModelObject {
     }
 }
 
-/// `SystemMessage` of the contract.
+/// `SpeechAudioEvent` of the contract.
 ///
-/// Schema: `input.json#/components/schemas/SystemMessage`.
+/// Schema: `input.json#/components/schemas/SpeechAudioEvent`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct SystemMessage {
-    /// `content`
-    pub content: SystemMessageContent,
-    /// `name`
-    pub name: Option<String>,
+pub struct SpeechAudioEvent {
+    /// `type`
+    pub type_: SpeechAudioEventType,
+    /// `audio`
+    pub audio: String,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
 ::contract_runtime::object! {
-    SystemMessage {
-        tag { role = "role" is "system" }
-        required { content = "content" }
-        optional { name = "name" }
-        nested { content = "content" }
-        new { content: into SystemMessageContent }
+    SpeechAudioEvent {
+        required { type_ = "type", audio = "audio" }
+        new { audio: into String }
+        constant { type_ = SpeechAudioEventType::SpeechAudioDelta }
         extra undeclared
     }
 }
 
-::contract_runtime::builder! {
-    SystemMessage SystemMessageBuilder {
-        required { content: one SystemMessageContent = "content" }
-        optional { name: one String = "name" }
-    }
-}
-
-impl Contract for SystemMessage {
+impl Contract for SpeechAudioEvent {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_SCHEMAS_SYSTEM_MESSAGE,
+        schemas::INPUT_SCHEMAS_SPEECH_AUDIO_EVENT,
     );
 
     fn is_valid(&self) -> bool {
-        self.content.is_valid() && is_disjoint(&self.extra, Self::DECLARED)
+        self.type_.is_valid() && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
-/// `SystemMessageContent` of the contract.
+/// `SpeechAudioEventType` of the contract.
 ///
-/// Schema: `input.json#/components/schemas/SystemMessage/properties/content`.
+/// Schema: `input.json#/components/schemas/SpeechAudioEvent/properties/type`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SpeechAudioEventType {
+    /// `speech.audio.delta`
+    SpeechAudioDelta,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
+}
+
+::contract_runtime::open_enum! {
+    SpeechAudioEventType {
+        values { SpeechAudioDelta = "speech.audio.delta" }
+    }
+}
+
+impl Contract for SpeechAudioEventType {
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_SCHEMAS_SPEECH_AUDIO_EVENT.offset_by(1),
+    );
+
+    fn is_valid(&self) -> bool {
+        self.is_known()
+    }
+}
+
+/// Voice.
+///
+/// Schema: `input.json#/components/schemas/VoiceIdsOrCustomVoice`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum SystemMessageContent {
+pub enum VoiceIdsOrCustomVoice {
     /// The value is a string.
-    Text(String),
-    /// The value is an array.
-    List(Vec<ContentPartText>),
+    Text(VoiceIdsShared),
+    /// The value is an object.
+    Object(VoiceIdsOrCustomVoiceObject),
 }
 
 ::contract_runtime::untagged_union! {
-    SystemMessageContent expects "a string or an array" {
-        variants { Text = String, List = Array }
+    VoiceIdsOrCustomVoice expects "a string or an object" {
+        variants { Text = String, Object = Object }
     }
 }
 
 ::contract_runtime::union_variants! {
-    SystemMessageContent {
+    VoiceIdsOrCustomVoice {
         access {
-            Text: text String = as_text into_text,
-            List: one Vec<ContentPartText> = as_list into_list,
+            Text: one VoiceIdsShared = as_text into_text,
+            Object: one VoiceIdsOrCustomVoiceObject = as_object into_object,
         }
-        from { Text(String), List(Vec<ContentPartText>) }
+        from { Text(VoiceIdsShared), Object(VoiceIdsOrCustomVoiceObject) }
         from_text { Text }
-        nested { List }
+        nested { Object }
     }
 }
 
-impl Contract for SystemMessageContent {
+impl Contract for VoiceIdsOrCustomVoice {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_SCHEMAS_SYSTEM_MESSAGE.offset_by(1),
+        schemas::INPUT_SCHEMAS_VOICE_IDS_OR_CUSTOM_VOICE,
     );
 
     fn is_valid(&self) -> bool {
         match self {
             Self::Text(_) => true,
-            Self::List(value) => {
-                !value.is_empty() && value.iter().all(|value| value.is_valid())
-            }
+            Self::Object(value) => value.extra.is_empty(),
         }
     }
 }
 
-/// `UserMessage` of the contract.
+/// Voice.
 ///
-/// Schema: `input.json#/components/schemas/UserMessage`.
+/// Schema: `input.json#/components/schemas/VoiceIdsOrCustomVoice`, `input.json#/components/schemas/VoiceIdsOrCustomVoice/anyOf/1`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct UserMessage {
-    /// `content`
-    pub content: UserMessageContent,
-    /// `name`
-    pub name: Option<String>,
+pub struct VoiceIdsOrCustomVoiceObject {
+    /// `id`
+    pub id: String,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
 ::contract_runtime::object! {
-    UserMessage {
-        tag { role = "role" is "user" }
-        required { content = "content" }
-        optional { name = "name" }
-        nested { content = "content" }
-        new { content: into SystemMessageContent }
+    VoiceIdsOrCustomVoiceObject {
+        required { id = "id" }
+        new { id: into String }
         extra undeclared
     }
 }
 
 ::contract_runtime::builder! {
-    UserMessage UserMessageBuilder {
-        required { content: one SystemMessageContent = "content" }
-        optional { name: one String = "name" }
+    VoiceIdsOrCustomVoiceObject VoiceIdsOrCustomVoiceObjectBuilder {
+        required { id: one String = "id" }
     }
 }
 
-impl Contract for UserMessage {
+impl Contract for VoiceIdsOrCustomVoiceObject {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_SCHEMAS_USER_MESSAGE,
+        schemas::INPUT_SCHEMAS_VOICE_IDS_OR_CUSTOM_VOICE.offset_by(4),
     );
 
     fn is_valid(&self) -> bool {
-        self.content.is_valid() && is_disjoint(&self.extra, Self::DECLARED)
+        self.extra.is_empty()
     }
 }
 
-/// Another name of a type, for an equal schema.
-pub type CreateChatCompletionStreamResponseChoicesItemDeltaRole = CreateChatCompletionResponseChoicesItemMessageRole;
+/// `VoiceIdsShared` of the contract.
+///
+/// Schema: `input.json#/components/schemas/VoiceIdsShared`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum VoiceIdsShared {
+    /// `alloy`
+    Alloy,
+    /// `ash`
+    Ash,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
+}
+
+::contract_runtime::open_enum! { VoiceIdsShared { values { Alloy = "alloy", Ash = "ash" } } }
+
+::contract_runtime::unconstrained_contract!(
+    VoiceIdsShared = schemas::validator(schemas::INPUT_SCHEMAS_VOICE_IDS_SHARED)
+);
 
 /// Another name of a type, for an equal schema.
-pub type UserMessageContent = SystemMessageContent;
+pub type ChatCompletionRequestUserMessageContent = ChatCompletionRequestSystemMessageContent;
+
+/// Another name of a type, for an equal schema.
+pub type CreateChatCompletionStreamResponseChoicesItemDeltaRole = CreateChatCompletionResponseChoicesItemMessageRole;

@@ -103,29 +103,33 @@ pub static OPERATIONS: &[Operation] = &[
         servers: &[],
     },
     Operation {
-        id: "downloadFile",
-        method: "GET",
-        path: "/files/{file_id}/content",
-        tags: &["Files"],
-        summary: "Retrieve file content",
+        id: "createSpeech",
+        method: "POST",
+        path: "/audio/speech",
+        tags: &["Audio"],
+        summary: "Create speech",
         anonymous: false,
         scopes: &[],
         idempotent: false,
-        repeat: RepeatSafety::Safe,
+        repeat: RepeatSafety::NonIdempotent,
         deprecated: false,
-        parameters: &[
-            Parameter { name: "file_id", validator: Some(schemas::validator(schemas::INPUT_PATHS_FILES_FILE_ID_CONTENT_GET)), ..Parameter::PATH },
-        ],
-        body: None,
+        parameters: &[],
+        body: Some(BodySpec {
+            required: true,
+            content: &[
+                ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///input.json#/paths/~1audio~1speech/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_CREATE_SPEECH_REQUEST)), },
+            ],
+        }),
         responses: &[
-            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/octet-stream", format: BodyFormat::Stream, schema: "", validator: None, }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/octet-stream", format: BodyFormat::Bytes, schema: "", validator: None, }, ContentSpec { media_type: "text/event-stream", format: BodyFormat::Items(ItemFormat { framing: ItemFraming::Events, encoding: ItemEncoding::Json, end_markers: &["[DONE]"], last_events: &[], }), schema: "file:///input.json#/paths/~1audio~1speech/post/responses/200/content/text~1event-stream/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_SPEECH_AUDIO_EVENT)), }] },
+            ResponseSpec { statuses: StatusRange::Code(429), kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///input.json#/paths/~1audio~1speech/post/responses/429/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_ERROR_RESPONSE)), }] },
         ],
         servers: &[],
     },
 ];
 
 /// Every operation, to search by id or by method and path.
-pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[0, 2, 3, 4, 1]);
+pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[4, 0, 2, 3, 1]);
 
 /// The operations, by `operationId`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -154,19 +158,19 @@ pub enum OperationId {
     ///
     /// `createFile`
     CreateFile,
-    /// Retrieve file content.
+    /// Create speech.
     ///
-    /// `GET /files/{file_id}/content`
+    /// `POST /audio/speech`
     ///
-    /// `downloadFile`
-    DownloadFile,
+    /// `createSpeech`
+    CreateSpeech,
 }
 
 ::contract_runtime::closed_enum! {
     OperationId {
         values {
             CreateChatCompletion = "createChatCompletion", ListModels = "listModels",
-            ListFiles = "listFiles", CreateFile = "createFile", DownloadFile = "downloadFile",
+            ListFiles = "listFiles", CreateFile = "createFile", CreateSpeech = "createSpeech",
         }
     }
 }

@@ -22,20 +22,20 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
         INPUT_PATHS_MODELS_GET = 3,
         /// `input.json#/paths/~1files/get`
         INPUT_PATHS_FILES_GET = 10,
-        /// `input.json#/paths/~1files~1{file_id}~1content/get`
-        INPUT_PATHS_FILES_FILE_ID_CONTENT_GET = 2,
+        /// `input.json#/paths/~1audio~1speech/post`
+        INPUT_PATHS_AUDIO_SPEECH_POST = 1,
         /// `input.json#/components/schemas/ContentPartText`
         INPUT_SCHEMAS_CONTENT_PART_TEXT = 3,
-        /// `input.json#/components/schemas/SystemMessage`
-        INPUT_SCHEMAS_SYSTEM_MESSAGE = 6,
-        /// `input.json#/components/schemas/UserMessage`
-        INPUT_SCHEMAS_USER_MESSAGE = 6,
-        /// `input.json#/components/schemas/AssistantMessage`
-        INPUT_SCHEMAS_ASSISTANT_MESSAGE = 5,
+        /// `input.json#/components/schemas/ChatCompletionRequestSystemMessage`
+        INPUT_SCHEMAS_CHAT_COMPLETION_REQUEST_SYSTEM_MESSAGE = 6,
+        /// `input.json#/components/schemas/ChatCompletionRequestUserMessage`
+        INPUT_SCHEMAS_CHAT_COMPLETION_REQUEST_USER_MESSAGE = 6,
+        /// `input.json#/components/schemas/ChatCompletionRequestAssistantMessage`
+        INPUT_SCHEMAS_CHAT_COMPLETION_REQUEST_ASSISTANT_MESSAGE = 5,
         /// `input.json#/components/schemas/ChatCompletionRequestMessage`
         INPUT_SCHEMAS_CHAT_COMPLETION_REQUEST_MESSAGE = 1,
-        /// `input.json#/components/schemas/ModelIds`
-        INPUT_SCHEMAS_MODEL_IDS = 3,
+        /// `input.json#/components/schemas/ModelIdsShared`
+        INPUT_SCHEMAS_MODEL_IDS_SHARED = 3,
         /// `input.json#/components/schemas/CreateChatCompletionRequest`
         INPUT_SCHEMAS_CREATE_CHAT_COMPLETION_REQUEST = 15,
         /// `input.json#/components/schemas/CreateChatCompletionResponse`
@@ -54,6 +54,14 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
         INPUT_SCHEMAS_ERROR = 9,
         /// `input.json#/components/schemas/ErrorResponse`
         INPUT_SCHEMAS_ERROR_RESPONSE = 1,
+        /// `input.json#/components/schemas/VoiceIdsShared`
+        INPUT_SCHEMAS_VOICE_IDS_SHARED = 3,
+        /// `input.json#/components/schemas/VoiceIdsOrCustomVoice`
+        INPUT_SCHEMAS_VOICE_IDS_OR_CUSTOM_VOICE = 5,
+        /// `input.json#/components/schemas/CreateSpeechRequest`
+        INPUT_SCHEMAS_CREATE_SPEECH_REQUEST = 7,
+        /// `input.json#/components/schemas/SpeechAudioEvent`
+        INPUT_SCHEMAS_SPEECH_AUDIO_EVENT = 3,
     }
 }
 
@@ -76,41 +84,40 @@ pub static TABLES: SchemaTables<'static> = SchemaTables {
         Schema { resource: IN_INPUT, location: "/paths/~1files/get/responses/200/content/application~1json/schema/properties/first_id", keywords: &[Keyword::Type(TypeSet::STRING)] },
         Schema { resource: IN_INPUT, location: "/paths/~1files/get/responses/200/content/application~1json/schema/properties/last_id", keywords: &[Keyword::Type(TypeSet::STRING)] },
         Schema { resource: IN_INPUT, location: "/paths/~1files/get/responses/200/content/application~1json/schema/properties/has_more", keywords: &[Keyword::Type(TypeSet::BOOLEAN)] },
-        // INPUT_PATHS_FILES_FILE_ID_CONTENT_GET
-        Schema { resource: IN_INPUT, location: "/paths/~1files~1{file_id}~1content/get/parameters/0/schema", keywords: &[Keyword::Type(TypeSet::STRING)] },
-        Schema { resource: IN_INPUT, location: "/paths/~1files~1{file_id}~1content/get/responses/200/content/application~1octet-stream/schema", keywords: &[Keyword::Type(TypeSet::STRING)] },
+        // INPUT_PATHS_AUDIO_SPEECH_POST
+        Schema { resource: IN_INPUT, location: "/paths/~1audio~1speech/post/responses/200/content/application~1octet-stream/schema", keywords: &[Keyword::Type(TypeSet::STRING)] },
         // INPUT_SCHEMAS_CONTENT_PART_TEXT
         Schema { resource: IN_INPUT, location: "/components/schemas/ContentPartText", keywords: &[Keyword::Type(TypeSet::OBJECT), Keyword::Properties(&[("text", INPUT_SCHEMAS_CONTENT_PART_TEXT.offset_by(2)), ("type", INPUT_SCHEMAS_CONTENT_PART_TEXT.offset_by(1))], 0b11)] },
         Schema { resource: IN_INPUT, location: "/components/schemas/ContentPartText/properties/type", keywords: &[Keyword::Type(TypeSet::STRING), Keyword::Enum(&[Literal::String("text")])] },
         Schema { resource: IN_INPUT, location: "/components/schemas/ContentPartText/properties/text", keywords: &[Keyword::Type(TypeSet::STRING)] },
-        // INPUT_SCHEMAS_SYSTEM_MESSAGE
-        Schema { resource: IN_INPUT, location: "/components/schemas/SystemMessage", keywords: &[Keyword::Type(TypeSet::OBJECT), Keyword::Properties(&[("content", INPUT_SCHEMAS_SYSTEM_MESSAGE.offset_by(1)), ("name", INPUT_SCHEMAS_SYSTEM_MESSAGE.offset_by(5)), ("role", INPUT_SCHEMAS_SYSTEM_MESSAGE.offset_by(4))], 0b101)] },
-        Schema { resource: IN_INPUT, location: "/components/schemas/SystemMessage/properties/content", keywords: &[Keyword::OneOf(&[INPUT_SCHEMAS_SYSTEM_MESSAGE.offset_by(2), INPUT_SCHEMAS_SYSTEM_MESSAGE.offset_by(3)], None)] },
-        Schema { resource: IN_INPUT, location: "/components/schemas/SystemMessage/properties/content/oneOf/0", keywords: &[Keyword::Type(TypeSet::STRING)] },
-        Schema { resource: IN_INPUT, location: "/components/schemas/SystemMessage/properties/content/oneOf/1", keywords: &[Keyword::Type(TypeSet::ARRAY), Keyword::MinItems(1), Keyword::Items { schema: INPUT_SCHEMAS_CONTENT_PART_TEXT, from: 0 }] },
-        Schema { resource: IN_INPUT, location: "/components/schemas/SystemMessage/properties/role", keywords: &[Keyword::Type(TypeSet::STRING), Keyword::Enum(&[Literal::String("system")])] },
-        Schema { resource: IN_INPUT, location: "/components/schemas/SystemMessage/properties/name", keywords: &[Keyword::Type(TypeSet::STRING)] },
-        // INPUT_SCHEMAS_USER_MESSAGE
-        Schema { resource: IN_INPUT, location: "/components/schemas/UserMessage", keywords: &[Keyword::Type(TypeSet::OBJECT), Keyword::Properties(&[("content", INPUT_SCHEMAS_USER_MESSAGE.offset_by(1)), ("name", INPUT_SCHEMAS_USER_MESSAGE.offset_by(5)), ("role", INPUT_SCHEMAS_USER_MESSAGE.offset_by(4))], 0b101)] },
-        Schema { resource: IN_INPUT, location: "/components/schemas/UserMessage/properties/content", keywords: &[Keyword::OneOf(&[INPUT_SCHEMAS_USER_MESSAGE.offset_by(2), INPUT_SCHEMAS_USER_MESSAGE.offset_by(3)], None)] },
-        Schema { resource: IN_INPUT, location: "/components/schemas/UserMessage/properties/content/oneOf/0", keywords: &[Keyword::Type(TypeSet::STRING)] },
-        Schema { resource: IN_INPUT, location: "/components/schemas/UserMessage/properties/content/oneOf/1", keywords: &[Keyword::Type(TypeSet::ARRAY), Keyword::MinItems(1), Keyword::Items { schema: INPUT_SCHEMAS_CONTENT_PART_TEXT, from: 0 }] },
-        Schema { resource: IN_INPUT, location: "/components/schemas/UserMessage/properties/role", keywords: &[Keyword::Type(TypeSet::STRING), Keyword::Enum(&[Literal::String("user")])] },
-        Schema { resource: IN_INPUT, location: "/components/schemas/UserMessage/properties/name", keywords: &[Keyword::Type(TypeSet::STRING)] },
-        // INPUT_SCHEMAS_ASSISTANT_MESSAGE
-        Schema { resource: IN_INPUT, location: "/components/schemas/AssistantMessage", keywords: &[Keyword::Type(TypeSet::OBJECT), Keyword::Properties(&[("content", INPUT_SCHEMAS_ASSISTANT_MESSAGE.offset_by(2)), ("role", INPUT_SCHEMAS_ASSISTANT_MESSAGE.offset_by(1))], 0b10)] },
-        Schema { resource: IN_INPUT, location: "/components/schemas/AssistantMessage/properties/role", keywords: &[Keyword::Type(TypeSet::STRING), Keyword::Enum(&[Literal::String("assistant")])] },
-        Schema { resource: IN_INPUT, location: "/components/schemas/AssistantMessage/properties/content", keywords: &[Keyword::AnyOf(&[INPUT_SCHEMAS_ASSISTANT_MESSAGE.offset_by(3), INPUT_SCHEMAS_ASSISTANT_MESSAGE.offset_by(4)], None)] },
-        Schema { resource: IN_INPUT, location: "/components/schemas/AssistantMessage/properties/content/anyOf/0", keywords: &[Keyword::Type(TypeSet::STRING)] },
-        Schema { resource: IN_INPUT, location: "/components/schemas/AssistantMessage/properties/content/anyOf/1", keywords: &[Keyword::Type(TypeSet::NULL)] },
+        // INPUT_SCHEMAS_CHAT_COMPLETION_REQUEST_SYSTEM_MESSAGE
+        Schema { resource: IN_INPUT, location: "/components/schemas/ChatCompletionRequestSystemMessage", keywords: &[Keyword::Type(TypeSet::OBJECT), Keyword::Properties(&[("content", INPUT_SCHEMAS_CHAT_COMPLETION_REQUEST_SYSTEM_MESSAGE.offset_by(1)), ("name", INPUT_SCHEMAS_CHAT_COMPLETION_REQUEST_SYSTEM_MESSAGE.offset_by(5)), ("role", INPUT_SCHEMAS_CHAT_COMPLETION_REQUEST_SYSTEM_MESSAGE.offset_by(4))], 0b101)] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/ChatCompletionRequestSystemMessage/properties/content", keywords: &[Keyword::OneOf(&[INPUT_SCHEMAS_CHAT_COMPLETION_REQUEST_SYSTEM_MESSAGE.offset_by(2), INPUT_SCHEMAS_CHAT_COMPLETION_REQUEST_SYSTEM_MESSAGE.offset_by(3)], None)] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/ChatCompletionRequestSystemMessage/properties/content/oneOf/0", keywords: &[Keyword::Type(TypeSet::STRING)] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/ChatCompletionRequestSystemMessage/properties/content/oneOf/1", keywords: &[Keyword::Type(TypeSet::ARRAY), Keyword::MinItems(1), Keyword::Items { schema: INPUT_SCHEMAS_CONTENT_PART_TEXT, from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/ChatCompletionRequestSystemMessage/properties/role", keywords: &[Keyword::Type(TypeSet::STRING), Keyword::Enum(&[Literal::String("system")])] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/ChatCompletionRequestSystemMessage/properties/name", keywords: &[Keyword::Type(TypeSet::STRING)] },
+        // INPUT_SCHEMAS_CHAT_COMPLETION_REQUEST_USER_MESSAGE
+        Schema { resource: IN_INPUT, location: "/components/schemas/ChatCompletionRequestUserMessage", keywords: &[Keyword::Type(TypeSet::OBJECT), Keyword::Properties(&[("content", INPUT_SCHEMAS_CHAT_COMPLETION_REQUEST_USER_MESSAGE.offset_by(1)), ("name", INPUT_SCHEMAS_CHAT_COMPLETION_REQUEST_USER_MESSAGE.offset_by(5)), ("role", INPUT_SCHEMAS_CHAT_COMPLETION_REQUEST_USER_MESSAGE.offset_by(4))], 0b101)] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/ChatCompletionRequestUserMessage/properties/content", keywords: &[Keyword::OneOf(&[INPUT_SCHEMAS_CHAT_COMPLETION_REQUEST_USER_MESSAGE.offset_by(2), INPUT_SCHEMAS_CHAT_COMPLETION_REQUEST_USER_MESSAGE.offset_by(3)], None)] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/ChatCompletionRequestUserMessage/properties/content/oneOf/0", keywords: &[Keyword::Type(TypeSet::STRING)] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/ChatCompletionRequestUserMessage/properties/content/oneOf/1", keywords: &[Keyword::Type(TypeSet::ARRAY), Keyword::MinItems(1), Keyword::Items { schema: INPUT_SCHEMAS_CONTENT_PART_TEXT, from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/ChatCompletionRequestUserMessage/properties/role", keywords: &[Keyword::Type(TypeSet::STRING), Keyword::Enum(&[Literal::String("user")])] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/ChatCompletionRequestUserMessage/properties/name", keywords: &[Keyword::Type(TypeSet::STRING)] },
+        // INPUT_SCHEMAS_CHAT_COMPLETION_REQUEST_ASSISTANT_MESSAGE
+        Schema { resource: IN_INPUT, location: "/components/schemas/ChatCompletionRequestAssistantMessage", keywords: &[Keyword::Type(TypeSet::OBJECT), Keyword::Properties(&[("content", INPUT_SCHEMAS_CHAT_COMPLETION_REQUEST_ASSISTANT_MESSAGE.offset_by(2)), ("role", INPUT_SCHEMAS_CHAT_COMPLETION_REQUEST_ASSISTANT_MESSAGE.offset_by(1))], 0b10)] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/ChatCompletionRequestAssistantMessage/properties/role", keywords: &[Keyword::Type(TypeSet::STRING), Keyword::Enum(&[Literal::String("assistant")])] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/ChatCompletionRequestAssistantMessage/properties/content", keywords: &[Keyword::AnyOf(&[INPUT_SCHEMAS_CHAT_COMPLETION_REQUEST_ASSISTANT_MESSAGE.offset_by(3), INPUT_SCHEMAS_CHAT_COMPLETION_REQUEST_ASSISTANT_MESSAGE.offset_by(4)], None)] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/ChatCompletionRequestAssistantMessage/properties/content/anyOf/0", keywords: &[Keyword::Type(TypeSet::STRING)] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/ChatCompletionRequestAssistantMessage/properties/content/anyOf/1", keywords: &[Keyword::Type(TypeSet::NULL)] },
         // INPUT_SCHEMAS_CHAT_COMPLETION_REQUEST_MESSAGE
-        Schema { resource: IN_INPUT, location: "/components/schemas/ChatCompletionRequestMessage", keywords: &[Keyword::OneOf(&[INPUT_SCHEMAS_SYSTEM_MESSAGE, INPUT_SCHEMAS_USER_MESSAGE, INPUT_SCHEMAS_ASSISTANT_MESSAGE], Some(&BranchSelector { tag: "role", certainty: TagCertainty::Required, branches: &[(Literal::String("system"), 0), (Literal::String("user"), 1), (Literal::String("assistant"), 2)] }))] },
-        // INPUT_SCHEMAS_MODEL_IDS
-        Schema { resource: IN_INPUT, location: "/components/schemas/ModelIds", keywords: &[Keyword::AnyOf(&[INPUT_SCHEMAS_MODEL_IDS.offset_by(1), INPUT_SCHEMAS_MODEL_IDS.offset_by(2)], None)] },
-        Schema { resource: IN_INPUT, location: "/components/schemas/ModelIds/anyOf/0", keywords: &[Keyword::Type(TypeSet::STRING)] },
-        Schema { resource: IN_INPUT, location: "/components/schemas/ModelIds/anyOf/1", keywords: &[Keyword::Type(TypeSet::STRING), Keyword::Enum(&[Literal::String("gpt-5"), Literal::String("gpt-5-mini")])] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/ChatCompletionRequestMessage", keywords: &[Keyword::OneOf(&[INPUT_SCHEMAS_CHAT_COMPLETION_REQUEST_SYSTEM_MESSAGE, INPUT_SCHEMAS_CHAT_COMPLETION_REQUEST_USER_MESSAGE, INPUT_SCHEMAS_CHAT_COMPLETION_REQUEST_ASSISTANT_MESSAGE], Some(&BranchSelector { tag: "role", certainty: TagCertainty::Required, branches: &[(Literal::String("system"), 0), (Literal::String("user"), 1), (Literal::String("assistant"), 2)] }))] },
+        // INPUT_SCHEMAS_MODEL_IDS_SHARED
+        Schema { resource: IN_INPUT, location: "/components/schemas/ModelIdsShared", keywords: &[Keyword::AnyOf(&[INPUT_SCHEMAS_MODEL_IDS_SHARED.offset_by(1), INPUT_SCHEMAS_MODEL_IDS_SHARED.offset_by(2)], None)] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/ModelIdsShared/anyOf/0", keywords: &[Keyword::Type(TypeSet::STRING)] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/ModelIdsShared/anyOf/1", keywords: &[Keyword::Type(TypeSet::STRING), Keyword::Enum(&[Literal::String("gpt-5"), Literal::String("gpt-5-mini")])] },
         // INPUT_SCHEMAS_CREATE_CHAT_COMPLETION_REQUEST
-        Schema { resource: IN_INPUT, location: "/components/schemas/CreateChatCompletionRequest", keywords: &[Keyword::Type(TypeSet::OBJECT), Keyword::Properties(&[("max_completion_tokens", INPUT_SCHEMAS_CREATE_CHAT_COMPLETION_REQUEST.offset_by(5)), ("messages", INPUT_SCHEMAS_CREATE_CHAT_COMPLETION_REQUEST.offset_by(1)), ("model", INPUT_SCHEMAS_MODEL_IDS), ("stop", INPUT_SCHEMAS_CREATE_CHAT_COMPLETION_REQUEST.offset_by(11)), ("stream", INPUT_SCHEMAS_CREATE_CHAT_COMPLETION_REQUEST.offset_by(8)), ("temperature", INPUT_SCHEMAS_CREATE_CHAT_COMPLETION_REQUEST.offset_by(2))], 0b110)] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/CreateChatCompletionRequest", keywords: &[Keyword::Type(TypeSet::OBJECT), Keyword::Properties(&[("max_completion_tokens", INPUT_SCHEMAS_CREATE_CHAT_COMPLETION_REQUEST.offset_by(5)), ("messages", INPUT_SCHEMAS_CREATE_CHAT_COMPLETION_REQUEST.offset_by(1)), ("model", INPUT_SCHEMAS_MODEL_IDS_SHARED), ("stop", INPUT_SCHEMAS_CREATE_CHAT_COMPLETION_REQUEST.offset_by(11)), ("stream", INPUT_SCHEMAS_CREATE_CHAT_COMPLETION_REQUEST.offset_by(8)), ("temperature", INPUT_SCHEMAS_CREATE_CHAT_COMPLETION_REQUEST.offset_by(2))], 0b110)] },
         Schema { resource: IN_INPUT, location: "/components/schemas/CreateChatCompletionRequest/properties/messages", keywords: &[Keyword::Type(TypeSet::ARRAY), Keyword::MinItems(1), Keyword::Items { schema: INPUT_SCHEMAS_CHAT_COMPLETION_REQUEST_MESSAGE, from: 0 }] },
         Schema { resource: IN_INPUT, location: "/components/schemas/CreateChatCompletionRequest/properties/temperature", keywords: &[Keyword::AnyOf(&[INPUT_SCHEMAS_CREATE_CHAT_COMPLETION_REQUEST.offset_by(3), INPUT_SCHEMAS_CREATE_CHAT_COMPLETION_REQUEST.offset_by(4)], None)] },
         Schema { resource: IN_INPUT, location: "/components/schemas/CreateChatCompletionRequest/properties/temperature/anyOf/0", keywords: &[Keyword::Type(TypeSet::NUMBER), Keyword::Minimum(Number::from_i64(0)), Keyword::Maximum(Number::from_i64(2))] },
@@ -194,6 +201,28 @@ pub static TABLES: SchemaTables<'static> = SchemaTables {
         Schema { resource: IN_INPUT, location: "/components/schemas/Error/properties/type", keywords: &[Keyword::Type(TypeSet::STRING)] },
         // INPUT_SCHEMAS_ERROR_RESPONSE
         Schema { resource: IN_INPUT, location: "/components/schemas/ErrorResponse", keywords: &[Keyword::Type(TypeSet::OBJECT), Keyword::Properties(&[("error", INPUT_SCHEMAS_ERROR)], 0b1)] },
+        // INPUT_SCHEMAS_VOICE_IDS_SHARED
+        Schema { resource: IN_INPUT, location: "/components/schemas/VoiceIdsShared", keywords: &[Keyword::AnyOf(&[INPUT_SCHEMAS_VOICE_IDS_SHARED.offset_by(1), INPUT_SCHEMAS_VOICE_IDS_SHARED.offset_by(2)], None)] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/VoiceIdsShared/anyOf/0", keywords: &[Keyword::Type(TypeSet::STRING)] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/VoiceIdsShared/anyOf/1", keywords: &[Keyword::Type(TypeSet::STRING), Keyword::Enum(&[Literal::String("alloy"), Literal::String("ash")])] },
+        // INPUT_SCHEMAS_VOICE_IDS_OR_CUSTOM_VOICE
+        Schema { resource: IN_INPUT, location: "/components/schemas/VoiceIdsOrCustomVoice", keywords: &[Keyword::AnyOf(&[INPUT_SCHEMAS_VOICE_IDS_SHARED, INPUT_SCHEMAS_VOICE_IDS_OR_CUSTOM_VOICE.offset_by(1)], None)] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/VoiceIdsOrCustomVoice/anyOf/1", keywords: &[Keyword::Type(TypeSet::OBJECT), Keyword::Properties(&[("id", INPUT_SCHEMAS_VOICE_IDS_OR_CUSTOM_VOICE.offset_by(3))], 0b1), Keyword::AdditionalProperties { schema: INPUT_SCHEMAS_VOICE_IDS_OR_CUSTOM_VOICE.offset_by(2), declared: &["id"], patterns: &[] }] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/VoiceIdsOrCustomVoice/anyOf/1/additionalProperties", keywords: &[Keyword::False] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/VoiceIdsOrCustomVoice/anyOf/1/properties/id", keywords: &[Keyword::Type(TypeSet::STRING)] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/VoiceIdsOrCustomVoice", keywords: &[Keyword::AllOf(&[INPUT_SCHEMAS_VOICE_IDS_OR_CUSTOM_VOICE, INPUT_SCHEMAS_VOICE_IDS_OR_CUSTOM_VOICE.offset_by(1)])] },
+        // INPUT_SCHEMAS_CREATE_SPEECH_REQUEST
+        Schema { resource: IN_INPUT, location: "/components/schemas/CreateSpeechRequest", keywords: &[Keyword::Type(TypeSet::OBJECT), Keyword::Properties(&[("input", INPUT_SCHEMAS_CREATE_SPEECH_REQUEST.offset_by(5)), ("model", INPUT_SCHEMAS_CREATE_SPEECH_REQUEST.offset_by(2)), ("speed", INPUT_SCHEMAS_CREATE_SPEECH_REQUEST.offset_by(6)), ("voice", INPUT_SCHEMAS_VOICE_IDS_OR_CUSTOM_VOICE)], 0b1011), Keyword::AdditionalProperties { schema: INPUT_SCHEMAS_CREATE_SPEECH_REQUEST.offset_by(1), declared: &["input", "model", "speed", "voice"], patterns: &[] }] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/CreateSpeechRequest/additionalProperties", keywords: &[Keyword::False] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/CreateSpeechRequest/properties/model", keywords: &[Keyword::AnyOf(&[INPUT_SCHEMAS_CREATE_SPEECH_REQUEST.offset_by(3), INPUT_SCHEMAS_CREATE_SPEECH_REQUEST.offset_by(4)], None)] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/CreateSpeechRequest/properties/model/anyOf/0", keywords: &[Keyword::Type(TypeSet::STRING)] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/CreateSpeechRequest/properties/model/anyOf/1", keywords: &[Keyword::Type(TypeSet::STRING), Keyword::Enum(&[Literal::String("tts-1"), Literal::String("tts-1-hd")])] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/CreateSpeechRequest/properties/input", keywords: &[Keyword::Type(TypeSet::STRING), Keyword::MaxLength(4096)] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/CreateSpeechRequest/properties/speed", keywords: &[Keyword::Type(TypeSet::NUMBER), Keyword::Minimum(Number::from_decimal(25, 2)), Keyword::Maximum(Number::from_decimal(40, 1))] },
+        // INPUT_SCHEMAS_SPEECH_AUDIO_EVENT
+        Schema { resource: IN_INPUT, location: "/components/schemas/SpeechAudioEvent", keywords: &[Keyword::Type(TypeSet::OBJECT), Keyword::Properties(&[("audio", INPUT_SCHEMAS_SPEECH_AUDIO_EVENT.offset_by(2)), ("type", INPUT_SCHEMAS_SPEECH_AUDIO_EVENT.offset_by(1))], 0b11)] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/SpeechAudioEvent/properties/type", keywords: &[Keyword::Type(TypeSet::STRING), Keyword::Enum(&[Literal::String("speech.audio.delta")])] },
+        Schema { resource: IN_INPUT, location: "/components/schemas/SpeechAudioEvent/properties/audio", keywords: &[Keyword::Type(TypeSet::STRING)] },
     ],
     resources: &[
         // IN_INPUT

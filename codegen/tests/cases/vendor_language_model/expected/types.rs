@@ -3,9 +3,12 @@
 //! All types of the contract.
 
 pub use super::models::{
-    AssistantMessage, ChatCompletionRequestMessage, CompletionUsage, ContentPartText,
-    ContentPartTextType, CreateChatCompletionRequest, CreateChatCompletionRequestStop,
-    CreateChatCompletionResponse, CreateChatCompletionResponseChoicesItem,
+    ChatCompletionRequestAssistantMessage, ChatCompletionRequestMessage,
+    ChatCompletionRequestSystemMessage, ChatCompletionRequestSystemMessageContent,
+    ChatCompletionRequestUserMessage, ChatCompletionRequestUserMessageContent,
+    CompletionUsage, ContentPartText, ContentPartTextType, CreateChatCompletionRequest,
+    CreateChatCompletionRequestStop, CreateChatCompletionResponse,
+    CreateChatCompletionResponseChoicesItem,
     CreateChatCompletionResponseChoicesItemFinishReason,
     CreateChatCompletionResponseChoicesItemMessage,
     CreateChatCompletionResponseChoicesItemMessageRole,
@@ -15,8 +18,9 @@ pub use super::models::{
     CreateChatCompletionStreamResponseChoicesItemDeltaRole,
     CreateChatCompletionStreamResponseChoicesItemFinishReason,
     CreateChatCompletionStreamResponseObject, CreateFileRequest,
-    CreateFileRequestPurpose, Error, ErrorResponse, File, FileObject, FilePurpose,
-    ListFilesOrder, ListFilesResponse200, ListModelsResponse200,
-    ListModelsResponse200Object, Model, ModelIds, ModelObject, SystemMessage,
-    SystemMessageContent, UserMessage, UserMessageContent,
+    CreateFileRequestPurpose, CreateSpeechRequest, CreateSpeechRequestModel, Error,
+    ErrorResponse, File, FileObject, FilePurpose, ListFilesOrder, ListFilesResponse200,
+    ListModelsResponse200, ListModelsResponse200Object, Model, ModelIdsShared,
+    ModelObject, SpeechAudioEvent, SpeechAudioEventType, VoiceIdsOrCustomVoice,
+    VoiceIdsOrCustomVoiceObject, VoiceIdsShared,
 };

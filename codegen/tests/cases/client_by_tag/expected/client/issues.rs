@@ -17,7 +17,7 @@ pub struct IssuesClient<'a> {
 impl<'a> IssuesClient<'a> {
     /// `GET /issues`.
     ///
-    /// Response headers: \[`IssuesListHeaders`\](super::super::headers::IssuesListHeaders).
+    /// Response headers: [`IssuesListHeaders`](super::super::headers::IssuesListHeaders).
     ///
     /// # Arguments
     ///

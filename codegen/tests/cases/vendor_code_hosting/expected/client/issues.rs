@@ -19,7 +19,7 @@ impl<'a> IssuesClient<'a> {
     ///
     /// `GET /repos/{owner}/{repo}/issues`.
     ///
-    /// Response headers: \[`IssuesListForRepoHeaders`\](super::super::headers::IssuesListForRepoHeaders).
+    /// Response headers: [`IssuesListForRepoHeaders`](super::super::headers::IssuesListForRepoHeaders).
     ///
     /// # Arguments
     ///
@@ -103,9 +103,11 @@ impl<'a> IssuesClient<'a> {
     ///
     /// # Errors
     ///
-    /// * [`Error::ErrorResponse`] with [`BasicErrorOrValidationError::BasicError`](super::super::responses::BasicErrorOrValidationError::BasicError) for `404`: Resource not found
-    /// * [`Error::ErrorResponse`] with [`BasicErrorOrValidationError::BasicError`](super::super::responses::BasicErrorOrValidationError::BasicError) for `410`: Gone
-    /// * [`Error::ErrorResponse`] with [`BasicErrorOrValidationError::ValidationError`](super::super::responses::BasicErrorOrValidationError::ValidationError) for `422`: Validation failed
+    /// * [`Error::ErrorResponse`] with [`IssuesCreateError::BasicError`](super::super::responses::IssuesCreateError::BasicError) for `404`: Resource not found
+    /// * [`Error::ErrorResponse`] with [`IssuesCreateError::BasicError`](super::super::responses::IssuesCreateError::BasicError) for `410`: Gone
+    /// * [`Error::ErrorResponse`] with [`IssuesCreateError::ValidationError`](super::super::responses::IssuesCreateError::ValidationError) for `422`: Validation failed
+    /// * [`Error::ErrorResponse`] with [`IssuesCreateError::BasicError`](super::super::responses::IssuesCreateError::BasicError) for `400`: Bad Request
+    /// * [`Error::ErrorResponse`] with [`IssuesCreateError::ServiceUnavailableResponse`](super::super::responses::IssuesCreateError::ServiceUnavailableResponse) for `503`: Service unavailable
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
     /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn create(
@@ -242,7 +244,7 @@ impl super::calls::IssuesCreateCall {
             .request(Self::OPERATION)
             .argument(0, owner)
             .argument(1, repo)
-            .accept("application/json")
+            .accept("application/json, application/scim+json")
             .json("application/json", body)
     }
 }
@@ -252,7 +254,7 @@ impl Call for super::calls::IssuesCreateCall {
 
     type Success = super::types::Issue;
 
-    type ErrorBody = super::responses::BasicErrorOrValidationError;
+    type ErrorBody = super::responses::IssuesCreateError;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.owner, &self.repo, &self.body)
@@ -263,25 +265,41 @@ impl Call for super::calls::IssuesCreateCall {
     ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             201 => response.json(),
+            400 if response.has_media_type("application/json") => {
+                response
+                    .decode_json()
+                    .into_error(super::responses::IssuesCreateError::BasicError)
+            }
+            400 if response.has_media_type("application/scim+json") => {
+                response
+                    .decode_json()
+                    .into_error(super::responses::IssuesCreateError::ScimError)
+            }
+            400 => {
+                response
+                    .decode_json()
+                    .into_error(super::responses::IssuesCreateError::BasicError)
+            }
             404 => {
                 response
                     .decode_json()
-                    .into_error(
-                        super::responses::BasicErrorOrValidationError::BasicError,
-                    )
+                    .into_error(super::responses::IssuesCreateError::BasicError)
             }
             410 => {
                 response
                     .decode_json()
-                    .into_error(
-                        super::responses::BasicErrorOrValidationError::BasicError,
-                    )
+                    .into_error(super::responses::IssuesCreateError::BasicError)
             }
             422 => {
                 response
                     .decode_json()
+                    .into_error(super::responses::IssuesCreateError::ValidationError)
+            }
+            503 => {
+                response
+                    .decode_json()
                     .into_error(
-                        super::responses::BasicErrorOrValidationError::ValidationError,
+                        super::responses::IssuesCreateError::ServiceUnavailableResponse,
                     )
             }
             _ => response.undocumented_status(),

@@ -89,10 +89,3 @@ pub struct CreateFileCall {
     /// The request body.
     pub body: super::bodies::CreateFileForm,
 }
-
-/// The request of `GET /files/{file_id}/content`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct DownloadFileCall {
-    /// Path parameter `file_id`.
-    pub file_id: String,
-}

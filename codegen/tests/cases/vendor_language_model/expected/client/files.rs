@@ -79,51 +79,6 @@ impl<'a> FilesClient<'a> {
     ) -> PendingCall<'a, super::calls::CreateFileCall> {
         self.inner.send(super::calls::CreateFileCall::request_for(self.inner, body))
     }
-
-    /// Retrieve file content.
-    ///
-    /// `GET /files/{file_id}/content`.
-    ///
-    /// # Arguments
-    ///
-    /// * `file_id`: `file_id` in the path.
-    ///
-    /// # Errors
-    ///
-    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
-    pub fn download_file(
-        &self,
-        file_id: &str,
-    ) -> PendingCall<'a, super::calls::DownloadFileCall> {
-        self.inner.send(super::calls::DownloadFileCall::request_for(self.inner, file_id))
-    }
-
-    /// Retrieve file content.
-    ///
-    /// `GET /files/{file_id}/content`.
-    ///
-    /// The response is streamed as bytes, from the `200` response with media type `application/octet-stream`.
-    ///
-    /// # Arguments
-    ///
-    /// * `file_id`: `file_id` in the path.
-    ///
-    /// # Errors
-    ///
-    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
-    pub fn download_file_stream(
-        &self,
-        file_id: &str,
-    ) -> ::contract_runtime::client::PendingStreamCall<
-        ::contract_runtime::transport::ByteStream,
-        (),
-    > {
-        let request = super::calls::DownloadFileCall::request_for(self.inner, file_id)
-            .accept("application/octet-stream");
-        self.inner.open_stream::<super::calls::DownloadFileCall>(request)
-    }
 }
 
 impl super::calls::ListFilesCall {
@@ -211,38 +166,4 @@ impl Call for super::calls::CreateFileCall {
             _ => response.undocumented_status(),
         }
     }
-}
-
-impl super::calls::DownloadFileCall {
-    fn request_for(api_client: &ApiClient, file_id: &str) -> RequestBuilder {
-        api_client
-            .request(Self::OPERATION)
-            .argument(0, file_id)
-            .accept("application/octet-stream")
-    }
-}
-
-impl Call for super::calls::DownloadFileCall {
-    const OPERATION: &'static Operation = OperationId::DownloadFile.operation();
-
-    type Success = ::contract_runtime::multipart::Bytes;
-
-    type ErrorBody = ();
-
-    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
-        Self::request_for(api_client, &self.file_id)
-    }
-
-    fn parse_response(
-        response: RawResponse,
-    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
-        match response.status() {
-            200 => response.bytes(),
-            _ => response.undocumented_status(),
-        }
-    }
-}
-
-impl ::contract_runtime::client::StreamCall for super::calls::DownloadFileCall {
-    type Stream = ::contract_runtime::transport::ByteStream;
 }

@@ -18,7 +18,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 const MAX_LOG_LINES: usize = 10;
 
 /// A running process. It is killed when this value is dropped.
-pub(super) struct BackgroundProcess {
+pub(crate) struct BackgroundProcess {
     child: Child,
     name: String,
     log: PathBuf,
@@ -30,7 +30,7 @@ impl BackgroundProcess {
     ///
     /// # Errors
     /// Returns an error if the log file cannot be created or the process cannot be started.
-    pub(super) fn start(command: &mut Command, log: PathBuf) -> Result<Self, String> {
+    pub(crate) fn start(command: &mut Command, log: PathBuf) -> Result<Self, String> {
         let file = File::create(&log).map_err(|error| format!("cannot write {}: {error}", log.display()))?;
         let name = command.get_program().to_string_lossy().into_owned();
         let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(file).spawn();
@@ -52,7 +52,7 @@ impl BackgroundProcess {
     ///
     /// # Errors
     /// Returns an error if the process ends, or if the timeout passes, before it prints a line.
-    pub(super) fn first_line(&mut self, within: Duration) -> Result<String, String> {
+    pub(crate) fn first_line(&mut self, within: Duration) -> Result<String, String> {
         self.lines.recv_timeout(within).map_err(|_| self.failure_message("printed no line"))
     }
 
@@ -60,7 +60,7 @@ impl BackgroundProcess {
     ///
     /// # Errors
     /// Returns an error if the process ends or the timeout passes before the port accepts connections.
-    pub(super) fn wait_for_port(&mut self, port: u16, within: Duration) -> Result<(), String> {
+    pub(crate) fn wait_for_port(&mut self, port: u16, within: Duration) -> Result<(), String> {
         let start = Instant::now();
         while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
             if self.child.try_wait().is_ok_and(|ended| ended.is_some()) || start.elapsed() > within {
@@ -91,7 +91,7 @@ impl Drop for BackgroundProcess {
 ///
 /// # Errors
 /// Returns an error if no port can be bound.
-pub(super) fn free_port() -> Result<u16, String> {
+pub(crate) fn free_port() -> Result<u16, String> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
     let address = listener.and_then(|listener| listener.local_addr());
     address.map(|address| address.port()).map_err(|error| format!("no free port: {error}"))
