@@ -10,7 +10,8 @@
 //! cautious: they report a difference as breaking because it may break clients. For these rules, `proof`
 //! tries to prove whether the difference between the given schemas breaks clients. [`ContractVersion::open`]
 //! and [`ContractVersion::load`] read files, [`revision::open_revision`] reads the files of a git revision,
-//! and [`mod@report`] renders the result. All other modules are free of side effects.
+//! and [`mod@report`] renders the result. [`accepted`] marks the breaking changes that the maintainers of the
+//! contract accepted. All other modules are free of side effects.
 //!
 //! ```
 //! use contract_codegen::drift::{ChangeLevel, CompareOptions, ContractVersion, compare};
@@ -23,6 +24,7 @@
 //! # Ok::<(), contract_codegen::diagnostics::Diagnostics>(())
 //! ```
 
+pub mod accepted;
 mod alternatives;
 mod annotations;
 mod apis;
@@ -31,6 +33,7 @@ mod bodies;
 mod branches;
 mod comparison;
 mod conditions;
+pub mod dates;
 mod difference_cache;
 mod directions;
 mod discriminators;
@@ -85,6 +88,7 @@ use contract_codegen_core::{
     tree::{SourceDocument, SourceId},
 };
 
+use self::accepted::{Acceptance, OutdatedEntry};
 pub use self::faults::ContractFault;
 
 /// The name of the configuration file that lists the inputs of a contract.
@@ -354,12 +358,16 @@ pub struct ContractChange {
     pub subject: String,
     /// Every part of an operation that uses the element, sorted, such as `GET /me/ships 200 body`.
     pub uses: Vec<String>,
+    /// The first part of the message: the difference without its effect on clients.
+    pub difference: String,
     /// One sentence that states the difference and its effect on readers or writers.
     pub message: String,
     /// Whether a proof or an example value confirms the level.
     pub proven: bool,
     /// A JSON value of the changed element that only one of the versions accepts.
     pub witness: Option<String>,
+    /// Why the breaking change is accepted; `None` if no entry covers it. See [`accepted`].
+    pub accepted: Option<Acceptance>,
 }
 
 impl ContractChange {
@@ -367,6 +375,11 @@ impl ContractChange {
     #[must_use]
     pub fn level(&self) -> ChangeLevel {
         self.readers.max(self.writers)
+    }
+
+    /// Returns the part of a level that counts towards the result: an accepted change counts as additive.
+    pub(crate) fn counted_level(&self, level: ChangeLevel) -> ChangeLevel {
+        if self.accepted.is_some() { level.min(ChangeLevel::Additive) } else { level }
     }
 }
 
@@ -463,19 +476,21 @@ pub struct ContractDrift {
     pub faults: Vec<ContractFault>,
     /// The number of faults that the loader repaired or skipped in the old version.
     pub old_faults: usize,
+    /// The entries of the file with accepted changes that have expired or cover no change.
+    pub outdated_entries: Vec<OutdatedEntry>,
 }
 
 impl ContractDrift {
-    /// Returns the highest level of all changes for readers.
+    /// Returns the highest level of all changes for readers; accepted changes count as additive.
     #[must_use]
     pub fn reader_level(&self) -> ChangeLevel {
-        self.changes.iter().map(|change| change.readers).max().unwrap_or_default()
+        self.changes.iter().map(|change| change.counted_level(change.readers)).max().unwrap_or_default()
     }
 
-    /// Returns the highest level of all changes for writers.
+    /// Returns the highest level of all changes for writers; accepted changes count as additive.
     #[must_use]
     pub fn writer_level(&self) -> ChangeLevel {
-        self.changes.iter().map(|change| change.writers).max().unwrap_or_default()
+        self.changes.iter().map(|change| change.counted_level(change.writers)).max().unwrap_or_default()
     }
 
     /// Returns the highest level of all changes for readers or writers.
@@ -503,6 +518,7 @@ pub fn compare(old: &ContractVersion, new: &ContractVersion, options: &CompareOp
         new_version: new.info_version().to_owned(),
         faults: faults::find_new_faults(old, new),
         old_faults: old.tolerated_faults.len(),
+        outdated_entries: Vec::new(),
     }
 }
 

@@ -188,9 +188,11 @@ impl RecordedFinding {
             new,
             subject: String::new(),
             uses: Vec::new(),
+            difference: message.clone(),
             message,
             proven: false,
             witness: None,
+            accepted: None,
         };
         Self {
             change,

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 pub use self::sarif::render_sarif;
 use super::{
     ChangeLevel, ContractChange, ContractDrift, ContractFault, SourceLocation, VersionBump,
+    accepted::{Acceptance, OutdatedEntry},
     enumerations::escape_invisible,
     rules::{DriftRule, RULES, find_rule, webhook_levels},
 };
@@ -45,6 +46,9 @@ pub struct ReportOptions {
     pub revision: Option<String>,
 }
 
+const BREAKING_LABEL: &str = ChangeLevel::Breaking.as_str();
+const ACCEPTED_LABEL: &str = "accepted";
+
 impl ReportOptions {
     /// Returns the level of a change for the audience: for everyone, the higher of the two levels.
     #[must_use]
@@ -56,10 +60,30 @@ impl ReportOptions {
         }
     }
 
-    /// Returns the highest level of all changes for the audience.
+    /// Returns the highest level of all changes for the audience; accepted changes count as additive.
     #[must_use]
     pub fn result_level(&self, drift: &ContractDrift) -> ChangeLevel {
-        drift.changes.iter().map(|change| self.level_of(change)).max().unwrap_or_default()
+        let levels = drift.changes.iter().map(|change| change.counted_level(self.level_of(change)));
+        levels.max().unwrap_or_default()
+    }
+
+    /// Returns the changes that cause a failure: breaking changes that are neither accepted nor allowed by a
+    /// new major version.
+    #[must_use]
+    pub fn failing_changes<'a>(&self, drift: &'a ContractDrift) -> Vec<&'a ContractChange> {
+        if !self.within_major && declared_bump(drift) == Some(VersionBump::Major) {
+            return Vec::new();
+        }
+        let failing = drift.changes.iter().filter(|change| self.label_of(change) == BREAKING_LABEL);
+        failing.collect()
+    }
+
+    /// Returns the label of a change: its level for the audience, or `accepted` for an accepted break.
+    fn label_of(&self, change: &ContractChange) -> &'static str {
+        match (self.level_of(change), &change.accepted) {
+            (ChangeLevel::Breaking, Some(_)) => ACCEPTED_LABEL,
+            (level, _) => level.as_str(),
+        }
     }
 
     fn shown_changes<'a>(&self, drift: &'a ContractDrift) -> Vec<&'a ContractChange> {
@@ -115,7 +139,18 @@ fn describe_change(change: &ContractChange) -> String {
     if !others.is_empty() {
         let _ = write!(text, " Also used by: {}.", others.join(", "));
     }
+    if let Some(acceptance) = &change.accepted {
+        let _ = write!(text, " Accepted{}: {}", acceptance_terms(acceptance), acceptance.reason);
+    }
     text
+}
+
+/// Returns who accepted a change and how long, such as ` by Ann until 2027-01-31`. Returns an empty string if
+/// the entry contains neither.
+fn acceptance_terms(acceptance: &Acceptance) -> String {
+    let by = acceptance.by.as_ref().map_or_else(String::new, |by| format!(" by {by}"));
+    let until = acceptance.expires.map_or_else(String::new, |date| format!(" until {date}"));
+    by + &until
 }
 
 /// Returns the uses of the changed element other than the one in the subject.
@@ -129,17 +164,18 @@ fn other_uses(change: &ContractChange) -> Vec<&str> {
     change.uses.iter().filter(|base| Some(*base) != own).map(String::as_str).collect()
 }
 
-/// Returns the exit code of `xtask drift`: 0 for no effect, 1 for additive or renamed, 2 for breaking. The
-/// command `contract-codegen drift` exits with 1 instead of 2, and otherwise with 0.
+/// Returns the exit code of `xtask drift`: 0 for no effect, 1 for additive, renamed or accepted, 2 for breaking
+/// or for an outdated entry of accepted changes. The command `contract-codegen drift` exits with 1 instead of
+/// 2, and otherwise with 0.
 ///
 /// Unless `view.within_major` is set, a breaking change gives 1 if `info.version` has a new major version.
 #[must_use]
 pub fn exit_code(drift: &ContractDrift, view: &ReportOptions) -> u8 {
+    let has_failed = !drift.outdated_entries.is_empty() || !view.failing_changes(drift).is_empty();
     match view.result_level(drift) {
+        _ if has_failed => 2,
         ChangeLevel::Same => 0,
-        ChangeLevel::Additive | ChangeLevel::Renamed => 1,
-        ChangeLevel::Breaking if !view.within_major && declared_bump(drift) == Some(VersionBump::Major) => 1,
-        ChangeLevel::Breaking => 2,
+        _ => 1,
     }
 }
 
@@ -167,8 +203,9 @@ pub fn render_text(drift: &ContractDrift, view: &ReportOptions) -> String {
         let _ = writeln!(out, "{}", paint("1", group));
         for change in shown.iter().filter(|change| split_subject(&change.subject).0 == group) {
             let level = view.level_of(change);
-            let label = format!("{:<8}", level.as_str());
+            let label = format!("{:<8}", view.label_of(change));
             let label = match level {
+                ChangeLevel::Breaking if change.accepted.is_some() => paint("32", &label),
                 ChangeLevel::Breaking => paint("31", &label),
                 ChangeLevel::Renamed => paint("35", &label),
                 ChangeLevel::Additive => paint("33", &label),
@@ -202,14 +239,31 @@ pub fn render_text(drift: &ContractDrift, view: &ReportOptions) -> String {
             if !others.is_empty() {
                 let _ = writeln!(out, "           also used by: {}", others.join(", "));
             }
+            if let Some(acceptance) = &change.accepted {
+                let terms = acceptance_terms(acceptance);
+                let _ = writeln!(out, "           accepted{terms}: {}", acceptance.reason);
+            }
         }
         out.push('\n');
     }
-    for line in fault_lines(drift, view) {
+    for line in fault_lines(drift, view).into_iter().chain(outdated_lines(drift)) {
         let _ = writeln!(out, "{line}");
     }
     out.push_str(&summarize_totals(drift, view));
     out
+}
+
+/// Returns the lines of a report that list the outdated entries of accepted changes.
+fn outdated_lines(drift: &ContractDrift) -> Vec<String> {
+    let mut lines = Vec::new();
+    for OutdatedEntry { location, message, help } in &drift.outdated_entries {
+        lines.push(format!("error: {message} ({location})"));
+        lines.push(format!("  help: {help}"));
+    }
+    if !lines.is_empty() {
+        lines.push(String::new());
+    }
+    lines
 }
 
 /// The maximum number of faults that a report lists without `--all`.
@@ -243,19 +297,22 @@ fn fault_lines(drift: &ContractDrift, view: &ReportOptions) -> Vec<String> {
 }
 
 fn summarize_totals(drift: &ContractDrift, view: &ReportOptions) -> String {
-    let count =
-        |level: ChangeLevel| drift.changes.iter().filter(|change| view.level_of(change) == level).count();
+    let count = |label: &str| drift.changes.iter().filter(|change| view.label_of(change) == label).count();
     let (breaking, additive, same) =
-        (count(ChangeLevel::Breaking), count(ChangeLevel::Additive), count(ChangeLevel::Same));
-    let renamed = match count(ChangeLevel::Renamed) {
+        (count(BREAKING_LABEL), count(ChangeLevel::Additive.as_str()), count(ChangeLevel::Same.as_str()));
+    let count_if_any = |label: &str| match count(label) {
         0 => String::new(),
-        renamed => format!(" {renamed} renamed,"),
+        count => format!(" {count} {label},"),
     };
+    let accepted = count_if_any(ACCEPTED_LABEL);
+    let renamed = count_if_any(ChangeLevel::Renamed.as_str());
     let mut out = if drift.changes.is_empty() {
         "No difference.\n".to_owned()
     } else {
         let hidden = if view.all || same == 0 { "" } else { " (shown with --all)" };
-        format!("{breaking} breaking,{renamed} {additive} additive, {same} without effect{hidden}.\n")
+        format!(
+            "{breaking} breaking,{accepted}{renamed} {additive} additive, {same} without effect{hidden}.\n"
+        )
     };
     let _ = writeln!(out, "For readers: {}. For writers: {}.", drift.reader_level(), drift.writer_level());
     out.push_str(&describe_bump(drift, view));
@@ -292,10 +349,13 @@ fn describe_bump(drift: &ContractDrift, view: &ReportOptions) -> String {
 /// `result`, `readers`, `writers` (`same`, `additive`, `renamed`, `breaking`), `bump` (`none`, `patch`,
 /// `minor`, `major`), `oldVersion`, `newVersion`, `declaredBump` (the increment between the two versions, or
 /// `null`), `oldRevision` (the git revision of the files in `old`, or `null`) and `changes`, each with
-/// `rule`, `readers`, `writers`, `subject`, `uses` (array), `message`, `proven`, `witness` (a string with
-/// JSON, or `null`), `old` and `new` (`null`, or an object with `file`, `pointer`, `line`). `faults` contains
-/// the faults that only the new version has, each with `code`, `message` and `new`; `oldFaults` is the number
-/// of faults of the old version. Further properties may be added.
+/// `rule`, `readers`, `writers`, `subject`, `uses` (array), `difference`, `message` (the difference and its
+/// effect), `proven`, `witness` (a string with JSON, or `null`), `accepted` (`null`, or an object with
+/// `reason`, `by`, `expires`), `old` and `new` (`null`, or an object with `file`, `pointer`, `line`). `faults`
+/// contains the faults that only the new version has, each with `code`, `message` and `new`; `oldFaults` is
+/// the number of faults of the old version. `outdatedEntries` contains the entries of accepted changes that
+/// have expired or cover no change, each with `file`, `line`, `message` and `help`. Further properties may be
+/// added.
 #[must_use]
 pub fn render_json(drift: &ContractDrift, view: &ReportOptions) -> String {
     let spot = |spot: &Option<SourceLocation>, prefix: &str| {
@@ -304,6 +364,7 @@ pub fn render_json(drift: &ContractDrift, view: &ReportOptions) -> String {
             |spot| json!({ "file": join_path(prefix, &spot.file), "pointer": spot.pointer, "line": spot.line }),
         )
     };
+    let acceptance = |Acceptance { reason, by, expires }: &Acceptance| json!({ "reason": reason, "by": by, "expires": expires.map(|date| date.to_string()) });
     let change = |change: &ContractChange| {
         json!({
             "rule": change.rule,
@@ -311,9 +372,11 @@ pub fn render_json(drift: &ContractDrift, view: &ReportOptions) -> String {
             "writers": change.writers.as_str(),
             "subject": change.subject,
             "uses": change.uses,
+            "difference": change.difference,
             "message": change.message,
             "proven": change.proven,
             "witness": change.witness,
+            "accepted": change.accepted.as_ref().map(acceptance),
             "old": spot(&change.old, &view.old_prefix),
             "new": spot(&change.new, &view.prefix),
         })
@@ -321,6 +384,8 @@ pub fn render_json(drift: &ContractDrift, view: &ReportOptions) -> String {
     let changes: Vec<Value> = view.shown_changes(drift).into_iter().map(change).collect();
     let fault = |fault: &ContractFault| json!({ "code": fault.code, "message": fault.message, "new": spot(&fault.new, &view.prefix) });
     let faults: Vec<Value> = drift.faults.iter().map(fault).collect();
+    let outdated = |OutdatedEntry { location, message, help }: &OutdatedEntry| json!({ "file": location.file, "line": location.line, "message": message, "help": help });
+    let outdated: Vec<Value> = drift.outdated_entries.iter().map(outdated).collect();
     let report = json!({
         "result": view.result_level(drift).as_str(),
         "readers": drift.reader_level().as_str(),
@@ -333,6 +398,7 @@ pub fn render_json(drift: &ContractDrift, view: &ReportOptions) -> String {
         "changes": changes,
         "faults": faults,
         "oldFaults": drift.old_faults,
+        "outdatedEntries": outdated,
     });
     format!("{report:#}\n")
 }
@@ -358,22 +424,29 @@ pub fn render_markdown(drift: &ContractDrift, view: &ReportOptions) -> String {
         let witness = change.witness.as_deref().map(|witness| {
             format!(" Proven: only one version accepts {}.", code_span(&shorten_value(witness)))
         });
+        let accepted = change.accepted.as_ref().map(|acceptance| {
+            let terms = acceptance_terms(acceptance);
+            format!(" **Accepted{}:** {}", escape_cell(&terms), escape_cell(&acceptance.reason))
+        });
+        let emphasize = |level: ChangeLevel| emphasize_level(level, change.accepted.is_some());
         let _ = writeln!(
             out,
-            "| {} | {} | `{}` | {}{place}{more} | {}.{} |",
-            emphasize_level(change.readers),
-            emphasize_level(change.writers),
+            "| {} | {} | `{}` | {}{place}{more} | {}.{}{} |",
+            emphasize(change.readers),
+            emphasize(change.writers),
             change.rule,
             code_span(&change.subject),
             escape_cell(&change.message),
-            witness.unwrap_or_default()
+            witness.unwrap_or_default(),
+            accepted.unwrap_or_default()
         );
     }
-    let faults = fault_lines(drift, view);
-    if !faults.is_empty() {
+    let mut lines = fault_lines(drift, view);
+    lines.extend(outdated_lines(drift));
+    if !lines.is_empty() {
         out.push('\n');
     }
-    for line in faults {
+    for line in lines {
         let line = match line.strip_prefix("  ") {
             Some(fault) => format!("* {}", escape_cell(fault)),
             None => line,
@@ -385,8 +458,12 @@ pub fn render_markdown(drift: &ContractDrift, view: &ReportOptions) -> String {
     out
 }
 
-fn emphasize_level(level: ChangeLevel) -> String {
-    if level == ChangeLevel::Breaking { format!("**{level}**") } else { level.to_string() }
+fn emphasize_level(level: ChangeLevel, is_accepted: bool) -> String {
+    match level {
+        ChangeLevel::Breaking if is_accepted => format!("{level}, accepted"),
+        ChangeLevel::Breaking => format!("**{level}**"),
+        _ => level.to_string(),
+    }
 }
 
 fn escape_cell(text: &str) -> String {
@@ -399,12 +476,13 @@ fn code_span(text: &str) -> String {
 }
 
 /// Renders GitHub workflow commands, one per change, at the new location if there is one, or else at the old
-/// one. Each fault of the new version gets a warning.
+/// one. Each fault of the new version gets a warning, and each outdated entry of accepted changes an error.
 #[must_use]
 pub fn render_github_annotations(drift: &ContractDrift, view: &ReportOptions) -> String {
     let mut out = String::new();
     for change in view.shown_changes(drift) {
         let command = match view.level_of(change) {
+            ChangeLevel::Breaking if change.accepted.is_some() => "notice",
             ChangeLevel::Breaking => "error",
             ChangeLevel::Renamed => "warning",
             ChangeLevel::Additive => "notice",
@@ -441,8 +519,16 @@ pub fn render_github_annotations(drift: &ContractDrift, view: &ReportOptions) ->
             escape_command_data(&fault.message)
         );
     }
+    for OutdatedEntry { location, message, help } in &drift.outdated_entries {
+        let (file, line) = (escape_command_property(&location.file), location.line);
+        let text = escape_command_data(&format!("{message}\nhelp: {help}"));
+        let _ = writeln!(out, "::error file={file},line={line},title={OUTDATED_CODE}::{text}");
+    }
     out
 }
+
+/// The code of outdated entries in reports of other tools.
+const OUTDATED_CODE: &str = "outdated-accepted-change";
 
 fn escape_command_data(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")

@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::{PERMANENCE_NOTE, ReportOptions, describe_change, describe_webhook_levels};
+use super::{OUTDATED_CODE, PERMANENCE_NOTE, ReportOptions, describe_change, describe_webhook_levels};
 use crate::drift::{
     ChangeLevel, ContractChange, ContractDrift, ContractFault, SourceLocation,
+    accepted::OutdatedEntry,
     rules::{DriftRule, RULES},
 };
 
@@ -14,8 +15,8 @@ const SARIF_SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 /// change. A result is at the new location if there is one, or else at the old one.
 ///
 /// Breaking changes have the SARIF level `error`, renamed elements `warning`, additive changes `note`, and
-/// changes without effect `none`. The properties of a result are those of a change in
-/// [`render_json`](super::render_json).
+/// changes without effect `none`. Accepted changes have a suppression with the reason. The properties of a
+/// result are those of a change in [`render_json`](super::render_json).
 #[must_use]
 pub fn render_sarif(drift: &ContractDrift, view: &ReportOptions) -> String {
     let shown = view.shown_changes(drift);
@@ -36,25 +37,39 @@ pub fn render_sarif(drift: &ContractDrift, view: &ReportOptions) -> String {
             "results": results,
         }],
     });
-    if !drift.faults.is_empty() {
-        let notifications: Vec<Value> =
-            drift.faults.iter().map(|fault| render_notification(fault, view)).collect();
+    let faults = drift.faults.iter().map(|fault| render_notification(fault, view));
+    let notifications: Vec<Value> =
+        faults.chain(drift.outdated_entries.iter().map(render_outdated_entry)).collect();
+    if !notifications.is_empty() {
         log["runs"][0]["invocations"] =
             json!([{ "executionSuccessful": true, "toolExecutionNotifications": notifications }]);
     }
     format!("{log:#}\n")
 }
 
+fn physical_location(file: &str, line: usize) -> Value {
+    json!({
+        "physicalLocation": {
+            "artifactLocation": { "uri": uri_reference(file) },
+            "region": { "startLine": line },
+        },
+    })
+}
+
+/// Renders an outdated entry of accepted changes as a notification.
+fn render_outdated_entry(OutdatedEntry { location, message, help }: &OutdatedEntry) -> Value {
+    json!({
+        "descriptor": { "id": OUTDATED_CODE },
+        "level": "error",
+        "message": { "text": format!("{message} (help: {help})") },
+        "locations": [physical_location(&location.file, location.line)],
+    })
+}
+
 /// Renders a fault as a notification, because it is not a result of the comparison.
 fn render_notification(fault: &ContractFault, view: &ReportOptions) -> Value {
-    let at = |spot: &SourceLocation| {
-        json!({
-            "physicalLocation": {
-                "artifactLocation": { "uri": uri_reference(&super::join_path(&view.prefix, &spot.file)) },
-                "region": { "startLine": spot.line },
-            },
-        })
-    };
+    let at =
+        |spot: &SourceLocation| physical_location(&super::join_path(&view.prefix, &spot.file), spot.line);
     json!({
         "descriptor": { "id": fault.code },
         "level": "warning",
@@ -108,9 +123,9 @@ fn render_result(change: &ContractChange, view: &ReportOptions, rules: &[&DriftR
             "logicalLocations": [{ "fullyQualifiedName": change.subject }],
         })
     };
-    // The first part of the message distinguishes changes with the same subject, such as three values that
-    // were removed from one enumeration.
-    let what = change.message.split("; ").next().unwrap_or_default();
+    // The difference distinguishes changes with the same subject, such as three values that were removed from
+    // one enumeration.
+    let what = &change.difference;
     let mut out = json!({
         "ruleId": change.rule,
         "ruleIndex": rules.iter().position(|rule| rule.id == change.rule),
@@ -128,6 +143,10 @@ fn render_result(change: &ContractChange, view: &ReportOptions, rules: &[&DriftR
             "pointer": spots.first().map(|(spot, _)| &spot.pointer),
         },
     });
+    if let Some(acceptance) = &change.accepted {
+        out["suppressions"] =
+            json!([{ "kind": "external", "status": "accepted", "justification": acceptance.reason }]);
+    }
     if let (Some(second), Some(members)) = (spots.get(1), out.as_object_mut()) {
         let mut related = at(second);
         let from = view.revision.as_ref().map_or_else(String::new, |revision| format!(" at {revision}"));
