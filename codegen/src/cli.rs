@@ -1,6 +1,7 @@
 //! The command line. It parses the arguments, runs one library call, prints the result and returns an exit
 //! code.
 
+mod accepted;
 #[cfg_attr(not(feature = "serve"), allow(dead_code, reason = "only `mock` uses some of the arguments"))]
 mod args;
 mod completions;

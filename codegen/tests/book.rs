@@ -281,10 +281,16 @@ fn commands_print_the_shown_output() {
 
 /// Runs a command of this package. `cargo xtask tidy` checks all other commands.
 fn run_command(folder: &Path, command: &str, expected: i32) -> Option<String> {
-    let arguments: Vec<String> =
-        command.split(' ').map(|argument| argument.trim_matches('\'').to_owned()).collect();
+    // Every second part is an argument in single quotes.
+    let parts = command.split('\'').enumerate();
+    let arguments: Vec<&str> = parts
+        .flat_map(|(index, part)| match index % 2 {
+            0 => part.split_whitespace().collect(),
+            _ => vec![part],
+        })
+        .collect();
     let (program, args) = arguments.split_first()?;
-    if program != "contract-codegen" {
+    if *program != "contract-codegen" {
         return None;
     }
     let output = Command::new(env!("CARGO_BIN_EXE_contract-codegen"))

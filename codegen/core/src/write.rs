@@ -26,8 +26,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-pub use self::workspace::CargoWorkspace;
 use self::{difference::first_difference, disk::EntryKind};
+pub use self::{disk::replace_file, workspace::CargoWorkspace};
 use crate::render::{GIT_ATTRIBUTES, OutputFiles};
 
 /// Whether changed files are written or only reported.

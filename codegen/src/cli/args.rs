@@ -33,7 +33,7 @@ codegen.toml, which adds its settings. JSON and YAML are supported. Nothing is f
 
 Exit codes:
    0  success; `check`: the code is up to date; `drift`: nothing breaks
-   1  `check` found differences, or `drift` found breaking changes
+   1  `check` found differences, or `drift` found breaking changes or outdated accepted changes
    2  invalid command line, or `explain` found no such name
    3  invalid contract; each problem has its file, line and JSON Pointer
    4  a file could not be read or written
@@ -160,12 +160,24 @@ Exit code 1 means a breaking change: within a major version, or across major ver
 `info.version`. Additions, and changes that only rename generated code, exit with 0; use `--json` to
 distinguish them.
 
+The file drift.toml lists breaking changes that are accepted. Such a change does not cause exit code 1.
+An entry that has expired or that covers no change causes exit code 1:
+
+  [[accepted]]
+  rule = \"enum-value-removed\"       # as the report prints it
+  place = \"GET /ships 200 body /name\"
+  difference = \"…\"                 # optional: `difference` of --json, for one change at the place
+  reason = \"No client sends it.\"
+  by = \"Ann\"                       # optional
+  expires = 2027-01-31             # optional
+
 Examples:
   contract-codegen drift released/openapi.json openapi.json
   contract-codegen drift --against main openapi.yaml
   contract-codegen drift --against v1.2.0 schemas/ --sarif > drift.sarif
   contract-codegen drift old.schema.json new.schema.json --all
   contract-codegen drift ../v1/codegen.toml codegen.toml --across-majors --markdown
+  contract-codegen drift --against main openapi.yaml --accept --reason 'No client uses it.'
   contract-codegen drift --explain enum-value-added";
 
 const MOCK_HELP: &str = "\
@@ -437,6 +449,25 @@ pub(crate) struct DriftArgs {
     /// Allow the newer version to be the next major version
     #[arg(long)]
     pub(crate) across_majors: bool,
+    /// File with accepted breaking changes; default: drift.toml beside the newer version or in the current
+    /// folder, if it exists
+    #[arg(long, value_name = "FILE")]
+    pub(crate) accepted: Option<PathBuf>,
+    /// Add an entry for each breaking change to the file with accepted changes
+    #[arg(long, requires = "reason")]
+    pub(crate) accept: bool,
+    /// The reason in entries of `--accept`
+    #[arg(long, value_name = "TEXT", requires = "accept")]
+    pub(crate) reason: Option<String>,
+    /// The person or team in entries of `--accept`
+    #[arg(long, value_name = "NAME", requires = "accept")]
+    pub(crate) by: Option<String>,
+    /// The last day on which entries of `--accept` are valid
+    #[arg(long, value_name = "YYYY-MM-DD", requires = "accept")]
+    pub(crate) expires: Option<String>,
+    /// Date for `expires` in the file with accepted changes; default: the current date in UTC
+    #[arg(long, value_name = "YYYY-MM-DD")]
+    pub(crate) today: Option<String>,
     /// Print the meaning of a rule, or list all rules, without comparing anything
     #[arg(long, value_name = "RULE", num_args = 0..=1, conflicts_with_all = ["versions", "against"])]
     pub(crate) explain: Option<Option<String>>,

@@ -14,6 +14,7 @@ use contract_codegen::drift::{
 use serde_json::json;
 
 use super::{
+    accepted::{self, AcceptedFile},
     args::DriftArgs,
     console::Console,
     error::{CommandError, EXIT_DIFFERENT},
@@ -30,6 +31,9 @@ pub(crate) fn run_drift(args: &DriftArgs, console: &Console) -> Result<u8, Comma
         return Ok(0);
     }
     let (old, new) = parse_versions(args)?;
+    let today = accepted::current_date(args)?;
+    let acceptance = accepted::requested_acceptance(args, today)?;
+    let mut accepted_file = AcceptedFile::read(args, &new)?;
     console.show_step("reading the versions");
     let (before, after) = thread::scope(|scope| {
         let after = scope.spawn(|| open_version(&new));
@@ -41,7 +45,7 @@ pub(crate) fn run_drift(args: &DriftArgs, console: &Console) -> Result<u8, Comma
     let (before, old_prefix, named) = before?;
     console.show_step("comparing");
     let within_major = !args.across_majors;
-    let drift = compare(&before, &after, &CompareOptions { within_major, ..CompareOptions::default() });
+    let mut drift = compare(&before, &after, &CompareOptions { within_major, ..CompareOptions::default() });
     let view = ReportOptions {
         all: args.all,
         audience: match (args.readers_only, args.writers_only) {
@@ -55,6 +59,10 @@ pub(crate) fn run_drift(args: &DriftArgs, console: &Console) -> Result<u8, Comma
         old_prefix,
         revision: named,
     };
+    accepted_file.apply(&mut drift, today);
+    if let Some(acceptance) = &acceptance {
+        accepted_file.accept_changes(&mut drift, &view, (acceptance, today), console)?;
+    }
     let text = match (args.markdown, args.annotations, args.sarif) {
         (true, ..) => report::render_markdown(&drift, &view),
         (_, true, _) => report::render_github_annotations(&drift, &view),

@@ -99,3 +99,107 @@ fn invalid_inputs_are_reported() {
     let (code, out, _) = run(&folder, &["--explain", "enum-value-added"]);
     assert_eq!((code, out.contains("complete list")), (0, true), "{out}");
 }
+
+const NEW: &str = r#"{"type":"object","properties":{"a":{"type":"string","maxLength":4}}}"#;
+
+/// `--accept` writes an entry beside the contract. After that, the same comparison succeeds until the entry
+/// expires. An entry that covers no change is an error.
+#[test]
+fn accepted_changes_do_not_fail_until_they_expire() {
+    let folder = folder("accepted");
+    put(&folder, "old.json", OLD);
+    put(&folder, "api/new.json", NEW);
+    let versions = ["old.json", "api/new.json"];
+    let run_with = |more: &[&str]| run(&folder, &[&versions, more].concat());
+    let accept = ["--accept", "--reason", "No client sends 5.", "--by", "Ann", "--expires", "2026-03-31"];
+    let (code, out, err) = run_with(&[&accept[..], &["--today", "2026-01-01"]].concat());
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(err.contains("accepted 1 breaking change in api/drift.toml"), "{err}");
+    assert!(out.contains("  accepted length-narrowed") && out.contains("0 breaking, 1 accepted"), "{out}");
+    assert!(out.contains("accepted by Ann until 2026-03-31: No client sends 5."), "{out}");
+    let text = fs::read_to_string(folder.join("api/drift.toml")).unwrap();
+    assert!(text.contains("place = \"old.json /a\""), "{text}");
+    let names: Vec<_> = fs::read_dir(folder.join("api")).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(names.len(), 2, "no temporary file may be left: {names:?}");
+    // Accepting again changes nothing.
+    let (code, _, err) = run_with(&[&accept[..], &["--today", "2026-03-31"]].concat());
+    assert_eq!((code, err.contains("no breaking change to accept")), (0, true), "{err}");
+    assert_eq!(fs::read_to_string(folder.join("api/drift.toml")).unwrap(), text);
+    let (code, out, _) = run_with(&["--today", "2026-04-01"]);
+    assert_eq!(code, 1);
+    assert!(out.contains("expired on 2026-03-31 (api/drift.toml:1)"), "{out}");
+    assert!(out.contains("breaking length-narrowed"), "{out}");
+    // A file beside the contract has precedence over one in the current folder.
+    put(&folder, "drift.toml", "");
+    assert_eq!(run_with(&["--today", "2026-01-01"]).0, 0);
+    assert_eq!(run_with(&["--today", "2026-01-01", "--accepted", "drift.toml"]).0, 1);
+    fs::rename(folder.join("api/drift.toml"), folder.join("drift.toml")).unwrap();
+    assert_eq!(run_with(&["--today", "2026-01-01"]).0, 0, "the current folder is searched, too");
+    let (code, out, _) = run(&folder, &["old.json", "old.json", "--today", "2026-01-01"]);
+    assert_eq!(code, 1);
+    assert!(out.contains("(drift.toml:1)\n  help: remove the entry"), "{out}");
+}
+
+#[test]
+fn accept_needs_a_reason_and_a_breaking_change() {
+    let folder = folder("accept");
+    put(&folder, "old.json", OLD);
+    put(&folder, "new.json", NEW);
+    assert_eq!(run(&folder, &["old.json", "new.json", "--accept"]).0, 2);
+    assert_eq!(run(&folder, &["old.json", "new.json", "--accept", "--reason", " "]).0, 2);
+    let past = ["--accept", "--reason", "x", "--expires", "2025-12-31", "--today", "2026-01-01"];
+    let (code, _, err) = run(&folder, &[&["old.json", "new.json"], &past[..]].concat());
+    assert_eq!((code, err.contains("is in the past: today is 2026-01-01")), (2, true), "{err}");
+    assert_eq!(run(&folder, &["new.json", "old.json", "--writers-only", "--accept", "--reason", "x"]).0, 0);
+    assert!(!folder.join("drift.toml").exists());
+    let (code, _, err) = run(&folder, &["old.json", "new.json", "--today", "2026-02-30"]);
+    assert_eq!((code, err.contains("`--today`: `2026-02-30` is not a date")), (2, true), "{err}");
+    let missing = ["old.json", "new.json", "--accepted", "gone.toml"];
+    assert_eq!(run(&folder, &missing).0, 4);
+    put(&folder, "drift.toml", "[[accepted]]\nrule = \"length-narrowed\"\nplace = \"x\"\nwhy = \"y\"\n");
+    let (code, _, err) = run(&folder, &["old.json", "new.json"]);
+    assert_eq!(code, 3, "{err}");
+    assert!(err.contains("unknown key `why`") && err.contains("drift.toml:4:1"), "{err}");
+}
+
+/// All formats show accepted changes with their reason, and outdated entries with their location.
+#[test]
+fn every_format_shows_accepted_changes_and_outdated_entries() {
+    let folder = folder("formats");
+    put(&folder, "old.json", OLD);
+    put(&folder, "new.json", NEW);
+    let entry = |rule: &str| {
+        format!(
+            "[[accepted]]\nrule = \"{rule}\"\nplace = \"old.json /a\"\nreason = \"a|b <c>\"\nby = \"Ann\"\n"
+        )
+    };
+    put(&folder, "drift.toml", &format!("{}{}", entry("length-narrowed"), entry("pattern-added")));
+    let print = |format: &str| {
+        let (code, out, err) = run(&folder, &["old.json", "new.json", "--today", "2026-01-01", format]);
+        assert_eq!(code, 1, "{format}\n{out}{err}");
+        out
+    };
+    let markdown = print("--markdown");
+    assert!(markdown.contains("| breaking, accepted | `length-narrowed`"), "{markdown}");
+    assert!(markdown.contains("**Accepted by Ann:** a\\|b &lt;c>"), "{markdown}");
+    assert!(markdown.contains("at `old.json /a` (drift.toml:6)"), "{markdown}");
+    let annotations = print("--annotations");
+    assert!(annotations.contains("::notice file=new.json,line=1,title=length-narrowed::"), "{annotations}");
+    assert!(annotations.contains("Accepted by Ann: a|b <c>"), "{annotations}");
+    assert!(annotations.contains("::error file=drift.toml,line=6,title=outdated-"), "{annotations}");
+    let sarif: Value = serde_json::from_str(&print("--sarif")).unwrap();
+    let run = &sarif["runs"][0];
+    let suppression = &run["results"][0]["suppressions"][0];
+    assert_eq!((&suppression["kind"], &suppression["status"]), (&"external".into(), &"accepted".into()));
+    assert_eq!(suppression["justification"], "a|b <c>");
+    let notification = &run["invocations"][0]["toolExecutionNotifications"][0];
+    let location = &notification["locations"][0]["physicalLocation"];
+    assert_eq!(location["artifactLocation"]["uri"], "drift.toml");
+    assert_eq!((&notification["level"], &location["region"]["startLine"]), (&"error".into(), &6.into()));
+    let json: Value = serde_json::from_str(print("--json").lines().last().unwrap()).unwrap();
+    let drift = &json["summary"]["drift"];
+    assert_eq!((drift["result"].as_str(), drift["bump"].as_str()), (Some("additive"), Some("minor")));
+    assert_eq!(drift["changes"][0]["accepted"]["reason"], "a|b <c>");
+    assert_eq!(drift["changes"][0]["writers"], "breaking");
+    assert_eq!(drift["outdatedEntries"][0]["line"], 6);
+}

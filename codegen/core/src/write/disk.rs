@@ -105,8 +105,12 @@ pub(super) fn is_marked(bytes: &[u8]) -> bool {
     String::from_utf8_lossy(line).contains(GENERATED_MARK)
 }
 
-/// Replaces a file: writes the content to a temporary file in the same folder, which is then renamed.
-pub(super) fn replace_file(path: &Path, content: &str) -> Result<(), WriteError> {
+/// Creates or replaces a file: writes the content to a temporary file in the same folder, which is then
+/// renamed. Missing folders are created.
+///
+/// # Errors
+/// Returns an error with the path if a file or folder cannot be written.
+pub fn replace_file(path: &Path, content: &str) -> Result<(), WriteError> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or_else(|| Path::new("."));
     with_path(folder, fs::create_dir_all(folder))?;
