@@ -43,6 +43,7 @@ mod findings;
 mod flattened;
 mod formats;
 mod identity;
+mod lifecycle;
 mod locations;
 mod media;
 mod named;
@@ -393,11 +394,14 @@ pub struct CompareOptions {
     /// take time. Without them, a harmless change may be reported as breaking, and an equivalent rewrite as a
     /// change.
     pub proofs: bool,
+    /// The current date, which decides whether the `x-sunset` of a removed element has passed. Without it,
+    /// `x-sunset` has no effect.
+    pub today: Option<dates::CalendarDate>,
 }
 
 impl Default for CompareOptions {
     fn default() -> Self {
-        Self { within_major: true, proofs: true }
+        Self { within_major: true, proofs: true, today: None }
     }
 }
 

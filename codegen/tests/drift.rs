@@ -15,6 +15,8 @@ mod hooks;
 mod impossible;
 #[path = "drift/large.rs"]
 mod large;
+#[path = "drift/lifecycle.rs"]
+mod lifecycle;
 #[path = "drift/lists.rs"]
 mod lists;
 #[path = "drift/meanings.rs"]

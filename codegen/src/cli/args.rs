@@ -160,6 +160,10 @@ Exit code 1 means a breaking change: within a major version, or across major ver
 `info.version`. Additions, and changes that only rename generated code, exit with 0; use `--json` to
 distinguish them.
 
+The removal of an operation, parameter, property or named schema is not breaking if the old version
+declares `deprecated: true` and an `x-sunset` date that has passed, or the `x-stability` or
+`x-stability-level` alpha, experimental or draft.
+
 The file drift.toml lists breaking changes that are accepted. Such a change does not cause exit code 1.
 An entry that has expired or that covers no change causes exit code 1:
 
@@ -465,7 +469,7 @@ pub(crate) struct DriftArgs {
     /// The last day on which entries of `--accept` are valid
     #[arg(long, value_name = "YYYY-MM-DD", requires = "accept")]
     pub(crate) expires: Option<String>,
-    /// Date for `expires` in the file with accepted changes; default: the current date in UTC
+    /// Date for `x-sunset` and for `expires` of accepted changes; default: the current date in UTC
     #[arg(long, value_name = "YYYY-MM-DD")]
     pub(crate) today: Option<String>,
     /// Print the meaning of a rule, or list all rules, without comparing anything

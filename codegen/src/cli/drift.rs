@@ -45,7 +45,11 @@ pub(crate) fn run_drift(args: &DriftArgs, console: &Console) -> Result<u8, Comma
     let (before, old_prefix, named) = before?;
     console.show_step("comparing");
     let within_major = !args.across_majors;
-    let mut drift = compare(&before, &after, &CompareOptions { within_major, ..CompareOptions::default() });
+    let mut drift = compare(
+        &before,
+        &after,
+        &CompareOptions { within_major, today: Some(today), ..CompareOptions::default() },
+    );
     let view = ReportOptions {
         all: args.all,
         audience: match (args.readers_only, args.writers_only) {

@@ -28,6 +28,7 @@ use super::{
     findings::{FindingLog, LevelPair, NewFinding, PlacePair, ProofOutcome},
     flattened::FlattenedSchema,
     identity::SchemaIdentity,
+    lifecycle,
     locations::LocationPair,
     named::NamedSchemaComparer,
     proof::{ProofVerdict, SchemaProver, TableStores, VersionSide},
@@ -340,7 +341,7 @@ impl<'g> Comparison<'g> {
 impl Comparison<'_> {
     /// Returns true if two lists of schemas have no difference other than in annotations.
     pub(super) fn has_no_difference(&mut self, old: &[SchemaId], new: &[SchemaId]) -> bool {
-        let options = CompareOptions { within_major: false, proofs: false };
+        let options = CompareOptions { within_major: false, proofs: false, ..self.options };
         !self.answer_question(NestedQuestion::Differs, old, new, options)
     }
 
@@ -475,9 +476,29 @@ impl<'g> Comparison<'g> {
             readers: self.raise_within_major(rule, levels.readers),
             writers: self.raise_within_major(rule, levels.writers),
         };
-        let locations = self.locate_places(places, (None, None));
         let site = ComparisonSite::new(subject, ValueUse::Read);
-        self.record_finding(NewFinding { rule, levels, locations, message, proof: None }, &site);
+        self.record_change(rule, levels, &site, places, message);
+    }
+
+    /// Records a change without a proof. The lifecycle of a removed element may lower its levels.
+    fn record_change(
+        &mut self,
+        rule: &'static DriftRule,
+        mut levels: LevelPair,
+        site: &ComparisonSite,
+        places: PlacePair<'_>,
+        message: String,
+    ) {
+        let today = self.options.today;
+        let removal = places.0.and_then(|place| lifecycle::judge_removal(rule, self.old, place, today));
+        if removal.as_ref().is_some_and(|removal| removal.is_allowed) {
+            let LevelPair { readers, writers } = levels;
+            let highest = ChangeLevel::Additive;
+            levels = LevelPair { readers: readers.min(highest), writers: writers.min(highest) };
+        }
+        let locations = self.locate_places(places, (None, None));
+        let finding = NewFinding { rule, levels, locations, message, proof: None, removal };
+        self.record_finding(finding, site);
     }
 
     /// Records a change of a schema with the levels of the rule, without a proof.
@@ -495,8 +516,7 @@ impl<'g> Comparison<'g> {
         message: String,
     ) {
         let levels = self.direction_levels(rule, site.value_use);
-        let locations = self.locate_places(places, (None, None));
-        self.record_finding(NewFinding { rule, levels, locations, message, proof: None }, site);
+        self.record_change(rule, levels, site, places, message);
     }
 
     /// Records a change like [`Comparison::report_change`], located at a keyword.
@@ -510,7 +530,8 @@ impl<'g> Comparison<'g> {
         let levels = self.direction_levels(rule, pair.site.value_use);
         let facet = KeywordFacet::new(&[]).with_changed_keyword(keyword);
         let locations = self.locate_keyword(pair, &facet);
-        self.record_finding(NewFinding { rule, levels, locations, message, proof: None }, &pair.site);
+        let finding = NewFinding { rule, levels, locations, message, proof: None, removal: None };
+        self.record_finding(finding, &pair.site);
     }
 
     /// Records a change of the accepted values. A proof about the facet's keywords may lower its level, and a
@@ -541,7 +562,8 @@ impl<'g> Comparison<'g> {
         let locations = self.locate_places(places, (None, None));
         let (level, proof) = self.decide_level(rule, pair, site, &facet, verdict);
         let levels = direction_level(site.value_use, level);
-        self.record_finding(NewFinding { rule, levels, locations, message, proof }, site);
+        let finding = NewFinding { rule, levels, locations, message, proof, removal: None };
+        self.record_finding(finding, site);
     }
 
     /// Records a change of the accepted values whose verdict is already known.
@@ -556,7 +578,8 @@ impl<'g> Comparison<'g> {
         let locations = self.locate_keyword(pair, facet);
         let (level, proof) = self.decide_level(rule, pair, &pair.site, facet, verdict);
         let levels = direction_level(pair.site.value_use, level);
-        self.record_finding(NewFinding { rule, levels, locations, message, proof }, &pair.site);
+        let finding = NewFinding { rule, levels, locations, message, proof, removal: None };
+        self.record_finding(finding, &pair.site);
     }
 
     /// Tries to prove whether a change breaks clients. Returns `None` if the rule is not breaking in the

@@ -7,6 +7,7 @@ use contract_codegen_core::{schema::keywords::Keyword, tree::DocumentLocation};
 
 use super::{
     ChangeLevel, ContractChange, ContractVersion,
+    lifecycle::RemovalNote,
     locations::{LocationPair, SourceLocator},
     paths::{PathEdge, PathGraph, PathStart},
     proof::VersionSide,
@@ -41,6 +42,8 @@ pub(super) struct NewFinding {
     pub(super) message: String,
     /// The outcome of the proof; `None` if no proof was needed.
     pub(super) proof: Option<ProofOutcome>,
+    /// The effect of the lifecycle of a removed element; `None` if it declares none.
+    pub(super) removal: Option<RemovalNote>,
 }
 
 /// A recorded change, and the paths and witnesses from which its subject, uses and witness are determined at
@@ -52,6 +55,7 @@ struct RecordedFinding {
     paths: BTreeMap<PathEdge, ChangeLevel>,
     /// For each path, a value that only one of the versions accepts there.
     witnesses: BTreeMap<PathEdge, String>,
+    removal: Option<RemovalNote>,
     /// Whether a proof was attempted for at least one path.
     has_proof_attempt: bool,
     /// Whether all attempted proofs succeeded.
@@ -116,7 +120,8 @@ impl<'g> FindingLog<'g> {
 
     /// Records a change. If an equal change was recorded before, its paths are merged.
     pub(super) fn record(&mut self, finding: NewFinding, site: &ComparisonSite) {
-        let NewFinding { rule, levels: LevelPair { readers, writers }, locations, message, proof } = finding;
+        let NewFinding { rule, levels: LevelPair { readers, writers }, locations, message, proof, removal } =
+            finding;
         let edge = self.edge_to(site);
         let key = FindingKey { rule: rule.id, locations: locations.clone(), message: message.clone() };
         let index = *self.index.entry(key).or_insert(self.findings.len());
@@ -124,6 +129,8 @@ impl<'g> FindingLog<'g> {
             self.findings.push(RecordedFinding::new(rule, locations, message));
         }
         let Some(finding) = self.findings.get_mut(index) else { return };
+        // Changes with equal locations have the same lifecycle.
+        finding.removal = finding.removal.take().or(removal);
         finding.change.readers = finding.change.readers.max(readers);
         finding.change.writers = finding.change.writers.max(writers);
         if let Some(ProofOutcome { is_proven, witness }) = proof {
@@ -165,10 +172,16 @@ impl<'g> FindingLog<'g> {
     pub(super) fn into_changes(self) -> Vec<ContractChange> {
         let resolved = self.paths.resolve_paths();
         let changes = self.findings.into_iter().map(|finding| {
-            let RecordedFinding { mut change, paths, mut witnesses, .. } = finding;
+            let RecordedFinding { mut change, paths, mut witnesses, removal, .. } = finding;
             (change.subject, change.uses) = resolved.describe_paths(&paths);
             change.witness = resolved.worst_path(&paths).and_then(|path| witnesses.remove(path));
-            if let Some(rule) = rules::find_rule(change.rule) {
+            if let Some(RemovalNote { text, .. }) = &removal {
+                change.message.push_str("; ");
+                change.message.push_str(text);
+            }
+            // An allowed removal affects clients, although it is not breaking.
+            let is_allowed = removal.is_some_and(|removal| removal.is_allowed);
+            if let Some(rule) = rules::find_rule(change.rule).filter(|_| !is_allowed) {
                 let consequence = describe_consequence(rule, &change);
                 change.message.push_str(&consequence);
             }
@@ -198,6 +211,7 @@ impl RecordedFinding {
             change,
             paths: BTreeMap::new(),
             witnesses: BTreeMap::new(),
+            removal: None,
             has_proof_attempt: false,
             are_all_proven: true,
         }

@@ -361,7 +361,11 @@ fn check_pair(number: u64) -> Option<Result<usize, String>> {
     if !(old_version.tolerated_faults.is_empty() && new_version.tolerated_faults.is_empty()) {
         return None;
     }
-    let found = compare(&old_version, &new_version, &CompareOptions { within_major: false, proofs: true });
+    let found = compare(
+        &old_version,
+        &new_version,
+        &CompareOptions { within_major: false, ..CompareOptions::default() },
+    );
     let breaks = |level: fn(&super::ContractChange) -> ChangeLevel| {
         found.changes.iter().any(|it| level(it) == ChangeLevel::Breaking)
     };

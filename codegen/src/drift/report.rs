@@ -11,6 +11,7 @@ use super::{
     ChangeLevel, ContractChange, ContractDrift, ContractFault, SourceLocation, VersionBump,
     accepted::{Acceptance, OutdatedEntry},
     enumerations::escape_invisible,
+    lifecycle::{LIFECYCLE_NOTE, is_removal_of_element},
     rules::{DriftRule, RULES, find_rule, webhook_levels},
 };
 
@@ -566,6 +567,9 @@ pub fn explain_rule(id: Option<&str>) -> Result<String, String> {
     );
     if rule.is_permanent {
         let _ = writeln!(out, "{PERMANENCE_NOTE}");
+    }
+    if is_removal_of_element(rule) {
+        let _ = writeln!(out, "{LIFECYCLE_NOTE}");
     }
     if let Some(text) = describe_webhook_levels(rule) {
         let _ = writeln!(out, "{text}");

@@ -121,7 +121,7 @@ fn patterns_are_compared_within_valid_lengths() {
 #[test]
 fn sarif_describes_raised_levels() {
     let (old, new) = (r#"{"type":"object","properties":{"a":{}}}"#, r#"{"type":"object"}"#);
-    let options = CompareOptions { within_major: true, proofs: true };
+    let options = CompareOptions::default();
     let log = render_sarif(
         &compare(&version(&schema(old)), &version(&schema(new)), &options),
         &ReportOptions::default(),

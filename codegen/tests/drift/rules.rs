@@ -18,7 +18,8 @@ pub(crate) const B: ChangeLevel = ChangeLevel::Breaking;
 pub(crate) type Case = (&'static str, &'static str, &'static str, ChangeLevel, ChangeLevel);
 
 pub(crate) fn changes(old: &str, new: &str, within_major: bool) -> Vec<ContractChange> {
-    compare(&version(old), &version(new), &CompareOptions { within_major, proofs: true }).changes
+    compare(&version(old), &version(new), &CompareOptions { within_major, ..CompareOptions::default() })
+        .changes
 }
 
 pub(crate) fn version(text: &str) -> ContractVersion {

@@ -6,6 +6,7 @@ use super::{OUTDATED_CODE, PERMANENCE_NOTE, ReportOptions, describe_change, desc
 use crate::drift::{
     ChangeLevel, ContractChange, ContractDrift, ContractFault, SourceLocation,
     accepted::OutdatedEntry,
+    lifecycle::{LIFECYCLE_NOTE, is_removal_of_element},
     rules::{DriftRule, RULES},
 };
 
@@ -92,6 +93,10 @@ fn render_descriptor(rule: &DriftRule) -> Value {
     if rule.is_permanent {
         help.push(' ');
         help.push_str(PERMANENCE_NOTE);
+    }
+    if is_removal_of_element(rule) {
+        help.push(' ');
+        help.push_str(LIFECYCLE_NOTE);
     }
     if let Some(text) = describe_webhook_levels(rule) {
         help.push(' ');
