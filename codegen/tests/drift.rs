@@ -25,6 +25,8 @@ mod meanings;
 mod newcomers;
 #[path = "drift/others.rs"]
 mod others;
+#[path = "drift/pages.rs"]
+mod pages;
 #[path = "drift/places.rs"]
 mod places;
 #[path = "drift/plain.rs"]

@@ -179,6 +179,7 @@ Examples:
   contract-codegen drift released/openapi.json openapi.json
   contract-codegen drift --against main openapi.yaml
   contract-codegen drift --against v1.2.0 schemas/ --sarif > drift.sarif
+  contract-codegen drift --against main openapi.yaml --html drift.html
   contract-codegen drift old.schema.json new.schema.json --all
   contract-codegen drift ../v1/codegen.toml codegen.toml --across-majors --markdown
   contract-codegen drift --against main openapi.yaml --accept --reason 'No client uses it.'
@@ -441,6 +442,9 @@ pub(crate) struct DriftArgs {
     /// Print SARIF 2.1.0, for code scanning
     #[arg(long, conflicts_with_all = ["json", "markdown", "annotations"])]
     pub(crate) sarif: bool,
+    /// Also write a self-contained HTML page for reviewers, with excerpts of both versions and filters
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
     /// Also show changes that affect neither readers nor writers, such as changed descriptions
     #[arg(long)]
     pub(crate) all: bool,

@@ -6,10 +6,13 @@ use std::{
     thread,
 };
 
-use contract_codegen::drift::{
-    CompareOptions, ContractVersion, compare,
-    report::{self, ReportAudience, ReportOptions},
-    revision::{self, ContractRevision, RevisionError},
+use contract_codegen::{
+    drift::{
+        CompareOptions, ContractVersion, compare,
+        report::{self, ComparedVersions, ReportAudience, ReportOptions},
+        revision::{self, ContractRevision, RevisionError},
+    },
+    write,
 };
 use serde_json::json;
 
@@ -66,6 +69,10 @@ pub(crate) fn run_drift(args: &DriftArgs, console: &Console) -> Result<u8, Comma
     accepted_file.apply(&mut drift, today);
     if let Some(acceptance) = &acceptance {
         accepted_file.accept_changes(&mut drift, &view, (acceptance, today), console)?;
+    }
+    if let Some(path) = &args.html {
+        let versions = ComparedVersions { old: &before, new: &after };
+        write::replace_file(path, &report::render_html(&drift, versions, &view))?;
     }
     let text = match (args.markdown, args.annotations, args.sarif) {
         (true, ..) => report::render_markdown(&drift, &view),

@@ -1,12 +1,17 @@
-//! Renders a [`ContractDrift`] as text, JSON, Markdown, GitHub annotations or SARIF.
+//! Renders a [`ContractDrift`] as text, JSON, Markdown, GitHub annotations, SARIF or an HTML page.
 
+mod excerpts;
+mod html;
 mod sarif;
 
 use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-pub use self::sarif::render_sarif;
+pub use self::{
+    html::{ComparedVersions, render_html},
+    sarif::render_sarif,
+};
 use super::{
     ChangeLevel, ContractChange, ContractDrift, ContractFault, SourceLocation, VersionBump,
     accepted::{Acceptance, OutdatedEntry},

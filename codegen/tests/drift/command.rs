@@ -203,3 +203,17 @@ fn every_format_shows_accepted_changes_and_outdated_entries() {
     assert_eq!(drift["changes"][0]["writers"], "breaking");
     assert_eq!(drift["outdatedEntries"][0]["line"], 6);
 }
+
+/// `--html` writes a page beside the report on standard output.
+#[test]
+fn html_report_is_written_to_a_file() {
+    let folder = folder("html");
+    put(&folder, "old.json", OLD);
+    put(&folder, "new.json", NEW);
+    let (code, out, err) = run(&folder, &["old.json", "new.json", "--html", "pages/drift.html"]);
+    assert_eq!(code, 1, "{err}");
+    assert!(out.contains("length-narrowed"), "{out}");
+    let page = fs::read_to_string(folder.join("pages/drift.html")).unwrap();
+    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("&quot;maxLength&quot;:5"), "{page}");
+    assert!(page.contains("new.json:1"), "{page}");
+}
