@@ -247,7 +247,8 @@ pub fn render_text(drift: &ContractDrift, view: &ReportOptions) -> String {
             }
             if let Some(acceptance) = &change.accepted {
                 let terms = acceptance_terms(acceptance);
-                let _ = writeln!(out, "           accepted{terms}: {}", acceptance.reason);
+                let reason: Vec<&str> = acceptance.reason.split_whitespace().collect();
+                let _ = writeln!(out, "           accepted{terms}: {}", reason.join(" "));
             }
         }
         out.push('\n');

@@ -217,3 +217,34 @@ fn html_report_is_written_to_a_file() {
     assert!(page.starts_with("<!DOCTYPE html>") && page.contains("&quot;maxLength&quot;:5"), "{page}");
     assert!(page.contains("new.json:1"), "{page}");
 }
+
+/// `--today` decides whether the sunset of a removed operation has passed.
+#[test]
+fn sunset_is_compared_with_the_given_date() {
+    let folder = folder("sunset");
+    let operation =
+        "  /a:\n    get: {deprecated: true, x-sunset: 2026-03-31, responses: {'204': {description: x}}}\n";
+    let document =
+        |paths: &str| format!("openapi: 3.1.0\ninfo: {{title: T, version: 1.0.0}}\npaths:\n{paths}");
+    let kept = "  /b:\n    get: {responses: {'204': {description: x}}}\n";
+    put(&folder, "old.yaml", &document(&format!("{operation}{kept}")));
+    put(&folder, "new.yaml", &document(kept));
+    let (code, out, err) = run(&folder, &["old.yaml", "new.yaml", "--today", "2026-04-01"]);
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(out.contains("additive operation-removed") && out.contains("2026-03-31 has passed"), "{out}");
+    assert_eq!(run(&folder, &["old.yaml", "new.yaml", "--today", "2026-03-31"]).0, 1);
+}
+
+/// A reason with several lines is one line of the text report.
+#[test]
+fn reasons_are_printed_in_one_line() {
+    let folder = folder("reason");
+    put(&folder, "old.json", OLD);
+    put(&folder, "new.json", NEW);
+    let accept = ["old.json", "new.json", "--accept", "--reason", "One.\n  Two."];
+    let (code, out, err) = run(&folder, &accept);
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(out.contains("accepted: One. Two.\n"), "{out}");
+    let (code, out, _) = run(&folder, &["old.json", "new.json", "--markdown"]);
+    assert!(code == 0 && out.contains("**Accepted:** One.   Two. |"), "{out}");
+}
