@@ -28,8 +28,8 @@ pub(super) struct AcceptedFile {
 }
 
 impl AcceptedFile {
-    /// Reads the file of `--accepted`, or else `drift.toml` beside the newer version or in the current folder.
-    /// Without these, the content is empty.
+    /// Reads the file of `--accepted`, or else `drift.toml` beside the newer version or in the current
+    /// folder. Without these, the content is empty.
     pub(super) fn read(args: &DriftArgs, new: &Path) -> Result<Self, CommandError> {
         let path = args.accepted.clone().unwrap_or_else(|| default_path(new));
         let must_exist = args.accepted.is_some() && !args.accept;

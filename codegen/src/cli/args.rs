@@ -153,8 +153,8 @@ Examples:
 
 const DRIFT_HELP: &str = "\
 Each version is a file, a folder or a codegen.toml, of which inputs and mounts are used. Readers
-receive the values that the service sends; writers send the values that it accepts. Where possible, a
-proven finding shows an example value that only one of the versions accepts.
+receive the values that the service sends; writers send the values that it accepts. Where possible,
+a proven finding shows an example value that only one of the versions accepts.
 
 Exit code 1 means a breaking change: within a major version, or across major versions without a new
 `info.version`. Additions, and changes that only rename generated code, exit with 0; use `--json` to
@@ -164,7 +164,7 @@ The removal of an operation, parameter, property or named schema is not breaking
 declares `deprecated: true` and an `x-sunset` date that has passed, or the `x-stability` or
 `x-stability-level` alpha, experimental or draft.
 
-The file drift.toml lists breaking changes that are accepted. Such a change does not cause exit code 1.
+The file drift.toml lists breaking changes that are accepted, so that they do not cause exit code 1.
 An entry that has expired or that covers no change causes exit code 1:
 
   [[accepted]]

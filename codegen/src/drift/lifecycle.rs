@@ -1,8 +1,8 @@
 //! The lifecycle that a contract declares for an element, and its effect on the removal of the element.
 //!
 //! The removal of a deprecated element is not breaking after the date in its `x-sunset`. The removal of an
-//! element whose `x-stability` or `x-stability-level` is `alpha`, `experimental` or `draft` is not breaking at
-//! any time. An element without a stability has that of the nearest element that contains it in the document.
+//! element whose `x-stability` or `x-stability-level` is `alpha`, `experimental` or `draft` is never
+//! breaking. An element without a stability has that of the nearest element that contains it in the document.
 
 use contract_codegen_core::tree::{DocumentLocation, DocumentNode};
 

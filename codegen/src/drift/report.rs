@@ -170,9 +170,9 @@ fn other_uses(change: &ContractChange) -> Vec<&str> {
     change.uses.iter().filter(|base| Some(*base) != own).map(String::as_str).collect()
 }
 
-/// Returns the exit code of `xtask drift`: 0 for no effect, 1 for additive, renamed or accepted, 2 for breaking
-/// or for an outdated entry of accepted changes. The command `contract-codegen drift` exits with 1 instead of
-/// 2, and otherwise with 0.
+/// Returns the exit code of `xtask drift`: 0 for no effect, 1 for additive, renamed or accepted, 2 for
+/// breaking or for an outdated entry of accepted changes. The command `contract-codegen drift` exits with 1
+/// instead of 2, and otherwise with 0.
 ///
 /// Unless `view.within_major` is set, a breaking change gives 1 if `info.version` has a new major version.
 #[must_use]
@@ -358,11 +358,11 @@ fn describe_bump(drift: &ContractDrift, view: &ReportOptions) -> String {
 /// `null`), `oldRevision` (the git revision of the files in `old`, or `null`) and `changes`, each with
 /// `rule`, `readers`, `writers`, `subject`, `uses` (array), `difference`, `message` (the difference and its
 /// effect), `proven`, `witness` (a string with JSON, or `null`), `accepted` (`null`, or an object with
-/// `reason`, `by`, `expires`), `old` and `new` (`null`, or an object with `file`, `pointer`, `line`). `faults`
-/// contains the faults that only the new version has, each with `code`, `message` and `new`; `oldFaults` is
-/// the number of faults of the old version. `outdatedEntries` contains the entries of accepted changes that
-/// have expired or cover no change, each with `file`, `line`, `message` and `help`. Further properties may be
-/// added.
+/// `reason`, `by`, `expires`), `old` and `new` (`null`, or an object with `file`, `pointer`, `line`).
+/// `faults` contains the faults that only the new version has, each with `code`, `message` and `new`;
+/// `oldFaults` is the number of faults of the old version. `outdatedEntries` contains the entries of accepted
+/// changes that have expired or cover no change, each with `file`, `line`, `message` and `help`. Further
+/// properties may be added.
 #[must_use]
 pub fn render_json(drift: &ContractDrift, view: &ReportOptions) -> String {
     let spot = |spot: &Option<SourceLocation>, prefix: &str| {
