@@ -197,6 +197,33 @@ Examples:
 Examples:
   cargo xtask package")]
     Package,
+    /// Check that a tag can be released.
+    ///
+    /// The tag is `v` and the version of the workspace, dependencies between the crates of the workspace
+    /// require this version, `repository` and `homepage` of the workspace are set, and CHANGELOG.md has a
+    /// section for the version. The release workflow runs this first.
+    #[command(after_help = "Exit codes:
+  0  the tag can be released
+  1  a condition is not met; each is printed
+  2  a file of the repository cannot be read
+
+Examples:
+  cargo xtask release-check v0.1.0")]
+    ReleaseCheck(ReleaseCheckArgs),
+    /// Write Homebrew formulas, a Nix flake and the notes of a release.
+    ///
+    /// Fills the templates in packaging/ with the version, the public address of the workspace and the
+    /// checksums of the archives. CHECKSUMS is the file SHA256SUMS that packaging/archive.sh writes. The
+    /// notes are the section of the version in CHANGELOG.md.
+    #[command(after_help = "Exit codes:
+  0  the files were written
+  1  the version or the address does not match the workspace, or a checksum is missing
+  2  a file cannot be written
+
+Examples:
+  cargo xtask release-files 0.1.0 dist/SHA256SUMS
+  cargo xtask release-files 0.1.0 dist/SHA256SUMS --output dist")]
+    ReleaseFiles(ReleaseFilesArgs),
     /// Compile the workspace with the oldest supported compiler.
     ///
     /// The version is `rust-version` in Cargo.toml. rustup installs the toolchain if necessary. The build
@@ -284,6 +311,28 @@ pub(crate) struct TestArgs {
     /// Arguments for the test runner, such as a part of a test name
     #[arg(last = true, value_name = "ARGS")]
     pub(crate) args: Vec<String>,
+}
+
+/// Options of `release-check`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ReleaseCheckArgs {
+    /// The tag, such as v0.1.0
+    #[arg(value_name = "TAG")]
+    pub(crate) tag: String,
+}
+
+/// Options of `release-files`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ReleaseFilesArgs {
+    /// The version, such as 0.1.0
+    #[arg(value_name = "VERSION")]
+    pub(crate) version: String,
+    /// The file with the checksums of the archives
+    #[arg(value_name = "CHECKSUMS")]
+    pub(crate) checksums: PathBuf,
+    /// The folder to write to, relative to the repository
+    #[arg(long, value_name = "DIR", default_value = "target/release-files")]
+    pub(crate) output: PathBuf,
 }
 
 /// Options of `compare`.

@@ -27,6 +27,7 @@ mod packaging;
 mod peers;
 mod program;
 mod regen;
+mod release;
 mod repository;
 mod sandbox;
 mod style;
@@ -89,6 +90,8 @@ fn run_command(command: &XtaskCommand, root: &Path) -> ExitCode {
         XtaskCommand::Oracles(args) => oracles::run(args, root).into(),
         XtaskCommand::Peers(args) => peers::run(args, root).into(),
         XtaskCommand::Package => packaging::run(root).into(),
+        XtaskCommand::ReleaseCheck(args) => release::run_check(args, root).into(),
+        XtaskCommand::ReleaseFiles(args) => release::run_files(args, root).into(),
         XtaskCommand::Msrv => msrv::run(root).into(),
         XtaskCommand::Deny => deny::run(root).into(),
         XtaskCommand::Demo => demo::run(root),
