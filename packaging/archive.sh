@@ -34,6 +34,10 @@ readme_of() {
 chmod -R a+rx "$binaries"
 
 for command in contract-codegen exchange; do
+  if [ "$("$host/$command" --version)" != "$command $version" ]; then
+    echo "error: $host/$command is not version $version" >&2
+    exit 1
+  fi
   documents=$staging/documents/$command
   mkdir -p "$documents"
   if "$host/$command" completions --help >/dev/null 2>&1; then

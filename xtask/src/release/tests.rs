@@ -103,8 +103,11 @@ fn archives_and_package_files_agree() {
     let folder = tempfile::tempdir().unwrap();
     let binaries = folder.path().join("binaries");
     // Each command has one of the two optional commands.
-    let exchange = "#!/bin/sh\n[ \"$1\" = completions ] && echo \"script of $2\"\n";
-    let codegen = "#!/bin/sh\n[ \"$1\" = man ] || exit 2\n[ \"$2\" = --help ] || echo page > \"$2/contract-codegen.1\"\n";
+    let exchange = "#!/bin/sh\n\
+                    case $1 in --version) echo exchange 1.2.0 ;; completions) echo \"script of $2\" ;; *) exit 2 ;; esac\n";
+    let codegen = "#!/bin/sh\n\
+                   case $1$2 in --version) echo contract-codegen 1.2.0 ;; man--help) ;; \
+                   man*) echo page > \"$2/contract-codegen.1\" ;; *) exit 2 ;; esac\n";
     let has_zip = Command::new("zip").arg("-v").output().is_ok();
     let targets = || TARGETS.into_iter().filter(|target| has_zip || !target.contains("windows"));
     for target in targets() {
