@@ -77,15 +77,22 @@ fn run_vendor(vendor: &str, document: &Path, root: &Path) -> Result<String, Stri
     let mut mock = BackgroundProcess::start(&mut mock, folder.join("mock.log"))?;
     let address = mock_address(&mut mock)?;
     let mut program = cargo_command();
-    program.current_dir(&folder).env("CARGO_TARGET_DIR", root.join("target/vendors/target"));
-    let output = run_checked(program.args(["run", "--quiet", "--", &address]))?;
+    program.current_dir(folder.join("program")).env("CARGO_TARGET_DIR", root.join("target/vendors/target"));
+    program.args(["run", "--quiet"]);
+    // Only a package with streams contains this part of the runtime.
+    if folder.join("package/runtime/src/stream.rs").is_file() {
+        program.args(["--features", "stream"]);
+    }
+    let output = run_checked(program.args(["--", &address]))?;
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// Writes the settings, the document and the package of the program.
 fn write_program(vendor: &str, document: &Path, root: &Path, folder: &Path) -> std::io::Result<()> {
     let programs = root.join(PROGRAMS);
-    fs::create_dir_all(folder.join("src"))?;
+    // Beside the package, because both are workspaces.
+    let program = folder.join("program");
+    fs::create_dir_all(program.join("src"))?;
     fs::copy(document, folder.join(format!("{vendor}.json")))?;
     let settings = fs::read_to_string(programs.join(format!("{vendor}.toml")))?;
     // The folder lies in the workspace of this repository.
@@ -95,15 +102,15 @@ fn write_program(vendor: &str, document: &Path, root: &Path, folder: &Path) -> s
         fs::copy(programs.join(&overlay), folder.join(&overlay))?;
     }
     let main = fs::read_to_string(programs.join("runner.rs"))?;
-    fs::write(folder.join("src/main.rs"), main.replace("vendor as NAME", &format!("vendor as {vendor}")))?;
-    fs::copy(programs.join(format!("{vendor}.rs")), folder.join("src/program.rs"))?;
+    fs::write(program.join("src/main.rs"), main.replace("vendor as NAME", &format!("vendor as {vendor}")))?;
+    fs::copy(programs.join(format!("{vendor}.rs")), program.join("src/program.rs"))?;
     let package = vendor.replace('_', "-");
     let manifest = format!(
-        "[package]\nname = \"program\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\n\
-         package = {{ path = \"package\", package = \"{package}\", features = [\"ready\"] }}\n\
+        "[package]\nname = \"program\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n[features]\nstream = []\n\n[dependencies]\n\
+         package = {{ path = \"../package\", package = \"{package}\", features = [\"ready\"] }}\n\
          http = \"1\"\ntokio = {{ version = \"1\", features = [\"macros\", \"rt\"] }}\n"
     );
-    fs::write(folder.join("Cargo.toml"), manifest)
+    fs::write(program.join("Cargo.toml"), manifest)
 }
 
 /// Returns the address in the first line that the mock server prints.

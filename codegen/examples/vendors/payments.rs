@@ -10,12 +10,12 @@ use crate::payments::{
     },
     client::{Client, Error},
     credentials::Credentials,
-    runtime::transport::Transport,
+    runtime::{client::pages::PageError, transport::Transport},
     servers,
     types::{
-        ApiErrorsType, GetCustomersCreatedObject, PaymentIntentCustomer, PaymentIntentCustomerObject,
-        PostCustomersBody, PostFilesBodyPurpose, PostPaymentIntentsBody,
-        PostPaymentIntentsBodyAutomaticPaymentMethods, PostPaymentIntentsIntentBody,
+        ApiErrorsType, GetCustomersCreatedObject, PaymentIntentCustomerObject, PostCustomersBody,
+        PostFilesBodyPurpose, PostPaymentIntentsBody, PostPaymentIntentsBodyAutomaticPaymentMethods,
+        PostPaymentIntentsIntentBody,
     },
 };
 
@@ -30,7 +30,12 @@ pub(crate) async fn run(
     let since = GetCustomersCreatedObject { gte: Some(1_680_000_000), ..Default::default() };
     let mut customers = client.get_customers_items(GetCustomersOptions::new().created(since).limit(2));
     while let Some(customer) = customers.next().await {
-        lines.push(customer?.id.clone());
+        match customer {
+            Ok(customer) => lines.push(customer.id.clone()),
+            // A server that repeats a page, such as a mock server.
+            Err(PageError::Page(fault)) => lines.push(fault.to_string()),
+            Err(error) => return Err(error.into()),
+        }
     }
 
     let jenny = PostCustomersBody {
@@ -49,9 +54,9 @@ pub(crate) async fn run(
     };
     let options = PostPaymentIntentsOptions::new().idempotency_key("order-6735");
     let intent = client.post_payment_intents(&payment, options).await?;
-    if let Some(PaymentIntentCustomer::Object(PaymentIntentCustomerObject::Customer(customer))) =
-        intent.customer.as_ref().and_then(|customer| customer.value())
-    {
+    // The string alone is the id of a customer that is not expanded.
+    let expanded = intent.customer.as_ref().and_then(|customer| customer.value()?.as_object());
+    if let Some(PaymentIntentCustomerObject::Customer(customer)) = expanded {
         lines.push(format!("{} by {}", intent.status, customer.id));
     }
 

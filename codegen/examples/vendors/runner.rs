@@ -10,9 +10,11 @@ use package::{
     runtime::{
         client::ReqwestTransport,
         operation::Operation,
-        transport::{RequestBody, ResponseFuture, StreamResponseFuture, StreamTransport, Transport},
+        transport::{ResponseFuture, Transport},
     },
 };
+#[cfg(feature = "stream")]
+use package::runtime::transport::{RequestBody, StreamResponseFuture, StreamTransport};
 
 mod program;
 
@@ -44,11 +46,13 @@ impl Transport for Redirect {
         self.transport.send(operation, request)
     }
 
+    #[cfg(feature = "stream")]
     fn stream_transport(&self) -> Option<&dyn StreamTransport> {
         Some(self)
     }
 }
 
+#[cfg(feature = "stream")]
 impl StreamTransport for Redirect {
     fn open_stream<'a>(
         &'a self,

@@ -45,7 +45,8 @@ pub struct StreamedResponse {
     /// The media type as written in the contract.
     pub media_type: String,
     pub content: StreamContent,
-    /// The value of the `Accept` header: this media type, followed by those of error responses.
+    /// The value of the `Accept` header: this media type, followed by those of error responses, with a lower
+    /// quality (RFC 9110, 12.4.2) if a whole success response has them as well.
     pub accept: String,
     /// True if the operation also has success responses that are not streamed, so that it has two client
     /// methods.
@@ -147,6 +148,14 @@ impl PlanInput<'_> {
                 true
             }
         });
+        // If errors have the media type of a whole success response, the server must prefer the stream.
+        let whole = call.responses.cases.iter().flat_map(ResponseCase::media_types);
+        let whole: Vec<&str> = whole.filter(|name| *name != media.name).collect();
+        let range = |name: &str| match whole.contains(&name) {
+            true => format!("{name};q=0.5"),
+            false => name.to_owned(),
+        };
+        let accept: Vec<String> = accept.into_iter().map(range).collect();
         Some(StreamedResponse {
             status,
             media_type: media.name.clone(),

@@ -64,7 +64,7 @@ impl<'a> ChatClient<'a> {
                 self.inner,
                 body,
             )
-            .accept("text/event-stream, application/json");
+            .accept("text/event-stream, application/json;q=0.5");
         self.inner.open_stream::<super::calls::CreateChatCompletionCall>(request)
     }
 }
