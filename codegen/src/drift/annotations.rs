@@ -46,9 +46,9 @@ impl<'g> AnnotationComparer<'_, 'g> {
                 (one, other) => [other, one].into_iter().flatten().collect::<Vec<_>>().join(" in "),
             };
             let message = format!(
-                "the content of the string is {}, was {}",
-                describe(content(new)),
-                describe(content(old))
+                "the content of the string changed from {} to {}",
+                describe(content(old)),
+                describe(content(new))
             );
             self.comparison.report_change(rules::CONTENT_CHANGED, pair, message);
         }
@@ -119,20 +119,20 @@ impl<'g> AnnotationComparer<'_, 'g> {
             (None, Some(new)) => self.comparison.report_change(
                 rules::DEFAULT_ADDED,
                 pair,
-                format!("the default is {}, there was none", format_value(new)),
+                format!("the default {} was added", format_value(new)),
             ),
             (Some(old), None) => {
                 self.comparison.report_change(
                     rules::DEFAULT_CHANGED,
                     pair,
-                    format!("there is no default, was {}", format_value(old)),
+                    format!("the default {} was removed", format_value(old)),
                 );
             }
             (Some(old), Some(new)) if old != new => {
                 self.comparison.report_change(
                     rules::DEFAULT_CHANGED,
                     pair,
-                    format!("the default is {}, was {}", format_value(new), format_value(old)),
+                    format!("the default changed from {} to {}", format_value(old), format_value(new)),
                 );
             }
             _ => {}

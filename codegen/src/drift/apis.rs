@@ -81,7 +81,7 @@ impl<'c, 'g> ApiComparer<'c, 'g> {
             (place, nearest_place(new_version, new.source, pointer))
         };
         if old.version != new.version {
-            let message = format!("`info.version` is {}, was {}", new.version, old.version);
+            let message = format!("`info.version` changed from {} to {}", old.version, new.version);
             let (old, new) = places("/info/version");
             let places = (old.as_ref(), new.as_ref());
             self.comparison.report_contract_change(rules::VERSION_CHANGED, places, &subject, message);
@@ -110,7 +110,7 @@ impl<'c, 'g> ApiComparer<'c, 'g> {
         };
         for operation in matching.removed {
             let (places, subject) = ((Some(&operation.place), None), operation_label(operation));
-            let message = format!("`{}` is gone", operation.id);
+            let message = format!("`{}` was removed", operation.id);
             self.comparison.report_contract_change(removed, places, &subject, message);
         }
         for operation in matching.added {

@@ -135,9 +135,9 @@ impl<'c, 'g> ArrayComparer<'c, 'g> {
                 _ => format!("{min} to {max}"),
             };
             let message = format!(
-                "{} elements must match `contains`, was {}",
-                format_range(new_min, new_max),
-                format_range(old_min, old_max)
+                "the number of elements that must match `contains` changed from {} to {}",
+                format_range(old_min, old_max),
+                format_range(new_min, new_max)
             );
             (rule, message)
         };

@@ -91,7 +91,7 @@ impl<'c, 'g> ContentComparer<'c, 'g> {
             false => Vec::new(),
         };
         if remaining.is_empty() {
-            self.report(self.removed, format!("`{}` is gone", before.name));
+            self.report(self.removed, format!("`{}` was removed", before.name));
         } else {
             let names: Vec<String> = remaining.iter().map(|media| format!("`{}`", media.name)).collect();
             let message = format!("`{}` was narrowed to {}", before.name, names.join(", "));

@@ -91,7 +91,7 @@ impl<'c, 'g> ConditionComparer<'c, 'g> {
             self.comparison.report_restriction(
                 rules::CONDITION_REMOVED,
                 pair,
-                "an `if` condition is gone".to_owned(),
+                "an `if` condition was removed".to_owned(),
                 facet(),
             );
         }
@@ -360,7 +360,7 @@ impl<'c, 'g> ConditionComparer<'c, 'g> {
                 self.comparison.report_restriction(
                     rules::UNEVALUATED_REMOVED,
                     pair,
-                    format!("`{keyword}` is gone"),
+                    format!("`{keyword}` was removed"),
                     facet,
                 );
             } else if !old.is_empty() {

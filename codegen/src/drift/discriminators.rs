@@ -46,7 +46,7 @@ impl<'c, 'g> DiscriminatorComparer<'c, 'g> {
         match (discriminator_meanings(&pair.old, was), discriminator_meanings(&pair.new, is)) {
             (Some(old), Some(new)) => self.compare_meanings(&old, &new),
             (None, Some(new)) if !new.by_constants => {
-                let message = format!("`{is}` selects the branch, no property did");
+                let message = format!("`{is}` selects the branch, which no property did before");
                 self.comparison.report_change(rules::DISCRIMINATOR_ADDED, pair, message);
             }
             (Some(old), None) if !old.by_constants => {
@@ -73,7 +73,9 @@ impl<'c, 'g> DiscriminatorComparer<'c, 'g> {
         let (rule, message) = match (old.default, new.default) {
             (Some(before), Some(after)) if !self.is_same_branch(before, after) => {
                 let (was, now) = (label(pair.old.graph, before), label(pair.new.graph, after));
-                let message = format!("any other or missing value of `{is}` selects {now}, selected {was}");
+                let message = format!(
+                    "the branch for any other or missing value of `{is}` changed from {was} to {now}"
+                );
                 (rules::DISCRIMINATOR_CHANGED, message)
             }
             (None, Some(after)) => {
@@ -83,8 +85,7 @@ impl<'c, 'g> DiscriminatorComparer<'c, 'g> {
             }
             (Some(before), None) => {
                 let was = label(pair.old.graph, before);
-                let message =
-                    format!("any other or missing value of `{is}` selects no branch, selected {was}");
+                let message = format!("any other or missing value of `{is}` no longer selects {was}");
                 (rules::DISCRIMINATOR_VALUE_REMOVED, message)
             }
             _ => return,
@@ -100,7 +101,8 @@ impl<'c, 'g> DiscriminatorComparer<'c, 'g> {
             return;
         }
         if old.tag != new.tag {
-            let message = format!("`{}` selects the branch, `{}` did", new.tag, old.tag);
+            let message =
+                format!("the property that selects the branch changed from `{}` to `{}`", old.tag, new.tag);
             self.comparison.report_change(rules::DISCRIMINATOR_CHANGED, pair, message);
             return;
         }
@@ -113,11 +115,12 @@ impl<'c, 'g> DiscriminatorComparer<'c, 'g> {
                 Some((_, other)) if self.is_same_branch(*branch, *other) => continue,
                 Some((_, other)) => {
                     let is = label(pair.new.graph, *other);
-                    let message = format!("`{value}` of `{}` selects {is}, selected {was}", old.tag);
+                    let message =
+                        format!("the branch for `{value}` of `{}` changed from {was} to {is}", old.tag);
                     (rules::DISCRIMINATOR_CHANGED, message)
                 }
                 None => {
-                    let message = format!("`{value}` of `{}` selects no branch, selected {was}", old.tag);
+                    let message = format!("`{value}` of `{}` no longer selects {was}", old.tag);
                     (rules::DISCRIMINATOR_VALUE_REMOVED, message)
                 }
             };

@@ -55,7 +55,7 @@ impl<'c, 'g> EnumerationComparer<'c, 'g> {
             self.comparison.report_restriction(
                 rules::CONST_CHANGED,
                 pair,
-                format!("the value is {}, was {}", format_value(new), format_value(old)),
+                format!("the value changed from {} to {}", format_value(old), format_value(new)),
                 facet,
             );
         }
@@ -192,7 +192,7 @@ impl<'c, 'g> EnumerationComparer<'c, 'g> {
                 self.comparison.report_change(
                     rules::ENUM_VALUE_ADDED,
                     pair,
-                    format!("{} is valid, was not", format_value(value)),
+                    format!("{} is valid now", format_value(value)),
                 );
             }
         }

@@ -62,18 +62,18 @@ impl<'c, 'g> FormatComparer<'c, 'g> {
         let (rule, message) = match (old.is_empty(), new.is_empty()) {
             _ if accepts_only_numbers(pair) && (both() || given()) => {
                 let named = |names: String| if names.is_empty() { "none".to_owned() } else { names };
-                let message = format!("the number format is {}, was {}", named(is), named(was));
+                let message = format!("the number format changed from {} to {}", named(was), named(is));
                 (rules::NUMBER_FORMAT_REWRITTEN, format!("{message}, and every valid number fits"))
             }
-            (true, _) => (rules::FORMAT_ADDED, format!("the format is {is}, there was none")),
-            (_, true) => (rules::FORMAT_REMOVED, format!("there is no format, was {was}")),
+            (true, _) => (rules::FORMAT_ADDED, format!("the format {is} was added")),
+            (_, true) => (rules::FORMAT_REMOVED, format!("the format {was} was removed")),
             _ if accepts_only_numbers(pair) && number_format_includes(&new, &old) => {
-                (rules::NUMBER_FORMAT_WIDENED, format!("the format is {is}, was {was}"))
+                (rules::NUMBER_FORMAT_WIDENED, format!("the format changed from {was} to {is}"))
             }
             _ if accepts_only_numbers(pair) && number_format_includes(&old, &new) => {
-                (rules::NUMBER_FORMAT_NARROWED, format!("the format is {is}, was {was}"))
+                (rules::NUMBER_FORMAT_NARROWED, format!("the format changed from {was} to {is}"))
             }
-            _ => (rules::FORMAT_CHANGED, format!("the format is {is}, was {was}")),
+            _ => (rules::FORMAT_CHANGED, format!("the format changed from {was} to {is}")),
         };
         self.comparison.report_change(rule, pair, message);
     }
@@ -94,9 +94,9 @@ impl<'c, 'g> FormatComparer<'c, 'g> {
         };
         let names = |formats: &[StringFormat]| join_formats(formats.iter().map(|format| format.as_str()));
         let message = match (old.is_empty(), new.is_empty()) {
-            (true, _) => format!("strings must have the format {}, any string was valid", names(&new)),
+            (true, _) => format!("strings must have the format {}", names(&new)),
             (_, true) => format!("strings need not have the format {}", names(&old)),
-            _ => format!("strings must have the format {}, was {}", names(&new), names(&old)),
+            _ => format!("strings must have the format {} instead of {}", names(&new), names(&old)),
         };
         let tries = old.iter().chain(&new).map(|format| format.example()).chain(STRINGS_WITHOUT_FORMAT);
         let tries = tries.map(|text| Json::String(text.to_owned()));

@@ -93,7 +93,7 @@ impl<'c, 'g> NamedSchemaComparer<'c, 'g> {
                     rules::SCHEMA_REMOVED,
                     (place, None),
                     &schema_label(old, before),
-                    "it is gone".to_owned(),
+                    "it was removed".to_owned(),
                 );
             }
         }
@@ -191,7 +191,7 @@ impl<'c, 'g> NamedSchemaComparer<'c, 'g> {
                 continue;
             }
             let (from, to) = (address(old, before), address(new, after));
-            let message = format!("the identifier is `{}`, was `{}`", after.uri, before.uri);
+            let message = format!("the identifier changed from `{}` to `{}`", before.uri, after.uri);
             self.comparison.report_contract_change(
                 rules::ID_CHANGED,
                 (from.as_ref(), to.as_ref()),

@@ -166,7 +166,7 @@ impl<'c, 'g> ObjectComparer<'c, 'g> {
             );
         }
         if sometimes {
-            let message = format!("`{name}` is declared for all branches, was declared for some");
+            let message = format!("`{name}` is declared for all branches instead of some");
             let facet = KeywordFacet::new(PROPERTY_KEYWORDS);
             self.comparison.report_restriction_at(
                 rules::PROPERTY_DECLARED_ALWAYS,
@@ -197,7 +197,7 @@ impl<'c, 'g> ObjectComparer<'c, 'g> {
         }
         let places = (property_place(&pair.old, name), flattened_place(&pair.new));
         if pair.new.mentions_conditionally(name) && is_restricted_property(&pair.old, name) {
-            let message = format!("`{name}` is declared for some branches, was declared for all");
+            let message = format!("`{name}` is declared for some branches instead of all");
             let facet = KeywordFacet::new(PROPERTY_KEYWORDS);
             self.comparison.report_restriction_at(
                 rules::PROPERTY_DECLARED_SOMETIMES,
@@ -222,14 +222,14 @@ impl<'c, 'g> ObjectComparer<'c, 'g> {
                 rules::PROPERTY_REMOVED_REQUIRED,
                 &at,
                 places,
-                format!("the required `{name}` is gone"),
+                format!("the required `{name}` was removed"),
             );
         } else {
             self.comparison.report_change_at(
                 rules::PROPERTY_REMOVED,
                 &at,
                 places,
-                format!("the optional `{name}` is gone"),
+                format!("the optional `{name}` was removed"),
             );
         }
     }
@@ -269,8 +269,9 @@ impl<'c, 'g> ObjectComparer<'c, 'g> {
             match patterns.iter_mut().find(same) {
                 Some((known, other)) => {
                     *other = pattern;
-                    let message =
-                        format!("the name pattern is `{pattern}`, was `{known}`, and matches the same names");
+                    let message = format!(
+                        "the name pattern changed from `{known}` to `{pattern}`, which matches the same names"
+                    );
                     self.comparison.report_keyword_change(
                         rules::PATTERN_REWRITTEN,
                         pair,
@@ -292,7 +293,7 @@ impl<'c, 'g> ObjectComparer<'c, 'g> {
             let places = (flattened_place(&pair.old), flattened_place(&pair.new));
             if before.is_empty() && pair.old.is_closed() {
                 let message =
-                    format!("names that match `{pattern}` are valid, undeclared names were refused");
+                    format!("names that match `{pattern}` are valid, which were rejected as undeclared");
                 let facet = KeywordFacet::new(CLOSING_KEYWORDS);
                 self.comparison.report_restriction_at(
                     rules::PATTERN_PROPERTIES_ADDED,

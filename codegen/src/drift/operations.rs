@@ -112,7 +112,7 @@ impl<'c, 'g> OperationComparer<'c, 'g> {
         let has_other_path = !are_callbacks && anonymous_path(&old.path) != anonymous_path(&new.path);
         if old.method != new.method || has_other_path {
             let message =
-                format!("`{}` is at {}, was at {}", new.id, operation_label(new), operation_label(old));
+                format!("`{}` moved from {} to {}", new.id, operation_label(old), operation_label(new));
             self.report(rules::OPERATION_MOVED, message);
         }
         let expression =
@@ -120,7 +120,10 @@ impl<'c, 'g> OperationComparer<'c, 'g> {
         if let (Some(was), Some(is)) = (expression(old), expression(new))
             && was != is
         {
-            self.report(rules::OPERATION_MOVED, format!("it is sent to `{is}`, was sent to `{was}`"));
+            self.report(
+                rules::OPERATION_MOVED,
+                format!("the address that it is sent to changed from `{was}` to `{is}`"),
+            );
         }
     }
 
@@ -132,7 +135,7 @@ impl<'c, 'g> OperationComparer<'c, 'g> {
                 true => "generated name of the operation without `operationId`",
                 false => "`operationId`",
             };
-            let message = format!("the {name} is `{}`, was `{}`", new.id, old.id);
+            let message = format!("the {name} changed from `{}` to `{}`", old.id, new.id);
             self.report(rules::OPERATION_RENAMED, message);
         }
     }
@@ -190,7 +193,7 @@ impl<'c, 'g> OperationComparer<'c, 'g> {
             }
             (Some(body), None) => {
                 let places = (Some(&body.place), Some(&new.place));
-                (rules::REQUEST_BODY_REMOVED, places, "the request body is gone".to_owned())
+                (rules::REQUEST_BODY_REMOVED, places, "the request body was removed".to_owned())
             }
         };
         operation.report(self.comparison, rule, places, &site.base, message);

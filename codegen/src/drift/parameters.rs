@@ -81,7 +81,7 @@ impl<'c, 'g> ParameterComparer<'c, 'g> {
             return;
         };
         let message = format!(
-            "`{}` is {verb} {preposition} the {}, was {preposition} the {}",
+            "`{}` is {verb} {preposition} the {} instead of the {}",
             before.name,
             location_name(after.location),
             location_name(before.location)
@@ -100,7 +100,8 @@ impl<'c, 'g> ParameterComparer<'c, 'g> {
         let subject = parameter_label(self.operation, after);
         let places = (Some(&before.place), Some(&after.place));
         if before.name != after.name && after.location == ParameterIn::Path {
-            let message = format!("the path parameter is named `{}`, was `{}`", after.name, before.name);
+            let message =
+                format!("the path parameter was renamed from `{}` to `{}`", before.name, after.name);
             self.report(rules::PATH_PARAMETER_RENAMED, places, &subject, message);
         }
         match (before.required, after.required) {

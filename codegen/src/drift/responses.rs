@@ -65,9 +65,9 @@ impl<'c, 'g> ResponseComparer<'c, 'g> {
         let (rule, message) = if response_use == ValueUse::Read && !narrowed.is_empty() {
             (rules::RESPONSE_NARROWED, format!("{status} was narrowed to {}", narrowed.join(", ")))
         } else if is_success(before.status) {
-            (rules::RESPONSE_REMOVED, format!("{status} is gone"))
+            (rules::RESPONSE_REMOVED, format!("{status} was removed"))
         } else {
-            (rules::REFUSAL_REMOVED, format!("{status} is gone"))
+            (rules::REFUSAL_REMOVED, format!("{status} was removed"))
         };
         self.report(rule, (Some(&before.place), Some(&new.place)), &subject, message);
     }
@@ -78,7 +78,7 @@ impl<'c, 'g> ResponseComparer<'c, 'g> {
         let subject = format!("{} {status}", self.operation.label());
         if let Some(before) = covering_response(&old.responses, after.status) {
             let wider = format_status(before.status);
-            let message = format!("{status} has its own entry, it fell under {wider}");
+            let message = format!("{status} now has its own entry, separate from {wider}");
             let places = (Some(&before.place), Some(&after.place));
             self.report(rules::RESPONSE_NAMED, places, &subject, message);
             self.compare_response(before, after);
@@ -141,7 +141,12 @@ impl<'c, 'g> ResponseComparer<'c, 'g> {
                         true => rules::RESPONSE_HEADER_REMOVED,
                         false => rules::RESPONSE_HEADER_REMOVED_OPTIONAL,
                     };
-                    self.report(rule, places, &site.base, format!("the header `{}` is gone", before.name));
+                    self.report(
+                        rule,
+                        places,
+                        &site.base,
+                        format!("the header `{}` was removed", before.name),
+                    );
                 }
             }
         }

@@ -127,9 +127,13 @@ impl<'c, 'g> ScalarComparer<'c, 'g> {
         witness_size: u64,
     ) {
         let pair = self.pair;
-        let describe_limit =
-            |limit: Option<u64>| limit.map_or_else(|| "gone".to_owned(), |limit| limit.to_string());
-        let was = old.map_or_else(|| "there was none".to_owned(), |limit| format!("was {limit}"));
+        let name = keyword.name();
+        let message = match (old, new) {
+            (Some(old), Some(new)) => format!("`{name}` changed from {old} to {new}"),
+            (Some(old), None) => format!("`{name}` {old} was removed"),
+            (None, Some(new)) => format!("`{name}` {new} was added"),
+            (None, None) => return,
+        };
         let rule = match moved {
             LimitChange::Narrowed => narrowed,
             LimitChange::Widened => widened,
@@ -146,12 +150,7 @@ impl<'c, 'g> ScalarComparer<'c, 'g> {
             let items = (0..witness_size).map(|at| Json::Number(Number::from(at))).collect::<Vec<_>>();
             facet = facet.with_candidates([Json::Array(items)]);
         }
-        self.comparison.report_restriction(
-            rule,
-            pair,
-            format!("`{}` is {}, {was}", keyword.name(), describe_limit(new)),
-            facet,
-        );
+        self.comparison.report_restriction(rule, pair, message, facet);
     }
 
     fn compare_ranges(&mut self) {
@@ -187,7 +186,7 @@ impl<'c, 'g> ScalarComparer<'c, 'g> {
             self.comparison.report_restriction(
                 rule,
                 pair,
-                format!("numbers are {is}, were {was}"),
+                format!("the range of numbers changed from {was} to {is}"),
                 facet.with_candidates(values([old, new])),
             );
         }
@@ -205,7 +204,7 @@ impl<'c, 'g> ScalarComparer<'c, 'g> {
             self.comparison.report_restriction(
                 rule,
                 pair,
-                format!("numbers are {is}, were {was}"),
+                format!("the range of numbers changed from {was} to {is}"),
                 facet.with_candidates(values([old, new])),
             );
         }
@@ -234,12 +233,17 @@ impl<'c, 'g> ScalarComparer<'c, 'g> {
             (false, true) => rules::MULTIPLE_OF_WIDENED,
             (false, false) => rules::MULTIPLE_OF_CHANGED,
         };
-        let describe_numbers = |all: &[&Number]| match all {
-            [] => "unrestricted".to_owned(),
-            _ => all.iter().map(|each| format!("a multiple of {each}")).collect::<Vec<_>>().join(" and "),
+        let describe_numbers = |all: &[&Number]| {
+            all.iter().map(|each| format!("a multiple of {each}")).collect::<Vec<_>>().join(" and ")
         };
         let tries: Vec<Json> = old.iter().chain(&new).map(|each| Json::Number((*each).clone())).collect();
-        let message = format!("numbers are {}, were {}", describe_numbers(&new), describe_numbers(&old));
+        let message = match (&*old, &*new) {
+            ([], new) => format!("numbers must be {}", describe_numbers(new)),
+            (old, []) => format!("numbers need not be {}", describe_numbers(old)),
+            (old, new) => {
+                format!("numbers must be {} instead of {}", describe_numbers(new), describe_numbers(old))
+            }
+        };
         self.comparison.report_restriction(
             rule,
             pair,

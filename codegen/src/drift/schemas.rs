@@ -87,7 +87,7 @@ impl<'c, 'g> SchemaComparer<'c, 'g> {
             self.comparison.report_change(
                 rule,
                 pair,
-                format!("the type is {is}, was {was}, and both are sent as plain strings"),
+                format!("the type changed from {was} to {is}, and both are sent as plain strings"),
             );
         }
         true
@@ -116,7 +116,12 @@ impl<'c, 'g> SchemaComparer<'c, 'g> {
             let rule = if old.is_empty() { rules::TYPE_WIDENED } else { rules::TYPE_NARROWED };
             // If one version accepts no type at all, any of its keywords may be the reason.
             let facet = KeywordFacet::new(Keyword::ALL).with_changed_keyword(Keyword::Type);
-            self.comparison.report_restriction(rule, pair, format!("{is} is valid, was {was}"), facet);
+            self.comparison.report_restriction(
+                rule,
+                pair,
+                format!("the valid type changed from {was} to {is}"),
+                facet,
+            );
         } else if new == old.union(TypeSet::NULL) {
             self.comparison.report_restriction(
                 rules::NULL_ADDED,
@@ -138,21 +143,21 @@ impl<'c, 'g> SchemaComparer<'c, 'g> {
             self.comparison.report_restriction(
                 rules::TYPE_WIDENED,
                 pair,
-                format!("the type is {is}, was {was}"),
+                format!("the type changed from {was} to {is}"),
                 facet,
             );
         } else if old.contains(new) && !silent {
             self.comparison.report_restriction(
                 rules::TYPE_NARROWED,
                 pair,
-                format!("the type is {is}, was {was}"),
+                format!("the type changed from {was} to {is}"),
                 facet,
             );
         } else if !silent || disjoint {
             self.comparison.report_restriction(
                 rules::TYPE_CHANGED,
                 pair,
-                format!("the type is {is}, was {was}"),
+                format!("the type changed from {was} to {is}"),
                 facet,
             );
         }

@@ -47,7 +47,7 @@ impl<'c, 'g> SchemeComparer<'c, 'g> {
         for (documents, renamed) in documents {
             for (was, is) in renamed.iter() {
                 let (old, new) = self.scheme_places(*documents, (was, is));
-                let message = format!("the security scheme is named `{is}`, was `{was}`");
+                let message = format!("the security scheme was renamed from `{was}` to `{is}`");
                 let subject = format!("security scheme {is}");
                 let (rule, places) = (rules::SECURITY_SCHEME_RENAMED, (old.as_ref(), new.as_ref()));
                 self.comparison.report_contract_change(rule, places, &subject, message);
@@ -101,7 +101,7 @@ impl<'c, 'g> SchemeComparer<'c, 'g> {
         let mut changes = describe_differences(&without_flows(before), &without_flows(after), "");
         for (flow, before) in &old_flows {
             let Some(after) = new_flows.get(flow) else {
-                changes.push(format!("`{flow}` of `flows` is gone"));
+                changes.push(format!("`{flow}` of `flows` was removed"));
                 continue;
             };
             let after_refresh = without_new_refresh_url(after, before);
@@ -296,7 +296,7 @@ fn describe_differences(old: &Json, new: &Json, owner: &str) -> Vec<String> {
         if after == before {
             (after, before) = (describe(is, format_whole_value), describe(was, format_whole_value));
         }
-        format!("`{name}`{owner} is {after}, was {before}")
+        format!("`{name}`{owner} changed from {before} to {after}")
     };
     changed.map(describe_property).collect()
 }

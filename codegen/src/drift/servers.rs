@@ -40,7 +40,7 @@ impl<'c, 'g> ServerComparer<'c, 'g> {
             && before != after
             && has_url(new, before)
         {
-            self.report(rules::SERVER_CHANGED, format!("the first server is {after}, was {before}"));
+            self.report(rules::SERVER_CHANGED, format!("the first server changed from {before} to {after}"));
         }
         self.compare_variables(old, new);
     }

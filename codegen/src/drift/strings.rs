@@ -187,7 +187,7 @@ impl<'c, 'g> PatternComparer<'c, 'g> {
         let mut message = match (removed.is_empty(), added.is_empty()) {
             (true, _) => format!("strings must match {}", all(&added)),
             (_, true) => format!("strings need not match {}", all(&removed)),
-            _ => format!("the pattern is {}, was {}", all(&added), all(&removed)),
+            _ => format!("the pattern changed from {} to {}", all(&removed), all(&added)),
         };
         let narrowed = self.comparison.prover(pair.site.value_use).decide_strings(
             &pair.old,

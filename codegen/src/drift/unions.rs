@@ -91,7 +91,7 @@ impl<'c, 'g> UnionComparer<'c, 'g> {
             return;
         }
         let keyword = |union: &SchemaUnion<'g>| if union.one { "oneOf" } else { "anyOf" };
-        let message = format!("the union is `{}`, was `{}`", keyword(new), keyword(old));
+        let message = format!("the union changed from `{}` to `{}`", keyword(old), keyword(new));
         let rule = if new.one { rules::UNION_NARROWED } else { rules::UNION_WIDENED };
         self.comparison.report_restriction(rule, pair, message, KeywordFacet::new(UNION_KEYWORDS));
     }
@@ -211,7 +211,7 @@ impl<'c, 'g> UnionComparer<'c, 'g> {
             let place = Some(&pair.old.graph.schema(*id).place);
             let (name, facet) = self.describe_branch(VersionSide::Old, old, *id, matching.tags.as_ref());
             let site = pair.site.below(StepKind::Part, &format!("{{{name}}}"));
-            let message = format!("the branch {name} is gone");
+            let message = format!("the branch {name} was removed");
             let places = (place, new_holder);
             self.comparison.report_restriction_at(rules::BRANCH_REMOVED, pair, &site, places, message, facet);
         }

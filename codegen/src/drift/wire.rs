@@ -48,7 +48,7 @@ pub(super) fn describe_header_change(
         let describe =
             |media: Option<&str>| media.map_or_else(|| "plain text".to_owned(), |media| format!("`{media}`"));
         let (is, was) = (describe(new.content.as_deref()), describe(old.content.as_deref()));
-        return Some(format!("the header is {is}, was {was}"));
+        return Some(format!("the encoding of the header changed from {was} to {is}"));
     }
     let is_changed = old.explode != new.explode
         && new.content.is_none()

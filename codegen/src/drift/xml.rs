@@ -77,7 +77,7 @@ impl<'c, 'g> XmlComparer<'c, 'g> {
             self.compare_xml_branches(&pair, name) || site.annotations == AnnotationSource::AlreadyCompared;
         if !is_compared && xml_overrides(was, name) != xml_overrides(is, name) {
             let describe = |xml: Option<&Json>| xml.map_or_else(|| "missing".to_owned(), format_value);
-            let message = format!("`xml` is {}, was {}", describe(is), describe(was));
+            let message = format!("`xml` changed from {} to {}", describe(was), describe(is));
             self.comparison.report_change_at(
                 rules::XML_CHANGED,
                 site,

@@ -254,7 +254,7 @@ fn messages_depend_on_the_sender() {
     let messages: Vec<&str> = found.iter().map(|change| change.message.as_str()).collect();
     assert_eq!(
         messages,
-        ["410 is gone; values that writers of the old version send may be refused or ignored"]
+        ["410 was removed; values that writers of the old version send may be refused or ignored"]
     );
     let explanation = report::explain_rule(Some("refusal-removed")).unwrap();
     assert!(

@@ -362,8 +362,7 @@ fn shortest_witnesses_are_shown_for_both_directions() {
     let both = compare_schemas(&pattern("^[ab]{2}$"), &pattern("^[bc]+$"));
     let [change] = both.as_slice() else { panic!("{both:#?}") };
     assert_eq!((change.rule, change.readers, change.writers, change.proven), ("pattern-changed", B, B, true));
-    let message =
-        "the pattern is `^[bc]+$`, was `^[ab]{2}$`, `\"b\"` is valid now, `\"aa\"` is no longer valid";
+    let message = "the pattern changed from `^[ab]{2}$` to `^[bc]+$`, `\"b\"` is valid now, `\"aa\"` is no longer valid";
     assert!(change.message.starts_with(message), "{}", change.message);
 }
 
@@ -712,7 +711,7 @@ fn messages_name_the_wider_status_entry() {
         message(&both, &responses(default)),
         ["404 no longer has its own entry and falls under default"]
     );
-    assert_eq!(message(&responses(default), &both), ["404 has its own entry, it fell under default"]);
+    assert_eq!(message(&responses(default), &both), ["404 now has its own entry, separate from default"]);
 }
 
 /// A changed `operationId` has the level `renamed` and requires a new minor version.

@@ -203,11 +203,11 @@ fn sarif_equals_the_other_reports() {
     assert_eq!(physical(&result["relatedLocations"][0]), ("schemas/old%20api.json".to_owned(), 7));
     assert_eq!(result["relatedLocations"][0]["message"]["text"], "the old version at main");
     let message = result["message"]["text"].as_str().unwrap();
-    assert!(message.starts_with("GET /b 200 body /name: `maxLength` is 6, was 5"), "{message}");
+    assert!(message.starts_with("GET /b 200 body /name: `maxLength` changed from 5 to 6"), "{message}");
     assert!(message.contains("Proven: only one version accepts \"aaaaaa\"."), "{message}");
     // The fingerprint does not depend on line numbers.
     let fingerprint = &result["partialFingerprints"]["contractDrift/v1"];
-    assert_eq!(fingerprint, "length-widened GET /b 200 body /name: `maxLength` is 6, was 5");
+    assert_eq!(fingerprint, "length-widened GET /b 200 body /name: `maxLength` changed from 5 to 6");
 }
 
 /// Two values removed from one enumeration have different fingerprints; with equal ones, SARIF viewers would

@@ -36,10 +36,11 @@ fn generated_operation_names_are_reported_as_such() {
         ))
     };
     let found = rules_and_messages(&of("x", ""), &of("y", ""));
-    let message = "the generated name of the operation without `operationId` is `getAByY`, was `getAByX`";
+    let message =
+        "the generated name of the operation without `operationId` changed from `getAByX` to `getAByY`";
     assert!(found.contains(&("operation-renamed", message.to_owned())), "{found:#?}");
     let found = rules_and_messages(&of("x", r#""operationId":"a","#), &of("x", r#""operationId":"b","#));
-    assert_eq!(found, [("operation-renamed", "the `operationId` is `b`, was `a`".to_owned())]);
+    assert_eq!(found, [("operation-renamed", "the `operationId` changed from `a` to `b`".to_owned())]);
 }
 
 /// Replacing a list of types by a union with one branch for each type is not a change if each keyword moves
