@@ -24,8 +24,8 @@
 )]
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "tests panic on failure")]
 
-#[path = "harness/api_promises.rs"]
-mod api_promises;
+#[path = "harness/api_guarantees.rs"]
+mod api_guarantees;
 #[rustfmt::skip]
 #[path = "harness/apis.rs"]
 pub mod apis;
@@ -40,15 +40,15 @@ mod formats;
 mod independent;
 #[path = "harness/instances.rs"]
 mod instances;
-#[path = "harness/judge.rs"]
-mod judge;
 #[path = "harness/model.rs"]
 pub mod model;
 #[path = "harness/object_unions.rs"]
 mod object_unions;
 #[path = "harness/open.rs"]
 mod open;
-#[path = "harness/outside.rs"]
+#[path = "harness/custom_types.rs"]
 pub mod outside;
-#[path = "harness/promises.rs"]
-mod promises;
+#[path = "harness/type_guarantees.rs"]
+mod type_guarantees;
+#[path = "harness/validator_agreement.rs"]
+mod validator_agreement;

@@ -381,8 +381,8 @@ async fn page_streams_adapt_to_other_stream_traits() {
     where
         <C::Page as ItemPage>::Item: Send,
     {
-        struct Counted<C: PagedCall>(PageStream<C>);
-        impl<C: PagedCall + 'static> Stream for Counted<C> {
+        struct CountStream<C: PagedCall>(PageStream<C>);
+        impl<C: PagedCall + 'static> Stream for CountStream<C> {
             type Item = Count<C>;
             fn poll_next(
                 mut self: Pin<&mut Self>,
@@ -392,7 +392,7 @@ async fn page_streams_adapt_to_other_stream_traits() {
                 next.map(|page| page.map(|page| page.map(|page| page.items().len())))
             }
         }
-        Box::pin(Counted(pages))
+        Box::pin(CountStream(pages))
     }
     let (client, _) = client();
     let mut counts = boxed(client.charges_pages(ChargesOptions::new()).resume_from(PageCursor::new("5")));

@@ -179,13 +179,13 @@ fn required_depends_on_direction_only_in_openapi_3_0() {
 /// contain the property (Validation 9.4), but not in OpenAPI 3.0.
 #[test]
 fn read_only_properties_may_be_sent() {
-    let longest = |length: u8| {
+    let schema = |length: u8| {
         format!(
             r#"{{"type":"object","properties":{{"id":{{"type":"string","readOnly":true,"maxLength":{length}}}}}}}"#
         )
     };
     for (version, writers) in [("3.0.3", A), ("3.1.0", B)] {
-        let found = levels(&schema_of(version, &longest(5)), &schema_of(version, &longest(4)));
+        let found = levels(&schema_of(version, &schema(5)), &schema_of(version, &schema(4)));
         assert_eq!(found, (A, writers), "{version}");
     }
 }

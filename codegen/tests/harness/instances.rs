@@ -115,10 +115,10 @@ fn invalid_documents_report_exactly_the_expected_violations() {
             let json = Json::parse(&instance.bytes).unwrap();
             let tables =
                 model.validator.validate(&json).map_or_else(|e| crate::model::pairs(&e), |()| Vec::new());
-            let mut differs = |how: &str, found: &[(String, String)]| {
+            let mut differs = |stage: &str, found: &[(String, String)]| {
                 if found != *expect {
                     problems.push(format!(
-                        "{} ({how})\n  expected {expect:?}\n  found    {found:?} {:?}",
+                        "{} ({stage})\n  expected {expect:?}\n  found    {found:?} {:?}",
                         instance.name, outcome.failure
                     ));
                 }

@@ -35,11 +35,11 @@ use super::*;
 
 /// A transport that loses the connection twice before it passes a request on, and that records the keys.
 #[derive(Clone)]
-struct Unreliable(InProcess, SentKeys);
+struct FailingTransport(InProcess, SentKeys);
 
 type SentKeys = Arc<Mutex<Vec<Option<String>>>>;
 
-impl Transport for Unreliable {
+impl Transport for FailingTransport {
     fn send<'a>(
         &'a self,
         operation: &'static Operation,
@@ -98,7 +98,7 @@ fn payments() -> (ApiClient, SentKeys, Arc<Payments>) {
     let service = Arc::new(Payments::default());
     let router = server::router(Arc::clone(&service), RouterOptions::default());
     let keys = SentKeys::default();
-    let transport = Unreliable(InProcess(router, SentRequests::default()), Arc::clone(&keys));
+    let transport = FailingTransport(InProcess(router, SentRequests::default()), Arc::clone(&keys));
     let retry = Retry::new(transport, RetryOptions::default(), NoDelay);
     let count = AtomicU64::new(0);
     let client = ApiClient::new("https://pay.example", retry)

@@ -56,10 +56,10 @@ const EXPECTED: [&str; 6] = [
 ];
 
 /// The number of event bytes after which the next connection is closed; with `None`, all bytes are sent.
-type Cut = Arc<Mutex<Option<usize>>>;
+type CutPosition = Arc<Mutex<Option<usize>>>;
 
 /// Starts a server that sends the events after `Last-Event-ID`, and returns a client.
-async fn serve(cut: Cut) -> (Client, JoinHandle<()>) {
+async fn serve(cut: CutPosition) -> (Client, JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let server = tokio::spawn(async move {
@@ -102,7 +102,7 @@ fn describe_event(event: &ServerSentEvent<RunEvent>) -> String {
 /// A truncated event is discarded, and is sent again after the last event id (WHATWG HTML, 9.2.3 and 9.2.6).
 #[tokio::test]
 async fn interrupted_streams_deliver_each_event_once() {
-    let cut = Cut::default();
+    let cut = CutPosition::default();
     let (client, server) = serve(Arc::clone(&cut)).await;
     for length in 0..=EVENTS.concat().len() {
         *cut.lock().unwrap() = Some(length);
