@@ -244,7 +244,7 @@ impl MediaType {
     }
 }
 
-/// A request body; a reference to it is resolved.
+/// A request body. References to request bodies are already resolved.
 #[derive(Clone, Debug, Default)]
 pub struct RequestBody {
     pub place: DocumentLocation,

@@ -76,8 +76,8 @@ impl AlternativeComparer<'_, '_> {
             let message =
                 if is_null { format!("`null` {effect}") } else { format!("the branch {name} {effect}") };
             let (old, new) = (flattened_place(&pair.old), flattened_place(&pair.new));
-            let own = Some(&graph.schema(id).place);
-            let places = if is_added { (old, own) } else { (own, new) };
+            let place = Some(&graph.schema(id).place);
+            let places = if is_added { (old, place) } else { (place, new) };
             let candidates = sample_branch(self.comparison, pair.site.value_use, (side, &[id]), id, union);
             let facet = KeywordFacet::new(Keyword::ALL).with_candidates(candidates);
             let site = if is_null {
@@ -95,7 +95,7 @@ impl AlternativeComparer<'_, '_> {
         let is_added = side == VersionSide::New;
         let site = pair.site.clone().with_annotations(annotation_source(pair, side));
         let is_refusing = is_added == (pair.site.value_use == ValueUse::Write);
-        let given = if is_added { &pair.old_ids } else { &pair.new_ids };
+        let ids = if is_added { &pair.old_ids } else { &pair.new_ids };
         let mut absorbs = None;
         for (branch, types) in self.alternatives.compared_branches(self.comparison.graph(side)) {
             let branch = [branch];
@@ -103,7 +103,7 @@ impl AlternativeComparer<'_, '_> {
                 if is_added { (&pair.old_ids, &branch) } else { (&branch, &pair.new_ids) };
             let is_absorbed = is_refusing
                 && !self.comparison.has_no_difference(old, new)
-                && *absorbs.get_or_insert_with(|| union_absorbs(self.comparison, pair, union, given));
+                && *absorbs.get_or_insert_with(|| union_absorbs(self.comparison, pair, union, ids));
             let site = site.clone().restricted_to(pair.site.types.intersection(types));
             let site = if is_absorbed { site.with_harmless_differences() } else { site };
             self.comparison.compare_schemas(old, new, &site);

@@ -149,11 +149,11 @@ impl<'c, 'g> ArrayComparer<'c, 'g> {
     fn sample_arrays(&self, old: &ContainsConstraint, new: &ContainsConstraint) -> Vec<Json> {
         let pair = self.pair;
         let Some(prover) = self.comparison.enabled_prover(pair.site.value_use) else { return Vec::new() };
-        let (side, flat, own) = match pair.site.value_use {
+        let (side, flat, constraint) = match pair.site.value_use {
             ValueUse::Read => (VersionSide::New, &pair.new, new),
             ValueUse::Write => (VersionSide::Old, &pair.old, old),
         };
-        let ids: Vec<SchemaId> = flat.element_schemas(None).into_iter().chain([own.schema]).collect();
+        let ids: Vec<SchemaId> = flat.element_schemas(None).into_iter().chain([constraint.schema]).collect();
         let mut elements = prover.sample_values(side, &SchemaConjunction::from_schemas(ids.iter().copied()));
         elements.retain(|value| prover.accepts_value(side, &ids, value));
         let longest = [old.min, old.max, new.min, new.max]

@@ -183,15 +183,15 @@ pub(super) fn union_absorbs<'g>(
     comparison: &mut Comparison<'g>,
     pair: &SchemaPair<'g>,
     union: SchemaUnion<'g>,
-    given: &[SchemaId],
+    ids: &[SchemaId],
 ) -> bool {
     let schemas = match pair.site.value_use {
         ValueUse::Write => GivenAndRefusing {
-            giving: (VersionSide::Old, given),
+            giving: (VersionSide::Old, ids),
             refusing: (VersionSide::New, &pair.new.schema_ids),
         },
         ValueUse::Read => GivenAndRefusing {
-            giving: (VersionSide::New, given),
+            giving: (VersionSide::New, ids),
             refusing: (VersionSide::Old, &pair.old.schema_ids),
         },
     };

@@ -333,9 +333,9 @@ impl<'c, 'g> ConditionComparer<'c, 'g> {
 
     fn compare_unevaluated(&mut self) {
         let pair = self.pair;
-        type Pick = fn(&Schema) -> Option<SchemaId>;
-        let properties: Pick = |schema| schema.unevaluated_properties;
-        let items: Pick = |schema| schema.unevaluated_items;
+        type SchemaAccessor = fn(&Schema) -> Option<SchemaId>;
+        let properties: SchemaAccessor = |schema| schema.unevaluated_properties;
+        let items: SchemaAccessor = |schema| schema.unevaluated_items;
         for (pick, keyword, facet) in [
             (properties, "unevaluatedProperties", KeywordFacet::new(&[Keyword::UnevaluatedProperties])),
             (items, "unevaluatedItems", KeywordFacet::new(&[Keyword::UnevaluatedItems])),

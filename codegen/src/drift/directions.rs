@@ -196,9 +196,9 @@ fn find_waived_requirements(
     usage: ValueUse,
 ) -> BTreeMap<SchemaId, RequiredNames> {
     let mut all: BTreeMap<SchemaId, RequiredNames> = BTreeMap::new();
-    for (whole, required) in schemas.one_way.requirements_by_schema() {
+    for (schema_ids, required) in schemas.one_way.requirements_by_schema() {
         for required in required.iter().filter(|required| required.direction != message_direction(usage)) {
-            let names = all.entry(whole).or_default().entry(required.required_by).or_default();
+            let names = all.entry(schema_ids).or_default().entry(required.required_by).or_default();
             names.insert(required.name.clone());
         }
     }
@@ -228,8 +228,8 @@ impl<'a, 'g> RequirementRelaxer<'a, 'g> {
     }
 
     fn relax_graph(mut self) -> (Cow<'g, SchemaGraph>, BTreeMap<SchemaId, SchemaId>) {
-        for (id, asked) in self.waived {
-            self.graph.schemas[*id] = self.relax_schema(*id, asked);
+        for (id, required) in self.waived {
+            self.graph.schemas[*id] = self.relax_schema(*id, required);
         }
         (Cow::Owned(self.graph), self.originals)
     }
@@ -248,12 +248,12 @@ impl<'a, 'g> RequirementRelaxer<'a, 'g> {
     /// part alone waives other names.
     fn relax_part(&mut self, id: SchemaId, required_names: &RequiredNames) -> SchemaId {
         let parts = FlattenedSchema::from_schemas(self.schemas, &[id]).schema_ids;
-        let own: RequiredNames =
+        let own_names: RequiredNames =
             parts.iter().filter_map(|part| Some((*part, required_names.get(part)?.clone()))).collect();
-        if self.waived.get(&id).map_or(own.is_empty(), |alone| *alone == own) {
+        if self.waived.get(&id).map_or(own_names.is_empty(), |alone| *alone == own_names) {
             return id;
         }
-        let key = (id, own);
+        let key = (id, own_names);
         if let Some(copy) = self.copies_by_requirement.get(&key) {
             return *copy;
         }

@@ -131,8 +131,8 @@ impl<'g> FlattenedSchema<'g> {
             return None;
         }
         let facts = SchemaFacts::from_conjunction(self.graph, &conj, false);
-        let whole = Self { graph: self.graph, facts, schema_ids: members, resolved_unions: conj.chosen };
-        Some(whole.restricted_to(self.types()))
+        let flattened = Self { graph: self.graph, facts, schema_ids: members, resolved_unions: conj.chosen };
+        Some(flattened.restricted_to(self.types()))
     }
 
     /// Returns the view with additional schemas that apply to the same value. They count as inner schemas, so
@@ -328,9 +328,9 @@ impl<'g> FlattenedSchema<'g> {
 
     /// Returns true if a single schema declares, requires or restricts a property.
     fn schema_mentions(&self, schema: &Schema, name: &str) -> bool {
-        let mut own = self.own_property_schemas(schema, name).peekable();
+        let mut own_schemas = self.own_property_schemas(schema, name).peekable();
         schema.required.iter().any(|other| other == name)
-            || own.peek().is_some()
+            || own_schemas.peek().is_some()
             || schema.additional_properties.is_some_and(|id| self.is_restrictive(id))
     }
 
@@ -340,10 +340,11 @@ impl<'g> FlattenedSchema<'g> {
         schema: &'s Schema,
         name: &'s str,
     ) -> impl Iterator<Item = SchemaId> + 's {
-        let own = schema.properties.iter().filter(move |(other, _)| other == name);
+        let declared = schema.properties.iter().filter(move |(other, _)| other == name);
         let programs = &self.graph.programs;
         let matching = schema.pattern_properties.iter();
-        own.chain(matching.filter(move |(pattern, _)| programs.matches_pattern(pattern, name)))
+        declared
+            .chain(matching.filter(move |(pattern, _)| programs.matches_pattern(pattern, name)))
             .map(|(_, id)| *id)
     }
 
@@ -394,9 +395,9 @@ impl<'g> FlattenedSchema<'g> {
     /// or a pattern that matches every name.
     pub(super) fn is_closed(&self) -> bool {
         let closes = |schema: &'g Schema| {
-            let mut every = self.catch_all_patterns(schema).peekable();
-            match every.peek() {
-                Some(_) => every.any(|id| self.is_false_schema(id)),
+            let mut patterns = self.catch_all_patterns(schema).peekable();
+            match patterns.peek() {
+                Some(_) => patterns.any(|id| self.is_false_schema(id)),
                 None => {
                     let others = [schema.additional_properties, schema.unevaluated_properties];
                     others.into_iter().flatten().any(|id| self.is_false_schema(id))
@@ -446,10 +447,10 @@ impl<'g> FlattenedSchema<'g> {
         let forbids = |id: Option<SchemaId>| id.is_some_and(|id| graph.schema(id).boolean == Some(false));
         let mut all = BTreeSet::new();
         for (id, schema) in self.schema_ids.iter().zip(self.schemas()) {
-            let mut every = self.catch_all_patterns(schema).peekable();
-            if every.peek().is_some() {
+            let mut patterns = self.catch_all_patterns(schema).peekable();
+            if patterns.peek().is_some() {
                 // Such a pattern matches every name, so declared names are refused as well.
-                if every.any(|id| self.is_false_schema(id)) {
+                if patterns.any(|id| self.is_false_schema(id)) {
                     all.insert(ClosedNames::from_schemas(graph, [], false));
                 }
                 continue;

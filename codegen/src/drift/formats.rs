@@ -55,12 +55,12 @@ impl<'c, 'g> FormatComparer<'c, 'g> {
         let both = || fits(&pair.old) && fits(&pair.new);
         // If only one version has formats, a removed format matters to readers and an added one to writers.
         // It has to hold the numbers of the version without formats.
-        let given = || match pair.site.value_use {
+        let fits_without_format = || match pair.site.value_use {
             ValueUse::Read => new.is_empty() && fits(&pair.new),
             ValueUse::Write => old.is_empty() && fits(&pair.old),
         };
         let (rule, message) = match (old.is_empty(), new.is_empty()) {
-            _ if accepts_only_numbers(pair) && (both() || given()) => {
+            _ if accepts_only_numbers(pair) && (both() || fits_without_format()) => {
                 let named = |names: String| if names.is_empty() { "none".to_owned() } else { names };
                 let message = format!("the number format changed from {} to {}", named(was), named(is));
                 (rules::NUMBER_FORMAT_REWRITTEN, format!("{message}, and every valid number fits"))
@@ -110,14 +110,14 @@ impl<'c, 'g> FormatComparer<'c, 'g> {
     }
 }
 
-/// Returns true if every string that `given` accepts has the asserted formats of `accepting`: because of its own
-/// formats, or because it lists its values.
-pub(super) fn implies_formats_of(given: &FlattenedSchema<'_>, accepting: &FlattenedSchema<'_>) -> bool {
+/// Returns true if every string that `producing` accepts has the asserted formats of `accepting`: because of
+/// its own formats, or because it lists its values.
+pub(super) fn implies_formats_of(producing: &FlattenedSchema<'_>, accepting: &FlattenedSchema<'_>) -> bool {
     let formats = asserted_formats(accepting);
     let matches_all =
-        |value: &&Json| value.as_str().is_none_or(|text| formats.iter().all(|own| own.is_match(text)));
-    given.listed_values().is_some_and(|values| values.iter().all(matches_all))
-        || formats_imply(&asserted_formats(given), &formats)
+        |value: &&Json| value.as_str().is_none_or(|text| formats.iter().all(|format| format.is_match(text)));
+    producing.listed_values().is_some_and(|values| values.iter().all(matches_all))
+        || formats_imply(&asserted_formats(producing), &formats)
 }
 
 fn asserted_formats(flat: &FlattenedSchema<'_>) -> Vec<StringFormat> {
@@ -128,8 +128,10 @@ fn asserted_formats(flat: &FlattenedSchema<'_>) -> Vec<StringFormat> {
 }
 
 /// Returns true if strings that match all given formats also match all expected formats.
-fn formats_imply(given: &[StringFormat], accepting: &[StringFormat]) -> bool {
-    accepting.iter().all(|format| given.iter().any(|own| own == format || is_kind_of(*own, *format)))
+fn formats_imply(producing: &[StringFormat], accepting: &[StringFormat]) -> bool {
+    accepting
+        .iter()
+        .all(|format| producing.iter().any(|produced| produced == format || is_kind_of(*produced, *format)))
 }
 
 /// Returns true if every string that matches one format also matches another.
@@ -168,11 +170,11 @@ fn integer_format_fits(format: &str, flat: &FlattenedSchema<'_>) -> bool {
         return numbers.all(|number| number.floor() == number.ceil() && inside(number.floor()));
     }
     let (Some(lower), Some(upper)) = (flat.lower_bound(), flat.upper_bound()) else { return false };
-    let whole = flat.types().contains(TypeSet::INTEGER) && !flat.types().contains(TypeSet::NUMBER);
+    let is_integer = flat.types().contains(TypeSet::INTEGER) && !flat.types().contains(TypeSet::NUMBER);
     // These are the first and the last integer in the range.
     let first = lower.value.floor().and_then(|end| end.checked_add(lower.exclusive.into()));
     let last = upper.value.ceil().and_then(|end| end.checked_sub(upper.exclusive.into()));
-    whole && inside(first) && inside(last)
+    is_integer && inside(first) && inside(last)
 }
 
 /// Returns true if the only format in `wide` can represent every number of the only format in `narrow`.

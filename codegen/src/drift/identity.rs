@@ -31,8 +31,8 @@ pub(super) struct SchemaIdentity {
     old: Vec<u32>,
     new: Vec<u32>,
     /// The classes of each schema's own content, without the schemas to which it refers.
-    old_own: Vec<u32>,
-    new_own: Vec<u32>,
+    old_contents: Vec<u32>,
+    new_contents: Vec<u32>,
 }
 
 impl SchemaIdentity {
@@ -45,11 +45,11 @@ impl SchemaIdentity {
             })
             .collect();
         let mut owns = KeyNumbers(HashMap::new());
-        let mut own: Vec<u32> = nodes.iter().map(|node| owns.number_of(&node.content)).collect();
-        let mut classes = assign_classes(&nodes, &own);
+        let mut own_numbers: Vec<u32> = nodes.iter().map(|node| owns.number_of(&node.content)).collect();
+        let mut classes = assign_classes(&nodes, &own_numbers);
         let count = old.ids().count();
-        let (new, new_own) = (classes.split_off(count), own.split_off(count));
-        Self { old: classes, new, old_own: own, new_own }
+        let (new, new_contents) = (classes.split_off(count), own_numbers.split_off(count));
+        Self { old: classes, new, old_contents: own_numbers, new_contents }
     }
 
     /// Returns the class of a schema. Schemas with the same class are identical, including all schemas to
@@ -61,8 +61,8 @@ impl SchemaIdentity {
 
     /// Returns true if two schemas differ at most in the schemas to which they refer.
     pub(super) fn has_same_content(&self, old: SchemaId, new: SchemaId) -> bool {
-        let own = self.old_own.get(old.index());
-        own.is_some() && own == self.new_own.get(new.index())
+        let old_number = self.old_contents.get(old.index());
+        old_number.is_some() && old_number == self.new_contents.get(new.index())
     }
 
     /// Returns true if two lists of schemas are identical, including annotations. The order of the lists is
@@ -155,7 +155,7 @@ impl<'g> IdentityNode<'g> {
         let values = values.collect();
         let one_way = &graph.one_way;
         let one = |requirement: &'g OneWayRequirement| (requirement.name.as_str(), requirement.direction);
-        let own = NodeContent {
+        let own_content = NodeContent {
             boolean: schema.boolean,
             extensions: &schema.extensions,
             discriminator_values: values,
@@ -163,7 +163,7 @@ impl<'g> IdentityNode<'g> {
             one_way_requirements: one_way.requirements_of(id).iter().map(one).collect(),
             keywords,
         };
-        Self { content: own, children }
+        Self { content: own_content, children }
     }
 }
 
@@ -177,7 +177,7 @@ impl<K: Hash + Eq> KeyNumbers<K> {
     }
 }
 
-fn assign_classes(nodes: &[IdentityNode<'_>], own: &[u32]) -> Vec<u32> {
+fn assign_classes(nodes: &[IdentityNode<'_>], own_numbers: &[u32]) -> Vec<u32> {
     let mut classes: Vec<Option<u32>> = vec![None; nodes.len()];
     let mut numbers = KeyNumbers(HashMap::new());
     // Schemas that are not recursive are classified from the leaves up.
@@ -192,12 +192,12 @@ fn assign_classes(nodes: &[IdentityNode<'_>], own: &[u32]) -> Vec<u32> {
     }
     let mut ready: Vec<usize> = (0..nodes.len()).filter(|at| open.get(*at) == Some(&0)).collect();
     while let Some(at) = ready.pop() {
-        let (Some(node), Some(own)) = (nodes.get(at), own.get(at)) else { continue };
+        let (Some(node), Some(own_numbers)) = (nodes.get(at), own_numbers.get(at)) else { continue };
         let below: Option<Vec<u32>> =
             node.children.iter().map(|child| classes.get(*child).copied().flatten()).collect();
         let Some(below) = below else { continue };
         if let Some(slot) = classes.get_mut(at) {
-            *slot = Some(numbers.number_of((*own, below)));
+            *slot = Some(numbers.number_of((*own_numbers, below)));
         }
         for parent in parents.get(at).into_iter().flatten() {
             if let Some(left) = open.get_mut(*parent) {
@@ -208,7 +208,7 @@ fn assign_classes(nodes: &[IdentityNode<'_>], own: &[u32]) -> Vec<u32> {
             }
         }
     }
-    refine_classes(nodes, own, &classes, &parents, numbers.0.len())
+    refine_classes(nodes, own_numbers, &classes, &parents, numbers.0.len())
 }
 
 /// Refines the classes of recursive schemas until they are stable. Only schemas with a child whose class
@@ -216,14 +216,17 @@ fn assign_classes(nodes: &[IdentityNode<'_>], own: &[u32]) -> Vec<u32> {
 /// linear (Hopcroft 1971).
 fn refine_classes(
     nodes: &[IdentityNode<'_>],
-    own: &[u32],
+    own_classes: &[u32],
     known: &[Option<u32>],
     parents: &[Vec<usize>],
     count: usize,
 ) -> Vec<u32> {
     let first = u32::try_from(count).unwrap_or(u32::MAX);
-    let mut classes: Vec<u32> =
-        known.iter().zip(own).map(|(known, own)| known.unwrap_or(first + own)).collect();
+    let mut classes: Vec<u32> = known
+        .iter()
+        .zip(own_classes)
+        .map(|(known, own_classes)| known.unwrap_or(first + own_classes))
+        .collect();
     let mut dirty: BTreeSet<usize> = (0..nodes.len()).filter(|at| known.get(*at) == Some(&None)).collect();
     let mut next = classes.iter().max().map_or(0, |last| last + 1);
     // For each class: its size, and the classes of its members' children at the last examination.

@@ -58,8 +58,8 @@ impl<'c, 'g> NamedSchemaComparer<'c, 'g> {
         let (referenced_before, referenced_after) =
             (referenced_schemas(&old.graph), referenced_schemas(&new.graph));
         let inside = |before: &SchemaId| {
-            let kept = matches!(old.graph.schema(*before).origin, SchemaOrigin::Definition(_));
-            kept && (used_before[*before] || referenced_before[*before])
+            let is_definition = matches!(old.graph.schema(*before).origin, SchemaOrigin::Definition(_));
+            is_definition && (used_before[*before] || referenced_before[*before])
         };
         for (before, after) in renamed {
             if !inside(&before) {

@@ -85,7 +85,7 @@ impl<'c, 'g> OverlapComparer<'c, 'g> {
         if !union.one || pair.site.value_use != value_use {
             return;
         }
-        let own =
+        let of_side =
             |(before, after): (SchemaId, SchemaId)| if side == VersionSide::New { after } else { before };
         let changed: Vec<(SchemaId, SchemaId)> = matches
             .iter()
@@ -93,13 +93,13 @@ impl<'c, 'g> OverlapComparer<'c, 'g> {
             .filter(|(before, after)| !self.comparison.identity().is_identical(&[*before], &[*after]))
             .collect();
         let affected: BTreeSet<SchemaId> =
-            further.iter().copied().chain(changed.iter().copied().map(own)).collect();
+            further.iter().copied().chain(changed.iter().copied().map(of_side)).collect();
         let mut overlapping = possibly_overlapping_pairs(self.comparison.graph(side), union, &affected);
         if overlapping.is_empty() {
             return;
         }
         let narrower: BTreeSet<SchemaId> =
-            changed.into_iter().filter(|both| !self.may_accept_more(side, *both)).map(own).collect();
+            changed.into_iter().filter(|both| !self.may_accept_more(side, *both)).map(of_side).collect();
         overlapping
             .retain(|pair| pair.iter().any(|branch| affected.contains(branch) && !narrower.contains(branch)));
         self.report_overlap(rule, side, &overlapping, message);

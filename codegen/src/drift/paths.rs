@@ -159,10 +159,10 @@ fn reachable_bases(starts: &[Vec<PathStep>], steps: &[Vec<PathStep>]) -> Reachab
     }
     // Edges lead to smaller component numbers, so the targets are already complete.
     for (from, targets) in out.iter().enumerate().rev() {
-        let Some(own) = sets.get(from).cloned() else { continue };
+        let Some(own_words) = sets.get(from).cloned() else { continue };
         for to in targets {
-            for (word, own) in sets.get_mut(*to).into_iter().flatten().zip(&own) {
-                *word |= own;
+            for (word, own_words) in sets.get_mut(*to).into_iter().flatten().zip(&own_words) {
+                *word |= own_words;
             }
         }
     }

@@ -161,13 +161,13 @@ fn acceptance_terms(acceptance: &Acceptance) -> String {
 
 /// Returns the uses of the changed element other than the one in the subject.
 fn other_uses(change: &ContractChange) -> Vec<&str> {
-    let own = change.uses.iter().filter(|base| {
+    let subject_base = change.uses.iter().filter(|base| {
         let rest = change.subject.strip_prefix(base.as_str());
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(" /"))
     });
     // If one base is a prefix of another, the longer one belongs to the subject.
-    let own = own.max_by_key(|base| base.len());
-    change.uses.iter().filter(|base| Some(*base) != own).map(String::as_str).collect()
+    let subject_base = subject_base.max_by_key(|base| base.len());
+    change.uses.iter().filter(|base| Some(*base) != subject_base).map(String::as_str).collect()
 }
 
 /// Returns the exit code of `xtask drift`: 0 for no effect, 1 for additive, renamed or accepted, 2 for

@@ -251,8 +251,8 @@ impl RevisionExtractor<'_> {
         let base = self.root.join(home);
         let inputs = config.inputs.iter().map(|input| base.join(input));
         let overlays = config.input.overlays.iter().map(|overlay| base.join(&overlay.file));
-        let whole = config.inputs.is_empty().then(|| base.clone());
-        inputs.chain(overlays).chain(whole).filter_map(|path| self.repository_path(&path)).collect()
+        let folder = config.inputs.is_empty().then(|| base.clone());
+        inputs.chain(overlays).chain(folder).filter_map(|path| self.repository_path(&path)).collect()
     }
 
     /// Returns a path relative to the root of the repository, or `None` if it is outside of the repository.

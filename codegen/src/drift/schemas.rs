@@ -165,16 +165,16 @@ impl<'c, 'g> SchemaComparer<'c, 'g> {
     }
 }
 
-/// Returns the types `own`, with `string` in place of the scalar types that `others` lacks. Returns `None` if
-/// `others` lacks no scalar type, or if `other` does not accept every string that may represent these
+/// Returns the types `types`, with `string` in place of the scalar types that `others` lacks. Returns `None`
+/// if `others` lacks no scalar type, or if `other` does not accept every string that may represent these
 /// scalars.
-fn with_scalars_as_strings(own: TypeSet, others: TypeSet, other: &FlattenedSchema<'_>) -> Option<TypeSet> {
+fn with_scalars_as_strings(types: TypeSet, others: TypeSet, other: &FlattenedSchema<'_>) -> Option<TypeSet> {
     let scalars = TypeSet::NUMBER.union(TypeSet::BOOLEAN).union(TypeSet::INTEGER).union(TypeSet::NULL);
-    let lacking = own.intersection(scalars).difference(others);
+    let lacking = types.intersection(scalars).difference(others);
     // The empty string may represent `null`.
     let shortest = u64::from(!lacking.contains(TypeSet::NULL));
     let is_taken = !lacking.is_empty() && accepts_every_string(other, shortest, MAX_UNION_DEPTH);
-    is_taken.then(|| own.difference(lacking).union(TypeSet::STRING))
+    is_taken.then(|| types.difference(lacking).union(TypeSet::STRING))
 }
 
 /// Returns true if a schema accepts every string of at least the given length.

@@ -243,8 +243,8 @@ pub(super) fn match_renamed_schemes<'g>(
     new: &'g OpenApiDocument,
 ) -> RenamedSchemes<'g> {
     let (old, new) = (&old.security_schemes, &new.security_schemes);
-    let only_in = |own: &'g [(String, Json)], other: &'g [(String, Json)]| {
-        let all = own.iter().filter(|(name, _)| !other.iter().any(|(known, _)| known == name));
+    let only_in = |one: &'g [(String, Json)], other: &'g [(String, Json)]| {
+        let all = one.iter().filter(|(name, _)| !other.iter().any(|(known, _)| known == name));
         all.map(|(name, scheme)| (name.as_str(), without_documentation(scheme))).collect::<Vec<_>>()
     };
     let (removed, added) = (only_in(old, new), only_in(new, old));

@@ -125,12 +125,12 @@ impl SchemaProver<'_> {
                         let schema = graph.schema(*id);
                         is_known |= schema.required.iter().any(|other| other == name);
                         let before = below.len();
-                        let own = schema.properties.iter().filter(|(other, _)| other == name);
-                        declared.extend(own.clone().map(|(_, id)| *id));
+                        let own_properties = schema.properties.iter().filter(|(other, _)| other == name);
+                        declared.extend(own_properties.clone().map(|(_, id)| *id));
                         let matching = schema.pattern_properties.iter();
                         let matching =
                             matching.filter(|(pattern, _)| programs.matches_pattern(pattern, name));
-                        below.extend(own.chain(matching).map(|(_, id)| *id));
+                        below.extend(own_properties.chain(matching).map(|(_, id)| *id));
                         if below.len() == before {
                             let others = schema.additional_properties.or(schema.unevaluated_properties);
                             below.extend(others.filter(|id| is_restrictive(*id)));
@@ -144,7 +144,7 @@ impl SchemaProver<'_> {
             Json::Array(items) => {
                 let active = self.active_schemas(side, ids, value);
                 items.iter().enumerate().all(|(at, item)| {
-                    let own = active.iter().filter_map(|id| {
+                    let item_schemas = active.iter().filter_map(|id| {
                         let schema = graph.schema(*id);
                         let by_place = schema.prefix_items.get(at).copied().or(schema.items);
                         by_place.or(schema.unevaluated_items)
@@ -152,7 +152,7 @@ impl SchemaProver<'_> {
                     let counted = active.iter().filter_map(|id| graph.schema(*id).contains.as_ref());
                     let counted = counted.map(|contains| contains.schema);
                     let counted = counted.filter(|id| self.accepts_value(side, &[*id], item));
-                    let below: Vec<SchemaId> = own.chain(counted).collect();
+                    let below: Vec<SchemaId> = item_schemas.chain(counted).collect();
                     self.describes_value((side, &below), usage, item)
                 })
             }

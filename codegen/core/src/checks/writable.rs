@@ -83,8 +83,8 @@ impl<'a> CheckBuilder<'a> {
         self.require_writable_given(&[], check, at)
     }
 
-    /// Extends a check like `require_writable`. `beside` are other checks that the result is combined with,
-    /// so their tests need not be repeated.
+    /// Returns a check that requires `check` and rejects values that cannot be serialized, unless one of the
+    /// checks `beside` already rejects them. The caller combines the result with `beside`.
     fn require_writable_given(&self, beside: &[&Check], check: Check, at: &TypedPlace<'a>) -> Check {
         let missing = self.missing_writable(&[beside, &[&check]].concat(), at, MAX_WRITABLE_DEPTH);
         if missing == Always {
