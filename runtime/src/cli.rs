@@ -185,12 +185,12 @@ impl CliProgram {
             Ok(matches) => matches,
             // Output that the user requested, such as `--help`, goes to standard output. Errors go to
             // standard error.
-            Err(said) if said.use_stderr() => {
-                let _ = write!(process.errors, "{}", said.render());
+            Err(error) if error.use_stderr() => {
+                let _ = write!(process.errors, "{}", error.render());
                 return CliExit::Usage;
             }
-            Err(said) => {
-                return match print::write_all(process.output, said.render().to_string().as_bytes()) {
+            Err(error) => {
+                return match print::write_all(process.output, error.render().to_string().as_bytes()) {
                     Ok(()) => CliExit::Done,
                     Err(_) => CliExit::Failed,
                 };
@@ -222,9 +222,9 @@ impl CliProgram {
         let operation = row.operation;
         let typed = matches.get_one::<String>(commands::SERVER).cloned();
         let named = typed.or_else(|| self.read_variable(commands::SERVER, process));
-        let own = named.is_none() && !operation.servers.is_empty();
+        let has_operation_servers = named.is_none() && !operation.servers.is_empty();
         let server = named.as_deref().unwrap_or(self.server);
-        if server.is_empty() && !own {
+        if server.is_empty() && !has_operation_servers {
             let help = format!("give --server URL, or set {}", self.variable_name(commands::SERVER));
             let message = "the contract defines no server URL";
             return Err(CliError::usage_error(message).with_help(help));
@@ -280,15 +280,15 @@ impl CliProgram {
         process: &ProcessContext<'_>,
     ) -> Result<Option<Keyring>, CliError> {
         let Some(security) = self.security else { return Ok(None) };
-        let said = |option: &'static str| {
+        let read_option = |option: &'static str| {
             let typed = || matches.get_one::<String>(option).cloned();
             if option.is_empty() { None } else { typed().or_else(|| self.read_variable(option, process)) }
         };
         let mut keyring = Keyring::new(security);
         let mut clients = Vec::new();
         for (index, (scheme, credential)) in security.schemes.iter().zip(self.credentials).enumerate() {
-            let token = said(credential.name);
-            if let Some(text) = said(credential.client) {
+            let token = read_option(credential.name);
+            if let Some(text) = read_option(credential.client) {
                 let (id, secret) = split_pair(&text, credential.client, "ID:SECRET")?;
                 let client = ClientCredentials::new(id, secret);
                 keyring = keyring.client(index, client.clone());

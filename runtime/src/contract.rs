@@ -362,10 +362,10 @@ pub fn read_string<'de, D: Deserializer<'de>, T, E: fmt::Display>(
 
 /// Returns the violations for required members that were not set on a builder.
 #[must_use]
-pub fn missing_members(validator: Validator<'_>, given: &[(&str, bool)]) -> Violations {
+pub fn missing_members(validator: Validator<'_>, members: &[(&str, bool)]) -> Violations {
     let violation = |pointer: String| Violation::new(pointer, "required", validator.schema_location());
     let root = InstancePath::Root;
-    let all = given.iter().filter(|(_, given)| !given);
+    let all = members.iter().filter(|(_, members)| !members);
     let all = all.map(|(name, _)| violation(root.key(name).to_pointer())).collect();
     Violations::new(all).unwrap_or_else(|| Violations::from_violation(violation(String::new())))
 }

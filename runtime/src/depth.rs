@@ -100,13 +100,13 @@ pub(crate) fn run_on_stack<T: Send>(bytes: usize, work: impl FnOnce() -> T + Sen
 /// Returns the maximum nesting depth of arrays and objects in a JSON text. For input that is not JSON, the
 /// result is unspecified, but the function never panics.
 pub(crate) fn measure_depth(text: &[u8]) -> usize {
-    let (mut depth, mut most) = (0_usize, 0);
+    let (mut depth, mut max_depth) = (0_usize, 0);
     let mut bytes = text.iter();
     while let Some(byte) = bytes.next() {
         match byte {
             b'[' | b'{' => {
                 depth += 1;
-                most = most.max(depth);
+                max_depth = max_depth.max(depth);
             }
             b']' | b'}' => depth = depth.saturating_sub(1),
             b'"' => {
@@ -121,7 +121,7 @@ pub(crate) fn measure_depth(text: &[u8]) -> usize {
             _ => {}
         }
     }
-    most
+    max_depth
 }
 
 #[cfg(test)]
@@ -152,11 +152,11 @@ mod tests {
             if levels == 0 { 0 } else { recurse(levels - 1) + usize::from(frame[levels % 8]) }
         }
         let document = "[[1], 2]";
-        let apart = |levels| {
+        let read = |levels| {
             read_on_new_stack(document.as_bytes(), levels, || (stack_levels(document), recurse(levels)))
         };
-        assert_eq!(apart(4_000), Some((4_000, 4_000)));
-        assert_eq!(apart(100), Some((SHALLOW_DEPTH, 100)));
+        assert_eq!(read(4_000), Some((4_000, 4_000)));
+        assert_eq!(read(100), Some((SHALLOW_DEPTH, 100)));
         assert_eq!(stack_levels(document), SHALLOW_DEPTH);
     }
 

@@ -396,10 +396,10 @@ fn is_expression(text: &str) -> bool {
     let names = text.strip_prefix(|c| "+#./;?&=,!@|".contains(c)).unwrap_or(text);
     names.split(',').all(|name| {
         let name = match name.split_once(':') {
-            Some((name, most)) => {
-                let is_count = (1..=4).contains(&most.len())
-                    && !most.starts_with('0')
-                    && most.bytes().all(|byte| byte.is_ascii_digit());
+            Some((name, length)) => {
+                let is_count = (1..=4).contains(&length.len())
+                    && !length.starts_with('0')
+                    && length.bytes().all(|byte| byte.is_ascii_digit());
                 if !is_count {
                     return false;
                 }

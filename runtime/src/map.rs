@@ -82,7 +82,7 @@ impl<V> Map<V> {
 
     fn find_position(&self, key: &str) -> Option<usize> {
         match &self.index {
-            None => self.entries.iter().position(|(own, _)| text::str_eq(own, key)),
+            None => self.entries.iter().position(|(entry_key, _)| text::str_eq(entry_key, key)),
             Some(index) => index.find_slot(&self.entries, key).ok(),
         }
     }
@@ -99,8 +99,8 @@ impl<V> Map<V> {
     #[inline(always)]
     pub(crate) fn get_full(&self, key: &str) -> Option<(usize, &V)> {
         if self.index.is_none() {
-            for (position, (own, value)) in self.entries.iter().enumerate() {
-                if text::str_eq(own, key) {
+            for (position, (entry_key, value)) in self.entries.iter().enumerate() {
+                if text::str_eq(entry_key, key) {
                     return Some((position, value));
                 }
             }

@@ -98,13 +98,13 @@ impl<'t> MediaType<'t> {
     /// Returns true if `other` equals this media type or is within this range. Ignores parameters.
     #[must_use]
     pub fn contains(&self, other: &MediaType<'_>) -> bool {
-        let fits = |own: &str, other: &str| own == "*" || own.eq_ignore_ascii_case(other);
-        let whole = !other.subtype().is_empty() && !self.subtype().is_empty();
+        let fits = |range: &str, other: &str| range == "*" || range.eq_ignore_ascii_case(other);
+        let is_complete = !other.subtype().is_empty() && !self.subtype().is_empty();
         let subtype = match self.range_suffix() {
             Some(suffix) => other.has_suffix(suffix),
             None => fits(self.subtype(), other.subtype()),
         };
-        whole && fits(self.top_level_type(), other.top_level_type()) && subtype
+        is_complete && fits(self.top_level_type(), other.top_level_type()) && subtype
     }
 
     /// Returns `+json` for `application/*+json`. No RFC defines such ranges, but API descriptions use them.

@@ -297,8 +297,8 @@ impl Operation {
         let response = self.response_for_status(status)?;
         // If a `default` entry describes success responses because there are no others, it describes errors
         // as well.
-        let refusal = response.statuses == StatusRange::Default && status >= 400;
-        Some(if refusal { ResponseKind::Error } else { response.kind })
+        let is_default_error = response.statuses == StatusRange::Default && status >= 400;
+        Some(if is_default_error { ResponseKind::Error } else { response.kind })
     }
 
     /// Returns true if the path matches the template. Characters that must be percent-encoded are compared in
@@ -566,8 +566,12 @@ mod tests {
         let table = OperationTable::new(ALL, &[0, 1, 2, 3, 4, 5]);
         let found = |method, target: &str, headers: &[(&str, &'static str)]| {
             let (path, query) = target.split_once('?').unwrap_or((target, ""));
-            let header =
-                |name: &str| headers.iter().find(|(own, _)| *own == name).map(|(_, value)| value.as_bytes());
+            let header = |name: &str| {
+                headers
+                    .iter()
+                    .find(|(header_name, _)| *header_name == name)
+                    .map(|(_, value)| value.as_bytes())
+            };
             match table.find_request(method, path, query, header) {
                 OperationLookup::Found(operation) => operation.id.to_owned(),
                 OperationLookup::MethodNotAllowed(allowed) => {

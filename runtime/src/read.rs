@@ -149,9 +149,9 @@ pub fn read_document<T: for<'de> ReadJson<'de> + Send>(bytes: &[u8], depth: usiz
     // The error may only mean that the current stack cannot hold the document, because `serde_json` rejects
     // the level that reaches its limit. In that case, retry on a sufficiently large stack.
     let again = error.is_none() || levels >= depth::SHALLOW_DEPTH;
-    let apart =
+    let separated =
         (again && levels <= depth).then(|| depth::read_on_new_stack(bytes, levels + 1, read)).flatten();
-    apart.unwrap_or_else(|| Err(error.unwrap_or_else(too_deep)))
+    separated.unwrap_or_else(|| Err(error.unwrap_or_else(too_deep)))
 }
 
 struct ObjectVisitor<T>(PhantomData<T>);

@@ -333,7 +333,7 @@ impl TypeSet {
 
     /// Returns true if the value has one of the types.
     pub fn contains(self, value: &Json) -> bool {
-        let own = match value {
+        let json_type = match value {
             Json::Null => Self::NULL,
             Json::Bool(_) => Self::BOOLEAN,
             Json::Number(number) => {
@@ -343,7 +343,7 @@ impl TypeSet {
             Json::Array(_) => Self::ARRAY,
             Json::Object(_) => Self::OBJECT,
         };
-        self.0 & own.0 != 0
+        self.0 & json_type.0 != 0
     }
 }
 

@@ -124,8 +124,8 @@ mod tests {
 
     #[test]
     fn unknown_objects_show_their_tag_only() {
-        struct Shown(&'static str);
-        impl fmt::Debug for Shown {
+        struct DebugText(&'static str);
+        impl fmt::Debug for DebugText {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 debug_unknown_variant(&Json::parse(self.0.as_bytes()).unwrap(), "kind", f)
             }
@@ -138,7 +138,7 @@ mod tests {
             (r#"{"token":"truth"}"#, "Unknown { .. }"),
             (r#""truth""#, "Unknown { .. }"),
         ] {
-            assert_eq!(format!("{:?}", Shown(object)), shown);
+            assert_eq!(format!("{:?}", DebugText(object)), shown);
         }
     }
 

@@ -211,8 +211,8 @@ impl<T> EventReader<T> {
     /// Operations that are not safe to repeat ([`RepeatSafety`](crate::operation::RepeatSafety)) are never
     /// repeated, so their streams end with the connection.
     #[must_use]
-    pub fn with_reconnection(mut self, timer: impl Timer + 'static, how: ReconnectOptions) -> Self {
-        self.reader.enable_reconnection(Arc::new(timer), how);
+    pub fn with_reconnection(mut self, timer: impl Timer + 'static, options: ReconnectOptions) -> Self {
+        self.reader.enable_reconnection(Arc::new(timer), options);
         self
     }
 

@@ -35,13 +35,13 @@ pub const fn char_count_at_least(text: &str, least: usize) -> bool {
     false
 }
 
-/// Returns true if `text` has at most `most` code points.
+/// Returns true if `text` has at most `max` code points.
 ///
-/// Constant time unless the byte length lies between `most` and `4 * most`.
+/// Constant time unless the byte length lies between `max` and `4 * most`.
 #[inline]
 #[must_use]
-pub const fn char_count_at_most(text: &str, most: usize) -> bool {
-    match most.checked_add(1) {
+pub const fn char_count_at_most(text: &str, max: usize) -> bool {
+    match max.checked_add(1) {
         Some(more) => !char_count_at_least(text, more),
         None => true,
     }

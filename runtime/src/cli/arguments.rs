@@ -94,10 +94,10 @@ fn parse_object(
     texts: &[&str],
     as_text: bool,
 ) -> Result<Json, String> {
-    if let [whole] = texts
-        && whole.trim_start().starts_with('{')
+    if let [text] = texts
+        && text.trim_start().starts_with('{')
     {
-        return parse_json(whole);
+        return parse_json(text);
     }
     let mut members: Map<Json> = Map::new();
     for (name, texts) in group_by_name(texts)? {

@@ -62,8 +62,8 @@ pub(super) enum BodySource {
 
 /// Returns the default media type for this source: JSON if it allows this source, or else the first media
 /// type that does.
-pub(super) fn default_media_type(body: &BodySpec, given: BodySource) -> Option<&'static str> {
-    let fits = |content: &&ContentSpec| match given {
+pub(super) fn default_media_type(body: &BodySpec, source: BodySource) -> Option<&'static str> {
+    let fits = |content: &&ContentSpec| match source {
         BodySource::File => takes_file(content),
         BodySource::Fields => takes_fields(content),
     };
@@ -84,14 +84,14 @@ pub(super) fn attach_body(
 ) -> Result<RequestBuilder, CliError> {
     let Some(body) = operation.body else { return Ok(request) };
     let is_there = |id| matches.try_contains_id(id).unwrap_or(false);
-    let given = match (is_there(BODY), is_there(FIELD)) {
+    let source = match (is_there(BODY), is_there(FIELD)) {
         (_, true) => BodySource::Fields,
         (true, false) => BodySource::File,
         (false, false) => return Ok(request),
     };
     let named = matches.try_get_one::<String>(CONTENT_TYPE).ok().flatten().cloned();
-    let meant = default_media_type(&body, given);
-    let Some(media_type) = named.or_else(|| meant.map(str::to_owned)) else {
+    let default = default_media_type(&body, source);
+    let Some(media_type) = named.or_else(|| default.map(str::to_owned)) else {
         return Err(CliError::usage_error("the body has no media type").with_help("give --content-type TYPE"));
     };
     let Some(content) = body.content_for(&media_type) else {
@@ -101,7 +101,7 @@ pub(super) fn attach_body(
             CliError::usage_error(message).with_help(format!("the contract accepts {}", known.join(", ")))
         );
     };
-    if given == BodySource::Fields {
+    if source == BodySource::Fields {
         let texts: Vec<&str> =
             matches.get_many::<String>(FIELD).into_iter().flatten().map(String::as_str).collect();
         let by_name = arguments::group_by_name(&texts)

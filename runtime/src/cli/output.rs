@@ -296,9 +296,9 @@ mod tests {
     };
 
     /// A body of one chunk, followed by an error.
-    struct Cut(Option<&'static str>);
+    struct InterruptedBody(Option<&'static str>);
 
-    impl Stream for Cut {
+    impl Stream for InterruptedBody {
         type Item = Result<Bytes, TransportError>;
 
         fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -311,7 +311,7 @@ mod tests {
     #[test]
     fn error_response_is_valid_without_its_body() {
         let response = http::Response::builder().status(503).header("retry-after", "7");
-        let response = response.body(ByteStream::new(Cut(Some("slowly")))).unwrap();
+        let response = response.body(ByteStream::new(InterruptedBody(Some("slowly")))).unwrap();
         let (mut output, mut errors) = (Vec::new(), Vec::new());
         let mut outlet = OutputTarget {
             json: false,
@@ -332,9 +332,9 @@ mod tests {
     }
 
     /// The chunks of a body. `None` is a pending poll.
-    struct Pieces(VecDeque<Option<&'static str>>);
+    struct ChunkedBody(VecDeque<Option<&'static str>>);
 
-    impl Stream for Pieces {
+    impl Stream for ChunkedBody {
         type Item = Result<Bytes, TransportError>;
 
         fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -347,7 +347,7 @@ mod tests {
     }
 
     fn body(pieces: &[Option<&'static str>]) -> ByteStream {
-        ByteStream::new(Pieces(pieces.iter().copied().collect()))
+        ByteStream::new(ChunkedBody(pieces.iter().copied().collect()))
     }
 
     #[test]

@@ -297,7 +297,7 @@ struct Run {
 }
 
 #[derive(Debug)]
-struct Ran {
+struct CommandResult {
     exit: CliExit,
     out: String,
     err: String,
@@ -314,7 +314,7 @@ impl Run {
         self
     }
 
-    fn run(&self, words: &str) -> Ran {
+    fn run(&self, words: &str) -> CommandResult {
         let fake = Fake(self.reply, Arc::default());
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let mut process = ProcessContext {
@@ -328,11 +328,11 @@ impl Run {
         };
         let exit = PROGRAM.run(std::iter::once("seats").chain(words.split_whitespace()), &mut process);
         let text = |bytes| String::from_utf8(bytes).unwrap();
-        Ran { exit, out: text(out), err: text(err), sent: fake.1.lock().unwrap().clone() }
+        CommandResult { exit, out: text(out), err: text(err), sent: fake.1.lock().unwrap().clone() }
     }
 }
 
-impl Ran {
+impl CommandResult {
     #[track_caller]
     fn assert_exit(self, exit: CliExit) -> Self {
         assert_eq!(self.exit, exit, "{}{}", self.out, self.err);
@@ -662,10 +662,10 @@ fn help_shows_the_contract() {
     ] {
         assert!(root.contains(lines), "{lines}: {root}");
     }
-    let told = |page: &str, all: &[&str]| {
+    let check = |page: &str, all: &[&str]| {
         all.iter().for_each(|args| assert!(flat(page).contains(args), "{args}: {page}"));
     };
-    told(
+    check(
         &root,
         &[
             "--server <URL> Where requests go [env: SEATS_SERVER] [default: https://seats.example/v1]",
@@ -674,7 +674,7 @@ fn help_shows_the_contract() {
             "Exit codes: 0 success",
         ],
     );
-    told(
+    check(
         &help("list --help"),
         &[
             "All seats More of it. GET /seats",
@@ -683,7 +683,7 @@ fn help_shows_the_contract() {
             "--free[=<BOOL>] [query free] [possible values: true, false]",
         ],
     );
-    told(
+    check(
         &help("write --help"),
         &[
             "Deprecated. PUT /seats/{id}",

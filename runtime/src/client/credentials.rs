@@ -288,8 +288,8 @@ impl<T: Transport> AuthorizedTransport<T> {
         let mut attached: Vec<(&'static SecurityScheme, Secret)> = Vec::new();
         for &index in requirement {
             let scheme = self.keyring.security.schemes.get(index);
-            let (Some(scheme), Some(held)) = (scheme, self.keyring.credential(index)) else { continue };
-            let secret = match held {
+            let (Some(scheme), Some(credential)) = (scheme, self.keyring.credential(index)) else { continue };
+            let secret = match credential {
                 SchemeCredential::Secret(secret) | SchemeCredential::UserPassword(secret) => secret.clone(),
                 SchemeCredential::Tokens(tokens) => {
                     let token = tokens.get_token(&self.transport).await?;

@@ -214,8 +214,8 @@ impl<C: PagedCall> PageStream<C> {
 
     /// Sets the maximum number of consecutive empty pages that refer to a next page. The default is 100. If
     /// there are more, the stream reports [`PageFault::TooManyEmpty`].
-    pub fn with_max_empty_pages(mut self, most: u32) -> Self {
-        self.loop_guard.max_empty_pages = most;
+    pub fn with_max_empty_pages(mut self, limit: u32) -> Self {
+        self.loop_guard.max_empty_pages = limit;
         self
     }
 
@@ -401,8 +401,8 @@ impl<C: PagedCall> PageItems<C> {
     }
 
     /// Sets the maximum number of consecutive empty pages; see [`PageStream::with_max_empty_pages`].
-    pub fn with_max_empty_pages(mut self, most: u32) -> Self {
-        self.pages = self.pages.with_max_empty_pages(most);
+    pub fn with_max_empty_pages(mut self, limit: u32) -> Self {
+        self.pages = self.pages.with_max_empty_pages(limit);
         self
     }
 

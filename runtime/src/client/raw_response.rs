@@ -77,8 +77,8 @@ impl RawResponse {
     /// without `Content-Type` matches none.
     #[must_use]
     pub fn has_media_type(&self, media_type: &str) -> bool {
-        let own = self.media_type().map(MediaType::parse);
-        own.is_some_and(|own| MediaType::parse(media_type).contains(&own))
+        let received = self.media_type().map(MediaType::parse);
+        received.is_some_and(|received| MediaType::parse(media_type).contains(&received))
     }
 
     /// Parses the JSON body of a success response.

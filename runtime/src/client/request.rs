@@ -399,11 +399,12 @@ impl RequestBuilder {
                 .into());
         }
         // The address of a webhook is the complete URL and may include a query.
-        let whole = self.operation.is_webhook();
+        let is_webhook = self.operation.is_webhook();
         let address = self.address.as_deref().or(self.server);
-        let address = address.map(|own| if whole { own.to_owned() } else { resolve_address(base_url, own) });
+        let address =
+            address.map(|url| if is_webhook { url.to_owned() } else { resolve_address(base_url, url) });
         let base_url = address.as_deref().unwrap_or(base_url);
-        if whole && base_url.contains('?') {
+        if is_webhook && base_url.contains('?') {
             self.query = self.query.replacen('?', "&", 1);
         }
         // Parsed before the path is appended, because `https://` would otherwise take the first path segment
@@ -412,7 +413,7 @@ impl RequestBuilder {
             .parse::<Uri>()
             .ok()
             .filter(|base| base.scheme().is_some() && base.authority().is_some())
-            .filter(|base| whole || base.query().is_none());
+            .filter(|base| is_webhook || base.query().is_none());
         if base.is_none() {
             return Err(cannot().with_source("the base URL must consist of scheme, host and path").into());
         }

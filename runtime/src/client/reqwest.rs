@@ -83,16 +83,16 @@ impl ReqwestTransport {
     /// A chunk counts as sent when the operating system accepts it into its buffer, so very slow connections
     /// need a longer timeout. Requires tokio's timer, like the timeouts of reqwest.
     #[must_use]
-    pub const fn with_idle_timeout(mut self, longest: Duration) -> Self {
-        self.idle_timeout = Some(longest);
+    pub const fn with_idle_timeout(mut self, timeout: Duration) -> Self {
+        self.idle_timeout = Some(timeout);
         self
     }
 
     /// Ends a call whose response is not complete after this time, even if data is still being transferred.
     /// Does not apply to streams.
     #[must_use]
-    pub const fn with_call_timeout(mut self, longest: Duration) -> Self {
-        self.call_timeout = Some(longest);
+    pub const fn with_call_timeout(mut self, timeout: Duration) -> Self {
+        self.call_timeout = Some(timeout);
         self
     }
 
@@ -109,8 +109,8 @@ impl ReqwestTransport {
     /// Without this limit the idle timeout applies, and a caller with a shorter deadline never receives the
     /// head of the response. Requires tokio's timer.
     #[must_use]
-    pub const fn with_error_body_timeout(mut self, longest: Duration) -> Self {
-        self.error_body_timeout = Some(longest);
+    pub const fn with_error_body_timeout(mut self, timeout: Duration) -> Self {
+        self.error_body_timeout = Some(timeout);
         self
     }
 
@@ -131,7 +131,7 @@ impl ReqwestTransport {
         let mut body = BodyBuffer::default();
         let reading = self.read_body(&mut response, &mut body);
         let read = match self.error_body_timeout.filter(|_| !status.is_success()) {
-            Some(longest) => timeout(longest, reading).await.unwrap_or_else(|_| Err(idle_timeout_error())),
+            Some(limit) => timeout(limit, reading).await.unwrap_or_else(|_| Err(idle_timeout_error())),
             None => reading.await,
         };
         let mut answer = http::Response::new(body.into_bytes());
@@ -174,7 +174,7 @@ impl ReqwestTransport {
     /// Runs a future with the idle timeout.
     async fn with_idle_limit<T>(&self, work: impl Future<Output = T>) -> Result<T, TransportError> {
         match self.idle_timeout {
-            Some(longest) => IdleTimeout::new(longest).run(work).await.ok_or_else(idle_timeout_error),
+            Some(limit) => IdleTimeout::new(limit).run(work).await.ok_or_else(idle_timeout_error),
             None => Ok(work.await),
         }
     }
@@ -308,10 +308,14 @@ mod tests {
         set: impl Fn(ReqwestTransport) -> ReqwestTransport,
     ) -> ObservedResponse {
         let transport = set(ReqwestTransport::from_client(reqwest::Client::new()));
-        let whole = answered_by(ResponseMode::Whole, head, body, end, &transport).await;
+        let buffered = answered_by(ResponseMode::Whole, head, body, end, &transport).await;
         #[cfg(feature = "stream")]
-        assert_eq!(answered_by(ResponseMode::Pieces, head, body, end, &transport).await, whole, "in pieces");
-        whole
+        assert_eq!(
+            answered_by(ResponseMode::Pieces, head, body, end, &transport).await,
+            buffered,
+            "in pieces"
+        );
+        buffered
     }
 
     async fn answered_by(
@@ -363,14 +367,14 @@ mod tests {
     #[tokio::test]
     async fn error_response_is_valid_without_its_body() {
         let refused = |body, why| Ok((503, Some("3600".to_owned()), body, why));
-        let refusal = "503 Service Unavailable";
+        let error = "503 Service Unavailable";
         let cut = Some(PartialBody(TransportFault::Interrupted));
-        assert_eq!(answered(refusal, 100, ResponseEnd::Closed, |all| all).await, refused(100, None));
-        assert_eq!(answered(refusal, 7, ResponseEnd::Closed, |all| all).await, refused(7, cut));
-        let large = answered(refusal, 100, ResponseEnd::Closed, |all| all.with_max_body_size(99)).await;
+        assert_eq!(answered(error, 100, ResponseEnd::Closed, |all| all).await, refused(100, None));
+        assert_eq!(answered(error, 7, ResponseEnd::Closed, |all| all).await, refused(7, cut));
+        let large = answered(error, 100, ResponseEnd::Closed, |all| all.with_max_body_size(99)).await;
         assert_eq!(large, refused(0, Some(PartialBody(TransportFault::TooLarge))));
         let soon = Duration::from_millis(20);
-        let slow = answered(refusal, 7, ResponseEnd::Silent, |all| all.with_error_body_timeout(soon)).await;
+        let slow = answered(error, 7, ResponseEnd::Silent, |all| all.with_error_body_timeout(soon)).await;
         assert_eq!(slow, refused(7, Some(PartialBody(TransportFault::Timeout))));
 
         let success = "200 OK";

@@ -53,7 +53,7 @@ impl RetryAfter {
             plain.then(|| text.parse().unwrap_or(u64::MAX))
         };
         match text.split(',').map(|one| seconds(one.trim())).collect::<Option<Vec<u64>>>() {
-            Some(all) => all.into_iter().max().map(|longest| Self::Delay(Duration::from_secs(longest))),
+            Some(all) => all.into_iter().max().map(|max| Self::Delay(Duration::from_secs(max))),
             None => parse_http_date(text.trim()).map(Self::At),
         }
     }

@@ -19,7 +19,7 @@ pub fn server_url(template: &str, variables: &[(&str, &str)]) -> String {
     let mut rest = template;
     while let Some((before, (name, after))) = split_variable(rest) {
         url.push_str(before);
-        match variables.iter().find(|(own, _)| *own == name) {
+        match variables.iter().find(|(known, _)| *known == name) {
             Some((_, value)) if url.is_empty() && !after.starts_with("://") => url.push_str(value),
             Some((_, value)) => {
                 let is_path = url.split_once("://").is_some_and(|(_, authority)| authority.contains('/'));

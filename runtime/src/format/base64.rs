@@ -11,14 +11,14 @@ pub fn decode(text: &str) -> Option<Vec<u8>> {
         return None;
     }
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
-    let (mut bits, mut held) = (0_u32, 0_u32);
+    let (mut bits, mut bit_count) = (0_u32, 0_u32);
     for byte in &text[..text.len() - padding] {
         bits = bits << 6 | value(*byte)?;
-        held += 6;
-        if held >= 8 {
-            held -= 8;
-            bytes.push(u8::try_from(bits >> held & 0xff).ok()?);
-            bits &= (1 << held) - 1;
+        bit_count += 6;
+        if bit_count >= 8 {
+            bit_count -= 8;
+            bytes.push(u8::try_from(bits >> bit_count & 0xff).ok()?);
+            bits &= (1 << bit_count) - 1;
         }
     }
     // Unused bits must be zero (RFC 4648, 3.5), so that each byte sequence has exactly one encoding.

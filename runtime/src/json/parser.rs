@@ -10,8 +10,8 @@ use super::{ExpectedToken, JsonError, JsonErrorKind};
 use crate::pointer;
 use crate::text::line_and_column;
 
-/// A handler that constructs the result while a text is parsed. The parser calls it for each complete value
-/// with its byte range, and for each object key before the value.
+/// A handler that constructs the result while JSON text is parsed. The parser calls it for each complete
+/// value with its byte range, and for each object key before the value.
 pub trait JsonBuilder {
     /// The result for a value.
     type Value;
@@ -83,8 +83,8 @@ pub enum KeyDecision {
     Duplicate,
 }
 
-/// Parses a text that consists of exactly one JSON value and white space, with at most `depth` nested arrays
-/// and objects.
+/// Parses JSON text that consists of exactly one JSON value and white space, with at most `depth` nested
+/// arrays and objects.
 ///
 /// # Errors
 /// Returns the kind and the position of the first error.

@@ -160,16 +160,16 @@ fn limits_depth() {
     for (open, close) in [("[", "]"), (r#"{"a":"#, "}"), (r#"[{"a":"#, "}]")] {
         let levels = |count: usize| format!("{}1{}", open.repeat(count), close.repeat(count));
         let pair = open.len() == 6;
-        let most = if pair { depth::DEFAULT_DEPTH / 2 } else { depth::DEFAULT_DEPTH };
-        assert_eq!(json(&levels(most)).to_string(), levels(most));
-        assert_eq!(parse_error(levels(most + 1).as_bytes()).kind, JsonErrorKind::TooDeep);
+        let max_levels = if pair { depth::DEFAULT_DEPTH / 2 } else { depth::DEFAULT_DEPTH };
+        assert_eq!(json(&levels(max_levels)).to_string(), levels(max_levels));
+        assert_eq!(parse_error(levels(max_levels + 1).as_bytes()).kind, JsonErrorKind::TooDeep);
         // Custom limits apply, both below the capacity of an ordinary stack and far above it.
         for bound in [6, 2_000] {
             let within =
                 |text: String| Json::parse_with_depth(text.as_bytes(), bound).map_err(|error| error.kind);
-            let most = if pair { bound / 2 } else { bound };
-            assert_eq!(within(levels(most)).map(|json| json.to_string()), Ok(levels(most)));
-            assert_eq!(within(levels(most + 1)), Err(JsonErrorKind::TooDeep));
+            let max_levels = if pair { bound / 2 } else { bound };
+            assert_eq!(within(levels(max_levels)).map(|json| json.to_string()), Ok(levels(max_levels)));
+            assert_eq!(within(levels(max_levels + 1)), Err(JsonErrorKind::TooDeep));
         }
     }
     let error = parse_error(&b"[".repeat(1_000_000));

@@ -9,8 +9,8 @@ use crate::{
 
 /// Converts a number if `serde_json` represents its exact value.
 pub(super) fn exact_number(number: &Number) -> Option<serde_json::Number> {
-    let held: serde_json::Number = serde_json::from_str(&number.to_json_text()).ok()?;
-    (Number::parse(&held.to_string()).ok()? == *number).then_some(held)
+    let parsed: serde_json::Number = serde_json::from_str(&number.to_json_text()).ok()?;
+    (Number::parse(&parsed.to_string()).ok()? == *number).then_some(parsed)
 }
 
 /// Converts a literal. Returns `None` if it contains a number that cannot be converted exactly.

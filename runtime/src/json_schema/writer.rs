@@ -334,15 +334,15 @@ impl BoundSide {
     fn widened_bound(self, bound: &Number) -> Option<f64> {
         let nearest = bound.to_f64();
         let float = |float: f64| Number::try_from(float).ok();
-        let allows = |own: &Number| match self {
-            Self::Above => own >= bound,
-            Self::Below => own <= bound,
+        let allows = |number: &Number| match self {
+            Self::Above => number >= bound,
+            Self::Below => number <= bound,
         };
         let next = match self {
             Self::Above => nearest.next_up(),
             Self::Below => nearest.next_down(),
         };
-        [nearest, next].into_iter().find(|candidate| float(*candidate).is_some_and(|own| allows(&own)))
+        [nearest, next].into_iter().find(|candidate| float(*candidate).is_some_and(|number| allows(&number)))
     }
 }
 

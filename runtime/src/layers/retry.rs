@@ -163,9 +163,9 @@ impl<T> Retry<T> {
     /// Returns a random delay up to the bound of this attempt.
     pub(super) fn backoff_delay(&self, attempt: u32) -> Duration {
         let factor = 1_u32.checked_shl(attempt.saturating_sub(1)).unwrap_or(u32::MAX);
-        let most = self.options.initial_delay.saturating_mul(factor).min(self.options.max_delay);
-        let most = u64::try_from(most.as_micros()).unwrap_or(u64::MAX);
-        Duration::from_micros((self.random)() % most.saturating_add(1).max(1))
+        let max_delay = self.options.initial_delay.saturating_mul(factor).min(self.options.max_delay);
+        let max_delay = u64::try_from(max_delay.as_micros()).unwrap_or(u64::MAX);
+        Duration::from_micros((self.random)() % max_delay.saturating_add(1).max(1))
     }
 
     fn credit_budget(&self) {

@@ -58,24 +58,24 @@ impl TransportStack {
         timer: impl Timer + 'static,
     ) -> Arc<dyn Transport> {
         let timer: Arc<dyn Timer> = Arc::new(timer);
-        let mut whole: Arc<dyn Transport> = Arc::new(transport);
+        let mut stack: Arc<dyn Transport> = Arc::new(transport);
         if let Some(time) = self.attempt_timeout {
-            whole = Arc::new(Timeout::new(whole, time, Arc::clone(&timer)));
+            stack = Arc::new(Timeout::new(stack, time, Arc::clone(&timer)));
         }
         if let Some(places) = self.max_concurrency {
-            whole = Arc::new(ConcurrencyLimit::new(whole, places));
+            stack = Arc::new(ConcurrencyLimit::new(stack, places));
         }
         if let Some(retries) = self.retry {
-            whole = Arc::new(Retry::new(whole, retries, Arc::clone(&timer)));
+            stack = Arc::new(Retry::new(stack, retries, Arc::clone(&timer)));
         }
         if let Some(time) = self.call_timeout {
-            whole = Arc::new(Timeout::new(whole, time, timer));
+            stack = Arc::new(Timeout::new(stack, time, timer));
         }
         #[cfg(feature = "tracing")]
         if self.tracing {
-            whole = Arc::new(super::TracingTransport::new(whole));
+            stack = Arc::new(super::TracingTransport::new(stack));
         }
-        whole
+        stack
     }
 }
 

@@ -172,8 +172,8 @@ async fn a_budget_bounds_all_calls_together() {
 fn waits_double_up_to_the_maximum() {
     let drawn = |attempt| {
         let retry = Retry::new((), RetryOptions::default(), Fake::default()).with_random(|| u64::MAX);
-        let most = 200_000_u64.saturating_mul(1_u64 << (attempt - 1)).min(10_000_000);
-        assert!(retry.backoff_delay(attempt) <= Duration::from_micros(most), "{attempt}");
+        let max_delay = 200_000_u64.saturating_mul(1_u64 << (attempt - 1)).min(10_000_000);
+        assert!(retry.backoff_delay(attempt) <= Duration::from_micros(max_delay), "{attempt}");
         assert_eq!(
             Retry::new((), RetryOptions::default(), Fake::default()).with_random(|| 0).backoff_delay(attempt),
             Duration::ZERO
@@ -347,21 +347,22 @@ async fn a_call_has_one_span() {
         let _came = transport.send(&SHIP, request.body(Bytes::new()).unwrap()).await;
         std::mem::take(&mut *recorder.0.lock().unwrap())
     };
-    let check = async |ready: TransportStack, script: &[ScriptedOutcome], said: &[(&'static str, &str)]| {
-        let mut fields = Fields::from(
-            [
-                ("span", "http.client"),
-                ("operation", "ship.read"),
-                ("http.request.method", "GET"),
-                ("url.template", "/ships/{id}"),
-                ("server.address", "exchange.example"),
-                ("server.port", "8443"),
-            ]
-            .map(|(name, value)| (name, value.to_owned())),
-        );
-        fields.extend(said.iter().map(|(name, value)| (*name, (*value).to_owned())));
-        assert_eq!(spans(ready, script).await, [fields]);
-    };
+    let check =
+        async |ready: TransportStack, script: &[ScriptedOutcome], expected: &[(&'static str, &str)]| {
+            let mut fields = Fields::from(
+                [
+                    ("span", "http.client"),
+                    ("operation", "ship.read"),
+                    ("http.request.method", "GET"),
+                    ("url.template", "/ships/{id}"),
+                    ("server.address", "exchange.example"),
+                    ("server.port", "8443"),
+                ]
+                .map(|(name, value)| (name, value.to_owned())),
+            );
+            fields.extend(expected.iter().map(|(name, value)| (*name, (*value).to_owned())));
+            assert_eq!(spans(ready, script).await, [fields]);
+        };
     let (usual, ok) = (TransportStack::default(), Status(200, ""));
     let status = "http.response.status_code";
     let resent = "http.request.resend_count";
@@ -439,8 +440,8 @@ async fn axum_router_is_a_transport() {
 async fn failing_body_of_a_service() {
     use ::tower::service_fn;
 
-    struct Broken;
-    impl http_body::Body for Broken {
+    struct BrokenBody;
+    impl http_body::Body for BrokenBody {
         type Data = Bytes;
         type Error = std::io::Error;
 
@@ -452,7 +453,7 @@ async fn failing_body_of_a_service() {
         }
     }
     let breaks =
-        service_fn(|_: Request<BufferedBody>| async { Ok::<_, TransportError>(Response::new(Broken)) });
+        service_fn(|_: Request<BufferedBody>| async { Ok::<_, TransportError>(Response::new(BrokenBody)) });
     let transport = TowerTransport::new(breaks);
     let error = transport.send(&READ, request()).await.unwrap_err();
     assert_eq!((error.fault(), error.delivery()), (TransportFault::Interrupted, Delivery::Unknown));
@@ -472,8 +473,8 @@ async fn service_error_response_is_valid_without_its_body() {
     use crate::transport::PartialBody;
 
     /// A body of one chunk, followed by an error.
-    struct Cut(bool);
-    impl http_body::Body for Cut {
+    struct CutBody(bool);
+    impl http_body::Body for CutBody {
         type Data = Bytes;
         type Error = std::io::Error;
 
@@ -489,11 +490,12 @@ async fn service_error_response_is_valid_without_its_body() {
     }
     let transport = TowerTransport::new(service_fn(|_: Request<BufferedBody>| async {
         let response = Response::builder().status(503).header("retry-after", "7");
-        Ok::<_, TransportError>(response.body(Cut(false)).unwrap())
+        Ok::<_, TransportError>(response.body(CutBody(false)).unwrap())
     }));
-    for (most, body, fault) in [(6, "slowly", TransportFault::Interrupted), (5, "", TransportFault::TooLarge)]
+    for (limit, body, fault) in
+        [(6, "slowly", TransportFault::Interrupted), (5, "", TransportFault::TooLarge)]
     {
-        let response = transport.clone().with_max_body_size(most).send(&READ, request()).await.unwrap();
+        let response = transport.clone().with_max_body_size(limit).send(&READ, request()).await.unwrap();
         assert_eq!(
             (response.status().as_u16(), &response.headers()["retry-after"]),
             (503, &"7".parse().unwrap())

@@ -115,7 +115,7 @@ impl<S> TowerTransport<S> {
 
     fn to_transport_error(&self, error: Box<dyn StdError + Send + Sync>) -> TransportError {
         match error.downcast::<TransportError>() {
-            Ok(own) => *own,
+            Ok(transport_error) => *transport_error,
             Err(error) => {
                 let (fault, delivery) = (self.classify_error)(&*error);
                 // The message is dropped, because it may contain an address.

@@ -224,13 +224,13 @@ impl<'a> DecimalParts<'a> {
             return RoundedNumber::Unchanged;
         }
         let decimals = usize::from(decimals);
-        let kept = match self.point {
+        let kept_digits = match self.point {
             Exponent::Near(point) => point + decimals as i128,
             Exponent::Far { .. } => -1,
         };
         // The number has a fraction, so not all digits are kept.
-        let mut units: Vec<u8> = self.digits().take(usize::try_from(kept).unwrap_or(0)).collect();
-        let next = usize::try_from(kept).ok().and_then(|kept| self.digits().nth(kept));
+        let mut units: Vec<u8> = self.digits().take(usize::try_from(kept_digits).unwrap_or(0)).collect();
+        let next = usize::try_from(kept_digits).ok().and_then(|kept_digits| self.digits().nth(kept_digits));
         if next.is_some_and(|digit| digit >= 5) {
             let nines = units.iter().rev().take_while(|digit| **digit == 9).count();
             let stay = units.len() - nines;
@@ -353,16 +353,16 @@ impl Exponent {
         }
     }
 
-    /// Returns `self - low`, capped at `most`, or `None` if it is negative.
-    fn saturating_distance(&self, low: &Self, most: usize) -> Option<usize> {
+    /// Returns `self - low`, capped at `max`, or `None` if it is negative.
+    fn saturating_distance(&self, low: &Self, max: usize) -> Option<usize> {
         if let (Self::Near(high), Self::Near(low)) = (self, low) {
-            return (high >= low).then(|| usize::try_from(high - low).unwrap_or(most).min(most));
+            return (high >= low).then(|| usize::try_from(high - low).unwrap_or(max).min(max));
         }
         if self < low {
             return None;
         }
-        // Bisects by comparisons, because far exponents cannot be subtracted. `most` is small.
-        let (mut reached, mut beyond) = (0, most + 1);
+        // Bisects by comparisons, because far exponents cannot be subtracted. `max` is small.
+        let (mut reached, mut beyond) = (0, max + 1);
         while beyond - reached > 1 {
             let middle = reached + (beyond - reached) / 2;
             if low.add_offset(middle as i128) <= *self {

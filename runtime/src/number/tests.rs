@@ -133,8 +133,8 @@ fn deserialization_rejects_other_types() {
 #[test]
 fn invalid_literal_panics() {
     for text in ["", "one", "-", ".", "e", "1e", "-e-", "\u{ff}.\u{ff}e\u{ff}", "1e+one", " 1"] {
-        let made = std::panic::catch_unwind(|| Number::from_literal(text));
-        assert!(made.is_err(), "{text}");
+        let result = std::panic::catch_unwind(|| Number::from_literal(text));
+        assert!(result.is_err(), "{text}");
     }
 }
 
@@ -398,7 +398,7 @@ fn integers_at_the_edges() {
 
 #[test]
 fn floor_and_ceil() {
-    const MOST: i128 = i128::MAX;
+    const MAX: i128 = i128::MAX;
     let cases = [
         ("0", Some(0), Some(0)),
         ("-0", Some(0), Some(0)),
@@ -419,8 +419,8 @@ fn floor_and_ceil() {
         ("1e19", Some(10_000_000_000_000_000_000), Some(10_000_000_000_000_000_000)),
         ("1e-400", Some(0), Some(1)),
         ("-1e-400", Some(-1), Some(0)),
-        ("170141183460469231731687303715884105727", Some(MOST), Some(MOST)),
-        ("170141183460469231731687303715884105727.5", Some(MOST), None),
+        ("170141183460469231731687303715884105727", Some(MAX), Some(MAX)),
+        ("170141183460469231731687303715884105727.5", Some(MAX), None),
         ("170141183460469231731687303715884105728", None, None),
         ("-170141183460469231731687303715884105728", Some(i128::MIN), Some(i128::MIN)),
         ("-170141183460469231731687303715884105728.5", None, Some(i128::MIN)),

@@ -172,11 +172,11 @@ fn event_from_json<'a>(
 ) -> Result<OutgoingItem<'a>, ItemEncodingError> {
     let text = |name: &str, otherwise: Option<&'a str>| match members.get(name) {
         None | Some(Json::Null) => Ok(otherwise),
-        Some(own) => own.as_str().map(Some).ok_or(ItemEncodingError),
+        Some(value) => value.as_str().map(Some).ok_or(ItemEncodingError),
     };
     let retry = match members.get("retry") {
         None | Some(Json::Null) => beside.retry,
-        Some(own) => Some(own.as_number().and_then(|own| own.as_u64()).ok_or(ItemEncodingError)?),
+        Some(value) => Some(value.as_number().and_then(|value| value.as_u64()).ok_or(ItemEncodingError)?),
     };
     let event = text("event", Some(beside.event))?.unwrap_or_default();
     Ok(OutgoingItem { data, event, id: text("id", beside.id)?, retry })

@@ -99,13 +99,13 @@ impl ReadAttempt {
         match self.shape {
             ValueShape::Object(fields) if parameter.explode => {
                 let declared = |name: &str| fields.iter().any(|(field, _)| *field == name);
-                let own = pairs.iter().filter(|(name, _)| declared(name));
-                non_empty_object(self.read_object(fields, ScalarType::Text, own, decode, true)?)
+                let matching = pairs.iter().filter(|(name, _)| declared(name));
+                non_empty_object(self.read_object(fields, ScalarType::Text, matching, decode, true)?)
             }
             ValueShape::Map(fields, others) if parameter.explode => {
                 let declared = |name: &str| fields.iter().any(|(field, _)| *field == name);
-                let own = pairs.iter().filter(|(name, _)| declared(name) || !claimed(name));
-                non_empty_object(self.read_object(fields, others, own, decode, true)?)
+                let matching = pairs.iter().filter(|(name, _)| declared(name) || !claimed(name));
+                non_empty_object(self.read_object(fields, others, matching, decode, true)?)
             }
             ValueShape::Array(_) if parameter.explode && parameter.location == ParameterLocation::Query => {
                 self.read_brackets(parameter, WireConvention::REPEATED, pairs, claimed)

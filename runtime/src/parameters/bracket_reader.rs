@@ -33,10 +33,10 @@ impl ReadAttempt {
         pairs: &QueryPairs<'_>,
         claimed: &dyn Fn(&str) -> bool,
     ) -> FoundValue {
-        let own = pairs
+        let matching = pairs
             .iter()
             .filter(|(name, _)| parameter.owns_name(name) && (*name == parameter.name || !claimed(name)));
-        let split = own.map(|(name, raw)| {
+        let split = matching.map(|(name, raw)| {
             let path = split_brackets(name.strip_prefix(parameter.name)?)?;
             // Each step of the path is a nesting level below the value itself.
             (path.len() < depth::DEFAULT_DEPTH).then_some((path, raw))
@@ -124,14 +124,14 @@ impl BracketReader {
         let paths: Vec<&[&str]> = entries.iter().map(|(path, _)| *path).collect();
         let (elements, taken) = group_elements(&paths, element).ok_or(UnreadableText)?;
         let items = elements.iter().map(|pairs| {
-            let own: Vec<Entry<'_>> = pairs
+            let matching: Vec<Entry<'_>> = pairs
                 .iter()
                 .filter_map(|&at| {
                     let (path, raw) = *entries.get(at)?;
                     Some((path.get(*taken.get(at)?..)?, raw))
                 })
                 .collect();
-            read(element, &own)
+            read(element, &matching)
         });
         items.collect::<Result<_, _>>().map(Json::Array)
     }
@@ -165,11 +165,11 @@ impl BracketReader {
                 members.push((name, Vec::new()));
                 members.len() - 1
             });
-            if let Some((_, own)) = members.get_mut(at) {
-                own.push((below, raw));
+            if let Some((_, member)) = members.get_mut(at) {
+                member.push((below, raw));
             }
         }
-        let values = members.iter().map(|(name, own)| Ok(((*name).to_owned(), read(name, own)?)));
+        let values = members.iter().map(|(name, member)| Ok(((*name).to_owned(), read(name, member)?)));
         values.collect::<Result<Map<Json>, _>>().map(Json::Object)
     }
 
@@ -186,7 +186,7 @@ impl BracketReader {
     }
 
     /// Reads one of several shapes. Lists and objects are recognized by their brackets.
-    fn read_choice(self, whole: ValueShape, shapes: &[ValueShape], entries: &[Entry<'_>]) -> ReadResult {
+    fn read_choice(self, choice: ValueShape, shapes: &[ValueShape], entries: &[Entry<'_>]) -> ReadResult {
         let list = shapes.iter().copied().find(|shape| shape.may_be_list());
         let scalar = shapes.iter().copied().find(|shape| matches!(shape, ValueShape::Scalar(_)));
         let object = shapes.iter().copied().find(|shape| {
@@ -198,7 +198,7 @@ impl BracketReader {
                 let value = scalar.filter(|_| !(joined && list.is_some())).map(|it| self.read(it, entries));
                 match value {
                     // The string does not represent any of the scalar types.
-                    Some(Ok(Json::String(_))) if !whole.may_be_string() => list.or(object).or(scalar),
+                    Some(Ok(Json::String(_))) if !choice.may_be_string() => list.or(object).or(scalar),
                     Some(value) => return value,
                     None => list.or(object),
                 }

@@ -261,11 +261,11 @@ impl Parameter {
         }
         let mut out = String::with_capacity(text.len());
         for character in text.chars() {
-            let kept = matches!(
+            let is_unchanged = matches!(
                 character,
                 ':' | '/' | '?' | '[' | ']' | '@' | '!' | '$' | '\'' | '(' | ')' | '*' | ',' | ';' | '='
             );
-            if kept && !reserved.iter().any(|byte| char::from(*byte) == character) {
+            if is_unchanged && !reserved.iter().any(|byte| char::from(*byte) == character) {
                 out.push(character);
             } else {
                 out.push_str(&percent_encode(character.encode_utf8(&mut [0; 4]), &[]));

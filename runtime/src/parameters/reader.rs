@@ -252,7 +252,7 @@ pub fn read_form(fields: &[Parameter], others: ScalarType, body: &str) -> Option
             object.insert(field.name.to_owned(), value);
         }
     }
-    let own = |name: &str| {
+    let is_declared = |name: &str| {
         fields.iter().any(|field| match field.shape {
             _ if !field.explode || field.bracket_convention().is_some() => field.owns_name(name),
             // The map contains all names that belong to no other field.
@@ -263,7 +263,7 @@ pub fn read_form(fields: &[Parameter], others: ScalarType, body: &str) -> Option
             _ => field.owns_name(name),
         })
     };
-    for (name, raw) in pairs.iter().filter(|(name, _)| !own(name)) {
+    for (name, raw) in pairs.iter().filter(|(name, _)| !is_declared(name)) {
         let row = Parameter { shape: ValueShape::Scalar(others), explode: false, ..Parameter::QUERY };
         let value = row.read_attempts().find_map(|attempt| attempt.read_string(&row, raw).ok())?;
         match object.get_mut(name) {

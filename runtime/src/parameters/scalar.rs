@@ -58,15 +58,16 @@ fn parse_plain(text: &str) -> Option<Json> {
 }
 
 /// Parses digits with an optional `-`. Leading zeros are removed, because JSON does not allow them.
-fn parse_integer(text: &str, most: Option<u16>) -> Option<Number> {
+fn parse_integer(text: &str, max_digits: Option<u16>) -> Option<Number> {
     let (sign, digits) = match text.strip_prefix('-') {
         Some(digits) => ("-", digits),
         None => ("", text),
     };
     let significant = digits.trim_start_matches('0');
     // An integer beyond the bounds stays an integer, so that its violation is that of the bound.
-    let is_padded = |most: u16| digits.len() > most.into() && significant.len() <= most.into();
-    if !digits.bytes().all(|byte| byte.is_ascii_digit()) || most.is_some_and(is_padded) {
+    let is_padded =
+        |max_digits: u16| digits.len() > max_digits.into() && significant.len() <= max_digits.into();
+    if !digits.bytes().all(|byte| byte.is_ascii_digit()) || max_digits.is_some_and(is_padded) {
         return None;
     }
     match (digits, significant) {
@@ -81,8 +82,8 @@ fn parse_integer(text: &str, most: Option<u16>) -> Option<Number> {
 pub(crate) fn normalize_integers(shape: ValueShape, value: &Json) -> Cow<'_, Json> {
     match (shape, value) {
         (ValueShape::Scalar(scalar), Json::Number(number)) if scalar.is_digits() => match number.as_i128() {
-            Some(whole) => {
-                Number::parse(&whole.to_string()).map_or(Cow::Borrowed(value), |n| Cow::Owned(n.into()))
+            Some(integer) => {
+                Number::parse(&integer.to_string()).map_or(Cow::Borrowed(value), |n| Cow::Owned(n.into()))
             }
             None => Cow::Borrowed(value),
         },

@@ -50,8 +50,8 @@ pub(super) fn strip_style_prefix<'a>(raw: &'a str, parameter: &Parameter) -> Opt
 
 /// Returns the value of `name=value`, or an empty string for `name`.
 fn strip_name<'a>(part: &'a str, name: &str) -> Option<&'a str> {
-    let (own, value) = part.split_once('=').unwrap_or((part, ""));
-    (super::query::decode_percent(own)? == name).then_some(value)
+    let (part_name, value) = part.split_once('=').unwrap_or((part, ""));
+    (super::query::decode_percent(part_name)? == name).then_some(value)
 }
 
 fn split_by_any<'a>(raw: &'a str, separators: &[&str]) -> Vec<&'a str> {

@@ -28,31 +28,43 @@ impl ChoiceStream<'_> {
 }
 
 impl Pattern<'_> {
-    /// Generates a matching string with `least` to `most` characters, if the pattern permits it. Returns
-    /// `None` if the walk reaches a dead end.
-    pub(crate) fn sample_string(&self, choices: &[u16], least: usize, most: usize) -> Option<String> {
+    /// Generates a matching string with `min_length` to `max_length` characters, if the pattern permits it.
+    /// Returns `None` if the walk reaches a dead end.
+    pub(crate) fn sample_string(
+        &self,
+        choices: &[u16],
+        min_length: usize,
+        max_length: usize,
+    ) -> Option<String> {
         let mut choices = ChoiceStream(choices.iter());
         let text = match &self.program {
-            PatternProgram::Sequence(sequence) => sequence.sample_string(&mut choices, least, most),
-            PatternProgram::Dfa(dfa) => dfa.sample_string(&mut choices, least),
-            PatternProgram::Nfa(nfa) => nfa.sample_string(&mut choices, least),
+            PatternProgram::Sequence(sequence) => {
+                sequence.sample_string(&mut choices, min_length, max_length)
+            }
+            PatternProgram::Dfa(dfa) => dfa.sample_string(&mut choices, min_length),
+            PatternProgram::Nfa(nfa) => nfa.sample_string(&mut choices, min_length),
         };
         let text = text.filter(|text| self.is_match(text))?;
         // The pattern may match before the required length is reached, so the string is padded.
-        let missing = least.saturating_sub(text.chars().count());
+        let missing = min_length.saturating_sub(text.chars().count());
         let longer = text.clone() + &"a".repeat(missing);
         Some(if self.is_match(&longer) { longer } else { text })
     }
 }
 
 impl AtomSequence<'_> {
-    fn sample_string(&self, choices: &mut ChoiceStream<'_>, least: usize, most: usize) -> Option<String> {
+    fn sample_string(
+        &self,
+        choices: &mut ChoiceStream<'_>,
+        min_length: usize,
+        max_length: usize,
+    ) -> Option<String> {
         let fixed = self.atoms.iter().map(|atom| match atom {
             SequenceAtom::Literal(literal) => literal.chars().count(),
             SequenceAtom::Class { min, .. } => *min as usize,
         });
         let fixed: usize = fixed.sum();
-        let (mut missing, mut room) = (least.saturating_sub(fixed), most.saturating_sub(fixed));
+        let (mut missing, mut room) = (min_length.saturating_sub(fixed), max_length.saturating_sub(fixed));
         let mut text = String::new();
         for atom in self.atoms {
             match atom {
@@ -104,16 +116,18 @@ impl Dfa<'_> {
     }
 
     fn class_count(&self) -> u8 {
-        let most = self.runs.iter().map(|(_, class)| *class).max();
-        most.map_or(0, |most| most.saturating_add(1))
+        let last_class = self.runs.iter().map(|(_, class)| *class).max();
+        last_class.map_or(0, |last_class| last_class.saturating_add(1))
     }
 
     /// Returns the characters of a class, as a bit set for ASCII and as ranges above ASCII.
     fn class_characters(&self, class: u8) -> (u128, Vec<(char, char)>) {
-        let own = |code: &usize| self.ascii.get(*code) == Some(&class);
-        let ascii = (0..128).filter(own).fold(0, |set, code| set | 1 << code);
+        let is_in_class = |code: &usize| self.ascii.get(*code) == Some(&class);
+        let ascii = (0..128).filter(is_in_class).fold(0, |set, code| set | 1 << code);
         let mut ranges = Vec::new();
-        for (index, (first, _)) in self.runs.iter().enumerate().filter(|(_, (_, own))| *own == class) {
+        for (index, (first, _)) in
+            self.runs.iter().enumerate().filter(|(_, (_, is_in_class))| *is_in_class == class)
+        {
             let end = self.runs.get(index + 1).map_or(char::MAX as u32, |(next, _)| *next as u32 - 1);
             // The surrogate range between two ranges contains no characters.
             let end = char::from_u32(end).unwrap_or('\u{d7ff}');
@@ -206,14 +220,14 @@ impl Nfa<'_> {
             let mut changed = false;
             for (index, instruction) in self.instructions.iter().enumerate().rev() {
                 let on = |to: usize| to <= index || endless.get(to) == Some(&true);
-                let own = match instruction {
+                let is_endless = match instruction {
                     NfaInstruction::Match => false,
                     NfaInstruction::Jump(to) => on(*to as usize),
                     NfaInstruction::Split(one, other) => on(*one as usize) || on(*other as usize),
                     NfaInstruction::Assert(_) | NfaInstruction::Char(_) => on(index + 1),
                 };
-                changed |= own != endless[index];
-                endless[index] = own;
+                changed |= is_endless != endless[index];
+                endless[index] = is_endless;
             }
             if !changed {
                 return endless;
@@ -258,8 +272,8 @@ fn pick_character(class: &CharClass<'_>, choice: usize) -> Option<char> {
         return wide();
     }
     let among = |letters: &mut dyn Iterator<Item = char>| {
-        let own: Vec<char> = letters.filter(|letter| class.contains(*letter)).collect();
-        own.get(choice % own.len().max(1)).copied()
+        let candidates: Vec<char> = letters.filter(|letter| class.contains(*letter)).collect();
+        candidates.get(choice % candidates.len().max(1)).copied()
     };
     among(&mut ('a'..='z').chain('A'..='Z').chain('0'..='9'))
         .or_else(|| among(&mut (' '..='~')))

@@ -39,19 +39,19 @@ impl AtomSequence<'_> {
 #[inline]
 fn match_class(class: &CharClass<'_>, min: u32, max: u32, text: &str, start: usize) -> Option<usize> {
     // No string is longer than `usize::MAX`, so an unbounded count needs no special case.
-    let most = if max == super::UNBOUNDED { usize::MAX } else { max as usize };
+    let max_count = if max == super::UNBOUNDED { usize::MAX } else { max as usize };
     let ascii = [class.ascii as u64, (class.ascii >> 64) as u64];
     let (mut at, mut count) = (start, 0);
     loop {
         let rest = text.as_bytes().get(at..)?;
-        let run = rest.iter().take(most - count).take_while(|byte| {
+        let run = rest.iter().take(max_count - count).take_while(|byte| {
             let half = ascii.get(usize::from(**byte >> 6)).copied().unwrap_or(0);
             half >> (**byte & 63) & 1 == 1
         });
         let run = run.count();
         (at, count) = (at + run, count + run);
         let wide = rest.get(run).is_some_and(|byte| *byte >= 0x80) && !class.ranges.is_empty();
-        if count == most || !wide {
+        if count == max_count || !wide {
             break;
         }
         let Some(c) =

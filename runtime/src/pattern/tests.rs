@@ -109,9 +109,9 @@ fn time_is_linear() {
         nfa::FOLLOWED_INSTRUCTIONS.set(0);
         assert!(!pattern.is_match(&text), "{source}");
         // Each instruction is executed at most once at each position.
-        let most = program.instructions.len() * (text.len() + 1);
+        let max_steps = program.instructions.len() * (text.len() + 1);
         let followed = nfa::FOLLOWED_INSTRUCTIONS.get();
-        assert!((text.len()..=most).contains(&followed), "{source}: {followed} of {most}");
+        assert!((text.len()..=max_steps).contains(&followed), "{source}: {followed} of {max_steps}");
     }
 }
 

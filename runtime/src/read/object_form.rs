@@ -139,7 +139,7 @@ pub fn read_by_form<'de, A: MapAccess<'de>, T>(
     }
     let rest =
         |members| TaggedMembers::new("", Cow::Borrowed(""), members, NoMembers::<A::Error>(PhantomData));
-    let whole = |members: RawMembers<'de>| {
+    let read_members = |members: RawMembers<'de>| {
         members.iter().for_each(|(_, text)| raw::json_index::read_effort::count_bytes(text.len()));
         Json::from_map(rest(members))
     };
@@ -152,7 +152,7 @@ pub fn read_by_form<'de, A: MapAccess<'de>, T>(
         [(_, only)] => Some(*only),
         _ if guard.is_none() => None,
         [(_, best), ..] => {
-            let object = whole(members.clone())?;
+            let object = read_members(members.clone())?;
             let accepted = fitting.iter().find(|(_, index)| is_valid(*index, &object));
             Some(accepted.map_or(*best, |(_, index)| *index))
         }
@@ -168,7 +168,7 @@ pub fn read_by_form<'de, A: MapAccess<'de>, T>(
     match chosen.map(|index| read(index, rest(members.clone()))) {
         Some(Ok(value)) => Ok(value),
         Some(Err(error)) if again.is_none() => Err(error),
-        _ => whole(members).map(unknown),
+        _ => read_members(members).map(unknown),
     }
 }
 

@@ -222,29 +222,29 @@ fn tags_of_every_kind() {
     assert!(members.keys().eq(["type", "a", "b"]));
 }
 
-use made::{Meant, Perhaps};
+use unions::{Choice, OptionalChoice};
 
 #[allow(dead_code, unreachable_pub, private_interfaces, reason = "like generated code in a separate crate")]
-mod made {
+mod unions {
     use super::{Holder, Item};
 
     #[derive(Debug, PartialEq)]
-    pub enum Perhaps {
+    pub enum OptionalChoice {
         Item(Item),
         Unknown(crate::Json),
     }
 
-    crate::open_union! { Perhaps by optional_tag "type" { variants { Item = "item" | "thing" } } }
+    crate::open_union! { OptionalChoice by optional_tag "type" { variants { Item = "item" | "thing" } } }
 
     #[derive(Debug, PartialEq)]
-    pub enum Meant {
+    pub enum Choice {
         Item(Item),
         Holder(Holder),
         Unknown(crate::Json),
     }
 
     crate::open_union! {
-        Meant by discriminator "type" { variants { Item = "item", Holder = "holder" } }
+        Choice by discriminator "type" { variants { Item = "item", Holder = "holder" } }
     }
 }
 
@@ -252,7 +252,7 @@ mod made {
 #[derive(Debug, PartialEq)]
 struct Holder {
     id: i64,
-    inner: Option<Box<Meant>>,
+    inner: Option<Box<Choice>>,
     extra: Map<Json>,
 }
 
@@ -289,10 +289,10 @@ fn tagged_item(tag: &str) -> Item {
 
 #[test]
 fn object_without_an_optional_tag_is_preserved() {
-    let unknown = |text: &str| Perhaps::Unknown(Json::parse(text.as_bytes()).unwrap());
+    let unknown = |text: &str| OptionalChoice::Unknown(Json::parse(text.as_bytes()).unwrap());
     check(&[
-        (r#"{"type":"item","id":1}"#, Ok(Perhaps::Item(tagged_item("item")))),
-        (r#"{"id":1,"type":"thing"}"#, Ok(Perhaps::Item(tagged_item("thing")))),
+        (r#"{"type":"item","id":1}"#, Ok(OptionalChoice::Item(tagged_item("item")))),
+        (r#"{"id":1,"type":"thing"}"#, Ok(OptionalChoice::Item(tagged_item("thing")))),
         (r#"{"id":1}"#, Ok(unknown(r#"{"id":1}"#))),
         ("{}", Ok(unknown("{}"))),
         (r#"{"a":1,"type":"new"}"#, Ok(unknown(r#"{"type":"new","a":1}"#))),
@@ -304,19 +304,19 @@ fn object_without_an_optional_tag_is_preserved() {
 
 #[test]
 fn object_not_matching_its_tag_is_preserved() {
-    let unknown = |text: &str| Meant::Unknown(Json::parse(text.as_bytes()).unwrap());
+    let unknown = |text: &str| Choice::Unknown(Json::parse(text.as_bytes()).unwrap());
     check(&[
-        (r#"{"type":"item","id":1}"#, Ok(Meant::Item(tagged_item("item")))),
-        (r#"{"id":1,"typ\u0065":"it\u0065m"}"#, Ok(Meant::Item(tagged_item("item")))),
+        (r#"{"type":"item","id":1}"#, Ok(Choice::Item(tagged_item("item")))),
+        (r#"{"id":1,"typ\u0065":"it\u0065m"}"#, Ok(Choice::Item(tagged_item("item")))),
         (r#"{"id":"x","type":"item"}"#, Ok(unknown(r#"{"id":"x","type":"item"}"#))),
         (r#"{"type":"new","id":1}"#, Ok(unknown(r#"{"type":"new","id":1}"#))),
         (r#"{"id":1}"#, Ok(unknown(r#"{"id":1}"#))),
         (r#"{"type":"item","id":1,"type":"item"}"#, Err("duplicate field `type`")),
         (r#"{"type":"new","id":1,"id":2}"#, Err("duplicate member")),
-        ("[]", Err("invalid type, expected an object (Meant)")),
+        ("[]", Err("invalid type, expected an object (Choice)")),
     ]);
     // Only the object that does not match its tag is `Unknown`, because the enclosing object matches.
-    let Ok(Meant::Holder(holder)) = read(r#"{"type":"holder","id":1,"inner":{"type":"holder"}}"#) else {
+    let Ok(Choice::Holder(holder)) = read(r#"{"type":"holder","id":1,"inner":{"type":"holder"}}"#) else {
         panic!()
     };
     assert_eq!(holder.inner.as_deref(), Some(&unknown(r#"{"type":"holder"}"#)));
@@ -337,14 +337,14 @@ fn nested_objects_that_do_not_match_their_tags_cost_linear_time() {
         let text = nested(levels, &end);
         let mut found = None;
         let effort = raw::json_index::read_effort::measure_bytes(|| {
-            found = Some(Meant::read_json(&mut serde_json::Deserializer::from_str(&text)).unwrap());
+            found = Some(Choice::read_json(&mut serde_json::Deserializer::from_str(&text)).unwrap());
         });
-        assert_eq!(found, Some(Meant::Unknown(Json::parse(text.as_bytes()).unwrap())), "{levels} levels");
+        assert_eq!(found, Some(Choice::Unknown(Json::parse(text.as_bytes()).unwrap())), "{levels} levels");
         assert!(effort <= 12 * text.len(), "{levels} levels: {effort} for {} bytes", text.len());
     }
     // The thread-local counter is restored, so that rereading works for the next document as well.
-    let Ok(Meant::Holder(holder)) = read(&nested(1, "{}").replacen("{", "{\"id\":1,", 1)) else { panic!() };
-    assert_eq!(holder.inner.as_deref(), Some(&Meant::Unknown(Json::Object(Map::new()))));
+    let Ok(Choice::Holder(holder)) = read(&nested(1, "{}").replacen("{", "{\"id\":1,", 1)) else { panic!() };
+    assert_eq!(holder.inner.as_deref(), Some(&Choice::Unknown(Json::Object(Map::new()))));
 }
 
 #[test]
@@ -512,13 +512,13 @@ fn declared_name_among_extra_members_is_an_error() {
 /// Arrays and strings, where each string contains another document of this type, like a custom type that
 /// parses during deserialization.
 #[derive(Debug)]
-enum Nest {
-    Text(Box<Nest>),
-    List(Vec<Nest>),
+enum Nested {
+    Text(Box<Nested>),
+    List(Vec<Nested>),
     Nothing,
 }
 
-impl<'de> ReadJson<'de> for Nest {
+impl<'de> ReadJson<'de> for Nested {
     fn read_json<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = peek_value(deserializer)?;
         Ok(match value.json_type() {
@@ -549,7 +549,7 @@ fn arrays(levels: usize, inner: &str) -> String {
 fn embedded_document_has_its_own_nesting_limit() {
     let outer = |levels: usize, inner: &str| arrays(levels, &format!("{inner:?}"));
     for levels in [1, 100, 200, 500] {
-        let read = |text: &str| read_document::<Nest>(outer(levels, text).as_bytes(), depth::DEFAULT_DEPTH);
+        let read = |text: &str| read_document::<Nested>(outer(levels, text).as_bytes(), depth::DEFAULT_DEPTH);
         for inner in [100, 400] {
             assert!(read(&arrays(inner, "1")).is_ok(), "{levels} {inner}");
             assert!(read(&outer(inner, &outer(inner, &arrays(inner, "1")))).is_ok(), "{levels} {inner}");
@@ -558,13 +558,13 @@ fn embedded_document_has_its_own_nesting_limit() {
         assert!(read(&outer(100, &arrays(100_000, "1"))).is_err(), "{levels}");
     }
     let twice = outer(400, &outer(120, &arrays(120, "1")));
-    let mut read = read_document::<Nest>(twice.as_bytes(), depth::DEFAULT_DEPTH).unwrap();
+    let mut read = read_document::<Nested>(twice.as_bytes(), depth::DEFAULT_DEPTH).unwrap();
     let mut levels = 0;
     loop {
         read = match read {
-            Nest::List(mut items) => items.remove(0),
-            Nest::Text(inner) => *inner,
-            Nest::Nothing => break,
+            Nested::List(mut items) => items.remove(0),
+            Nested::Text(inner) => *inner,
+            Nested::Nothing => break,
         };
         levels += 1;
     }

@@ -90,8 +90,8 @@ pub fn read_optionally_tagged<'de, A: MapAccess<'de>, T>(
             continue;
         }
         // Cloning borrowed text does not allocate.
-        let kept = text.clone();
-        return classify_tag(&kept, |found| pick(found, TaggedMembers::new(tag, text, before, map)));
+        let copy = text.clone();
+        return classify_tag(&copy, |found| pick(found, TaggedMembers::new(tag, text, before, map)));
     }
     pick(TagValue::Missing, TaggedMembers::new(tag, Cow::Borrowed(""), before, map))
 }

@@ -110,7 +110,7 @@ impl Evaluation<'_> {
             }
             // After the result is certain, further matches matter only to `unevaluatedItems`.
             let decided = match max {
-                Some(most) => count > most,
+                Some(limit) => count > limit,
                 None => count >= least,
             };
             if self.is_exhausted() || decided && evaluated.is_none() {
@@ -120,7 +120,7 @@ impl Evaluation<'_> {
         let name = if count < least {
             // If no element matches, `contains` itself is violated.
             if count == 0 { "contains" } else { "minContains" }
-        } else if max.is_some_and(|most| count > most) {
+        } else if max.is_some_and(|limit| count > limit) {
             "maxContains"
         } else {
             return true;

@@ -46,9 +46,9 @@ pub(super) fn assert_string(keyword: &Keyword<'_>, value: &Json, text: &str) -> 
         Keyword::Type(types) => ("type", types.is_superset(TypeSet::STRING)),
         Keyword::Enum(literals) => ("enum", contains_string(literals, text)),
         Keyword::Const(literal) => {
-            ("const", matches!(literal, Literal::String(own) if text::str_eq(own, text)))
+            ("const", matches!(literal, Literal::String(expected) if text::str_eq(expected, text)))
         }
-        Keyword::MaxLength(most) => ("maxLength", text::char_count_at_most(text, saturating_usize(*most))),
+        Keyword::MaxLength(max) => ("maxLength", text::char_count_at_most(text, saturating_usize(*max))),
         Keyword::MinLength(least) => ("minLength", text::char_count_at_least(text, saturating_usize(*least))),
         Keyword::Pattern(pattern) => ("pattern", pattern.is_match(text)),
         Keyword::Format(format) => ("format", format.is_match(text)),
@@ -66,7 +66,7 @@ fn contains_string(literals: &[Literal<'_>], text: &str) -> bool {
 pub(super) fn assert_array(keyword: &Keyword<'_>, value: &Json, items: &[Json]) -> AssertionResult {
     Some(match keyword {
         Keyword::Type(types) => ("type", types.is_superset(TypeSet::ARRAY)),
-        Keyword::MaxItems(most) => ("maxItems", items.len() as u64 <= *most),
+        Keyword::MaxItems(max) => ("maxItems", items.len() as u64 <= *max),
         Keyword::MinItems(least) => ("minItems", items.len() as u64 >= *least),
         _ => return assert_any(keyword, value),
     })
@@ -76,7 +76,7 @@ pub(super) fn assert_array(keyword: &Keyword<'_>, value: &Json, items: &[Json]) 
 pub(super) fn assert_object(keyword: &Keyword<'_>, value: &Json, members: &Map<Json>) -> AssertionResult {
     Some(match keyword {
         Keyword::Type(types) => ("type", types.is_superset(TypeSet::OBJECT)),
-        Keyword::MaxProperties(most) => ("maxProperties", members.len() as u64 <= *most),
+        Keyword::MaxProperties(max) => ("maxProperties", members.len() as u64 <= *max),
         Keyword::MinProperties(least) => ("minProperties", members.len() as u64 >= *least),
         _ => return assert_any(keyword, value),
     })

@@ -336,7 +336,10 @@ impl<'t> Evaluation<'t> {
     #[inline]
     fn extends_dynamic_scope(&self, schema: &Schema<'_>, scope: &DynamicScope<'_>) -> bool {
         schema.resource != scope.resource
-            && self.tables.resource(schema.resource).is_some_and(|own| !own.dynamic_anchors.is_empty())
+            && self
+                .tables
+                .resource(schema.resource)
+                .is_some_and(|resource| !resource.dynamic_anchors.is_empty())
     }
 
     /// Applies another schema to the same value.
@@ -391,24 +394,24 @@ impl<'t> Evaluation<'t> {
         at: &SchemaApplication<'_>,
         evaluated: Option<&mut EvaluatedSet>,
     ) -> bool {
-        let mut own = EvaluatedSet::empty_for(at.value);
-        let mut valid = self.apply_keywords(sink, at, Some(&mut own));
+        let mut own_evaluated = EvaluatedSet::empty_for(at.value);
+        let mut valid = self.apply_keywords(sink, at, Some(&mut own_evaluated));
         if !valid && self.is_finished(sink) {
             return false;
         }
         for keyword in at.schema.keywords {
             valid &= match (keyword, at.value) {
                 (Keyword::UnevaluatedItems(id), Json::Array(items)) => {
-                    self.apply_unevaluated_items(sink, at, items, *id, &mut own)
+                    self.apply_unevaluated_items(sink, at, items, *id, &mut own_evaluated)
                 }
                 (Keyword::UnevaluatedProperties(id), Json::Object(members)) => {
-                    self.apply_unevaluated_properties(sink, at, members, *id, &mut own)
+                    self.apply_unevaluated_properties(sink, at, members, *id, &mut own_evaluated)
                 }
                 _ => true,
             };
         }
         if let Some(evaluated) = evaluated {
-            evaluated.merge(&own);
+            evaluated.merge(&own_evaluated);
         }
         valid
     }
@@ -613,10 +616,10 @@ impl<'t> Evaluation<'t> {
         id: SchemaId,
         evaluated: &mut EvaluatedSet,
     ) -> bool {
-        let mut own = EvaluatedSet::empty_for(at.value);
-        let valid = self.apply_in_place(&mut ProbeSink, at, id, Some(&mut own));
+        let mut own_evaluated = EvaluatedSet::empty_for(at.value);
+        let valid = self.apply_in_place(&mut ProbeSink, at, id, Some(&mut own_evaluated));
         if valid {
-            evaluated.merge(&own);
+            evaluated.merge(&own_evaluated);
         }
         valid
     }

@@ -14,12 +14,12 @@ const MAX_LIMIT_LENGTH: usize = 200;
 /// Returns the value of a keyword of a schema as text: `50`, `an integer or null`. `None` for applicators, for
 /// keywords that the schema does not have, and for text that is too long for a message.
 pub(super) fn limit_text(schema: &Schema<'_>, keyword: &str) -> Option<String> {
-    let text = schema.keywords.iter().find_map(|own| keyword_text(own, keyword))?;
+    let text = schema.keywords.iter().find_map(|found| keyword_text(found, keyword))?;
     (text.len() <= MAX_LIMIT_LENGTH).then_some(text)
 }
 
-fn keyword_text(own: &Keyword<'_>, keyword: &str) -> Option<String> {
-    Some(match (own, keyword) {
+fn keyword_text(keyword_value: &Keyword<'_>, keyword: &str) -> Option<String> {
+    Some(match (keyword_value, keyword) {
         (Keyword::Type(types), "type") => type_text(*types),
         (Keyword::Enum(literals), "enum") => enum_text(literals)?,
         (Keyword::Const(literal), "const") => literal_text(literal)?,
@@ -53,8 +53,8 @@ fn type_text(types: TypeSet) -> String {
         (TypeSet::BOOLEAN, "a boolean"),
         (TypeSet::NULL, "null"),
     ];
-    let is_redundant = |own| own == TypeSet::INTEGER && types.is_superset(TypeSet::NUMBER);
-    let names = names.iter().filter(|(own, _)| types.is_superset(*own) && !is_redundant(*own));
+    let is_redundant = |set| set == TypeSet::INTEGER && types.is_superset(TypeSet::NUMBER);
+    let names = names.iter().filter(|(set, _)| types.is_superset(*set) && !is_redundant(*set));
     let names: Vec<&str> = names.map(|(_, name)| *name).collect();
     match names.split_last() {
         Some((last, [])) => (*last).to_owned(),
@@ -74,9 +74,9 @@ fn enum_text(literals: &[Literal<'_>]) -> Option<String> {
 fn literal_text(literal: &Literal<'_>) -> Option<String> {
     Some(match literal {
         Literal::Null => "null".to_owned(),
-        Literal::Bool(own) => own.to_string(),
-        Literal::Number(own) => own.to_string(),
-        Literal::String(own) => format!("{own:?}"),
+        Literal::Bool(value) => value.to_string(),
+        Literal::Number(value) => value.to_string(),
+        Literal::String(value) => format!("{value:?}"),
         Literal::Array(_) | Literal::Object(_) => return None,
     })
 }

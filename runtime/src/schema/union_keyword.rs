@@ -138,8 +138,8 @@ impl Evaluation<'_> {
                 sink.record_violation(&at.path.key(choice.tag), keyword, at.schema);
             }
             (Some(_), _) => {
-                let every = branches.iter().all(|id| refusing(&id, MismatchLevel::Type));
-                sink.record_violation(at.path, if every { "type" } else { union.as_str() }, at.schema);
+                let all_refuse = branches.iter().all(|id| refusing(&id, MismatchLevel::Type));
+                sink.record_violation(at.path, if all_refuse { "type" } else { union.as_str() }, at.schema);
             }
             (None, _) => {
                 let only = |by| {

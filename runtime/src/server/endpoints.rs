@@ -236,7 +236,7 @@ impl<S: Send + Sync + 'static> Endpoints<S> {
     fn stream_options(&self, context: &RequestContext) -> super::StreamOptions {
         let check = self.options.response_checks.applies_to(context);
         let (hook, context) = (self.options.on_event.clone(), context.clone());
-        let told: super::InvalidItemHook = Box::new(move |broken| {
+        let on_invalid_item: super::InvalidItemHook = Box::new(move |broken| {
             if let Some(hook) = &hook {
                 hook(&context, ServerEvent::InvalidItem(broken));
             }
@@ -244,15 +244,16 @@ impl<S: Send + Sync + 'static> Endpoints<S> {
         super::StreamOptions {
             check_items: check,
             keep_alive: self.options.keep_alive.clone(),
-            on_invalid_item: told,
+            on_invalid_item,
         }
     }
 
     /// Awaits a handler and validates its result.
     ///
     /// # Errors
-    /// [`Rejection::Internal`] for a panic, which `None` stands for too, [`Rejection::InvalidResponse`] for a
-    /// response that violates the contract, and rejections of the handler itself.
+    /// [`Rejection::Internal`] if the handler panicked, or if `handling` is `None` because the handler panicked
+    /// before it returned a future. [`Rejection::InvalidResponse`] if the response violates the contract. Other
+    /// rejections come from the handler.
     pub async fn finish_handler(
         &self,
         context: &RequestContext,

@@ -289,10 +289,10 @@ impl IncomingRequest {
     /// status is not an error status of the operation, since clients would treat the body as a success.
     pub fn write_error<P>(
         &self,
-        refusal: ErrorResponse<P>,
+        error: ErrorResponse<P>,
         write: impl FnOnce(TypedResponse<P>) -> HandlerResult,
     ) -> HandlerResult {
-        match refusal {
+        match error {
             ErrorResponse::Typed(refused) => {
                 let TypedError { status, headers, body } = *refused;
                 if !self.is_error_status(status) {

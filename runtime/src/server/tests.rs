@@ -260,11 +260,11 @@ fn router(options: RouterOptions) -> Router {
             match call.operation().id {
                 "pet_write" => match service.pet_write(PetWrite::from_request(call)?, call.context()).await {
                     Ok(body) => call.write_json(200, JSON, TypedResponse::new(body)),
-                    Err(refusal) => call.write_error(refusal, |reply| call.write_json(500, JSON, reply)),
+                    Err(error) => call.write_error(error, |reply| call.write_json(500, JSON, reply)),
                 },
                 "pets_read" => match service.pets_read().await {
                     Ok(body) => call.write_json(200, JSON, TypedResponse::new(body)),
-                    Err(refusal) => call.write_error(refusal, |reply| call.write_json(500, JSON, reply)),
+                    Err(error) => call.write_error(error, |reply| call.write_json(500, JSON, reply)),
                 },
                 _ => {
                     let text = call.optional_text_body()?.unwrap_or("nothing".to_owned());

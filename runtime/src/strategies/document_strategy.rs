@@ -161,8 +161,8 @@ impl DocumentStrategy {
             .collect();
         let missing = usize::try_from(facts.min_members).unwrap_or(0).saturating_sub(names.len());
         let map = names.is_empty() && plenty != OptionalParts::Least;
-        let most = if map { missing + MAX_EXTRA_PARTS } else { missing };
-        let entries = self.undeclared_strategy(facts, missing, most);
+        let max = if map { missing + MAX_EXTRA_PARTS } else { missing };
+        let entries = self.undeclared_strategy(facts, missing, max);
         (members, entries)
             .prop_map(|(members, entries)| {
                 let mut object: Map<Json> = entries.into_iter().collect();
@@ -179,7 +179,7 @@ impl DocumentStrategy {
         &self,
         facts: &ValueConstraints,
         least: usize,
-        most: usize,
+        max: usize,
     ) -> BoxedStrategy<Vec<(String, Json)>> {
         let closed = |row: &SchemaId| ValueConstraints::collect(self.tables, &[*row], &[]).never;
         let named = |pattern: &'static crate::pattern::Pattern<'static>| {
@@ -202,17 +202,17 @@ impl DocumentStrategy {
             };
             ways.push((name, self.child_strategy(facts.others.clone())).boxed());
         }
-        if ways.is_empty() || most == 0 || self.level <= 1 {
+        if ways.is_empty() || max == 0 || self.level <= 1 {
             return Just(Vec::new()).boxed();
         }
-        vec(Union::new(ways), least..=most).boxed()
+        vec(Union::new(ways), least..=max).boxed()
     }
 
     fn array_strategy(&self, facts: &ValueConstraints, plenty: OptionalParts) -> BoxedStrategy<Json> {
         let count = |count: u64| usize::try_from(count.min(1 << 16)).unwrap_or(0);
-        let most = facts.max_items.map_or(usize::MAX, count);
+        let max = facts.max_items.map_or(usize::MAX, count);
         let prefix: Vec<Self> =
-            (0..facts.prefix.len().min(most)).map(|at| self.child_strategy(facts.item_schemas(at))).collect();
+            (0..facts.prefix.len().min(max)).map(|at| self.child_strategy(facts.item_schemas(at))).collect();
         let contained: Vec<Self> = facts
             .contains
             .iter()
@@ -221,10 +221,10 @@ impl DocumentStrategy {
         let there = prefix.len() + contained.len();
         let least = count(facts.min_items).saturating_sub(there);
         let more = if plenty == OptionalParts::Least { 0 } else { MAX_EXTRA_PARTS };
-        let most = most.saturating_sub(there).min(least + more).max(least);
+        let max = max.saturating_sub(there).min(least + more).max(least);
         let item = self.child_strategy(facts.items.clone());
         let never = !facts.items.is_empty() && ValueConstraints::collect(self.tables, &item.rows, &[]).never;
-        let rest = if never { Just(Vec::new()).boxed() } else { vec(item, least..=most).boxed() };
+        let rest = if never { Just(Vec::new()).boxed() } else { vec(item, least..=max).boxed() };
         let unique = facts.unique;
         (prefix, contained, rest)
             .prop_map(move |(prefix, contained, rest)| {
@@ -294,7 +294,7 @@ struct OptionalMemberTree {
     name: String,
     tree: Option<ValidTree>,
     there: bool,
-    asked: bool,
+    requested: bool,
 }
 
 impl Strategy for OptionalMember {
@@ -309,7 +309,7 @@ impl Strategy for OptionalMember {
         };
         let tree = if wanted { self.place.new_tree(runner).ok() } else { None };
         let there = tree.is_some();
-        Ok(OptionalMemberTree { name: self.name.clone(), tree, there, asked: false })
+        Ok(OptionalMemberTree { name: self.name.clone(), tree, there, requested: false })
     }
 }
 
@@ -322,8 +322,8 @@ impl ValueTree for OptionalMemberTree {
     }
 
     fn simplify(&mut self) -> bool {
-        if !self.asked && self.there {
-            (self.asked, self.there) = (true, false);
+        if !self.requested && self.there {
+            (self.requested, self.there) = (true, false);
             return true;
         }
         self.there && self.tree.as_mut().is_some_and(ValidTree::simplify)

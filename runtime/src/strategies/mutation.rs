@@ -89,9 +89,9 @@ fn mutate_value(facts: &ValueConstraints, value: &Json) -> Vec<Json> {
             let shorter = facts.min_length.saturating_sub(1).min(count);
             let mut texts: Vec<String> =
                 vec![text.chars().take(usize::try_from(shorter).unwrap_or(0)).collect()];
-            if let Some(most) = facts.max_length.filter(|most| *most < MAX_LENGTH) {
+            if let Some(max) = facts.max_length.filter(|max| *max < MAX_LENGTH) {
                 let last = text.chars().last().unwrap_or('a').to_string();
-                let missing = usize::try_from((most + 1).saturating_sub(count)).unwrap_or(0);
+                let missing = usize::try_from((max + 1).saturating_sub(count)).unwrap_or(0);
                 texts.push(text.clone() + &last.repeat(missing));
             }
             texts.extend([
@@ -115,9 +115,9 @@ fn mutate_value(facts: &ValueConstraints, value: &Json) -> Vec<Json> {
         Json::Array(items) => {
             let least = usize::try_from(facts.min_items.saturating_sub(1)).unwrap_or(0);
             out.push(Json::Array(items.iter().take(least).cloned().collect()));
-            if let Some(most) = facts.max_items.filter(|most| *most < MAX_LENGTH) {
-                let most = usize::try_from(most).unwrap_or(0) + 1;
-                out.push(Json::Array(items.iter().cycle().take(most).cloned().collect()));
+            if let Some(max) = facts.max_items.filter(|max| *max < MAX_LENGTH) {
+                let max = usize::try_from(max).unwrap_or(0) + 1;
+                out.push(Json::Array(items.iter().cycle().take(max).cloned().collect()));
             }
             let again = items.first().map(|first| items.iter().chain([first]).cloned().collect());
             out.extend(again.map(Json::Array));

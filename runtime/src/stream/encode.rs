@@ -53,8 +53,8 @@ pub struct KeepAlive {
 
 impl KeepAlive {
     /// Creates a setting that sends a comment after each interval without an event.
-    pub fn new(every: Duration, timer: impl Timer + 'static) -> Self {
-        Self { interval: every, timer: Arc::new(timer) }
+    pub fn new(interval: Duration, timer: impl Timer + 'static) -> Self {
+        Self { interval, timer: Arc::new(timer) }
     }
 }
 

@@ -81,8 +81,8 @@ impl StreamReader {
         }
     }
 
-    pub(super) fn enable_reconnection(&mut self, timer: Arc<dyn Timer>, how: ReconnectOptions) {
-        self.reconnection = Some((timer, how));
+    pub(super) fn enable_reconnection(&mut self, timer: Arc<dyn Timer>, options: ReconnectOptions) {
+        self.reconnection = Some((timer, options));
     }
 
     pub(super) fn last_event_id(&self) -> &str {
@@ -177,17 +177,20 @@ impl StreamReader {
             matches!(fault, TransportFault::Connect | TransportFault::Timeout | TransportFault::Interrupted)
         });
         let again = self.reconnection.as_ref().filter(|_| passing && self.reopener.is_some());
-        let Some((timer, how)) = again.filter(|(_, how)| how.max_idle_connections > 0) else {
+        let Some((timer, options)) = again.filter(|(_, options)| options.max_idle_connections > 0) else {
             self.state = StreamState::Ended;
             return error.map(StreamError::Transport);
         };
-        if self.idle_connections >= how.max_idle_connections {
+        if self.idle_connections >= options.max_idle_connections {
             self.state = StreamState::Ended;
             return Some(
-                error.map_or(StreamError::IdleConnections(how.max_idle_connections), StreamError::Transport),
+                error.map_or(
+                    StreamError::IdleConnections(options.max_idle_connections),
+                    StreamError::Transport,
+                ),
             );
         }
-        let wait = backoff_delay(self.decoder.reconnection_delay(), how, self.idle_connections);
+        let wait = backoff_delay(self.decoder.reconnection_delay(), options, self.idle_connections);
         self.idle_connections += 1;
         self.state = StreamState::Waiting(timer.sleep(wait));
         None
@@ -218,10 +221,10 @@ impl StreamReader {
 
 /// Returns the delay that the server requested, or else the default delay, doubled for each connection
 /// without data.
-fn backoff_delay(retry: Option<Duration>, how: &ReconnectOptions, idle: u32) -> Duration {
-    let first = retry.unwrap_or(how.default_delay).max(how.min_delay);
+fn backoff_delay(retry: Option<Duration>, options: &ReconnectOptions, idle: u32) -> Duration {
+    let first = retry.unwrap_or(options.default_delay).max(options.min_delay);
     let factor = 1_u32.checked_shl(idle).unwrap_or(u32::MAX);
-    first.saturating_mul(factor).min(how.max_delay.max(first))
+    first.saturating_mul(factor).min(options.max_delay.max(first))
 }
 
 /// Parses an item into its type.

@@ -318,8 +318,8 @@ async fn lost_connection_resumes_after_the_last_event() {
         sse(&["data: 4\n\ndata: [DONE]\n\n"]),
     ]);
     let events = open(&fake.core(), &Watch).await.unwrap().into_body();
-    let how = ReconnectOptions { max_delay: Duration::from_secs(3), ..ReconnectOptions::default() };
-    let events = events.with_reconnection(fake.clone(), how);
+    let options = ReconnectOptions { max_delay: Duration::from_secs(3), ..ReconnectOptions::default() };
+    let events = events.with_reconnection(fake.clone(), options);
     assert_eq!(all(events).await, ["1", "2", "3", "4"]);
     assert_eq!(fake.ids(), ["", "a", "a", "a", ""]);
     assert_eq!(fake.slept(), [1200, 2400, 3000, 1200]);
@@ -345,14 +345,14 @@ async fn non_stream_response_ends_the_stream() {
 async fn connections_without_data_are_limited() {
     let fake = Fake::new([sse(&["data: 1\n\n"]), sse(&[]), sse(&[])]);
     let events = open(&fake.core(), &Watch).await.unwrap().into_body();
-    let how = ReconnectOptions { max_idle_connections: 2, ..ReconnectOptions::default() };
+    let options = ReconnectOptions { max_idle_connections: 2, ..ReconnectOptions::default() };
     let silent = "! the stream ended: 2 consecutive connections without data";
-    assert_eq!(all(events.with_reconnection(fake.clone(), how)).await, ["1", silent]);
+    assert_eq!(all(events.with_reconnection(fake.clone(), options)).await, ["1", silent]);
     assert_eq!(fake.slept(), [3000, 6000]);
     // The error of the last connection is returned.
     let fake = Fake::new([sse(&[]), sse(&[]), Err(TransportFault::Connect)]);
     let events = open(&fake.core(), &Watch).await.unwrap().into_body();
-    let items = all(events.with_reconnection(fake.clone(), how)).await;
+    let items = all(events.with_reconnection(fake.clone(), options)).await;
     assert_eq!(items.len(), 1, "{items:?}");
     assert!(items[0].starts_with("! the stream ended: ") && !items[0].contains("in a row"), "{items:?}");
 }

@@ -143,8 +143,8 @@ fn set_cookie<B>(name: &str, secret: &str, request: &mut http::Request<B>) -> Re
 /// older secret.
 fn with_query_pair(uri: &Uri, name: &str, value: &str) -> Result<Uri, InvalidUri> {
     let (path, query) = (uri.path(), uri.query().unwrap_or_default());
-    let kept = query.split('&').filter(|pair| !pair.is_empty() && !pair.starts_with(name));
-    let mut query: String = kept.map(|pair| format!("{pair}&")).collect();
+    let others = query.split('&').filter(|pair| !pair.is_empty() && !pair.starts_with(name));
+    let mut query: String = others.map(|pair| format!("{pair}&")).collect();
     query.push_str(name);
     query.push_str(value);
     let text = format!("{path}?{query}");

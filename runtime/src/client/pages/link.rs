@@ -23,7 +23,8 @@ pub(super) fn find_link_target(headers: &HeaderMap, rel: &str) -> Result<Option<
             let (link, behind) = parse_parameters(behind)?;
             rest = behind;
             let is = |word: &str| word.eq_ignore_ascii_case(rel);
-            if !link.has_anchor && link.rel.as_deref().is_some_and(|own| own.split_ascii_whitespace().any(is))
+            if !link.has_anchor
+                && link.rel.as_deref().is_some_and(|relation| relation.split_ascii_whitespace().any(is))
             {
                 return Ok(Some(target.to_owned()));
             }

@@ -65,12 +65,12 @@ fn split_scheme(target: &str) -> (Option<&str>, &str) {
 
 /// Compares origins (RFC 6454, 4). An address with user information never has the same origin.
 fn same_origin(base: &Uri, scheme: Option<&str>, authority: Option<&Authority>) -> bool {
-    let own = base.scheme_str().unwrap_or_default();
-    if !scheme.is_none_or(|scheme| scheme.eq_ignore_ascii_case(own)) {
+    let base_scheme = base.scheme_str().unwrap_or_default();
+    if !scheme.is_none_or(|scheme| scheme.eq_ignore_ascii_case(base_scheme)) {
         return false;
     }
     let Some(authority) = authority else { return true };
-    let usual = match own {
+    let usual = match base_scheme {
         "https" => Some(443),
         "http" => Some(80),
         _ => None,
@@ -83,23 +83,23 @@ fn same_origin(base: &Uri, scheme: Option<&str>, authority: Option<&Authority>) 
 
 /// Removes dot segments (RFC 3986, 5.2.4).
 fn remove_dot_segments(path: &str) -> String {
-    let mut kept: Vec<&str> = Vec::new();
+    let mut output: Vec<&str> = Vec::new();
     let mut segments = path.split('/').skip(1).peekable();
     while let Some(segment) = segments.next() {
         let last = segments.peek().is_none();
         match segment {
             "." | ".." => {
                 if segment == ".." {
-                    kept.pop();
+                    output.pop();
                 }
                 if last {
-                    kept.push("");
+                    output.push("");
                 }
             }
-            segment => kept.push(segment),
+            segment => output.push(segment),
         }
     }
-    format!("/{}", kept.join("/"))
+    format!("/{}", output.join("/"))
 }
 
 /// Normalizes percent-encoding (RFC 3986, 6.2.2).

@@ -235,15 +235,15 @@ impl NextPage {
 /// Determines the position after a page of `count` items.
 pub(super) fn find_next_page(
     paging: &Pagination,
-    asked: &PageRequest,
+    request: &PageRequest,
     count: usize,
     marks: &PageMarkers,
     headers: &HeaderMap,
 ) -> Result<NextPage, PageFault> {
-    let received = asked.received_with(count);
+    let received = request.received_with(count);
     let count = u64::try_from(count).unwrap_or(u64::MAX);
     let total = marks.total_count();
-    let is_short = asked.limit.is_some_and(|limit| count < limit);
+    let is_short = request.limit.is_some_and(|limit| count < limit);
     match *paging {
         Pagination::Cursor { .. } => match (&marks.more, marks.cursor_string()?) {
             (Some(Json::Bool(false)), cursor) => Ok(NextPage::End(cursor.map(PageCursor))),
@@ -253,13 +253,13 @@ pub(super) fn find_next_page(
         Pagination::Link { rel, targets } => {
             let found = link::find_link_target(headers, rel)?;
             Ok(NextPage::from_cursor(
-                found.map(|found| link_target::resolve_query(&asked.uri, &found, targets)).transpose()?,
+                found.map(|found| link_target::resolve_query(&request.uri, &found, targets)).transpose()?,
             ))
         }
         Pagination::Url { targets } => {
             let found = marks.cursor_string()?;
             Ok(NextPage::from_cursor(
-                found.map(|found| link_target::resolve_query(&asked.uri, &found, targets)).transpose()?,
+                found.map(|found| link_target::resolve_query(&request.uri, &found, targets)).transpose()?,
             ))
         }
         Pagination::Offset { first, step, .. } => {
@@ -267,18 +267,18 @@ pub(super) fn find_next_page(
                 OffsetStep::Items { .. } => (count, count == 0 || is_short),
                 // If the total is known, an empty page may be a gap in the list.
                 OffsetStep::Limit(limit) => {
-                    (asked.limit.unwrap_or(limit.default), count == 0 && total.is_none())
+                    (request.limit.unwrap_or(limit.default), count == 0 && total.is_none())
                 }
             };
             if is_last {
                 return Ok(NextPage::End(None));
             }
-            let next = asked.number.unwrap_or(first).checked_add(grown).ok_or(PageFault::InvalidCount)?;
+            let next = request.number.unwrap_or(first).checked_add(grown).ok_or(PageFault::InvalidCount)?;
             let more = total.is_none_or(|total| next.saturating_sub(first) < total);
             Ok(NextPage::from_cursor(more.then(|| next.to_string())))
         }
         Pagination::Page { first, .. } => {
-            let number = asked.number.unwrap_or(first);
+            let number = request.number.unwrap_or(first);
             let next = number.checked_add(1).ok_or(PageFault::InvalidCount)?;
             let is_last = is_short
                 || marks.has_all_items(received)

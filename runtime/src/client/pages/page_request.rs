@@ -20,18 +20,18 @@ impl RequestBuilder {
             ValueShape::Scalar(scalar) => scalar.parse_value(text, false),
             _ => Json::String(text.to_owned()),
         };
-        let own = query_prefix(row);
+        let prefix = query_prefix(row);
         let pairs = self.query.trim_start_matches('?').split('&');
-        let kept: Vec<&str> = pairs.filter(|pair| !pair.is_empty() && !pair.starts_with(&own)).collect();
-        self.query = if kept.is_empty() { String::new() } else { format!("?{}", kept.join("&")) };
+        let others: Vec<&str> = pairs.filter(|pair| !pair.is_empty() && !pair.starts_with(&prefix)).collect();
+        self.query = if others.is_empty() { String::new() } else { format!("?{}", others.join("&")) };
         self.argument(index, value)
     }
 
     /// Returns the offset or page number, and the limit, of this request. A number is `None` if it is absent
     /// or does not determine the next position.
     pub(super) fn page_numbers(&self, paging: &Pagination) -> Result<(Option<u64>, Option<u64>), PageFault> {
-        let own = paging.position_argument().filter(|_| paging.is_counted());
-        let number = own.map(|index| self.query_number(index)).transpose()?.flatten();
+        let position = paging.position_argument().filter(|_| paging.is_counted());
+        let number = position.map(|index| self.query_number(index)).transpose()?.flatten();
         let limit = match paging.page_limit() {
             Some(PageLimit { argument, default }) => Some(self.query_number(argument)?.unwrap_or(default)),
             None => None,
@@ -40,9 +40,9 @@ impl RequestBuilder {
     }
 
     fn query_number(&self, index: usize) -> Result<Option<u64>, PageFault> {
-        let own = self.parameter_spec(index).map(query_prefix).unwrap_or_default();
+        let prefix = self.parameter_spec(index).map(query_prefix).unwrap_or_default();
         let mut pairs = self.query.trim_start_matches('?').split('&');
-        let text = pairs.find_map(|pair| pair.strip_prefix(&own));
+        let text = pairs.find_map(|pair| pair.strip_prefix(&prefix));
         text.map(|text| text.parse().map_err(|_| PageFault::InvalidCount)).transpose()
     }
 

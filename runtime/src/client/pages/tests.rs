@@ -173,11 +173,11 @@ impl Transport for ScriptedServer {
 
 fn pages<const WAY: usize>(
     lines: &[&str],
-    given: &[(usize, Json)],
+    parameters: &[(usize, Json)],
 ) -> (PageStream<List<WAY>>, ScriptedServer) {
     let server = ScriptedServer::new(lines);
     let core = ApiClient::new("https://api.example", server.clone());
-    (PageStream::new(&core, List(given.to_vec())), server)
+    (PageStream::new(&core, List(parameters.to_vec())), server)
 }
 
 /// Returns the items, joined into one string, and the error at the end.
@@ -200,12 +200,12 @@ async fn all<const WAY: usize>(pages: PageStream<List<WAY>>) -> (String, Option<
 #[track_caller]
 fn check<const WAY: usize>(
     lines: &[&str],
-    given: &[(usize, Json)],
+    parameters: &[(usize, Json)],
     items: &str,
     error: Option<PageFault>,
     sent: &[&str],
 ) {
-    let (pages, server) = pages::<WAY>(lines, given);
+    let (pages, server) = pages::<WAY>(lines, parameters);
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let (found, failed) = runtime.block_on(all(pages));
     assert_eq!((found.as_str(), failed), (items, error.map(|error| error.to_string())), "{lines:?}");
@@ -223,9 +223,9 @@ fn cursor_is_followed_until_it_is_absent() {
         check::<CURSOR>(&[first, last], &[], "1 2 3", None, &["", "from=a%26b"]);
     }
     // The other arguments of the caller are sent with every page.
-    let given = [(0, "start".into()), (2, number(2))];
+    let parameters = [(0, "start".into()), (2, number(2))];
     let sent = ["from=start&limit=2", "limit=2&from=a%26b"];
-    check::<CURSOR>(&[first, r#"{"items": []}"#], &given, "1 2", None, &sent);
+    check::<CURSOR>(&[first, r#"{"items": []}"#], &parameters, "1 2", None, &sent);
     check::<ODD>(
         &[first, r#"{"next": "c"}"#, "{}"],
         &[(3, "x".into())],
@@ -448,16 +448,16 @@ async fn limits_end_a_list_early() {
     assert_eq!(some.cursor().unwrap().as_str(), "b");
     assert_eq!(server.sent(), ["", "from=a"]);
 
-    for (most, items, sent, complete) in
+    for (limit, items, sent, complete) in
         [(0, "", 0, false), (1, "1", 1, false), (2, "1 2", 1, false), (3, "1 2 3", 2, true)]
     {
         let (some, server) = pages::<CURSOR>(&[lines[0], r#"{"items": [3]}"#], &[]);
-        let (mut some, mut found) = (some.into_items().with_max_items(most), Vec::new());
+        let (mut some, mut found) = (some.into_items().with_max_items(limit), Vec::new());
         while let Some(item) = some.next().await {
             found.push(item.unwrap().to_string());
         }
-        assert_eq!((found.join(" ").as_str(), server.sent().len()), (items, sent), "{most}");
-        assert_eq!(some.is_complete(), complete, "{most}");
+        assert_eq!((found.join(" ").as_str(), server.sent().len()), (items, sent), "{limit}");
+        assert_eq!(some.is_complete(), complete, "{limit}");
     }
     let (few, server) = pages::<CURSOR>(&lines, &[]);
     let mut few = few.with_max_pages(1).into_items();

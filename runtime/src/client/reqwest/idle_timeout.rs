@@ -29,8 +29,8 @@ pub(super) struct IdleTimeout {
 
 impl IdleTimeout {
     /// Creates a timeout that starts now.
-    pub(super) fn new(longest: Duration) -> Self {
-        Self { limit: longest, idle_since: Arc::new(Mutex::new(Some(Instant::now()))) }
+    pub(super) fn new(limit: Duration) -> Self {
+        Self { limit, idle_since: Arc::new(Mutex::new(Some(Instant::now()))) }
     }
 
     fn set_idle_since(&self, since: Option<Instant>) {
@@ -177,9 +177,9 @@ mod tests {
     /// The time in which the caller produces a chunk does not count.
     #[tokio::test(start_paused = true)]
     async fn slow_body_producer_is_awaited() {
-        struct Slow(Pin<Box<tokio::time::Sleep>>, u8);
+        struct SlowBody(Pin<Box<tokio::time::Sleep>>, u8);
 
-        impl Body for Slow {
+        impl Body for SlowBody {
             type Data = Bytes;
             type Error = Infallible;
 
@@ -196,7 +196,7 @@ mod tests {
                 Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(b"piece")))))
             }
         }
-        let body = || Slow(Box::pin(sleep(5 * MINUTE)), 2);
+        let body = || SlowBody(Box::pin(sleep(5 * MINUTE)), 2);
         let quick = Duration::ZERO;
         assert_eq!(sent(&IdleTimeout::new(MINUTE), body(), quick, quick).await, Some(600));
         assert_eq!(sent(&IdleTimeout::new(MINUTE), body(), quick, 2 * MINUTE).await, None);

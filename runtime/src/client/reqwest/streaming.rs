@@ -77,14 +77,14 @@ enum TimeoutScope {
 }
 
 impl ReadTimeout {
-    const fn new(pieces: ByteStream, time: TimeoutScope, longest: Duration) -> Self {
-        Self { pieces: Some(pieces), scope: time, limit: longest, sleeping: None }
+    const fn new(pieces: ByteStream, time: TimeoutScope, limit: Duration) -> Self {
+        Self { pieces: Some(pieces), scope: time, limit, sleeping: None }
     }
 
     /// Starts the timer on the first call. Returns true once the limit has passed.
     fn is_elapsed(&mut self, context: &mut Context<'_>) -> bool {
-        let longest = self.limit;
-        let sleeping = self.sleeping.get_or_insert_with(|| Box::pin(sleep(longest)));
+        let limit = self.limit;
+        let sleeping = self.sleeping.get_or_insert_with(|| Box::pin(sleep(limit)));
         sleeping.as_mut().poll(context).is_ready()
     }
 }
@@ -133,9 +133,9 @@ mod tests {
     use super::*;
 
     /// A body of one chunk, followed by an error whose source concerns another connection.
-    struct Broken(u8);
+    struct BrokenBody(u8);
 
-    impl Stream for Broken {
+    impl Stream for BrokenBody {
         type Item = Result<Bytes, TransportError>;
 
         fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -153,7 +153,7 @@ mod tests {
         // No call of `accept` is needed, because the operating system accepts the connection.
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let uri = format!("http://{}/", listener.local_addr().unwrap());
-        let body = RequestBody::Streaming(ByteStream::new(Broken(0)));
+        let body = RequestBody::Streaming(ByteStream::new(BrokenBody(0)));
         let request = http::Request::post(uri).body(body).unwrap();
         let error =
             ReqwestTransport::new().unwrap().open_stream(&Operation::EMPTY, request).await.unwrap_err();
@@ -162,9 +162,9 @@ mod tests {
 
     /// A stream of chunks, each after a delay of the given number of seconds. It is pending forever after the
     /// last.
-    struct Slow(std::vec::IntoIter<u64>, Option<Pin<Box<Sleep>>>);
+    struct SlowBody(std::vec::IntoIter<u64>, Option<Pin<Box<Sleep>>>);
 
-    impl Stream for Slow {
+    impl Stream for SlowBody {
         type Item = Result<Bytes, TransportError>;
 
         fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -183,7 +183,7 @@ mod tests {
     /// The timeout applies to each chunk and excludes the time in which the reader does not poll.
     #[tokio::test(start_paused = true)]
     async fn stalled_stream_times_out() {
-        let slow = Slow(vec![50, 50, 50].into_iter(), None);
+        let slow = SlowBody(vec![50, 50, 50].into_iter(), None);
         let patient = ReadTimeout::new(
             ByteStream::new(slow),
             TimeoutScope::PerChunk,
@@ -203,7 +203,7 @@ mod tests {
     /// Chunks that arrive now and then do not extend the timeout of an error response's body.
     #[tokio::test(start_paused = true)]
     async fn error_response_body_has_one_timeout() {
-        let slow = ByteStream::new(Slow(vec![2; 100].into_iter(), None));
+        let slow = ByteStream::new(SlowBody(vec![2; 100].into_iter(), None));
         let start = Instant::now();
         let (came, error) =
             ByteStream::new(ReadTimeout::new(slow, TimeoutScope::WholeBody, Duration::from_secs(5)))
@@ -217,7 +217,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn available_chunks_do_not_extend_the_timeout() {
         let patient =
-            ReadTimeout::new(ByteStream::new(Broken(0)), TimeoutScope::WholeBody, Duration::from_secs(5));
+            ReadTimeout::new(ByteStream::new(BrokenBody(0)), TimeoutScope::WholeBody, Duration::from_secs(5));
         let mut patient = ByteStream::new(patient);
         assert_eq!(patient.next().await.unwrap().unwrap(), "piece");
         sleep(Duration::from_secs(6)).await;

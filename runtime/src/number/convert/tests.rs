@@ -16,9 +16,9 @@ fn texts() -> impl Iterator<Item = String> {
     };
     (0..20_000).map(move |_| {
         let mut text = String::from(if below(2) == 0 { "-" } else { "" });
-        let digits = |least: u64, most: u64, text: &mut String, below: &mut dyn FnMut(u64) -> u64| {
-            for at in 0..least + below(most + 1 - least) {
-                let zero = below(3) == 0 && !(at == 0 && least == 1);
+        let digits = |min: u64, max: u64, text: &mut String, below: &mut dyn FnMut(u64) -> u64| {
+            for at in 0..min + below(max + 1 - min) {
+                let zero = below(3) == 0 && !(at == 0 && min == 1);
                 text.push(char::from(b'0' + if zero { 0 } else { 1 + below(9) as u8 }));
             }
         };

@@ -161,10 +161,14 @@ fn conditions_on_one_member_cost_as_much_as_an_application() {
         let mut applied = condition.clone();
         applied["maxProperties"] = json!(1_000);
         let of = |condition| compile(&json!({ "if": condition, "then": { "maxProperties": 50 } }));
-        let (asked, applied) = (of(condition.clone()), of(applied));
+        let (condition_row, applied) = (of(condition.clone()), of(applied));
         for value in &values {
-            let (asked, applied) = (needed(asked, value), needed(applied, value));
-            assert_eq!((asked.depth, asked.effort), (applied.depth, applied.effort), "{condition} {value}");
+            let (condition_row, applied) = (needed(condition_row, value), needed(applied, value));
+            assert_eq!(
+                (condition_row.depth, condition_row.effort),
+                (applied.depth, applied.effort),
+                "{condition} {value}"
+            );
         }
     }
 }

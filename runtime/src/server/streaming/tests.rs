@@ -256,7 +256,7 @@ async fn end_marker_is_written_after_the_last_event() {
     );
     const LINES: &ContentSpec =
         &content("application/jsonl", BodyFormat::Items(ItemFormat { framing: ItemFraming::Lines, ..ROW }));
-    let told = |events: &[(&'static str, &'static str)]| {
+    let stream_of = |events: &[(&'static str, &'static str)]| {
         EventStream::new(ScriptedItems(Vec::from(events).into_iter()))
     };
     let check = async |events: EventStream<String>, content, expected: &str| {
@@ -266,14 +266,14 @@ async fn end_marker_is_written_after_the_last_event() {
         assert_eq!(String::from_utf8_lossy(&whole), expected);
     };
     let (one, stop) = (("message", "a"), ("stop", "b"));
-    check(told(&[one]), JSON, "data: \"a\"\n\ndata: [DONE]\n\n").await;
-    check(told(&[]), JSON, "data: [DONE]\n\n").await;
+    check(stream_of(&[one]), JSON, "data: \"a\"\n\ndata: [DONE]\n\n").await;
+    check(stream_of(&[]), JSON, "data: [DONE]\n\n").await;
     // An event that is the last by its name ends the stream.
-    check(told(&[one, stop]), JSON, "data: \"a\"\n\nevent: stop\ndata: \"b\"\n\n").await;
-    check(told(&[one]).without_end_marker(), JSON, "data: \"a\"\n\n").await;
+    check(stream_of(&[one, stop]), JSON, "data: \"a\"\n\nevent: stop\ndata: \"b\"\n\n").await;
+    check(stream_of(&[one]).without_end_marker(), JSON, "data: \"a\"\n\n").await;
     // Text streams contain their own end marker, and other framings end with the body.
-    check(told(&[one]), TEXT, "data: a\n\n").await;
-    check(told(&[one]), LINES, "\"a\"\n").await;
+    check(stream_of(&[one]), TEXT, "data: a\n\n").await;
+    check(stream_of(&[one]), LINES, "\"a\"\n").await;
 }
 
 /// An interrupted stream has no end marker.
