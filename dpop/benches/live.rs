@@ -24,16 +24,16 @@ const LIVE: u32 = 100_000;
 const MEMBERS: usize = 167;
 /// The interval between two proofs. `LIVE` proofs arrive in 30 s; they expire at whole seconds, so all of
 /// them are still valid at the end of the 30th second.
-const EVERY: Duration = Duration::from_nanos(30_000_000_000 / LIVE as u64);
+const PROOF_INTERVAL: Duration = Duration::from_nanos(30_000_000_000 / LIVE as u64);
 
 /// An endless sequence of proofs, with the time at which each one arrives.
-struct Arrivals {
+struct ProofSequence {
     members: Vec<String>,
     jtis: Vec<String>,
     count: u64,
 }
 
-impl Arrivals {
+impl ProofSequence {
     fn new() -> Self {
         let members = (0..MEMBERS).map(|i| format!("9c2a8c38-9b5c-4a2e-8d6b-{i:012}")).collect();
         // A `jti` repeats only after its previous record has expired.
@@ -42,8 +42,8 @@ impl Arrivals {
     }
 
     fn now(&self) -> UnixTime {
-        let nanos = self.count * u64::try_from(EVERY.as_nanos()).unwrap();
-        UnixTime::from_secs(1_768_435_200) + EVERY / 2 + Duration::from_nanos(nanos)
+        let nanos = self.count * u64::try_from(PROOF_INTERVAL.as_nanos()).unwrap();
+        UnixTime::from_secs(1_768_435_200) + PROOF_INTERVAL / 2 + Duration::from_nanos(nanos)
     }
 
     fn next(&mut self) -> (ReplayCandidate<'_>, UnixTime) {
@@ -56,8 +56,8 @@ impl Arrivals {
     }
 }
 
-fn full() -> (ReplayCache, Arrivals) {
-    let (mut live, mut arrivals) = (ReplayCache::new(WINDOW, CAPS), Arrivals::new());
+fn full() -> (ReplayCache, ProofSequence) {
+    let (mut live, mut arrivals) = (ReplayCache::new(WINDOW, CAPS), ProofSequence::new());
     for _ in 0..LIVE {
         let (proof, now) = arrivals.next();
         live.admit(&proof, now).unwrap();
@@ -68,12 +68,12 @@ fn full() -> (ReplayCache, Arrivals) {
 
 /// A map that removes its expired entries once a second, as in most servers.
 #[derive(Default)]
-struct Naive {
+struct LinearScanCache {
     ends: HashMap<(String, String), u64>,
     swept: u64,
 }
 
-impl Naive {
+impl LinearScanCache {
     fn admit(&mut self, jkt: &str, proof: &ReplayCandidate<'_>, now: UnixTime) -> bool {
         let now = now.as_secs();
         if self.swept < now {
@@ -85,8 +85,8 @@ impl Naive {
     }
 }
 
-fn naive_full() -> (Naive, Arrivals) {
-    let (mut naive, mut arrivals) = (Naive::default(), Arrivals::new());
+fn naive_full() -> (LinearScanCache, ProofSequence) {
+    let (mut naive, mut arrivals) = (LinearScanCache::default(), ProofSequence::new());
     for _ in 0..LIVE {
         let (proof, now) = arrivals.next();
         assert!(naive.admit(THUMBPRINT, &proof, now));

@@ -50,15 +50,15 @@ mod without_cryptography {
     use super::*;
 
     /// A signer and verifier that does nothing.
-    struct Nothing(PublicKey);
+    struct NoopSigner(PublicKey);
 
-    impl Nothing {
+    impl NoopSigner {
         fn new() -> Self {
             Self(KeyPair::generate().unwrap().public_key().clone())
         }
     }
 
-    impl ProofSigner for Nothing {
+    impl ProofSigner for NoopSigner {
         fn public_key(&self) -> &PublicKey {
             &self.0
         }
@@ -68,13 +68,13 @@ mod without_cryptography {
         }
     }
 
-    impl SyncSigner for Nothing {
+    impl SyncSigner for NoopSigner {
         fn sign_now(&self, _: &[u8]) -> Result<Signature, SignError> {
             Ok(Signature::from_bytes([7; 64]))
         }
     }
 
-    impl Verifier for Nothing {
+    impl Verifier for NoopSigner {
         fn verify(&self, _: &PublicKey, _: &[u8], _: &Signature) -> bool {
             true
         }
@@ -82,12 +82,12 @@ mod without_cryptography {
 
     #[divan::bench]
     fn proof(bencher: Bencher<'_, '_>) {
-        build(bencher, Nothing::new());
+        build(bencher, NoopSigner::new());
     }
 
     #[divan::bench]
     fn verification(bencher: Bencher<'_, '_>) {
-        check(bencher, Nothing::new(), Nothing::new());
+        check(bencher, NoopSigner::new(), NoopSigner::new());
     }
 
     /// The most expensive invalid input: as many members as fit into the length, the last one of them
@@ -106,7 +106,7 @@ mod without_cryptography {
         header.push_str("\"0\":0}");
         let header = base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(header);
         let proof = format!("{header}.e30.e30");
-        let nothing = Nothing::new();
+        let nothing = NoopSigner::new();
         bencher
             .counter(divan::counter::BytesCount::new(proof.len()))
             .bench_local(|| SignedProof::verify_signature(black_box(&proof), &nothing).unwrap_err());

@@ -20,9 +20,9 @@ const RUNS: u32 = 50;
 
 /// The shortest measured duration of one repetition, in microseconds.
 #[derive(Clone, Copy)]
-struct Best(f64);
+struct BestTime(f64);
 
-impl Best {
+impl BestTime {
     fn turn(&mut self, mut run: impl FnMut()) {
         let start = Instant::now();
         (0..RUNS).for_each(|_| run());
@@ -31,20 +31,20 @@ impl Best {
 }
 
 /// One backend with the shortest durations so far.
-struct Contest<K, V> {
+struct BackendComparison<K, V> {
     name: &'static str,
     prover: Prover<K, SystemRandom>,
     verifier: V,
-    best: [Best; 4],
+    best: [BestTime; 4],
 }
 
 /// An interface for measuring any backend.
-trait Turn {
+trait TimedStep {
     fn turn(&mut self, call: &Call);
     fn print(&self);
 }
 
-impl<K: SyncSigner, V: Verifier> Turn for Contest<K, V> {
+impl<K: SyncSigner, V: Verifier> TimedStep for BackendComparison<K, V> {
     fn turn(&mut self, call: &Call) {
         let Self { prover, verifier, best: [sign, prove, verify, check], .. } = self;
         let (key, message) = (prover.signer(), message());
@@ -70,12 +70,12 @@ impl<K: SyncSigner, V: Verifier> Turn for Contest<K, V> {
 macro_rules! contest {
     ($name:ident) => {{
         use dpop_bound::backend::$name::{Es256, KeyPair};
-        Box::new(Contest {
+        Box::new(BackendComparison {
             name: stringify!($name),
             prover: Prover::new(KeyPair::generate().unwrap(), SystemRandom),
             verifier: Es256,
-            best: [Best(f64::INFINITY); 4],
-        }) as Box<dyn Turn>
+            best: [BestTime(f64::INFINITY); 4],
+        }) as Box<dyn TimedStep>
     }};
 }
 

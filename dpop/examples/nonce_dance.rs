@@ -69,13 +69,13 @@ struct DemoGateway {
 impl DemoGateway {
     /// Responds to a request. Every response contains a nonce and the time.
     fn answer(&mut self, request: &HttpRequest, now: UnixTime) -> HttpResponse {
-        let refusal = self.check(request, now).err();
+        let error = self.check(request, now).err();
         HttpResponse {
-            log: refusal.map(|refusal| refusal.reason()),
-            status: if refusal.is_some() { 401 } else { 200 },
+            log: error.map(|error| error.reason()),
+            status: if error.is_some() { 401 } else { 200 },
             date: date(now),
             nonce: self.nonces.issue(now).as_str().to_owned(),
-            challenge: refusal.and_then(|refusal| refusal.challenge()).map(|challenge| challenge.to_string()),
+            challenge: error.and_then(|error| error.challenge()).map(|challenge| challenge.to_string()),
         }
     }
 
@@ -180,8 +180,8 @@ impl DemoNetwork {
         let mut call = DpopRequest::new("GET", Htu::from_url(URL)?).with_token(self.client.token.hash());
         loop {
             let (request, transmission) = self.client.request(&call, self.reading())?;
-            let apart = seconds_between(transmission.iat(), self.now);
-            self.lines.push(format!("  GET {TARGET}, iat {apart} s from the gateway's time"));
+            let difference = seconds_between(transmission.iat(), self.now);
+            self.lines.push(format!("  GET {TARGET}, iat {difference} s from the gateway's time"));
             let response = self.send(&request);
             match self.client.session.handle_response(
                 &mut call,

@@ -233,9 +233,12 @@ impl ClockAnchor {
         let by_wall = to_nanos(reading.wall.since_epoch()) - to_nanos(self.reading.wall.since_epoch());
         let ran = |by: i128| self.server.shifted_by(by).widened_by(by.abs() / DRIFT);
 
-        let apart = (by_monotonic - by_wall).abs() > to_nanos(tolerance.agree_within);
-        let (agreement, believed) =
-            if apart { (ClockAgreement::Apart, by_wall) } else { (ClockAgreement::Together, by_monotonic) };
+        let disagrees = (by_monotonic - by_wall).abs() > to_nanos(tolerance.agree_within);
+        let (agreement, believed) = if disagrees {
+            (ClockAgreement::Apart, by_wall)
+        } else {
+            (ClockAgreement::Together, by_monotonic)
+        };
         Extrapolation {
             bounds: ran(by_monotonic).hull(ran(by_wall)),
             likely: self.server.midpoint() + believed,

@@ -134,7 +134,7 @@ mod tests {
         assert_eq!(presented.map(|both| (both.token, both.proof)), expect, "{authorization:?} {proofs:?}");
     }
 
-    /// ERR-06; list A: a request needs exactly one token with the DPoP scheme and exactly one proof.
+    /// ERR-06: a request needs exactly one token with the DPoP scheme and exactly one proof.
     #[test]
     fn one_token_and_one_proof() {
         check(&["DPoP abc"], &["p"], Ok(("abc", "p")));

@@ -38,12 +38,12 @@ impl Nonce {
         Self::with_max_bytes(text, Self::MAX_BYTES)
     }
 
-    /// Validates a nonce of at most `most` bytes.
+    /// Validates a nonce of at most `max_bytes` bytes.
     ///
     /// # Errors
     /// Returns an error under the conditions of [`new`](Self::new), with this maximum.
-    pub fn with_max_bytes(text: &str, most: usize) -> Result<Self, MalformedNonce> {
-        let fits = (1..=most).contains(&text.len())
+    pub fn with_max_bytes(text: &str, max_bytes: usize) -> Result<Self, MalformedNonce> {
+        let fits = (1..=max_bytes).contains(&text.len())
             && text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'"' && byte != b'\\');
         if fits { Ok(Self(text.into())) } else { Err(MalformedNonce) }
     }

@@ -173,7 +173,7 @@ impl ReplayError {
 #[derive(Debug)]
 pub struct ReplayCache {
     window: ProofWindow,
-    caps: ReplayLimits,
+    limits: ReplayLimits,
     names: HashSet<RecordHash>,
     /// The same records, grouped by their `iat`.
     by_iat: BTreeMap<u64, Vec<CacheRecord>>,
@@ -210,10 +210,10 @@ impl ReplayCache {
 
     /// Creates an empty cache.
     #[must_use]
-    pub fn new(window: ProofWindow, caps: ReplayLimits) -> Self {
+    pub fn new(window: ProofWindow, limits: ReplayLimits) -> Self {
         Self {
             window,
-            caps,
+            limits,
             names: HashSet::new(),
             by_iat: BTreeMap::new(),
             holders: HashMap::new(),
@@ -256,12 +256,12 @@ impl ReplayCache {
         }
         let holder = proof.holder.record_hash();
         if let Some(iats) = self.holders.get(&holder)
-            && iats.len() >= proof.holder.max_proofs(&self.caps)
+            && iats.len() >= proof.holder.max_proofs(&self.limits)
             && let Some(earliest) = iats.front()
         {
             return Err(proof.holder.limit_error(self.window.wait_until_expired(*earliest, now)));
         }
-        if self.names.len() >= self.caps.total
+        if self.names.len() >= self.limits.total
             && let Some((earliest, _)) = self.by_iat.first_key_value()
         {
             return Err(ReplayError::Full { wait: self.window.wait_until_expired(*earliest, now) });
@@ -276,26 +276,26 @@ impl ReplayCache {
     /// Removes the records that have expired at `now`. [`ReplayCache::admit`] calls it; call it directly
     /// before reading counts, and on a timer while there are no requests.
     pub fn remove_expired(&mut self, now: UnixTime) {
-        let held = RetentionWindow { window: self.window, now };
+        let retention = RetentionWindow { window: self.window, now };
         if let Some((last, _)) = self.by_iat.last_key_value()
-            && held.is_expired(*last)
+            && retention.is_expired(*last)
         {
             // All records have expired. Dropping the tables is faster than removing each record, and frees
             // the memory.
-            self.by_iat.keys().for_each(|iat| self.forgotten_times.insert(*iat, held));
+            self.by_iat.keys().for_each(|iat| self.forgotten_times.insert(*iat, retention));
             (self.names, self.by_iat, self.holders) = Default::default();
         }
         while let Some(first) = self.by_iat.first_entry()
-            && held.is_expired(*first.key())
+            && retention.is_expired(*first.key())
         {
             let (iat, records) = first.remove_entry();
-            self.remove_records(iat, &records, held);
+            self.remove_records(iat, &records, retention);
         }
         while let Some(last) = self.by_iat.last_entry()
-            && held.is_too_far_ahead(*last.key())
+            && retention.is_too_far_ahead(*last.key())
         {
             let (iat, records) = last.remove_entry();
-            self.remove_records(iat, &records, held);
+            self.remove_records(iat, &records, retention);
         }
     }
 
@@ -317,8 +317,8 @@ impl ReplayCache {
         self.holders.len()
     }
 
-    fn remove_records(&mut self, iat: u64, records: &[CacheRecord], held: RetentionWindow) {
-        self.forgotten_times.insert(iat, held);
+    fn remove_records(&mut self, iat: u64, records: &[CacheRecord], retention: RetentionWindow) {
+        self.forgotten_times.insert(iat, retention);
         for CacheRecord { name, holder } in records {
             self.names.remove(name);
             let Some(iats) = self.holders.get_mut(holder) else { continue };

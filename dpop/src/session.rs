@@ -192,8 +192,8 @@ impl<S: ProofSigner, R: RandomSource> Session<S, R> {
         if let Some(observation) = &date {
             state.clocks.observe(origin, observation);
         }
-        let most = state.jar.limits().max_origins;
-        state.firsts.record_response(origin, most);
+        let max_origins = state.jar.limits().max_origins;
+        state.firsts.record_response(origin, max_origins);
         // Waiting requests continue with the new state, even if this was not the first request, which may
         // never receive a response.
         let waiting = state.firsts.take_waiters(|known| known == origin);
@@ -216,7 +216,7 @@ impl<S: ProofSigner, R: RandomSource> Session<S, R> {
                 }
             }
             refused @ (ProofVerdict::InvalidProof | ProofVerdict::Unclear) => {
-                match clock.after_refusal(sent.iat, date.as_ref(), call.window, call.clock_attempt) {
+                match clock.after_rejection(sent.iat, date.as_ref(), call.window, call.clock_attempt) {
                     ClockAction::RetryWithCorrectedClock => {
                         call.clock_attempt = Attempt::Retry;
                         NextStep::Retry(RetryReason::Clock)

@@ -245,7 +245,7 @@ mod tests {
     #[test]
     fn invalid_request_urls_are_rejected() {
         use UrlError::{Character, Host, Port, Scheme, User};
-        for (url, refusal) in [
+        for (url, error) in [
             ("", Scheme),
             ("/exchange/v1", Scheme),
             ("gateway.example/a", Scheme),
@@ -275,7 +275,7 @@ mod tests {
             ("https://gateway.example/\0", Character),
             ("https://gätewäy.example/", Character),
         ] {
-            check(url, Err(refusal));
+            check(url, Err(error));
         }
     }
 

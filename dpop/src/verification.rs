@@ -47,11 +47,11 @@ impl VerificationError {
     #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {
-            Self::Credentials(refusal) => credentials_reason(*refusal),
-            Self::Format(refusal) => format_reason(*refusal),
+            Self::Credentials(error) => credentials_reason(*error),
+            Self::Format(error) => format_reason(*error),
             Self::Nonce(NonceError::Missing) => "nonce-missing",
             Self::Nonce(NonceError::Foreign) => "nonce-foreign",
-            Self::Claim(refusal) => claim_reason(*refusal),
+            Self::Claim(error) => claim_reason(*error),
             Self::Replay(ReplayError::Replayed) => "replayed",
             Self::Replay(ReplayError::Expired) => "expired",
             Self::Replay(ReplayError::TooFarAhead) => "too-far-ahead",
@@ -94,8 +94,8 @@ impl VerificationError {
     #[must_use]
     pub const fn is_proof_required(&self) -> bool {
         match self {
-            Self::Credentials(refusal) => refusal.is_proof_required(),
-            Self::Claim(refusal) => matches!(refusal, ClaimError::NotBound),
+            Self::Credentials(error) => error.is_proof_required(),
+            Self::Claim(error) => matches!(error, ClaimError::NotBound),
             Self::Format(_) | Self::Nonce(_) | Self::Replay(_) => false,
         }
     }
@@ -124,8 +124,8 @@ impl VerificationError {
     }
 }
 
-const fn credentials_reason(refusal: CredentialsError) -> &'static str {
-    match refusal {
+const fn credentials_reason(error: CredentialsError) -> &'static str {
+    match error {
         CredentialsError::NoToken => "token-missing",
         CredentialsError::SeveralTokens => "token-several",
         CredentialsError::Bearer => "scheme-bearer",
@@ -136,8 +136,8 @@ const fn credentials_reason(refusal: CredentialsError) -> &'static str {
     }
 }
 
-const fn format_reason(refusal: ProofFormatError) -> &'static str {
-    match refusal {
+const fn format_reason(error: ProofFormatError) -> &'static str {
+    match error {
         ProofFormatError::TooLong => "proof-too-long",
         ProofFormatError::Parts => "proof-parts",
         ProofFormatError::HeaderEncoding => "header-encoding",
@@ -152,7 +152,7 @@ const fn format_reason(refusal: ProofFormatError) -> &'static str {
         ProofFormatError::Critical => "crit",
         ProofFormatError::Unencoded => "b64",
         ProofFormatError::JwkMissing => "jwk-missing",
-        ProofFormatError::Jwk(refusal) => match refusal {
+        ProofFormatError::Jwk(error) => match error {
             PublicKeyError::Json => "jwk-json",
             PublicKeyError::Repeated => "jwk-repeated",
             PublicKeyError::Private => "jwk-private",
@@ -168,8 +168,8 @@ const fn format_reason(refusal: ProofFormatError) -> &'static str {
     }
 }
 
-const fn claim_reason(refusal: ClaimError) -> &'static str {
-    match refusal {
+const fn claim_reason(error: ClaimError) -> &'static str {
+    match error {
         ClaimError::HtmMissing => "htm-missing",
         ClaimError::Htm => "htm",
         ClaimError::HtuMissing => "htu-missing",
@@ -280,9 +280,9 @@ mod tests {
     /// DPP-13, DPP-15, DPP-16, ERR-06, ERR-07, ERR-08: each error has its challenge.
     #[test]
     fn each_error_has_its_challenge() {
-        let check = |refusal: VerificationError, expect: Option<&str>| {
-            let challenge = refusal.challenge().map(|challenge| challenge.to_string());
-            assert_eq!(challenge.as_deref(), expect, "{refusal:?}");
+        let check = |error: VerificationError, expect: Option<&str>| {
+            let challenge = error.challenge().map(|challenge| challenge.to_string());
+            assert_eq!(challenge.as_deref(), expect, "{error:?}");
         };
         let wait = Duration::from_secs(1);
         check(CredentialsError::Bearer.into(), Some(r#"DPoP algs="ES256""#));
@@ -306,13 +306,13 @@ mod tests {
         check(ReplayError::SourceFull { wait }.into(), None);
         check(ReplayError::Full { wait }.into(), None);
         check(ReplayError::Unavailable.into(), None);
-        for refusal in all() {
+        for error in all() {
             let not_bound = VerificationError::from(ClaimError::NotBound);
-            let invalid = matches!(refusal, VerificationError::Format(_) | VerificationError::Claim(_))
-                && refusal != not_bound;
-            let text = refusal.challenge().map(|challenge| challenge.to_string()).unwrap_or_default();
-            let sentence = format!(r#"error="invalid_dpop_proof", error_description="{refusal}""#);
-            assert_eq!(text.contains(&sentence), invalid || text.contains("invalid"), "{refusal:?}");
+            let invalid = matches!(error, VerificationError::Format(_) | VerificationError::Claim(_))
+                && error != not_bound;
+            let text = error.challenge().map(|challenge| challenge.to_string()).unwrap_or_default();
+            let sentence = format!(r#"error="invalid_dpop_proof", error_description="{error}""#);
+            assert_eq!(text.contains(&sentence), invalid || text.contains("invalid"), "{error:?}");
         }
     }
 
@@ -328,18 +328,19 @@ mod tests {
     /// DPP-17: a client parses the error of a token endpoint, which has the same content as the challenge.
     #[test]
     fn each_error_maps_to_a_token_endpoint_error() {
-        for refusal in all() {
-            let error = refusal.token_error();
-            assert_eq!(error.is_some(), refusal.challenge().is_some(), "{refusal:?}");
+        for rejection in all() {
+            let error = rejection.token_error();
+            assert_eq!(error.is_some(), rejection.challenge().is_some(), "{rejection:?}");
             let Some(error) = error else { continue };
             assert_eq!(TokenError::from_body(error.to_json().as_bytes()).as_ref(), Some(&error));
-            let (nonce, description) = (matches!(refusal, VerificationError::Nonce(_)), error.description());
+            let (nonce, description) =
+                (matches!(rejection, VerificationError::Nonce(_)), error.description());
             let expect = if nonce {
                 (DpopError::UseDpopNonce, None)
             } else {
-                (DpopError::InvalidDpopProof, Some(refusal.to_string()))
+                (DpopError::InvalidDpopProof, Some(rejection.to_string()))
             };
-            assert_eq!((error.error(), description), (&expect.0, expect.1.as_deref()), "{refusal:?}");
+            assert_eq!((error.error(), description), (&expect.0, expect.1.as_deref()), "{rejection:?}");
         }
     }
 }

@@ -13,15 +13,15 @@ pub fn run(data: &[u8]) {
     let issuer = NonceIssuer::new(&NonceKey::from_bytes([7; 32]), "gateway");
     if issuer.check_nonce(Some(&text), NOW).is_ok() {
         let previous = UnixTime::from_secs(NOW.as_secs() - 300);
-        let own = [issuer.issue(NOW), issuer.issue(previous)];
-        assert!(own.iter().any(|nonce| nonce.as_str() == text), "{text}");
+        let issued = [issuer.issue(NOW), issuer.issue(previous)];
+        assert!(issued.iter().any(|nonce| nonce.as_str() == text), "{text}");
     }
     if let Ok(nonce) = Nonce::new(&text) {
         assert_eq!(nonce.as_str(), text);
     }
     let mut jar = NonceJar::default();
-    let kept = jar.record_nonces("https://gateway.example", [data], NOW).is_some();
-    assert_eq!(kept, std::str::from_utf8(data).is_ok_and(|text| Nonce::new(text).is_ok()));
+    let recorded = jar.record_nonces("https://gateway.example", [data], NOW).is_some();
+    assert_eq!(recorded, std::str::from_utf8(data).is_ok_and(|text| Nonce::new(text).is_ok()));
     assert_eq!(jar.current_nonce("https://other.example"), None);
     if let Ok(saved) = serde_json::from_slice::<SavedNonces>(data) {
         jar.restore(saved, NOW);

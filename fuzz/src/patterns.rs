@@ -9,9 +9,9 @@ pub fn run(data: &[u8]) {
     let (pattern, text) = text.split_once('\n').unwrap_or((&text, ""));
     match compile(pattern) {
         Ok(compiled) => {
-            let whole = compiled.is_match(text);
+            let is_match = compiled.is_match(text);
             // Repeated matching returns the same result, and matching a prefix does not panic.
-            assert_eq!(whole, compiled.is_match(text));
+            assert_eq!(is_match, compiled.is_match(text));
             let half = text.char_indices().nth(text.chars().count() / 2).map_or(0, |(at, _)| at);
             let _ = compiled.is_match(&text[..half]);
         }

@@ -33,14 +33,14 @@ fn read(proof: &str) {
         return;
     };
     assert!(proof.len() <= ProofLimits::default().max_proof_bytes && proof.split('.').count() == 3);
-    let own = *signed.thumbprint();
+    let thumbprint = *signed.thumbprint();
     let url = Htu::from_url("https://gateway.example/a").expect("the URL is valid");
     let expected = ExpectedRequest {
         method: "GET",
         target: RequestTarget::Url(&url),
         now: UnixTime::from_secs(1_790_000_000),
         window: ProofWindow::from_secs(30, 30),
-        binding: KeyBinding::Token { hash: &TokenHash::from_token("token"), jkt: Some(&own) },
+        binding: KeyBinding::Token { hash: &TokenHash::from_token("token"), jkt: Some(&thumbprint) },
     };
     if let Ok(checked) = signed.check_claims(&expected) {
         assert!((16..=256).contains(&checked.jti().len()));

@@ -14,9 +14,9 @@ use exchange_api::server::{Service, router};
 use http::Request;
 use tower::ServiceExt;
 
-struct Nothing;
+struct NoBody;
 
-impl Service for Nothing {
+impl Service for NoBody {
     fn reject(&self, context: &RequestContext, rejection: Rejection) -> Response {
         // Also formats the errors, because a service does that when it rejects a request.
         let text = format!("{rejection} {:?} {:?}", rejection.violations(), context.uri());
@@ -27,7 +27,7 @@ impl Service for Nothing {
 /// Sends a request to the router, which parses parameters and bodies before it calls a handler.
 pub fn run(data: &[u8]) {
     let Some(request) = request(data) else { return };
-    let router = router(Arc::new(Nothing), RouterOptions::default());
+    let router = router(Arc::new(NoBody), RouterOptions::default());
     let mut call = pin!(router.oneshot(request));
     // The future never waits for other events, so polling it repeatedly completes it.
     for _ in 0..10_000 {

@@ -2,9 +2,9 @@
 //!
 //! Installs `jose` (JavaScript) and `jwcrypto` (Python) below `target/` ([`tools`]). The scripts in
 //! `dpop/vectors/` verify the proofs in `ours.json` with these libraries and create further proofs.
-//! [`compare`] compares the results with the expected results and the known differences. The example `judge`
-//! of `dpop-bound` verifies the proofs that the libraries created. [`mod@print`] renders the result. Except
-//! for `peers`, no other command needs Node.js or Python.
+//! [`compare`] compares the results with the expected results and the known differences. The example
+//! `verify_vectors` of `dpop-bound` verifies the proofs that the libraries created. [`mod@print`] renders the
+//! result. Except for `peers`, no other command needs Node.js or Python.
 
 mod compare;
 mod print;
@@ -15,7 +15,7 @@ use std::{collections::BTreeMap, fs, path::Path, time::Instant};
 use serde::de::DeserializeOwned;
 
 use self::{
-    compare::{KnownDifferences, OracleComparison, OracleJudgement, VectorFile},
+    compare::{KnownDifferences, OracleComparison, OracleVerdict, VectorFile},
     print::OracleResult,
     tools::OracleLibrary,
 };
@@ -67,8 +67,8 @@ fn run_oracle(oracle: OracleLibrary, args: &OraclesArgs, root: &Path) -> Result<
     let theirs = folder.join(format!("{name}.json"));
 
     report_progress(name, &format!("{VECTORS_FOLDER}/{} verifies ours.json", oracle.script_name()));
-    let judgements = oracle.judge_vectors(&vectors, &folder, &ours, &theirs)?;
-    let judgements: Vec<OracleJudgement> = judgements
+    let verdicts = oracle.verify_vectors(&vectors, &folder, &ours, &theirs)?;
+    let verdicts: Vec<OracleVerdict> = verdicts
         .lines()
         .map(|line| {
             serde_json::from_str(line).map_err(|error| format!("invalid output of {name}: `{line}`: {error}"))
@@ -79,11 +79,11 @@ fn run_oracle(oracle: OracleLibrary, args: &OraclesArgs, root: &Path) -> Result<
         .get(name)
         .ok_or_else(|| format!("{VECTORS_FOLDER}/differences.json has no entry for {name}"))?;
     let comparison =
-        OracleComparison::from_judgements(&read_json::<VectorFile>(&ours)?.cases, &judgements, known)?;
+        OracleComparison::from_verdicts(&read_json::<VectorFile>(&ours)?.cases, &verdicts, known)?;
 
-    report_progress("judge", &format!("{TARGET_FOLDER}/{name}.json"));
+    report_progress("verify", &format!("{TARGET_FOLDER}/{name}.json"));
     let proofs: VectorFile = read_json(&theirs)?;
-    let wrong = judge_proofs(root, &theirs, &proofs)?;
+    let wrong = verify_proofs(root, &theirs, &proofs)?;
     if args.write && wrong.is_empty() {
         let committed = vectors.join(format!("{name}.json"));
         fs::copy(&theirs, &committed)
@@ -100,18 +100,27 @@ fn run_oracle(oracle: OracleLibrary, args: &OraclesArgs, root: &Path) -> Result<
     })
 }
 
-/// Verifies the proofs of a file with the example `judge`. Returns a line for each case with an unexpected
-/// result.
-fn judge_proofs(root: &Path, file: &Path, proofs: &VectorFile) -> Result<Vec<String>, String> {
+/// Verifies the proofs of a file with the example `verify_vectors`. Returns a line for each case with an
+/// unexpected result.
+fn verify_proofs(root: &Path, file: &Path, proofs: &VectorFile) -> Result<Vec<String>, String> {
     let mut command = test::cargo_command();
-    command.args(["run", "--quiet", "-p", "dpop-bound", "--all-features", "--example", "judge", "--"]);
+    command.args([
+        "run",
+        "--quiet",
+        "-p",
+        "dpop-bound",
+        "--all-features",
+        "--example",
+        "verify_vectors",
+        "--",
+    ]);
     let output = command.arg(file).current_dir(root).output();
     let output = output.map_err(|error| format!("cannot run cargo: {error}"))?;
     let (results, errors) = (program::decode_output(&output.stdout), program::decode_output(&output.stderr));
     let answers: BTreeMap<&str, &str> = results.lines().filter_map(|line| line.rsplit_once(": ")).collect();
-    // If `judge` does not compile, cargo exits with 101 and prints no results.
+    // If the example does not compile, cargo exits with 101 and prints no results.
     if !matches!(output.status.code(), Some(0 | 1)) || results.lines().count() != proofs.cases.len() {
-        return Err(format!("the example `judge` of dpop-bound failed:\n{errors}"));
+        return Err(format!("the example `verify_vectors` of dpop-bound failed:\n{errors}"));
     }
     Ok(compare::wrong_answers(&proofs.cases, &answers))
 }

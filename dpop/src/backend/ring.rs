@@ -38,8 +38,8 @@ impl KeyPair {
     /// # Errors
     /// [`KeyError::Failed`] if ring fails.
     pub fn generate() -> Result<Self, KeyError> {
-        let made = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new());
-        Self::from_pkcs8(made.map_err(|_| KeyError::Failed)?.as_ref())
+        let generated = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new());
+        Self::from_pkcs8(generated.map_err(|_| KeyError::Failed)?.as_ref())
     }
 
     /// Parses a key in PKCS#8. ring requires the public half, which all backends write.

@@ -43,7 +43,7 @@ impl ServerClock {
     /// which was already passed to [`observe`](Self::observe), or `None` if the response could not be
     /// measured.
     #[must_use]
-    pub fn after_refusal(
+    pub fn after_rejection(
         &self,
         sent_iat: UnixTime,
         observation: Option<&ClockObservation>,
@@ -101,12 +101,12 @@ mod tests {
         // 1001.
         let reading =
             |secs| ClockReading { wall: UnixTime::from_secs(secs), monotonic: Duration::from_secs(secs) };
-        let refusal = ClockObservation::new(UnixTime::from_secs(1000), reading(5), reading(7)).unwrap();
+        let rejection = ClockObservation::new(UnixTime::from_secs(1000), reading(5), reading(7)).unwrap();
         for (iat, expect) in
             [(0, true), (990, true), (991, false), (1010, false), (1011, true), (u64::MAX, true)]
         {
             assert_eq!(
-                may_be_outside(UnixTime::from_secs(iat), &refusal, ProofWindow::from_secs(10, 12)),
+                may_be_outside(UnixTime::from_secs(iat), &rejection, ProofWindow::from_secs(10, 12)),
                 expect,
                 "{iat}"
             );

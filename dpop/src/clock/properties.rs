@@ -132,9 +132,9 @@ proptest! {
             let mut clock = ServerClock::default();
             let sent_iat = clock.iat(world.reading(), window);
             let accepted = world.accepts(&clock, window, there);
-            let refusal = world.answer(there, back).unwrap();
-            clock.observe(&refusal);
-            let then = clock.after_refusal(sent_iat, Some(&refusal), window, Attempt::First);
+            let rejection = world.answer(there, back).unwrap();
+            clock.observe(&rejection);
+            let then = clock.after_rejection(sent_iat, Some(&rejection), window, Attempt::First);
             if !accepted {
                 prop_assert_eq!(then, ClockAction::RetryWithCorrectedClock);
             }

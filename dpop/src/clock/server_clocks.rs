@@ -21,10 +21,10 @@ impl Default for ServerClocks {
 }
 
 impl ServerClocks {
-    /// Creates a collection of at most `most` clocks with the given tolerance.
+    /// Creates a collection of at most `max_servers` clocks with the given tolerance.
     #[must_use]
-    pub const fn new(most: NonZeroUsize, tolerance: ClockTolerance) -> Self {
-        Self { max_origins: most, tolerance, known: Vec::new() }
+    pub const fn new(max_servers: NonZeroUsize, tolerance: ClockTolerance) -> Self {
+        Self { max_origins: max_servers, tolerance, known: Vec::new() }
     }
 
     /// Returns the clock of an origin, such as `https://api.example`, or an empty one. Origins are compared

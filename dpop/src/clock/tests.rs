@@ -334,7 +334,7 @@ fn extreme_dates_and_readings() {
                 }
                 let refused = |iat| {
                     let clock = after([observation]);
-                    clock.after_refusal(iat, Some(&observation), GATEWAY, Attempt::First)
+                    clock.after_rejection(iat, Some(&observation), GATEWAY, Attempt::First)
                 };
                 assert_eq!(refused(date), ClockAction::ClockIsCorrect);
                 let other = UnixTime::from_secs(date.as_secs() / 2 + 1_000_000);
@@ -431,12 +431,12 @@ fn action_after_a_rejected_proof() {
         expect: ClockAction,
     ) {
         let sent_iat = clock.iat(world.reading(), window);
-        let refusal = world.answer(there, back).unwrap();
-        clock.observe(&refusal);
-        let then = |attempt| clock.after_refusal(sent_iat, Some(&refusal), window, attempt);
+        let rejection = world.answer(there, back).unwrap();
+        clock.observe(&rejection);
+        let then = |attempt| clock.after_rejection(sent_iat, Some(&rejection), window, attempt);
         assert_eq!(then(Attempt::First), expect);
         assert_eq!(then(Attempt::Retry), ClockUnsynchronized(ClockSyncError::RetryRefused));
-        let without = clock.after_refusal(sent_iat, None, window, Attempt::First);
+        let without = clock.after_rejection(sent_iat, None, window, Attempt::First);
         assert_eq!(without, ClockUnsynchronized(ClockSyncError::NoDate));
         if expect == RetryWithCorrectedClock {
             assert!(world.accepts(&clock, window, 100 * MILLI));

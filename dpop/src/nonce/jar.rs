@@ -157,10 +157,10 @@ impl NonceJar {
         let mut values = values.into_iter();
         let (Some(value), None) = (values.next(), values.next()) else { return None };
         let nonce = self.parse_nonce(str::from_utf8(value).ok()?)?;
-        self.entries.retain(|kept| *kept.origin != *origin);
+        self.entries.retain(|entry| *entry.origin != *origin);
         self.entries.push(JarEntry { origin: origin.into(), nonce, received_at: now.as_secs() });
         self.drop_surplus();
-        self.entries.last().map(|kept| &kept.nonce)
+        self.entries.last().map(|entry| &entry.nonce)
     }
 
     /// Returns the nonce for the next proof to this origin, and marks it as used.
@@ -168,24 +168,24 @@ impl NonceJar {
     /// The age of the nonce does not matter: the server requests a new one when necessary, and a server that
     /// has issued nonces rejects proofs without one (RFC 9449, 8.2 and 11.3).
     pub fn current_nonce(&mut self, origin: &str) -> Option<&Nonce> {
-        let at = self.entries.iter().position(|kept| *kept.origin == *origin)?;
+        let at = self.entries.iter().position(|entry| *entry.origin == *origin)?;
         self.entries[at..].rotate_left(1);
-        self.entries.last().map(|kept| &kept.nonce)
+        self.entries.last().map(|entry| &entry.nonce)
     }
 
     /// Returns true if there is a nonce of this origin. Does not mark it as used.
     #[must_use]
     pub fn has_nonce(&self, origin: &str) -> bool {
-        self.entries.iter().any(|kept| *kept.origin == *origin)
+        self.entries.iter().any(|entry| *entry.origin == *origin)
     }
 
     /// Exports all nonces, so that the next process starts without a challenge.
     #[must_use]
     pub fn save(&self) -> SavedNonces {
-        let save = |kept: &JarEntry| SavedNonce {
-            origin: kept.origin.as_ref().into(),
-            nonce: kept.nonce.as_str().into(),
-            received_at: kept.received_at,
+        let save = |entry: &JarEntry| SavedNonce {
+            origin: entry.origin.as_ref().into(),
+            nonce: entry.nonce.as_str().into(),
+            received_at: entry.received_at,
         };
         SavedNonces { nonces: self.entries.iter().map(save).collect() }
     }
@@ -205,9 +205,9 @@ impl NonceJar {
             let (true, Some(nonce)) = (in_time, self.parse_nonce(&nonce)) else { continue };
             // A nonce with a receipt time ahead of the clock counts as received now.
             let received_at = received_at.min(now.as_secs());
-            match self.entries.iter_mut().chain(&mut added).find(|kept| *kept.origin == *origin) {
-                Some(kept) if kept.received_at < received_at => {
-                    (kept.nonce, kept.received_at) = (nonce, received_at)
+            match self.entries.iter_mut().chain(&mut added).find(|entry| *entry.origin == *origin) {
+                Some(entry) if entry.received_at < received_at => {
+                    (entry.nonce, entry.received_at) = (nonce, received_at)
                 }
                 Some(_) => {}
                 None => added.push(JarEntry { origin: origin.into(), nonce, received_at }),
@@ -272,13 +272,13 @@ mod tests {
     /// nonce.
     #[test]
     fn response_sets_at_most_one_nonce() {
-        let longest = [b'n'; Nonce::MAX_BYTES];
-        let longest = str::from_utf8(&longest).unwrap();
+        let max_nonce = [b'n'; Nonce::MAX_BYTES];
+        let max_nonce = str::from_utf8(&max_nonce).unwrap();
         type Values<'a> = &'a [&'a [u8]];
         let rows: [(&str, Values<'_>, Option<&str>); 13] = [
             ("a new one", &[b"new"], Some("new")),
             ("the same", &[b"old"], Some("old")),
-            ("the longest", &[longest.as_bytes()], Some(longest)),
+            ("the longest", &[max_nonce.as_bytes()], Some(max_nonce)),
             ("a comma is part of it", &[b"a,b"], Some("a,b")),
             ("none", &[], None),
             ("empty", &[b""], None),
@@ -325,8 +325,8 @@ mod tests {
         fn learn(jar: &mut NonceJar, origin: &str) {
             jar.record_nonces(origin, [b"n".as_slice()], at(0));
         }
-        type Touch = fn(&mut NonceJar);
-        let rows: [(&str, Touch, [bool; 3]); 4] = [
+        type JarOperation = fn(&mut NonceJar);
+        let rows: [(&str, JarOperation, [bool; 3]); 4] = [
             ("the first learnt", |_| {}, [false, true, true]),
             ("asked for is used", |jar| drop(jar.current_nonce(A).cloned()), [true, false, true]),
             (
@@ -492,7 +492,7 @@ mod tests {
                     }
                     JarStep::Ask(origin) => {
                         let origin = format!("https://{origin}.example");
-                        let expect = latest.get_mut(&origin).map(|kept| { kept.1 = tick; kept.0 });
+                        let expect = latest.get_mut(&origin).map(|entry| { entry.1 = tick; entry.0 });
                         prop_assert_eq!(jar.current_nonce(&origin).map(Nonce::as_str), expect);
                     }
                 }
@@ -503,7 +503,7 @@ mod tests {
             }
             for i in 0..5 {
                 let origin = format!("https://{i}.example");
-                let expect = latest.get(&origin).map(|kept| kept.0);
+                let expect = latest.get(&origin).map(|entry| entry.0);
                 let mut jar = jar.clone();
                 prop_assert_eq!(jar.current_nonce(&origin).map(Nonce::as_str), expect);
             }

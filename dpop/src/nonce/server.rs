@@ -133,9 +133,9 @@ impl NonceIssuer {
     /// [`issue`](Self::issue).
     pub fn check_nonce(&self, nonce: Option<&str>, now: UnixTime) -> Result<NonceAge, NonceError> {
         let nonce = nonce.ok_or(NonceError::Missing)?;
-        let given = base64url::decode_array::<BYTES>(nonce).ok_or(NonceError::Foreign)?;
+        let decoded = base64url::decode_array::<BYTES>(nonce).ok_or(NonceError::Foreign)?;
         let number = self.window_number(now);
-        let is = |number| given.ct_eq(&self.hash(number));
+        let is = |number| decoded.ct_eq(&self.hash(number));
         // The first window since the epoch has no predecessor.
         let previous = number.checked_sub(1).map_or(Choice::from(0), is);
         let current = is(number);
@@ -156,9 +156,9 @@ impl NonceIssuer {
     fn hash(&self, number: u128) -> [u8; BYTES] {
         let mut mac = self.mac.clone();
         mac.update(&number.to_be_bytes());
-        let whole = mac.finalize().into_bytes();
+        let tag = mac.finalize().into_bytes();
         let mut hash = [0; BYTES];
-        hash.copy_from_slice(&whole[..BYTES]);
+        hash.copy_from_slice(&tag[..BYTES]);
         hash
     }
 }
@@ -218,7 +218,7 @@ mod tests {
         }
     }
 
-    /// DPP-17; list C: a missing nonce, a nonce of another server, and a nonce with any bit altered are
+    /// DPP-17: a missing nonce, a nonce of another server, and a nonce with any bit altered are
     /// rejected.
     #[test]
     fn nonce_of_another_issuer_is_foreign() {
@@ -242,7 +242,7 @@ mod tests {
         }
     }
 
-    /// List C: the length of windows can be configured, even as zero, and a nonce expires after the next
+    /// The length of windows can be configured, even as zero, and a nonce expires after the next
     /// window.
     #[test]
     fn window_length_is_configurable() {

@@ -28,14 +28,14 @@ impl ForgottenTimes {
     }
 
     /// Inserts the time of a record that was removed.
-    pub(super) fn insert(&mut self, iat: u64, held: RetentionWindow) {
+    pub(super) fn insert(&mut self, iat: u64, retention: RetentionWindow) {
         if self.contains(iat) {
             return;
         }
         let at = self.0.partition_point(|span| span.last < iat);
         self.0.insert(at, TimeSpan { first: iat, last: iat });
         if self.0.len() > Self::MAX_SPANS {
-            self.merge_closest_spans(held);
+            self.merge_closest_spans(retention);
         }
     }
 
@@ -44,9 +44,10 @@ impl ForgottenTimes {
         self.0.len()
     }
 
-    fn merge_closest_spans(&mut self, held: RetentionWindow) {
+    fn merge_closest_spans(&mut self, retention: RetentionWindow) {
         let pairs = self.0.iter().zip(self.0.iter().skip(1)).enumerate();
-        let order = pairs.map(|(index, (a, b))| (!held.is_expired(b.last), b.first.abs_diff(a.last), index));
+        let order =
+            pairs.map(|(index, (a, b))| (!retention.is_expired(b.last), b.first.abs_diff(a.last), index));
         if let Some((_, _, index)) = order.min() {
             let after = self.0.remove(index + 1);
             self.0[index].last = after.last;
@@ -65,8 +66,9 @@ mod tests {
     #[track_caller]
     fn check(name: &str, added: impl IntoIterator<Item = u64>, upto: u64, expect: &[u64]) {
         let mut forgotten = ForgottenTimes::default();
-        let held = RetentionWindow { window: ProofWindow::from_secs(0, 0), now: UnixTime::from_secs(NOW) };
-        added.into_iter().for_each(|iat| forgotten.insert(iat, held));
+        let retention =
+            RetentionWindow { window: ProofWindow::from_secs(0, 0), now: UnixTime::from_secs(NOW) };
+        added.into_iter().for_each(|iat| forgotten.insert(iat, retention));
         let refused: Vec<u64> = (0..=upto).filter(|iat| forgotten.contains(*iat)).collect();
         assert_eq!(refused, expect, "{name}");
         assert!(forgotten.0.len() <= ForgottenTimes::MAX_SPANS, "{name}");

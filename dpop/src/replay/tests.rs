@@ -46,11 +46,11 @@ pub(super) fn caps(per_account: usize, total: usize) -> ReplayCache {
     ReplayCache::new(WINDOW, ReplayLimits { per_account, per_source: per_account, total })
 }
 
-type Answer = Result<(), ReplayError>;
+type AdmitResult = Result<(), ReplayError>;
 
 /// Presents the proofs in order and compares each result, and the number of valid proofs after it.
 #[track_caller]
-fn check(live: &mut ReplayCache, rows: &[(&str, ReplayCandidate<'_>, UnixTime, Answer, usize)]) {
+fn check(live: &mut ReplayCache, rows: &[(&str, ReplayCandidate<'_>, UnixTime, AdmitResult, usize)]) {
     for (name, proof, now, result, count) in rows {
         assert_eq!(live.admit(proof, *now), *result, "{name}");
         assert_eq!(live.proof_count(), *count, "{name}");
@@ -81,7 +81,7 @@ fn wait_ends_one_nanosecond_after_expiry() {
         {
             assert_eq!(refused.retry_after(), Some(retry_after), "{name}");
             let last = ReplayError::AccountFull { wait: nano };
-            let last = if live.caps.total == 1 { ReplayError::Full { wait: nano } } else { last };
+            let last = if live.limits.total == 1 { ReplayError::Full { wait: nano } } else { last };
             let (first, second, third) =
                 (proof("first", iat), proof("second", iat), proof("third", iat + 30));
             let end = at(now) + to_end;
@@ -119,9 +119,9 @@ fn proof_is_valid_until_its_last_moment() {
     for (name, iat, now, result) in rows {
         check(&mut caps(9, 9), &[(name, proof("a", iat), at(now), result, usize::from(result.is_ok()))]);
     }
-    let longest = ProofWindow { past: Duration::MAX, future: Duration::MAX };
+    let max_window = ProofWindow { past: Duration::MAX, future: Duration::MAX };
     for iat in [0, u64::MAX] {
-        let mut live = ReplayCache::new(longest, GATEWAY);
+        let mut live = ReplayCache::new(max_window, GATEWAY);
         let ever = ReplayCandidate { iat, ..proof("a", 0) };
         let rows = [("ever", ever, at(0), Ok(()), 1), ("again", ever, at(9), Err(ReplayError::Replayed), 1)];
         check(&mut live, &rows);
@@ -455,7 +455,7 @@ fn memory(live: &ReplayCache) -> usize {
 fn most_per_proof(total: usize, holders: usize, window: ProofWindow) -> usize {
     let cap = total.div_ceil(holders) + 1;
     let mut live = ReplayCache::new(window, ReplayLimits { per_account: cap, per_source: cap, total });
-    let (mut most, mut fullest) = (0, 0);
+    let (mut max_proofs, mut max_holders) = (0, 0);
     let past = window.past.as_secs().cast_signed();
     for i in 0..3 * total {
         let now = at(past * SECOND * i as i64 / total as i64);
@@ -465,14 +465,14 @@ fn most_per_proof(total: usize, holders: usize, window: ProofWindow) -> usize {
             Ok(()) | Err(ReplayError::Full { .. } | ReplayError::AccountFull { .. }) => {}
             Err(other) => panic!("{other}"),
         }
-        fullest = fullest.max(live.proof_count());
+        max_holders = max_holders.max(live.proof_count());
         if i % (total / 10) == 0 {
-            most = most.max(memory(&live));
+            max_proofs = max_proofs.max(memory(&live));
         }
     }
-    assert_eq!(fullest, total);
+    assert_eq!(max_holders, total);
     assert!(live.forgotten_times.span_count() <= ForgottenTimes::MAX_SPANS);
-    most / total
+    max_proofs / total
 }
 
 /// LIM-06: a member that had many proofs and now has one uses only the memory for one.

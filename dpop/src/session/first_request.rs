@@ -61,14 +61,15 @@ impl FirstRequests {
         known.flat_map(|(_, waiting)| std::mem::take(waiting)).collect()
     }
 
-    /// Records that the origin has responded. Of all recorded origins, only the latest `most` are kept.
-    pub(super) fn record_response(&mut self, origin: &str, most: NonZeroUsize) {
+    /// Records that the origin has responded. Of all recorded origins, only the latest `max_origins` are
+    /// kept.
+    pub(super) fn record_response(&mut self, origin: &str, max_origins: NonZeroUsize) {
         if self.responded.last().is_some_and(|known| **known == *origin) {
             return;
         }
         self.responded.retain(|known| **known != *origin);
         self.responded.push(origin.into());
-        self.responded.drain(..self.responded.len().saturating_sub(most.get()));
+        self.responded.drain(..self.responded.len().saturating_sub(max_origins.get()));
     }
 }
 

@@ -12,14 +12,14 @@
 
 mod docs;
 mod forge;
+mod freshness;
 mod gateway;
 mod keys;
-mod list_a;
-mod list_b;
-mod list_c;
-mod list_d;
 mod oracles;
+mod proof_encoding;
+mod proof_requirements;
 mod proofs;
+mod replays;
 mod rfc;
 mod session;
 mod store;

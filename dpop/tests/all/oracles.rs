@@ -20,16 +20,17 @@ use serde_json::Value;
 
 use crate::{
     forge::{self, Draft, METHOD, ORIGIN, PATH, TOKEN},
+    freshness,
     gateway::{Answer, verdict},
-    list_a, list_b, list_c,
+    proof_encoding, proof_requirements,
     proofs::now,
 };
 
 /// A replay store for `dpop-verifier` that is always empty.
-struct Fresh;
+struct FreshnessOracle;
 
 #[async_trait]
-impl ReplayStore for Fresh {
+impl ReplayStore for FreshnessOracle {
     async fn insert_once(&mut self, _: [u8; 32], _: ReplayContext<'_>) -> Result<bool, DpopError> {
         Ok(true)
     }
@@ -41,7 +42,7 @@ fn verifier(proof: &str) -> Result<String, DpopError> {
     let verifier = DpopVerifier::new()
         .with_max_age_seconds(i64::from(u32::MAX))
         .with_future_skew_seconds(i64::from(u32::MAX));
-    let (mut fresh, htu) = (Fresh, format!("{ORIGIN}{PATH}"));
+    let (mut fresh, htu) = (FreshnessOracle, format!("{ORIGIN}{PATH}"));
     now(verifier.verify(&mut fresh, proof, &htu, METHOD, Some(TOKEN))).map(|verified| verified.jkt)
 }
 
@@ -133,14 +134,14 @@ const TAKEN_BY_JWS: &[&str] = &[
     "b64 false and critical",
     "more than 4 KiB",
     "jti of a megabyte",
-    // This case of list C also has a stale nonce.
+    // This case of `freshness` also has a stale nonce.
     "typ",
 ];
 
 /// DPP-16: the other libraries reject all malformed proofs of the lists, except for the known differences.
 #[test]
 fn other_libraries_reject_malformed_proofs() {
-    let lists = [list_a::all(), list_b::all(), list_c::all()].concat();
+    let lists = [proof_requirements::all(), proof_encoding::all(), freshness::all()].concat();
     let broken = || lists.iter().filter(|(_, _, response)| matches!(response, Answer::Form(_)));
     let taken = |takes: fn(&str) -> bool| -> Vec<&str> {
         broken().filter(|(_, proof, _)| takes(proof)).map(|(name, ..)| *name).collect()
@@ -153,7 +154,7 @@ fn other_libraries_reject_malformed_proofs() {
 /// The other libraries accept every proof that this crate accepts.
 #[test]
 fn other_libraries_accept_valid_proofs() {
-    let lists = [list_a::all(), list_b::all(), list_c::all()].concat();
+    let lists = [proof_requirements::all(), proof_encoding::all(), freshness::all()].concat();
     let good: Vec<_> = lists.iter().filter(|(_, _, response)| *response == Answer::Accepted).collect();
     assert!(good.len() > 10, "{}", good.len());
     let refused = |takes: fn(&str) -> bool| -> Vec<&str> {

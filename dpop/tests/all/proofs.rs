@@ -207,7 +207,7 @@ proptest::proptest! {
         let stranger = forge::key(2).public_key().thumbprint();
         let elsewhere = format!("{path}/?{query}");
         let later = UnixTime::from_secs(seconds + 31);
-        let refusals = [
+        let errors = [
             check(expected),
             check(ExpectedRequest { method: &longer, ..expected }),
             check(ExpectedRequest { target: RequestTarget::Request(&origin, &elsewhere), ..expected }),
@@ -218,7 +218,7 @@ proptest::proptest! {
         ];
         use dpop_bound::claims::ClaimError::{Ath, Htm, Htu as Url, Key, NotBound, Old};
         let expect = [None, Some(Htm), Some(Url), Some(Old), Some(NotBound), Some(Key), Some(Ath)];
-        proptest::prop_assert_eq!(refusals, expect);
+        proptest::prop_assert_eq!(errors, expect);
     }
 }
 
@@ -232,10 +232,10 @@ impl ProofSigner for RemoteSigner<'_> {
 
     fn sign<'a>(&'a self, message: &'a [u8]) -> SignFuture<'a> {
         MaybeReady::boxed(async move {
-            let mut asked = false;
+            let mut called = false;
             std::future::poll_fn(|context| {
                 context.waker().wake_by_ref();
-                if std::mem::replace(&mut asked, true) { Poll::Ready(()) } else { Poll::Pending }
+                if std::mem::replace(&mut called, true) { Poll::Ready(()) } else { Poll::Pending }
             })
             .await;
             self.0.sign_now(message)

@@ -179,7 +179,7 @@ fn endless_challenges_are_given_up() {
                 NextStep::Done,
             ),
             (
-                "no refusal",
+                "no rejection",
                 ServerReply(200, vec![("WWW-Authenticate", QUOTED.into())], ""),
                 Some("b"),
                 NextStep::Done,

@@ -31,7 +31,7 @@ fn block_on<F: Future>(future: F) -> F::Output {
 }
 
 /// Yields to all other futures once.
-async fn others_first() {
+async fn yield_once() {
     let mut waited = false;
     poll_fn(|_| if std::mem::replace(&mut waited, true) { Poll::Ready(()) } else { Poll::Pending }).await;
 }
@@ -44,106 +44,108 @@ enum Fault {
     /// No fault, but the response is delayed, as by a network.
     Slow,
     /// Lookup and record are not atomic.
-    TwoSteps,
+    NotAtomic,
     /// Each process has a separate store.
     NotShared,
     /// Proofs are identified only by `jti`.
-    IdsOfAllKeys,
+    IdsIgnoreKey,
     /// Proofs are identified by key, `jti` and `iat`.
-    IdsOfASecond,
+    IdsIncludeTime,
     /// The comparison of ids ignores case.
-    IdsWithoutCase,
+    IdsIgnoreCase,
     /// Proofs are remembered for half of the window's past.
-    ShortMemory,
+    EarlyExpiry,
     /// The time is not checked.
-    NoTime,
+    TimeUnchecked,
     /// Proofs count one second too long.
-    ASecondLonger,
+    LateExpiry,
     /// All records are lost when the clock is set back.
-    StepsBack,
+    ForgetsOnClockStep,
     /// All records are lost when the window changes.
-    ForgetsWithItsWindow,
+    ForgetsOnWindowChange,
     /// All holders share one limit.
-    OneRoom,
+    SharedLimit,
     /// Each key has a separate limit.
-    RoomByKey,
+    LimitPerKey,
     /// A limit is reported before a replay.
-    RoomFirst,
+    LimitBeforeReplay,
     /// The total limit is reported before the holder's limit.
-    AllFirst,
+    TotalLimitFirst,
     /// Proofs that were rejected for a limit are recorded.
-    Trace,
+    RecordsRejected,
     /// The reported wait ends at the last valid moment, not after it.
     ShortWait,
     /// Proofs are admitted while the store is unavailable.
-    Open,
+    FailsOpen,
 }
 
 /// An in-memory cache with one injected fault.
 struct FaultyStore {
     fault: Fault,
     window: ProofWindow,
-    caps: ReplayLimits,
+    limits: ReplayLimits,
     live: Arc<Mutex<ReplayCache>>,
     /// The state that some faults need.
-    own: Arc<Mutex<Own>>,
+    state: Arc<Mutex<FaultState>>,
     reachable: bool,
 }
 
 #[derive(Default)]
-struct Own {
+struct FaultState {
     latest: UnixTime,
-    refused: Vec<String>,
+    rejected: Vec<String>,
 }
 
 impl FaultyStore {
-    fn ask(&self, proof: &ReplayCandidate<'_>, now: UnixTime) -> Result<(), ReplayError> {
+    fn admit_with_fault(&self, proof: &ReplayCandidate<'_>, now: UnixTime) -> Result<(), ReplayError> {
         let mut live = self.live.lock().unwrap();
-        let mut own = self.own.lock().unwrap();
+        let mut state = self.state.lock().unwrap();
         if !self.reachable {
-            return if self.fault == Fault::Open { Ok(()) } else { Err(ReplayError::Unavailable) };
+            return if self.fault == Fault::FailsOpen { Ok(()) } else { Err(ReplayError::Unavailable) };
         }
         let jti = match self.fault {
-            Fault::IdsWithoutCase => proof.jti.to_lowercase(),
-            Fault::IdsOfASecond => format!("{}{}", proof.jti, proof.iat),
+            Fault::IdsIgnoreCase => proof.jti.to_lowercase(),
+            Fault::IdsIncludeTime => format!("{}{}", proof.jti, proof.iat),
             _ => proof.jti.to_owned(),
         };
         let key = Thumbprint::from_bytes([0; 32]);
         let by_key = proof.key.to_string();
         let mut candidate = ReplayCandidate { jti: &jti, ..*proof };
         match self.fault {
-            Fault::IdsOfAllKeys => candidate.key = &key,
-            Fault::OneRoom => candidate.holder = ProofHolder::Account("everybody"),
-            Fault::RoomByKey if matches!(proof.holder, ProofHolder::Source { .. }) => {
+            Fault::IdsIgnoreKey => candidate.key = &key,
+            Fault::SharedLimit => candidate.holder = ProofHolder::Account("everybody"),
+            Fault::LimitPerKey if matches!(proof.holder, ProofHolder::Source { .. }) => {
                 candidate.holder = ProofHolder::Source { address: [192, 0, 2, 99].into(), client: &by_key };
             }
-            Fault::StepsBack if now < own.latest => *live = ReplayCache::new(self.window, self.caps),
-            Fault::Trace if own.refused.contains(&jti) => return Err(ReplayError::Replayed),
-            Fault::NoTime => candidate.iat = now.as_secs(),
-            Fault::RoomFirst if live.proof_count() >= self.caps.total => {
+            Fault::ForgetsOnClockStep if now < state.latest => {
+                *live = ReplayCache::new(self.window, self.limits)
+            }
+            Fault::RecordsRejected if state.rejected.contains(&jti) => return Err(ReplayError::Replayed),
+            Fault::TimeUnchecked => candidate.iat = now.as_secs(),
+            Fault::LimitBeforeReplay if live.proof_count() >= self.limits.total => {
                 return Err(ReplayError::Full { wait: Duration::from_secs(20) });
             }
-            Fault::ASecondLonger => {
+            Fault::LateExpiry => {
                 let ProofWindow { past, future } = self.window;
                 live.set_window(ProofWindow { past: past + Duration::from_secs(1), future });
             }
             _ => {}
         }
-        own.latest = own.latest.max(now);
+        state.latest = state.latest.max(now);
         let result = live.admit(&candidate, now);
         if matches!(result, Err(ReplayError::AccountFull { .. } | ReplayError::Full { .. })) {
-            own.refused.push(jti.clone());
+            state.rejected.push(jti.clone());
         }
-        let short = |wait: Duration| wait.saturating_sub(Duration::from_nanos(1));
+        let shortened = |wait: Duration| wait.saturating_sub(Duration::from_nanos(1));
         match (self.fault, result) {
             (Fault::ShortWait, Err(ReplayError::AccountFull { wait })) => {
-                Err(ReplayError::AccountFull { wait: short(wait) })
+                Err(ReplayError::AccountFull { wait: shortened(wait) })
             }
             (Fault::ShortWait, Err(ReplayError::Full { wait })) => {
-                Err(ReplayError::Full { wait: short(wait) })
+                Err(ReplayError::Full { wait: shortened(wait) })
             }
-            (Fault::AllFirst, Err(ReplayError::AccountFull { wait }))
-                if live.proof_count() >= self.caps.total =>
+            (Fault::TotalLimitFirst, Err(ReplayError::AccountFull { wait }))
+                if live.proof_count() >= self.limits.total =>
             {
                 Err(ReplayError::Full { wait })
             }
@@ -160,24 +162,24 @@ impl ReplayStore for FaultyStore {
     fn admit<'a>(&'a self, proof: &'a ReplayCandidate<'a>, now: UnixTime) -> AdmitFuture<'a> {
         match self.fault {
             Fault::Slow => MaybeReady::boxed(async move {
-                others_first().await;
-                let result = self.ask(proof, now);
-                others_first().await;
+                yield_once().await;
+                let result = self.admit_with_fault(proof, now);
+                yield_once().await;
                 result
             }),
-            Fault::TwoSteps => MaybeReady::boxed(async move {
+            Fault::NotAtomic => MaybeReady::boxed(async move {
                 let jti = format!("{}{}", proof.key, proof.jti);
-                let known = self.own.lock().unwrap().refused.contains(&jti);
-                others_first().await;
+                let known = self.state.lock().unwrap().rejected.contains(&jti);
+                yield_once().await;
                 if known && now.saturating_since(UnixTime::from_secs(proof.iat)) <= self.window.past {
                     return Err(ReplayError::Replayed);
                 }
-                let unique = format!("{jti}{}", self.own.lock().unwrap().refused.len());
-                let result = self.ask(&ReplayCandidate { jti: &unique, ..*proof }, now);
-                self.own.lock().unwrap().refused.push(jti);
+                let unique = format!("{jti}{}", self.state.lock().unwrap().rejected.len());
+                let result = self.admit_with_fault(&ReplayCandidate { jti: &unique, ..*proof }, now);
+                self.state.lock().unwrap().rejected.push(jti);
                 result
             }),
-            _ => MaybeReady::ready(self.ask(proof, now)),
+            _ => MaybeReady::ready(self.admit_with_fault(proof, now)),
         }
     }
 }
@@ -186,35 +188,35 @@ impl ReplayStore for FaultyStore {
 struct FaultyStoreFactory(Fault);
 
 impl FaultyStoreFactory {
-    fn new_store(&self, window: ProofWindow, caps: ReplayLimits, reachable: bool) -> FaultyStore {
+    fn new_store(&self, window: ProofWindow, limits: ReplayLimits, reachable: bool) -> FaultyStore {
         let inner = match self.0 {
-            Fault::ShortMemory => ProofWindow { past: window.past / 2, ..window },
-            Fault::NoTime => ProofWindow::from_secs(1_000_000_000, 1_000_000_000),
+            Fault::EarlyExpiry => ProofWindow { past: window.past / 2, ..window },
+            Fault::TimeUnchecked => ProofWindow::from_secs(1_000_000_000, 1_000_000_000),
             _ => window,
         };
-        let live = Arc::new(Mutex::new(ReplayCache::new(inner, caps)));
-        FaultyStore { fault: self.0, window, caps, live, own: Arc::default(), reachable }
+        let live = Arc::new(Mutex::new(ReplayCache::new(inner, limits)));
+        FaultyStore { fault: self.0, window, limits, live, state: Arc::default(), reachable }
     }
 }
 
 impl StoreFactory for FaultyStoreFactory {
     type Store = FaultyStore;
 
-    async fn create_empty(&self, window: ProofWindow, caps: ReplayLimits) -> FaultyStore {
-        self.new_store(window, caps, true)
+    async fn create_empty(&self, window: ProofWindow, limits: ReplayLimits) -> FaultyStore {
+        self.new_store(window, limits, true)
     }
 
     async fn open_again(&self, store: &FaultyStore) -> FaultyStore {
         if self.0 == Fault::NotShared {
-            return self.new_store(store.window, store.caps, true);
+            return self.new_store(store.window, store.limits, true);
         }
-        let (live, own) = (Arc::clone(&store.live), Arc::clone(&store.own));
-        FaultyStore { live, own, ..*store }
+        let (live, state) = (Arc::clone(&store.live), Arc::clone(&store.state));
+        FaultyStore { live, state, ..*store }
     }
 
     async fn with_window(&self, store: FaultyStore, window: ProofWindow) -> FaultyStore {
         match self.0 {
-            Fault::ForgetsWithItsWindow => self.new_store(window, store.caps, true),
+            Fault::ForgetsOnWindowChange => self.new_store(window, store.limits, true),
             _ => {
                 store.live.lock().unwrap().set_window(window);
                 FaultyStore { window, ..store }
@@ -239,23 +241,23 @@ fn memory_store_satisfies_the_contract() {
 #[test]
 fn contract_detects_faulty_stores() {
     let faults = [
-        (Fault::TwoSteps, "concurrent identical proofs"),
+        (Fault::NotAtomic, "concurrent identical proofs"),
         (Fault::NotShared, "concurrent identical proofs"),
-        (Fault::IdsOfAllKeys, "another key"),
-        (Fault::IdsOfASecond, "issued later"),
-        (Fault::IdsWithoutCase, "in another case"),
-        (Fault::ShortMemory, "as old as may be"),
-        (Fault::NoTime, "older by a nanosecond"),
-        (Fault::ASecondLonger, "older by a nanosecond"),
-        (Fault::StepsBack, "a replay behind its back"),
-        (Fault::ForgetsWithItsWindow, "over, and in the window again"),
-        (Fault::OneRoom, "the source's"),
-        (Fault::RoomByKey, "a key of its own for each, from one source"),
-        (Fault::RoomFirst, "a replay where all is full"),
-        (Fault::AllFirst, "the account before all"),
-        (Fault::Trace, "refused five times, and now another's"),
-        (Fault::ShortWait, "no room for one more"),
-        (Fault::Open, "an unreachable store"),
+        (Fault::IdsIgnoreKey, "same id with another key"),
+        (Fault::IdsIncludeTime, "same id, issued later"),
+        (Fault::IdsIgnoreCase, "id in another case"),
+        (Fault::EarlyExpiry, "at the maximum age"),
+        (Fault::TimeUnchecked, "older by a nanosecond"),
+        (Fault::LateExpiry, "older by a nanosecond"),
+        (Fault::ForgetsOnClockStep, "replay after the other process removed the record"),
+        (Fault::ForgetsOnWindowChange, "expired, and within the wider window"),
+        (Fault::SharedLimit, "first proof of the source"),
+        (Fault::LimitPerKey, "new key for each proof, from one source"),
+        (Fault::LimitBeforeReplay, "replay while every limit is reached"),
+        (Fault::TotalLimitFirst, "account limit before the total limit"),
+        (Fault::RecordsRejected, "id that was rejected before, by another account"),
+        (Fault::ShortWait, "account limit at the first process"),
+        (Fault::FailsOpen, "unavailable store"),
     ];
     let mut wrong = Vec::new();
     for (fault, name) in faults {

@@ -27,7 +27,7 @@ fn without_query(url: &Url) -> Url {
 /// Checks the `htu` of the URL, its origin, and the comparison with the request target.
 #[track_caller]
 fn check(url: &Url) {
-    let htu = Htu::from_url(url.as_str()).unwrap_or_else(|refusal| panic!("{url}: {refusal}"));
+    let htu = Htu::from_url(url.as_str()).unwrap_or_else(|error| panic!("{url}: {error}"));
     assert_eq!(htu.as_str(), without_query(url).as_str(), "{url}");
     let origin = Origin::from_url(&url.origin().ascii_serialization()).unwrap();
     assert_eq!(htu.origin(), origin, "{url}");

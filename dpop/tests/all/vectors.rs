@@ -14,15 +14,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     forge::{self, METHOD, NOW, ORIGIN, PATH, TOKEN},
+    freshness,
     gateway::{Answer, Gateway, Request, verdict},
-    list_a, list_b, list_c,
+    proof_encoding, proof_requirements,
 };
 
 /// The libraries that created the other two files.
 const ORACLES: [&str; 2] = ["jose", "jwcrypto"];
 
 /// The maximum length of proofs in the file. Longer ones are repetitions of one letter.
-const LONGEST: usize = 9000;
+const MAX_PROOF_BYTES: usize = 9000;
 
 /// A vector file.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -59,21 +60,21 @@ fn read(name: &str) -> Vectors {
 }
 
 fn word(response: Answer) -> String {
-    let refusal = match response {
+    let error = match response {
         Answer::Accepted => return "accepted".to_owned(),
-        Answer::Presented(refusal) => VerificationError::from(refusal),
-        Answer::Form(refusal) => refusal.into(),
-        Answer::Nonce(refusal) => refusal.into(),
-        Answer::Claim(refusal) => refusal.into(),
-        Answer::Live(refusal) => refusal.into(),
+        Answer::Presented(error) => VerificationError::from(error),
+        Answer::Form(error) => error.into(),
+        Answer::Nonce(error) => error.into(),
+        Answer::Claim(error) => error.into(),
+        Answer::Live(error) => error.into(),
     };
-    refusal.reason().to_owned()
+    error.reason().to_owned()
 }
 
-/// Returns one valid proof and the cases of `list_a`, `list_b` and `list_c`, except proofs longer than
-/// `LONGEST`.
+/// Returns one valid proof and the cases of `proof_requirements`, `proof_encoding` and `freshness`, except
+/// proofs longer than `LONGEST`.
 fn ours() -> Vectors {
-    let lists = [list_a::all(), list_b::all(), list_c::all()].concat();
+    let lists = [proof_requirements::all(), proof_encoding::all(), freshness::all()].concat();
     let mut cases = vec![Case {
         name: "as it should be".into(),
         answer: "accepted".into(),
@@ -81,9 +82,9 @@ fn ours() -> Vectors {
         proof: forge::Draft::good().proof(),
     }];
     cases.extend(
-        lists.into_iter().filter(|(_, proof, _)| proof.len() <= LONGEST).map(|(name, proof, response)| {
-            Case { name: name.into(), answer: word(response), jkt: None, proof }
-        }),
+        lists.into_iter().filter(|(_, proof, _)| proof.len() <= MAX_PROOF_BYTES).map(
+            |(name, proof, response)| Case { name: name.into(), answer: word(response), jkt: None, proof },
+        ),
     );
     let nonce = |now| forge::issuer().issue(UnixTime::from_secs(now)).as_str().to_owned();
     Vectors {
@@ -196,7 +197,7 @@ fn readme_explains_every_difference() {
 /// The lists have at least 60 cases and cover every result that does not depend on earlier proofs.
 #[test]
 fn lists_cover_every_result() {
-    let lists = [list_a::all(), list_b::all(), list_c::all()].concat();
+    let lists = [proof_requirements::all(), proof_encoding::all(), freshness::all()].concat();
     let mut count: BTreeMap<String, usize> = BTreeMap::new();
     for (_, _, response) in &lists {
         *count.entry(word(*response)).or_default() += 1;

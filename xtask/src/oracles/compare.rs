@@ -19,7 +19,7 @@ pub(super) struct VectorCase {
 }
 
 #[derive(Clone, Debug, Deserialize)]
-pub(super) struct OracleJudgement {
+pub(super) struct OracleVerdict {
     name: String,
     accepted: bool,
     /// The library's reason for rejecting the proof.
@@ -54,22 +54,20 @@ impl OracleComparison {
     ///
     /// # Errors
     /// Returns an error unless the library returned one result for each case, in the order of the file.
-    pub(super) fn from_judgements(
+    pub(super) fn from_verdicts(
         cases: &[VectorCase],
-        judgements: &[OracleJudgement],
+        verdicts: &[OracleVerdict],
         known: &[String],
     ) -> Result<Self, String> {
-        if !cases.iter().map(|case| &case.name).eq(judgements.iter().map(|judgement| &judgement.name)) {
-            let (cases, results) = (cases.len(), judgements.len());
+        if !cases.iter().map(|case| &case.name).eq(verdicts.iter().map(|verdict| &verdict.name)) {
+            let (cases, results) = (cases.len(), verdicts.len());
             return Err(format!(
                 "the library returned results for {results} cases, expected the {cases} of the file in its order"
             ));
         }
         let mut vanished = known.to_vec();
         let mut differences = Vec::new();
-        for (VectorCase { name, answer }, OracleJudgement { accepted, why, .. }) in
-            cases.iter().zip(judgements)
-        {
+        for (VectorCase { name, answer }, OracleVerdict { accepted, why, .. }) in cases.iter().zip(verdicts) {
             if *accepted == (answer == "accepted") {
                 continue;
             }
@@ -114,18 +112,18 @@ mod tests {
         pairs.iter().map(case).collect()
     }
 
-    fn judgement(name: &str, accepted: bool) -> OracleJudgement {
+    fn verdict(name: &str, accepted: bool) -> OracleVerdict {
         let why = (!accepted).then(|| "no".to_owned());
-        OracleJudgement { name: name.into(), accepted, why }
+        OracleVerdict { name: name.into(), accepted, why }
     }
 
     /// Asserts the new, known and vanished differences for the results of three cases.
     fn check(accepted: [bool; 3], known: &[&str], expect: [&[&str]; 3]) {
         let cases = cases(&[("good", "accepted"), ("typ", "typ"), ("padded", "header-encoding")]);
-        let judgements: Vec<OracleJudgement> =
-            cases.iter().zip(accepted).map(|(case, accepted)| judgement(&case.name, accepted)).collect();
+        let verdicts: Vec<OracleVerdict> =
+            cases.iter().zip(accepted).map(|(case, accepted)| verdict(&case.name, accepted)).collect();
         let known: Vec<String> = known.iter().map(|name| (*name).to_owned()).collect();
-        let comparison = OracleComparison::from_judgements(&cases, &judgements, &known).unwrap();
+        let comparison = OracleComparison::from_verdicts(&cases, &verdicts, &known).unwrap();
         let named = |known: bool| {
             let matching = comparison.differences.iter().filter(move |difference| difference.known == known);
             matching.map(|difference| difference.name.as_str()).collect::<Vec<_>>()
@@ -161,10 +159,10 @@ mod tests {
     fn results_must_match_the_cases() {
         let two = cases(&[("a", "accepted"), ("b", "accepted")]);
         let is_complete =
-            |judgements: &[OracleJudgement]| OracleComparison::from_judgements(&two, judgements, &[]).is_ok();
-        assert!(is_complete(&[judgement("a", true), judgement("b", true)]));
-        assert!(!is_complete(&[judgement("a", true)]));
-        assert!(!is_complete(&[judgement("b", true), judgement("a", true)]));
+            |verdicts: &[OracleVerdict]| OracleComparison::from_verdicts(&two, verdicts, &[]).is_ok();
+        assert!(is_complete(&[verdict("a", true), verdict("b", true)]));
+        assert!(!is_complete(&[verdict("a", true)]));
+        assert!(!is_complete(&[verdict("b", true), verdict("a", true)]));
         assert!(!is_complete(&[]));
     }
 

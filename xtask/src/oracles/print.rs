@@ -74,18 +74,18 @@ impl OracleResult {
             let OracleDifference { name, answer, accepted, why, known } = difference;
             json!({ "name": name, "answer": answer, "accepted": accepted, "why": why, "known": known })
         };
-        let whole = json!({
+        let result = json!({
             "oracle": name,
             "by": library,
             "agrees": self.is_passed(),
             "cases": cases,
             "differences": differences.iter().map(difference).collect::<Vec<_>>(),
             "vanished": vanished,
-            "made": proof_count,
-            "answeredOtherwise": wrong,
+            "proofs": proof_count,
+            "wrong": wrong,
             "seconds": time.as_secs_f64(),
         });
-        format!("{whole}\n")
+        format!("{result}\n")
     }
 }
 

@@ -47,7 +47,7 @@ impl OracleLibrary {
     ///
     /// # Errors
     /// Returns an error with the script's error output if the script fails.
-    pub(super) fn judge_vectors(
+    pub(super) fn verify_vectors(
         self,
         vectors: &Path,
         folder: &Path,

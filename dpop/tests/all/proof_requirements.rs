@@ -1,4 +1,4 @@
-//! List A: the requirements of RFC 9449, 4.3 for resource servers, one by one.
+//! The requirements of RFC 9449, 4.3 for resource servers, one by one.
 
 use dpop_bound::{
     claims::ClaimError::*, credentials::CredentialsError, key::PublicKeyError,

@@ -1,4 +1,4 @@
-//! List B: attacks on the encoding of proofs.
+//! Attacks on the encoding of proofs.
 
 use dpop_bound::{claims::ClaimError::*, key::PublicKeyError, signed_proof::ProofFormatError::*};
 use serde_json::{Value, json};
@@ -82,7 +82,7 @@ fn keys() -> Vec<Case> {
     let mut off = x.clone();
     off[31] ^= 1;
     let p384 = json!({ "kty": "EC", "crv": "P-384", "x": base64([7; 48]), "y": base64([7; 48]) });
-    let jwk = |refusal| Form(Jwk(refusal));
+    let jwk = |error| Form(Jwk(error));
     let zeros = base64([0; 32]);
     vec![
         ("point not on the curve", good().jwk("x", base64(&off)).proof(), jwk(PublicKeyError::OffCurve)),

@@ -21,20 +21,20 @@ use serde::Deserialize;
 /// The window of `dpop/vectors/README.md`: `iat` may differ from the server's time by 30 s.
 const WINDOW: ProofWindow = ProofWindow::from_secs(30, 30);
 
-const HELP: &str = "Judges DPoP proofs (RFC 9449), one line for each: `name: word`.
+const HELP: &str = "Verifies DPoP proofs (RFC 9449) and prints one line for each: `name: result`.
 
-Usage: cargo run -p dpop-bound --example judge -- FILE
+Usage: cargo run -p dpop-bound --example verify_vectors -- FILE
 
-FILE is JSON: {\"method\", \"url\", \"now\", \"cases\": [{\"name\", \"answer\", \"proof\"}]}, and as the server
-asks for them \"token\", \"nonce\" and \"jkt\". dpop/vectors/README.md says what each is, and what the words mean.
+FILE is JSON: {\"method\", \"url\", \"now\", \"cases\": [{\"name\", \"answer\", \"proof\"}]}, with \"token\", \"nonce\"
+and \"jkt\" if the server requires them. dpop/vectors/README.md describes the fields and the results.
 
 Exit codes:
-  0  every proof got the answer that the file names
-  1  some did not; they are named at the end, on stderr
+  0  every proof has the result that the file expects
+  1  some proofs have another result; stderr lists them at the end
   2  wrong usage, or the file cannot be read
 
 Example:
-  cargo run -p dpop-bound --example judge -- dpop/vectors/ours.json";
+  cargo run -p dpop-bound --example verify_vectors -- dpop/vectors/ours.json";
 
 /// A vector file: one request and many proofs for it.
 #[derive(Deserialize)]
@@ -66,12 +66,12 @@ struct VectorCase {
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
-    let done = match arguments.as_slice() {
-        [help] if matches!(help.as_str(), "-h" | "--help") => print_verdict(HELP).map(|()| ExitCode::SUCCESS),
+    let exit_code = match arguments.as_slice() {
+        [help] if matches!(help.as_str(), "-h" | "--help") => print_line(HELP).map(|()| ExitCode::SUCCESS),
         [file] => run(file),
         _ => Err(HELP.into()),
     };
-    done.unwrap_or_else(|error| {
+    exit_code.unwrap_or_else(|error| {
         eprintln!("{error}");
         ExitCode::from(2)
     })
@@ -79,37 +79,38 @@ fn main() -> ExitCode {
 
 /// Prints the result of each case, and at the end the cases whose result differs from the expected one.
 fn run(file: &str) -> Result<ExitCode, Box<dyn Error>> {
-    let judged = judge_cases(file).map_err(|error| format!("{file}: {error}"))?;
-    let lines: Vec<String> = judged.iter().map(|(case, word)| format!("{}: {word}", case.name)).collect();
-    print_verdict(&lines.join("\n"))?;
-    let wrong: Vec<_> = judged.iter().filter(|(case, word)| case.answer != *word).collect();
+    let results = verify_cases(file).map_err(|error| format!("{file}: {error}"))?;
+    let lines: Vec<String> =
+        results.iter().map(|(case, result)| format!("{}: {result}", case.name)).collect();
+    print_line(&lines.join("\n"))?;
+    let wrong: Vec<_> = results.iter().filter(|(case, result)| case.answer != *result).collect();
     if wrong.is_empty() {
         return Ok(ExitCode::SUCCESS);
     }
-    eprintln!("other answers than {file} names:");
-    for (case, word) in wrong {
-        eprintln!("  {}: {word}, not {}", case.name, case.answer);
+    eprintln!("results that differ from {file}:");
+    for (case, result) in wrong {
+        eprintln!("  {}: {result}, not {}", case.name, case.answer);
     }
     Ok(ExitCode::from(1))
 }
 
 /// Verifies the cases of a file and returns the result of each.
-fn judge_cases(file: &str) -> Result<Vec<(VectorCase, &'static str)>, Box<dyn Error>> {
+fn verify_cases(file: &str) -> Result<Vec<(VectorCase, &'static str)>, Box<dyn Error>> {
     let mut vectors: VectorFile = serde_json::from_str(&fs::read_to_string(file)?)?;
     let cases = std::mem::take(&mut vectors.cases);
     let server = VectorServer::from_case(&vectors)?;
-    let judged = cases.into_iter().map(|case| {
+    let results = cases.into_iter().map(|case| {
         let key = case.jkt.as_deref().map(str::parse).transpose()?.or(server.key);
-        let word = server
+        let result = server
             .verify_request(&case.proof, key.as_ref())
-            .map_or_else(|refusal| refusal.reason(), |()| "accepted");
-        Ok((case, word))
+            .map_or_else(|error| error.reason(), |()| "accepted");
+        Ok((case, result))
     });
-    judged.collect()
+    results.collect()
 }
 
 /// Prints a line. `println!` would panic if the output is closed.
-fn print_verdict(text: &str) -> Result<(), Box<dyn Error>> {
+fn print_line(text: &str) -> Result<(), Box<dyn Error>> {
     Ok(writeln!(io::stdout(), "{text}")?)
 }
 

@@ -1,4 +1,4 @@
-//! List D: replay and limits of the complete gateway. The tests of [`dpop_bound::replay`] cover waits and
+//! Replay and limits of the complete gateway. The tests of [`dpop_bound::replay`] cover waits and
 //! memory use.
 
 use std::{sync::Barrier, thread, time::Duration};
@@ -58,7 +58,7 @@ fn same_id_in_another_proof_is_a_replay() {
     let serve = |proof: String| gateway.serve(&Request::with(proof), "ada");
     assert_eq!(gateway.serve(&once, "ada"), Accepted);
     assert_eq!(serve(draft.proof()), REPLAYED);
-    assert_eq!(serve(crate::list_b::other_s(&draft.proof())), REPLAYED);
+    assert_eq!(serve(crate::proof_encoding::other_s(&draft.proof())), REPLAYED);
     assert_eq!(serve(Draft::good().claim("more", 1).proof()), REPLAYED);
     assert_eq!(serve(Draft::good().claim("iat", NOW - 1).proof()), REPLAYED);
     // A replay is also rejected for another account.

@@ -1,4 +1,4 @@
-//! List C: nonces and times.
+//! Nonces and times.
 
 use std::time::Duration;
 
