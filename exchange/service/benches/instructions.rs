@@ -48,25 +48,25 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 /// A step: its name, and a function that prepares it and returns the measured requests.
-type Step = (&'static str, fn(&World) -> Asked);
+type Step = (&'static str, fn(&World) -> TestRequest);
 
 const STEPS: [Step; 9] = [
     ("raise", |world| world.set(OWN_STOCK, &stock(1, 2))),
     ("lower", |world| {
-        world.ask(world.set(OWN_STOCK, &stock(1, 2)));
+        world.send(world.set(OWN_STOCK, &stock(1, 2)));
         world.set(OWN_STOCK, &stock(2, 1))
     }),
     ("book-in", |world| world.set(POOLS, &world.book_in(0))),
     ("book-out", |world| world.set(POOLS, &world.book_out())),
     ("add", |world| world.set(BLUEPRINTS, &blueprints("add"))),
     ("remove", |world| {
-        world.ask(world.set(BLUEPRINTS, &blueprints("add")));
+        world.send(world.set(BLUEPRINTS, &blueprints("add")));
         world.set(BLUEPRINTS, &blueprints("remove"))
     }),
     ("lots", |_| get(&format!("{OWN_STOCK}?limit=500"))),
     ("pool", |_| get(&format!("{POOLS}?limit=500"))),
     ("blueprints", |world| {
-        world.ask(world.set(BLUEPRINTS, &blueprints("add")));
+        world.send(world.set(BLUEPRINTS, &blueprints("add")));
         get(&format!("{BLUEPRINTS}?limit=100"))
     }),
 ];
@@ -82,13 +82,13 @@ const POOL: usize = 5000;
 const MATERIALS: usize = 100;
 
 /// A request to the generated endpoints.
-type Asked = http::Request<Body>;
+type TestRequest = http::Request<Body>;
 
 /// The number of signed reads that are counted together, and of uncounted reads before them.
 const READS: usize = 100;
 
 /// Returns the path and the query of a step with signed reads; the query includes its question mark.
-fn signed(name: &str) -> Option<(&'static str, &'static str)> {
+fn signed_read_target(name: &str) -> Option<(&'static str, &'static str)> {
     match name {
         "signed-document" => Some(("/exchange/v1", "")),
         "signed-page" => Some((BLUEPRINTS, "?limit=100")),
@@ -100,16 +100,16 @@ fn main() {
     let filters: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     // `cargo bench` runs this program without arguments; then it prints nothing.
     let [name] = filters.as_slice() else { return };
-    if let Some(path) = signed(name) {
+    if let Some(path) = signed_read_target(name) {
         return signed_reads(name, path);
     }
     let step = STEPS.into_iter().find(|(step, _)| step == name);
     let Some((_, step)) = step else { panic!("{name} is not one of {:?}", STEPS.map(|(step, _)| step)) };
     let world = World::new();
-    world.furnish();
+    world.fill();
     let request = step(&world);
-    let log = Log::emptied(&world);
-    let response = counted(|request| world.ask(request), request);
+    let log = Log::truncated(&world);
+    let response = counted(|request| world.send(request), request);
     println!("{name}: {} pages of the log, an answer of {} bytes", log.pages(), response.len());
 }
 
@@ -121,8 +121,8 @@ fn counted<A, B>(work: impl FnOnce(A) -> B, input: A) -> B {
 /// Sends reads through the gateway, first without counting and then with counting.
 fn signed_reads(name: &str, (path, query): (&str, &str)) {
     let world = World::new();
-    world.furnish();
-    world.ask(world.set(BLUEPRINTS, &blueprints("add")));
+    world.fill();
+    world.send(world.set(BLUEPRINTS, &blueprints("add")));
     let mut config = Config::default();
     let limits = &mut config.limits;
     (limits.per_address, limits.per_member, limits.per_client) = (1_000_000, 1_000_000, 1_000_000);
@@ -140,14 +140,14 @@ fn signed_reads(name: &str, (path, query): (&str, &str)) {
     let token = AccessToken::new("t".repeat(1000)).unwrap();
     let prover = Prover::new(KeyPair::generate().unwrap(), SystemRandom);
     let jkt = prover.signer().public_key().thumbprint().to_string();
-    let verifier = Arc::new(Known(TokenClaims { jkt: Some(jkt), ..claims }));
+    let verifier = Arc::new(AcceptingVerifier(TokenClaims { jkt: Some(jkt), ..claims }));
     let relay = Arc::new(LocalRelay::new(Arc::new(world.endpoints.service().clone())));
     let environment = Environment::system();
     let parts =
         GatewayParts::in_process(&world.store, &environment, &Arc::new(config), verifier, relay).unwrap();
     let gateway = Gateway::new(parts.into_ports().unwrap());
 
-    let ask = |nonce: &Nonce| {
+    let send = |nonce: &Nonce| {
         let iat = UnixTime::from_millis(u64::try_from(SystemClock.now().as_millis()).unwrap());
         let request =
             ProofRequest { method: "GET", htu: &htu, iat, nonce: Some(nonce), token: Some(token.hash()) };
@@ -160,13 +160,13 @@ fn signed_reads(name: &str, (path, query): (&str, &str)) {
             .body(Body::empty())
             .unwrap()
     };
-    let response = async |requested: Asked| {
+    let response = async |requested: TestRequest| {
         let (head, body) = gateway.handle_request(requested).await.into_parts();
         (head, to_bytes(body, 8 << 20).await.unwrap())
     };
-    let challenged = world.runtime.block_on(response(ask(&Nonce::new("none-yet").unwrap()))).0;
+    let challenged = world.runtime.block_on(response(send(&Nonce::new("none-yet").unwrap()))).0;
     let nonce = Nonce::new(challenged.headers["dpop-nonce"].to_str().unwrap()).unwrap();
-    let all = |requested: Vec<Asked>| {
+    let all = |requested: Vec<TestRequest>| {
         world.runtime.block_on(async {
             let mut bytes = 0;
             for requested in requested {
@@ -177,7 +177,7 @@ fn signed_reads(name: &str, (path, query): (&str, &str)) {
             bytes
         })
     };
-    let some = || (0..READS).map(|_| ask(&nonce)).collect::<Vec<_>>();
+    let some = || (0..READS).map(|_| send(&nonce)).collect::<Vec<_>>();
     all(some());
     let bytes = counted(all, some());
     println!("{name}: {READS} reads, an answer of {bytes} bytes");
@@ -185,9 +185,9 @@ fn signed_reads(name: &str, (path, query): (&str, &str)) {
 
 /// A verifier that accepts every token.
 #[derive(Debug)]
-struct Known(TokenClaims);
+struct AcceptingVerifier(TokenClaims);
 
-impl TokenVerifier for Known {
+impl TokenVerifier for AcceptingVerifier {
     fn verify_token<'a>(&'a self, _: &'a str, _: Moment) -> VerificationFuture<'a> {
         MaybeReady::ready(Ok(self.0.clone()))
     }
@@ -200,7 +200,7 @@ struct Log {
 }
 
 impl Log {
-    fn emptied(world: &World) -> Self {
+    fn truncated(world: &World) -> Self {
         let file = world.folder.path().join("exchange.db");
         let snapshot = Connection::open(&file).unwrap();
         snapshot.busy_timeout(Duration::from_secs(5)).unwrap();
@@ -258,7 +258,7 @@ impl World {
     }
 
     /// Adds a member, a catalogue, the member's lots and a pool, and prepares the statements.
-    fn furnish(&self) {
+    fn fill(&self) {
         let seed = |connection: &Connection| {
             connection.execute_batch(SEED)?;
             for scope in Scope::ALL {
@@ -267,20 +267,20 @@ impl World {
             replace_contents(connection, &SystemRandom, &contents())
         };
         self.runtime.block_on(self.store.write(seed)).unwrap();
-        self.ask(self.set(OWN_STOCK, &stock(0, 1)));
+        self.send(self.set(OWN_STOCK, &stock(0, 1)));
         for first in (0..POOL).step_by(OPS) {
-            self.ask(self.set(POOLS, &self.book_in(first)));
+            self.send(self.set(POOLS, &self.book_in(first)));
         }
         for op in ["add", "remove"] {
-            self.ask(self.set(BLUEPRINTS, &blueprints(op)));
+            self.send(self.set(BLUEPRINTS, &blueprints(op)));
         }
         for collection in [BLUEPRINTS, OWN_STOCK, POOLS] {
-            self.ask(get(&format!("{collection}?limit=1")));
+            self.send(get(&format!("{collection}?limit=1")));
         }
     }
 
     /// Sends a request and returns the response body.
-    fn ask(&self, mut request: Asked) -> Vec<u8> {
+    fn send(&self, mut request: TestRequest) -> Vec<u8> {
         request.extensions_mut().insert(self.caller.clone());
         let reply = self.runtime.block_on(async {
             let response = self.endpoints.serve_request(request).await;
@@ -291,12 +291,12 @@ impl World {
         body.to_vec()
     }
 
-    fn json(&self, request: Asked) -> Value {
-        serde_json::from_slice(&self.ask(request)).unwrap()
+    fn json(&self, request: TestRequest) -> Value {
+        serde_json::from_slice(&self.send(request)).unwrap()
     }
 
     /// Builds a dry-run change set in which every op can be applied.
-    fn set(&self, collection: &str, ops: &[Value]) -> Asked {
+    fn set(&self, collection: &str, ops: &[Value]) -> TestRequest {
         let body = json!({ "ops": ops, "dryRun": true }).to_string();
         let response = self.json(post(collection, body));
         assert_eq!(response["applied"], ops.len(), "all ops are applied");
@@ -325,11 +325,11 @@ impl World {
     }
 }
 
-fn get(uri: &str) -> Asked {
+fn get(uri: &str) -> TestRequest {
     http::Request::get(uri).body(Body::empty()).unwrap()
 }
 
-fn post(collection: &str, body: String) -> Asked {
+fn post(collection: &str, body: String) -> TestRequest {
     http::Request::post(format!("{collection}/changes"))
         .header("Content-Type", "application/json")
         .header("Idempotency-Key", "key-0001")

@@ -16,7 +16,7 @@ pub(crate) struct Memory {
     /// The resident memory, in bytes.
     pub(crate) resident: u64,
     /// The anonymous resident memory, in bytes.
-    pub(crate) own: u64,
+    pub(crate) anonymous: u64,
 }
 
 /// Pins this thread and its children to one core. Returns false if that is not possible.
@@ -49,7 +49,7 @@ pub(crate) fn processor_time(process: u32) -> Option<Duration> {
 
 /// Returns the CPU time of the current thread.
 #[cfg(target_os = "linux")]
-pub(crate) fn own_time() -> Option<Duration> {
+pub(crate) fn thread_time() -> Option<Duration> {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Some(Duration::new(u64::try_from(time.tv_sec).ok()?, u32::try_from(time.tv_nsec).ok()?))
 }
@@ -62,7 +62,7 @@ pub(crate) fn memory(process: u32) -> Option<Memory> {
         let line = text.lines().find_map(|line| line.strip_prefix(name))?;
         line.trim_start_matches(':').trim().strip_suffix(" kB")?.parse::<u64>().ok()
     };
-    Some(Memory { resident: kib("VmRSS")? << 10, own: kib("RssAnon")? << 10 })
+    Some(Memory { resident: kib("VmRSS")? << 10, anonymous: kib("RssAnon")? << 10 })
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -81,7 +81,7 @@ mod elsewhere {
         None
     }
 
-    pub(crate) fn own_time() -> Option<Duration> {
+    pub(crate) fn thread_time() -> Option<Duration> {
         None
     }
 
@@ -90,4 +90,4 @@ mod elsewhere {
     }
 }
 #[cfg(not(target_os = "linux"))]
-pub(crate) use elsewhere::{memory, own_time, pin, processor_time, raise_open_files};
+pub(crate) use elsewhere::{memory, pin, processor_time, raise_open_files, thread_time};

@@ -4,27 +4,27 @@
 //! and sent over HTTP/1.1 connections from another core. `--help` lists the options.
 //!
 //! ```text
-//! place: a folder with signed-in members ──────────► server: the process on it
-//!                    │                                        ▲
-//!                    └──► signed: requests ──► drive ──► wire ┘ ──► report
+//! data_folder: signed-in members and data ───────────────► server: the process on this folder
+//!      │                                                                  ▲
+//!      └──► signed_requests ──► load_generators ──► http_connection ──────┘ ──► report
 //! ```
 
 #![allow(clippy::print_stdout, reason = "the benchmark prints its results")]
 
-mod drive;
+mod data_folder;
 mod flood;
-mod goods;
+mod http_connection;
 mod idle;
-mod limit;
+mod in_process;
+mod load_generators;
 mod machine;
-mod place;
 mod reads;
 mod report;
 mod server;
-mod signed;
+mod signed_requests;
 mod start;
-mod wire;
-mod within;
+mod stocks;
+mod verification_limit;
 mod writes;
 
 use std::error::Error;
@@ -150,12 +150,12 @@ fn measure(options: &Options) -> Outcome<Vec<Figure>> {
 
 async fn run(scenario: Scenario, report: &mut Report, options: &Options) -> Outcome<()> {
     match scenario {
-        Scenario::Document => reads::run(report, &signed::DOCUMENT, options).await,
-        Scenario::Page => reads::run(report, &signed::PAGE, options).await,
+        Scenario::Document => reads::run(report, &signed_requests::DOCUMENT, options).await,
+        Scenario::Page => reads::run(report, &signed_requests::PAGE, options).await,
         Scenario::Writes => writes::run(report, options).await,
-        Scenario::Stock => goods::stock(report, options).await,
-        Scenario::OrgStock => goods::org_stock(report, options).await,
-        Scenario::Rows => goods::rows(report).await,
+        Scenario::Stock => stocks::stock(report, options).await,
+        Scenario::OrgStock => stocks::org_stock(report, options).await,
+        Scenario::Rows => stocks::rows(report).await,
         Scenario::Start => start::run(report).await,
         Scenario::Idle => idle::run(report).await,
         Scenario::Flood => flood::run(report, options).await,

@@ -45,19 +45,25 @@ impl Report {
     }
 
     /// Reports a value.
-    pub(crate) fn tell(&mut self, what: impl Into<String>, value: f64, unit: &'static str) {
+    pub(crate) fn record(&mut self, what: impl Into<String>, value: f64, unit: &'static str) {
         self.add(what.into(), value, unit, None);
     }
 
     /// Reports a value with a goal.
-    pub(crate) fn judge(&mut self, what: impl Into<String>, value: f64, unit: &'static str, goal: Goal) {
+    pub(crate) fn record_with_goal(
+        &mut self,
+        what: impl Into<String>,
+        value: f64,
+        unit: &'static str,
+        goal: Goal,
+    ) {
         self.add(what.into(), value, unit, Some(goal));
     }
 
     /// Reports the percentiles of latencies, in milliseconds.
     pub(crate) fn latencies(&mut self, what: &str, latencies: &hdrhistogram::Histogram<u64>) {
         for (name, quantile) in [("p50", 0.5), ("p99", 0.99), ("max", 1.0)] {
-            self.tell(format!("{what}, {name}"), millis(latencies.value_at_quantile(quantile)), "ms");
+            self.record(format!("{what}, {name}"), millis(latencies.value_at_quantile(quantile)), "ms");
         }
     }
 

@@ -12,7 +12,7 @@ use crate::machine::{self, CALLERS, Memory, SERVICE};
 /// The binary that cargo built for this run.
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_exchange-service");
 /// The maximum time until the first response.
-const LONGEST: Duration = Duration::from_secs(10);
+const MAX_START_TIME: Duration = Duration::from_secs(10);
 
 /// A running service, which is stopped when it is dropped.
 pub(crate) struct Server {
@@ -53,11 +53,11 @@ impl Server {
         let child = command.spawn();
         machine::pin(CALLERS);
         let mut server = Self { child: child?, started_in: Duration::ZERO };
-        while first_answer(address).is_err() {
+        while wait_for_response(address).is_err() {
             if let Some(status) = server.child.try_wait()? {
                 return Err(format!("the service ended by itself: {status}").into());
             }
-            if began.elapsed() > LONGEST {
+            if began.elapsed() > MAX_START_TIME {
                 return Err("the service does not answer".into());
             }
             std::thread::sleep(Duration::from_micros(200));
@@ -78,7 +78,7 @@ impl Server {
 }
 
 /// Requests the discovery document. Any response shows that the service is running.
-fn first_answer(address: SocketAddr) -> std::io::Result<()> {
+fn wait_for_response(address: SocketAddr) -> std::io::Result<()> {
     let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(1))?;
     stream.set_read_timeout(Some(Duration::from_secs(1)))?;
     stream.write_all(b"GET /idp/jwks HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")?;

@@ -4,10 +4,10 @@ use std::net::SocketAddr;
 use std::process::Command;
 use std::time::Duration;
 
-use crate::place::Place;
+use crate::data_folder::DataFolder;
 use crate::report::{Goal, Report, millis};
 use crate::server::{BINARY, Server};
-use crate::{Outcome, drive};
+use crate::{Outcome, load_generators};
 
 /// The number of starts of each kind.
 const STARTS: usize = 25;
@@ -20,35 +20,39 @@ const MEBIBYTES: f64 = 20.0;
 
 /// Starts the service repeatedly and reports the results.
 pub(crate) async fn run(report: &mut Report) -> Outcome<()> {
-    let place = Place::planted(0).await?;
-    let configuration = place.configuration(|_| {})?;
-    several(report, "serve", || Server::serve(&configuration, place.address())).await?;
-    let address: SocketAddr = place.address();
-    several(report, "sandbox on its folder", || Server::sandbox(place.data(), address)).await?;
+    let data_folder = DataFolder::prepare(0).await?;
+    let configuration = data_folder.configuration(|_| {})?;
+    several(report, "serve", || Server::serve(&configuration, data_folder.address())).await?;
+    let address: SocketAddr = data_folder.address();
+    several(report, "sandbox on its folder", || Server::sandbox(data_folder.data(), address)).await?;
     let (all, stripped) = size()?;
-    report.tell("the binary with line tables", mebibytes(all), "MiB");
+    report.record("the binary with line tables", mebibytes(all), "MiB");
     match stripped {
-        Some(stripped) => report.tell("the binary, stripped", mebibytes(stripped), "MiB"),
-        None => report.tell("the binary, stripped (there is no `strip` here)", f64::NAN, "MiB"),
+        Some(stripped) => report.record("the binary, stripped", mebibytes(stripped), "MiB"),
+        None => report.record("the binary, stripped (there is no `strip` here)", f64::NAN, "MiB"),
     }
     Ok(())
 }
 
 async fn several(report: &mut Report, what: &str, start: impl Fn() -> Outcome<Server>) -> Outcome<()> {
-    let mut took = drive::histogram()?;
+    let mut took = load_generators::histogram()?;
     for _ in 0..STARTS {
         let server = start()?;
         took.record(u64::try_from(server.started_in.as_micros())?)?;
     }
     let p50 = millis(took.value_at_quantile(0.5));
-    report.judge(format!("{what}, start to first answer, p50"), p50, "ms", Goal::AtMost(START));
-    report.tell(format!("{what}, start to first answer, max"), millis(took.max()), "ms");
+    report.record_with_goal(format!("{what}, start to first response, p50"), p50, "ms", Goal::AtMost(START));
+    report.record(format!("{what}, start to first response, max"), millis(took.max()), "ms");
     let server = start()?;
     tokio::time::sleep(REST).await;
     if let Some(memory) = server.memory() {
         let resident = mebibytes(memory.resident);
-        report.judge(format!("{what}, memory at rest"), resident, "MiB", Goal::AtMost(MEBIBYTES));
-        report.tell(format!("{what}, of it no file's"), mebibytes(memory.own), "MiB");
+        report.record_with_goal(format!("{what}, idle memory"), resident, "MiB", Goal::AtMost(MEBIBYTES));
+        report.record(
+            format!("{what}, idle memory that is not file-backed"),
+            mebibytes(memory.anonymous),
+            "MiB",
+        );
     }
     Ok(())
 }

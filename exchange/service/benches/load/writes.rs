@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 
-use crate::place::{MEMBERS, Place, record};
+use crate::data_folder::{DataFolder, MEMBERS, record};
 use crate::report::{Goal, Report};
 use crate::server::Server;
-use crate::signed::{Signer, Target};
-use crate::{Options, Outcome, drive};
+use crate::signed_requests::{Signer, Target};
+use crate::{Options, Outcome, load_generators};
 
 /// The number of rows in the long journal.
 const ROWS: u32 = 1_000_000;
@@ -21,15 +21,15 @@ const SIZES: [usize; 3] = [1, 100, 500];
 /// The number of change sets that add entries, before the same number of change sets removes them.
 const BLOCKS: usize = 4;
 /// The number of change sets for warming up.
-const WARM: usize = 64;
+const WARM_UP_SETS: usize = 64;
 /// The maximum number of change sets per size, and the maximum time. It is short because proofs are valid for
 /// thirty seconds.
 const SETS: usize = 3000;
-const LONGEST: Duration = Duration::from_secs(12);
+const MAX_DURATION: Duration = Duration::from_secs(12);
 /// The goal for the 99th percentile of change sets with 500 ops, in milliseconds.
-const LARGE: f64 = 15.0;
+const MAX_P99_MILLIS: f64 = 15.0;
 /// The maximum factor by which a long journal may slow a change set down.
-const FLAT: f64 = 1.2;
+const MAX_SLOWDOWN: f64 = 1.2;
 
 /// Measures writes with both journals and compares them.
 pub(crate) async fn run(report: &mut Report, options: &Options) -> Outcome<()> {
@@ -39,19 +39,19 @@ pub(crate) async fn run(report: &mut Report, options: &Options) -> Outcome<()> {
         for (name, quantile) in [("p50", 0.5), ("p99", 0.99)] {
             let of = |all: &Histogram<u64>| crate::report::millis(all.value_at_quantile(quantile));
             let what = format!("{size} ops, long journal to empty, {name}");
-            report.judge(what, of(&long) / of(&empty), "", Goal::AtMost(FLAT));
+            report.record_with_goal(what, of(&long) / of(&empty), "", Goal::AtMost(MAX_SLOWDOWN));
         }
     }
     Ok(())
 }
 
 async fn on(report: &mut Report, rows: u32, options: &Options) -> Outcome<Vec<Histogram<u64>>> {
-    let place = Place::planted(rows).await?;
+    let data_folder = DataFolder::prepare(rows).await?;
     let name = if rows == 0 { "empty journal" } else { "a million rows" };
-    report.tell(format!("{name}: to force 4 KiB to the disk, p50"), disk(place.data())?, "ms");
-    let server = Server::serve(&place.configuration(|_| {})?, place.address())?;
-    let signer = Signer::new(&place).await?;
-    let mut wires = drive::connect(place.address(), 1).await?;
+    report.record(format!("{name}: fsync of 4 KiB, p50"), disk(data_folder.data())?, "ms");
+    let server = Server::serve(&data_folder.configuration(|_| {})?, data_folder.address())?;
+    let signer = Signer::new(&data_folder).await?;
+    let mut connections = load_generators::connect(data_folder.address(), 1).await?;
     let mut all = Vec::new();
     for size in SIZES {
         let targets = targets(size)?;
@@ -64,19 +64,26 @@ async fn on(report: &mut Report, rows: u32, options: &Options) -> Outcome<Vec<Hi
             };
             (from..from + count).map(one).collect::<Outcome<Vec<_>>>()
         };
-        let (warm, back) = drive::closed(wires, sign(0, WARM)?, LONGEST, 200).await?;
-        warm.sound()?;
+        let (warm, back) =
+            load_generators::closed(connections, sign(0, WARM_UP_SETS)?, MAX_DURATION, 200).await?;
+        warm.ensure_expected()?;
         let (driven, back) =
-            drive::closed(back, sign(WARM, SETS)?, options.length().min(LONGEST), 200).await?;
-        wires = back;
-        let driven = driven.sound()?;
+            load_generators::closed(back, sign(WARM_UP_SETS, SETS)?, options.length().min(MAX_DURATION), 200)
+                .await?;
+        connections = back;
+        let driven = driven.ensure_expected()?;
         let what = format!("{name}, {size} ops");
         #[allow(clippy::cast_precision_loss, reason = "the count is far below 2^52")]
-        report.tell(format!("{what}, sets"), driven.count() as f64, "");
+        report.record(format!("{what}, sets"), driven.count() as f64, "");
         report.latencies(&what, &driven.latencies);
         if size == SIZES[2] {
             let p99 = crate::report::millis(driven.latencies.value_at_quantile(0.99));
-            report.judge(format!("{what}, p99 and its goal"), p99, "ms", Goal::AtMost(LARGE));
+            report.record_with_goal(
+                format!("{what}, p99 and its goal"),
+                p99,
+                "ms",
+                Goal::AtMost(MAX_P99_MILLIS),
+            );
         }
         all.push(driven.latencies);
     }
@@ -109,7 +116,7 @@ fn targets(size: usize) -> Outcome<Vec<Target>> {
 fn disk(folder: &Path) -> Outcome<f64> {
     let path = folder.join("forced");
     let mut file = std::fs::File::create(&path)?;
-    let mut took = drive::histogram()?;
+    let mut took = load_generators::histogram()?;
     for _ in 0..200 {
         let began = Instant::now();
         file.write_all(&[0; 4096])?;

@@ -7,8 +7,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use dpop_bound::{Htu, Nonce, ProofRequest, UnixTime};
 
 use crate::Outcome;
-use crate::place::{Caller, Place};
-use crate::wire::Wire;
+use crate::data_folder::{Caller, DataFolder};
+use crate::http_connection::HttpConnection;
 
 /// A request before it is signed.
 #[derive(Clone)]
@@ -45,7 +45,7 @@ impl Target {
 #[derive(Clone)]
 pub(crate) struct Request {
     head: Arc<str>,
-    own: Box<str>,
+    lines: Box<str>,
     body: Option<Arc<[u8]>>,
 }
 
@@ -54,7 +54,7 @@ impl Request {
     pub(crate) fn write(&self, to: &mut Vec<u8>) {
         to.clear();
         to.extend_from_slice(self.head.as_bytes());
-        to.extend_from_slice(self.own.as_bytes());
+        to.extend_from_slice(self.lines.as_bytes());
         if let Some(body) = &self.body {
             to.extend_from_slice(body);
         }
@@ -77,14 +77,14 @@ impl Request {
     }
 
     /// Returns the request with another well-formed signature, which is invalid.
-    pub(crate) fn spoiled(&self) -> Self {
-        let mut own = self.own.to_string();
-        let end = own.find("\r\n").unwrap_or(own.len());
+    pub(crate) fn with_invalid_signature(&self) -> Self {
+        let mut lines = self.lines.to_string();
+        let end = lines.find("\r\n").unwrap_or(lines.len());
         // All bits of the character at which the second half of the signature begins are significant.
         let at = end - 43;
-        let other = if own.as_bytes().get(at) == Some(&b'A') { "B" } else { "A" };
-        own.replace_range(at..=at, other);
-        Self { own: own.into(), ..self.clone() }
+        let other = if lines.as_bytes().get(at) == Some(&b'A') { "B" } else { "A" };
+        lines.replace_range(at..=at, other);
+        Self { lines: lines.into(), ..self.clone() }
     }
 }
 
@@ -98,16 +98,16 @@ pub(crate) struct Signer {
 impl Signer {
     /// Creates a signer and requests the current nonce. Each caller sends one request, so that the service
     /// caches its token and its installation.
-    pub(crate) async fn new(place: &Place) -> Outcome<Self> {
-        let mut wire = Wire::open(place.address()).await?;
-        let mut signer = Self::without_nonce(place)?;
+    pub(crate) async fn new(data_folder: &DataFolder) -> Outcome<Self> {
+        let mut http_connection = HttpConnection::open(data_folder.address()).await?;
+        let mut signer = Self::without_nonce(data_folder)?;
         let mut bytes = Vec::new();
         signer.sign(0, &DOCUMENT, None)?.write(&mut bytes);
-        let response = wire.call(&bytes).await?;
+        let response = http_connection.call(&bytes).await?;
         signer.nonce = Nonce::new(&response.nonce.ok_or("the service gave no nonce")?)?;
         for caller in 0..signer.callers.len() {
             signer.sign(caller, &DOCUMENT, None)?.write(&mut bytes);
-            let response = wire.call(&bytes).await?;
+            let response = http_connection.call(&bytes).await?;
             if response.status != 200 {
                 return Err(format!("{}: {}", response.status, response.complaint).into());
             }
@@ -116,22 +116,22 @@ impl Signer {
     }
 
     /// Creates a signer without a nonce. The service responds with a nonce to its first request.
-    pub(crate) fn without_nonce(place: &Place) -> Outcome<Self> {
+    pub(crate) fn without_nonce(data_folder: &DataFolder) -> Outcome<Self> {
         Ok(Self {
-            origin: place.config.gateway_origin.clone(),
+            origin: data_folder.config.gateway_origin.clone(),
             nonce: Nonce::new("none-yet")?,
-            callers: place.callers.clone(),
+            callers: data_folder.callers.clone(),
         })
     }
 
     /// Signs a request of the caller with this number.
     pub(crate) fn sign(&self, caller: usize, target: &Target, key: Option<&str>) -> Outcome<Request> {
-        let own = &self.callers[caller % self.callers.len()];
+        let caller_state = &self.callers[caller % self.callers.len()];
         let htu = Htu::from_url(&format!("{}{}", self.origin, target.path))?;
-        let proof = self.prove(own, target.method, &htu)?;
+        let proof = self.prove(caller_state, target.method, &htu)?;
         let key = key.map(|key| format!("idempotency-key: {key}\r\n")).unwrap_or_default();
         let own_lines = format!("{proof}\r\n{key}\r\n").into();
-        Ok(Request { head: self.head(own, target), own: own_lines, body: target.body.clone() })
+        Ok(Request { head: self.head(caller_state, target), lines: own_lines, body: target.body.clone() })
     }
 
     /// Signs `count` requests, of all callers in turn.
@@ -141,8 +141,12 @@ impl Signer {
         (0..count)
             .map(|number| {
                 let caller = number % self.callers.len();
-                let own = format!("{}\r\n\r\n", self.prove(&self.callers[caller], target.method, &htu)?);
-                Ok(Request { head: Arc::clone(&heads[caller]), own: own.into(), body: target.body.clone() })
+                let lines = format!("{}\r\n\r\n", self.prove(&self.callers[caller], target.method, &htu)?);
+                Ok(Request {
+                    head: Arc::clone(&heads[caller]),
+                    lines: lines.into(),
+                    body: target.body.clone(),
+                })
             })
             .collect()
     }

@@ -15,32 +15,32 @@ const LENGTH: usize = 560;
 const MESSAGES: usize = 64;
 
 /// Returns the CPU time of one verification on the service's core, while the service is idle.
-pub(crate) fn one_verification(longest: Duration) -> Outcome<Duration> {
+pub(crate) fn one_verification(timeout: Duration) -> Outcome<Duration> {
     machine::pin(SERVICE);
-    let measured = measure(longest);
+    let measured = measure(timeout);
     machine::pin(CALLERS);
     measured
 }
 
-fn measure(longest: Duration) -> Outcome<Duration> {
-    let mut signed = Vec::new();
+fn measure(timeout: Duration) -> Outcome<Duration> {
+    let mut signed_requests = Vec::new();
     for number in 0..MESSAGES {
         let key = KeyPair::generate()?;
         let message = vec![u8::try_from(number)?; LENGTH];
         let signature = key.sign_now(&message)?;
-        signed.push((key.public_key().clone(), message, signature));
+        signed_requests.push((key.public_key().clone(), message, signature));
     }
-    let (began, before) = (Instant::now(), machine::own_time());
+    let (began, before) = (Instant::now(), machine::thread_time());
     let mut count = 0_u32;
-    while began.elapsed() < longest {
-        for (key, message, signature) in &signed {
+    while began.elapsed() < timeout {
+        for (key, message, signature) in &signed_requests {
             if !Es256.verify(black_box(key), black_box(message), signature) {
                 return Err("a signature is wrong".into());
             }
             count += 1;
         }
     }
-    let took = match (before, machine::own_time()) {
+    let took = match (before, machine::thread_time()) {
         (Some(before), Some(after)) => after.saturating_sub(before),
         _ => began.elapsed(),
     };

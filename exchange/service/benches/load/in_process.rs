@@ -12,24 +12,24 @@ use dpop_bound::Nonce;
 use exchange_service::peer::PeerAddr;
 use tower::ServiceExt as _;
 
-use crate::place::Place;
-use crate::signed::{DOCUMENT, Request, Signer, Target};
+use crate::data_folder::DataFolder;
+use crate::signed_requests::{DOCUMENT, Request, Signer, Target};
 use crate::{Outcome, machine};
 
 /// The number of requests for warming up, and of measured requests.
-const WARM: usize = 3000;
+const WARM_UP_REQUESTS: usize = 3000;
 const COUNTED: usize = 20_000;
 /// The maximum size of a response in bytes.
 const LARGEST: usize = 8 << 20;
 
 /// Returns the CPU time per request over all threads; `None` if the system does not report it.
-pub(crate) async fn one_request(place: &Place, target: &Target) -> Outcome<Option<Duration>> {
-    let router = place.app().await?.router();
-    let mut signer = Signer::without_nonce(place)?;
+pub(crate) async fn one_request(data_folder: &DataFolder, target: &Target) -> Outcome<Option<Duration>> {
+    let router = data_folder.app().await?.router();
+    let mut signer = Signer::without_nonce(data_folder)?;
     let challenged = ask(&router, signer.sign(0, &DOCUMENT, None)?.to_http()?).await?;
     let nonce = challenged.nonce.ok_or("the service gave no nonce")?;
     signer.nonce = Nonce::new(&nonce)?;
-    all(&router, signer.sign_many(target, WARM)?).await?;
+    all(&router, signer.sign_many(target, WARM_UP_REQUESTS)?).await?;
     let requests = signer.sign_many(target, COUNTED)?;
     let requests = requests.iter().map(Request::to_http).collect::<Outcome<Vec<_>>>()?;
     let before = machine::processor_time(std::process::id());
@@ -48,19 +48,19 @@ async fn all(router: &Router, requests: Vec<Request>) -> Outcome<()> {
     Ok(())
 }
 
-struct Answered {
+struct RouterResponse {
     status: u16,
     nonce: Option<String>,
 }
 
-fn expect(response: &Answered) -> Outcome<()> {
+fn expect(response: &RouterResponse) -> Outcome<()> {
     if response.status == 200 { Ok(()) } else { Err(format!("the answer was {}", response.status).into()) }
 }
 
-async fn ask(router: &Router, mut request: http::Request<Body>) -> Outcome<Answered> {
+async fn ask(router: &Router, mut request: http::Request<Body>) -> Outcome<RouterResponse> {
     request.extensions_mut().insert(PeerAddr(IpAddr::V4(Ipv4Addr::LOCALHOST)));
     let (head, body) = router.clone().oneshot(request).await?.into_parts();
     to_bytes(body, LARGEST).await?;
     let nonce = head.headers.get("dpop-nonce").and_then(|nonce| nonce.to_str().ok());
-    Ok(Answered { status: head.status.as_u16(), nonce: nonce.map(str::to_owned) })
+    Ok(RouterResponse { status: head.status.as_u16(), nonce: nonce.map(str::to_owned) })
 }

@@ -12,21 +12,21 @@ use exchange_service::members::UnitRole;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::place::{MEMBERS, Place, member};
+use crate::data_folder::{DataFolder, MEMBERS, member};
+use crate::http_connection::HttpConnection;
 use crate::report::{Goal, Report, millis};
 use crate::server::Server;
-use crate::signed::{LOTS, Signer, Target};
-use crate::wire::Wire;
-use crate::{Options, Outcome, drive, reads};
+use crate::signed_requests::{LOTS, Signer, Target};
+use crate::{Options, Outcome, load_generators, reads};
 
 /// The number of lots of a member, and of ops in a large change set.
-const OWN: usize = 500;
+const LOTS_PER_MEMBER: usize = 500;
 /// The number of lots in the pool.
 const POOL: usize = 5000;
 /// The number of concurrent readers of the pool.
 const READERS: usize = 40;
 /// The number of rows of a member with a very large stock.
-const MANY: usize = 200_000;
+const LARGE_STOCK_ROWS: usize = 200_000;
 /// The number of materials.
 const MATERIALS: usize = 100;
 /// The unit to which the sandbox's members for load tests belong.
@@ -34,12 +34,12 @@ const UNIT: &str = "unit-squadron";
 const STOCK_CHANGES: &str = "/exchange/v1/me/stock/changes";
 const POOL_CHANGES: &str = "/exchange/v1/org-stock/changes";
 /// The number of change sets for warming up, and the maximum number for the measurement.
-const WARM: usize = 32;
+const WARM_UP_SETS: usize = 32;
 const SETS: usize = 3000;
 /// The goal for the 99th percentile of change sets with 500 ops, in milliseconds.
-const LARGE: f64 = 15.0;
+const MAX_P99_MILLIS: f64 = 15.0;
 /// The maximum factor by which memory may grow between the first and the last rows.
-const FLAT: f64 = 1.1;
+const MAX_MEMORY_GROWTH: f64 = 1.1;
 
 /// Adds the materials to the catalogue.
 pub(crate) fn add_materials(contents: &mut CatalogueContents) {
@@ -56,11 +56,11 @@ fn material(number: usize) -> String {
 
 /// Returns the properties of the lot with this number; there are 200,000 different lots.
 fn lot(number: usize) -> Value {
-    let place =
+    let data_folder =
         if (number / 1000).is_multiple_of(2) { ("CITY", 990_001) } else { ("SPACE_STATION", 990_002) };
     json!({
         "material": { "bt": material(number / 2000 % MATERIALS) },
-        "location": { "uex": { "kind": place.0, "id": place.1 } },
+        "location": { "uex": { "kind": data_folder.0, "id": data_folder.1 } },
         "quality": number % 1000,
         "stolen": false,
     })
@@ -89,28 +89,29 @@ fn book_in(holder: &str, amount: f64) -> Value {
 }
 
 /// Adds lots to a member.
-async fn plant_stock(place: &Place, number: u32, lots: usize) -> Outcome<()> {
-    let app = place.app().await?;
-    for first in (0..lots).step_by(OWN) {
-        let body = serde_json::from_value(set(first..lots.min(first + OWN), &set_quantity(0, 1)))?;
+async fn plant_stock(data_folder: &DataFolder, number: u32, lots: usize) -> Outcome<()> {
+    let app = data_folder.app().await?;
+    for first in (0..lots).step_by(LOTS_PER_MEMBER) {
+        let body =
+            serde_json::from_value(set(first..lots.min(first + LOTS_PER_MEMBER), &set_quantity(0, 1)))?;
         let response = app.backend().change_stock(&member(number), ChangeAuthor::Web, body).await?;
-        applied(response.applied, lots.min(first + OWN) - first)?;
+        applied(response.applied, lots.min(first + LOTS_PER_MEMBER) - first)?;
     }
     Ok(())
 }
 
 /// Adds a pool whose stock the first member holds, and makes half of the members Logisticians.
-async fn plant_pool(place: &Place) -> Outcome<()> {
-    let app = place.app().await?;
+async fn plant_pool(data_folder: &DataFolder) -> Outcome<()> {
+    let app = data_folder.app().await?;
     let unit = UnitId::new(UNIT);
     for number in 1..=MEMBERS / 2 {
         app.backend().set_role(&member(number), &unit, Some(UnitRole::Logistician)).await?;
     }
     let op = book_in(member(1).as_str(), 1.0);
-    for first in (0..POOL).step_by(OWN) {
-        let body = serde_json::from_value(set(first..first + OWN, &op))?;
+    for first in (0..POOL).step_by(LOTS_PER_MEMBER) {
+        let body = serde_json::from_value(set(first..first + LOTS_PER_MEMBER, &op))?;
         let response = app.backend().change_org_stock(&member(1), ChangeAuthor::Web, body).await?;
-        applied(response.applied, OWN)?;
+        applied(response.applied, LOTS_PER_MEMBER)?;
     }
     Ok(())
 }
@@ -127,7 +128,7 @@ fn applied(applied: i64, expected: usize) -> Outcome<()> {
 async fn sets(
     report: &mut Report,
     options: &Options,
-    (place, signer): (&Place, &Signer),
+    (data_folder, signer): (&DataFolder, &Signer),
     callers: usize,
     targets: &[Target],
 ) -> Outcome<()> {
@@ -138,38 +139,45 @@ async fn sets(
         };
         (from..from + count).map(one).collect::<Outcome<Vec<_>>>()
     };
-    let wires = drive::connect(place.address(), 1).await?;
-    let (warm, wires) = drive::closed(wires, sign(0, WARM)?, options.length(), 200).await?;
-    warm.sound()?;
-    let (driven, _) = drive::closed(wires, sign(WARM, SETS)?, options.length(), 200).await?;
-    let driven = driven.sound()?;
+    let connections = load_generators::connect(data_folder.address(), 1).await?;
+    let (warm, connections) =
+        load_generators::closed(connections, sign(0, WARM_UP_SETS)?, options.length(), 200).await?;
+    warm.ensure_expected()?;
+    let (driven, _) =
+        load_generators::closed(connections, sign(WARM_UP_SETS, SETS)?, options.length(), 200).await?;
+    let driven = driven.ensure_expected()?;
     #[allow(clippy::cast_precision_loss, reason = "the count is far below 2^52")]
-    report.tell("500 ops over 500 lots, sets", driven.count() as f64, "");
+    report.record("500 ops over 500 lots, sets", driven.count() as f64, "");
     report.latencies("500 ops over 500 lots", &driven.latencies);
     let p99 = millis(driven.latencies.value_at_quantile(0.99));
-    report.judge("500 ops over 500 lots, p99 and its goal", p99, "ms", Goal::AtMost(LARGE));
+    report.record_with_goal(
+        "500 ops over 500 lots, p99 and its goal",
+        p99,
+        "ms",
+        Goal::AtMost(MAX_P99_MILLIS),
+    );
     Ok(())
 }
 
 /// Measures a page of 20 lots, and change sets that raise and lower 500 lots.
 pub(crate) async fn stock(report: &mut Report, options: &Options) -> Outcome<()> {
-    let place = Place::planted(0).await?;
+    let data_folder = DataFolder::prepare(0).await?;
     for number in 1..=MEMBERS {
-        plant_stock(&place, number, OWN).await?;
+        plant_stock(&data_folder, number, LOTS_PER_MEMBER).await?;
     }
-    reads::on(report, &place, &LOTS, options).await?;
-    let server = Server::serve(&place.configuration(|_| {})?, place.address())?;
-    let signer = Signer::new(&place).await?;
-    let body = |op: &Value| Arc::from(set(0..OWN, op).to_string().into_bytes());
+    reads::on(report, &data_folder, &LOTS, options).await?;
+    let server = Server::serve(&data_folder.configuration(|_| {})?, data_folder.address())?;
+    let signer = Signer::new(&data_folder).await?;
+    let body = |op: &Value| Arc::from(set(0..LOTS_PER_MEMBER, op).to_string().into_bytes());
     let targets =
         [(1, 2), (2, 1)].map(|(from, to)| Target::changes(STOCK_CHANGES, body(&set_quantity(from, to))));
-    sets(report, options, (&place, &signer), MEMBERS as usize, &targets).await?;
+    sets(report, options, (&data_folder, &signer), MEMBERS as usize, &targets).await?;
     drop(server);
     Ok(())
 }
 
 /// The result of one reader.
-struct Read {
+struct ReaderResult {
     /// The latencies of its pages, in microseconds.
     pages: hdrhistogram::Histogram<u64>,
     /// The number of complete reads of the pool.
@@ -178,24 +186,25 @@ struct Read {
 
 /// Measures many readers of the pool, and change sets of 500 ops on it.
 pub(crate) async fn org_stock(report: &mut Report, options: &Options) -> Outcome<()> {
-    let place = Place::planted(0).await?;
-    plant_pool(&place).await?;
-    let server = Server::serve(&place.configuration(|_| {})?, place.address())?;
-    let signer = Arc::new(Signer::new(&place).await?);
+    let data_folder = DataFolder::prepare(0).await?;
+    plant_pool(&data_folder).await?;
+    let server = Server::serve(&data_folder.configuration(|_| {})?, data_folder.address())?;
+    let signer = Arc::new(Signer::new(&data_folder).await?);
     let began = Instant::now();
     let until = began + options.length();
     let mut readers = JoinSet::new();
     for reader in 0..READERS {
-        let (signer, mut wire) = (Arc::clone(&signer), Wire::open(place.address()).await?);
+        let (signer, mut http_connection) =
+            (Arc::clone(&signer), HttpConnection::open(data_folder.address()).await?);
         readers.spawn(async move {
-            let mut read = Read { pages: drive::histogram()?, pools: 0 };
+            let mut read = ReaderResult { pages: load_generators::histogram()?, pools: 0 };
             while Instant::now() < until {
-                snapshot(&signer, &mut wire, reader, &mut read).await?;
+                snapshot(&signer, &mut http_connection, reader, &mut read).await?;
             }
             Outcome::Ok(read)
         });
     }
-    let (mut pages, mut pools) = (drive::histogram()?, 0);
+    let (mut pages, mut pools) = (load_generators::histogram()?, 0);
     while let Some(read) = readers.join_next().await {
         let read = read??;
         pages.add(&read.pages)?;
@@ -203,34 +212,43 @@ pub(crate) async fn org_stock(report: &mut Report, options: &Options) -> Outcome
     }
     let took = began.elapsed().as_secs_f64();
     #[allow(clippy::cast_precision_loss, reason = "the count is far below 2^52")]
-    report.tell("pools of 5,000 lots read per second, 40 readers", pools as f64 / took, "1/s");
+    report.record("pools of 5,000 lots read per second, 40 readers", pools as f64 / took, "1/s");
     report.latencies("a page of 500 lots, 40 readers", &pages);
     if pools == 0 {
         return Err("nobody came to the end of the pool".into());
     }
-    let mut wire = Wire::open(place.address()).await?;
-    let refs =
-        call(&signer, &mut wire, 0, &Target::page("/exchange/v1/org-stock/members", "?unit=unit-squadron"))
-            .await?;
+    let mut http_connection = HttpConnection::open(data_folder.address()).await?;
+    let refs = call(
+        &signer,
+        &mut http_connection,
+        0,
+        &Target::page("/exchange/v1/org-stock/members", "?unit=unit-squadron"),
+    )
+    .await?;
     let holder = refs["items"].as_array().and_then(|items| {
         items.iter().find(|one| one["name"] == "Sandbox Load 01").and_then(|one| one["ref"].as_str())
     });
     let holder = holder.ok_or("the roster does not name the first member")?;
-    let body = Arc::from(set(0..OWN, &book_in(holder, 0.001)).to_string().into_bytes());
+    let body = Arc::from(set(0..LOTS_PER_MEMBER, &book_in(holder, 0.001)).to_string().into_bytes());
     let targets = [Target::changes(POOL_CHANGES, body)];
-    sets(report, options, (&place, &signer), MEMBERS as usize / 2, &targets).await?;
+    sets(report, options, (&data_folder, &signer), MEMBERS as usize / 2, &targets).await?;
     drop(server);
     Ok(())
 }
 
 /// Reads the whole pool.
-async fn snapshot(signer: &Signer, wire: &mut Wire, reader: usize, read: &mut Read) -> Outcome<()> {
+async fn snapshot(
+    signer: &Signer,
+    http_connection: &mut HttpConnection,
+    reader: usize,
+    read: &mut ReaderResult,
+) -> Outcome<()> {
     let mut query = "?limit=500".to_owned();
     let mut lots = 0;
     loop {
         let started = Instant::now();
         let target = Target { query: Cow::Owned(query), ..Target::page("/exchange/v1/org-stock", "") };
-        let page = call(signer, wire, reader, &target).await?;
+        let page = call(signer, http_connection, reader, &target).await?;
         read.pages.record(u64::try_from(started.elapsed().as_micros())?.max(1))?;
         lots += page["items"].as_array().map_or(0, Vec::len);
         let cursor = page["nextCursor"].as_str().ok_or("a page has no cursor")?;
@@ -247,10 +265,15 @@ async fn snapshot(signer: &Signer, wire: &mut Wire, reader: usize, read: &mut Re
 }
 
 /// Sends one request and parses the response.
-async fn call(signer: &Signer, wire: &mut Wire, caller: usize, target: &Target) -> Outcome<Value> {
+async fn call(
+    signer: &Signer,
+    http_connection: &mut HttpConnection,
+    caller: usize,
+    target: &Target,
+) -> Outcome<Value> {
     let mut bytes = Vec::new();
     signer.sign(caller, target, None)?.write(&mut bytes);
-    let response = wire.fetch(&bytes).await?;
+    let response = http_connection.fetch(&bytes).await?;
     if response.status != 200 {
         return Err(format!("{}: {}", response.status, response.complaint).into());
     }
@@ -259,22 +282,22 @@ async fn call(signer: &Signer, wire: &mut Wire, caller: usize, target: &Target) 
 
 /// Measures the memory while a reader pages through a very large stock.
 pub(crate) async fn rows(report: &mut Report) -> Outcome<()> {
-    let place = Place::planted(0).await?;
-    plant_stock(&place, 1, MANY).await?;
-    let server = Server::serve(&place.configuration(|_| {})?, place.address())?;
-    let signer = Signer::new(&place).await?;
-    let mut wire = Wire::open(place.address()).await?;
-    let (mut read, mut first, mut most) = (0, 0, 0);
+    let data_folder = DataFolder::prepare(0).await?;
+    plant_stock(&data_folder, 1, LARGE_STOCK_ROWS).await?;
+    let server = Server::serve(&data_folder.configuration(|_| {})?, data_folder.address())?;
+    let signer = Signer::new(&data_folder).await?;
+    let mut http_connection = HttpConnection::open(data_folder.address()).await?;
+    let (mut read, mut first, mut max_pages) = (0, 0, 0);
     let mut query = "?limit=1000".to_owned();
     let began = Instant::now();
     loop {
         let target = Target { query: Cow::Owned(query), ..Target::page("/exchange/v1/me/stock", "") };
-        let page = call(&signer, &mut wire, 0, &target).await?;
+        let page = call(&signer, &mut http_connection, 0, &target).await?;
         read += page["items"].as_array().map_or(0, Vec::len);
-        let now = server.memory().map_or(0, |memory| memory.own);
-        most = most.max(now);
+        let now = server.memory().map_or(0, |memory| memory.anonymous);
+        max_pages = max_pages.max(now);
         // By this time, SQLite's page cache is full.
-        if read <= MANY / 4 {
+        if read <= LARGE_STOCK_ROWS / 4 {
             first = first.max(now);
         }
         let cursor = page["nextCursor"].as_str().ok_or("a page has no cursor")?;
@@ -283,18 +306,18 @@ pub(crate) async fn rows(report: &mut Report) -> Outcome<()> {
         }
         query = format!("?limit=1000&cursor={cursor}");
     }
-    if read < MANY {
-        return Err(format!("{read} of {MANY} rows were read").into());
+    if read < LARGE_STOCK_ROWS {
+        return Err(format!("{read} of {LARGE_STOCK_ROWS} rows were read").into());
     }
-    report.tell("200,000 rows, page by page", began.elapsed().as_secs_f64(), "s");
-    report.tell("memory after 50,000 rows", crate::start::mebibytes(first), "MiB");
-    report.tell("memory at most", crate::start::mebibytes(most), "MiB");
+    report.record("200,000 rows, page by page", began.elapsed().as_secs_f64(), "s");
+    report.record("memory after 50,000 rows", crate::start::mebibytes(first), "MiB");
+    report.record("maximum memory", crate::start::mebibytes(max_pages), "MiB");
     #[allow(clippy::cast_precision_loss, reason = "the number of bytes is far below 2^52")]
-    report.judge(
+    report.record_with_goal(
         "memory at most, to that after 50,000",
-        most as f64 / first.max(1) as f64,
+        max_pages as f64 / first.max(1) as f64,
         "",
-        Goal::AtMost(FLAT),
+        Goal::AtMost(MAX_MEMORY_GROWTH),
     );
     Ok(())
 }

@@ -11,7 +11,7 @@ use tokio::net::{TcpSocket, TcpStream};
 const HEADERS: usize = 32;
 
 /// A kept-alive connection.
-pub(crate) struct Wire {
+pub(crate) struct HttpConnection {
     stream: TcpStream,
     /// The received bytes that are not parsed yet.
     come: Vec<u8>,
@@ -19,7 +19,7 @@ pub(crate) struct Wire {
 
 /// The parsed parts of a response.
 #[derive(Clone, Debug)]
-pub(crate) struct Answer {
+pub(crate) struct ReceivedResponse {
     pub(crate) status: u16,
     pub(crate) nonce: Option<String>,
     /// The size of head and body in bytes.
@@ -30,7 +30,7 @@ pub(crate) struct Answer {
     pub(crate) body: Vec<u8>,
 }
 
-impl Wire {
+impl HttpConnection {
     /// Opens a connection.
     pub(crate) async fn open(address: SocketAddr) -> io::Result<Self> {
         Self::of(TcpStream::connect(address).await?)
@@ -49,16 +49,16 @@ impl Wire {
     }
 
     /// Sends a request and waits for the complete response.
-    pub(crate) async fn call(&mut self, request: &[u8]) -> io::Result<Answer> {
+    pub(crate) async fn call(&mut self, request: &[u8]) -> io::Result<ReceivedResponse> {
         self.ask(request, false).await
     }
 
     /// Sends a request and returns the response with its body.
-    pub(crate) async fn fetch(&mut self, request: &[u8]) -> io::Result<Answer> {
+    pub(crate) async fn fetch(&mut self, request: &[u8]) -> io::Result<ReceivedResponse> {
         self.ask(request, true).await
     }
 
-    async fn ask(&mut self, request: &[u8], whole: bool) -> io::Result<Answer> {
+    async fn ask(&mut self, request: &[u8], whole: bool) -> io::Result<ReceivedResponse> {
         self.stream.write_all(request).await?;
         loop {
             if let Some(response) = self.answer(whole)? {
@@ -71,7 +71,7 @@ impl Wire {
     }
 
     /// Parses the response if it is complete, and returns `None` otherwise.
-    fn answer(&mut self, whole: bool) -> io::Result<Option<Answer>> {
+    fn answer(&mut self, whole: bool) -> io::Result<Option<ReceivedResponse>> {
         let mut headers = [httparse::EMPTY_HEADER; HEADERS];
         let mut head = httparse::Response::new(&mut headers);
         let parsed = head.parse(&self.come).map_err(|error| io::Error::other(error.to_string()))?;
@@ -90,7 +90,7 @@ impl Wire {
         };
         let nonce = find("dpop-nonce").map(str::to_owned);
         let body = if whole { body.to_vec() } else { Vec::new() };
-        let response = Answer { status, nonce, bytes, complaint, body };
+        let response = ReceivedResponse { status, nonce, bytes, complaint, body };
         self.come.drain(..bytes);
         Ok(Some(response))
     }

@@ -22,12 +22,12 @@ use rusqlite::{Connection, params};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::{Outcome, goods};
+use crate::{Outcome, stocks};
 
 /// The number of members with a signed-in client.
 pub(crate) const MEMBERS: u32 = 16;
 /// The number of blueprints per member.
-const HELD: usize = 300;
+const BLUEPRINTS_PER_MEMBER: usize = 300;
 /// The number of blueprints in the catalogue.
 pub(crate) const PRODUCTS: usize = 2500;
 const CLIENT: &str = "sandbox-client";
@@ -44,7 +44,7 @@ pub(crate) struct Caller {
 }
 
 /// A prepared data folder, with the configuration and the clients.
-pub(crate) struct Place {
+pub(crate) struct DataFolder {
     folder: TempDir,
     /// The service's configuration.
     pub(crate) config: Config,
@@ -63,7 +63,7 @@ pub(crate) fn record(number: usize) -> String {
 }
 
 /// Returns a configuration with very high limits.
-fn limitless() -> Config {
+fn unlimited_config() -> Config {
     let mut config = Config::default();
     let limits = &mut config.limits;
     (limits.per_address, limits.per_member, limits.per_client) = (20_000_000, 20_000_000, 20_000_000);
@@ -79,13 +79,16 @@ fn limitless() -> Config {
     config
 }
 
-impl Place {
+impl DataFolder {
     /// Prepares a folder with a journal of this many rows.
-    pub(crate) async fn planted(journal: u32) -> Outcome<Self> {
+    pub(crate) async fn prepare(journal: u32) -> Outcome<Self> {
         let folder = tempfile::Builder::new().prefix("load-").tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
         let data = folder.path().join("data");
-        let options =
-            SandboxOptions { data: Some(data.clone()), config: Some(limitless()), ..Default::default() };
+        let options = SandboxOptions {
+            data: Some(data.clone()),
+            config: Some(unlimited_config()),
+            ..Default::default()
+        };
         let sandbox = Sandbox::with_options(options).await?;
         let directory = sandbox.directory();
         let mut callers = Vec::new();
@@ -94,15 +97,15 @@ impl Place {
         }
         sandbox.stop().await;
         // The sandbox uses the same address as the service, because tokens contain the address.
-        let mut config = limitless();
+        let mut config = unlimited_config();
         config.idp.password_kib = Config::default().idp.password_kib;
         config.idp.password_passes = Config::default().idp.password_passes;
         (config.issuer, config.gateway_origin) = (directory.issuer, directory.gateway);
         config.serve.listen = config.gateway_origin.trim_start_matches("http://").parse()?;
         (config.serve.data, config.serve.sandbox_data) = (data, true);
-        let place = Self { folder, config, callers };
-        place.furnish(journal).await?;
-        Ok(place)
+        let data_folder = Self { folder, config, callers };
+        data_folder.fill(journal).await?;
+        Ok(data_folder)
     }
 
     /// Returns the address on which the service listens.
@@ -130,7 +133,7 @@ impl Place {
         Ok(App::new(store, Environment::system(), Arc::new(self.config.clone())).await?)
     }
 
-    async fn furnish(&self, journal: u32) -> Outcome<()> {
+    async fn fill(&self, journal: u32) -> Outcome<()> {
         let store = Store::open(&StoreOptions::new(StorePlace::Folder(self.data().to_owned())))?;
         let environment = Environment::system();
         store
@@ -141,19 +144,23 @@ impl Place {
                     let entry = NewEntry::new(EntryKind::Blueprint, product(number), name);
                     NewEntry { sc_record: Some(record(number)), ..entry }
                 }));
-                goods::add_materials(&mut contents);
+                stocks::add_materials(&mut contents);
                 contents::replace_contents(connection, &SystemRandom, &contents)
             })
             .await?;
         let app = App::new(store.clone(), environment, Arc::new(self.config.clone())).await?;
         for number in 1..=MEMBERS {
-            let ops: Vec<Value> = (PRODUCTS - HELD..PRODUCTS)
+            let ops: Vec<Value> = (PRODUCTS - BLUEPRINTS_PER_MEMBER..PRODUCTS)
                 .map(|number| json!({ "op": "add", "ref": { "scRecord": record(number) } }))
                 .collect();
             let body = serde_json::from_value(json!({ "ops": ops }))?;
             let response = app.backend().change_blueprints(&member(number), ChangeAuthor::Web, body).await?;
-            if response.applied != i64::try_from(HELD)? {
-                return Err(format!("{} of {HELD} blueprints were planted", response.applied).into());
+            if response.applied != i64::try_from(BLUEPRINTS_PER_MEMBER)? {
+                return Err(format!(
+                    "{} of {BLUEPRINTS_PER_MEMBER} blueprints were planted",
+                    response.applied
+                )
+                .into());
             }
         }
         for first in (0..journal).step_by(ROWS as usize) {

@@ -16,8 +16,8 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use crate::Outcome;
-use crate::signed::Request;
-use crate::wire::{Answer, Wire};
+use crate::http_connection::{HttpConnection, ReceivedResponse};
+use crate::signed_requests::Request;
 
 /// Returns a histogram for latencies from a microsecond to a minute, with three significant digits.
 pub(crate) fn histogram() -> Outcome<Histogram<u64>> {
@@ -25,7 +25,7 @@ pub(crate) fn histogram() -> Outcome<Histogram<u64>> {
 }
 
 /// The result of many requests.
-pub(crate) struct Driven {
+pub(crate) struct LoadResult {
     /// The latencies in microseconds.
     pub(crate) latencies: Histogram<u64>,
     pub(crate) took: Duration,
@@ -37,7 +37,7 @@ pub(crate) struct Driven {
     pub(crate) bytes: usize,
 }
 
-impl Driven {
+impl LoadResult {
     fn new() -> Outcome<Self> {
         Ok(Self {
             latencies: histogram()?,
@@ -59,7 +59,7 @@ impl Driven {
     }
 
     /// Fails if any response was unexpected, which makes the measurement invalid.
-    pub(crate) fn sound(self) -> Outcome<Self> {
+    pub(crate) fn ensure_expected(self) -> Outcome<Self> {
         if self.unexpected > 0 {
             return Err(format!("{} answers were no success: {}", self.unexpected, self.example).into());
         }
@@ -81,7 +81,7 @@ impl Driven {
         Ok(())
     }
 
-    fn note(&mut self, response: &Answer, took: Duration, expected: u16) -> Outcome<()> {
+    fn note(&mut self, response: &ReceivedResponse, took: Duration, expected: u16) -> Outcome<()> {
         self.latencies.record(u64::try_from(took.as_micros())?.max(1))?;
         self.bytes = response.bytes;
         if response.status != expected {
@@ -95,86 +95,91 @@ impl Driven {
 }
 
 /// Opens `count` connections.
-pub(crate) async fn connect(address: SocketAddr, count: usize) -> Outcome<Vec<Wire>> {
-    let mut wires = Vec::with_capacity(count);
+pub(crate) async fn connect(address: SocketAddr, count: usize) -> Outcome<Vec<HttpConnection>> {
+    let mut connections = Vec::with_capacity(count);
     for _ in 0..count {
-        wires.push(Wire::open(address).await?);
+        connections.push(HttpConnection::open(address).await?);
     }
-    Ok(wires)
+    Ok(connections)
 }
 
 /// Opens `count` connections, each from its own source address, starting with `first`.
-pub(crate) async fn connect_from(first: Ipv4Addr, address: SocketAddr, count: u32) -> Outcome<Vec<Wire>> {
-    let mut wires = Vec::new();
+pub(crate) async fn connect_from(
+    first: Ipv4Addr,
+    address: SocketAddr,
+    count: u32,
+) -> Outcome<Vec<HttpConnection>> {
+    let mut connections = Vec::new();
     for number in 0..count {
-        wires.push(Wire::open_from((u32::from(first) + number).into(), address).await?);
+        connections.push(HttpConnection::open_from((u32::from(first) + number).into(), address).await?);
     }
-    Ok(wires)
+    Ok(connections)
 }
 
 /// Runs the closed generator until the time is over or no requests are left, and returns the connections.
 pub(crate) async fn closed(
-    wires: Vec<Wire>,
+    connections: Vec<HttpConnection>,
     requests: Vec<Request>,
-    longest: Duration,
+    timeout: Duration,
     expected: u16,
-) -> Outcome<(Driven, Vec<Wire>)> {
+) -> Outcome<(LoadResult, Vec<HttpConnection>)> {
     let began = Instant::now();
     let requests = Arc::new(Mutex::new(VecDeque::from(requests)));
     let mut lanes = JoinSet::new();
-    for mut wire in wires {
+    for mut http_connection in connections {
         let requests = Arc::clone(&requests);
         lanes.spawn(async move {
-            let mut driven = Driven::new()?;
+            let mut driven = LoadResult::new()?;
             let mut bytes = Vec::new();
-            while began.elapsed() < longest {
+            while began.elapsed() < timeout {
                 let next = requests.lock().map_err(|_| "a lane failed")?.pop_front();
                 let Some(next) = next else { break };
                 next.write(&mut bytes);
                 let sent = Instant::now();
-                let response = wire.call(&bytes).await?;
+                let response = http_connection.call(&bytes).await?;
                 driven.note(&response, sent.elapsed(), expected)?;
             }
-            Outcome::Ok((driven, wire))
+            Outcome::Ok((driven, http_connection))
         });
     }
-    let mut all = Driven::new()?;
-    let mut wires = Vec::new();
+    let mut all = LoadResult::new()?;
+    let mut connections = Vec::new();
     while let Some(lane) = lanes.join_next().await {
-        let (driven, wire) = lane??;
+        let (driven, http_connection) = lane??;
         all.add(&driven)?;
-        wires.push(wire);
+        connections.push(http_connection);
     }
     all.took = began.elapsed();
-    Ok((all, wires))
+    Ok((all, connections))
 }
 
 /// Runs the open generator with a fixed interval and returns the connections.
 pub(crate) async fn open(
-    wires: Vec<Wire>,
+    connections: Vec<HttpConnection>,
     requests: Vec<Request>,
-    every: Duration,
+    interval: Duration,
     expected: u16,
-) -> Outcome<(Driven, Vec<Wire>)> {
-    let mut all = Driven::new()?;
-    let count = wires.len();
+) -> Outcome<(LoadResult, Vec<HttpConnection>)> {
+    let mut all = LoadResult::new()?;
+    let count = connections.len();
     let (back, mut idle) = mpsc::channel(count.max(1));
-    for wire in wires {
-        back.try_send((wire, Vec::new())).map_err(|_| "more connections than there are")?;
+    for http_connection in connections {
+        back.try_send((http_connection, Vec::new())).map_err(|_| "more connections than there are")?;
     }
     let mut answers = JoinSet::new();
     let began = Instant::now();
     for (number, request) in (0_u32..).zip(requests) {
-        let due = began + every * number;
+        let due = began + interval * number;
         until(due).await;
-        let (mut wire, mut bytes): (Wire, Vec<u8>) = idle.recv().await.ok_or("no connection is left")?;
+        let (mut http_connection, mut bytes): (HttpConnection, Vec<u8>) =
+            idle.recv().await.ok_or("no connection is left")?;
         let back = back.clone();
         answers.spawn(async move {
             request.write(&mut bytes);
-            let response = wire.call(&bytes).await;
+            let response = http_connection.call(&bytes).await;
             let came = Instant::now();
             // The channel has capacity for all connections.
-            let _ = back.try_send((wire, bytes));
+            let _ = back.try_send((http_connection, bytes));
             Outcome::Ok((response?, came - due))
         });
         while let Some(answered_response) = answers.try_join_next() {
@@ -188,11 +193,11 @@ pub(crate) async fn open(
     }
     all.took = began.elapsed();
     drop(back);
-    let mut wires = Vec::with_capacity(count);
-    while let Some((wire, _)) = idle.recv().await {
-        wires.push(wire);
+    let mut connections = Vec::with_capacity(count);
+    while let Some((http_connection, _)) = idle.recv().await {
+        connections.push(http_connection);
     }
-    Ok((all, wires))
+    Ok((all, connections))
 }
 
 /// Waits until a time in a busy loop, which is more exact than the runtime's timer. The generator has its own
