@@ -107,21 +107,14 @@ impl Backend {
         };
         store.write(prepare).await?;
         let catalogue = Arc::default();
-        let (interruption, undoing) = (FaultInjector::default(), ShareLimiter::new(1));
-        Ok(Self {
-            store,
-            environment,
-            config,
-            catalogue,
-            fault_injector: interruption,
-            active_undos: undoing,
-        })
+        let (fault_injector, active_undos) = (FaultInjector::default(), ShareLimiter::new(1));
+        Ok(Self { store, environment, config, catalogue, fault_injector, active_undos })
     }
 
     /// Calls the fault injector at every step of a write. Tests use it to check the state after a crash.
     #[must_use]
-    pub fn with_fault_injector(mut self, interruption: FaultInjector) -> Self {
-        self.fault_injector = interruption;
+    pub fn with_fault_injector(mut self, fault_injector: FaultInjector) -> Self {
+        self.fault_injector = fault_injector;
         self
     }
 

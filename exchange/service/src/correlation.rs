@@ -9,9 +9,9 @@ pub(crate) const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correla
 
 /// Returns the correlation id that the client sent if it is valid, otherwise a new UUID (GW-13).
 pub(crate) fn correlation_id(head: &Parts, environment: &Environment) -> CorrelationId {
-    let mut own = head.headers.get_all(CORRELATION_ID).iter();
-    let own = own.next().filter(|_| own.next().is_none()).and_then(|id| id.to_str().ok());
-    own.and_then(|id| CorrelationId::new(id).ok()).unwrap_or_else(|| generate_id(environment))
+    let mut values = head.headers.get_all(CORRELATION_ID).iter();
+    let values = values.next().filter(|_| values.next().is_none()).and_then(|id| id.to_str().ok());
+    values.and_then(|id| CorrelationId::new(id).ok()).unwrap_or_else(|| generate_id(environment))
 }
 
 /// Generates a random UUID (RFC 9562, section 5.4). If the system has no random numbers, the UUID is a

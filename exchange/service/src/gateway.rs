@@ -14,7 +14,7 @@
 //! | [`stages`] | `STAGES`: name, codes and effects of each stage, the action that gathers facts, and the decision |
 //! | [`facts`] | the facts gathered about one request, which a decision is based on |
 //! | [`ports`] | the collaborators of the stages: proofs, tokens, registry, limits, keys, the backend |
-//! | [`early_response`] | responses that end a request before it reaches the backend: a refusal or a replayed response |
+//! | [`early_response`] | responses that end a request before it reaches the backend: a rejection or a replayed response |
 //! | `backend_call` | bulkhead, relay, and releasing the key claim and the quota |
 //! | `response_headers` | headers of every response |
 //! | [`contract`] | the contract's files, served byte for byte |
@@ -48,7 +48,7 @@ use exchange_api::operations::TABLE;
 use http::request::Parts as Head;
 use http::{Method, Request, header};
 
-use self::early_response::{EarlyResponse, StageRefusal};
+use self::early_response::{EarlyResponse, StageRejection};
 use self::facts::RequestFacts;
 pub use self::ports::{GatewayParts, GatewayPorts};
 use self::response_headers::ResponseHeaders;
@@ -148,9 +148,9 @@ pub(crate) fn is_gateway_path(path: &str) -> bool {
 
 /// Refuses a request because of its head, before any stage runs. The response is a problem document, and the
 /// connection is closed.
-pub(crate) fn refuse_head(head: &Head, code: PlainCode, environment: &Environment) -> Response {
+pub(crate) fn reject_head(head: &Head, code: PlainCode, environment: &Environment) -> Response {
     let id = correlation_id(head, environment);
-    let mut response = StageRefusal::from_code(code).into_answer(id.clone(), head.uri.path());
+    let mut response = StageRejection::from_code(code).into_response(id.clone(), head.uri.path());
     if let Ok(id) = HeaderValue::from_str(id.as_str()) {
         response.headers.insert(CORRELATION_ID, id);
     }

@@ -10,8 +10,8 @@
 //! then fails to complete its claim and rolls back its write.
 //!
 //! The backend completes every success response, because only the backend can do so in the transaction of the
-//! write. The gateway completes its own refusals, and the error responses of writes that were rolled back, in
-//! a separate write.
+//! write. The gateway completes its own rejections, and the error responses of writes that were rolled back,
+//! in a separate write.
 //!
 //! The store contains the hash of the key, the hash of the request and the bytes of the response. A claim
 //! reserves bytes (LIM-20), and its completion replaces the reservation with the actual size.

@@ -22,9 +22,9 @@ pub mod guesses;
 pub mod installed;
 mod jwt;
 mod keys;
+mod oauth_error_response;
 mod proofs;
 mod provider;
-mod refusal;
 mod scopes;
 pub mod sessions;
 pub mod tokens;
@@ -40,11 +40,11 @@ pub use disconnect::{DisconnectOutcome, disconnect_client, disconnect_installati
 pub use endpoints::router;
 pub(crate) use keys::prune_retired as prune_keys;
 pub use keys::rotate_signing_key;
+pub use oauth_error_response::OauthErrorResponse;
 pub use provider::{
     DEVICE_GRANT, DecisionError, IdentityProvider, LoginDecision, PendingLogin, ProviderError, REFRESH_GRANT,
     SharedProviderState,
 };
-pub use refusal::OauthRefusal;
 pub use scopes::{OFFLINE_ACCESS, ScopeSet};
 pub use sessions::BrowserSession;
 

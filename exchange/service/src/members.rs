@@ -197,8 +197,8 @@ pub fn set_role(
         }
     }
     let detail = format!("{member}: {}", role.map_or("none", UnitRole::as_str));
-    let deed = AuditEntry { client: None, action: "unit.role", subject: unit.as_str(), detail: &detail };
-    records::record_audit(connection, now, actor, deed)?;
+    let entry = AuditEntry { client: None, action: "unit.role", subject: unit.as_str(), detail: &detail };
+    records::record_audit(connection, now, actor, entry)?;
     Ok(true)
 }
 

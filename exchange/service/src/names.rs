@@ -8,10 +8,10 @@ use icu_properties::props::{BidiControl, DefaultIgnorableCodePoint};
 use rusqlite::ToSql;
 use rusqlite::types::ToSqlOutput;
 
-/// A name of 1 to `MOST` visible characters. It is validated on input, so that every page that contains the
-/// name conforms to the contract.
+/// A name of 1 to `MAX_CHARS` visible characters. It is validated on input, so that every page that contains
+/// the name conforms to the contract.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DisplayName<const MOST: usize>(String);
+pub struct DisplayName<const MAX_CHARS: usize>(String);
 
 /// The name of an org unit (ORG-01).
 pub type UnitName = DisplayName<200>;
@@ -27,15 +27,15 @@ pub type MissionName = DisplayName<200>;
 #[error("a name must have 1 to {0} visible characters, without leading or trailing whitespace")]
 pub struct InvalidName(usize);
 
-impl<const MOST: usize> TryFrom<&str> for DisplayName<MOST> {
+impl<const MAX_CHARS: usize> TryFrom<&str> for DisplayName<MAX_CHARS> {
     type Error = InvalidName;
 
     fn try_from(text: &str) -> Result<Self, InvalidName> {
-        if is_display_name(text, MOST) { Ok(Self(text.to_owned())) } else { Err(InvalidName(MOST)) }
+        if is_display_name(text, MAX_CHARS) { Ok(Self(text.to_owned())) } else { Err(InvalidName(MAX_CHARS)) }
     }
 }
 
-impl<const MOST: usize> FromStr for DisplayName<MOST> {
+impl<const MAX_CHARS: usize> FromStr for DisplayName<MAX_CHARS> {
     type Err = InvalidName;
 
     fn from_str(text: &str) -> Result<Self, InvalidName> {
@@ -43,13 +43,13 @@ impl<const MOST: usize> FromStr for DisplayName<MOST> {
     }
 }
 
-impl<const MOST: usize> fmt::Display for DisplayName<MOST> {
+impl<const MAX_CHARS: usize> fmt::Display for DisplayName<MAX_CHARS> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl<const MOST: usize> ToSql for DisplayName<MOST> {
+impl<const MAX_CHARS: usize> ToSql for DisplayName<MAX_CHARS> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         self.0.to_sql()
     }

@@ -67,14 +67,14 @@ pub(crate) fn record_audit(
     connection: &Connection,
     now: Moment,
     actor: Actor<'_>,
-    deed: AuditEntry<'_>,
+    entry: AuditEntry<'_>,
 ) -> Result<(), StoreError> {
     let actor = match actor {
         Actor::Member(member) => format!("member:{member}"),
         Actor::Administrator(name) => format!("administrator:{name}"),
         Actor::Service => "service".to_owned(),
     };
-    let AuditEntry { client, action, subject, detail } = deed;
+    let AuditEntry { client, action, subject, detail } = entry;
     connection
         .prepare_cached(
             "INSERT INTO audit (at, actor, client, action, subject, detail) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",

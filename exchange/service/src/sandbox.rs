@@ -131,7 +131,7 @@ pub enum SandboxError {
     NotApplied {
         /// The index of the op in the change set.
         op: i64,
-        /// The reason for refusal, as defined by the contract.
+        /// The reason for the rejection, as defined by the contract.
         reason: String,
     },
     /// A client's writes could not be undone.

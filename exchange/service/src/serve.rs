@@ -113,14 +113,14 @@ impl Server {
         environment: &Environment,
     ) -> Result<Self, ServeError> {
         let serve = &config.serve;
-        let own = serve.connections_of_address;
+        let limit = serve.connections_of_address;
         // Behind proxies, all connections come from the addresses of the proxies.
         let usual =
             if config.limits.trusted_hops == 0 { DEFAULT_CONNECTIONS_PER_ADDRESS } else { usize::MAX };
         let limits = ConnectionLimits {
             connections: serve.connections.clamp(1, Semaphore::MAX_PERMITS),
-            shares: ShareLimiter::new(own.unwrap_or(usual)),
-            counts_loopback: own.is_some(),
+            shares: ShareLimiter::new(limit.unwrap_or(usual)),
+            counts_loopback: limit.is_some(),
             head_bytes: config.limits.head_bytes,
             head: Duration::from_secs(serve.head_seconds),
             body: Duration::from_secs(config.limits.body_seconds),
@@ -223,7 +223,7 @@ impl Server {
         address: SocketAddr,
     ) -> Result<Response<Body>, std::convert::Infallible> {
         let (head, body) = request.into_parts();
-        let refusal = head::check_head(&head, self.limits.head_bytes);
+        let error = head::check_head(&head, self.limits.head_bytes);
         let is_last = head::must_close(&head);
         // Most requests have no body and need no timeout for it.
         let body = if HttpBody::is_end_stream(&body) {
@@ -234,8 +234,8 @@ impl Server {
         let mut request = Request::from_parts(head, body);
         let peer = forwarded::client_address(request.headers(), address.ip(), self.limits.trusted_hops);
         request.extensions_mut().insert(PeerAddr(peer));
-        let mut response = match refusal {
-            Some(code) => gateway::refuse_head(&request.into_parts().0, code, &self.environment),
+        let mut response = match error {
+            Some(code) => gateway::reject_head(&request.into_parts().0, code, &self.environment),
             None => self.dispatcher.dispatch(request).await,
         };
         if !response.headers().contains_key(header::DATE)
@@ -259,9 +259,9 @@ mod tests {
     /// By default, connections from loopback addresses are not counted; all others are.
     #[test]
     fn loopback_connections_are_not_counted() {
-        let share = |address: &str, own: Option<usize>| {
+        let share = |address: &str, limit: Option<usize>| {
             let mut config = Config::default();
-            config.serve.connections_of_address = own;
+            config.serve.connections_of_address = limit;
             let server = Server::new(Router::new(), &config, &Environment::system()).unwrap();
             server.limits.acquire_share(PeerAddr(address.parse().unwrap())).unwrap().is_some()
         };

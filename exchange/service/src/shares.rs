@@ -32,11 +32,11 @@ impl<K: Clone + Eq + Hash> ShareLimiter<K> {
     /// Takes `count` units for a source. Returns `None` if the source would exceed its limit.
     pub(crate) fn try_acquire(&self, source: K, count: usize) -> Option<SharePermit<K>> {
         let mut taken = lock_counts(&self.taken);
-        let own = taken.get(&source).copied().unwrap_or_default().saturating_add(count);
-        if own > self.limit {
+        let count_of_source = taken.get(&source).copied().unwrap_or_default().saturating_add(count);
+        if count_of_source > self.limit {
             return None;
         }
-        taken.insert(source.clone(), own);
+        taken.insert(source.clone(), count_of_source);
         Some(SharePermit { source, count, taken: Arc::clone(&self.taken) })
     }
 }

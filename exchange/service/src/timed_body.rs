@@ -69,9 +69,9 @@ where
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
-        let own = self.get_mut();
-        let poll = Pin::new(&mut own.body).poll_frame(cx).map_err(Into::into);
-        if poll.is_pending() && own.has_timed_out(cx) {
+        let this = self.get_mut();
+        let poll = Pin::new(&mut this.body).poll_frame(cx).map_err(Into::into);
+        if poll.is_pending() && this.has_timed_out(cx) {
             return Poll::Ready(Some(Err(BodyTimeout.into())));
         }
         poll
@@ -93,7 +93,7 @@ mod tests {
 
     use super::*;
 
-    const LONGEST: Duration = Duration::from_secs(20);
+    const TIMEOUT: Duration = Duration::from_secs(20);
 
     /// A body with a single chunk that is available after a delay.
     struct Piece(Option<Pin<Box<Sleep>>>);
@@ -106,10 +106,10 @@ mod tests {
             self: Pin<&mut Self>,
             cx: &mut Context<'_>,
         ) -> Poll<Option<Result<Frame<Bytes>, std::io::Error>>> {
-            let own = self.get_mut();
-            let Some(comes) = &mut own.0 else { return Poll::Ready(None) };
+            let this = self.get_mut();
+            let Some(comes) = &mut this.0 else { return Poll::Ready(None) };
             std::task::ready!(comes.as_mut().poll(cx));
-            own.0 = None;
+            this.0 = None;
             Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(b"piece")))))
         }
     }
@@ -122,7 +122,7 @@ mod tests {
     /// The timer starts at the first poll, so the time before that does not count.
     #[tokio::test(start_paused = true)]
     async fn timer_starts_at_the_first_poll() {
-        let body = TimedBody::new(comes_in(75), LONGEST);
+        let body = TimedBody::new(comes_in(75), TIMEOUT);
         advance(Duration::from_secs(60)).await;
         assert_eq!(body.collect().await.unwrap().to_bytes(), "piece");
     }
@@ -132,12 +132,12 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn late_body_fails() {
         let before = Instant::now();
-        let inner = axum::body::Body::new(TimedBody::new(comes_in(21), LONGEST));
+        let inner = axum::body::Body::new(TimedBody::new(comes_in(21), TIMEOUT));
         let mut body = TimedBody::new(inner, Duration::from_secs(60));
         for _ in 0..2 {
             let error = body.frame().await.unwrap().unwrap_err();
             assert!(is_body_timeout(error.as_ref()), "{error}");
-            assert_eq!(before.elapsed(), LONGEST);
+            assert_eq!(before.elapsed(), TIMEOUT);
         }
         assert!(!is_body_timeout(&std::io::Error::from(std::io::ErrorKind::TimedOut)));
     }

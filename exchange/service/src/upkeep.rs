@@ -40,7 +40,7 @@ pub struct UpkeepTask {
     /// The name of the data that the task deletes. It is a label of the metrics.
     pub name: &'static str,
     /// The interval between runs.
-    pub every: Duration,
+    pub interval: Duration,
     run: TaskFn,
 }
 
@@ -49,12 +49,15 @@ type TaskFn = fn(&Connection, &Config, Moment, usize) -> Result<usize, StoreErro
 
 impl fmt::Debug for UpkeepTask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Task").field("name", &self.name).field("every", &self.every).finish_non_exhaustive()
+        f.debug_struct("Task")
+            .field("name", &self.name)
+            .field("interval", &self.interval)
+            .finish_non_exhaustive()
     }
 }
 
-const fn new_task(name: &'static str, every: Duration, run: TaskFn) -> UpkeepTask {
-    UpkeepTask { name, every, run }
+const fn new_task(name: &'static str, interval: Duration, run: TaskFn) -> UpkeepTask {
+    UpkeepTask { name, interval, run }
 }
 
 const TASK_COUNT: usize = 15;
@@ -62,37 +65,37 @@ const TASK_COUNT: usize = 15;
 /// All tasks, in the order in which a round runs them.
 pub static TASKS: [UpkeepTask; TASK_COUNT] = [
     // LIM-13: removed entries are kept as tombstones for a limited time.
-    new_task("tombstones", HOUR, |store, _, now, most| feed::retention::prune_tombstones(store, now, most)),
+    new_task("tombstones", HOUR, |store, _, now, limit| feed::retention::prune_tombstones(store, now, limit)),
     // FED-08: stored positions of cursors are kept for a limited time.
-    new_task("cursors", HOUR, |store, _, now, most| feed::retention::prune_cursors(store, now, most)),
+    new_task("cursors", HOUR, |store, _, now, limit| feed::retention::prune_cursors(store, now, limit)),
     // WRT-13: held batches expire.
-    new_task("held-batches", MINUTE, |store, _, now, most| backend::prune_held(store, now, most)),
+    new_task("held-batches", MINUTE, |store, _, now, limit| backend::prune_held(store, now, limit)),
     // LIM-35: staged drafts expire.
-    new_task("drafts", MINUTE, |store, _, now, most| backend::prune_drafts(store, now, most)),
-    new_task("reviews", HOUR, |store, _, now, most| backend::prune_reviews(store, now, most)),
+    new_task("drafts", MINUTE, |store, _, now, limit| backend::prune_drafts(store, now, limit)),
+    new_task("reviews", HOUR, |store, _, now, limit| backend::prune_reviews(store, now, limit)),
     // LIM-22: stored responses expire.
-    new_task("idempotency-keys", MINUTE, |store, config, now, most| {
-        idempotency::expire_keys(store, &KeyRetention::from_config(&config.limits), now, most)
+    new_task("idempotency-keys", MINUTE, |store, config, now, limit| {
+        idempotency::expire_keys(store, &KeyRetention::from_config(&config.limits), now, limit)
     }),
     // LIM-19: only the counts of current days are needed.
-    new_task("quotas", HOUR, |store, _, now, most| quota::prune_days(store, now.utc_day(), most)),
+    new_task("quotas", HOUR, |store, _, now, limit| quota::prune_days(store, now.utc_day(), limit)),
     // LIM-09: device logins expire.
-    new_task("device-logins", MINUTE, |store, _, now, most| idp::prune_logins(store, now, most)),
-    new_task("sessions", MINUTE, |store, _, now, most| idp::sessions::prune_expired(store, now, most)),
+    new_task("device-logins", MINUTE, |store, _, now, limit| idp::prune_logins(store, now, limit)),
+    new_task("sessions", MINUTE, |store, _, now, limit| idp::sessions::prune_expired(store, now, limit)),
     // LIM-08: unused connections end even if no client presents their tokens again.
-    new_task("connections-over", HOUR, |store, config, now, most| {
-        idp::end_connections(store, &config.idp, now, most)
+    new_task("connections-over", HOUR, |store, config, now, limit| {
+        idp::end_connections(store, &config.idp, now, limit)
     }),
-    new_task("connections", HOUR, |store, _, now, most| idp::prune_connections(store, now, most)),
-    new_task("signing-keys", HOUR, |store, _, now, most| idp::prune_keys(store, now, most)),
-    new_task("journal", HOUR, |store, config, now, most| {
-        backend::prune_journal(store, config.retention.journal_cutoff(now), most)
+    new_task("connections", HOUR, |store, _, now, limit| idp::prune_connections(store, now, limit)),
+    new_task("signing-keys", HOUR, |store, _, now, limit| idp::prune_keys(store, now, limit)),
+    new_task("journal", HOUR, |store, config, now, limit| {
+        backend::prune_journal(store, config.retention.journal_cutoff(now), limit)
     }),
-    new_task("audit", HOUR, |store, config, now, most| {
-        records::prune_audit(store, config.retention.audit_cutoff(now), most)
+    new_task("audit", HOUR, |store, config, now, limit| {
+        records::prune_audit(store, config.retention.audit_cutoff(now), limit)
     }),
-    new_task("notices", HOUR, |store, config, now, most| {
-        records::prune_notices(store, config.retention.notice_cutoffs(now), most)
+    new_task("notices", HOUR, |store, config, now, limit| {
+        records::prune_notices(store, config.retention.notice_cutoffs(now), limit)
     }),
 ];
 
@@ -181,7 +184,7 @@ impl Upkeep {
         let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
         let now = self.environment.now();
         // After the clock was set back, the elapsed time is unknown, so the task is due.
-        ended.get(index).copied().flatten().is_none_or(|last| now < last || now.since(last) >= task.every)
+        ended.get(index).copied().flatten().is_none_or(|last| now < last || now.since(last) >= task.interval)
     }
 
     fn mark_ended(&self, index: usize, task: &UpkeepTask) {

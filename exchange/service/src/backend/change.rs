@@ -296,19 +296,19 @@ pub(super) fn commit_decision<A: WriteArea>(
     writer: &WriteContext,
     author_name: &str,
     decided: &BatchDecision<A::Entry>,
-    interruption: &FaultInjector,
+    fault_injector: &FaultInjector,
 ) -> Result<(), StoreError> {
     let touched = &decided.touched;
     if touched.is_empty() {
         return Ok(());
     }
-    apply_and_journal::<A>(connection, writer, touched, &decided.notices, &HashMap::new(), interruption)?;
+    apply_and_journal::<A>(connection, writer, touched, &decided.notices, &HashMap::new(), fault_injector)?;
     let (gone, existing) = touched.iter().partition::<Vec<_>, _>(|touched| touched.after.is_none());
     let beside = decided.extras.audit_suffix();
     let detail = format!("{author_name}: {} written, {} removed{beside}", existing.len(), gone.len());
     let action = format!("{}.write", A::NAME);
     journal::write_audit(connection, writer, &action, &writer.change_set, &detail)?;
-    interruption.check_step(WriteStep::Journaled)
+    fault_injector.check_step(WriteStep::Journaled)
 }
 
 /// Writes changed entries to the area's tables, publishes and journals them ([`publish_and_journal`]), and
@@ -321,11 +321,11 @@ pub(super) fn apply_and_journal<A: WriteArea>(
     touched: &[EntryDelta<A::Entry>],
     notices: &[MemberNotice],
     undoes: &HashMap<String, i64>,
-    interruption: &FaultInjector,
+    fault_injector: &FaultInjector,
 ) -> Result<(), StoreError> {
     A::apply_changes(connection, writer, touched)?;
-    interruption.check_step(WriteStep::Applied)?;
-    publish_and_journal::<A>(connection, writer, touched, undoes, interruption)?;
+    fault_injector.check_step(WriteStep::Applied)?;
+    publish_and_journal::<A>(connection, writer, touched, undoes, fault_injector)?;
     for MemberNotice { member, kind } in notices {
         records::notify_member(connection, writer.now, member, kind, &writer.change_set)?;
     }
@@ -338,10 +338,10 @@ pub(super) fn publish_and_journal<A: WriteArea>(
     writer: &WriteContext,
     touched: &[EntryDelta<A::Entry>],
     undoes: &HashMap<String, i64>,
-    interruption: &FaultInjector,
+    fault_injector: &FaultInjector,
 ) -> Result<(), StoreError> {
     A::record_feed(connection, writer, touched)?;
-    interruption.check_step(WriteStep::Published)?;
+    fault_injector.check_step(WriteStep::Published)?;
     journal::record_changes(connection, writer, A::NAME, touched, undoes)
 }
 
@@ -483,9 +483,9 @@ impl WriteRequest {
             return Ok(WriteOutcome::Decided(decided));
         }
         if self.exceeds_guard::<A>(connection, admitted, &writer, &decided)? {
-            let held =
+            let held_batch =
                 held_batches::hold_batch(connection, &self.backend, admitted, A::OPERATION, &self.body)?;
-            return Ok(WriteOutcome::Response(self.caller_context.held_batch_response(held)?));
+            return Ok(WriteOutcome::Response(self.caller_context.held_batch_response(held_batch)?));
         }
         let name = &admitted.client.name;
         commit_decision::<A>(connection, &writer, name, &decided, &self.backend.fault_injector)?;

@@ -163,14 +163,14 @@ impl Backend {
             .await
     }
 
-    async fn preview_in_area<A: WriteArea>(&self, held: HeldBatch) -> Result<BatchPreview, StoreError> {
+    async fn preview_in_area<A: WriteArea>(&self, batch: HeldBatch) -> Result<BatchPreview, StoreError> {
         // References are resolved outside the store's closure, as for every change set.
-        let mut resolved = resolve_batch::<A>(self, &held)?;
+        let mut resolved = resolve_batch::<A>(self, &batch)?;
         let backend = self.clone();
         let preview = move |connection: &Connection| {
-            let writer = write_context(&backend, &held)?;
+            let writer = write_context(&backend, &batch)?;
             let decided = map_decision_error(resolved.decide_batch(connection, &backend.catalogue, &writer))?;
-            let client = registry::find_client(connection, &held.caller.client)?.map(|client| client.name);
+            let client = registry::find_client(connection, &batch.caller.client)?.map(|client| client.name);
             // An entry that disappears is listed as removed, even if the guard does not count the change as a
             // removal, as for a move.
             let is_removed = |touched: &&EntryDelta<A::Entry>| {
@@ -182,13 +182,13 @@ impl Backend {
             let more_removed = removed.len() - named.len();
             let written = others.iter().filter(|touched| touched.after.is_some()).count();
             Ok(BatchPreview {
-                client: client.unwrap_or_else(|| held.caller.client.to_string()),
+                client: client.unwrap_or_else(|| batch.caller.client.to_string()),
                 area: A::NAME,
                 removed: named,
                 more_removed,
                 written,
                 result: resolved.into_result(decided, true),
-                expires_at: held.expires_at,
+                expires_at: batch.expires_at,
             })
         };
         self.store.read(preview).await
@@ -196,23 +196,23 @@ impl Backend {
 
     async fn confirm_in_area<A: WriteArea>(
         &self,
-        held: HeldBatch,
+        batch: HeldBatch,
         handoff: HandoffToken,
     ) -> Result<ConfirmOutcome, HandlerError> {
-        let mut resolved = resolve_batch::<A>(self, &held)?;
+        let mut resolved = resolve_batch::<A>(self, &batch)?;
         let backend = self.clone();
         let confirm = move |connection: &Connection| {
             let now = backend.environment.now();
             // Since the lookup, the batch may have been confirmed or replaced, or it may have expired.
-            let Some(held) = held_batches::find_batch(connection, &held.caller.member, &handoff.0, now)?
+            let Some(batch) = held_batches::find_batch(connection, &batch.caller.member, &handoff.0, now)?
             else {
                 return Ok(ConfirmOutcome::NotFound);
             };
             held_batches::delete_batch(connection, &handoff.0)?;
             // The switch, the client, its scopes and the connection may have changed since the batch was
             // sent.
-            let admitted = admit(connection, &held.caller, A::OPERATION.operation())?;
-            let writer = write_context(&backend, &held)?;
+            let admitted = admit(connection, &batch.caller, A::OPERATION.operation())?;
+            let writer = write_context(&backend, &batch)?;
             let decided = map_decision_error(resolved.decide_batch(connection, &backend.catalogue, &writer))?;
             let name = &admitted.client.name;
             commit_decision::<A>(connection, &writer, name, &decided, &backend.fault_injector)?;
@@ -224,11 +224,11 @@ impl Backend {
     }
 }
 
-fn write_context(backend: &Backend, held: &HeldBatch) -> Result<WriteContext, StoreError> {
+fn write_context(backend: &Backend, batch: &HeldBatch) -> Result<WriteContext, StoreError> {
     let corrupt = StoreError::Corrupt("a held batch has no installation");
-    let installation = held.caller.installation.clone().ok_or(corrupt)?;
-    let author = ChangeAuthor::Client { client: held.caller.client.clone(), installation };
-    backend.write_context(&held.caller.member, author)
+    let installation = batch.caller.installation.clone().ok_or(corrupt)?;
+    let author = ChangeAuthor::Client { client: batch.caller.client.clone(), installation };
+    backend.write_context(&batch.caller.member, author)
 }
 
 /// The error for a stored batch that cannot be parsed, although it was valid when it was stored.
@@ -243,7 +243,7 @@ fn map_decision_error<E>(
     })
 }
 
-fn resolve_batch<A: WriteArea>(backend: &Backend, held: &HeldBatch) -> Result<ResolvedBatch<A>, StoreError> {
-    let body = A::ChangeSet::parse_valid(&held.body).map_err(|_| INVALID)?;
+fn resolve_batch<A: WriteArea>(backend: &Backend, batch: &HeldBatch) -> Result<ResolvedBatch<A>, StoreError> {
+    let body = A::ChangeSet::parse_valid(&batch.body).map_err(|_| INVALID)?;
     Ok(ResolvedBatch::from_body(body, backend.catalogue.latest_index()))
 }

@@ -135,9 +135,9 @@ impl Backend {
         }
         let kind = draft.kind();
         let detail = format!("{}: {kind}, for the member to review", admitted.client.name);
-        let deed =
+        let entry =
             AuditEntry { client: Some(client), action: "drafts.stage", subject: "draft", detail: &detail };
-        records::record_audit(connection, now, Actor::Member(member), deed)?;
+        records::record_audit(connection, now, Actor::Member(member), entry)?;
         self.fault_injector.check_step(WriteStep::Applied)?;
         let url = FrontendUrl::new(format!("{}{PATH}{handoff}", self.config.web_origin()));
         let result = DraftResult {

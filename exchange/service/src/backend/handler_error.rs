@@ -103,28 +103,33 @@ impl CallerContext {
     /// Builds an error response as bytes, so that it can be stored for repetitions.
     pub(crate) fn rejection_response(&self, code: PlainCode) -> Result<EncodedResponse, HandlerError> {
         let (id, path) = self.problem_identity();
-        serialize_refusal(&Problem::error_response(code, id, path))
+        serialize_error_response(&Problem::error_response(code, id, path))
     }
 
     /// Builds the response for an exhausted budget, with the delay after which to retry. The request does not
     /// count as a write (GW-07).
     pub(crate) fn no_capacity_response(&self, wait: Duration) -> Result<EncodedResponse, HandlerError> {
         let (id, path) = self.problem_identity();
-        serialize_refusal(&Problem::error_response_after(TimedCode::ExchangeBudgetExhausted, wait, id, path))
+        serialize_error_response(&Problem::error_response_after(
+            TimedCode::ExchangeBudgetExhausted,
+            wait,
+            id,
+            path,
+        ))
     }
 
     /// Builds the response to a batch that is held for the member's confirmation (WRT-10).
     pub(crate) fn held_batch_response(&self, link: ConfirmationUrl) -> Result<EncodedResponse, HandlerError> {
         let (id, path) = self.problem_identity();
-        serialize_refusal(&Problem::confirmation_required(link, id, path))
+        serialize_error_response(&Problem::confirmation_required(link, id, path))
     }
 }
 
-fn serialize_refusal(refusal: &ErrorResponse) -> Result<EncodedResponse, HandlerError> {
-    let refused = refusal.as_typed().ok_or(PlainCode::InternalError)?;
-    let mut response = json_response(&refused.body, "application/problem+json")?;
-    response.status = refused.status;
-    response.headers.extend(refused.headers.clone());
+fn serialize_error_response(error: &ErrorResponse) -> Result<EncodedResponse, HandlerError> {
+    let typed = error.as_typed().ok_or(PlainCode::InternalError)?;
+    let mut response = json_response(&typed.body, "application/problem+json")?;
+    response.status = typed.status;
+    response.headers.extend(typed.headers.clone());
     Ok(response)
 }
 
@@ -149,7 +154,7 @@ fn code_of(error: &StoreError) -> PlainCode {
 /// Returns the correlation id that the gateway assigned to the request, or `unknown` if it has none.
 pub(crate) fn correlation_id(context: &RequestContext) -> CorrelationId {
     let caller: Option<&Caller> = context.extensions().get();
-    let own = caller.and_then(|caller| CorrelationId::new(caller.correlation_id.as_str()).ok());
-    own.or_else(|| CorrelationId::new("unknown").ok())
+    let id = caller.and_then(|caller| CorrelationId::new(caller.correlation_id.as_str()).ok());
+    id.or_else(|| CorrelationId::new("unknown").ok())
         .unwrap_or_else(|| unreachable!("`unknown` is a valid correlation id"))
 }

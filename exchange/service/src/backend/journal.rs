@@ -116,7 +116,7 @@ pub(super) fn before_first_changes<'k>(
                 entry.query_row([id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
             let Some((key, before)) = changed else { continue };
             let Some(candidates) = left.get_mut(&one) else { continue };
-            let Some(place) = candidates.iter().position(|own| *own == key) else { continue };
+            let Some(place) = candidates.iter().position(|candidate| *candidate == key) else { continue };
             found.insert(candidates.swap_remove(place), before);
             if candidates.is_empty() {
                 left.remove(&one);
@@ -191,8 +191,8 @@ pub(super) fn write_audit(
     detail: &str,
 ) -> Result<(), StoreError> {
     let client = writer.author.client_installation().map(|(client, _)| client);
-    let deed = AuditEntry { client, action, subject, detail };
-    records::record_audit(connection, writer.now, writer.actor.as_actor(), deed)
+    let entry = AuditEntry { client, action, subject, detail };
+    records::record_audit(connection, writer.now, writer.actor.as_actor(), entry)
 }
 
 /// Deletes up to `limit` entries that are older than `before`, oldest first. Returns the number of deleted
@@ -306,7 +306,7 @@ mod tests {
     /// Decoding the stored difference restores the second entry from the first.
     #[test]
     fn omitted_fields_are_restored() {
-        for (before, after, kept) in [
+        for (before, after, middle_part) in [
             (r#"{"held":1,"note":"n"}"#, r#"{"held":25,"note":"n"}"#, "25"),
             ("aaa", "aaaaa", "aa"),
             ("aaaaa", "aaa", ""),
@@ -318,8 +318,8 @@ mod tests {
         ] {
             let (head, middle, tail) = encode_delta(Some(before), Some(after));
             let (head, tail) = (usize::try_from(head).unwrap(), usize::try_from(tail).unwrap());
-            assert_eq!(middle, Some(kept), "{before} {after}");
-            assert_eq!(decode_delta(before, head, kept, tail).unwrap(), after, "{before} {after}");
+            assert_eq!(middle, Some(middle_part), "{before} {after}");
+            assert_eq!(decode_delta(before, head, middle_part, tail).unwrap(), after, "{before} {after}");
         }
         assert_eq!(encode_delta(None, Some("x")), (0, Some("x"), 0));
         assert_eq!(encode_delta(Some("x"), None), (0, None, 0));

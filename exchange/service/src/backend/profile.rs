@@ -74,8 +74,8 @@ impl Backend {
         let write = move |connection: &Connection| {
             let is_done = connection.prepare_cached(sql)?.execute(params![member, value])? > 0;
             if is_done {
-                let deed = AuditEntry { client: None, action, subject: member.as_str(), detail: &detail };
-                records::record_audit(connection, now, Actor::Member(&member), deed)?;
+                let entry = AuditEntry { client: None, action, subject: member.as_str(), detail: &detail };
+                records::record_audit(connection, now, Actor::Member(&member), entry)?;
             }
             Ok::<_, StoreError>(is_done)
         };

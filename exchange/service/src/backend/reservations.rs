@@ -93,8 +93,8 @@ impl Backend {
         let (backend, member, id, target) = (self.clone(), member.clone(), row.to_owned(), target.to_owned());
         let release = move |connection: &Connection| {
             let Some(entry) = load_entries(connection, [&*id])?.remove(&id) else { return Ok(false) };
-            let is_there = entry.earmarks.iter().any(|(own, name, earmark)| {
-                (own, name, earmark.delivered) == (purpose, target.as_str(), false)
+            let is_there = entry.earmarks.iter().any(|(other, name, earmark)| {
+                (other, name, earmark.delivered) == (purpose, target.as_str(), false)
             });
             if entry.holder != member || !is_there {
                 return Ok(false);

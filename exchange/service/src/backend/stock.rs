@@ -69,14 +69,14 @@ impl LotHolding {
         if rows.is_empty() {
             return None;
         }
-        let held = warehouse::total_amount(rows);
+        let total = warehouse::total_amount(rows);
         let differ = if others.len() <= MAX_LINEAR_SEARCH {
             rows.iter().filter(|row| !others.contains(row)).cloned().collect()
         } else {
             let others: HashMap<&str, &StockRow> = others.iter().map(|row| (&*row.id, row)).collect();
             rows.iter().filter(|row| others.get(&*row.id) != Some(row)).cloned().collect()
         };
-        Some(Self { lot: lot.clone(), held, rows: differ })
+        Some(Self { lot: lot.clone(), held: total, rows: differ })
     }
 }
 

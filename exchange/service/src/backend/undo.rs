@@ -435,7 +435,7 @@ impl UndoProcess {
         connection: &Connection,
         catalogue: &Catalogue,
         environment: &Environment,
-        interruption: &FaultInjector,
+        fault_injector: &FaultInjector,
     ) -> Result<(), UndoError> {
         self.check_journal_floor(connection)?;
         match self.plan.take() {
@@ -445,7 +445,7 @@ impl UndoProcess {
                 }
             }
             Some(mut plan) => {
-                let at = StepContext { connection, catalogue, environment, interruption };
+                let at = StepContext { connection, catalogue, environment, fault_injector };
                 let done = match plan.area {
                     UndoArea::Blueprints => self.process_piece::<BlueprintArea>(&mut plan, &at)?,
                     UndoArea::Stock => self.process_piece::<StockArea>(&mut plan, &at)?,
@@ -612,7 +612,7 @@ impl UndoProcess {
         for (RevertCandidate { key, history: past, .. }, end) in cases.iter().zip(ends) {
             match end {
                 Ok(None) => as_before.push(key.clone()),
-                Err(hindrance) => outcomes.push(outcome(key, &A::history_delta(key, past), Err(hindrance))),
+                Err(conflict) => outcomes.push(outcome(key, &A::history_delta(key, past), Err(conflict))),
                 Ok(Some(one)) => {
                     let became = match (&one.before, &one.after) {
                         (None, _) => RevertEffect::Restored,
@@ -640,13 +640,13 @@ impl UndoProcess {
         writer: &WriteContext,
         done: PieceOutcome<A::Entry>,
     ) -> Result<(), StoreError> {
-        let StepContext { connection, interruption, .. } = *at;
+        let StepContext { connection, fault_injector, .. } = *at;
         let PieceOutcome { mut touched, as_before, undoes, extras, notices } = done;
         // The entries are written in the order of the original changes: among rows with the same booking
         // time, the row that is written first counts as the oldest (STK-16).
         touched.sort_by_key(|touched| undoes.get(&touched.key));
         if !touched.is_empty() {
-            apply_and_journal::<A>(connection, writer, &touched, &notices, &undoes, interruption)?;
+            apply_and_journal::<A>(connection, writer, &touched, &notices, &undoes, fault_injector)?;
             self.write_audit::<A>(connection, writer, &touched, &extras)?;
         }
         // Entries that already have their earlier state are also recorded as undone. Otherwise, a later run
@@ -654,7 +654,7 @@ impl UndoProcess {
         let nothing = |key| EntryDelta { key, before: None, after: None, removal: false, overridden: false };
         let as_before: Vec<EntryDelta<A::Entry>> = as_before.into_iter().map(nothing).collect();
         journal::record_changes(connection, writer, A::NAME, &as_before, &undoes)?;
-        if touched.is_empty() { Ok(()) } else { interruption.check_step(WriteStep::Journaled) }
+        if touched.is_empty() { Ok(()) } else { fault_injector.check_step(WriteStep::Journaled) }
     }
 
     /// Writes the audit entry of a piece. Also notifies the member if an administrator requested the undo.
@@ -671,8 +671,8 @@ impl UndoProcess {
         let detail =
             format!("of {member}, written from {from} to {to}: {existing} set back, {gone} removed{beside}");
         let (action, subject) = (format!("{}.undo", A::NAME), &*writer.change_set);
-        let deed = AuditEntry { client: Some(client), action: &action, subject, detail: &detail };
-        records::record_audit(connection, writer.now, writer.actor.as_actor(), deed)?;
+        let entry = AuditEntry { client: Some(client), action: &action, subject, detail: &detail };
+        records::record_audit(connection, writer.now, writer.actor.as_actor(), entry)?;
         if matches!(self.authority, UndoAuthority::Administrator(_)) && !self.notified.contains(member) {
             records::notify_member(connection, writer.now, member, "writes-undone", client.as_str())?;
         }
@@ -697,7 +697,7 @@ struct StepContext<'a> {
     connection: &'a Connection,
     catalogue: &'a Catalogue,
     environment: &'a Environment,
-    interruption: &'a FaultInjector,
+    fault_injector: &'a FaultInjector,
 }
 
 /// The changes of one change set by the client, collected while the journal is read.

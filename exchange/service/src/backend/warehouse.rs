@@ -75,10 +75,10 @@ impl Lot {
         let mut digits = [0; 20];
         let quality = decimal_digits(*quality, &mut digits);
         let stolen = if *stolen { "stolen" } else { "" };
-        let own = [kind.as_str(), material, measure.as_str(), location, quality, stolen];
+        let parts = [kind.as_str(), material, measure.as_str(), location, quality, stolen];
         let mut all = String::with_capacity(256);
         let mut digits = [0; 20];
-        for part in own.iter().chain(more) {
+        for part in parts.iter().chain(more) {
             // Each part is prefixed with its length, so that different lots have different hash inputs.
             all.push_str(decimal_digits(sql_limit(part.len()), &mut digits));
             all.push(':');

@@ -404,15 +404,15 @@ fn run_client(
         }
         ClientCommand::List => {
             let clients = admin::list_clients(store)?;
-            let own =
-                |number: Option<u32>| number.map_or_else(|| "default".to_owned(), |own| own.to_string());
+            let limit =
+                |number: Option<u32>| number.map_or_else(|| "default".to_owned(), |limit| limit.to_string());
             let rows = clients.iter().map(|client| {
                 vec![
                     client.id.to_string(),
                     json!(client.state).as_str().unwrap_or_default().to_owned(),
                     client.name.clone(),
-                    own(client.requests_per_minute),
-                    own(client.writes_per_day),
+                    limit(client.requests_per_minute),
+                    limit(client.writes_per_day),
                     client.min_version.clone().unwrap_or_else(|| "any".to_owned()),
                     client.scopes.iter().map(String::as_str).collect::<Vec<_>>().join(" "),
                 ]

@@ -22,7 +22,7 @@ use crate::store::epoch::{self, StoreEpoch};
 use crate::store::{StoreError, ensure_key};
 use crate::time::Moment;
 
-/// How long a cursor is valid (FED-08, LIM-13).
+/// The lifetime of a cursor (FED-08, LIM-13).
 pub const LIFETIME: Duration = Duration::from_secs(90 * 86_400);
 
 /// The maximum size of a cursor in bytes, which corresponds to 128 characters of base64url.
@@ -245,11 +245,11 @@ pub(super) fn find_vector(
 /// Stores a vector, or updates the time of its last use if it is already stored.
 pub(super) fn store_vector(
     connection: &Connection,
-    kept: &StoredVector,
+    stored: &StoredVector,
     now: Moment,
 ) -> Result<(), StoreError> {
     let sql = "INSERT INTO cursor_vector (hash, vector, used_at) VALUES (?1, ?2, ?3) \
                ON CONFLICT (hash) DO UPDATE SET used_at = max(used_at, excluded.used_at)";
-    connection.prepare_cached(sql)?.execute(params![kept.hash, kept.vector, now.as_millis()])?;
+    connection.prepare_cached(sql)?.execute(params![stored.hash, stored.vector, now.as_millis()])?;
     Ok(())
 }

@@ -171,7 +171,7 @@ pub fn read_page<C: PagedCollection>(
     let seal = CursorSeal::load_seal(connection)?;
     let holder = CursorScope { resource: C::RESOURCE, member: collection.reader() };
     let sources = collection.list_sources(connection)?;
-    let (vector, mut kept) = match cursor {
+    let (vector, mut stored) = match cursor {
         None => (initial_vector(connection, &sources)?, None),
         Some(cursor) => match seal.open_cursor(holder, cursor, now).ok_or(PageError::Expired)? {
             OpenedCursor::Inline(vector) => (vector, None),
@@ -197,11 +197,11 @@ pub fn read_page<C: PagedCollection>(
         }
     };
     let (next, next_kept) = seal.issue_cursor(holder, now, &walked.vector);
-    kept = next_kept.or(kept);
+    stored = next_kept.or(stored);
     let WalkResult { items, removed, has_more: more, .. } = walked;
     Ok(PendingPage {
         page: CollectionPage { items, removed, next_cursor: next, has_more: more },
-        stored_vector: kept,
+        stored_vector: stored,
     })
 }
 

@@ -9,7 +9,7 @@ use exchange_api::error_responses::PlainCode;
 use serde::Deserialize;
 use tokio::time::timeout;
 
-use super::early_response::{EarlyResponse, StageRefusal};
+use super::early_response::{EarlyResponse, StageRejection};
 use super::facts::RequestFacts;
 use super::ports::GatewayPorts;
 use super::response_headers::REPLAYED;
@@ -31,11 +31,11 @@ pub(super) async fn finish_early(
             response.headers.insert(REPLAYED, HeaderValue::from_static("true"));
             response
         }
-        EarlyResponse::Refused(refused) => {
-            let (code, reason) = (refused.code(), refused.reason());
-            let response = refused.into_answer(facts.correlation_id.clone(), facts.path());
+        EarlyResponse::Rejected(rejection) => {
+            let (code, reason) = (rejection.code(), rejection.reason());
+            let response = rejection.into_response(facts.correlation_id.clone(), facts.path());
             finish_claim(ports, facts, &response, Some(&code)).await;
-            facts.refusal = Some((code, reason));
+            facts.rejection = Some((code, reason));
             response
         }
     }
@@ -51,7 +51,7 @@ pub(super) async fn call_backend(ports: &GatewayPorts, facts: &mut RequestFacts)
         Err(error) => {
             let code = error.plain_code();
             let response =
-                StageRefusal::from_code(code).into_answer(facts.correlation_id.clone(), facts.path());
+                StageRejection::from_code(code).into_response(facts.correlation_id.clone(), facts.path());
             (response, Some(code.into()))
         }
     };
@@ -60,7 +60,7 @@ pub(super) async fn call_backend(ports: &GatewayPorts, facts: &mut RequestFacts)
     if !response.status.is_success() && code != Some(Code::BackendRelayFailed) {
         finish_claim(ports, facts, &response, code.as_ref()).await;
     }
-    facts.refusal = code.map(|code| (code, ""));
+    facts.rejection = code.map(|code| (code, ""));
     response
 }
 
@@ -136,8 +136,8 @@ fn is_check_due(ports: &GatewayPorts) -> bool {
     }
 }
 
-/// Refunds the counted writes if the refusal does not consume quota (GW-07), then stores the refusal under
-/// the key or releases the claim.
+/// Refunds the counted writes if the rejection does not consume quota (GW-07), then stores the rejection
+/// under the key or releases the claim.
 async fn finish_claim(
     ports: &GatewayPorts,
     facts: &mut RequestFacts,

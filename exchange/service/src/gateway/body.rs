@@ -80,9 +80,9 @@ pub(super) async fn read_body(
     if maximum == 0 {
         return Ok((Bytes::new(), None));
     }
-    let held = room.acquire_permit(network, maximum).await.ok_or(BodyReadError::Overloaded)?;
+    let permit = room.acquire_permit(network, maximum).await.ok_or(BodyReadError::Overloaded)?;
     let bytes = read_frames(TimedBody::new(body, max_duration), limit).await?;
-    Ok((bytes, Some(held)))
+    Ok((bytes, Some(permit)))
 }
 
 async fn read_frames(mut body: TimedBody<Body>, limit: usize) -> Result<Bytes, BodyReadError> {

@@ -13,7 +13,7 @@ use exchange_api::error_responses::PlainCode;
 use exchange_api::operations::{OperationId, TABLE};
 use http::{Method, header};
 
-use super::early_response::{EarlyResponse, StageRefusal};
+use super::early_response::{EarlyResponse, StageRejection};
 use super::facts::RequestFacts;
 use crate::secrets;
 
@@ -131,7 +131,7 @@ pub(super) fn serve_anonymous(facts: &RequestFacts) -> Option<Result<EncodedResp
                     let json = HeaderValue::from_static("application/schema+json");
                     Ok(serve_file(&SCHEMAS[at], schema_tag(at), json, facts))
                 }
-                Err(_) => Err(StageRefusal::from_code(PlainCode::NotFound).into()),
+                Err(_) => Err(StageRejection::from_code(PlainCode::NotFound).into()),
             }
         }
     })
@@ -141,7 +141,7 @@ pub(super) fn serve_anonymous(facts: &RequestFacts) -> Option<Result<EncodedResp
 fn list_methods(facts: &RequestFacts) -> Result<EncodedResponse, EarlyResponse> {
     let allowed: Vec<&str> = match TABLE.find("OPTIONS", facts.path()) {
         OperationLookup::MethodNotAllowed(allowed) => allowed.methods().chain(["OPTIONS"]).collect(),
-        _ => return Err(StageRefusal::from_code(PlainCode::NotFound).into()),
+        _ => return Err(StageRejection::from_code(PlainCode::NotFound).into()),
     };
     let mut headers = HeaderMap::new();
     if let Ok(allowed) = HeaderValue::from_str(&allowed.join(", ")) {
@@ -171,9 +171,9 @@ fn serve_file(
 fn matches_etag(facts: &RequestFacts, tag: &HeaderValue) -> bool {
     let lines = facts.head.headers.get_all(header::IF_NONE_MATCH).iter();
     let mut tags = lines.filter_map(|line| line.to_str().ok()).flat_map(|line| line.split(','));
-    tags.any(|own| {
-        let own = own.trim();
-        own == "*" || own.strip_prefix("W/").unwrap_or(own).as_bytes() == tag.as_bytes()
+    tags.any(|listed| {
+        let listed = listed.trim();
+        listed == "*" || listed.strip_prefix("W/").unwrap_or(listed).as_bytes() == tag.as_bytes()
     })
 }
 

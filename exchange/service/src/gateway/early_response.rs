@@ -1,9 +1,10 @@
-//! Responses that end a request before it reaches the backend: refusals, and replayed responses.
+//! Responses that end a request before it reaches the backend: error responses of the stages, and replayed
+//! responses.
 
 use std::time::Duration;
 
 use contract_runtime::server::{EncodedResponse, HeaderMap, HeaderValue};
-use dpop_bound::{DpopChallenge, VerificationError as ProofRefusal, replay::ReplayError};
+use dpop_bound::{DpopChallenge, VerificationError, replay::ReplayError};
 use exchange_api::Contract;
 use exchange_api::codes::Code;
 use exchange_api::error_responses::{PlainCode, TimedCode};
@@ -16,22 +17,22 @@ use crate::idp::tokens::TokenError;
 /// A response that ends a request at a stage.
 #[derive(Clone, Debug)]
 pub enum EarlyResponse {
-    /// A stage refused the request.
-    Refused(Box<StageRefusal>),
+    /// A stage rejected the request.
+    Rejected(Box<StageRejection>),
     /// The stored response to an identical request with the same idempotency key (GW-10).
     Replayed(Box<EncodedResponse>),
 }
 
-impl From<StageRefusal> for EarlyResponse {
-    fn from(refused: StageRefusal) -> Self {
-        Self::Refused(Box::new(refused))
+impl From<StageRejection> for EarlyResponse {
+    fn from(rejection: StageRejection) -> Self {
+        Self::Rejected(Box::new(rejection))
     }
 }
 
-/// A refusal that does not yet contain the correlation id and the path of the request.
+/// An error response that does not yet contain the correlation id and the path of the request.
 #[derive(Clone, Debug)]
-pub struct StageRefusal {
-    content: RefusalContent,
+pub struct StageRejection {
+    content: RejectionContent,
     challenge: Option<DpopChallenge>,
     /// Whether the response omits the nonce, because the token was not verified (DPP-11).
     omit_nonce: bool,
@@ -40,37 +41,37 @@ pub struct StageRefusal {
 }
 
 #[derive(Clone, Debug)]
-enum RefusalContent {
+enum RejectionContent {
     Plain(PlainCode),
     Timed(TimedCode, Duration),
     Problem(Box<Problem>),
 }
 
-impl StageRefusal {
-    /// Creates a refusal from a code that needs no further data.
+impl StageRejection {
+    /// Creates a rejection from a code that needs no further data.
     #[must_use]
     pub fn from_code(code: PlainCode) -> Self {
-        Self { content: RefusalContent::Plain(code), challenge: None, omit_nonce: false, reason: "" }
+        Self { content: RejectionContent::Plain(code), challenge: None, omit_nonce: false, reason: "" }
     }
 
-    /// Creates a refusal with a code and a `Retry-After` delay.
+    /// Creates a rejection with a code and a `Retry-After` delay.
     #[must_use]
     pub fn from_timed_code(code: TimedCode, wait: Duration) -> Self {
-        Self { content: RefusalContent::Timed(code, wait), challenge: None, omit_nonce: false, reason: "" }
+        Self { content: RejectionContent::Timed(code, wait), challenge: None, omit_nonce: false, reason: "" }
     }
 
-    /// Creates a refusal from a problem document that identifies the invalid parts of the request.
+    /// Creates a rejection from a problem document that identifies the invalid parts of the request.
     #[must_use]
     pub fn from_problem(problem: Problem) -> Self {
         Self {
-            content: RefusalContent::Problem(Box::new(problem)),
+            content: RejectionContent::Problem(Box::new(problem)),
             challenge: None,
             omit_nonce: false,
             reason: "",
         }
     }
 
-    /// Returns the refusal without a nonce in its response.
+    /// Returns the rejection without a nonce in its response.
     #[must_use]
     pub fn without_nonce(self) -> Self {
         Self { omit_nonce: true, ..self }
@@ -88,54 +89,56 @@ impl StageRefusal {
         Self { challenge: Some(challenge), ..self }
     }
 
-    /// Creates a refusal of a token, with an `invalid_token` challenge.
+    /// Creates a rejection of a token, with an `invalid_token` challenge.
     #[must_use]
     pub fn invalid_token(code: PlainCode, why: &str) -> Self {
         let challenge = DpopChallenge::invalid_token(why).unwrap_or_else(|_| DpopChallenge::required());
         Self::from_code(code).with_challenge(challenge)
     }
 
-    /// Maps a token error to a refusal (ERR-05, A9).
+    /// Maps a token error to a rejection (ERR-05, A9).
     #[must_use]
-    pub fn from_token_refusal(refusal: TokenError) -> Self {
-        let refused = match refusal {
+    pub fn from_token_error(error: TokenError) -> Self {
+        let rejection = match error {
             TokenError::Unavailable => {
                 Self::from_timed_code(TimedCode::ServiceUnavailable, Duration::from_secs(5)).without_nonce()
             }
-            _ => Self::invalid_token(PlainCode::Unauthenticated, &refusal.to_string()),
+            _ => Self::invalid_token(PlainCode::Unauthenticated, &error.to_string()),
         };
-        refused.with_reason(refusal.reason())
+        rejection.with_reason(error.reason())
     }
 
-    /// Maps a proof error to a refusal (ERR-06 to ERR-10).
+    /// Maps a proof error to a rejection (ERR-06 to ERR-10).
     #[must_use]
-    pub fn from_proof_refusal(refusal: &ProofRefusal) -> Self {
+    pub fn from_proof_error(error: &VerificationError) -> Self {
         use dpop_bound::credentials::CredentialsError;
-        let refused = match refusal {
-            ProofRefusal::Replay(ReplayError::AccountFull { wait } | ReplayError::SourceFull { wait }) => {
-                Self::from_timed_code(TimedCode::DpopProofLimit, *wait)
-            }
-            ProofRefusal::Replay(ReplayError::Full { wait }) => {
+        let rejection = match error {
+            VerificationError::Replay(
+                ReplayError::AccountFull { wait } | ReplayError::SourceFull { wait },
+            ) => Self::from_timed_code(TimedCode::DpopProofLimit, *wait),
+            VerificationError::Replay(ReplayError::Full { wait }) => {
                 Self::from_timed_code(TimedCode::ServiceUnavailable, *wait)
             }
-            ProofRefusal::Replay(ReplayError::Unavailable) => Self::from_code(PlainCode::ServiceUnavailable),
-            _ if refusal.is_proof_required() => Self::from_code(PlainCode::DpopRequired),
-            ProofRefusal::Credentials(CredentialsError::SeveralProofs) => {
+            VerificationError::Replay(ReplayError::Unavailable) => {
+                Self::from_code(PlainCode::ServiceUnavailable)
+            }
+            _ if error.is_proof_required() => Self::from_code(PlainCode::DpopRequired),
+            VerificationError::Credentials(CredentialsError::SeveralProofs) => {
                 Self::from_code(PlainCode::DpopInvalid)
             }
-            ProofRefusal::Credentials(_) => Self::from_code(PlainCode::Unauthenticated),
+            VerificationError::Credentials(_) => Self::from_code(PlainCode::Unauthenticated),
             _ => Self::from_code(PlainCode::DpopInvalid),
         };
-        Self { challenge: refusal.challenge(), reason: refusal.reason(), ..refused }
+        Self { challenge: error.challenge(), reason: error.reason(), ..rejection }
     }
 
     /// Returns the problem code of the contract.
     #[must_use]
     pub fn code(&self) -> Code {
         match &self.content {
-            RefusalContent::Plain(code) => (*code).into(),
-            RefusalContent::Timed(code, _) => (*code).into(),
-            RefusalContent::Problem(problem) => problem.code.clone(),
+            RejectionContent::Plain(code) => (*code).into(),
+            RejectionContent::Timed(code, _) => (*code).into(),
+            RejectionContent::Problem(problem) => problem.code.clone(),
         }
     }
 
@@ -151,16 +154,18 @@ impl StageRefusal {
         self.reason
     }
 
-    /// Builds the response from the refusal, the correlation id and the path.
+    /// Builds the response from the rejection, the correlation id and the path.
     #[must_use]
-    pub fn into_answer(self, id: CorrelationId, path: &str) -> EncodedResponse {
-        let refusal = match self.content {
-            RefusalContent::Plain(code) => Problem::error_response(code, id, path),
-            RefusalContent::Timed(code, wait) => Problem::error_response_after(code, wait, id, path),
-            RefusalContent::Problem(problem) => refusal_from_problem(*problem),
+    pub fn into_response(self, id: CorrelationId, path: &str) -> EncodedResponse {
+        let error = match self.content {
+            RejectionContent::Plain(code) => Problem::error_response(code, id, path),
+            RejectionContent::Timed(code, wait) => Problem::error_response_after(code, wait, id, path),
+            RejectionContent::Problem(problem) => error_response_from_problem(*problem),
         };
-        let mut response = render_refusal(refusal);
-        if let Some(challenge) = self.challenge.as_ref().and_then(|own| HeaderValue::try_from(own).ok()) {
+        let mut response = render_error_response(error);
+        if let Some(challenge) =
+            self.challenge.as_ref().and_then(|challenge| HeaderValue::try_from(challenge).ok())
+        {
             response.headers.insert(header::WWW_AUTHENTICATE, challenge);
         }
         response
@@ -169,22 +174,22 @@ impl StageRefusal {
 
 /// Converts a problem about a body into an error response. Such a problem always has a [`PlainCode`]; any
 /// other code becomes `INTERNAL_ERROR`.
-fn refusal_from_problem(problem: Problem) -> ErrorResponse {
+fn error_response_from_problem(problem: Problem) -> ErrorResponse {
     let plain = PlainCode::ALL.iter().find(|code| Code::from(**code) == problem.code);
     let code = plain.copied().unwrap_or(PlainCode::InternalError);
     let path = problem.instance.clone().unwrap_or_default();
     Problem::error_response(code, problem.correlation_id.clone(), &path)
-        .map(|made| if plain.is_some() { problem } else { made })
+        .map(|internal_error| if plain.is_some() { problem } else { internal_error })
 }
 
-fn render_refusal(refusal: ErrorResponse) -> EncodedResponse {
-    match refusal {
-        ErrorResponse::Typed(refused) => {
-            let body = refused.body.to_json().map(|json| json.to_string()).unwrap_or_default();
-            let mut headers: HeaderMap = refused.headers;
+fn render_error_response(error: ErrorResponse) -> EncodedResponse {
+    match error {
+        ErrorResponse::Typed(typed) => {
+            let body = typed.body.to_json().map(|json| json.to_string()).unwrap_or_default();
+            let mut headers: HeaderMap = typed.headers;
             let problem = HeaderValue::from_static("application/problem+json");
             headers.insert(header::CONTENT_TYPE, problem);
-            EncodedResponse { status: refused.status, headers, body: body.into() }
+            EncodedResponse { status: typed.status, headers, body: body.into() }
         }
         ErrorResponse::Encoded(response) => *response,
         ErrorResponse::Rejected(rejection) => EncodedResponse {

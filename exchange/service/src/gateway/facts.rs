@@ -72,8 +72,8 @@ pub struct RequestFacts {
     pub(super) unread_body: Mutex<Option<Body>>,
     /// The part of the body budget that the body occupies.
     pub(super) body_permit: Option<BodyPermit>,
-    /// The code and the reason of the refusal, for logs and counters.
-    pub(super) refusal: Option<(Code, &'static str)>,
+    /// The code and the reason of the rejection, for logs and counters.
+    pub(super) rejection: Option<(Code, &'static str)>,
 }
 
 /// The reason a body could not be read.
@@ -183,7 +183,7 @@ impl RequestFacts {
             credentials_removed: false,
             unread_body: Mutex::new(Some(body)),
             body_permit: None,
-            refusal: None,
+            rejection: None,
         }
     }
 
@@ -265,7 +265,9 @@ impl RequestFacts {
         Some(Caller {
             member: token.member.clone(),
             client: token.client.clone(),
-            installation: standing.and_then(|own| own.installation.as_ref()).map(|(id, _)| id.clone()),
+            installation: standing
+                .and_then(|standing| standing.installation.as_ref())
+                .map(|(id, _)| id.clone()),
             jkt: jkt.clone(),
             scopes: token.scopes.clone(),
             auth_time: token.auth_time,

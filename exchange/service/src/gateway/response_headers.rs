@@ -32,7 +32,9 @@ impl ResponseHeaders {
     /// Selects the headers of a response that ends a request at a stage.
     pub(super) fn for_early_response(stage: &Stage, facts: &RequestFacts, ending: &EarlyResponse) -> Self {
         let (loud, limited) = match ending {
-            EarlyResponse::Refused(refused) => (!refused.omits_nonce(), refused.code() == Code::RateLimited),
+            EarlyResponse::Rejected(rejection) => {
+                (!rejection.omits_nonce(), rejection.code() == Code::RateLimited)
+            }
             EarlyResponse::Replayed(_) => (true, false),
         };
         let applies = |frequency: EffectFrequency, sometimes: bool| match frequency {
@@ -79,7 +81,7 @@ impl SecondHeaders {
     }
 }
 
-/// Adds the headers to a refusal, or to the response of a route that requires a token.
+/// Adds the headers to a rejection, or to the response of a route that requires a token.
 pub(super) fn finish_response(
     ports: &GatewayPorts,
     facts: &RequestFacts,

@@ -30,7 +30,7 @@ pub struct Stage {
     pub name: &'static str,
     /// The codes with which the stage may refuse a request, in order of precedence.
     pub codes: &'static [Code],
-    /// The effects of a refusal at this stage.
+    /// The effects of a rejection at this stage.
     pub effects: StageEffects,
     /// Gathers the facts for the decision. This is the only step that waits or has side effects.
     pub(super) gather: Option<StageAction>,
@@ -39,30 +39,30 @@ pub struct Stage {
     pub(super) on_pass: Option<StageAction>,
 }
 
-/// The headers of a refusal at a stage, and the resources that the request has consumed.
+/// The headers of a rejection at a stage, and the resources that the request has consumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StageEffects {
-    /// The refusals with the header `DPoP-Nonce` (DPP-11).
+    /// The rejections with the header `DPoP-Nonce` (DPP-11).
     pub nonce: EffectFrequency,
-    /// The refusals with the headers `RateLimit` and `RateLimit-Policy` (GW-08).
+    /// The rejections with the headers `RateLimit` and `RateLimit-Policy` (GW-08).
     pub rate: EffectFrequency,
-    /// The refusals for which the proof is recorded as used (DPP-19).
+    /// The rejections for which the proof is recorded as used (DPP-19).
     pub proof: EffectFrequency,
-    /// The refusals for which the installation is created or updated (A32).
+    /// The rejections for which the installation is created or updated (A32).
     pub installation: EffectFrequency,
-    /// The refusals of writes that count against the daily quota (GW-07). The ops of org stock are counted at
-    /// a later stage.
+    /// The rejections of writes that count against the daily quota (GW-07). The ops of org stock are counted
+    /// at a later stage.
     pub quota: EffectFrequency,
 }
 
-/// The refusals of a stage to which an effect applies.
+/// The rejections of a stage to which an effect applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EffectFrequency {
-    /// The effect applies to no refusal.
+    /// The effect applies to no rejection.
     Never,
-    /// The effect applies to some refusals, depending on the code.
+    /// The effect applies to some rejections, depending on the code.
     Sometimes,
-    /// The effect applies to every refusal.
+    /// The effect applies to every rejection.
     Always,
 }
 
@@ -109,7 +109,7 @@ pub static STAGES: [Stage; 14] = [
             Code::DpopProofLimit,
             Code::ServiceUnavailable,
         ],
-        // If the provider is unreachable, the token is not verified, so the refusal has no nonce (DPP-11).
+        // If the provider is unreachable, the token is not verified, so the rejection has no nonce (DPP-11).
         effects: StageEffects { nonce: Sometimes, ..BEFORE_TOKEN },
         gather: Some(proof::verify_credentials),
         decide: proof::decide_credentials,

@@ -14,7 +14,7 @@ use crate::time::Moment;
 pub(super) fn record_request(facts: &RequestFacts, response: &Response, now: Moment) {
     let operation = facts.operation.map_or("none", |operation| operation.id);
     let status = response.status().as_u16();
-    let (code, reason) = match &facts.refusal {
+    let (code, reason) = match &facts.rejection {
         Some((code, reason)) => (code_label(code), *reason),
         None => ("none", ""),
     };
@@ -39,7 +39,7 @@ pub(super) fn record_request(facts: &RequestFacts, response: &Response, now: Mom
 /// Returns the name of a code of the contract. Returns `unknown` for other codes, so that no new labels can
 /// be created.
 fn code_label(code: &Code) -> &'static str {
-    Code::ALL.iter().find(|own| *own == code).map_or("unknown", Code::as_str)
+    Code::ALL.iter().find(|known| *known == code).map_or("unknown", Code::as_str)
 }
 
 /// Records a new installation, and warns maintainers if the member has unusually many new installations

@@ -6,7 +6,7 @@ use semver::Version;
 /// or invalid.
 pub(super) fn is_at_least(user_agent: Option<&str>, oldest: &Version) -> bool {
     let read = user_agent.and_then(parse_product_version);
-    read.is_some_and(|own| own.cmp_precedence(oldest).is_ge())
+    read.is_some_and(|version| version.cmp_precedence(oldest).is_ge())
 }
 
 /// Parses `<name>/<semver>` and ignores everything after the first space or tab.

@@ -196,9 +196,9 @@ mod tests {
         assert!(!check("", Some(&hash)).await);
         assert!(!check("right", None).await);
         assert!(!check("right", Some(&"no hash".to_owned())).await);
-        let longest = passwords.hash_password(&"r".repeat(1024), &environment).unwrap();
-        assert!(check(&"r".repeat(1024), Some(&longest)).await);
-        assert!(!check(&"r".repeat(1025), Some(&longest)).await);
+        let max_hash = passwords.hash_password(&"r".repeat(1024), &environment).unwrap();
+        assert!(check(&"r".repeat(1024), Some(&max_hash)).await);
+        assert!(!check(&"r".repeat(1025), Some(&max_hash)).await);
         assert_eq!(passwords.hash_password(&"r".repeat(1025), &environment), Err(PasswordError::Failed));
     }
 

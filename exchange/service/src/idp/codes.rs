@@ -99,7 +99,7 @@ mod tests {
 
     use super::*;
 
-    /// List F: typed codes are normalized, such as `wdjb-mjht`.
+    /// Typed codes are normalized, such as `wdjb-mjht`.
     #[test]
     fn typed_codes_are_normalized() {
         let check = |typed: &str, expect: Option<&str>| {

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection as Database, OptionalExtension as _, Row, params};
 
-use super::refusal::OauthRefusal;
+use super::oauth_error_response::OauthErrorResponse;
 use super::scopes::ScopeSet;
 use super::sessions;
 use crate::config::IdpConfig;
@@ -179,7 +179,7 @@ pub(super) fn load_context(
     now: Moment,
     config: &IdpConfig,
 ) -> Result<ConnectionContext, StoreError> {
-    let longest = connection.created_at.plus(DAY.saturating_mul(config.longest_days));
+    let expiry = connection.created_at.plus(DAY.saturating_mul(config.longest_days));
     let session_end = match connection.session {
         None => None,
         Some(hash) => {
@@ -187,7 +187,7 @@ pub(super) fn load_context(
             Some(session.map_or(Moment::default(), |session| session.expires_at))
         }
     };
-    let ends_at = session_end.map_or(longest, |end| end.min(longest));
+    let ends_at = session_end.map_or(expiry, |end| end.min(expiry));
     // The gateway refuses the tokens of a browser session that began before a disconnect (IDP-08).
     let client_revoked = connection.session.is_none()
         && registry::client_is_revoked(
@@ -200,7 +200,7 @@ pub(super) fn load_context(
         member_may_act: may_act(database, &connection.member)?,
         disconnected: client_revoked || registry::key_is_revoked(database, &connection.jkt)?,
         ends_at,
-        limited_by_session: session_end.is_some_and(|end| end < longest),
+        limited_by_session: session_end.is_some_and(|end| end < expiry),
         restored_at: restored_at(database)?,
     })
 }
@@ -267,8 +267,8 @@ pub(super) fn begin_connection(database: &Database, connection: &ClientConnectio
         ])?;
     records::notify_member(database, *created_at, member, "connected", client.as_str())?;
     let scopes = connection.scopes.to_scope_string();
-    let deed = AuditEntry { client: Some(client), action: "connect", subject: id, detail: &scopes };
-    records::record_audit(database, *created_at, Actor::Member(member), deed)
+    let entry = AuditEntry { client: Some(client), action: "connect", subject: id, detail: &scopes };
+    records::record_audit(database, *created_at, Actor::Member(member), entry)
 }
 
 /// Stores the successor of a token. For a repeated refresh, only the time of use changes.
@@ -278,7 +278,7 @@ pub(super) fn renew_token(
     token: &Sha256Hash,
     successor: &Sha256Hash,
     now: Moment,
-) -> Result<(), OauthRefusal> {
+) -> Result<(), OauthErrorResponse> {
     let sql = "UPDATE connection SET previous_hash = ?2, \
                current_hash = ?3, used_at = ?4 WHERE id = ?1";
     database.prepare_cached(sql)?.execute(params![id, token, successor, now.as_millis()])?;
@@ -305,9 +305,9 @@ pub(super) fn end_connection(
         )?;
     }
     let ClientConnection { id, client, .. } = connection;
-    let deed =
+    let entry =
         AuditEntry { client: Some(client), action: "end-connection", subject: id, detail: end.as_str() };
-    records::record_audit(database, now, actor, deed)
+    records::record_audit(database, now, actor, entry)
 }
 
 /// Ends at most `limit` connections that exceed a time limit (LIM-08). Returns the number of ended
@@ -322,12 +322,12 @@ pub(crate) fn end_expired(
     limit: usize,
 ) -> Result<usize, StoreError> {
     let unused = now.minus(DAY.saturating_mul(config.unused_days)).as_millis();
-    let longest = now.minus(DAY.saturating_mul(config.longest_days)).as_millis();
+    let oldest_start = now.minus(DAY.saturating_mul(config.longest_days)).as_millis();
     let sql = "SELECT id FROM connection WHERE ended_at IS NULL AND used_at <= ?1 \
                UNION SELECT id FROM connection WHERE ended_at IS NULL AND created_at <= ?2 LIMIT ?3";
     let ids: Vec<String> = database
         .prepare_cached(sql)?
-        .query_map(params![unused, longest, sql_limit(limit)], |row| row.get(0))?
+        .query_map(params![unused, oldest_start, sql_limit(limit)], |row| row.get(0))?
         .collect::<Result<_, _>>()?;
     for id in &ids {
         if let Some(connection) = find_connection(database, id)? {

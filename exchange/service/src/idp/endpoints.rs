@@ -12,8 +12,8 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use serde_json::{Value, json};
 
 use super::form::FormFields;
+use super::oauth_error_response::{OauthErrorResponse, json_response as uncached};
 use super::provider::{DEVICE_GRANT, IdentityProvider, REFRESH_GRANT};
-use super::refusal::{OauthRefusal, json_response as uncached};
 use super::scopes::OFFLINE_ACCESS;
 use crate::peer::PeerAddr;
 use crate::telemetry::with_telemetry;
@@ -39,7 +39,7 @@ pub fn router(provider: IdentityProvider) -> Router {
 
 type FormBody = Result<Form<Vec<(String, String)>>, FormRejection>;
 
-fn parse_fields(body: FormBody) -> Result<FormFields, OauthRefusal> {
+fn parse_fields(body: FormBody) -> Result<FormFields, OauthErrorResponse> {
     match body {
         Ok(Form(fields)) => FormFields::new(fields),
         Err(error) => {
@@ -47,7 +47,7 @@ fn parse_fields(body: FormBody) -> Result<FormFields, OauthRefusal> {
                 StatusCode::PAYLOAD_TOO_LARGE => "the form is too large",
                 _ => "the body is not a form (application/x-www-form-urlencoded), or timed out",
             };
-            Err(OauthRefusal::new(OauthError::InvalidRequest, description))
+            Err(OauthErrorResponse::new(OauthError::InvalidRequest, description))
         }
     }
 }
@@ -76,7 +76,7 @@ async fn serve_discovery(State(provider): State<IdentityProvider>) -> Response {
 async fn serve_keys(State(provider): State<IdentityProvider>) -> Response {
     match provider.published_keys().await {
         Ok(keys) => cacheable_response(&keys),
-        Err(error) => OauthRefusal::Store(error).into_response(),
+        Err(error) => OauthErrorResponse::Store(error).into_response(),
     }
 }
 
@@ -86,7 +86,7 @@ async fn start_device_login(
     body: FormBody,
 ) -> Response {
     let response = async { provider.begin_device_login(&parse_fields(body)?, peer).await };
-    render_answer(response.await)
+    render_response(response.await)
 }
 
 async fn issue_token(
@@ -96,7 +96,7 @@ async fn issue_token(
     body: FormBody,
 ) -> Response {
     let response = async { provider.exchange_token(&parse_fields(body)?, &headers, peer).await };
-    with_nonce(&provider, render_answer(response.await))
+    with_nonce(&provider, render_response(response.await))
 }
 
 async fn revoke_token(
@@ -107,13 +107,13 @@ async fn revoke_token(
 ) -> Response {
     let response = async { provider.revoke_token(&parse_fields(body)?, &headers, peer).await };
     let response = response.await.map(|()| json!({}));
-    with_nonce(&provider, render_answer(response))
+    with_nonce(&provider, render_response(response))
 }
 
-fn render_answer(response: Result<Value, OauthRefusal>) -> Response {
+fn render_response(response: Result<Value, OauthErrorResponse>) -> Response {
     match response {
         Ok(body) => uncached(StatusCode::OK, &body),
-        Err(refusal) => refusal.into_response(),
+        Err(error) => error.into_response(),
     }
 }
 

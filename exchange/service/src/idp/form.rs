@@ -5,7 +5,7 @@ use std::fmt;
 
 use exchange_api::oauth_errors::OauthError;
 
-use super::refusal::OauthRefusal;
+use super::oauth_error_response::OauthErrorResponse;
 
 const MAX_FIELDS: usize = 32;
 
@@ -19,15 +19,15 @@ impl fmt::Debug for FormFields {
 }
 
 impl FormFields {
-    pub(super) fn new(fields: Vec<(String, String)>) -> Result<Self, OauthRefusal> {
+    pub(super) fn new(fields: Vec<(String, String)>) -> Result<Self, OauthErrorResponse> {
         if fields.len() > MAX_FIELDS {
-            return Err(OauthRefusal::new(OauthError::InvalidRequest, "too many parameters"));
+            return Err(OauthErrorResponse::new(OauthError::InvalidRequest, "too many parameters"));
         }
         let repeated = |(index, (name, _)): (usize, &(String, String))| {
             fields.iter().take(index).any(|(other, _)| other == name)
         };
         if fields.iter().enumerate().any(repeated) {
-            return Err(OauthRefusal::new(OauthError::InvalidRequest, "a parameter is repeated"));
+            return Err(OauthErrorResponse::new(OauthError::InvalidRequest, "a parameter is repeated"));
         }
         Ok(Self(fields))
     }
@@ -36,8 +36,8 @@ impl FormFields {
         self.0.iter().find(|(each, value)| each == name && !value.is_empty()).map(|(_, value)| value.as_str())
     }
 
-    pub(super) fn require_field(&self, name: &'static str) -> Result<&str, OauthRefusal> {
-        let missing = || OauthRefusal::new(OauthError::InvalidRequest, format!("`{name}` is missing"));
+    pub(super) fn require_field(&self, name: &'static str) -> Result<&str, OauthErrorResponse> {
+        let missing = || OauthErrorResponse::new(OauthError::InvalidRequest, format!("`{name}` is missing"));
         self.find_field(name).ok_or_else(missing)
     }
 }
@@ -46,7 +46,7 @@ impl FormFields {
 mod tests {
     use super::*;
 
-    fn fields(pairs: &[(&str, &str)]) -> Result<FormFields, OauthRefusal> {
+    fn fields(pairs: &[(&str, &str)]) -> Result<FormFields, OauthErrorResponse> {
         FormFields::new(pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect())
     }
 

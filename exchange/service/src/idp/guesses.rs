@@ -72,9 +72,9 @@ pub(crate) async fn take_all(
     now: Moment,
 ) -> Result<(), AttemptError> {
     for (index, (attempt, name)) in attempts.iter().enumerate() {
-        if let Err(refusal) = guesses.take_attempt(*attempt, name, now).await {
+        if let Err(error) = guesses.take_attempt(*attempt, name, now).await {
             give_back(guesses, &attempts[..index]).await;
-            return Err(refusal);
+            return Err(error);
         }
     }
     Ok(())
@@ -148,11 +148,11 @@ pub(crate) mod contract {
 
     const NOW: Moment = Moment::from_secs(1_790_000_000);
 
-    pub(crate) async fn every_rule<G: AttemptLimiter>(empty: impl AsyncFn() -> G) {
-        names_and_kinds_have_limits_of_their_own(&empty().await).await;
-        a_success_resets_nothing(&empty().await).await;
-        all_or_none_are_taken(&empty().await).await;
-        a_clock_that_was_ahead_locks_nobody_out(&empty().await).await;
+    pub(crate) async fn check_every_rule<G: AttemptLimiter>(empty: impl AsyncFn() -> G) {
+        check_separate_limits(&empty().await).await;
+        check_success_keeps_count(&empty().await).await;
+        check_all_or_none(&empty().await).await;
+        check_clock_set_back(&empty().await).await;
     }
 
     pub(super) async fn burst(
@@ -168,8 +168,8 @@ pub(crate) mod contract {
         attempts_made
     }
 
-    /// List F: each name has a separate limit for each kind of attempt.
-    async fn names_and_kinds_have_limits_of_their_own(guesses: &impl AttemptLimiter) {
+    /// Each name has a separate limit for each kind of attempt.
+    async fn check_separate_limits(guesses: &impl AttemptLimiter) {
         let all = [
             GuessAttempt::CodeFromAddress,
             GuessAttempt::Code,
@@ -180,23 +180,23 @@ pub(crate) mod contract {
             GuessAttempt::ProofFromAddress,
         ];
         for attempt in all {
-            let RatePolicy { requests: most, period } = attempt.rate_policy();
-            let every = period / most;
+            let RatePolicy { requests: max_attempts, period } = attempt.rate_policy();
+            let interval = period / max_attempts;
             for name in ["a", "b"] {
-                assert_eq!(burst(guesses, attempt, name, NOW).await, most, "{attempt:?} {name}");
+                assert_eq!(burst(guesses, attempt, name, NOW).await, max_attempts, "{attempt:?} {name}");
             }
-            assert_eq!(guesses.take_attempt(attempt, "a", NOW).await, Err(AttemptError::Wait(every)));
-            let early = NOW.plus(every).minus(Duration::from_millis(1));
+            assert_eq!(guesses.take_attempt(attempt, "a", NOW).await, Err(AttemptError::Wait(interval)));
+            let early = NOW.plus(interval).minus(Duration::from_millis(1));
             assert_eq!(
                 guesses.take_attempt(attempt, "a", early).await,
                 Err(AttemptError::Wait(Duration::from_millis(1)))
             );
-            assert_eq!(burst(guesses, attempt, "a", NOW.plus(every)).await, 1);
+            assert_eq!(burst(guesses, attempt, "a", NOW.plus(interval)).await, 1);
         }
     }
 
-    /// List F: a success refunds its own attempt and does not reset the count.
-    async fn a_success_resets_nothing(guesses: &impl AttemptLimiter) {
+    /// A success refunds its own attempt and does not reset the count.
+    async fn check_success_keeps_count(guesses: &impl AttemptLimiter) {
         for _ in 0..10 {
             guesses.take_attempt(GuessAttempt::CodeFromAddress, "a", NOW).await.unwrap();
         }
@@ -207,7 +207,7 @@ pub(crate) mod contract {
     }
 
     /// If one attempt of a group is refused, none of the group is counted.
-    async fn all_or_none_are_taken(guesses: &impl AttemptLimiter) {
+    async fn check_all_or_none(guesses: &impl AttemptLimiter) {
         burst(guesses, GuessAttempt::Code, "code", NOW).await;
         let both = [(GuessAttempt::CodeFromAddress, "a".to_owned()), (GuessAttempt::Code, "code".to_owned())];
         for _ in 0..20 {
@@ -218,7 +218,7 @@ pub(crate) mod contract {
         assert_eq!(take_all(guesses, &both, NOW).await, Ok(()));
     }
 
-    async fn a_clock_that_was_ahead_locks_nobody_out(guesses: &impl AttemptLimiter) {
+    async fn check_clock_set_back(guesses: &impl AttemptLimiter) {
         let year = Duration::from_secs(365 * 86_400);
         burst(guesses, GuessAttempt::Code, "a", NOW.plus(year)).await;
         // Exactly one attempt is allowed.
@@ -235,10 +235,10 @@ mod tests {
 
     const NOW: Moment = Moment::from_secs(1_790_000_000);
 
-    /// List F: the limiter in memory passes the contract tests.
+    /// The limiter in memory passes the contract tests.
     #[tokio::test]
     async fn memory_passes_the_contract_tests() {
-        contract::every_rule(async || MemoryAttemptLimiter::default()).await;
+        contract::check_every_rule(async || MemoryAttemptLimiter::default()).await;
     }
 
     /// The number of names is bounded, and the name whose next attempt is farthest away is kept.

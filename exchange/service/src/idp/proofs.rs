@@ -12,7 +12,7 @@ use dpop_bound::{
 use exchange_api::oauth_errors::OauthError;
 use http::HeaderMap;
 
-use super::refusal::OauthRefusal;
+use super::oauth_error_response::OauthErrorResponse;
 use crate::config::ProofProfile;
 use crate::peer::PeerAddr;
 use crate::time::Moment;
@@ -55,13 +55,12 @@ impl ProofChecker {
         headers: &HeaderMap,
         context: ProofContext<'_>,
         now: Moment,
-    ) -> Result<Thumbprint, OauthRefusal> {
-        let checked = self
-            .verify_proof(headers, context.endpoint, now)
-            .map_err(|refusal| self.to_oauth_refusal(refusal))?;
+    ) -> Result<Thumbprint, OauthErrorResponse> {
+        let checked =
+            self.verify_proof(headers, context.endpoint, now).map_err(|error| self.to_oauth_error(error))?;
         let holder = ProofHolder::Source { address: context.peer.0, client: context.client };
         let admitted = self.live.admit(&checked.replay_candidate(holder), now.to_unix_time()).await;
-        admitted.map_err(|refusal| self.to_oauth_refusal(refusal.into()))?;
+        admitted.map_err(|error| self.to_oauth_error(error.into()))?;
         Ok(*checked.thumbprint())
     }
 
@@ -84,34 +83,34 @@ impl ProofChecker {
         })?)
     }
 
-    /// Converts a refusal into the OAuth error that the profile requires.
-    fn to_oauth_refusal(&self, refusal: dpop_bound::VerificationError) -> OauthRefusal {
-        if let dpop_bound::VerificationError::Replay(live) = refusal {
+    /// Converts a verification error into the OAuth error that the profile requires.
+    fn to_oauth_error(&self, error: dpop_bound::VerificationError) -> OauthErrorResponse {
+        if let dpop_bound::VerificationError::Replay(live) = error {
             match live {
                 ReplayError::AccountFull { wait } | ReplayError::SourceFull { wait } => {
-                    return OauthRefusal::Wait(wait);
+                    return OauthErrorResponse::Wait(wait);
                 }
-                ReplayError::Full { wait } => return OauthRefusal::Unavailable(wait),
+                ReplayError::Full { wait } => return OauthErrorResponse::Unavailable(wait),
                 ReplayError::Unavailable => {
-                    return OauthRefusal::Unavailable(std::time::Duration::from_secs(60));
+                    return OauthErrorResponse::Unavailable(std::time::Duration::from_secs(60));
                 }
                 _ => {}
             }
         }
-        let error = match refusal {
+        let code = match error {
             dpop_bound::VerificationError::Nonce(_) => OauthError::UseDpopNonce,
-            _ if self.profile == ProofProfile::Keycloak && is_about_time(&refusal) => {
+            _ if self.profile == ProofProfile::Keycloak && is_about_time(&error) => {
                 OauthError::InvalidRequest
             }
             _ => OauthError::InvalidDpopProof,
         };
-        OauthRefusal::new(error, format!("DPoP: {refusal}"))
+        OauthErrorResponse::new(code, format!("DPoP: {error}"))
     }
 }
 
-const fn is_about_time(refusal: &dpop_bound::VerificationError) -> bool {
+const fn is_about_time(error: &dpop_bound::VerificationError) -> bool {
     matches!(
-        refusal,
+        error,
         dpop_bound::VerificationError::Claim(ClaimError::Old | ClaimError::Early)
             | dpop_bound::VerificationError::Replay(ReplayError::Expired | ReplayError::TooFarAhead)
     )

@@ -23,8 +23,8 @@ use super::form::FormFields;
 use super::guesses::{self, AttemptError, AttemptLimiter, GuessAttempt, MemoryAttemptLimiter};
 use super::jwt::UnverifiedToken;
 use super::keys::{self, KeyRing, TokenSigner};
+use super::oauth_error_response::OauthErrorResponse;
 use super::proofs::{ProofChecker, ProofContext};
-use super::refusal::OauthRefusal;
 use super::scopes::ScopeSet;
 use super::tokens::{TokenError, TokenVerifier, VerificationFuture};
 use crate::config::Config;
@@ -156,8 +156,8 @@ pub enum DecisionError {
 }
 
 impl From<AttemptError> for DecisionError {
-    fn from(refusal: AttemptError) -> Self {
-        match refusal {
+    fn from(error: AttemptError) -> Self {
+        match error {
             AttemptError::Wait(wait) => Self::Wait(wait),
             AttemptError::Unavailable => Self::Unavailable,
         }
@@ -262,7 +262,7 @@ impl IdentityProvider {
         &self,
         fields: &FormFields,
         peer: PeerAddr,
-    ) -> Result<Value, OauthRefusal> {
+    ) -> Result<Value, OauthErrorResponse> {
         let (environment, config) = (self.0.environment.clone(), &self.0.config);
         let client = ClientId::new(fields.require_field("client_id")?);
         let scope = fields.find_field("scope").unwrap_or_default().to_owned();
@@ -295,7 +295,7 @@ impl IdentityProvider {
                         return Ok(code);
                     }
                 }
-                Err(OauthRefusal::Unavailable(Duration::from_secs(60)))
+                Err(OauthErrorResponse::Unavailable(Duration::from_secs(60)))
             })
             .await?;
         let page = format!("{}/device", config.web_origin());
@@ -315,7 +315,7 @@ impl IdentityProvider {
         fields: &FormFields,
         headers: &HeaderMap,
         peer: PeerAddr,
-    ) -> Result<Value, OauthRefusal> {
+    ) -> Result<Value, OauthErrorResponse> {
         let now = self.0.environment.now();
         let grant = fields.require_field("grant_type")?;
         let verification = async {
@@ -323,7 +323,12 @@ impl IdentityProvider {
             let secret = match grant {
                 DEVICE_GRANT => fields.require_field("device_code")?,
                 REFRESH_GRANT => fields.require_field("refresh_token")?,
-                _ => return Err(OauthRefusal::new(OauthError::UnsupportedGrantType, "unknown grant type")),
+                _ => {
+                    return Err(OauthErrorResponse::new(
+                        OauthError::UnsupportedGrantType,
+                        "unknown grant type",
+                    ));
+                }
             };
             let context = ProofContext { endpoint: &self.0.token_endpoint, peer, client: client.as_str() };
             let key = self.0.proofs.check_proof(headers, context, now).await?;
@@ -347,20 +352,20 @@ impl IdentityProvider {
     /// does not count.
     async fn count_unproven<T>(
         &self,
-        proven: impl Future<Output = Result<T, OauthRefusal>>,
+        proven: impl Future<Output = Result<T, OauthErrorResponse>>,
         peer: PeerAddr,
         now: Moment,
-    ) -> Result<T, OauthRefusal> {
+    ) -> Result<T, OauthErrorResponse> {
         let attempt = [(GuessAttempt::ProofFromAddress, peer.network().to_string())];
         guesses::take_all(self.guesses(), &attempt, now).await?;
         let proven = proven.await;
-        if !matches!(proven, Err(OauthRefusal::Error { .. })) {
+        if !matches!(proven, Err(OauthErrorResponse::Error { .. })) {
             guesses::give_back(self.guesses(), &attempt).await;
         }
         proven
     }
 
-    async fn find_client(&self, id: &str) -> Result<ClientId, OauthRefusal> {
+    async fn find_client(&self, id: &str) -> Result<ClientId, OauthErrorResponse> {
         let id = ClientId::new(id);
         self.0.store.read(move |database| find_registered(database, &id).map(|_| id)).await
     }
@@ -371,13 +376,13 @@ impl IdentityProvider {
         client: ClientId,
         key: &Thumbprint,
         now: Moment,
-    ) -> Result<TokenGrant, OauthRefusal> {
+    ) -> Result<TokenGrant, OauthErrorResponse> {
         let device = secrets::sha256(device_code);
         let id = self.0.environment.random_token::<16>().map_err(StoreError::from)?;
         let secret = self.0.environment.random_token::<32>().map_err(StoreError::from)?;
         let (jkt, config) = (key.to_string(), self.0.config.idp.clone());
         let work =
-            move |database: &rusqlite::Connection| -> Result<Result<TokenGrant, OauthRefusal>, OauthRefusal> {
+            move |database: &rusqlite::Connection| -> Result<Result<TokenGrant, OauthErrorResponse>, OauthErrorResponse> {
                 let login = device::find_by_device_code(database, &device)?;
                 let decided = device::decide_poll(login.as_ref(), client.as_str(), now);
                 let (device::PollOutcome::Approved(approval), Some(login)) = (&decided, login) else {
@@ -385,10 +390,10 @@ impl IdentityProvider {
                         let too_fast = matches!(decided, device::PollOutcome::TooFast);
                         device::record_poll(database, &device, too_fast, now)?;
                     }
-                    return Ok(Err(poll_refusal(&decided)));
+                    return Ok(Err(poll_error(&decided)));
                 };
                 if !device::consume_login(database, &device)? {
-                    return Ok(Err(poll_refusal(&device::PollOutcome::Unknown)));
+                    return Ok(Err(poll_error(&device::PollOutcome::Unknown)));
                 }
                 let refresh_token = format!("{id}.{secret}");
                 let connection = ClientConnection {
@@ -407,7 +412,7 @@ impl IdentityProvider {
                 };
                 let around = connections::load_context(database, &connection, now, &config)?;
                 if !around.member_may_act || now >= around.ends_at {
-                    return Ok(Err(OauthRefusal::new(
+                    return Ok(Err(OauthErrorResponse::new(
                         OauthError::AccessDenied,
                         "the member who approved is no longer signed in",
                     )));
@@ -427,22 +432,22 @@ impl IdentityProvider {
         key: &Thumbprint,
         scope: Option<String>,
         now: Moment,
-    ) -> Result<TokenGrant, OauthRefusal> {
+    ) -> Result<TokenGrant, OauthErrorResponse> {
         let (jkt, inner) = (key.to_string(), Arc::clone(&self.0));
         let work =
-            move |database: &rusqlite::Connection| -> Result<Result<TokenGrant, OauthRefusal>, OauthRefusal> {
+            move |database: &rusqlite::Connection| -> Result<Result<TokenGrant, OauthErrorResponse>, OauthErrorResponse> {
                 let Some(mut connection) = find_by_refresh_token(database, &token)? else {
-                    return Ok(Err(OauthRefusal::invalid_grant("unknown refresh token")));
+                    return Ok(Err(OauthErrorResponse::invalid_grant("unknown refresh token")));
                 };
                 let config = &inner.config.idp;
                 let around = connections::load_context(database, &connection, now, config)?;
                 let hash = secrets::sha256(&token);
                 let caller = (client.as_str(), jkt.as_str());
                 match connections::decide_refresh(&connection, &around, &hash, caller, now, config) {
-                    RefreshDecision::Refuse(why) => return Ok(Err(OauthRefusal::invalid_grant(why))),
+                    RefreshDecision::Refuse(why) => return Ok(Err(OauthErrorResponse::invalid_grant(why))),
                     RefreshDecision::End(end) => {
                         connections::end_connection(database, &connection, end, Actor::Service, now)?;
-                        return Ok(Err(OauthRefusal::invalid_grant("the connection has ended")));
+                        return Ok(Err(OauthErrorResponse::invalid_grant("the connection has ended")));
                     }
                     RefreshDecision::Rotate | RefreshDecision::Repeat => {}
                 }
@@ -462,7 +467,7 @@ impl IdentityProvider {
         fields: &FormFields,
         headers: &HeaderMap,
         peer: PeerAddr,
-    ) -> Result<(), OauthRefusal> {
+    ) -> Result<(), OauthErrorResponse> {
         let now = self.0.environment.now();
         let verification = async {
             let client = self.find_client(fields.require_field("client_id")?).await?;
@@ -474,13 +479,13 @@ impl IdentityProvider {
         };
         let (client, token, jkt) = self.count_unproven(verification, peer, now).await?;
         if token.split('.').count() == 3 {
-            return Err(OauthRefusal::TokenType);
+            return Err(OauthErrorResponse::TokenType);
         }
-        let work = move |database: &rusqlite::Connection| -> Result<(), OauthRefusal> {
+        let work = move |database: &rusqlite::Connection| -> Result<(), OauthErrorResponse> {
             // RFC 7009, section 2.2: revoking an unknown token succeeds.
             let Some(connection) = find_by_refresh_token(database, &token)? else { return Ok(()) };
             if let Some(why) = connections::foreign_token_reason(&connection, client.as_str(), &jkt) {
-                return Err(OauthRefusal::invalid_grant(why));
+                return Err(OauthErrorResponse::invalid_grant(why));
             }
             if !connection.ended {
                 let actor = Actor::Member(&connection.member);
@@ -497,7 +502,7 @@ impl IdentityProvider {
         id: &str,
         granted: &TokenGrant,
         now: Moment,
-    ) -> Result<Value, OauthRefusal> {
+    ) -> Result<Value, OauthErrorResponse> {
         let config = &self.0.config;
         let life = Duration::from_secs(config.idp.access_token_seconds);
         // A token must not outlive its connection, but is valid for at least one second.
@@ -624,8 +629,8 @@ fn build_grant(connection: ClientConnection, ends_at: Moment, refresh_token: Str
 fn find_registered(
     database: &rusqlite::Connection,
     client: &ClientId,
-) -> Result<RegisteredClient, OauthRefusal> {
-    let unknown = || OauthRefusal::new(OauthError::InvalidClient, "unknown client");
+) -> Result<RegisteredClient, OauthErrorResponse> {
+    let unknown = || OauthErrorResponse::new(OauthError::InvalidClient, "unknown client");
     registry::find_client(database, client)?.ok_or_else(unknown)
 }
 
@@ -640,7 +645,7 @@ fn find_by_refresh_token(
     }
 }
 
-fn poll_refusal(poll: &device::PollOutcome) -> OauthRefusal {
+fn poll_error(poll: &device::PollOutcome) -> OauthErrorResponse {
     let (error, description) = match poll {
         device::PollOutcome::Pending => (OauthError::AuthorizationPending, "the member has not decided yet"),
         device::PollOutcome::TooFast => {
@@ -652,7 +657,7 @@ fn poll_refusal(poll: &device::PollOutcome) -> OauthRefusal {
             (OauthError::InvalidGrant, "unknown device code, or it has been used")
         }
     };
-    OauthRefusal::new(error, description)
+    OauthErrorResponse::new(error, description)
 }
 
 fn pending_login(
@@ -707,8 +712,8 @@ fn record_decision(
     let actor = Actor::Member(&session.member);
     let scopes = waiting.scopes.to_scope_string();
     let subject = session.member.as_str();
-    let deed = AuditEntry { client: Some(&waiting.client), action, subject, detail: &scopes };
-    crate::records::record_audit(database, now, actor, deed)?;
+    let entry = AuditEntry { client: Some(&waiting.client), action, subject, detail: &scopes };
+    crate::records::record_audit(database, now, actor, entry)?;
     Ok(waiting)
 }
 

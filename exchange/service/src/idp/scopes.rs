@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use exchange_api::oauth_errors::OauthError;
 use exchange_api::scopes::Scope;
 
-use super::refusal::OauthRefusal;
+use super::oauth_error_response::OauthErrorResponse;
 use crate::registry::RegisteredClient;
 
 /// The scope with which a connection outlives the member's browser session (IDP-08).
@@ -22,10 +22,10 @@ impl ScopeSet {
     /// Returns `invalid_scope` if the list is empty, or if it contains a scope that does not exist or for
     /// which the client is not registered. The scopes `openid`, `profile` and `email` do not exist, because
     /// clients must not learn the member's identity (IDP-06).
-    pub(super) fn parse_requested(text: &str, client: &RegisteredClient) -> Result<Self, OauthRefusal> {
+    pub(super) fn parse_requested(text: &str, client: &RegisteredClient) -> Result<Self, OauthErrorResponse> {
         let scopes = Self::from_stored(text);
         if scopes.0.is_empty() {
-            return Err(OauthRefusal::new(OauthError::InvalidScope, "no scope was requested"));
+            return Err(OauthErrorResponse::new(OauthError::InvalidScope, "no scope was requested"));
         }
         let allowed = |scope: &String| {
             scope == OFFLINE_ACCESS || Scope::from(scope.as_str()).is_known() && client.scopes.contains(scope)
@@ -34,7 +34,7 @@ impl ScopeSet {
             Ok(scopes)
         } else {
             let description = "unknown scope, or the client is not registered for it";
-            Err(OauthRefusal::new(OauthError::InvalidScope, description))
+            Err(OauthErrorResponse::new(OauthError::InvalidScope, description))
         }
     }
 
@@ -48,13 +48,16 @@ impl ScopeSet {
     ///
     /// # Errors
     /// Returns `invalid_scope` if the requested list is empty or is not a subset.
-    pub(super) fn narrow_to(&self, requested: Option<&str>) -> Result<Self, OauthRefusal> {
+    pub(super) fn narrow_to(&self, requested: Option<&str>) -> Result<Self, OauthErrorResponse> {
         let Some(requested) = requested else { return Ok(self.clone()) };
         let requested = Self::from_stored(requested);
         if !requested.0.is_empty() && requested.0.is_subset(&self.0) {
             Ok(requested)
         } else {
-            Err(OauthRefusal::new(OauthError::InvalidScope, "the requested scopes exceed the granted ones"))
+            Err(OauthErrorResponse::new(
+                OauthError::InvalidScope,
+                "the requested scopes exceed the granted ones",
+            ))
         }
     }
 
@@ -99,7 +102,7 @@ mod tests {
     fn only_registered_scopes_are_granted() {
         let check = |text: &str, expect: Option<&str>| {
             let requested = ScopeSet::parse_requested(text, &client());
-            let code = requested.as_ref().map_err(OauthRefusal::error_code);
+            let code = requested.as_ref().map_err(OauthErrorResponse::error_code);
             match expect {
                 Some(expect) => assert_eq!(code.unwrap().to_scope_string(), expect, "{text}"),
                 None => assert_eq!(code.unwrap_err(), "invalid_scope", "{text}"),
@@ -118,7 +121,7 @@ mod tests {
         }
     }
 
-    /// List G: a refresh never widens the granted scopes.
+    /// A refresh never widens the granted scopes.
     #[test]
     fn refresh_never_widens_scopes() {
         let granted = ScopeSet::from_stored("exchange.connect exchange.stock.read");

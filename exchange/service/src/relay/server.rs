@@ -61,7 +61,7 @@ impl<S: Service> BackendServer<S> {
         );
         let verified = match verified {
             Ok(verified) => verified,
-            Err(reason) => return refuse_unsigned(reason),
+            Err(reason) => return reject_unsigned(reason),
         };
         let body = match Limited::new(body, self.max_body_bytes).collect().await {
             Ok(collected) => collected.to_bytes(),
@@ -72,7 +72,7 @@ impl<S: Service> BackendServer<S> {
         };
         let caller = match verified.into_caller(&body) {
             Ok(caller) => caller,
-            Err(reason) => return refuse_unsigned(reason),
+            Err(reason) => return reject_unsigned(reason),
         };
         parts.headers.remove(signature::HEADER);
         parts.extensions.insert(caller.clone());
@@ -96,7 +96,7 @@ impl<S: Service> BackendServer<S> {
     }
 }
 
-fn refuse_unsigned(reason: SignatureError) -> Response {
+fn reject_unsigned(reason: SignatureError) -> Response {
     tracing::warn!(%reason, "request without a valid gateway signature");
     bare_status(StatusCode::UNAUTHORIZED)
 }

@@ -491,7 +491,10 @@ fn require_all_applied(result: ChangeResult) -> Result<(), SandboxError> {
 }
 
 /// Parses a name. The error contains the name of the field.
-fn parse_name<const MOST: usize>(what: &'static str, text: &str) -> Result<DisplayName<MOST>, SandboxError> {
+fn parse_name<const MAX_CHARS: usize>(
+    what: &'static str,
+    text: &str,
+) -> Result<DisplayName<MAX_CHARS>, SandboxError> {
     text.try_into().map_err(|why| SandboxError::InvalidName { what, why })
 }
 

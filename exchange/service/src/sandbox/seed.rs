@@ -298,10 +298,10 @@ fn plant_member(
          VALUES (?1, ?2, ?3, 'active', ?4, ?5, ?6)",
         params![id, name, handle, admin, terms, now.as_millis()],
     )?;
-    let own = MemberId::from(id.as_str());
-    accounts::set_account(connection, &own, account, password)?;
+    let member_id = MemberId::from(id.as_str());
+    accounts::set_account(connection, &member_id, account, password)?;
     for SeedMembership { unit, role } in units {
-        if !members::set_role(connection, (Actor::Service, now), &own, unit, Some(*role))? {
+        if !members::set_role(connection, (Actor::Service, now), &member_id, unit, Some(*role))? {
             return Err(StoreError::Corrupt("a seeded membership refers to an unknown unit"));
         }
     }

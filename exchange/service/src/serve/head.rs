@@ -46,7 +46,7 @@ mod tests {
         assert_eq!(check_head(&head, 64), expect, "{headers:?}");
     }
 
-    /// LIM-23, list H: a head must fit into the limit and have exactly one `Host`; HTTP/1.0 clients may omit
+    /// LIM-23: a head must fit into the limit and have exactly one `Host`; HTTP/1.0 clients may omit
     /// it.
     #[test]
     fn request_heads_are_checked() {

@@ -48,9 +48,9 @@ impl<S: Read + Unpin> Read for WriteTimeoutStream<S> {
 
 impl<S: Write + Unpin> Write for WriteTimeoutStream<S> {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let own = self.get_mut();
-        let poll = Pin::new(&mut own.stream).poll_write(cx, bytes);
-        own.check_write(cx, poll)
+        let this = self.get_mut();
+        let poll = Pin::new(&mut this.stream).poll_write(cx, bytes);
+        this.check_write(cx, poll)
     }
 
     fn poll_write_vectored(
@@ -58,9 +58,9 @@ impl<S: Write + Unpin> Write for WriteTimeoutStream<S> {
         cx: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let own = self.get_mut();
-        let poll = Pin::new(&mut own.stream).poll_write_vectored(cx, slices);
-        own.check_write(cx, poll)
+        let this = self.get_mut();
+        let poll = Pin::new(&mut this.stream).poll_write_vectored(cx, slices);
+        this.check_write(cx, poll)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -68,14 +68,14 @@ impl<S: Write + Unpin> Write for WriteTimeoutStream<S> {
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let own = self.get_mut();
-        let poll = Pin::new(&mut own.stream).poll_flush(cx);
-        own.check_write(cx, poll)
+        let this = self.get_mut();
+        let poll = Pin::new(&mut this.stream).poll_flush(cx);
+        this.check_write(cx, poll)
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let own = self.get_mut();
-        let poll = Pin::new(&mut own.stream).poll_shutdown(cx);
-        own.check_write(cx, poll)
+        let this = self.get_mut();
+        let poll = Pin::new(&mut this.stream).poll_shutdown(cx);
+        this.check_write(cx, poll)
     }
 }

@@ -104,9 +104,9 @@ impl<K: Clone + Eq + Hash> TokenBuckets<K> {
         // Each entry is written with one assignment, so the map is consistent even if the lock is poisoned.
         let mut all = self.full_at.lock().unwrap_or_else(PoisonError::into_inner);
         let now = now.as_millis().saturating_mul(1000);
-        if let Some(own) = all.get_mut(key) {
-            let (taken, full_at) = evaluate_bucket(*own, policy, now);
-            *own = full_at;
+        if let Some(bucket) = all.get_mut(key) {
+            let (taken, full_at) = evaluate_bucket(*bucket, policy, now);
+            *bucket = full_at;
             return taken;
         }
         let (taken, full_at) = evaluate_bucket(now, policy, now);

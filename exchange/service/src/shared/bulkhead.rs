@@ -77,7 +77,7 @@ impl Bulkhead for MemoryBulkhead {
         let all = Arc::clone(&self.taken);
         MaybeReady::ready(Ok(Some(BulkheadPermit::new(move || {
             let mut taken = all.lock().unwrap_or_else(PoisonError::into_inner);
-            taken.leases.retain(|(own, _)| *own != number);
+            taken.leases.retain(|(lease, _)| *lease != number);
         }))))
     }
 }
@@ -90,7 +90,7 @@ pub(crate) mod contract {
     const NOW: Moment = Moment::from_secs(1_790_000_000);
 
     /// Runs all tests. `empty` must create a bulkhead with the given number of permits and the given lease.
-    pub(crate) async fn every_rule<B: Bulkhead>(empty: impl AsyncFn(usize, Duration) -> B) {
+    pub(crate) async fn check_every_rule<B: Bulkhead>(empty: impl AsyncFn(usize, Duration) -> B) {
         let minute = Duration::from_secs(60);
         let bulkhead = empty(2, minute).await;
         let enter = async |time: Moment| bulkhead.try_enter(time).await.unwrap();
@@ -118,6 +118,6 @@ mod tests {
     /// LIM-02: the bulkhead in memory passes the contract tests.
     #[tokio::test]
     async fn memory_passes_the_contract_tests() {
-        contract::every_rule(async |places, lease| MemoryBulkhead::new(places, lease)).await;
+        contract::check_every_rule(async |places, lease| MemoryBulkhead::new(places, lease)).await;
     }
 }

@@ -41,12 +41,12 @@ pub trait QuotaCounter: Send + Sync {
 pub(crate) mod contract {
     use super::*;
 
-    pub(crate) async fn every_rule<Q: QuotaCounter>(empty: impl AsyncFn() -> Q) {
-        counts_up_to_the_limit(&empty().await).await;
-        takes_all_or_none(&empty().await).await;
-        gives_back(&empty().await).await;
-        keeps_members_clients_and_days_apart(&empty().await).await;
-        counts_at_once(&empty().await).await;
+    pub(crate) async fn check_every_rule<Q: QuotaCounter>(empty: impl AsyncFn() -> Q) {
+        check_limit(&empty().await).await;
+        check_all_or_none(&empty().await).await;
+        check_refund(&empty().await).await;
+        check_separate_counters(&empty().await).await;
+        check_concurrent_writes(&empty().await).await;
     }
 
     async fn take(quota: &impl QuotaCounter, who: (&str, &str, i64), count: u32, limit: u32) -> bool {
@@ -54,7 +54,7 @@ pub(crate) mod contract {
         quota.take_writes(&client, &member, who.2, WriteCount { count, limit }).await.unwrap()
     }
 
-    async fn counts_up_to_the_limit(quota: &impl QuotaCounter) {
+    async fn check_limit(quota: &impl QuotaCounter) {
         for index in 0..3 {
             assert!(take(quota, ("c", "m", 1), 1, 3).await, "{index}");
         }
@@ -65,13 +65,13 @@ pub(crate) mod contract {
         );
     }
 
-    async fn takes_all_or_none(quota: &impl QuotaCounter) {
+    async fn check_all_or_none(quota: &impl QuotaCounter) {
         assert!(!take(quota, ("c", "m", 1), 4, 3).await);
         assert!(take(quota, ("c", "m", 1), 3, 3).await, "refused writes are not counted");
         assert!(take(quota, ("c", "m", 1), 0, 3).await, "a count of 0 is always allowed");
     }
 
-    async fn gives_back(quota: &impl QuotaCounter) {
+    async fn check_refund(quota: &impl QuotaCounter) {
         assert!(take(quota, ("c", "m", 1), 3, 3).await);
         let (client, member) = (ClientId::from("c"), MemberId::from("m"));
         quota.give_back(&client, &member, 1, 2).await.unwrap();
@@ -85,7 +85,7 @@ pub(crate) mod contract {
         );
     }
 
-    async fn keeps_members_clients_and_days_apart(quota: &impl QuotaCounter) {
+    async fn check_separate_counters(quota: &impl QuotaCounter) {
         assert!(take(quota, ("c", "m", 1), 1, 1).await);
         for other in [("d", "m", 1), ("c", "n", 1), ("c", "m", 2)] {
             assert!(take(quota, other, 1, 1).await, "{other:?}");
@@ -93,7 +93,7 @@ pub(crate) mod contract {
         assert!(!take(quota, ("c", "m", 1), 1, 1).await);
     }
 
-    async fn counts_at_once(quota: &impl QuotaCounter) {
+    async fn check_concurrent_writes(quota: &impl QuotaCounter) {
         let one = || take(quota, ("c", "m", 1), 1, 2);
         let (a, b, c, d) = tokio::join!(one(), one(), one(), one());
         assert_eq!([a, b, c, d].iter().filter(|taken| **taken).count(), 2);

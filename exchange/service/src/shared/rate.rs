@@ -68,13 +68,13 @@ pub(crate) mod contract {
 
     const NOW: Moment = Moment::from_secs(1_790_000_000);
 
-    pub(crate) async fn every_rule<R: RateLimiter>(empty: impl AsyncFn() -> R) {
-        a_full_bucket_gives_what_the_policy_says(&empty().await).await;
-        it_refills_steadily(&empty().await).await;
-        a_refusal_takes_nothing(&empty().await).await;
-        buckets_are_apart(&empty().await).await;
-        a_clock_that_steps_back_locks_nobody_out(&empty().await).await;
-        one_wait_is_enough(&empty().await).await;
+    pub(crate) async fn check_every_rule<R: RateLimiter>(empty: impl AsyncFn() -> R) {
+        check_burst(&empty().await).await;
+        check_refill(&empty().await).await;
+        check_rejections_take_nothing(&empty().await).await;
+        check_separate_buckets(&empty().await).await;
+        check_clock_set_back(&empty().await).await;
+        check_reported_wait(&empty().await).await;
     }
 
     fn address(text: &str) -> RateBucket {
@@ -103,7 +103,7 @@ pub(crate) mod contract {
         matches!(take(rates, bucket, policy, now).await, DrawOutcome::Allowed { .. })
     }
 
-    async fn a_full_bucket_gives_what_the_policy_says(rates: &impl RateLimiter) {
+    async fn check_burst(rates: &impl RateLimiter) {
         for left in (0..120).rev() {
             let full_in = Duration::from_millis(500) * (120 - left);
             let expected = DrawOutcome::Allowed { remaining: left, full_in };
@@ -113,7 +113,7 @@ pub(crate) mod contract {
         assert_eq!(take(rates, &member("m"), RatePolicy::per_minute(120), NOW).await, expected);
     }
 
-    async fn it_refills_steadily(rates: &impl RateLimiter) {
+    async fn check_refill(rates: &impl RateLimiter) {
         let policy = RatePolicy::per_minute(2);
         assert!(is_allowed(rates, &member("m"), policy, NOW).await);
         assert!(is_allowed(rates, &member("m"), policy, NOW).await);
@@ -125,7 +125,7 @@ pub(crate) mod contract {
         assert!(!is_allowed(rates, &member("m"), policy, later).await);
     }
 
-    async fn a_refusal_takes_nothing(rates: &impl RateLimiter) {
+    async fn check_rejections_take_nothing(rates: &impl RateLimiter) {
         let policy = RatePolicy::per_minute(1);
         assert!(is_allowed(rates, &member("m"), policy, NOW).await);
         for _ in 0..10 {
@@ -134,7 +134,7 @@ pub(crate) mod contract {
         assert!(is_allowed(rates, &member("m"), policy, NOW.plus(Duration::from_secs(60))).await);
     }
 
-    async fn buckets_are_apart(rates: &impl RateLimiter) {
+    async fn check_separate_buckets(rates: &impl RateLimiter) {
         let policy = RatePolicy::per_minute(1);
         let (client, other) = (ClientId::from("c"), ClientId::from("d"));
         let all = [
@@ -157,7 +157,7 @@ pub(crate) mod contract {
         }
     }
 
-    async fn a_clock_that_steps_back_locks_nobody_out(rates: &impl RateLimiter) {
+    async fn check_clock_set_back(rates: &impl RateLimiter) {
         let policy = RatePolicy::per_minute(2);
         assert!(is_allowed(rates, &member("m"), policy, NOW.plus(Duration::from_secs(86_400))).await);
         // One request is allowed, however many were drawn at the later time.
@@ -169,7 +169,7 @@ pub(crate) mod contract {
         assert!(!is_allowed(rates, &member("m"), policy, later).await);
     }
 
-    async fn one_wait_is_enough(rates: &impl RateLimiter) {
+    async fn check_reported_wait(rates: &impl RateLimiter) {
         for requests in [1, 7, 120, 1200] {
             let policy = RatePolicy::per_minute(requests);
             let bucket = member(&requests.to_string());
@@ -197,6 +197,6 @@ mod tests {
     /// LIM-04, LIM-05, LIM-18: the limiter in memory passes the contract tests.
     #[tokio::test]
     async fn memory_passes_the_contract_tests() {
-        contract::every_rule(async || MemoryRateLimiter::new(1000)).await;
+        contract::check_every_rule(async || MemoryRateLimiter::new(1000)).await;
     }
 }

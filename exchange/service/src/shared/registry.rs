@@ -86,7 +86,7 @@ pub(crate) mod contract {
     const NOW: Moment = Moment::from_secs(1_790_000_000);
 
     /// Runs all tests. `set` must switch the exchange on or off in the source of the view.
-    pub(crate) async fn every_rule<V: RegistryView>(view: &V, set: impl AsyncFn(bool)) {
+    pub(crate) async fn check_every_rule<V: RegistryView>(view: &V, set: impl AsyncFn(bool)) {
         let sees =
             async |millis| view.view(NOW.plus(Duration::from_millis(millis))).await.unwrap().switched_on;
         set(true).await;
@@ -117,7 +117,8 @@ mod tests {
     #[tokio::test]
     async fn cache_passes_the_contract_tests() {
         let store = Store::open(&StoreOptions::new(StoreLocation::Memory)).unwrap();
-        contract::every_rule(&CachedRegistry::new(store.clone()), async |on| set(&store, on).await).await;
+        contract::check_every_rule(&CachedRegistry::new(store.clone()), async |on| set(&store, on).await)
+            .await;
     }
 
     /// LIM-27: the store is not read again within five seconds. After the clock was set back, the cached

@@ -204,7 +204,7 @@ mod tests {
     /// A log file that grew during a long read is truncated at the restart. A short one keeps its size.
     #[test]
     fn file_of_a_long_log_is_truncated() {
-        const LONGEST: u64 = 1 << 20;
+        const LIMIT: u64 = 1 << 20;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store.db");
         let writer = Connection::open(&path).unwrap();
@@ -221,7 +221,7 @@ mod tests {
         let (before, after) = lengths(1 << 19);
         assert_eq!(before, after);
         let (before, after) = lengths(1 << 22);
-        assert!(before > LONGEST && after == LONGEST, "{before} {after}");
+        assert!(before > LIMIT && after == LIMIT, "{before} {after}");
     }
 
     /// `Store::open` configures the writer's connection for background checkpoints.

@@ -60,7 +60,7 @@ pub(super) struct InlineReaders {
 struct ConnectionPool {
     idle: Vec<Connection>,
     /// The number of connections in use.
-    lent: usize,
+    in_use: usize,
     is_closed: bool,
 }
 
@@ -98,33 +98,33 @@ impl InlineReaders {
 
     /// Closes the pool and waits until all connections are returned and closed.
     pub(super) fn close(&self) {
-        let mut own = self.lock_pool();
-        own.is_closed = true;
-        own.idle.clear();
-        while own.lent > 0 {
-            own = self.returned.wait(own).unwrap_or_else(PoisonError::into_inner);
+        let mut pool = self.lock_pool();
+        pool.is_closed = true;
+        pool.idle.clear();
+        while pool.in_use > 0 {
+            pool = self.returned.wait(pool).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
     /// Takes an idle connection. Returns `Ok(None)` if the caller has to open a new one.
     fn check_out(&self) -> Result<Option<Connection>, StoreError> {
-        let mut own = self.lock_pool();
-        if own.is_closed {
+        let mut pool = self.lock_pool();
+        if pool.is_closed {
             return Err(StoreError::Closed);
         }
-        own.lent += 1;
-        Ok(own.idle.pop())
+        pool.in_use += 1;
+        Ok(pool.idle.pop())
     }
 
     fn check_in(&self, connection: Option<Connection>) {
-        let mut own = self.lock_pool();
-        own.lent -= 1;
-        if own.is_closed {
+        let mut pool = self.lock_pool();
+        pool.in_use -= 1;
+        if pool.is_closed {
             // The connection is closed before the waiting `close` is notified.
             drop(connection);
             self.returned.notify_all();
         } else {
-            own.idle.extend(connection);
+            pool.idle.extend(connection);
         }
     }
 

@@ -70,7 +70,7 @@ async fn submit_confirmation(
         "confirm" => match pages.backend.confirm_batch(member.member(), &handoff).await {
             Ok(ConfirmOutcome::Applied(result)) => respond(StatusCode::OK, "Done", &describe_result(&result)),
             Ok(ConfirmOutcome::Refused(code)) => {
-                respond(StatusCode::FORBIDDEN, "Not applied", describe_refusal(code))
+                respond(StatusCode::FORBIDDEN, "Not applied", describe_error(code))
             }
             Ok(ConfirmOutcome::NotFound) => gone_page(&member),
             Err(error) => session::error_page(&error),
@@ -134,7 +134,7 @@ fn describe_result(result: &ChangeResult) -> String {
     message
 }
 
-pub(super) fn describe_refusal(code: PlainCode) -> &'static str {
+pub(super) fn describe_error(code: PlainCode) -> &'static str {
     match code {
         PlainCode::ExchangeDisabled => "The exchange is switched off. Try again later.",
         PlainCode::RegistryUnavailable => "The service is temporarily unavailable. Try again in a minute.",

@@ -17,7 +17,7 @@ use axum::routing::get;
 use http::{HeaderMap, Method, StatusCode};
 use maud::{Markup, html};
 
-use super::confirm::describe_refusal;
+use super::confirm::describe_error;
 use super::session::{self, SignedInMember};
 use super::{BackendState, WebState, render_message, render_page};
 use crate::backend::Backend;
@@ -220,7 +220,7 @@ async fn take_over(
             render_message(StatusCode::CONFLICT, "Too many refinery orders", Some(member), text, next)
         }
         Ok(AcceptOutcome::Refused(code)) => {
-            render_message(StatusCode::FORBIDDEN, "Not saved", Some(member), describe_refusal(code), None)
+            render_message(StatusCode::FORBIDDEN, "Not saved", Some(member), describe_error(code), None)
         }
         Ok(AcceptOutcome::NotFound) => gone_page(member),
         Err(error) => session::error_page(&error),

@@ -145,10 +145,10 @@ enum SignInError {
 }
 
 impl From<AttemptError> for SignInError {
-    fn from(refusal: AttemptError) -> Self {
-        match refusal {
+    fn from(error: AttemptError) -> Self {
+        match error {
             AttemptError::Wait(wait) => Self::Wait(wait),
-            AttemptError::Unavailable => Self::Internal(refusal.into()),
+            AttemptError::Unavailable => Self::Internal(error.into()),
         }
     }
 }

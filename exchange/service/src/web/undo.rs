@@ -11,7 +11,7 @@ use http::StatusCode;
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::confirm::describe_refusal;
+use super::confirm::describe_error;
 use super::session::{self, SignedInMember};
 use super::{BackendState, render_message, render_page};
 use crate::backend::undo::{
@@ -169,7 +169,7 @@ async fn submit_undo(
     {
         Ok(Ok(_)) => {}
         Ok(Err(code)) => {
-            let text = describe_refusal(code);
+            let text = describe_error(code);
             return render_message(StatusCode::FORBIDDEN, "Not undone", Some(&member), text, None);
         }
         Err(error) => return session::error_page(&error),
@@ -289,7 +289,7 @@ fn describe_end(end: &Result<RevertEffect, UndoConflict>, clients: &[WritingClie
         Err(UndoConflict::ChangedSince(Some(by))) => {
             format!("changed afterwards by {}", author_name(by, clients))
         }
-        Err(hindrance) => hindrance.to_string(),
+        Err(conflict) => conflict.to_string(),
     }
 }
 

@@ -12,7 +12,7 @@ mod drafts;
 mod drafts_pages;
 mod fixtures;
 mod guard_model;
-mod held;
+mod held_batches;
 mod model;
 mod org_stock;
 mod org_stock_model;
@@ -59,7 +59,7 @@ use exchange_service::time::{Clock as _, ManualClock, Moment};
 use exchange_service::upkeep::Upkeep;
 use serde_json::{Value, json};
 
-use crate::kit::CONTRACT_VALIDATOR;
+use crate::support::CONTRACT_VALIDATOR;
 
 const DAY: Duration = Duration::from_secs(86_400);
 const WRITE: &str = "/exchange/v1/me/blueprints/changes";
@@ -67,7 +67,7 @@ const READ: &str = "/exchange/v1/me/blueprints";
 
 /// A backend with test data: member `m-1` of unit `u-1` with two installations of client `c-1` and one of
 /// `c-2`, member `m-2` of two units, and some members who are not permitted to call.
-struct Bench {
+struct BackendFixture {
     endpoints: Endpoints<Backend>,
     store: Store,
     clock: ManualClock,
@@ -174,7 +174,7 @@ const SEED: &str = "
         ('i-1', 'c-1', 'm-1', 'jkt-1', 1000, 2000), ('i-2', 'c-1', 'm-1', 'jkt-2', 1000, 2000),
         ('i-3', 'c-2', 'm-1', 'jkt-3', 1000, 2000), ('i-4', 'c-1', 'm-2', 'jkt-4', 1000, 2000);";
 
-impl Bench {
+impl BackendFixture {
     async fn new() -> Self {
         Self::with(Config::default(), |backend| backend).await
     }
@@ -190,9 +190,9 @@ impl Bench {
 
     async fn at(place: StoreLocation, config: Config, change: impl FnOnce(Backend) -> Backend) -> Self {
         let clock = ManualClock::fixed_at(Moment::from_secs(1_790_000_000));
-        let bench = Self::again(place, clock, config, change).await;
-        let now = bench.clock.now();
-        bench
+        let fixture = Self::again(place, clock, config, change).await;
+        let now = fixture.clock.now();
+        fixture
             .store
             .write(move |connection| {
                 connection.execute_batch(SEED)?;
@@ -207,7 +207,7 @@ impl Bench {
             })
             .await
             .expect("the test data is stored");
-        bench
+        fixture
     }
 
     /// Opens a backend over a store that contains the test data.
@@ -457,6 +457,6 @@ fn remove(key: &str) -> Value {
 }
 
 /// Creates a display name from a valid string.
-fn named<const MOST: usize>(text: &str) -> DisplayName<MOST> {
+fn named<const MAX_CHARS: usize>(text: &str) -> DisplayName<MAX_CHARS> {
     text.try_into().expect("a valid name")
 }

@@ -11,7 +11,7 @@ use http::header::{COOKIE, SET_COOKIE};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::kit::CONTRACT_VALIDATOR;
+use super::support::CONTRACT_VALIDATOR;
 
 const SCOPES: &str = "exchange.connect offline_access exchange.blueprints.read exchange.blueprints.write";
 

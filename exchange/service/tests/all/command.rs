@@ -11,7 +11,7 @@ use exchange_service::config::Config;
 use exchange_service::store::{Store, StoreLocation, StoreOptions};
 use serde_json::Value;
 
-use super::kit::{CONTRACT_VALIDATOR, command};
+use super::support::{CONTRACT_VALIDATOR, command};
 
 fn run(arguments: &[&str], values: &[(&str, &str)]) -> Output {
     command(arguments).envs(values.iter().copied()).output().unwrap()

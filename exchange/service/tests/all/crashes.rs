@@ -24,7 +24,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 use super::client::{Client, ClientResponse};
-use super::kit::command;
+use super::support::command;
 
 const WRITERS: usize = 8;
 /// The number of ops per change set: several, so that a partial write would be detected.
@@ -223,7 +223,7 @@ impl Writer {
 
     /// Checks the complete state after a crash, and repeats the interrupted operation.
     async fn recover(mut self) -> Self {
-        // A refresh can be repeated after a lost response (list G).
+        // A refresh can be repeated after a lost response.
         let (status, body) = self.client.renew().await;
         assert_eq!(status, 200, "{body}");
         self.tally.acknowledged += self.answers.len();
@@ -312,7 +312,7 @@ async fn each<F: Future<Output = Writer> + Send + 'static>(
     tasks.join_all().await
 }
 
-/// WRT-03, GW-10, FED-08, LIM-12, list G: acknowledged writes survive crashes (see the module documentation).
+/// WRT-03, GW-10, FED-08, LIM-12: acknowledged writes survive crashes (see the module documentation).
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn acknowledged_writes_survive_kill_9() {
     let setting = |name: &str, usual| std::env::var(name).map_or(usual, |text| text.parse().unwrap());

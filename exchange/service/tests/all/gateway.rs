@@ -2,18 +2,18 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic is a test failure")]
 
+mod access_tokens;
 mod bodies;
 mod contract_files;
+mod freshness;
+mod hostile_requests;
 mod keys;
 mod limits;
-mod list_a;
-mod list_b;
-mod list_c;
-mod list_d;
-mod list_e;
-mod list_h;
 mod pairs;
+mod proof_encoding;
+mod proof_requirements;
 mod relays;
+mod replays;
 mod requests;
 mod secrecy;
 mod serving;

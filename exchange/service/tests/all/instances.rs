@@ -22,7 +22,7 @@ use exchange_service::time::{ManualClock, SystemClock};
 use serde_json::json;
 
 use super::client::{Client, approve_on_pages, keys};
-use super::kit::served;
+use super::support::served;
 
 /// Starts an instance that shares only the files, and returns its address.
 async fn instance(folder: &Path, clock: &ManualClock) -> String {
@@ -90,7 +90,7 @@ fn knife() -> serde_json::Value {
     json!([{ "op": "add", "ref": { "scRecord": "BP_CRAFT_SBXM_KNIFE_01" } }])
 }
 
-/// DPP-18, list D: of two identical proofs sent to two instances concurrently, only the instance that issued
+/// DPP-18: of two identical proofs sent to two instances concurrently, only the instance that issued
 /// the nonce accepts one, and only once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn identical_proofs_at_two_instances() {
@@ -113,7 +113,7 @@ async fn identical_proofs_at_two_instances() {
     }
 }
 
-/// DPP-18, list D: of identical proofs sent concurrently to two gateways with shared state, one is accepted.
+/// DPP-18: of identical proofs sent concurrently to two gateways with shared state, one is accepted.
 /// A nonce of one gateway is valid at the other.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn identical_proofs_at_gateways_with_shared_memory() {
@@ -135,7 +135,7 @@ async fn identical_proofs_at_gateways_with_shared_memory() {
     }
 }
 
-/// DPP-18, LIM-12, list D: a proof that was accepted before a restart is not accepted afterwards.
+/// DPP-18, LIM-12: a proof that was accepted before a restart is not accepted afterwards.
 #[tokio::test]
 async fn replay_after_a_process_restart_is_rejected() {
     let mut pair = Pair::new().await;
@@ -200,7 +200,7 @@ async fn one_idempotency_key_at_two_instances_applies_once() {
     assert_eq!(keys(&page.body["removed"]), ["bp-sandbox-knife"]);
 }
 
-/// List G: two concurrent refreshes with one token, one per instance, return the same new token.
+/// Two concurrent refreshes with one token, one per instance, return the same new token.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn concurrent_refreshes_at_two_instances_agree() {
     let mut pair = Pair::new().await;
@@ -218,7 +218,7 @@ async fn concurrent_refreshes_at_two_instances_agree() {
     }
 }
 
-/// List F: of two concurrent polls with one approved code, one per instance, only one receives the tokens.
+/// Of two concurrent polls with one approved code, one per instance, only one receives the tokens.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_device_code_at_two_instances_is_used_once() {
     let pair = Pair::new().await;

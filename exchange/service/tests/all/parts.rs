@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 
 use super::client::{Client, approve_on_pages, keys};
 use super::idp::forge::{Key, jws};
-use super::kit::{command, served};
+use super::support::{command, served};
 
 /// Creates the sandbox's members, clients and blueprints in a folder.
 async fn seed_folder(folder: &Path) {

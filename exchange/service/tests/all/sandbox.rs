@@ -14,7 +14,7 @@ use exchange_service::time::Clock as _;
 use serde_json::{Value, json};
 
 use super::client::{Client, keys, open_page, sign_in_on_pages};
-use super::kit;
+use super::support;
 
 const MEMBER: &str = "sandbox-member";
 
@@ -213,7 +213,7 @@ async fn seeded_demand_is_read() {
 /// key even after its link was used, and its secrets are not logged.
 #[tokio::test]
 async fn draft_is_staged_opened_and_replayed() {
-    let log = kit::log();
+    let log = support::log();
     let sandbox = Sandbox::start().await.unwrap();
     let mut client = signed_in_for(&sandbox, &["drafts.blueprints", "drafts.refinery"]).await;
     let (path, body) = (

@@ -15,7 +15,7 @@ use metrics_exporter_prometheus::PrometheusBuilder;
 use serde_json::{Value, json};
 
 use super::client::{Client, open_page, sign_in_on_pages};
-use super::kit;
+use super::support;
 
 const MEMBER: &str = "sandbox-member";
 
@@ -111,7 +111,7 @@ async fn open_all(sandbox: &Sandbox, account: &str, paths: &[&str]) -> String {
 
 /// Returns the complete audit log as an administrator reads it.
 fn audit(folder: &Path) -> String {
-    let mut list = kit::command(&["admin", "audit", "list", "--limit", "1000", "--json"]);
+    let mut list = support::command(&["admin", "audit", "list", "--limit", "1000", "--json"]);
     let listed = list.env("EXCHANGE_SERVE__DATA", folder).output().unwrap();
     assert!(listed.status.success(), "{}", String::from_utf8_lossy(&listed.stderr));
     String::from_utf8(listed.stdout).unwrap()
@@ -134,7 +134,7 @@ fn assert_none(place: &str, text: &str, planted: &[&str]) {
 /// not revealed.
 #[tokio::test]
 async fn planted_secrets_do_not_leak() {
-    let log = kit::log();
+    let log = support::log();
     let metrics = PrometheusBuilder::new().install_recorder().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let options = SandboxOptions { data: Some(folder.path().to_owned()), ..SandboxOptions::default() };
@@ -174,7 +174,7 @@ async fn planted_secrets_do_not_leak() {
     assert_eq!(one.renew().await.0, 200);
 
     // These requests are rejected for different reasons; each contains planted strings.
-    let mut refusals = String::new();
+    let mut errors = String::new();
     let planted_path = "/exchange/v1/me/stock?cursor=planted-cursor-11";
     let invalid_body = json!({ "ops": [{ "op": "planted-op-12", "externalId": "planted-external-id-2" }] });
     for (path, body, key) in [
@@ -190,7 +190,7 @@ async fn planted_secrets_do_not_leak() {
         let mut body = refused.body;
         // This member contains the path of the request, as it was sent (RFC 9457, 3.1.5).
         body.as_object_mut().unwrap().remove("instance");
-        refusals.push_str(&format!("{:?} {body}\n", refused.headers));
+        errors.push_str(&format!("{:?} {body}\n", refused.headers));
     }
 
     let after = tokens(&one);
@@ -237,7 +237,7 @@ async fn planted_secrets_do_not_leak() {
     assert!(audit.contains("approve-login") && audit.contains("member:member-1"), "{audit}");
     assert_none("the audit", &audit, &planted);
 
-    assert_none("refusals", &refusals, &planted);
+    assert_none("refusals", &errors, &planted);
     let logged = service_log_lines(&log.text());
     assert!(logged.contains("operation=\"stock_write\""), "the log contains the requests");
     assert_none("the log", &logged, &planted);

@@ -88,7 +88,7 @@ fn load_products(
     if missing.is_empty() {
         return Ok(all);
     }
-    let mut own =
+    let mut changed =
         feed::find_removals(connection, &FeedStream::of_member(NAME, member), missing.iter().copied())?;
     let mut granted = feed::find_removals(connection, &FeedStream::shared_by_area(NAME), missing)?;
     // A default grant that ended before the member joined does not count as a removal for this member.
@@ -97,9 +97,9 @@ fn load_products(
     for (name, product) in products.iter().zip(&mut all).filter(|(_, product)| is_missing(product)) {
         // The later removal counts. If both have the same time, the end of the default grant counts: it
         // always needs the member's confirmation.
-        product.gone = match (own.remove(*name), granted.remove(*name)) {
-            (Some(own), Some(granted)) if own.at > granted.at => Some(own),
-            (own, granted) => granted.or(own),
+        product.gone = match (changed.remove(*name), granted.remove(*name)) {
+            (Some(changed), Some(granted)) if changed.at > granted.at => Some(changed),
+            (changed, granted) => granted.or(changed),
         };
     }
     Ok(all)

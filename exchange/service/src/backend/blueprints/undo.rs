@@ -84,8 +84,8 @@ mod tests {
             let past = EntryChange { before: held(before), after: held(after) };
             let RevertOutcome { results: mut ends, .. } =
                 BlueprintArea::revert_entries(&state, &[("p", &past)], &writer("m"));
-            let end = ends.pop().expect("there is one result").map_err(|hindrance| {
-                assert_eq!(hindrance, UndoConflict::ChangedSince(None));
+            let end = ends.pop().expect("there is one result").map_err(|conflict| {
+                assert_eq!(conflict, UndoConflict::ChangedSince(None));
             });
             let expect = expect.map(|after| after.map(|after| entry_delta("p", held(now), held(after))));
             assert_eq!(end, expect, "{before} {after} {now}");

@@ -36,7 +36,7 @@ pub struct FaultInjector(Option<Arc<StepHook>>);
 
 impl fmt::Debug for FaultInjector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Interruption").field(&self.0.is_some()).finish()
+        f.debug_tuple("FaultInjector").field(&self.0.is_some()).finish()
     }
 }
 

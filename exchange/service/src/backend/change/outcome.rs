@@ -97,7 +97,7 @@ pub(super) fn change_result<'o>(
             }
             OpStatus::Refused(reason) => {
                 not_applied += 1;
-                (refused_as(&reason), Some(reason))
+                (rejected_result(&reason), Some(reason))
             }
         };
         results.push(OpOutcome { index, op_id: op_id.cloned(), result, reason, extra: Map::new() });
@@ -119,8 +119,8 @@ pub(super) fn change_result<'o>(
     }
 }
 
-/// Returns the op result that the contract assigns to a refusal reason.
-fn refused_as(reason: &Reason) -> OpResult {
+/// Returns the op result that the contract assigns to a rejection reason.
+fn rejected_result(reason: &Reason) -> OpResult {
     match reason.result() {
         Some(RefusedAs::Unmatched) => OpResult::Unmatched,
         Some(RefusedAs::Ambiguous) => OpResult::Ambiguous,

@@ -172,8 +172,8 @@ impl Backend {
                 return Ok(false);
             }
             let (now, detail) = (backend.environment.now(), "by the member");
-            let deed = AuditEntry { client: None, action: "refinery-orders.delete", subject: &id, detail };
-            records::record_audit(connection, now, Actor::Member(&member), deed)?;
+            let entry = AuditEntry { client: None, action: "refinery-orders.delete", subject: &id, detail };
+            records::record_audit(connection, now, Actor::Member(&member), entry)?;
             Ok(true)
         };
         self.store.write(delete).await
@@ -226,8 +226,8 @@ impl Backend {
                 Some(_) => "a draft, by the member",
                 None => "a file, by the member",
             };
-            let deed = AuditEntry { client, action: "drafts.take-over", subject: &id, detail };
-            records::record_audit(connection, now, Actor::Member(&member), deed)?;
+            let entry = AuditEntry { client, action: "drafts.take-over", subject: &id, detail };
+            records::record_audit(connection, now, Actor::Member(&member), entry)?;
             Ok(taken)
         };
         match self.store.write(take).await {

@@ -49,15 +49,15 @@ pub(super) fn insert_draft(
     let size = to_i64(content.len() as u64 + DraftsConfig::OVERHEAD_BYTES);
     let more = size - dropped.iter().map(|(_, size)| size).sum::<i64>();
     let budgets = [(Some(*client), rule.bytes_of_client), (None, rule.bytes)];
-    let mut longest = None;
+    let mut latest = None;
     for (client, budget) in budgets {
         let over = used_bytes(connection, client, now)? + more - to_i64(budget);
         if over > 0 {
             let wait = until_free(connection, client, dropped, over, now)?;
-            longest = longest.max(Some(wait.unwrap_or(Duration::from_secs(rule.handoff_seconds))));
+            latest = latest.max(Some(wait.unwrap_or(Duration::from_secs(rule.handoff_seconds))));
         }
     }
-    if let Some(wait) = longest {
+    if let Some(wait) = latest {
         return Ok(StageOutcome::RetryAfter(wait));
     }
     let mut drop_one = connection.prepare_cached("DELETE FROM draft WHERE number = ?1")?;

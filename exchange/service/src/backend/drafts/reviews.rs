@@ -112,9 +112,9 @@ impl Backend {
                 let Some((client, content)) = taken else { return Ok(None) };
                 let id = backend.insert_review(connection, &member, Some(&client), &content, now)?;
                 let detail = "opened by the member, nothing was changed";
-                let deed =
+                let entry =
                     AuditEntry { client: Some(&client), action: "drafts.open", subject: "draft", detail };
-                records::record_audit(connection, now, Actor::Member(&member), deed)?;
+                records::record_audit(connection, now, Actor::Member(&member), entry)?;
                 Ok(Some(id))
             })
             .await
@@ -131,7 +131,7 @@ impl Backend {
     ) -> Result<Result<String, ImportError>, StoreError> {
         let items = match file::parse_file(file) {
             Ok(items) => items,
-            Err(refusal) => return Ok(Err(refusal)),
+            Err(error) => return Ok(Err(error)),
         };
         let index = self.current_index().await?;
         let rows = merge_rows(&index, items.iter().map(|(reference, at)| (reference, *at)));

@@ -126,8 +126,8 @@ impl PagedCollection for PoolCollection {
         installation: &InstallationId,
     ) -> Result<bool, StoreError> {
         let sql = "SELECT EXISTS (SELECT 1 FROM installation WHERE id = ?1 AND member = ?2)";
-        let mut own = connection.prepare_cached(sql)?;
-        Ok(own.query_row(params![installation, self.member], |row| row.get(0))?)
+        let mut statement = connection.prepare_cached(sql)?;
+        Ok(statement.query_row(params![installation, self.member], |row| row.get(0))?)
     }
 }
 
@@ -238,13 +238,13 @@ impl PoolCollection {
     /// several entries.
     fn build_entry(
         &self,
-        held: HolderShare,
+        share: HolderShare,
         measure: Measure,
         marked: &HashMap<String, Vec<TargetEarmark>>,
         refs: &mut HashMap<MemberId, HolderRef>,
     ) -> Result<OrgStockEntry, StoreError> {
         let corrupt = |_| StoreError::Corrupt("invalid pool entry");
-        let HolderShare { id, version, amount, note, visible_holder: named } = held;
+        let HolderShare { id, version, amount, note, visible_holder: named } = share;
         let withheld = named.is_none();
         let holder = match named {
             None => Holder::WithheldHolder(WithheldHolder { extra: Map::new() }),

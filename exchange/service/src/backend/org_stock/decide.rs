@@ -256,13 +256,13 @@ impl OpProcessor<'_> {
         let entry = self.find_entry(taking.unit, taking.entry)?;
         self.check_permission(&op.to_unit)?;
         let to = self.find_holder(&op.to_unit, op.holder.as_str())?;
-        let own = to == entry.holder;
-        if own && op.to_unit != op.unit {
+        let same_holder = to == entry.holder;
+        if same_holder && op.to_unit != op.unit {
             return Err(Reason::NotPermitted);
         }
         let requested = taking.parse_amounts(entry)?;
         check_version(entry, taking.version)?;
-        if own {
+        if same_holder {
             return Ok(OpStatus::Unchanged);
         }
         let Some(TakenPart { holder, part }) = self.take_amounts(taking.entry, requested)? else {

@@ -20,7 +20,7 @@ pub(crate) struct PoolEntry {
 impl PoolEntry {
     /// Returns true if the entry is in the pool of the unit.
     pub(crate) fn is_in(&self, unit: &str) -> bool {
-        self.row.keeping.pool_unit().is_some_and(|own| own.as_str() == unit)
+        self.row.keeping.pool_unit().is_some_and(|pool| pool.as_str() == unit)
     }
 
     pub(crate) fn as_placed(&self) -> PlacedRow<'_> {

@@ -156,8 +156,8 @@ impl Backend {
                 return Ok(false);
             }
             let detail = "as the entries that the member holds show it from now on";
-            let deed = AuditEntry { client: None, action, subject: member.as_str(), detail };
-            records::record_audit(connection, now, Actor::Member(&member), deed)?;
+            let entry = AuditEntry { client: None, action, subject: member.as_str(), detail };
+            records::record_audit(connection, now, Actor::Member(&member), entry)?;
             publish_holder_change(connection, &ChangeAuthor::Web, now, &member)?;
             Ok(true)
         };
@@ -178,8 +178,8 @@ impl Backend {
                 return Ok(connection.prepare_cached(sql)?.query_row([&mission], |row| row.get(0))?);
             }
             let detail = "as the entries that are earmarked to it show it from now on";
-            let deed = AuditEntry { client: None, action: "mission.rename", subject: &mission, detail };
-            records::record_audit(connection, now, Actor::Service, deed)?;
+            let entry = AuditEntry { client: None, action: "mission.rename", subject: &mission, detail };
+            records::record_audit(connection, now, Actor::Service, entry)?;
             publish_pools(connection, &ChangeAuthor::Web, now, list_lots(connection, OF_MISSION, &mission)?)?;
             Ok(true)
         };

@@ -150,8 +150,8 @@ fn move_shares(EntryChange { before, after }: &EntryChange<PoolRecord>) -> Vec<(
     let Some(Lot { kind, material, measure, quality, .. }) = before.or(after).map(|entry| &entry.lot) else {
         return Vec::new();
     };
-    let held = |entry: Option<&PoolEntry>| entry.map_or(0, |entry| entry.row.amount);
-    let side = match held(after) - held(before) {
+    let amount = |entry: Option<&PoolEntry>| entry.map_or(0, |entry| entry.row.amount);
+    let side = match amount(after) - amount(before) {
         0 => return Vec::new(),
         more if more > 0 => MoveSide::Got,
         _ => MoveSide::Gave,

@@ -111,8 +111,8 @@ pub(crate) fn rename_unit(
     }
     org_stock::publish_unit_change(connection, unit, now)?;
     let detail = "as the members' ships and the unit's pool show it from now on";
-    let deed = AuditEntry { client: None, action: "unit.rename", subject: unit.as_str(), detail };
-    records::record_audit(connection, now, actor, deed)?;
+    let entry = AuditEntry { client: None, action: "unit.rename", subject: unit.as_str(), detail };
+    records::record_audit(connection, now, actor, entry)?;
     let mut ships = connection.prepare_cached("SELECT member, id FROM ship WHERE unit = ?1 ORDER BY id")?;
     let mut rows = ships.query([unit])?;
     let mut changed: BTreeMap<MemberId, Vec<String>> = BTreeMap::new();

@@ -225,7 +225,7 @@ mod tests {
         let link = |(id, ship): &(&str, &str)| (("i".into(), (*id).to_owned()), (*ship).to_owned());
         present.linked.extend(linked.iter().map(link));
         let shown = |end: ShipRevert| match end {
-            Err(hindrance) => hindrance.as_str().to_owned(),
+            Err(conflict) => conflict.as_str().to_owned(),
             Ok(None) => "=".to_owned(),
             Ok(Some(EntryDelta { after: None, .. })) => "-".to_owned(),
             Ok(Some(EntryDelta { after: Some(ship), .. })) => {

@@ -49,8 +49,8 @@ impl<'c> StockFlow<'c> {
     fn from_change(
         (at, EntryChange { before, after }): (usize, &'c EntryChange<LotHolding>),
     ) -> Option<Self> {
-        let held = |holding: &Option<LotHolding>| holding.as_ref().map_or(0, |holding| holding.held);
-        let by = held(after) - held(before);
+        let amount = |holding: &Option<LotHolding>| holding.as_ref().map_or(0, |holding| holding.held);
+        let by = amount(after) - amount(before);
         let lot = &before.as_ref().or(after.as_ref())?.lot;
         (by != 0).then(|| Self { lot, by, places: vec![at] })
     }

@@ -158,7 +158,7 @@ impl UndoableArea for StockArea {
         let mut ends = Vec::new();
         for ((key, _), draft) in pasts.iter().zip(&drafts) {
             ends.push(match draft {
-                Err(hindrance) => Err(hindrance.clone()),
+                Err(conflict) => Err(conflict.clone()),
                 Ok(None) => Ok(None),
                 Ok(Some(draft)) if draft.restored.iter().all(|row| taken.insert(&row.id)) => {
                     Ok(Some(settle(draft, key)))
@@ -345,7 +345,7 @@ mod tests {
                 let [before, after] = LotHolding::delta_pair(&lot, [&rows(pair[0]), &rows(pair[1])]);
                 EntryChange { before, after }
             };
-            let changes = states.split(|state| *state == ["..."]).flat_map(|own| own.windows(2));
+            let changes = states.split(|state| *state == ["..."]).flat_map(|series| series.windows(2));
             let past = changes.fold(None, |past, pair| Some(StockArea::fold_change(past, change(pair))));
             present.lots.insert(lot.key(), rows(now));
             let (key, past, group) =
@@ -356,7 +356,7 @@ mod tests {
         let RevertOutcome { results: ends, .. } = revert_groups::<StockArea>(&present, &cases, &writer("m"));
         let format_end =
             |(end, (_, now, _)): (Result<Option<EntryDelta<LotHolding>>, UndoConflict>, _)| match end {
-                Err(hindrance) => vec![hindrance.as_str().to_owned()],
+                Err(conflict) => vec![conflict.as_str().to_owned()],
                 Ok(None) => vec!["=".to_owned()],
                 Ok(Some(touched)) => booked(rows(now), touched).iter().map(shown).collect(),
             };

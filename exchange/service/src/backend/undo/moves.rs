@@ -114,7 +114,7 @@ pub(in super::super) fn revert_groups<A: UndoableArea>(
 ) -> RevertOutcome<A::Entry> {
     let mut stay: BTreeMap<usize, UndoConflict> = BTreeMap::new();
     for (index, case) in cases.iter().enumerate() {
-        stay.extend(case.conflict.clone().map(|hindrance| (index, hindrance)));
+        stay.extend(case.conflict.clone().map(|conflict| (index, conflict)));
     }
     loop {
         let groups: BTreeSet<usize> = cases
@@ -139,7 +139,7 @@ pub(in super::super) fn revert_groups<A: UndoableArea>(
         if hindered.is_empty() {
             let mut ends = ends.into_iter();
             let end = |index| match stay.remove(&index) {
-                Some(hindrance) => Err(hindrance),
+                Some(conflict) => Err(conflict),
                 None => ends.next().unwrap_or(Ok(None)),
             };
             return RevertOutcome { results: (0..cases.len()).map(end).collect(), extras, notices };

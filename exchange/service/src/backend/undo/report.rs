@@ -43,7 +43,7 @@ impl UndoReport {
 fn entry_json(UndoOutcome { member, area, key, name, result: end }: &UndoOutcome) -> Value {
     let (result, reason) = match end {
         Ok(became) => (became.as_str(), Value::Null),
-        Err(hindrance) => ("conflict", json!({ "code": hindrance.as_str(), "text": hindrance.to_string() })),
+        Err(conflict) => ("conflict", json!({ "code": conflict.as_str(), "text": conflict.to_string() })),
     };
     json!({ "member": member, "area": area.as_str(), "key": key, "name": name, "result": result, "reason": reason })
 }

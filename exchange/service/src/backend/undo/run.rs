@@ -46,8 +46,8 @@ impl Backend {
             // The permit moves into each step. If the caller drops the future, other undos of the member are
             // blocked until the current step has ended.
             let step = move |connection: &Connection| {
-                let Backend { catalogue, environment, fault_injector: interruption, .. } = &backend;
-                undo.run_step(connection, catalogue, environment, interruption).map(|()| (undo, turn))
+                let Backend { catalogue, environment, fault_injector, .. } = &backend;
+                undo.run_step(connection, catalogue, environment, fault_injector).map(|()| (undo, turn))
             };
             let stepped = match access {
                 StoreAccess::Read => self.store.read(step).await,

@@ -113,12 +113,12 @@ impl EarmarkSet {
     /// rows or in neither, and the number of targets stays within the limit.
     pub(crate) fn is_compatible_with(&self, others: &Self) -> bool {
         others.0.iter().all(|(purpose, others)| {
-            let Some(own) = self.0.get(purpose) else { return true };
+            let Some(targets) = self.0.get(purpose) else { return true };
             let agree = |(target, other): (&String, &Earmark)| {
-                own.get(target).is_none_or(|own| own.delivered == other.delivered)
+                targets.get(target).is_none_or(|earmark| earmark.delivered == other.delivered)
             };
-            let more = others.keys().filter(|target| !own.contains_key(*target)).count();
-            others.iter().all(agree) && own.len() + more <= MAX_TARGETS
+            let more = others.keys().filter(|target| !targets.contains_key(*target)).count();
+            others.iter().all(agree) && targets.len() + more <= MAX_TARGETS
         })
     }
 

@@ -91,7 +91,7 @@ fn report_output(report: &UndoReport) -> CommandOutput {
     let rows = report.outcomes.iter().map(|UndoOutcome { member, area, name, result: end, .. }| {
         let end = match end {
             Ok(became) => became.as_str().to_owned(),
-            Err(hindrance) => format!("unchanged: {hindrance}"),
+            Err(conflict) => format!("unchanged: {conflict}"),
         };
         [member.as_str(), area.as_str(), &end, name].map(escape_controls).to_vec()
     });

@@ -4,7 +4,7 @@ use exchange_api::error_responses::PlainCode;
 
 use super::StageFuture;
 use crate::config::Config;
-use crate::gateway::early_response::{EarlyResponse, StageRefusal};
+use crate::gateway::early_response::{EarlyResponse, StageRejection};
 use crate::gateway::facts::RequestFacts;
 use crate::gateway::installations::{InstallationKey, LAST_SEEN_STEP};
 use crate::gateway::ports::GatewayPorts;
@@ -16,7 +16,7 @@ use crate::shared::SharedStateError;
 pub(super) fn decide_route(facts: &RequestFacts, _: &Config) -> Result<(), EarlyResponse> {
     match facts.operation {
         Some(_) => Ok(()),
-        None => refuse(PlainCode::NotFound),
+        None => reject(PlainCode::NotFound),
     }
 }
 
@@ -26,9 +26,9 @@ pub(super) fn load_registry<'a>(ports: &'a GatewayPorts, facts: &'a mut RequestF
 
 pub(super) fn decide_registry(facts: &RequestFacts, _: &Config) -> Result<(), EarlyResponse> {
     let (Some(Ok(registry)), Some(proven)) = (&facts.registry, facts.credentials()) else {
-        return refuse(PlainCode::RegistryUnavailable);
+        return reject(PlainCode::RegistryUnavailable);
     };
-    registry.admit(&proven.token.client).map(drop).or_else(refuse)
+    registry.admit(&proven.token.client).map(drop).or_else(reject)
 }
 
 pub(super) fn load_installation_status<'a>(
@@ -47,10 +47,10 @@ pub(super) fn decide_key(facts: &RequestFacts, _: &Config) -> Result<(), EarlyRe
     match &facts.installation_status {
         Some(Ok(standing)) if standing.key_revoked => {
             let why = "this installation was disconnected";
-            Err(StageRefusal::invalid_token(PlainCode::InstallationRevoked, why).into())
+            Err(StageRejection::invalid_token(PlainCode::InstallationRevoked, why).into())
         }
         Some(Ok(_)) => Ok(()),
-        Some(Err(SharedStateError)) | None => refuse(PlainCode::ServiceUnavailable),
+        Some(Err(SharedStateError)) | None => reject(PlainCode::ServiceUnavailable),
     }
 }
 
@@ -59,7 +59,7 @@ pub(super) fn decide_client(facts: &RequestFacts, _: &Config) -> Result<(), Earl
         Some(Ok(standing)) if !standing.client_revoked => Ok(()),
         _ => {
             let why = "the client was disconnected after this sign-in";
-            Err(StageRefusal::invalid_token(PlainCode::ClientRevoked, why).into())
+            Err(StageRejection::invalid_token(PlainCode::ClientRevoked, why).into())
         }
     }
 }
@@ -92,9 +92,9 @@ pub(super) fn decide_scope(facts: &RequestFacts, _: &Config) -> Result<(), Early
     let (Some(operation), Some(proven), Some(client)) =
         (facts.operation, facts.credentials(), facts.client())
     else {
-        return refuse(PlainCode::ScopeMissing);
+        return reject(PlainCode::ScopeMissing);
     };
-    client.authorize_operation(&proven.token.scopes, operation).or_else(refuse)
+    client.authorize_operation(&proven.token.scopes, operation).or_else(reject)
 }
 
 /// Requires the minimum version of the client, if the registry sets one (ERR-16).
@@ -106,7 +106,7 @@ pub(super) fn decide_version(facts: &RequestFacts, _: &Config) -> Result<(), Ear
         {
             Ok(())
         }
-        Some(_) => refuse(PlainCode::ClientVersionUnsupported),
+        Some(_) => reject(PlainCode::ClientVersionUnsupported),
     }
 }
 
@@ -120,6 +120,6 @@ fn installation_key(facts: &RequestFacts) -> Option<InstallationKey> {
     })
 }
 
-fn refuse(code: PlainCode) -> Result<(), EarlyResponse> {
-    Err(StageRefusal::from_code(code).into())
+fn reject(code: PlainCode) -> Result<(), EarlyResponse> {
+    Err(StageRejection::from_code(code).into())
 }

@@ -10,7 +10,7 @@ use http::header;
 
 use super::{StageFuture, limits, schema};
 use crate::config::Config;
-use crate::gateway::early_response::{EarlyResponse, StageRefusal};
+use crate::gateway::early_response::{EarlyResponse, StageRejection};
 use crate::gateway::facts::{OpsQuotaError, RequestFacts};
 use crate::gateway::ports::{GatewayPorts, KeyRequest};
 use crate::idempotency::{ClaimOutcome, request_hash};
@@ -27,7 +27,7 @@ pub(super) fn decide_media(facts: &RequestFacts, _: &Config) -> Result<(), Early
     if plain && media::accepts(&body, headers) {
         Ok(())
     } else {
-        Err(StageRefusal::from_code(PlainCode::UnsupportedMediaType).into())
+        Err(StageRejection::from_code(PlainCode::UnsupportedMediaType).into())
     }
 }
 
@@ -79,12 +79,12 @@ pub(super) fn decide_idempotency(facts: &RequestFacts, _: &Config) -> Result<(),
         return Ok(());
     }
     if idempotency_key(facts).is_none() {
-        return Err(StageRefusal::from_code(PlainCode::IdempotencyKeyMissing).into());
+        return Err(StageRejection::from_code(PlainCode::IdempotencyKeyMissing).into());
     }
     if let (true, Some(Err(rejection))) = (is_malformed_json(facts), &facts.incoming) {
         let id = facts.correlation_id.clone();
         return Err(
-            StageRefusal::from_problem(Problem::from_rejection(rejection, id, &facts.context())).into()
+            StageRejection::from_problem(Problem::from_rejection(rejection, id, &facts.context())).into()
         );
     }
     let refused = match &facts.key_claim {
@@ -93,15 +93,15 @@ pub(super) fn decide_idempotency(facts: &RequestFacts, _: &Config) -> Result<(),
             None => return Err(EarlyResponse::Replayed(Box::new(response.clone()))),
             Some(OpsQuotaError::Exceeded) => limits::quota_exceeded(facts),
             Some(OpsQuotaError::Unavailable) => {
-                StageRefusal::from_timed_code(TimedCode::ServiceUnavailable, limits::QUOTA_RETRY_DELAY)
+                StageRejection::from_timed_code(TimedCode::ServiceUnavailable, limits::QUOTA_RETRY_DELAY)
             }
         },
-        Some(Ok(ClaimOutcome::Reused)) => StageRefusal::from_code(PlainCode::IdempotencyKeyReused),
-        Some(Ok(ClaimOutcome::InProgress)) => StageRefusal::from_code(PlainCode::IdempotencyInProgress),
+        Some(Ok(ClaimOutcome::Reused)) => StageRejection::from_code(PlainCode::IdempotencyKeyReused),
+        Some(Ok(ClaimOutcome::InProgress)) => StageRejection::from_code(PlainCode::IdempotencyInProgress),
         Some(Ok(ClaimOutcome::BudgetExhausted(wait))) => {
-            StageRefusal::from_timed_code(TimedCode::ExchangeBudgetExhausted, *wait)
+            StageRejection::from_timed_code(TimedCode::ExchangeBudgetExhausted, *wait)
         }
-        Some(Err(SharedStateError)) | None => StageRefusal::from_code(PlainCode::ServiceUnavailable),
+        Some(Err(SharedStateError)) | None => StageRejection::from_code(PlainCode::ServiceUnavailable),
     };
     Err(refused.into())
 }
@@ -114,7 +114,7 @@ fn idempotency_key(facts: &RequestFacts) -> Option<&str> {
 }
 
 /// Returns true if the body is not JSON. Such a request is refused before the key is looked up, and the
-/// refusal is never stored.
+/// rejection is never stored.
 fn is_malformed_json(facts: &RequestFacts) -> bool {
     matches!(facts.incoming, Some(Err(Rejection::MalformedBody)))
 }

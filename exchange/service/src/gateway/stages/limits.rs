@@ -7,7 +7,7 @@ use exchange_api::operations::OperationId;
 
 use super::StageFuture;
 use crate::config::Config;
-use crate::gateway::early_response::{EarlyResponse, StageRefusal};
+use crate::gateway::early_response::{EarlyResponse, StageRejection};
 use crate::gateway::facts::{LimitOutcome, RateStatus, RequestFacts};
 use crate::gateway::ports::GatewayPorts;
 use crate::registry::{MAX_REQUESTS_PER_MINUTE, MAX_WRITES_PER_DAY};
@@ -38,8 +38,10 @@ async fn check_rates(
     let limits = &ports.config.limits;
     let Some(proven) = facts.credentials() else { return Ok(LimitOutcome::RatesUnavailable) };
     let (client, member) = (proven.token.client.clone(), proven.token.member.clone());
-    let own = facts.client().and_then(|client| client.requests_per_minute);
-    let limit = own.map_or(limits.per_member, |own| own.min(MAX_REQUESTS_PER_MINUTE)).max(1);
+    let client_limit = facts.client().and_then(|client| client.requests_per_minute);
+    let limit = client_limit
+        .map_or(limits.per_member, |client_limit| client_limit.min(MAX_REQUESTS_PER_MINUTE))
+        .max(1);
     let bucket = RateBucket::Member(client.clone(), member.clone());
     let rate = match ports.rates.take_request(&bucket, RatePolicy::per_minute(limit), facts.now).await? {
         DrawOutcome::Allowed { remaining, full_in } => RateStatus { limit, remaining, full_in },
@@ -81,8 +83,9 @@ pub(super) async fn take_writes(
     count: u32,
 ) -> Result<bool, SharedStateError> {
     let Some(proven) = facts.credentials() else { return Err(SharedStateError) };
-    let own = facts.client().and_then(|client| client.writes_per_day);
-    let limit = own.map_or(ports.config.limits.writes_per_day, |own| own.min(MAX_WRITES_PER_DAY));
+    let client_limit = facts.client().and_then(|client| client.writes_per_day);
+    let limit = client_limit
+        .map_or(ports.config.limits.writes_per_day, |client_limit| client_limit.min(MAX_WRITES_PER_DAY));
     let day = facts.now.utc_day();
     let (client, member) = (&proven.token.client, &proven.token.member);
     let taken = ports.quota.take_writes(client, member, day, WriteCount { count, limit }).await?;
@@ -95,18 +98,22 @@ pub(super) async fn take_writes(
 pub(super) fn decide_limits(facts: &RequestFacts, _: &Config) -> Result<(), EarlyResponse> {
     let refused = match facts.limit_outcome {
         Some(LimitOutcome::Allowed) => return Ok(()),
-        Some(LimitOutcome::RateLimited(wait)) => StageRefusal::from_timed_code(TimedCode::RateLimited, wait),
+        Some(LimitOutcome::RateLimited(wait)) => {
+            StageRejection::from_timed_code(TimedCode::RateLimited, wait)
+        }
         Some(LimitOutcome::QuotaExceeded) => quota_exceeded(facts),
         Some(LimitOutcome::QuotaUnavailable) => {
-            StageRefusal::from_timed_code(TimedCode::ServiceUnavailable, QUOTA_RETRY_DELAY)
+            StageRejection::from_timed_code(TimedCode::ServiceUnavailable, QUOTA_RETRY_DELAY)
         }
-        Some(LimitOutcome::RatesUnavailable) | None => StageRefusal::from_code(PlainCode::ServiceUnavailable),
+        Some(LimitOutcome::RatesUnavailable) | None => {
+            StageRejection::from_code(PlainCode::ServiceUnavailable)
+        }
     };
     Err(refused.into())
 }
 
-/// Creates the refusal for an exhausted quota. Its `Retry-After` delay ends at the next UTC midnight
+/// Creates the rejection for an exhausted quota. Its `Retry-After` delay ends at the next UTC midnight
 /// (ERR-34).
-pub(super) fn quota_exceeded(facts: &RequestFacts) -> StageRefusal {
-    StageRefusal::from_timed_code(TimedCode::QuotaExceeded, facts.now.next_midnight().since(facts.now))
+pub(super) fn quota_exceeded(facts: &RequestFacts) -> StageRejection {
+    StageRejection::from_timed_code(TimedCode::QuotaExceeded, facts.now.next_midnight().since(facts.now))
 }

@@ -12,7 +12,7 @@ use exchange_api::error_responses::{PlainCode, TimedCode};
 
 use super::StageFuture;
 use crate::config::Config;
-use crate::gateway::early_response::{EarlyResponse, StageRefusal};
+use crate::gateway::early_response::{EarlyResponse, StageRejection};
 use crate::gateway::facts::{CredentialsError, RequestFacts, VerifiedCredentials};
 use crate::gateway::newcomers;
 use crate::gateway::ports::GatewayPorts;
@@ -45,7 +45,7 @@ async fn verify_request(
 ) -> Result<VerifiedCredentials, CredentialsError> {
     let head = &facts.head;
     let presented = dpop_bound::http::parse_credentials(&head.headers)
-        .map_err(|refusal| CredentialsError::Proof(refusal.into()))?;
+        .map_err(|error| CredentialsError::Proof(error.into()))?;
     newcomers::admit_newcomer(ports, last, facts.now).await.map_err(CredentialsError::Overloaded)?;
     let hash = TokenHash::from_token(presented.token);
     let token = ports
@@ -59,11 +59,11 @@ async fn verify_request(
         }
         None => None,
     };
-    let proof = |refusal: VerificationError| CredentialsError::Proof(refusal);
+    let proof = |error: VerificationError| CredentialsError::Proof(error);
     let signed =
-        SignedProof::verify_signature(presented.proof, &Es256).map_err(|refusal| proof(refusal.into()))?;
+        SignedProof::verify_signature(presented.proof, &Es256).map_err(|error| proof(error.into()))?;
     let now = facts.now.to_unix_time();
-    ports.nonces.check_nonce(signed.nonce(), now).map_err(|refusal| proof(refusal.into()))?;
+    ports.nonces.check_nonce(signed.nonce(), now).map_err(|error| proof(error.into()))?;
     let checked = signed
         .check_claims(&ExpectedRequest {
             method: head.method.as_str(),
@@ -72,9 +72,9 @@ async fn verify_request(
             window: ports.proofs.window(),
             binding: KeyBinding::Token { hash: &hash, jkt: bound.as_ref() },
         })
-        .map_err(|refusal| proof(refusal.into()))?;
+        .map_err(|error| proof(error.into()))?;
     let candidate = checked.replay_candidate(ProofHolder::Account(token.member.as_str()));
-    ports.proofs.admit(&candidate, now).await.map_err(|refusal| proof(refusal.into()))?;
+    ports.proofs.admit(&candidate, now).await.map_err(|error| proof(error.into()))?;
     Ok(VerifiedCredentials { jkt: checked.thumbprint().to_string(), token })
 }
 
@@ -82,10 +82,10 @@ async fn verify_request(
 fn is_forged(unproven: &CredentialsError) -> bool {
     use TokenError::{Algorithm, Key, Malformed, Signature, WrongType};
     match unproven {
-        CredentialsError::Token(refusal) => {
-            matches!(refusal, Malformed | WrongType | Algorithm | Key | Signature)
+        CredentialsError::Token(error) => {
+            matches!(error, Malformed | WrongType | Algorithm | Key | Signature)
         }
-        CredentialsError::Proof(refusal) => matches!(refusal, VerificationError::Format(_)),
+        CredentialsError::Proof(error) => matches!(error, VerificationError::Format(_)),
         CredentialsError::Overloaded(_) => false,
     }
 }
@@ -93,15 +93,15 @@ fn is_forged(unproven: &CredentialsError) -> bool {
 pub(super) fn decide_credentials(facts: &RequestFacts, _: &Config) -> Result<(), EarlyResponse> {
     match &facts.credentials {
         Some(Ok(_)) => Ok(()),
-        Some(Err(CredentialsError::Token(refusal))) => Err(StageRefusal::from_token_refusal(*refusal).into()),
-        Some(Err(CredentialsError::Proof(refusal))) => Err(StageRefusal::from_proof_refusal(refusal).into()),
+        Some(Err(CredentialsError::Token(error))) => Err(StageRejection::from_token_error(*error).into()),
+        Some(Err(CredentialsError::Proof(error))) => Err(StageRejection::from_proof_error(error).into()),
         Some(Err(CredentialsError::Overloaded(wait))) => {
-            Err(StageRefusal::from_timed_code(TimedCode::ServiceUnavailable, *wait)
+            Err(StageRejection::from_timed_code(TimedCode::ServiceUnavailable, *wait)
                 .without_nonce()
-                .with_reason("crowded")
+                .with_reason("newcomer-limit")
                 .into())
         }
-        None => Err(StageRefusal::from_code(PlainCode::Unauthenticated).into()),
+        None => Err(StageRejection::from_code(PlainCode::Unauthenticated).into()),
     }
 }
 
@@ -111,7 +111,7 @@ pub(super) fn decide_audience(facts: &RequestFacts, config: &Config) -> Result<(
         Some(proven) if proven.token.is_for(&config.audience) => Ok(()),
         _ => {
             let why = "the token is not for this server";
-            Err(StageRefusal::invalid_token(PlainCode::Unauthenticated, why).into())
+            Err(StageRejection::invalid_token(PlainCode::Unauthenticated, why).into())
         }
     }
 }

@@ -6,19 +6,19 @@ use exchange_api::types::Problem;
 use http::Method;
 
 use crate::config::Config;
-use crate::gateway::early_response::{EarlyResponse, StageRefusal};
+use crate::gateway::early_response::{EarlyResponse, StageRejection};
 use crate::gateway::facts::RequestFacts;
 
 /// Refuses TRACE and CONNECT, ambiguous paths, and malformed queries.
 pub(super) fn decide_request_line(facts: &RequestFacts, _: &Config) -> Result<(), EarlyResponse> {
     let head = &facts.head;
     if matches!(head.method, Method::TRACE | Method::CONNECT) || !is_routable(head.uri.path()) {
-        return Err(StageRefusal::from_code(PlainCode::NotFound).into());
+        return Err(StageRejection::from_code(PlainCode::NotFound).into());
     }
     if let Err(malformed) = QueryPairs::parse(head.uri.query().unwrap_or("")) {
         let rejection = contract_runtime::server::Rejection::MalformedQuery(malformed);
         let problem = Problem::from_rejection(&rejection, facts.correlation_id.clone(), &facts.context());
-        return Err(StageRefusal::from_problem(problem).into());
+        return Err(StageRejection::from_problem(problem).into());
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use exchange_api::types::Problem;
 
 use super::{StageFuture, idempotency_key, limits};
 use crate::config::Config;
-use crate::gateway::early_response::{EarlyResponse, StageRefusal};
+use crate::gateway::early_response::{EarlyResponse, StageRejection};
 use crate::gateway::facts::{OpsQuotaError, RequestFacts};
 use crate::gateway::ports::GatewayPorts;
 
@@ -48,7 +48,7 @@ pub(super) fn decide_schema(facts: &RequestFacts, _: &Config) -> Result<(), Earl
         None => Ok(()),
         Some(OpsQuotaError::Exceeded) => Err(limits::quota_exceeded(facts).into()),
         Some(OpsQuotaError::Unavailable) => {
-            Err(StageRefusal::from_timed_code(TimedCode::ServiceUnavailable, limits::QUOTA_RETRY_DELAY)
+            Err(StageRejection::from_timed_code(TimedCode::ServiceUnavailable, limits::QUOTA_RETRY_DELAY)
                 .into())
         }
     }
@@ -63,5 +63,5 @@ fn check_schema(facts: &RequestFacts) -> Result<(), EarlyResponse> {
         Some(Err(rejection)) => Some(Problem::from_rejection(rejection, id(), &facts.context())),
         None => None,
     };
-    problem.map_or(Ok(()), |problem| Err(StageRefusal::from_problem(problem).into()))
+    problem.map_or(Ok(()), |problem| Err(StageRejection::from_problem(problem).into()))
 }

@@ -9,7 +9,7 @@ use exchange_api::error_responses::{PlainCode, TimedCode};
 use super::StageFuture;
 use crate::config::Config;
 use crate::gateway::body;
-use crate::gateway::early_response::{EarlyResponse, StageRefusal};
+use crate::gateway::early_response::{EarlyResponse, StageRejection};
 use crate::gateway::facts::{BodyReadError, RequestFacts};
 use crate::gateway::ports::GatewayPorts;
 use crate::shared::SharedStateError;
@@ -36,8 +36,8 @@ pub(super) fn read_source<'a>(ports: &'a GatewayPorts, facts: &'a mut RequestFac
                 &ports.body_budget,
             )
             .await;
-            facts.body = Some(read.map(|(bytes, held)| {
-                facts.body_permit = held;
+            facts.body = Some(read.map(|(bytes, permit)| {
+                facts.body_permit = permit;
                 bytes
             }));
         }
@@ -48,24 +48,24 @@ pub(super) fn decide_source(facts: &RequestFacts, _: &Config) -> Result<(), Earl
     match facts.address_limit {
         Some(Ok(DrawOutcome::Allowed { .. })) => {}
         Some(Ok(DrawOutcome::Refused { wait })) => {
-            return Err(StageRefusal::from_timed_code(TimedCode::RateLimited, wait).into());
+            return Err(StageRejection::from_timed_code(TimedCode::RateLimited, wait).into());
         }
         Some(Err(SharedStateError)) | None => {
-            return Err(StageRefusal::from_code(PlainCode::ServiceUnavailable).into());
+            return Err(StageRejection::from_code(PlainCode::ServiceUnavailable).into());
         }
     }
     let refused = match &facts.body {
         Some(Ok(_)) => return Ok(()),
-        Some(Err(BodyReadError::TooLarge)) => StageRefusal::from_code(PlainCode::PayloadTooLarge),
+        Some(Err(BodyReadError::TooLarge)) => StageRejection::from_code(PlainCode::PayloadTooLarge),
         Some(Err(BodyReadError::Overloaded)) => {
-            StageRefusal::from_timed_code(TimedCode::ServiceUnavailable, OVERLOAD_RETRY_DELAY)
+            StageRejection::from_timed_code(TimedCode::ServiceUnavailable, OVERLOAD_RETRY_DELAY)
         }
         // The client may still be waiting for a response.
         Some(Err(BodyReadError::TooSlow)) => {
-            StageRefusal::from_code(PlainCode::SchemaInvalid).with_reason("slow body")
+            StageRejection::from_code(PlainCode::SchemaInvalid).with_reason("body-timeout")
         }
         // The client has closed the connection, so the code is only logged.
-        Some(Err(BodyReadError::Incomplete)) | None => StageRefusal::from_code(PlainCode::SchemaInvalid),
+        Some(Err(BodyReadError::Incomplete)) | None => StageRejection::from_code(PlainCode::SchemaInvalid),
     };
     Err(refused.into())
 }

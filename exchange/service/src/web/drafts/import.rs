@@ -58,10 +58,10 @@ enum UploadOutcome {
 async fn import_file(State(pages): State<BackendState>, member: SignedInMember, form: Multipart) -> Response {
     let file = match read_form(form, &member).await {
         Ok(UploadOutcome::File(file)) => file,
-        Ok(UploadOutcome::TooLarge) => return refuse_file(&member, ImportError::TooLarge),
+        Ok(UploadOutcome::TooLarge) => return reject_file(&member, ImportError::TooLarge),
         Ok(UploadOutcome::Forged) => return session::forged_form_page(Some(&member)),
         Err(error) if error.status() == StatusCode::PAYLOAD_TOO_LARGE => {
-            return refuse_file(&member, ImportError::TooLarge);
+            return reject_file(&member, ImportError::TooLarge);
         }
         Err(error) => {
             return render_form(
@@ -73,17 +73,17 @@ async fn import_file(State(pages): State<BackendState>, member: SignedInMember, 
     };
     match pages.backend.import_file(member.member(), &file).await {
         Ok(Ok(review)) => Redirect::to(&review_path(&review)).into_response(),
-        Ok(Err(refusal)) => refuse_file(&member, refusal),
+        Ok(Err(error)) => reject_file(&member, error),
         Err(error) => session::error_page(&error),
     }
 }
 
-fn refuse_file(member: &SignedInMember, refusal: ImportError) -> Response {
-    let status = match refusal {
+fn reject_file(member: &SignedInMember, error: ImportError) -> Response {
+    let status = match error {
         ImportError::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
         _ => StatusCode::UNPROCESSABLE_ENTITY,
     };
-    render_form(member, Some(&refusal.to_string()), status)
+    render_form(member, Some(&error.to_string()), status)
 }
 
 /// Reads the CSRF token, which must be the first field, then the file.

@@ -7,28 +7,28 @@ use exchange_service::feed::ChangeAuthor;
 
 use super::*;
 
-async fn check(bench: &Bench, caller: &Caller, ops: Vec<Value>, expected: &[&str]) {
-    bench.check(caller, WRITE, ops, expected).await;
+async fn check(fixture: &BackendFixture, caller: &Caller, ops: Vec<Value>, expected: &[&str]) {
+    fixture.check(caller, WRITE, ops, expected).await;
 }
 
 /// Reads the next page of the feed. Returns its items and tombstones.
-async fn page(bench: &Bench, caller: &Caller, cursor: &mut String) -> (Vec<Value>, Vec<Value>) {
-    bench.page(caller, READ, cursor).await
+async fn page(fixture: &BackendFixture, caller: &Caller, cursor: &mut String) -> (Vec<Value>, Vec<Value>) {
+    fixture.page(caller, READ, cursor).await
 }
 
 /// BPR-01, BPR-03, BPR-04, BPR-05, TYP-10, CON-06: an added blueprint is returned with the fields that the
 /// client sent; the source `default` of a client becomes `other`.
 #[tokio::test]
 async fn added_blueprint_is_returned_as_sent() {
-    let bench = Bench::new().await;
+    let fixture = BackendFixture::new().await;
     let ops = vec![
         json!({ "op": "add", "ref": { "name": "the gun" }, "acquiredAt": "2026-09-01t10:00:00.1234+00:00",
                 "provenance": { "source": "log", "observedAt": "2026-09-02T00:00:00Z" } }),
         json!({ "op": "add", "ref": { "bt": "BP_KNIFE" }, "provenance": { "source": "default" } }),
         add("BP_FLASK"),
     ];
-    check(&bench, &first(), ops, &[]).await;
-    let (items, removed) = page(&bench, &first(), &mut String::new()).await;
+    check(&fixture, &first(), ops, &[]).await;
+    let (items, removed) = page(&fixture, &first(), &mut String::new()).await;
     let item =
         |key: &str, name: &str| json!({ "key": key, "ref": { "bt": key, "name": name }, "isDefault": false });
     let set_field = |mut item: Value, name: &str, value: Value| {
@@ -47,16 +47,16 @@ async fn added_blueprint_is_returned_as_sent() {
         set_field(rifle, "provenance", source("log")),
     ];
     assert_eq!((items, removed), (expected.to_vec(), vec![]));
-    assert_eq!(bench.held(&other_member()).await.len(), 2, "other members do not have the blueprints");
+    assert_eq!(fixture.held(&other_member()).await.len(), 2, "other members do not have the blueprints");
 }
 
 /// BPR-04, BPR-05, BPR-08, BPR-09, WRT-02, WRT-05, WRT-06, WRT-09: each op is evaluated after the effects of
 /// the earlier ones, and has one of these results.
 #[tokio::test]
 async fn ops_are_evaluated_in_order() {
-    let bench = Bench::new().await;
+    let fixture = BackendFixture::new().await;
     check(
-        &bench,
+        &fixture,
         &first(),
         vec![
             json!({ "op": "add", "ref": { "bt": "BP_RIFLE" }, "opId": "o-0" }),
@@ -86,9 +86,9 @@ async fn ops_are_evaluated_in_order() {
         ],
     )
     .await;
-    assert_eq!(bench.held(&first()).await, [("BP_CORE".to_owned(), true), ("BP_LAMP".to_owned(), true)]);
+    assert_eq!(fixture.held(&first()).await, [("BP_CORE".to_owned(), true), ("BP_LAMP".to_owned(), true)]);
     let response =
-        bench.change(&first(), vec![json!({ "op": "remove", "key": "BP_ARMS", "opId": "mine" })]).await;
+        fixture.change(&first(), vec![json!({ "op": "remove", "key": "BP_ARMS", "opId": "mine" })]).await;
     let expected = json!([{ "index": 0, "opId": "mine", "result": "unchanged" }]);
     assert_eq!(response.body["results"], expected, "an unchanged op has its id and no reason");
 }
@@ -97,19 +97,19 @@ async fn ops_are_evaluated_in_order() {
 /// removed.
 #[tokio::test]
 async fn readding_after_foreign_removal_needs_override() {
-    let bench = Bench::new().await;
+    let fixture = BackendFixture::new().await;
     let refused = &["0 rejected REMOVED_ELSEWHERE"][..];
     for adder in [second(), other_client()] {
-        check(&bench, &first(), vec![add("BP_RIFLE")], &[]).await;
-        check(&bench, &adder, vec![remove("BP_RIFLE")], &[]).await;
-        check(&bench, &first(), vec![add("BP_RIFLE")], refused).await;
-        assert_eq!(bench.held(&first()).await.len(), 2, "the blueprint was not added");
-        check(&bench, &adder, vec![add("BP_RIFLE")], &[]).await;
-        check(&bench, &adder, vec![remove("BP_RIFLE")], &[]).await;
-        check(&bench, &first(), vec![add_anyway("BP_RIFLE")], &[]).await;
-        check(&bench, &first(), vec![remove("BP_RIFLE"), add("BP_RIFLE"), remove("BP_RIFLE")], &[]).await;
+        check(&fixture, &first(), vec![add("BP_RIFLE")], &[]).await;
+        check(&fixture, &adder, vec![remove("BP_RIFLE")], &[]).await;
+        check(&fixture, &first(), vec![add("BP_RIFLE")], refused).await;
+        assert_eq!(fixture.held(&first()).await.len(), 2, "the blueprint was not added");
+        check(&fixture, &adder, vec![add("BP_RIFLE")], &[]).await;
+        check(&fixture, &adder, vec![remove("BP_RIFLE")], &[]).await;
+        check(&fixture, &first(), vec![add_anyway("BP_RIFLE")], &[]).await;
+        check(&fixture, &first(), vec![remove("BP_RIFLE"), add("BP_RIFLE"), remove("BP_RIFLE")], &[]).await;
     }
-    let overridden = bench.rows("SELECT client, installation FROM journal WHERE override = 1").await;
+    let overridden = fixture.rows("SELECT client, installation FROM journal WHERE override = 1").await;
     assert_eq!(overridden, ["Text(\"c-1\") Text(\"i-1\")"; 2], "the override is recorded");
     // A removal through another channel also blocks clients; changes through other channels are never
     // blocked.
@@ -118,31 +118,36 @@ async fn readding_after_foreign_removal_needs_override() {
             let body = json!({ "ops": [op] }).to_string();
             let body = BlueprintChangeSet::parse_valid(body.as_bytes()).expect("a valid change set");
             let changed =
-                bench.backend().change_blueprints(&MemberId::new("m-1"), author.clone(), body).await;
+                fixture.backend().change_blueprints(&MemberId::new("m-1"), author.clone(), body).await;
             assert_eq!(changed.expect("the change succeeds").applied, 1);
         }
-        check(&bench, &first(), vec![add("BP_RIFLE")], refused).await;
+        check(&fixture, &first(), vec![add("BP_RIFLE")], refused).await;
     }
-    bench.clock.advance(90 * DAY);
-    check(&bench, &first(), vec![add("BP_RIFLE")], refused).await;
-    bench.clock.advance(Duration::from_millis(1));
-    check(&bench, &first(), vec![add("BP_RIFLE")], &[]).await;
+    fixture.clock.advance(90 * DAY);
+    check(&fixture, &first(), vec![add("BP_RIFLE")], refused).await;
+    fixture.clock.advance(Duration::from_millis(1));
+    check(&fixture, &first(), vec![add("BP_RIFLE")], &[]).await;
 }
 
 /// BPR-10, TYP-14, TYP-16, FED-04, FED-10: the feed contains each change once, and removals with their
 /// author.
 #[tokio::test]
 async fn feed_contains_each_change_once() {
-    let bench = Bench::new().await;
+    let fixture = BackendFixture::new().await;
     let mut cursor = String::new();
-    assert_eq!(page(&bench, &first(), &mut cursor).await.0.len(), 2);
-    assert_eq!(page(&bench, &first(), &mut cursor).await, (vec![], vec![]));
-    check(&bench, &first(), vec![add("BP_RIFLE"), add("BP_KNIFE"), remove("BP_KNIFE"), add("BP_ARMS")], &[])
-        .await;
-    bench.clock.advance(Duration::from_secs(1));
-    check(&bench, &other_client(), vec![remove("BP_ARMS"), remove("BP_LEGS")], &["1 unchanged -"]).await;
-    bench.defaults(vec!["BP_CORE", "BP_FLASK"]).await;
-    let (items, removed) = page(&bench, &first(), &mut cursor).await;
+    assert_eq!(page(&fixture, &first(), &mut cursor).await.0.len(), 2);
+    assert_eq!(page(&fixture, &first(), &mut cursor).await, (vec![], vec![]));
+    check(
+        &fixture,
+        &first(),
+        vec![add("BP_RIFLE"), add("BP_KNIFE"), remove("BP_KNIFE"), add("BP_ARMS")],
+        &[],
+    )
+    .await;
+    fixture.clock.advance(Duration::from_secs(1));
+    check(&fixture, &other_client(), vec![remove("BP_ARMS"), remove("BP_LEGS")], &["1 unchanged -"]).await;
+    fixture.defaults(vec!["BP_CORE", "BP_FLASK"]).await;
+    let (items, removed) = page(&fixture, &first(), &mut cursor).await;
     let keys: Vec<&str> = items.iter().map(|item| item["key"].as_str().expect("a string")).collect();
     assert_eq!(keys, ["BP_RIFLE", "BP_FLASK"]);
     assert_eq!(items[1]["isDefault"], true);
@@ -154,7 +159,7 @@ async fn feed_contains_each_change_once() {
     ];
     assert_eq!(removed, expected);
     assert_eq!(
-        page(&bench, &first(), &mut cursor).await,
+        page(&fixture, &first(), &mut cursor).await,
         (vec![], vec![]),
         "the cursor is at the end of the feed"
     );
@@ -164,78 +169,78 @@ async fn feed_contains_each_change_once() {
 /// need an override to add the product, except members who joined later.
 #[tokio::test]
 async fn ended_default_grant_is_a_removal_by_the_system() {
-    let bench = Bench::new().await;
-    check(&bench, &first(), vec![add("BP_RIFLE")], &[]).await;
-    bench.clock.advance(DAY);
-    bench.defaults(vec!["BP_RIFLE", "BP_KNIFE"]).await;
-    check(&bench, &first(), vec![remove("BP_RIFLE")], &["0 rejected DEFAULT_NOT_REMOVABLE"]).await;
+    let fixture = BackendFixture::new().await;
+    check(&fixture, &first(), vec![add("BP_RIFLE")], &[]).await;
+    fixture.clock.advance(DAY);
+    fixture.defaults(vec!["BP_RIFLE", "BP_KNIFE"]).await;
+    check(&fixture, &first(), vec![remove("BP_RIFLE")], &["0 rejected DEFAULT_NOT_REMOVABLE"]).await;
     let mut cursor = String::new();
-    page(&bench, &first(), &mut cursor).await;
-    bench.clock.advance(DAY);
-    bench.defaults(vec![]).await;
-    let (items, removed) = page(&bench, &first(), &mut cursor).await;
+    page(&fixture, &first(), &mut cursor).await;
+    fixture.clock.advance(DAY);
+    fixture.defaults(vec![]).await;
+    let (items, removed) = page(&fixture, &first(), &mut cursor).await;
     assert_eq!((&items[0]["key"], &items[0]["isDefault"]), (&json!("BP_RIFLE"), &json!(false)));
     assert_eq!((removed.len(), &removed[0]["key"]), (1, &json!("BP_KNIFE")));
-    check(&bench, &first(), vec![add("BP_KNIFE")], &["0 rejected REMOVED_ELSEWHERE"]).await;
+    check(&fixture, &first(), vec![add("BP_KNIFE")], &["0 rejected REMOVED_ELSEWHERE"]).await;
     // The installation itself removed it after the grant had ended, so it needs no override.
-    bench.clock.advance(DAY);
-    check(&bench, &first(), vec![remove("BP_RIFLE"), add("BP_RIFLE")], &[]).await;
-    let joined = bench.clock.now().as_millis();
-    bench.sql(format!("UPDATE member SET created_at = {joined} WHERE id = 'm-2'")).await;
-    check(&bench, &other_member(), vec![add("BP_KNIFE")], &[]).await;
+    fixture.clock.advance(DAY);
+    check(&fixture, &first(), vec![remove("BP_RIFLE"), add("BP_RIFLE")], &[]).await;
+    let joined = fixture.clock.now().as_millis();
+    fixture.sql(format!("UPDATE member SET created_at = {joined} WHERE id = 'm-2'")).await;
+    check(&fixture, &other_member(), vec![add("BP_KNIFE")], &[]).await;
 }
 
 /// BPR-02, LIM-29, A33: a key of more than 128 characters is returned and accepted as its hash, and a long
 /// name is truncated.
 #[tokio::test]
 async fn long_key_is_returned_as_its_hash() {
-    let bench = Bench::new().await;
+    let fixture = BackendFixture::new().await;
     let id = format!("BP_{}", "LONG_".repeat(40));
     let key = exchange_service::catalogue::shown_key(&id);
     assert_eq!(key.len(), 66);
     let mut cursor = String::new();
-    page(&bench, &first(), &mut cursor).await;
-    check(&bench, &first(), vec![add(&key)], &[]).await;
-    let (items, _) = page(&bench, &first(), &mut cursor).await;
+    page(&fixture, &first(), &mut cursor).await;
+    check(&fixture, &first(), vec![add(&key)], &[]).await;
+    let (items, _) = page(&fixture, &first(), &mut cursor).await;
     assert_eq!((&items[0]["key"], &items[0]["ref"]["bt"]), (&json!(key), &json!(key)));
     assert_eq!(items[0]["ref"]["name"], "n".repeat(200));
     // After the product is removed from the catalogue, the member keeps the blueprint.
     let contents = CatalogueContents::default();
-    bench
+    fixture
         .store
         .write(move |connection| replace_contents(connection, &SystemRandom, &contents))
         .await
         .expect("the catalogue is stored");
-    check(&bench, &first(), vec![remove(&key), remove(&key)], &["1 unchanged -"]).await;
-    let (_, removed) = page(&bench, &first(), &mut cursor).await;
+    check(&fixture, &first(), vec![remove(&key), remove(&key)], &["1 unchanged -"]).await;
+    let (_, removed) = page(&fixture, &first(), &mut cursor).await;
     assert_eq!(removed[0]["key"], key);
 }
 
 /// CON-06: a nonexistent calendar date is also rejected through the web pages, and nothing is written.
 #[tokio::test]
 async fn nonexistent_date_is_rejected_on_the_web() {
-    let bench = Bench::new().await;
+    let fixture = BackendFixture::new().await;
     let op = json!({ "op": "add", "ref": { "bt": "BP_RIFLE" }, "acquiredAt": "2026-02-30T00:00:00Z" });
     let body = json!({ "ops": [add("BP_KNIFE"), op] }).to_string();
     let body = BlueprintChangeSet::parse_valid(body.as_bytes()).expect("a valid change set");
-    let changed = bench.backend().change_blueprints(&MemberId::new("m-1"), ChangeAuthor::Web, body).await;
+    let changed = fixture.backend().change_blueprints(&MemberId::new("m-1"), ChangeAuthor::Web, body).await;
     assert!(matches!(changed, Err(ChangeError::InvalidDate)), "{changed:?}");
-    assert_eq!(bench.rows("SELECT * FROM journal").await, [""; 0]);
+    assert_eq!(fixture.rows("SELECT * FROM journal").await, [""; 0]);
 }
 
 /// CON-06: a client's nonexistent calendar date is rejected without `errors`, and the response is stored for
 /// repetitions.
 #[tokio::test]
 async fn nonexistent_date_is_rejected_for_clients() {
-    let bench = Bench::new().await;
+    let fixture = BackendFixture::new().await;
     for op in [
         json!({ "op": "add", "ref": { "bt": "BP_RIFLE" }, "acquiredAt": "2026-02-30T00:00:00Z" }),
         json!({ "op": "add", "ref": { "bt": "BP_RIFLE" },
                 "provenance": { "source": "log", "observedAt": "2025-02-29T00:00:00Z" } }),
     ] {
-        let refused = bench.change(&first(), vec![add("BP_KNIFE"), op]).await;
+        let refused = fixture.change(&first(), vec![add("BP_KNIFE"), op]).await;
         assert_eq!((refused.status, refused.code()), (400, "SCHEMA_INVALID"));
         assert_eq!(refused.body.get("errors"), None);
     }
-    assert_eq!(bench.held(&first()).await.len(), 2, "not even the valid ops are applied");
+    assert_eq!(fixture.held(&first()).await.len(), 2, "not even the valid ops are applied");
 }

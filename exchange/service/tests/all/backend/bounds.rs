@@ -6,7 +6,7 @@ use super::*;
 /// report undeclared fields and unresolved keys.
 #[tokio::test]
 async fn change_set_of_500_ops_is_written_completely() {
-    let bench = Bench::new().await;
+    let fixture = BackendFixture::new().await;
     let ops: Vec<Value> = (0..500)
         .map(|number| {
             let key = format!("BP_MANY_{number:03}");
@@ -17,18 +17,18 @@ async fn change_set_of_500_ops_is_written_completely() {
             }
         })
         .collect();
-    let response = bench.change(&first(), ops).await;
+    let response = fixture.change(&first(), ops).await;
     assert_eq!(response.counts(), (500, 0, 0));
     assert_eq!(response.body.get("cursor"), None);
     let warnings = response.body["warnings"].as_array().expect("an array");
     assert_eq!(warnings.len(), 50);
     assert_eq!(warnings[0], json!({ "pointer": "/ops/0/ours", "code": "UNKNOWN_FIELD" }));
     assert_eq!(warnings[1], json!({ "pointer": "/ops/1/ref/locKey", "code": "LOC_KEY_UNRESOLVED" }));
-    assert_eq!(bench.held(&first()).await.len(), 502);
+    assert_eq!(fixture.held(&first()).await.len(), 502);
     let head = "SELECT seq FROM feed_head WHERE stream = 'member/blueprints/m-1'";
-    assert_eq!(bench.rows(head).await, ["Integer(500)"]);
+    assert_eq!(fixture.rows(head).await, ["Integer(500)"]);
     assert_eq!(
-        bench.rows("SELECT count(DISTINCT change_set), count(*) FROM journal").await,
+        fixture.rows("SELECT count(DISTINCT change_set), count(*) FROM journal").await,
         ["Integer(1) Integer(500)"]
     );
 }
@@ -37,17 +37,17 @@ async fn change_set_of_500_ops_is_written_completely() {
 /// without duplicates or gaps. An invalid limit is rejected at `/limit`.
 #[tokio::test]
 async fn page_has_as_many_entries_as_its_limit() {
-    let bench = Bench::new().await;
+    let fixture = BackendFixture::new().await;
     for part in [0..300, 300..600] {
         let ops = part.map(|number| add(&format!("BP_MANY_{number:03}"))).collect();
-        assert_eq!(bench.change(&first(), ops).await.counts(), (300, 0, 0));
+        assert_eq!(fixture.change(&first(), ops).await.counts(), (300, 0, 0));
     }
-    let page = bench.get(&first(), READ).await.body;
+    let page = fixture.get(&first(), READ).await.body;
     assert_eq!((page["items"].as_array().expect("an array").len(), &page["hasMore"]), (500, &json!(true)));
     for limit in [1, 7, 301, 602, 1000] {
         let (mut keys, mut cursor) = (Vec::new(), String::new());
         loop {
-            let page = bench.get(&first(), &format!("{READ}?limit={limit}{cursor}")).await.body;
+            let page = fixture.get(&first(), &format!("{READ}?limit={limit}{cursor}")).await.body;
             let items = page["items"].as_array().expect("an array");
             assert!(items.len() <= limit && page["removed"] == json!([]));
             keys.extend(items.iter().map(|item| item["key"].as_str().expect("a string").to_owned()));
@@ -61,7 +61,7 @@ async fn page_has_as_many_entries_as_its_limit() {
         assert_eq!((keys.len(), distinct.len()), (602, 602), "{limit}");
     }
     for limit in ["0", "1001", "x", "-1", "1.5", ""] {
-        let refused = bench.get(&first(), &format!("{READ}?limit={limit}")).await;
+        let refused = fixture.get(&first(), &format!("{READ}?limit={limit}")).await;
         assert_eq!((refused.status, refused.code()), (400, "SCHEMA_INVALID"), "{limit}");
         assert_eq!(refused.body["errors"][0]["pointer"], "/limit", "{limit}");
     }
@@ -70,14 +70,14 @@ async fn page_has_as_many_entries_as_its_limit() {
 /// FED-04: a feed page is also truncated at the limit, and the next page continues in all streams.
 #[tokio::test]
 async fn feed_page_is_truncated_at_its_limit() {
-    let bench = Bench::unguarded().await;
-    let start = bench.get(&first(), READ).await.body["nextCursor"].as_str().expect("a string").to_owned();
-    bench.change(&first(), products().into_iter().map(add).collect()).await;
-    bench.defaults(vec!["BP_RIFLE", "BP_KNIFE", "BP_MANY_001"]).await;
+    let fixture = BackendFixture::unguarded().await;
+    let start = fixture.get(&first(), READ).await.body["nextCursor"].as_str().expect("a string").to_owned();
+    fixture.change(&first(), products().into_iter().map(add).collect()).await;
+    fixture.defaults(vec!["BP_RIFLE", "BP_KNIFE", "BP_MANY_001"]).await;
     for limit in 1..=12 {
         let (mut keys, mut cursor) = (Vec::new(), start.clone());
         loop {
-            let page = bench.get(&first(), &format!("{READ}?limit={limit}&cursor={cursor}")).await.body;
+            let page = fixture.get(&first(), &format!("{READ}?limit={limit}&cursor={cursor}")).await.body;
             let list = |name: &str| page[name].as_array().expect("an array").clone();
             let entries: Vec<Value> = [list("items"), list("removed")].concat();
             assert!(entries.len() <= limit);
@@ -108,41 +108,41 @@ async fn feed_page_is_truncated_at_its_limit() {
 /// Five removals are held if they exceed a fifth of the entries.
 #[tokio::test]
 async fn guard_counts_removals_in_a_rolling_window() {
-    let bench = Bench::new().await;
+    let fixture = BackendFixture::new().await;
     let build_ops = |range: std::ops::Range<usize>, op: fn(&str) -> Value| -> Vec<Value> {
         range.map(|number| op(&format!("BP_MANY_{number:03}"))).collect()
     };
-    assert_eq!(bench.change(&first(), build_ops(0..300, add)).await.counts(), (300, 0, 0));
-    assert_eq!(bench.change(&first(), build_ops(0..20, remove)).await.status, 200);
-    bench.clock.advance(DAY - Duration::from_millis(1));
+    assert_eq!(fixture.change(&first(), build_ops(0..300, add)).await.counts(), (300, 0, 0));
+    assert_eq!(fixture.change(&first(), build_ops(0..20, remove)).await.status, 200);
+    fixture.clock.advance(DAY - Duration::from_millis(1));
     assert_eq!(
-        bench.change(&second(), build_ops(20..25, remove)).await.status,
+        fixture.change(&second(), build_ops(20..25, remove)).await.status,
         200,
         "removals of all installations count"
     );
     assert_eq!(
-        bench.change(&first(), build_ops(25..26, remove)).await.code(),
+        fixture.change(&first(), build_ops(25..26, remove)).await.code(),
         "MASS_CHANGE_CONFIRMATION_REQUIRED"
     );
     assert_eq!(
-        bench.change(&other_client(), build_ops(25..30, remove)).await.status,
+        fixture.change(&other_client(), build_ops(25..30, remove)).await.status,
         200,
         "removals of other clients do not count"
     );
-    let again = bench.change(&first(), [build_ops(30..31, remove), build_ops(30..31, add)].concat()).await;
+    let again = fixture.change(&first(), [build_ops(30..31, remove), build_ops(30..31, add)].concat()).await;
     assert_eq!(again.status, 200, "a removal that the batch reverts does not count");
-    bench.clock.advance(Duration::from_millis(1));
+    fixture.clock.advance(Duration::from_millis(1));
     assert_eq!(
-        bench.change(&first(), build_ops(31..51, remove)).await.status,
+        fixture.change(&first(), build_ops(31..51, remove)).await.status,
         200,
         "20 of the 25 removals are a day old"
     );
     // Member two has two default blueprints in addition to these entries.
     for (held, removed, status) in [(22, 5, 409), (23, 5, 200)] {
-        let bench = Bench::new().await;
-        bench.change(&other_member(), build_ops(0..held, add)).await;
-        assert_eq!(bench.change(&other_member(), build_ops(0..4, remove)).await.status, 200);
-        let last = bench.change(&other_member(), build_ops(4..removed, remove)).await;
+        let fixture = BackendFixture::new().await;
+        fixture.change(&other_member(), build_ops(0..held, add)).await;
+        assert_eq!(fixture.change(&other_member(), build_ops(0..4, remove)).await.status, 200);
+        let last = fixture.change(&other_member(), build_ops(4..removed, remove)).await;
         assert_eq!(last.status, status, "{removed} of {held} and 2");
     }
 }

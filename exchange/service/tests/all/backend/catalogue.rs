@@ -5,8 +5,8 @@ use super::*;
 const RESOLVE: &str = "/exchange/v1/catalog/resolve";
 
 /// Creates a backend whose catalogue has distinct values in every field of every kind.
-async fn bench() -> Bench {
-    let bench = Bench::new().await;
+async fn fixture() -> BackendFixture {
+    let fixture = BackendFixture::new().await;
     let entry = |kind, id: &str, name: &str| NewEntry::new(kind, id, name);
     let guid = |last: u8| Some(format!("00000000-0000-0000-0000-0000000000{last:02x}"));
     let rifle = NewEntry {
@@ -54,18 +54,18 @@ async fn bench() -> Bench {
     entries.extend(ships);
     entries.extend((0..12).map(|n| entry(EntryKind::Blueprint, &format!("same-{n:02}"), "Same Name")));
     let contents = CatalogueContents { entries, aliases, locations: contents().locations };
-    bench
+    fixture
         .store
         .write(move |connection| replace_contents(connection, &SystemRandom, &contents))
         .await
         .expect("the catalogue is stored");
-    bench
+    fixture
 }
 
 /// Returns the result of each reference as `=key`, `?key,key` or `-`, and whether its `locKey` was
 /// unresolved.
-async fn resolve(bench: &Bench, kind: &str, refs: Vec<Value>) -> Vec<String> {
-    let response = bench.post(&first(), RESOLVE, json!({ "kind": kind, "refs": refs })).await;
+async fn resolve(fixture: &BackendFixture, kind: &str, refs: Vec<Value>) -> Vec<String> {
+    let response = fixture.post(&first(), RESOLVE, json!({ "kind": kind, "refs": refs })).await;
     let warned: Vec<&str> = response.body["warnings"]
         .as_array()
         .expect("an array")
@@ -90,9 +90,9 @@ async fn resolve(bench: &Bench, kind: &str, refs: Vec<Value>) -> Vec<String> {
     response.body["results"].as_array().expect("an array").iter().enumerate().map(one).collect()
 }
 
-async fn check(bench: &Bench, kind: &str, cases: &[(Value, &str)]) {
+async fn check(fixture: &BackendFixture, kind: &str, cases: &[(Value, &str)]) {
     let refs = cases.iter().map(|(reference, _)| reference.clone()).collect();
-    let found = resolve(bench, kind, refs).await;
+    let found = resolve(fixture, kind, refs).await;
     for ((reference, expected), found) in cases.iter().zip(found) {
         assert_eq!(&found, expected, "{kind} {reference}");
     }
@@ -101,11 +101,11 @@ async fn check(bench: &Bench, kind: &str, cases: &[(Value, &str)]) {
 /// RES-03, TYP-01, TYP-02: a reference to a blueprint is matched against these fields.
 #[tokio::test]
 async fn blueprints_resolve_by_every_field() {
-    let bench = bench().await;
+    let fixture = fixture().await;
     let long = exchange_service::catalogue::shown_key(&"P".repeat(129));
     let same: Vec<String> = (0..10).map(|n| format!("same-{n:02}")).collect();
     check(
-        &bench,
+        &fixture,
         "BLUEPRINT",
         &[
             (json!({ "bt": "rifle" }), "=rifle"),
@@ -134,9 +134,9 @@ async fn blueprints_resolve_by_every_field() {
 /// RES-04: an item's name matches exactly, ignoring case, without fuzzy search.
 #[tokio::test]
 async fn item_names_match_only_exactly() {
-    let bench = bench().await;
+    let fixture = fixture().await;
     check(
-        &bench,
+        &fixture,
         "ITEM",
         &[
             (json!({ "scRecord": "ITEM_RIFLE" }), "=i"),
@@ -152,9 +152,9 @@ async fn item_names_match_only_exactly() {
 /// RES-05: a material's name matches exactly, canonically, by alias, or fuzzily.
 #[tokio::test]
 async fn materials_resolve_by_canonical_name_and_alias() {
-    let bench = bench().await;
+    let fixture = fixture().await;
     check(
-        &bench,
+        &fixture,
         "MATERIAL",
         &[
             (json!({ "name": "quanta-ore (raw)" }), "=ore"),
@@ -171,9 +171,9 @@ async fn materials_resolve_by_canonical_name_and_alias() {
 /// RES-06: a ship type's name matches regardless of case, punctuation and manufacturer. Aliases are not used.
 #[tokio::test]
 async fn ship_types_resolve_without_manufacturer() {
-    let bench = bench().await;
+    let fixture = fixture().await;
     check(
-        &bench,
+        &fixture,
         "SHIP_TYPE",
         &[
             (json!({ "name": "drake f7cm hauler" }), "=hauler"),
@@ -191,10 +191,10 @@ async fn ship_types_resolve_without_manufacturer() {
 /// one, and fuzzy matches are tried last.
 #[tokio::test]
 async fn first_field_with_a_unique_match_wins() {
-    let bench = bench().await;
+    let fixture = fixture().await;
     let guid = "00000000-0000-0000-0000-000000000003";
     check(
-        &bench,
+        &fixture,
         "BLUEPRINT",
         &[
             (json!({ "bt": "twin", "scRecord": "BP_CRAFT_RIFLE", "name": "Sandbox Rifle" }), "=twin"),
@@ -213,9 +213,9 @@ async fn first_field_with_a_unique_match_wins() {
 /// RES-10: a warning reports a `locKey`, unless the key matches exactly one entry. The name does not matter.
 #[tokio::test]
 async fn unresolved_loc_key_causes_a_warning() {
-    let bench = bench().await;
+    let fixture = fixture().await;
     check(
-        &bench,
+        &fixture,
         "BLUEPRINT",
         &[
             (json!({ "locKey": "nothing", "name": "Sandbox Rifle" }), "=rifle !"),
@@ -232,10 +232,10 @@ async fn unresolved_loc_key_causes_a_warning() {
 /// most 50 warnings, including one for an undeclared field.
 #[tokio::test]
 async fn warnings_for_500_references_are_capped_at_50() {
-    let bench = bench().await;
+    let fixture = fixture().await;
     let mut refs = vec![json!({ "locKey": "nothing", "name": "Sandbox Riffle of another kind" }); 500];
     refs[1] = json!({ "bt": "rifle", "note": "mine" });
-    let response = bench.post(&first(), RESOLVE, json!({ "kind": "BLUEPRINT", "refs": refs })).await;
+    let response = fixture.post(&first(), RESOLVE, json!({ "kind": "BLUEPRINT", "refs": refs })).await;
     assert_eq!(response.body["results"].as_array().expect("an array").len(), 500);
     let warnings = response.body["warnings"].as_array().expect("an array");
     assert_eq!(warnings.len(), 50);
@@ -246,25 +246,25 @@ async fn warnings_for_500_references_are_capped_at_50() {
 /// RES-02, A23: any granted scope of the exchange is sufficient; a token without any is rejected.
 #[tokio::test]
 async fn any_exchange_scope_allows_resolution() {
-    let bench = bench().await;
+    let fixture = fixture().await;
     let mut caller = first();
     let body = json!({ "kind": "ITEM", "refs": [{ "name": "Rifle" }] });
     for scope in Scope::ALL {
         caller.scopes = [scope.as_str().to_owned()].into();
-        assert_eq!(bench.post(&caller, RESOLVE, body.clone()).await.status, 200, "{scope}");
+        assert_eq!(fixture.post(&caller, RESOLVE, body.clone()).await.status, 200, "{scope}");
     }
-    bench.sql("DELETE FROM client_scope WHERE scope = 'exchange.demand.read'").await;
+    fixture.sql("DELETE FROM client_scope WHERE scope = 'exchange.demand.read'").await;
     for scope in ["exchange.demand.read", "offline_access"] {
         caller.scopes = [scope.to_owned()].into();
-        assert_eq!(bench.post(&caller, RESOLVE, body.clone()).await.code(), "SCOPE_MISSING");
+        assert_eq!(fixture.post(&caller, RESOLVE, body.clone()).await.code(), "SCOPE_MISSING");
     }
 }
 
 /// RES-15: the visible locations are sorted by name; a link to a city precedes one to a station.
 #[tokio::test]
 async fn locations_are_sorted_by_name() {
-    let bench = bench().await;
-    let listed = bench.get(&first(), "/exchange/v1/catalog/locations").await.body;
+    let fixture = fixture().await;
+    let listed = fixture.get(&first(), "/exchange/v1/catalog/locations").await.body;
     let expected = json!({ "items": [
         { "name": "City", "uex": { "kind": "CITY", "id": 1 } },
         { "name": "Meadow" },
@@ -276,9 +276,9 @@ async fn locations_are_sorted_by_name() {
 /// TYP-08, TYP-09: a location is found by either of its links, otherwise by its exact name if it is visible.
 #[tokio::test]
 async fn location_resolves_by_link_before_name() {
-    let bench = bench().await;
+    let fixture = fixture().await;
     let catalogue = exchange_service::catalogue::Catalogue::default();
-    let index = bench
+    let index = fixture
         .store
         .read(move |connection| catalogue.index_at(connection))
         .await
@@ -303,19 +303,19 @@ async fn location_resolves_by_link_before_name() {
 /// The catalogue index is updated when the tables change: the next request finds new entries.
 #[tokio::test]
 async fn index_reflects_new_entries() {
-    let bench = bench().await;
+    let fixture = fixture().await;
     let refs = || vec![json!({ "name": "Sandbox Rifle" }), json!({ "name": "Newcomer" })];
-    assert_eq!(resolve(&bench, "BLUEPRINT", refs()).await, ["=rifle", "-"]);
+    assert_eq!(resolve(&fixture, "BLUEPRINT", refs()).await, ["=rifle", "-"]);
     let contents = CatalogueContents {
         entries: vec![NewEntry::new(EntryKind::Blueprint, "new", "Newcomer")],
         ..CatalogueContents::default()
     };
-    bench
+    fixture
         .store
         .write(move |connection| replace_contents(connection, &SystemRandom, &contents))
         .await
         .expect("the catalogue is stored");
-    assert_eq!(resolve(&bench, "BLUEPRINT", refs()).await, ["-", "=new"]);
+    assert_eq!(resolve(&fixture, "BLUEPRINT", refs()).await, ["-", "=new"]);
 }
 
 /// DRF-07, RES-07, RES-08, RES-09: the lookup of drafts has the same result as a resolution of a single
@@ -323,9 +323,9 @@ async fn index_reflects_new_entries() {
 #[tokio::test]
 async fn draft_lookup_equals_single_resolution() {
     use exchange_service::catalogue::{Catalogue, Resolution};
-    let bench = bench().await;
+    let fixture = fixture().await;
     let catalogue = Catalogue::default();
-    let index = bench
+    let index = fixture
         .store
         .read(move |connection| catalogue.index_at(connection))
         .await

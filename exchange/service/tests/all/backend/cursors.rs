@@ -12,20 +12,20 @@ use rusqlite::Connection;
 
 use super::*;
 
-async fn cursor(bench: &Bench, caller: &Caller) -> String {
-    cursor_of(bench, caller, READ).await
+async fn cursor(fixture: &BackendFixture, caller: &Caller) -> String {
+    cursor_of(fixture, caller, READ).await
 }
 
-async fn cursor_of(bench: &Bench, caller: &Caller, uri: &str) -> String {
-    bench.get(caller, uri).await.body["nextCursor"].as_str().expect("a string").to_owned()
+async fn cursor_of(fixture: &BackendFixture, caller: &Caller, uri: &str) -> String {
+    fixture.get(caller, uri).await.body["nextCursor"].as_str().expect("a string").to_owned()
 }
 
-async fn read(bench: &Bench, caller: &Caller, cursor: &str) -> u16 {
-    read_of(bench, caller, READ, cursor).await
+async fn read(fixture: &BackendFixture, caller: &Caller, cursor: &str) -> u16 {
+    read_of(fixture, caller, READ, cursor).await
 }
 
-async fn read_of(bench: &Bench, caller: &Caller, uri: &str, cursor: &str) -> u16 {
-    let response = bench.get(caller, &format!("{uri}?cursor={cursor}")).await;
+async fn read_of(fixture: &BackendFixture, caller: &Caller, uri: &str, cursor: &str) -> u16 {
+    let response = fixture.get(caller, &format!("{uri}?cursor={cursor}")).await;
     if response.status == 410 {
         assert_eq!(response.code(), "CURSOR_EXPIRED");
     }
@@ -36,15 +36,15 @@ async fn read_of(bench: &Bench, caller: &Caller, uri: &str, cursor: &str) -> u16
 /// string.
 #[tokio::test]
 async fn forged_cursor_is_expired() {
-    let bench = Bench::new().await;
-    let cursor = cursor(&bench, &first()).await;
-    assert_eq!(read(&bench, &first(), &cursor).await, 200);
+    let fixture = BackendFixture::new().await;
+    let cursor = cursor(&fixture, &first()).await;
+    assert_eq!(read(&fixture, &first(), &cursor).await, 200);
     for index in 0..cursor.len() {
         for letter in ["A", "B", "-", "_", "z"] {
             let mut forged = cursor.clone();
             forged.replace_range(index..=index, letter);
             if forged != cursor {
-                assert_eq!(read(&bench, &first(), &forged).await, 410, "{letter} at {index}");
+                assert_eq!(read(&fixture, &first(), &forged).await, 410, "{letter} at {index}");
             }
         }
     }
@@ -60,23 +60,23 @@ async fn forged_cursor_is_expired() {
         &cursor[1..],
     ];
     for forged in other {
-        assert_eq!(read(&bench, &first(), forged).await, 410, "{forged}");
+        assert_eq!(read(&fixture, &first(), forged).await, 410, "{forged}");
     }
 }
 
-/// FED-08, list H: a cursor is valid only for its member and its collection, but for all installations and
+/// FED-08: a cursor is valid only for its member and its collection, but for all installations and
 /// clients of the member.
 #[tokio::test]
 async fn cursor_is_bound_to_member_and_collection() {
-    let bench = Bench::new().await;
+    let fixture = BackendFixture::new().await;
     let resources = [READ, super::stock::STOCK, super::ships::SHIPS, super::org_stock::POOLS];
     for own in resources {
-        let cursor = cursor_of(&bench, &first(), own).await;
+        let cursor = cursor_of(&fixture, &first(), own).await;
         for uri in resources {
             let status = if uri == own { 200 } else { 410 };
-            assert_eq!(read_of(&bench, &first(), uri, &cursor).await, status, "of {own} at {uri}");
-            assert_eq!(read_of(&bench, &other_client(), uri, &cursor).await, status, "of {own} at {uri}");
-            assert_eq!(read_of(&bench, &other_member(), uri, &cursor).await, 410, "of {own} at {uri}");
+            assert_eq!(read_of(&fixture, &first(), uri, &cursor).await, status, "of {own} at {uri}");
+            assert_eq!(read_of(&fixture, &other_client(), uri, &cursor).await, status, "of {own} at {uri}");
+            assert_eq!(read_of(&fixture, &other_member(), uri, &cursor).await, 410, "of {own} at {uri}");
         }
     }
 }
@@ -84,17 +84,17 @@ async fn cursor_is_bound_to_member_and_collection() {
 /// FED-08, FED-11, LIM-13: a cursor is valid for exactly 90 days, and every page contains a new one.
 #[tokio::test]
 async fn cursor_is_valid_for_90_days() {
-    let bench = Bench::new().await;
-    let old = cursor(&bench, &first()).await;
-    bench.clock.advance(90 * DAY);
-    assert_eq!(read(&bench, &first(), &old).await, 200);
-    let fresh = bench.get(&first(), &format!("{READ}?cursor={old}")).await.body["nextCursor"].clone();
-    bench.clock.advance(Duration::from_millis(1));
-    assert_eq!(read(&bench, &first(), &old).await, 410);
-    assert_eq!(read(&bench, &first(), fresh.as_str().expect("a string")).await, 200);
-    bench.clock.step_back(Duration::from_secs(3600));
+    let fixture = BackendFixture::new().await;
+    let old = cursor(&fixture, &first()).await;
+    fixture.clock.advance(90 * DAY);
+    assert_eq!(read(&fixture, &first(), &old).await, 200);
+    let fresh = fixture.get(&first(), &format!("{READ}?cursor={old}")).await.body["nextCursor"].clone();
+    fixture.clock.advance(Duration::from_millis(1));
+    assert_eq!(read(&fixture, &first(), &old).await, 410);
+    assert_eq!(read(&fixture, &first(), fresh.as_str().expect("a string")).await, 200);
+    fixture.clock.step_back(Duration::from_secs(3600));
     assert_eq!(
-        read(&bench, &first(), fresh.as_str().expect("a string")).await,
+        read(&fixture, &first(), fresh.as_str().expect("a string")).await,
         200,
         "the clock was set back"
     );
@@ -103,60 +103,61 @@ async fn cursor_is_valid_for_90_days() {
 /// FED-08: a restored or reset store has a new epoch, in which earlier cursors are expired.
 #[tokio::test]
 async fn cursor_expires_with_its_epoch() {
-    let bench = Bench::new().await;
-    let cursor = cursor(&bench, &first()).await;
+    let fixture = BackendFixture::new().await;
+    let cursor = cursor(&fixture, &first()).await;
     let renew = |connection: &Connection| epoch::renew_epoch(connection, &SystemRandom);
-    bench.store.write(renew).await.expect("the new epoch is stored");
-    assert_eq!(read(&bench, &first(), &cursor).await, 410);
+    fixture.store.write(renew).await.expect("the new epoch is stored");
+    assert_eq!(read(&fixture, &first(), &cursor).await, 410);
 }
 
 /// FED-08, LIM-13: a cursor below the floor or above the head of a stream is expired, regardless of its age.
 #[tokio::test]
 async fn cursor_outside_of_the_stream_is_expired() {
-    let bench = Bench::new().await;
-    let before = cursor(&bench, &first()).await;
-    bench.change(&first(), vec![add("BP_RIFLE"), remove("BP_RIFLE")]).await;
-    let after = cursor(&bench, &first()).await;
-    bench.sql("UPDATE feed_head SET floor = seq WHERE stream = 'member/blueprints/m-1'").await;
-    assert_eq!((read(&bench, &first(), &before).await, read(&bench, &first(), &after).await), (410, 200));
-    bench.sql("UPDATE feed_head SET floor = 0, seq = 0 WHERE stream = 'member/blueprints/m-1'").await;
-    assert_eq!((read(&bench, &first(), &before).await, read(&bench, &first(), &after).await), (200, 410));
+    let fixture = BackendFixture::new().await;
+    let before = cursor(&fixture, &first()).await;
+    fixture.change(&first(), vec![add("BP_RIFLE"), remove("BP_RIFLE")]).await;
+    let after = cursor(&fixture, &first()).await;
+    fixture.sql("UPDATE feed_head SET floor = seq WHERE stream = 'member/blueprints/m-1'").await;
+    assert_eq!((read(&fixture, &first(), &before).await, read(&fixture, &first(), &after).await), (410, 200));
+    fixture.sql("UPDATE feed_head SET floor = 0, seq = 0 WHERE stream = 'member/blueprints/m-1'").await;
+    assert_eq!((read(&fixture, &first(), &before).await, read(&fixture, &first(), &after).await), (200, 410));
 }
 
 /// LIM-13, FED-08: retention deletes tombstones older than 90 days in steps of limited size, raises the
 /// floor, and keeps existing entries.
 #[tokio::test]
 async fn retention_is_bounded_and_resumes() {
-    let bench = Bench::unguarded().await;
-    bench.change(&first(), products().into_iter().map(add).collect()).await;
+    let fixture = BackendFixture::unguarded().await;
+    fixture.change(&first(), products().into_iter().map(add).collect()).await;
     let removed_keys = ["BP_RIFLE", "BP_HELMET", "BP_KNIFE", "BP_ARMS", "BP_LEGS"];
-    bench.change(&first(), removed_keys.into_iter().map(remove).collect()).await;
-    bench.clock.advance(90 * DAY);
-    assert_eq!(bench.retain(2).await, 0, "no tombstone is deleted too early");
-    let recent_cursor = cursor(&bench, &first()).await;
-    bench.clock.advance(Duration::from_millis(1));
-    let taken = [bench.retain(2).await, bench.retain(2).await, bench.retain(2).await, bench.retain(2).await];
+    fixture.change(&first(), removed_keys.into_iter().map(remove).collect()).await;
+    fixture.clock.advance(90 * DAY);
+    assert_eq!(fixture.retain(2).await, 0, "no tombstone is deleted too early");
+    let recent_cursor = cursor(&fixture, &first()).await;
+    fixture.clock.advance(Duration::from_millis(1));
+    let taken =
+        [fixture.retain(2).await, fixture.retain(2).await, fixture.retain(2).await, fixture.retain(2).await];
     assert_eq!(taken, [2, 2, 1, 0]);
-    let heads = bench.rows("SELECT floor, seq FROM feed_head WHERE stream LIKE 'member%'").await;
+    let heads = fixture.rows("SELECT floor, seq FROM feed_head WHERE stream LIKE 'member%'").await;
     assert_eq!(heads.len(), 1);
-    assert_eq!(bench.rows("SELECT key FROM feed_entry WHERE gone = 1").await, [""; 0]);
-    assert_eq!(read(&bench, &first(), &recent_cursor).await, 200, "a later cursor stays valid");
-    assert_eq!(bench.held(&first()).await.len(), 3);
+    assert_eq!(fixture.rows("SELECT key FROM feed_entry WHERE gone = 1").await, [""; 0]);
+    assert_eq!(read(&fixture, &first(), &recent_cursor).await, 200, "a later cursor stays valid");
+    assert_eq!(fixture.held(&first()).await.len(), 3);
 }
 
 /// FED-08, LIM-13: after the clock was set back, a tombstone can be older than an earlier cursor. If
 /// retention deleted the tombstone, the cursor is expired although it is less than 90 days old.
 #[tokio::test]
 async fn recent_cursor_before_a_deleted_tombstone_is_expired() {
-    let bench = Bench::unguarded().await;
-    bench.change(&first(), vec![add("BP_RIFLE")]).await;
-    let before = cursor(&bench, &first()).await;
-    bench.clock.step_back(10 * DAY);
-    bench.change(&first(), vec![remove("BP_RIFLE")]).await;
-    bench.clock.advance(90 * DAY + Duration::from_millis(1));
-    assert_eq!(read(&bench, &first(), &before).await, 200, "the cursor is 80 days old");
-    assert_eq!(bench.retain(10).await, 1);
-    assert_eq!(read(&bench, &first(), &before).await, 410);
+    let fixture = BackendFixture::unguarded().await;
+    fixture.change(&first(), vec![add("BP_RIFLE")]).await;
+    let before = cursor(&fixture, &first()).await;
+    fixture.clock.step_back(10 * DAY);
+    fixture.change(&first(), vec![remove("BP_RIFLE")]).await;
+    fixture.clock.advance(90 * DAY + Duration::from_millis(1));
+    assert_eq!(read(&fixture, &first(), &before).await, 200, "the cursor is 80 days old");
+    assert_eq!(fixture.retain(10).await, 1);
+    assert_eq!(read(&fixture, &first(), &before).await, 410);
 }
 
 /// A collection of stock pools: each pool has a stream, and the reader sees it with or without details.
@@ -220,7 +221,7 @@ impl Pools {
         shown.collect()
     }
 
-    async fn put(&self, bench: &Bench, pool: &str, lot: &str, amount: u32) {
+    async fn put(&self, fixture: &BackendFixture, pool: &str, lot: &str, amount: u32) {
         {
             let mut lots = self.lots.lock().expect("the lock is not poisoned");
             let key = (pool.to_owned(), lot.to_owned());
@@ -230,7 +231,7 @@ impl Pools {
                 lots.insert(key, amount)
             };
         }
-        let (pool, key, now) = (pool.to_owned(), format!("{pool}/{lot}"), bench.clock.now());
+        let (pool, key, now) = (pool.to_owned(), format!("{pool}/{lot}"), fixture.clock.now());
         let record = move |connection: &Connection| {
             let changes = [KeyChange { key: &key, gone: amount == 0 }];
             feed::record_changes(
@@ -241,23 +242,23 @@ impl Pools {
                 changes,
             )
         };
-        bench.store.write(record).await.expect("the change succeeds");
+        fixture.store.write(record).await.expect("the change succeeds");
     }
 
     /// Reads one page and advances `cursor`.
     async fn page(
         self: &Arc<Self>,
-        bench: &Bench,
+        fixture: &BackendFixture,
         cursor: &mut Option<String>,
         limit: usize,
     ) -> CollectionPage<String> {
-        let (pools, from, now) = (Arc::clone(self), cursor.clone(), bench.clock.now());
-        let page = bench
+        let (pools, from, now) = (Arc::clone(self), cursor.clone(), fixture.clock.now());
+        let page = fixture
             .store
             .read(move |connection| feed::read_page(connection, &*pools, from.as_deref(), limit, now))
             .await
             .expect("the page can be read")
-            .store_cursor(&bench.store, now)
+            .store_cursor(&fixture.store, now)
             .await
             .expect("the cursor is stored");
         let letters = |c: char| c.is_ascii_alphanumeric() || ".:_-".contains(c);
@@ -271,10 +272,15 @@ impl Pools {
     }
 
     /// Reads all pages.
-    async fn all(self: &Arc<Self>, bench: &Bench, cursor: &mut Option<String>, limit: usize) -> Vec<String> {
+    async fn all(
+        self: &Arc<Self>,
+        fixture: &BackendFixture,
+        cursor: &mut Option<String>,
+        limit: usize,
+    ) -> Vec<String> {
         let mut items = Vec::new();
         loop {
-            let page = self.page(bench, cursor, limit).await;
+            let page = self.page(fixture, cursor, limit).await;
             items.extend(page.items);
             items.extend(page.removed.into_iter().map(|removed| format!("{} gone", removed.key)));
             if !page.has_more {
@@ -294,30 +300,30 @@ fn pools(names: &[(&str, u8)]) -> Arc<Pools> {
 /// variant is delivered again, and one that the reader may no longer read is dropped.
 #[tokio::test]
 async fn streams_are_added_changed_and_dropped() {
-    let bench = Bench::new().await;
+    let fixture = BackendFixture::new().await;
     let reader = pools(&[("a", 0)]);
     for lot in ["1", "2", "3"] {
-        reader.put(&bench, "a", lot, 1).await;
-        reader.put(&bench, "b", lot, 1).await;
+        reader.put(&fixture, "a", lot, 1).await;
+        reader.put(&fixture, "b", lot, 1).await;
     }
     for limit in [1, 2, 50] {
         *reader.pools.lock().expect("the lock is not poisoned") = vec![("a".to_owned(), 0)];
         let mut cursor = None;
-        assert_eq!(reader.all(&bench, &mut cursor, limit).await, ["a/1 1 0", "a/2 1 0", "a/3 1 0"]);
+        assert_eq!(reader.all(&fixture, &mut cursor, limit).await, ["a/1 1 0", "a/2 1 0", "a/3 1 0"]);
         *reader.pools.lock().expect("the lock is not poisoned") =
             vec![("a".to_owned(), 0), ("b".to_owned(), 0)];
         // A lot is removed while the new pool is being delivered.
-        reader.page(&bench, &mut cursor, 1).await;
-        reader.put(&bench, "b", "1", 0).await;
-        let items = reader.all(&bench, &mut cursor, limit).await;
+        reader.page(&fixture, &mut cursor, 1).await;
+        reader.put(&fixture, "b", "1", 0).await;
+        let items = reader.all(&fixture, &mut cursor, limit).await;
         assert!(items.contains(&"b/1 gone".to_owned()) && items.contains(&"b/3 1 0".to_owned()), "{items:?}");
-        reader.put(&bench, "b", "1", 1).await;
-        reader.all(&bench, &mut cursor, limit).await;
+        reader.put(&fixture, "b", "1", 1).await;
+        reader.all(&fixture, &mut cursor, limit).await;
         *reader.pools.lock().expect("the lock is not poisoned") =
             vec![("a".to_owned(), 1), ("b".to_owned(), 0)];
-        assert_eq!(reader.all(&bench, &mut cursor, limit).await, ["a/1 1 1", "a/2 1 1", "a/3 1 1"]);
+        assert_eq!(reader.all(&fixture, &mut cursor, limit).await, ["a/1 1 1", "a/2 1 1", "a/3 1 1"]);
         *reader.pools.lock().expect("the lock is not poisoned") = vec![("b".to_owned(), 0)];
-        assert_eq!(reader.all(&bench, &mut cursor, limit).await, Vec::<String>::new());
+        assert_eq!(reader.all(&fixture, &mut cursor, limit).await, Vec::<String>::new());
     }
 }
 
@@ -325,27 +331,27 @@ async fn streams_are_added_changed_and_dropped() {
 /// as it is used.
 #[tokio::test]
 async fn position_in_many_streams_is_stored_by_hash() {
-    let bench = Bench::new().await;
+    let fixture = BackendFixture::new().await;
     let names: Vec<String> = (0..20).map(|number| format!("pool-{number:02}")).collect();
     let reader = pools(&names.iter().map(|name| (name.as_str(), 0)).collect::<Vec<_>>());
     let mut cursor = None;
-    reader.all(&bench, &mut cursor, 10).await;
+    reader.all(&fixture, &mut cursor, 10).await;
     for _ in 0..3 {
-        bench.clock.advance(80 * DAY);
+        fixture.clock.advance(80 * DAY);
         // The stored position is in use, so it is not deleted; the time of its last use is updated at most
         // once a day.
         let mut same = cursor.clone();
-        assert_eq!(reader.all(&bench, &mut same, 10).await, Vec::<String>::new());
-        assert_eq!(bench.run_upkeep_task("cursors").await, 0);
+        assert_eq!(reader.all(&fixture, &mut same, 10).await, Vec::<String>::new());
+        assert_eq!(fixture.run_upkeep_task("cursors").await, 0);
         cursor = same;
-        assert_eq!(bench.rows("SELECT count(*) FROM cursor_vector").await, ["Integer(1)"]);
+        assert_eq!(fixture.rows("SELECT count(*) FROM cursor_vector").await, ["Integer(1)"]);
     }
-    reader.put(&bench, "pool-13", "x", 1).await;
-    assert_eq!(reader.all(&bench, &mut cursor, 10).await, ["pool-13/x 1 0"]);
-    bench.clock.advance(91 * DAY);
-    assert_eq!(bench.run_upkeep_task("cursors").await, 2);
-    let (now, expired) = (bench.clock.now(), cursor.clone());
-    let read = bench
+    reader.put(&fixture, "pool-13", "x", 1).await;
+    assert_eq!(reader.all(&fixture, &mut cursor, 10).await, ["pool-13/x 1 0"]);
+    fixture.clock.advance(91 * DAY);
+    assert_eq!(fixture.run_upkeep_task("cursors").await, 2);
+    let (now, expired) = (fixture.clock.now(), cursor.clone());
+    let read = fixture
         .store
         .read(move |connection| feed::read_page(connection, &*reader, expired.as_deref(), 1, now))
         .await;
@@ -355,12 +361,12 @@ async fn position_in_many_streams_is_stored_by_hash() {
 /// FED-02: a snapshot cursor with a long key is stored under its hash, as a long position in many streams is.
 #[tokio::test]
 async fn long_key_in_a_snapshot_is_stored_by_hash() {
-    let bench = Bench::new().await;
+    let fixture = BackendFixture::new().await;
     let long = exchange_service::catalogue::shown_key(&format!("BP_{}", "LONG_".repeat(40)));
-    bench.change(&first(), vec![add(&long), add("BP_RIFLE")]).await;
+    fixture.change(&first(), vec![add(&long), add("BP_RIFLE")]).await;
     let (mut keys, mut next) = (0, String::new());
     loop {
-        let page = bench.get(&first(), &format!("{READ}?limit=1{next}")).await.body;
+        let page = fixture.get(&first(), &format!("{READ}?limit=1{next}")).await.body;
         keys += page["items"].as_array().expect("an array").len();
         next = format!("&cursor={}", page["nextCursor"].as_str().expect("a string"));
         if page["hasMore"] == false {
@@ -368,5 +374,5 @@ async fn long_key_in_a_snapshot_is_stored_by_hash() {
         }
     }
     assert_eq!(keys, 4);
-    assert_eq!(bench.rows("SELECT count(*) FROM cursor_vector").await, ["Integer(1)"]);
+    assert_eq!(fixture.rows("SELECT count(*) FROM cursor_vector").await, ["Integer(1)"]);
 }

@@ -45,10 +45,10 @@ fn booked(
     )
 }
 
-async fn bench() -> Bench {
-    let bench = Bench::new().await;
-    bench.sql(format!("{PRODUCTS}{ORDERS}")).await;
-    bench
+async fn fixture() -> BackendFixture {
+    let fixture = BackendFixture::new().await;
+    fixture.sql(format!("{PRODUCTS}{ORDERS}")).await;
+    fixture
 }
 
 /// Returns every material line as `name minQuality amount unit source`.
@@ -67,9 +67,9 @@ fn materials(demand: &Value) -> Vec<String> {
 /// at least the minimum quality reduces the demand.
 #[tokio::test]
 async fn demand_is_the_open_amount_of_orders() {
-    let bench = bench().await;
+    let fixture = fixture().await;
     let (metal, gun) = (("MATERIAL", "metal", "SCU"), ("ITEM", "gun", "PIECE"));
-    bench
+    fixture
         .sql(
             [
                 booked("s-1", metal, 650, 2500, "o-1", false),
@@ -84,10 +84,10 @@ async fn demand_is_the_open_amount_of_orders() {
             .concat(),
         )
         .await;
-    let response = bench.get(&first(), DEMAND).await;
+    let response = fixture.get(&first(), DEMAND).await;
     assert_eq!(response.status, 200);
     let body = &response.body;
-    assert_eq!(body["updatedAt"], bench.clock.now().to_string());
+    assert_eq!(body["updatedAt"], fixture.clock.now().to_string());
     assert_eq!(body.get("reason"), None);
     let expected = [
         "metal 650 7.5 SCU material-order",
@@ -105,19 +105,19 @@ async fn demand_is_the_open_amount_of_orders() {
         "openQuantity": { "amount": 4, "unit": "PIECE" }, "craftableByMe": false,
     });
     assert_eq!(body["items"], json!([item]));
-    bench.clock.advance(Duration::from_secs(1));
-    bench.sql("UPDATE job_order SET state = 'completed'").await;
-    let later = bench.get(&first(), DEMAND).await.body;
-    assert_eq!(later, json!({ "updatedAt": bench.clock.now().to_string(), "materials": [], "items": [] }));
+    fixture.clock.advance(Duration::from_secs(1));
+    fixture.sql("UPDATE job_order SET state = 'completed'").await;
+    let later = fixture.get(&first(), DEMAND).await.body;
+    assert_eq!(later, json!({ "updatedAt": fixture.clock.now().to_string(), "materials": [], "items": [] }));
 }
 
 /// DEM-03: stock counts only once. Good stock beyond the need for good quality covers other needs of the same
 /// order.
 #[tokio::test]
 async fn surplus_stock_counts_once() {
-    let bench = bench().await;
+    let fixture = fixture().await;
     let metal = ("MATERIAL", "metal", "SCU");
-    bench
+    fixture
         .sql(format!(
             "DELETE FROM job_order_material WHERE job_order <> 'o-1' OR material <> 'metal';
              INSERT INTO job_order_material VALUES ('o-1', 'metal', 0, 10000);
@@ -127,7 +127,7 @@ async fn surplus_stock_counts_once() {
         ))
         .await;
     assert_eq!(
-        materials(&bench.get(&first(), DEMAND).await.body),
+        materials(&fixture.get(&first(), DEMAND).await.body),
         ["metal 0 7 SCU material-order"],
         "of the other need of 10, 2 surplus good ones and 1 other are covered"
     );
@@ -137,22 +137,22 @@ async fn surplus_stock_counts_once() {
 /// accepts variants. An item has two lines if the member can craft it only for some orders.
 #[tokio::test]
 async fn craftable_requires_a_blueprint_of_the_member() {
-    let bench = bench().await;
+    let fixture = fixture().await;
     let craftable = async || {
-        let body = bench.get(&first(), DEMAND).await.body;
+        let body = fixture.get(&first(), DEMAND).await.body;
         let line = |line: &Value| format!("{} {}", line["openQuantity"]["amount"], line["craftableByMe"]);
         body["items"].as_array().expect("an array").iter().map(line).collect::<Vec<_>>()
     };
     assert_eq!(craftable().await, ["7 false"]);
-    bench.change(&other_member(), vec![add("BP_RIFLE")]).await;
+    fixture.change(&other_member(), vec![add("BP_RIFLE")]).await;
     assert_eq!(craftable().await, ["7 false"], "blueprints of another member do not count");
-    bench.change(&first(), vec![add("BP_KNIFE")]).await;
+    fixture.change(&first(), vec![add("BP_KNIFE")]).await;
     assert_eq!(craftable().await, ["7 true"], "a variant's");
-    bench.sql("INSERT INTO job_order_item (job_order, item, ordered) VALUES ('o-1', 'gun', 2)").await;
+    fixture.sql("INSERT INTO job_order_item (job_order, item, ordered) VALUES ('o-1', 'gun', 2)").await;
     assert_eq!(craftable().await, ["2 false", "7 true"], "the other order does not accept variants");
-    bench.change(&first(), vec![remove("BP_KNIFE")]).await;
+    fixture.change(&first(), vec![remove("BP_KNIFE")]).await;
     assert_eq!(craftable().await, ["9 false"]);
-    bench.defaults(vec!["BP_RIFLE"]).await;
+    fixture.defaults(vec!["BP_RIFLE"]).await;
     assert_eq!(craftable().await, ["9 true"]);
 }
 
@@ -161,9 +161,9 @@ async fn craftable_requires_a_blueprint_of_the_member() {
 /// demand. The administrator role does not help.
 #[tokio::test]
 async fn demand_requires_a_profit_sharing_unit() {
-    let bench = bench().await;
+    let fixture = fixture().await;
     let reason = async |caller: &Caller| {
-        let response = bench.get(caller, DEMAND).await;
+        let response = fixture.get(caller, DEMAND).await;
         assert_eq!(response.status, 200);
         let body = response.body;
         if body.get("reason").is_some() {
@@ -193,23 +193,23 @@ async fn demand_requires_a_profit_sharing_unit() {
         ("UPDATE unit SET above = 'u-3' WHERE id = 'u-1'", seen(0)),
         ("DELETE FROM membership WHERE member = 'm-1'", withheld),
     ] {
-        bench.sql(change).await;
+        fixture.sql(change).await;
         assert_eq!(reason(&first()).await, expected, "{change}");
     }
-    bench.sql("UPDATE unit SET above = id").await;
-    bench.sql("INSERT INTO membership (member, unit, leadership) VALUES ('m-1', 'u-1', 1)").await;
+    fixture.sql("UPDATE unit SET above = id").await;
+    fixture.sql("INSERT INTO membership (member, unit, leadership) VALUES ('m-1', 'u-1', 1)").await;
     assert_eq!(reason(&first()).await, seen(5), "a cycle of units above each other ends");
     let mut narrow = first();
     narrow.scopes.remove("exchange.demand.read");
-    assert_eq!(bench.get(&narrow, DEMAND).await.code(), "SCOPE_MISSING");
+    assert_eq!(fixture.get(&narrow, DEMAND).await.code(), "SCOPE_MISSING");
 }
 
 /// DEM-09: the demand contains no requester, assignee, number, title, unit, holder, location or note. The
 /// amount of a single order is not suppressed.
 #[tokio::test]
 async fn demand_contains_no_order_details() {
-    let bench = bench().await;
-    bench
+    let fixture = fixture().await;
+    fixture
         .sql(format!(
             "{} UPDATE stock_row SET note = 'a-planted-note';
              UPDATE unit SET name = 'a-planted-unit', shorthand = 'PLANTED';
@@ -219,7 +219,7 @@ async fn demand_contains_no_order_details() {
             booked("s-1", ("MATERIAL", "metal", "SCU"), 700, 1, "o-1", false)
         ))
         .await;
-    let response = bench.get(&first(), DEMAND).await;
+    let response = fixture.get(&first(), DEMAND).await;
     let text = String::from_utf8(response.bytes).expect("valid UTF-8");
     assert_eq!(
         materials(&response.body)[0],
@@ -242,9 +242,9 @@ async fn demand_contains_no_order_details() {
 /// to the contract's maximum.
 #[tokio::test]
 async fn demand_lines_and_sums_are_bounded() {
-    let bench = bench().await;
+    let fixture = fixture().await;
     let ores: Vec<String> = (0..25).map(|number| format!("Ore {number}")).collect();
-    bench
+    fixture
         .sql(format!(
             "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5001)
              INSERT INTO job_order_material SELECT 'o-1', printf('many-%05d', i), 0, 1 FROM n;
@@ -258,7 +258,7 @@ async fn demand_lines_and_sums_are_bounded() {
             json!(ores)
         ))
         .await;
-    let body = bench.get(&first(), DEMAND).await.body;
+    let body = fixture.get(&first(), DEMAND).await.body;
     let lines = |name: &str| body[name].as_array().expect("an array").len();
     assert_eq!((lines("materials"), lines("items")), (5000, 5000));
     let dust = &materials(&body)[..2];

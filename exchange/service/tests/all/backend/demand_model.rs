@@ -10,7 +10,7 @@ use proptest::sample::select;
 
 use super::demand::{DEMAND, PRODUCTS};
 use super::*;
-use crate::kit::cases;
+use crate::support::cases;
 
 const UNITS: usize = 4;
 const MATERIALS: [(&str, &str); 3] = [("metal", "SCU"), ("ore", "SCU"), ("parts", "PIECE")];
@@ -241,10 +241,10 @@ proptest! {
         let units = [units.0, units.1, units.2, units.3];
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("the runtime starts");
         runtime.block_on(async {
-            let bench = Bench::new().await;
-            bench.sql(PRODUCTS).await;
-            bench.sql(seed_sql(&units, &orders, &held)).await;
-            assert_eq!(parse_lines(&bench.get(&first(), DEMAND).await.body), expected(&units, &orders, &held));
+            let fixture = BackendFixture::new().await;
+            fixture.sql(PRODUCTS).await;
+            fixture.sql(seed_sql(&units, &orders, &held)).await;
+            assert_eq!(parse_lines(&fixture.get(&first(), DEMAND).await.body), expected(&units, &orders, &held));
         });
     }
 }

@@ -38,7 +38,7 @@ pub(super) fn member() -> MemberId {
     MemberId::new("m-1")
 }
 
-impl Bench {
+impl BackendFixture {
     /// Stages a draft and returns its handoff token.
     pub(super) async fn staged(&self, caller: &Caller, uri: &str, body: Value) -> HandoffToken {
         let response = self.post(caller, uri, body).await;
@@ -65,10 +65,10 @@ impl Bench {
 /// Only the hash of the handoff token is stored, and no other data changes.
 #[tokio::test]
 async fn staged_blueprints_are_classified_for_review() {
-    let bench = Bench::new().await;
-    bench.change(&first(), vec![add("BP_HELMET")]).await;
+    let fixture = BackendFixture::new().await;
+    fixture.change(&first(), vec![add("BP_HELMET")]).await;
     let before =
-        bench.rows("SELECT (SELECT group_concat(product) FROM blueprint), count(*) FROM journal").await;
+        fixture.rows("SELECT (SELECT group_concat(product) FROM blueprint), count(*) FROM journal").await;
     let set_time = |mut item: Value, moment: &str| {
         item["acquiredAt"] = json!(moment);
         item
@@ -85,20 +85,20 @@ async fn staged_blueprints_are_classified_for_review() {
         set_time(named("Unheard Of"), late),
         keyed("BP_LAMP"),
     ];
-    let response = bench.post(&first(), BLUEPRINTS, envelope(items)).await;
+    let response = fixture.post(&first(), BLUEPRINTS, envelope(items)).await;
     assert_eq!((response.status, &response.body["kind"]), (200, &json!("BLUEPRINT")));
     let secret = response.body["handoffId"].as_str().expect("a string").to_owned();
     assert_eq!(response.body["frontendUrl"], format!("http://127.0.0.1:8080/draft/{secret}"));
     assert_eq!(secret.len(), 43);
     assert!(
-        !bench.everything().await.iter().any(|row| row.contains(&secret)),
+        !fixture.everything().await.iter().any(|row| row.contains(&secret)),
         "only the hash of the handoff token is stored"
     );
     let after =
-        bench.rows("SELECT (SELECT group_concat(product) FROM blueprint), count(*) FROM journal").await;
+        fixture.rows("SELECT (SELECT group_concat(product) FROM blueprint), count(*) FROM journal").await;
     assert_eq!(after, before, "nothing is written before the member confirms it");
 
-    let (_, reviewed) = bench.opened(&HandoffToken::new(secret)).await.expect("the review can be read");
+    let (_, reviewed) = fixture.opened(&HandoffToken::new(secret)).await.expect("the review can be read");
     let ReviewContent::Blueprints { new, held, unmatched, products } = reviewed else {
         panic!("the draft contains blueprints")
     };
@@ -134,7 +134,7 @@ async fn staged_blueprints_are_classified_for_review() {
 /// message from the contract.
 #[tokio::test]
 async fn unsupported_major_version_is_rejected() {
-    let bench = Bench::new().await;
+    let fixture = BackendFixture::new().await;
     let body = |version: &str| {
         let mut body = envelope(vec![keyed("BP_RIFLE")]);
         body["formatVersion"] = json!(version);
@@ -142,20 +142,20 @@ async fn unsupported_major_version_is_rejected() {
         body
     };
     for version in ["1.0", "1.1", "1.999"] {
-        let handoff = bench.staged(&first(), BLUEPRINTS, body(version)).await;
-        let Some((_, ReviewContent::Blueprints { new, .. })) = bench.opened(&handoff).await else {
+        let handoff = fixture.staged(&first(), BLUEPRINTS, body(version)).await;
+        let Some((_, ReviewContent::Blueprints { new, .. })) = fixture.opened(&handoff).await else {
             panic!("{version}")
         };
         assert_eq!(new.len(), 1);
     }
     for version in ["2.0", "01.0", "0.9", "11.0"] {
-        let (status, refused) = bench.send_raw(&first(), BLUEPRINTS, body(version).to_string()).await;
+        let (status, refused) = fixture.send_raw(&first(), BLUEPRINTS, body(version).to_string()).await;
         assert_eq!((status, &refused["code"]), (400, &json!("SCHEMA_INVALID")), "{version}");
         let error = json!([{ "pointer": "/formatVersion", "message": "unsupported major version" }]);
         assert_eq!(refused["errors"], error, "{version}");
     }
     let other = json!({ "format": "svc.stock", "formatVersion": "1.0", "items": [] });
-    let (status, refused) = bench.send_raw(&first(), BLUEPRINTS, other.to_string()).await;
+    let (status, refused) = fixture.send_raw(&first(), BLUEPRINTS, other.to_string()).await;
     assert_eq!((status, &refused["errors"][0]["pointer"]), (400, &json!("/format")));
 }
 
@@ -163,7 +163,7 @@ async fn unsupported_major_version_is_rejected() {
 /// The first of several orders fills in the form, and the others are listed.
 #[tokio::test]
 async fn staged_refinery_order_prefills_the_form() {
-    let bench = Bench::new().await;
+    let fixture = BackendFixture::new().await;
     let setup = || order("SETUP", "Quanta Ore");
     let mut no_day = orders(1, vec![setup()]);
     no_day["orders"][0]["sourceImages"][0]["capturedAt"] = json!("2026-02-30T00:00:00Z");
@@ -177,7 +177,7 @@ async fn staged_refinery_order_prefills_the_form() {
         no_day,
         neither,
     ] {
-        let refused = bench.post(&first(), REFINERY, body.clone()).await;
+        let refused = fixture.post(&first(), REFINERY, body.clone()).await;
         assert_eq!((refused.status, refused.code()), (400, "SCHEMA_INVALID"), "{body}");
         assert_eq!(refused.body.get("errors"), None, "{body}");
     }
@@ -188,10 +188,10 @@ async fn staged_refinery_order_prefills_the_form() {
             "/orders/0/goods",
         ),
     ] {
-        let (status, refused) = bench.send_raw(&first(), REFINERY, body.to_string()).await;
+        let (status, refused) = fixture.send_raw(&first(), REFINERY, body.to_string()).await;
         assert_eq!((status, &refused["errors"][0]["pointer"]), (400, &json!(pointer)));
     }
-    assert_eq!(bench.rows("SELECT count(*) FROM draft").await, ["Integer(0)"]);
+    assert_eq!(fixture.rows("SELECT count(*) FROM draft").await, ["Integer(0)"]);
     let mut filled = setup();
     filled["rawLocationName"] = json!("station");
     filled["rawMethodName"] = json!("Dinyx Solventation");
@@ -202,10 +202,11 @@ async fn staged_refinery_order_prefills_the_form() {
     ]);
     let mut other = order("IN_WORK", "Quanta Ore");
     other["rawLocationName"] = json!("City");
-    let response = bench.post(&first(), REFINERY, orders(1, vec![filled, other])).await;
+    let response = fixture.post(&first(), REFINERY, orders(1, vec![filled, other])).await;
     assert_eq!(response.body["kind"], "REFINERY");
     let handoff = HandoffToken::new(response.body["handoffId"].as_str().expect("a string"));
-    let Some((_, ReviewContent::Refinery { panel, materials, places })) = bench.opened(&handoff).await else {
+    let Some((_, ReviewContent::Refinery { panel, materials, places })) = fixture.opened(&handoff).await
+    else {
         panic!("the draft contains an order")
     };
     let RefineryPanel { location, read_location, method, minutes, expenses, goods, further } = panel;
@@ -227,58 +228,58 @@ async fn staged_refinery_order_prefills_the_form() {
 /// DRF-14, LIM-35, WEB-11: a handoff token works once, only for its member, and for half an hour.
 #[tokio::test]
 async fn handoff_works_once() {
-    let bench = Bench::new().await;
-    let stage = async || bench.staged(&first(), BLUEPRINTS, envelope(vec![keyed("BP_RIFLE")])).await;
+    let fixture = BackendFixture::new().await;
+    let stage = async || fixture.staged(&first(), BLUEPRINTS, envelope(vec![keyed("BP_RIFLE")])).await;
     let handoff = stage().await;
     let other_members_draft =
-        bench.backend().open_draft(&MemberId::new("m-2"), &handoff).await.expect("the draft can be read");
+        fixture.backend().open_draft(&MemberId::new("m-2"), &handoff).await.expect("the draft can be read");
     assert_eq!(other_members_draft, None, "only the member can open the draft");
-    let (id, _) = bench.opened(&handoff).await.expect("the handoff token still works");
-    assert!(bench.opened(&handoff).await.is_none(), "once");
+    let (id, _) = fixture.opened(&handoff).await.expect("the handoff token still works");
+    assert!(fixture.opened(&handoff).await.is_none(), "once");
     assert!(
-        bench.backend().load_review(&member(), &id).await.expect("the review can be read").is_some(),
+        fixture.backend().load_review(&member(), &id).await.expect("the review can be read").is_some(),
         "the review is kept"
     );
     assert_eq!(
-        bench.backend().load_review(&MemberId::new("m-2"), &id).await.expect("the review can be read"),
+        fixture.backend().load_review(&MemberId::new("m-2"), &id).await.expect("the review can be read"),
         None
     );
     let (late, fresh) = (stage().await, stage().await);
-    bench.clock.advance(HALF_AN_HOUR - Duration::from_millis(1));
-    assert!(bench.opened(&fresh).await.is_some());
-    bench.clock.advance(Duration::from_millis(1));
-    assert!(bench.opened(&late).await.is_none());
-    assert_eq!(bench.run_upkeep_task("drafts").await, 1);
-    assert_eq!(bench.rows("SELECT * FROM draft").await, [""; 0]);
+    fixture.clock.advance(HALF_AN_HOUR - Duration::from_millis(1));
+    assert!(fixture.opened(&fresh).await.is_some());
+    fixture.clock.advance(Duration::from_millis(1));
+    assert!(fixture.opened(&late).await.is_none());
+    assert_eq!(fixture.run_upkeep_task("drafts").await, 1);
+    assert_eq!(fixture.rows("SELECT * FROM draft").await, [""; 0]);
 }
 
 /// DRF-14, LIM-35: an eleventh live draft deletes the oldest one of the same client and member, from any
 /// installation. Used and expired drafts do not count.
 #[tokio::test]
 async fn eleventh_live_draft_deletes_the_oldest() {
-    let bench = Bench::new().await;
+    let fixture = BackendFixture::new().await;
     let stage =
-        async |caller: &Caller| bench.staged(caller, BLUEPRINTS, envelope(vec![keyed("BP_RIFLE")])).await;
+        async |caller: &Caller| fixture.staged(caller, BLUEPRINTS, envelope(vec![keyed("BP_RIFLE")])).await;
     let old = stage(&first()).await;
-    bench.clock.advance(HALF_AN_HOUR);
+    fixture.clock.advance(HALF_AN_HOUR);
     let (others, mut own) = (stage(&other_client()).await, Vec::new());
     for _ in 0..9 {
         own.push(stage(&first()).await);
     }
-    assert!(bench.opened(&old).await.is_none());
-    assert!(bench.opened(&own.remove(4)).await.is_some(), "one of nine drafts was used");
+    assert!(fixture.opened(&old).await.is_none());
+    assert!(fixture.opened(&own.remove(4)).await.is_some(), "one of nine drafts was used");
     own.push(stage(&second()).await);
     own.push(stage(&first()).await);
     assert_eq!(
-        bench.rows("SELECT count(*) FROM draft WHERE expires_at > 1790001800000").await,
+        fixture.rows("SELECT count(*) FROM draft WHERE expires_at > 1790001800000").await,
         ["Integer(11)"]
     );
     own.push(stage(&first()).await);
-    assert!(bench.opened(&own.remove(0)).await.is_none(), "the oldest draft was deleted");
+    assert!(fixture.opened(&own.remove(0)).await.is_none(), "the oldest draft was deleted");
     for handoff in &own {
-        assert!(bench.opened(handoff).await.is_some());
+        assert!(fixture.opened(handoff).await.is_some());
     }
-    let id = bench.backend().open_draft(&member(), &others).await.expect("the draft can be read");
+    let id = fixture.backend().open_draft(&member(), &others).await.expect("the draft can be read");
     assert!(id.is_some(), "the drafts of another client count separately");
 }
 
@@ -288,21 +289,21 @@ async fn oversized_prepared_draft_is_rejected() {
     assert_eq!(Config::default().drafts.prepared_bytes, 262_144);
     let mut config = Config::default();
     config.drafts.prepared_bytes = 400;
-    let bench = Bench::with(config, |backend| backend).await;
+    let fixture = BackendFixture::with(config, |backend| backend).await;
     let draft = |length: usize| envelope(vec![named(&"x".repeat(200)), named(&"y".repeat(length))]);
-    let stored = bench.post(&first(), BLUEPRINTS, draft(100)).await;
+    let stored = fixture.post(&first(), BLUEPRINTS, draft(100)).await;
     assert_eq!(stored.status, 200);
-    let size = bench.rows("SELECT length(content) FROM draft").await[0].clone();
+    let size = fixture.rows("SELECT length(content) FROM draft").await[0].clone();
     let size: usize = size.trim_start_matches("Integer(").trim_end_matches(')').parse().expect("a number");
     assert_eq!(
-        bench.post(&first(), BLUEPRINTS, draft(500 - size)).await.status,
+        fixture.post(&first(), BLUEPRINTS, draft(500 - size)).await.status,
         200,
         "a draft of the maximum size is accepted"
     );
-    let refused = bench.post(&first(), BLUEPRINTS, draft(501 - size)).await;
+    let refused = fixture.post(&first(), BLUEPRINTS, draft(501 - size)).await;
     assert_eq!((refused.status, refused.code()), (413, "PAYLOAD_TOO_LARGE"));
     assert_eq!(
-        bench.rows("SELECT count(*), max(length(content)) FROM draft").await,
+        fixture.rows("SELECT count(*), max(length(content)) FROM draft").await,
         ["Integer(2) Integer(400)"]
     );
 }
@@ -312,9 +313,9 @@ async fn oversized_prepared_draft_is_rejected() {
 #[tokio::test]
 async fn live_drafts_are_limited_by_byte_budgets() {
     let body = || envelope(vec![named("Unheard Of")]);
-    let bench = Bench::new().await;
-    bench.staged(&first(), BLUEPRINTS, body()).await;
-    let cost = bench.rows("SELECT size FROM draft").await[0].clone();
+    let fixture = BackendFixture::new().await;
+    fixture.staged(&first(), BLUEPRINTS, body()).await;
+    let cost = fixture.rows("SELECT size FROM draft").await[0].clone();
     let cost: u64 = cost.trim_start_matches("Integer(").trim_end_matches(')').parse().expect("a number");
     for of_client in [true, false] {
         let mut config = Config::default();
@@ -322,54 +323,56 @@ async fn live_drafts_are_limited_by_byte_budgets() {
             true => config.drafts.bytes_of_client = 3 * cost,
             false => config.drafts.bytes = 3 * cost,
         }
-        let bench = Bench::with(config, |backend| backend).await;
+        let fixture = BackendFixture::with(config, |backend| backend).await;
         let mut handoffs = Vec::new();
         for caller in [first(), other_member(), first()] {
-            handoffs.push(bench.staged(&caller, BLUEPRINTS, body()).await);
-            bench.clock.advance(Duration::from_secs(60));
+            handoffs.push(fixture.staged(&caller, BLUEPRINTS, body()).await);
+            fixture.clock.advance(Duration::from_secs(60));
         }
-        let refused = bench.post(&second(), BLUEPRINTS, body()).await;
+        let refused = fixture.post(&second(), BLUEPRINTS, body()).await;
         assert_eq!((refused.status, refused.code()), (503, "EXCHANGE_BUDGET_EXHAUSTED"));
         assert_eq!(refused.headers["retry-after"], "1620", "the delay extends until the first draft expires");
         let status = if of_client { 200 } else { 503 };
-        assert_eq!(bench.post(&other_client(), BLUEPRINTS, body()).await.status, status, "{of_client}");
-        bench.clock.advance(Duration::from_secs(1620));
-        assert!(bench.opened(&handoffs[0]).await.is_none());
-        assert!(bench.opened(&handoffs[2]).await.is_some(), "no draft was deleted for the rejected one");
-        bench.staged(&second(), BLUEPRINTS, body()).await;
-        bench.staged(&second(), BLUEPRINTS, body()).await;
+        assert_eq!(fixture.post(&other_client(), BLUEPRINTS, body()).await.status, status, "{of_client}");
+        fixture.clock.advance(Duration::from_secs(1620));
+        assert!(fixture.opened(&handoffs[0]).await.is_none());
+        assert!(fixture.opened(&handoffs[2]).await.is_some(), "no draft was deleted for the rejected one");
+        fixture.staged(&second(), BLUEPRINTS, body()).await;
+        fixture.staged(&second(), BLUEPRINTS, body()).await;
     }
     // Deleting the oldest draft frees its bytes for the eleventh one.
     let mut config = Config::default();
     config.drafts.bytes = 10 * cost;
-    let bench = Bench::with(config, |backend| backend).await;
+    let fixture = BackendFixture::with(config, |backend| backend).await;
     for _ in 0..15 {
-        bench.staged(&first(), BLUEPRINTS, body()).await;
+        fixture.staged(&first(), BLUEPRINTS, body()).await;
     }
-    assert_eq!(bench.post(&other_client(), BLUEPRINTS, body()).await.code(), "EXCHANGE_BUDGET_EXHAUSTED");
+    assert_eq!(fixture.post(&other_client(), BLUEPRINTS, body()).await.code(), "EXCHANGE_BUDGET_EXHAUSTED");
 }
 
 /// DRF-16: a draft is staged completely or not at all; after a store failure it can be sent again.
 #[tokio::test]
 async fn draft_is_staged_completely_or_not_at_all() {
     for step in [WriteStep::Admitted, WriteStep::Applied, WriteStep::Completed] {
-        let interruption =
+        let fault_injector =
             FaultInjector::new(
                 move |current_step| if current_step == step { Err(StoreError::Busy) } else { Ok(()) },
             );
-        let bench = Bench::with(Config::default(), |backend| backend.with_fault_injector(interruption)).await;
-        let before = bench.everything().await;
-        let refused = bench.post(&first(), BLUEPRINTS, envelope(vec![keyed("BP_RIFLE")])).await;
+        let fixture =
+            BackendFixture::with(Config::default(), |backend| backend.with_fault_injector(fault_injector))
+                .await;
+        let before = fixture.everything().await;
+        let refused = fixture.post(&first(), BLUEPRINTS, envelope(vec![keyed("BP_RIFLE")])).await;
         assert_eq!((refused.status, refused.code()), (503, "SERVICE_UNAVAILABLE"), "{step:?}");
         assert!(refused.headers.contains_key("retry-after"));
-        assert_eq!(bench.everything().await, before, "{step:?}");
+        assert_eq!(fixture.everything().await, before, "{step:?}");
     }
 }
 
 /// CON-13, ERR-08: each kind of draft has its own scope.
 #[tokio::test]
 async fn each_draft_kind_requires_its_scope() {
-    let bench = Bench::new().await;
+    let fixture = BackendFixture::new().await;
     let bodies = [
         (BLUEPRINTS, "blueprints", envelope(vec![])),
         (REFINERY, "refinery", orders(1, vec![order("SETUP", "x")])),
@@ -377,16 +380,16 @@ async fn each_draft_kind_requires_its_scope() {
     for (uri, scope, body) in bodies {
         let mut narrow = first();
         narrow.scopes.remove(&format!("exchange.drafts.{scope}"));
-        assert_eq!(bench.post(&narrow, uri, body.clone()).await.code(), "SCOPE_MISSING", "{uri}");
+        assert_eq!(fixture.post(&narrow, uri, body.clone()).await.code(), "SCOPE_MISSING", "{uri}");
         assert_eq!(
-            bench.post(&first(), uri, body).await.status,
+            fixture.post(&first(), uri, body).await.status,
             200,
             "A36: a draft without items is accepted"
         );
     }
-    assert_eq!(bench.rows("SELECT count(*) FROM draft").await, ["Integer(2)"]);
+    assert_eq!(fixture.rows("SELECT count(*) FROM draft").await, ["Integer(2)"]);
     let audited =
-        bench.rows("SELECT actor, client, action, detail FROM audit WHERE action LIKE 'drafts%'").await;
+        fixture.rows("SELECT actor, client, action, detail FROM audit WHERE action LIKE 'drafts%'").await;
     assert_eq!(audited.len(), 2);
     assert!(
         audited[0].contains("member:m-1") && audited[0].contains("c-1") && audited[0].contains("BLUEPRINT")

@@ -4,7 +4,7 @@ use exchange_service::backend::confirm::HandoffToken;
 use tower::ServiceExt as _;
 
 use super::drafts::{BLUEPRINTS, REFINERY, envelope, member, order};
-use super::held::pages;
+use super::held_batches::pages;
 use super::*;
 
 /// A member's browser session.
@@ -51,8 +51,8 @@ impl Page {
 }
 
 impl Browser {
-    pub(super) async fn of(bench: &Bench, member: &'static str) -> Self {
-        let (router, cookie) = pages(bench, member).await;
+    pub(super) async fn of(fixture: &BackendFixture, member: &'static str) -> Self {
+        let (router, cookie) = pages(fixture, member).await;
         Self { router, cookie }
     }
 
@@ -106,8 +106,8 @@ impl Browser {
 }
 
 /// Stages a draft and returns the path of its link.
-async fn staged(bench: &Bench, uri: &str, body: Value) -> String {
-    let response = bench.post(&first(), uri, body).await;
+async fn staged(fixture: &BackendFixture, uri: &str, body: Value) -> String {
+    let response = fixture.post(&first(), uri, body).await;
     let url = response.body["frontendUrl"].as_str().unwrap_or_else(|| panic!("{}", response.body));
     url.strip_prefix("http://127.0.0.1:8080").expect("a URL of the web pages").to_owned()
 }
@@ -119,20 +119,20 @@ fn three_blueprints() -> Value {
     envelope(vec![rifle, named("Sandbox helmet"), named("<b>Unheard</b>"), named("Sandbox nife")])
 }
 
-async fn blueprints(bench: &Bench) -> Vec<String> {
-    bench.rows("SELECT product, acquired_at, source FROM blueprint ORDER BY product").await
+async fn blueprints(fixture: &BackendFixture) -> Vec<String> {
+    fixture.rows("SELECT product, acquired_at, source FROM blueprint ORDER BY product").await
 }
 
 /// DRF-04, DRF-14, WEB-09, WEB-11: the link works once and redirects to the review. The selected blueprints
 /// are added once, as a change through the web pages with the source `import`.
 #[tokio::test]
 async fn draft_is_reviewed_and_accepted() {
-    let bench = Bench::new().await;
-    bench.sql("UPDATE client SET name = '<i>Mallory</i>' WHERE id = 'c-1'").await;
+    let fixture = BackendFixture::new().await;
+    fixture.sql("UPDATE client SET name = '<i>Mallory</i>' WHERE id = 'c-1'").await;
     let mut cursor = String::new();
-    bench.page(&first(), READ, &mut cursor).await;
+    fixture.page(&first(), READ, &mut cursor).await;
     let (mine, link) =
-        (Browser::of(&bench, "m-1").await, staged(&bench, BLUEPRINTS, three_blueprints()).await);
+        (Browser::of(&fixture, "m-1").await, staged(&fixture, BLUEPRINTS, three_blueprints()).await);
     let opened = mine.open(&link).await;
     let path = opened.to().to_owned();
     assert!(
@@ -164,10 +164,10 @@ async fn draft_is_reviewed_and_accepted() {
         "the page contains the submitted values"
     );
     assert!(again.text.contains("value=\"1\" checked") && !again.text.contains("value=\"0\" checked"));
-    assert_eq!(blueprints(&bench).await, [""; 0]);
-    bench.sql("UPDATE setting SET value = '3' WHERE name = 'terms'").await;
+    assert_eq!(blueprints(&fixture).await, [""; 0]);
+    fixture.sql("UPDATE setting SET value = '3' WHERE name = 'terms'").await;
     submit(&[("take", "0")]).await.expect(403, "terms have changed");
-    bench.sql("UPDATE setting SET value = '2' WHERE name = 'terms'").await;
+    fixture.sql("UPDATE setting SET value = '2' WHERE name = 'terms'").await;
     // Selections of a nonexistent row or of a matched row are ignored.
     let chosen = [
         ("take", "0"),
@@ -183,19 +183,19 @@ async fn draft_is_reviewed_and_accepted() {
         format!("Text(\"BP_LEGS\") Null {import}"),
         format!("Text(\"BP_RIFLE\") Integer(1770091506000) {import}"),
     ];
-    assert_eq!(blueprints(&bench).await, expected);
+    assert_eq!(blueprints(&fixture).await, expected);
     submit(&chosen).await.expect(404, "Nothing to review");
-    let (items, _) = bench.page(&first(), READ, &mut cursor).await;
+    let (items, _) = fixture.page(&first(), READ, &mut cursor).await;
     assert_eq!(items.len(), 3);
     assert_eq!(items[0]["provenance"], json!({ "source": "import" }));
-    assert_eq!(bench.rows("SELECT DISTINCT channel, client FROM journal").await, ["Text(\"web\") Null"]);
-    let audited = bench.rows("SELECT client FROM audit WHERE action = 'drafts.take-over'").await;
+    assert_eq!(fixture.rows("SELECT DISTINCT channel, client FROM journal").await, ["Text(\"web\") Null"]);
+    let audited = fixture.rows("SELECT client FROM audit WHERE action = 'drafts.take-over'").await;
     assert_eq!(audited, ["Text(\"c-1\")"]);
     // Members add these entries, not the client, so the client needs an override to add them again after it
     // removed them.
-    bench.sql("DELETE FROM blueprint; UPDATE feed_entry SET gone = 1 WHERE key = 'BP_RIFLE'").await;
+    fixture.sql("DELETE FROM blueprint; UPDATE feed_entry SET gone = 1 WHERE key = 'BP_RIFLE'").await;
     assert_eq!(
-        bench.change(&first(), vec![add("BP_RIFLE")]).await.outcomes(),
+        fixture.change(&first(), vec![add("BP_RIFLE")]).await.outcomes(),
         [(0, "rejected REMOVED_ELSEWHERE".into())]
     );
 }
@@ -204,9 +204,9 @@ async fn draft_is_reviewed_and_accepted() {
 /// cannot, and prefetching does not use up the handoff token.
 #[tokio::test]
 async fn draft_is_accessible_only_to_its_member() {
-    let bench = Bench::new().await;
-    let (mine, other_browser) = (Browser::of(&bench, "m-1").await, Browser::of(&bench, "m-2").await);
-    let link = staged(&bench, BLUEPRINTS, three_blueprints()).await;
+    let fixture = BackendFixture::new().await;
+    let (mine, other_browser) = (Browser::of(&fixture, "m-1").await, Browser::of(&fixture, "m-2").await);
+    let link = staged(&fixture, BLUEPRINTS, three_blueprints()).await;
     let nobody = Browser { router: mine.router.clone(), cookie: String::new() };
     assert!(nobody.open(&link).await.to().starts_with("/sign-in?next=%2Fdraft%2F"));
     other_browser.open(&link).await.expect(404, "Nothing to review");
@@ -238,7 +238,7 @@ async fn draft_is_accessible_only_to_its_member() {
         .await
         .expect(403, "not sent from its own page");
     mine.submit(&path, &[("csrf", &csrf), ("decision", "perhaps")]).await.expect(403, "its own page");
-    assert_eq!(blueprints(&bench).await, [""; 0]);
+    assert_eq!(blueprints(&fixture).await, [""; 0]);
     mine.submit(&path, &[("csrf", &csrf), ("decision", "discard")]).await.expect(200, "Nothing was changed");
     mine.submit(&path, &[("csrf", &csrf), ("decision", "discard")]).await.expect(404, "Nothing to review");
     mine.open(&path).await.expect(404, "Nothing to review");
@@ -247,10 +247,10 @@ async fn draft_is_accessible_only_to_its_member() {
 /// A review expires after a day, and a member has at most ten.
 #[tokio::test]
 async fn review_expires_after_a_day() {
-    let bench = Bench::new().await;
-    let mine = Browser::of(&bench, "m-1").await;
+    let fixture = BackendFixture::new().await;
+    let mine = Browser::of(&fixture, "m-1").await;
     let open = async || {
-        let link = staged(&bench, BLUEPRINTS, three_blueprints()).await;
+        let link = staged(&fixture, BLUEPRINTS, three_blueprints()).await;
         mine.open(&link).await.to().to_owned()
     };
     let path = open().await;
@@ -261,13 +261,13 @@ async fn review_expires_after_a_day() {
     open().await;
     mine.open(&path).await.expect(404, "replaced by a newer");
     let path = open().await;
-    let backend = bench.backend();
+    let backend = fixture.backend();
     let id = path.rsplit('/').next().expect("an id");
-    bench.clock.advance(DAY - Duration::from_millis(1));
+    fixture.clock.advance(DAY - Duration::from_millis(1));
     assert!(backend.load_review(&member(), id).await.expect("the review can be read").is_some());
-    bench.clock.advance(Duration::from_millis(1));
+    fixture.clock.advance(Duration::from_millis(1));
     assert!(backend.load_review(&member(), id).await.expect("the review can be read").is_none());
-    assert_eq!(bench.run_upkeep_task("reviews").await, 10);
+    assert_eq!(fixture.run_upkeep_task("reviews").await, 10);
     assert_eq!(
         backend.open_draft(&member(), &HandoffToken::new(id)).await.expect("the draft can be read"),
         None
@@ -277,8 +277,8 @@ async fn review_expires_after_a_day() {
 /// DRF-02, DRF-04, LIM-33, WEB-09: an uploaded file causes the same review; an invalid file stores nothing.
 #[tokio::test]
 async fn uploaded_file_becomes_a_review() {
-    let bench = Bench::new().await;
-    let mine = Browser::of(&bench, "m-1").await;
+    let fixture = BackendFixture::new().await;
+    let mine = Browser::of(&fixture, "m-1").await;
     let csrf = mine.open("/import").await.expect(200, "enctype=\"multipart/form-data\"").csrf().to_owned();
     let csrf = csrf.as_bytes();
     let file = |version: &str| {
@@ -305,7 +305,7 @@ async fn uploaded_file_becomes_a_review() {
     let mut large = file("1.0");
     large.resize(8_388_609, b' ');
     mine.upload(&[("csrf", csrf), ("file", &large)]).await.expect(413, "larger than 8 MiB");
-    assert_eq!(bench.rows("SELECT count(*) FROM review").await, ["Integer(0)"]);
+    assert_eq!(fixture.rows("SELECT count(*) FROM review").await, ["Integer(0)"]);
     large.truncate(8_388_608);
     let path = mine.upload(&[("csrf", csrf), ("file", &large)]).await.to().to_owned();
     let page = mine.open(&path).await.expect(200, "Your file contains the following.");
@@ -315,7 +315,7 @@ async fn uploaded_file_becomes_a_review() {
         "Text(\"BP_HELMET\") Null Text(\"import\")",
         "Text(\"BP_RIFLE\") Integer(1770091506000) Text(\"import\")",
     ];
-    assert_eq!(blueprints(&bench).await, expected);
+    assert_eq!(blueprints(&fixture).await, expected);
     let again = mine.upload(&[("csrf", csrf), ("file", &file("1.7"))]).await.to().to_owned();
     mine.open(&again).await.expect(200, "You already have 2 of them");
     let held = envelope(vec![json!({ "ref": { "bt": "BP_RIFLE" } })]).to_string();
@@ -327,9 +327,9 @@ async fn uploaded_file_becomes_a_review() {
 /// LIM-32: 2000 blueprints are reviewed and accepted in one change set.
 #[tokio::test]
 async fn accepts_2000_blueprints_in_one_change_set() {
-    let bench = Bench::new().await;
-    let mine = Browser::of(&bench, "m-1").await;
-    bench
+    let fixture = BackendFixture::new().await;
+    let mine = Browser::of(&fixture, "m-1").await;
+    fixture
         .sql(
             "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)
              INSERT INTO catalogue_entry (kind, id, name) SELECT 'BLUEPRINT', printf('BP_2000_%05d', i), 'More ' || i FROM n;
@@ -337,14 +337,14 @@ async fn accepts_2000_blueprints_in_one_change_set() {
         )
         .await;
     let items = (1..=2000).map(|number| json!({ "ref": { "bt": format!("BP_2000_{number:05}") } }));
-    let link = staged(&bench, BLUEPRINTS, envelope(items.collect())).await;
+    let link = staged(&fixture, BLUEPRINTS, envelope(items.collect())).await;
     let path = mine.open(&link).await.to().to_owned();
     let page = mine.open(&path).await.expect(200, "New (2000)");
     let mut form = vec![("csrf", page.csrf()), ("decision", "take")];
     form.extend(page.values("take").into_iter().map(|number| ("take", number)));
     mine.submit(&path, &form).await.expect(200, "2000 blueprints were added.");
     assert_eq!(
-        bench.rows("SELECT count(DISTINCT change_set), count(*) FROM journal").await,
+        fixture.rows("SELECT count(DISTINCT change_set), count(*) FROM journal").await,
         ["Integer(1) Integer(2000)"]
     );
 }
@@ -353,8 +353,8 @@ async fn accepts_2000_blueprints_in_one_change_set() {
 /// stored. If the form has errors, they are listed and the input is preserved.
 #[tokio::test]
 async fn refinery_order_is_reviewed_and_stored() {
-    let bench = Bench::new().await;
-    let mine = Browser::of(&bench, "m-1").await;
+    let fixture = BackendFixture::new().await;
+    let mine = Browser::of(&fixture, "m-1").await;
     mine.open("/refinery-orders").await.expect(200, "You have no refinery orders");
     let mut setup = order("SETUP", "Quanta Ore");
     setup["rawLocationName"] = json!("An <unknown> place");
@@ -363,7 +363,7 @@ async fn refinery_order_is_reviewed_and_stored() {
         { "inputQuantity": 1, "rawMaterialName": "<u>Ur</u>", "refine": false },
     ]);
     let body = json!({ "schemaVersion": 1, "orders": [setup, order("IN_WORK", "Quanta Ore")] });
-    let path = mine.open(&staged(&bench, REFINERY, body).await).await.to().to_owned();
+    let path = mine.open(&staged(&fixture, REFINERY, body).await).await.to().to_owned();
     let page = mine.open(&path).await.expect(200, "IN_WORK, 1 row").expect(200, "&lt;u&gt;Ur&lt;/u&gt;");
     let read = "The application read “An &lt;unknown&gt; place”";
     assert!(page.text.contains(read), "{}", page.text);
@@ -431,7 +431,7 @@ async fn refinery_order_is_reviewed_and_stored() {
     ] {
         assert!(page.text.contains(message), "{message}: {}", page.text);
     }
-    let other_browser = Browser::of(&bench, "m-2").await;
+    let other_browser = Browser::of(&fixture, "m-2").await;
     other_browser.open("/refinery-orders").await.expect(200, "You have no refinery orders");
     let id = page
         .text
@@ -445,44 +445,44 @@ async fn refinery_order_is_reviewed_and_stored() {
         303
     );
     assert_eq!(mine.submit("/refinery-orders", &[("csrf", "x"), ("delete", id)]).await.status, 403);
-    assert_eq!(bench.rows("SELECT count(*) FROM refinery_order").await, ["Integer(1)"]);
+    assert_eq!(fixture.rows("SELECT count(*) FROM refinery_order").await, ["Integer(1)"]);
     assert_eq!(
         mine.submit("/refinery-orders", &[("csrf", &csrf), ("delete", id)]).await.to(),
         "/refinery-orders"
     );
-    assert_eq!(bench.rows("SELECT count(*) FROM refinery_order").await, ["Integer(0)"]);
+    assert_eq!(fixture.rows("SELECT count(*) FROM refinery_order").await, ["Integer(0)"]);
 }
 
 /// A member has at most 200 refinery orders, and only the member can delete one.
 #[tokio::test]
 async fn refinery_orders_per_member_are_limited() {
-    let bench = Bench::new().await;
-    let mine = Browser::of(&bench, "m-1").await;
-    bench
+    let fixture = BackendFixture::new().await;
+    let mine = Browser::of(&fixture, "m-1").await;
+    fixture
         .sql(
             "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200)
              INSERT INTO refinery_order (id, member, saved_at, content) SELECT i, 'm-1', 0, '{\"goods\":[]}' FROM n",
         )
         .await;
     let body = json!({ "schemaVersion": 1, "orders": [order("SETUP", "Quanta Ore")] });
-    let path = mine.open(&staged(&bench, REFINERY, body).await).await.to().to_owned();
+    let path = mine.open(&staged(&fixture, REFINERY, body).await).await.to().to_owned();
     let csrf = mine.open(&path).await.csrf().to_owned();
     let form = [("csrf", &*csrf), ("decision", "take"), ("material-0", "Quanta Ore"), ("input-0", "1")];
     mine.submit(&path, &form).await.expect(409, "Too many refinery orders");
-    bench.sql("DELETE FROM refinery_order WHERE id = '7'").await;
+    fixture.sql("DELETE FROM refinery_order WHERE id = '7'").await;
     mine.submit(&path, &form).await.expect(200, "The refinery order is saved.");
     // Of two concurrent reviews for the last free entry, only one is accepted.
-    bench.sql("DELETE FROM refinery_order WHERE id = '8'").await;
+    fixture.sql("DELETE FROM refinery_order WHERE id = '8'").await;
     let body = json!({ "schemaVersion": 1, "orders": [order("SETUP", "Quanta Ore")] });
-    let path = mine.open(&staged(&bench, REFINERY, body.clone()).await).await.to().to_owned();
-    let other = mine.open(&staged(&bench, REFINERY, body).await).await.to().to_owned();
+    let path = mine.open(&staged(&fixture, REFINERY, body.clone()).await).await.to().to_owned();
+    let other = mine.open(&staged(&fixture, REFINERY, body).await).await.to().to_owned();
     let (one, two) = tokio::join!(mine.submit(&path, &form), mine.submit(&other, &form));
     let mut ends = [one.status, two.status];
     ends.sort();
     assert_eq!(ends, [200, 409]);
-    assert_eq!(bench.rows("SELECT count(*) FROM refinery_order").await, ["Integer(200)"]);
+    assert_eq!(fixture.rows("SELECT count(*) FROM refinery_order").await, ["Integer(200)"]);
     // The rejected review stays open.
-    bench.sql("DELETE FROM refinery_order WHERE id = '9'").await;
+    fixture.sql("DELETE FROM refinery_order WHERE id = '9'").await;
     let left = if one.status == 409 { &path } else { &other };
     mine.submit(left, &form).await.expect(200, "The refinery order is saved.");
 }

@@ -28,8 +28,8 @@ async fn valid_drafts_are_staged() {
         let mut staged = 0;
         for Fixture { path, text } in valid(folder) {
             let sent: Value = serde_json::from_str(&text).expect("valid JSON");
-            let bench = Bench::new().await;
-            let (status, response) = bench.send_raw(&first(), uri, text).await;
+            let fixture = BackendFixture::new().await;
+            let (status, response) = fixture.send_raw(&first(), uri, text).await;
             if is_staged(&sent) {
                 assert_eq!(
                     (status, &response["kind"]),
@@ -56,8 +56,8 @@ async fn valid_change_sets_are_accepted() {
                 .as_array()
                 .expect("an array")
                 .len();
-            let bench = Bench::new().await;
-            let (status, response) = bench.send_raw(&first(), uri, text).await;
+            let fixture = BackendFixture::new().await;
+            let (status, response) = fixture.send_raw(&first(), uri, text).await;
             assert_eq!(status, 200, "{}: {response}", path.display());
             let count = |name: &str| response[name].as_u64().expect("a number");
             assert_eq!(count("applied") + count("unchanged") + count("notApplied"), ops as u64);
@@ -74,17 +74,17 @@ async fn valid_change_sets_are_accepted() {
 /// written.
 #[tokio::test]
 async fn invalid_bodies_are_rejected_at_expected_pointers() {
-    let bench = Bench::new().await;
-    let before = bench.everything().await;
+    let fixture = BackendFixture::new().await;
+    let before = fixture.everything().await;
     let mut refused: BTreeMap<&str, usize> = BTreeMap::new();
     for (uri, folder) in writes("/changes").chain(writes("/drafts/")) {
         for (Fixture { path, text }, expect) in invalid(folder) {
-            let (status, response) = bench.send_raw(&first(), uri, text).await;
+            let (status, response) = fixture.send_raw(&first(), uri, text).await;
             assert_eq!((status, &response["code"]), (400, &json!("SCHEMA_INVALID")), "{}", path.display());
             assert_eq!(errors(&response, &expect), expect, "{}", path.display());
             *refused.entry(folder).or_default() += 1;
         }
     }
     assert_eq!(refused.len(), 6, "{refused:?}");
-    assert_eq!(bench.everything().await, before);
+    assert_eq!(fixture.everything().await, before);
 }

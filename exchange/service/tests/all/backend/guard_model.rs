@@ -9,14 +9,14 @@ use proptest::sample::select;
 use super::ships::{FLY, SHIPS, ship, with};
 use super::stock::{GUN, LotKey, METAL, ORE, PARTS, SET};
 use super::*;
-use crate::kit::cases;
+use crate::support::cases;
 
 const HOUR: Duration = Duration::from_secs(3600);
 /// The maximum number of removals that is always applied.
-const MOST: u64 = 7;
+const MAX_FREE_REMOVALS: u64 = 7;
 /// The minimum number of removals that is held if they exceed a third of the entries.
 const SOME: u64 = 3;
-const SHARE: u64 = 3;
+const REMOVAL_SHARE_DIVISOR: u64 = 3;
 
 fn lots() -> [LotKey; 10] {
     let [elsewhere, better] = [ORE.place("Station"), ORE.quality(7)];
@@ -94,12 +94,12 @@ struct ModelShip {
 }
 
 struct World {
-    bench: Bench,
+    fixture: BackendFixture,
     log: Vec<ClientChange>,
     held: BTreeMap<LotKey, i64>,
     products: BTreeSet<usize>,
     ships: BTreeMap<usize, ModelShip>,
-    made: usize,
+    created: usize,
     /// The number of held batches.
     holds: usize,
 }
@@ -117,7 +117,7 @@ fn writer(who: usize) -> Option<(Caller, &'static str)> {
 impl World {
     /// Returns the changes of a client within the last day, in order.
     fn day(&self, client: &str, area: &str) -> Vec<&ClientChange> {
-        let now = self.bench.clock.now();
+        let now = self.fixture.clock.now();
         let is_of =
             |did: &&ClientChange| did.client == client && did.area == area && now.since(did.at) < 24 * HOUR;
         self.log.iter().filter(is_of).collect()
@@ -135,7 +135,7 @@ impl World {
     ) -> bool {
         let Some((caller, client)) = writer(who) else {
             let body = json!({ "ops": ops }).to_string();
-            let (backend, member) = (self.bench.backend(), MemberId::new("m-1"));
+            let (backend, member) = (self.fixture.backend(), MemberId::new("m-1"));
             macro_rules! change {
                 ($change:ident) => {
                     backend
@@ -155,13 +155,14 @@ impl World {
         let new = did.iter().filter(|(_, _, is_removal)| *is_removal).count() as u64;
         let before = self.day(client, area).iter().filter(|did| did.is_removal).count() as u64;
         let entry_count = before + new;
-        let is_too_much = entry_count > MOST
-            || (entry_count >= SOME && entry_count * SHARE > entries_before as u64 + before);
+        let is_too_much = entry_count > MAX_FREE_REMOVALS
+            || (entry_count >= SOME && entry_count * REMOVAL_SHARE_DIVISOR > entries_before as u64 + before);
         let shown = format!("{ops:?}");
         // WRT-04: a dry run is never held.
-        let dry_response = self.bench.post(&caller, uri, json!({ "ops": ops.clone(), "dryRun": true })).await;
+        let dry_response =
+            self.fixture.post(&caller, uri, json!({ "ops": ops.clone(), "dryRun": true })).await;
         assert_eq!(dry_response.status, 200, "{shown}");
-        let response = self.bench.post(&caller, uri, json!({ "ops": ops })).await;
+        let response = self.fixture.post(&caller, uri, json!({ "ops": ops })).await;
         if new > 0 && is_too_much {
             assert_eq!(
                 (response.status, response.code()),
@@ -176,7 +177,7 @@ impl World {
             (200, 0),
             "{new} and {before} of {entries_before}: {shown}"
         );
-        let time = self.bench.clock.now();
+        let time = self.fixture.clock.now();
         let did = did.into_iter();
         self.log.extend(did.map(|(entry, before, is_removal)| ClientChange {
             client,
@@ -261,10 +262,10 @@ impl World {
     async fn ships(&mut self, who: usize, wishes: &[(usize, Change)]) {
         let (mut now, mut ops, mut did) = (self.ships.clone(), Vec::new(), Vec::new());
         for (number, change) in wishes {
-            self.made += 1;
-            let new_name = format!("n-{}", self.made);
+            self.created += 1;
+            let new_name = format!("n-{}", self.created);
             let types = ["hauler", "miner"];
-            let external = format!("e-{}", self.made);
+            let external = format!("e-{}", self.created);
             let Some(ModelShip { id, version, name, is_miner, mut links }) = now.get(number).cloned() else {
                 ops.push(with(ship(&external), "name", json!(new_name)));
                 let links = BTreeMap::from([(who, external)]);
@@ -296,12 +297,12 @@ impl World {
     /// Compares all data with the model, and stores the ids of new ships in the model.
     async fn check(&mut self) {
         let held: BTreeSet<String> =
-            self.bench.held(&first()).await.into_iter().map(|(key, _)| key).collect();
+            self.fixture.held(&first()).await.into_iter().map(|(key, _)| key).collect();
         let products = self.products.iter().map(|product| format!("BP_MANY_{product:03}"));
         assert_eq!(held, products.chain(["BP_CORE".to_owned(), "BP_LAMP".to_owned()]).collect());
-        let (items, _) = self.bench.page(&first(), super::stock::STOCK, &mut String::new()).await;
+        let (items, _) = self.fixture.page(&first(), super::stock::STOCK, &mut String::new()).await;
         assert_eq!(items.len(), self.held.len());
-        let (items, _) = self.bench.page(&first(), SHIPS, &mut String::new()).await;
+        let (items, _) = self.fixture.page(&first(), SHIPS, &mut String::new()).await;
         assert_eq!(items.len(), self.ships.len());
         for item in items {
             let is_named = |ship: &&mut ModelShip| item["name"] == ship.name.as_str();
@@ -322,20 +323,20 @@ fn parsed<T: exchange_api::Contract>(body: &str) -> T {
 /// Runs the actions and returns the number of held batches.
 async fn run(acts: Vec<Action>) -> usize {
     let mut config = Config::default();
-    config.guard.removals = MOST as u32;
+    config.guard.removals = MAX_FREE_REMOVALS as u32;
     config.guard.removals_of_share = SOME as u32;
-    config.guard.share = SHARE as u32;
-    let bench = Bench::with(config, |backend| backend).await;
+    config.guard.share = REMOVAL_SHARE_DIVISOR as u32;
+    let fixture = BackendFixture::with(config, |backend| backend).await;
     let (held, products, ships) = Default::default();
-    let mut world = World { bench, log: Vec::new(), held, products, ships, made: 0, holds: 0 };
+    let mut world = World { fixture, log: Vec::new(), held, products, ships, created: 0, holds: 0 };
     for act in acts {
         // Two writes never have the same timestamp.
-        world.bench.clock.advance(Duration::from_millis(1));
+        world.fixture.clock.advance(Duration::from_millis(1));
         match act {
             Action::Stock(who, wishes) => world.stock(who, &wishes).await,
             Action::Blueprints(who, wishes) => world.blueprints(who, &wishes).await,
             Action::Ships(who, wishes) => world.ships(who, &wishes).await,
-            Action::Advance(hours) => world.bench.clock.advance(hours * HOUR),
+            Action::Advance(hours) => world.fixture.clock.advance(hours * HOUR),
         }
         world.check().await;
     }

@@ -17,7 +17,7 @@ use proptest::sample::select;
 
 use super::reader::Reader;
 use super::*;
-use crate::kit::cases;
+use crate::support::cases;
 
 #[derive(Clone, Debug)]
 enum Action {
@@ -155,7 +155,7 @@ fn reader(caller: Caller) -> Reader<bool> {
 
 /// A backend that can crash. A restart opens a copy of its files.
 struct CrashingBackend {
-    bench: Bench,
+    fixture: BackendFixture,
     fate: Arc<Mutex<InjectedFault>>,
 }
 
@@ -199,16 +199,18 @@ impl CrashingBackend {
             InjectedFault { end: WriteEnd::Answered, folders: folders.map(Path::to_path_buf), life: 0 };
         let place = fate.place();
         let fate = Arc::new(Mutex::new(fate));
-        let interruption = fault_injector(&fate);
-        let bench = Bench::at(place, unguarded(), |backend| backend.with_fault_injector(interruption)).await;
-        Self { bench, fate }
+        let fault_injector = fault_injector(&fate);
+        let fixture =
+            BackendFixture::at(place, unguarded(), |backend| backend.with_fault_injector(fault_injector))
+                .await;
+        Self { fixture, fate }
     }
 
     /// Sends a write. Returns `None` if the process crashed before the response.
     async fn write(&mut self, who: usize, ops: Vec<Value>, end: WriteEnd) -> Option<BackendResponse> {
         self.fate.lock().expect("the lock is not poisoned").end = end;
         let response = match &writers()[who] {
-            (Some(caller), _) => Some(self.bench.change(caller, ops).await).filter(|one| one.status != 503),
+            (Some(caller), _) => Some(self.fixture.change(caller, ops).await).filter(|one| one.status != 503),
             (None, member) => self.apply_on_web(*member, ops).await,
         };
         match end {
@@ -228,7 +230,7 @@ impl CrashingBackend {
         let body = json!({ "ops": ops }).to_string();
         let body = BlueprintChangeSet::parse_valid(body.as_bytes()).expect("a valid change set");
         let member = MemberId::new(MEMBERS[member]);
-        match self.bench.backend().change_blueprints(&member, ChangeAuthor::Web, body).await {
+        match self.fixture.backend().change_blueprints(&member, ChangeAuthor::Web, body).await {
             Ok(result) => Some(BackendResponse::of(&result)),
             Err(ChangeError::Store(StoreError::Full)) => None,
             Err(error) => panic!("{error}"),
@@ -237,10 +239,10 @@ impl CrashingBackend {
 
     async fn restart(&mut self) {
         let (place, clock) =
-            (self.fate.lock().expect("the lock is not poisoned").place(), self.bench.clock.clone());
-        let interruption = fault_injector(&self.fate);
-        let change = |backend: Backend| backend.with_fault_injector(interruption);
-        self.bench = Bench::again(place, clock, unguarded(), change).await;
+            (self.fate.lock().expect("the lock is not poisoned").place(), self.fixture.clock.clone());
+        let fault_injector = fault_injector(&self.fate);
+        let change = |backend: Backend| backend.with_fault_injector(fault_injector);
+        self.fixture = BackendFixture::again(place, clock, unguarded(), change).await;
     }
 }
 
@@ -265,10 +267,10 @@ async fn run(acts: Vec<Action>, folders: Option<&Path>) {
         ExpectedState { defaults: BTreeSet::from(["BP_CORE", "BP_LAMP"]), ..ExpectedState::default() };
     let mut readers = readers().map(|(caller, member)| (reader(caller), member));
     for act in acts {
-        let bench = &mortal.bench;
+        let fixture = &mortal.fixture;
         // Two actions never have the same timestamp.
-        bench.clock.advance(Duration::from_millis(1));
-        let now = bench.clock.now();
+        fixture.clock.advance(Duration::from_millis(1));
+        let now = fixture.clock.now();
         match act {
             Action::Write { who, ops, overrule, end } => {
                 let op = |(key, adds): &(&str, bool)| match (adds, overrule) {
@@ -297,37 +299,37 @@ async fn run(acts: Vec<Action>, folders: Option<&Path>) {
                 let granted = products.filter(|(at, _)| bits >> at & 1 == 1).map(|(_, key)| key);
                 let granted: Vec<&'static str> = granted.collect();
                 truth.grant(granted.iter().copied().collect(), now);
-                bench.defaults(granted).await;
+                fixture.defaults(granted).await;
             }
             Action::Page { reader, limit } => {
                 let (reader, member) = &mut readers[reader];
-                if reader.page(bench, limit).await {
+                if reader.page(fixture, limit).await {
                     assert_eq!(reader.entries, truth.set(*member), "the reader is at the end of the feed");
                 }
                 continue;
             }
-            Action::Advance(days) => bench.clock.advance(u32::from(days) * DAY),
+            Action::Advance(days) => fixture.clock.advance(u32::from(days) * DAY),
             Action::StepBack(seconds) => {
                 let step_back = Duration::from_secs(seconds.into());
                 if !truth.recalls(now, now.minus(step_back)) {
-                    bench.clock.step_back(step_back);
+                    fixture.clock.step_back(step_back);
                 }
             }
-            Action::Sweep(maximum) => drop(bench.retain(maximum.into()).await),
+            Action::Sweep(maximum) => drop(fixture.retain(maximum.into()).await),
             Action::Restore => {
                 let renew = |connection: &rusqlite::Connection| {
                     exchange_service::store::epoch::renew_epoch(connection, &SystemRandom)
                 };
-                bench.store.write(renew).await.expect("the new epoch is stored");
+                fixture.store.write(renew).await.expect("the new epoch is stored");
             }
         }
         for (member, caller) in [first(), other_member()].iter().enumerate() {
-            let held: BTreeMap<String, bool> = mortal.bench.held(caller).await.into_iter().collect();
+            let held: BTreeMap<String, bool> = mortal.fixture.held(caller).await.into_iter().collect();
             assert_eq!(held, truth.set(member), "the snapshot of {} differs", MEMBERS[member]);
         }
     }
     for (mut reader, member) in readers {
-        reader.read_on(&mortal.bench, 3).await;
+        reader.read_on(&mortal.fixture, 3).await;
         assert_eq!(reader.entries, truth.set(member), "the replica of {} differs", MEMBERS[member]);
     }
 }
@@ -364,16 +366,16 @@ async fn crash_at_each_write_step_is_atomic() {
     let folders = tempfile::tempdir().expect("a temporary folder");
     let mut mortal = CrashingBackend::new(Some(folders.path())).await;
     let mut reader = reader(first());
-    reader.read_on(&mortal.bench, 9).await;
+    reader.read_on(&mortal.fixture, 9).await;
     for (lives, step) in (1..).zip(WriteStep::ALL) {
         let response = mortal.write(0, vec![add("BP_RIFLE"), add("BP_KNIFE")], WriteEnd::Dies(step)).await;
         assert!(response.is_none(), "{step:?}");
         assert_eq!(mortal.fate.lock().expect("the lock is not poisoned").life, lives);
-        assert!(reader.page(&mortal.bench, 9).await, "{step:?}: the cursor stays valid");
+        assert!(reader.page(&mortal.fixture, 9).await, "{step:?}: the cursor stays valid");
         assert_eq!(reader.entries.len(), 2, "{step:?}: only the default grants exist");
     }
     mortal.write(0, vec![add("BP_RIFLE"), add("BP_KNIFE")], WriteEnd::DiesAfter).await;
-    assert!(reader.page(&mortal.bench, 9).await);
+    assert!(reader.page(&mortal.fixture, 9).await);
     assert_eq!(reader.entries.len(), 4);
     let again = mortal.write(0, vec![add("BP_RIFLE"), add("BP_KNIFE")], WriteEnd::Answered).await;
     assert_eq!(again.expect("a response").counts(), (0, 2, 0));
@@ -385,24 +387,24 @@ async fn crash_at_each_write_step_is_atomic() {
 async fn feed_readers_miss_no_concurrent_write() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let place = StoreLocation::Folder(folder.path().to_owned());
-    let bench = Arc::new(Bench::at(place, unguarded(), |backend| backend).await);
+    let fixture = Arc::new(BackendFixture::at(place, unguarded(), |backend| backend).await);
     let writers = [first(), second(), other_client()].into_iter().enumerate().map(|(who, caller)| {
-        let bench = Arc::clone(&bench);
+        let fixture = Arc::clone(&fixture);
         tokio::spawn(async move {
             for round in 0..40 {
                 // Each writer has its own products, so that it knows its final state.
                 let key = |number: usize| format!("BP_MANY_{:03}", who * 100 + number);
                 let ops = vec![add(&key(round)), add(&key(round + 1)), remove(&key(round))];
-                assert_eq!(bench.change(&caller, ops).await.status, 200);
+                assert_eq!(fixture.change(&caller, ops).await.status, 200);
             }
         })
     });
     let readers = (1..4_u8).map(|limit| {
-        let bench = Arc::clone(&bench);
+        let fixture = Arc::clone(&fixture);
         tokio::spawn(async move {
             let mut reader = reader(first());
             for _ in 0..60 {
-                reader.page(&bench, limit).await;
+                reader.page(&fixture, limit).await;
             }
             reader
         })
@@ -411,12 +413,12 @@ async fn feed_readers_miss_no_concurrent_write() {
     for writer in writers {
         writer.await.expect("the writer does not panic");
     }
-    let held: BTreeMap<String, bool> = bench.held(&first()).await.into_iter().collect();
+    let held: BTreeMap<String, bool> = fixture.held(&first()).await.into_iter().collect();
     let left = ["BP_CORE", "BP_LAMP", "BP_MANY_040", "BP_MANY_140", "BP_MANY_240"];
     assert_eq!(held.keys().collect::<Vec<_>>(), left);
     for reader in readers {
         let mut reader = reader.await.expect("the reader does not panic");
-        reader.read_on(&bench, 7).await;
+        reader.read_on(&fixture, 7).await;
         assert_eq!(reader.entries, held);
     }
 }

@@ -19,7 +19,7 @@ use super::org_stock::*;
 use super::reader::Reader;
 use super::stock::{LotKey, STOCK};
 use super::*;
-use crate::kit::{cases, ops};
+use crate::support::{cases, ops};
 use oracle::{Entry, MEMBERS, MISSIONS, ModelRole, ORDERS, Op, Oracle, Shares, UNITS, format_amount, places};
 
 /// An op before the existing entries to which it refers are chosen.
@@ -160,7 +160,7 @@ fn amount(lot_key: LotKey, amount: i64) -> Value {
 
 /// The backend under test and the model's expected state.
 struct World {
-    bench: Bench,
+    fixture: BackendFixture,
     oracle: Oracle,
     /// The pseudonyms of each client.
     names: BTreeMap<(&'static str, usize), String>,
@@ -169,13 +169,13 @@ struct World {
 
 impl World {
     async fn new() -> Self {
-        let bench = world().await;
+        let fixture = world().await;
         let mut oracle = Oracle {
             names: MEMBERS.map(|member| format!("Name-of-{}-0", &member[2..])).to_vec(),
             missions: vec!["Convoy".to_owned(), "Raid".to_owned()],
             ..Oracle::default()
         };
-        bench.sql("UPDATE member SET name = 'Name-of-' || substr(id, 3) || '-0'").await;
+        fixture.sql("UPDATE member SET name = 'Name-of-' || substr(id, 3) || '-0'").await;
         for (member, unit) in [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0)] {
             oracle
                 .roles
@@ -185,12 +185,12 @@ impl World {
         for (client, caller) in [("c-1", first()), ("c-2", other_client())] {
             for member in 0..MEMBERS.len() {
                 let name = &oracle.names[member];
-                names.insert((client, member), reference(&bench, &caller, "u-1", name).await);
+                names.insert((client, member), reference(&fixture, &caller, "u-1", name).await);
             }
         }
         let pseudonyms: BTreeSet<&String> = names.values().collect();
         assert_eq!(pseudonyms.len(), 6, "two clients have the same pseudonym for a member");
-        Self { bench, oracle, names, renamed: 0 }
+        Self { fixture, oracle, names, renamed: 0 }
     }
 
     /// Creates an op that fits the current state.
@@ -374,7 +374,7 @@ impl World {
         self.oracle.settle();
         let body = json!({ "ops": ops, "dryRun": dry });
         let sums = self.sums().await;
-        let result = self.bench.post(&caller, CHANGE, body.clone()).await;
+        let result = self.fixture.post(&caller, CHANGE, body.clone()).await;
         assert_eq!(result.outcomes(), expected, "{body:#}");
         assert_eq!(result.counts().0 as usize, wishes.len() - expected.len());
         if dry {
@@ -388,7 +388,7 @@ impl World {
             self.texts("SELECT member || ' ' || kind FROM notice ORDER BY member, kind").await,
             expected_notices
         );
-        self.bench.sql("DELETE FROM notice").await;
+        self.fixture.sql("DELETE FROM notice").await;
         let mut after = sums;
         for (material, difference) in balance {
             *after.entry(material.to_owned()).or_default() += difference;
@@ -398,7 +398,7 @@ impl World {
     }
 
     async fn texts(&self, sql: &str) -> Vec<String> {
-        let rows = self.bench.rows(sql).await;
+        let rows = self.fixture.rows(sql).await;
         rows.iter().map(|row| row.trim_start_matches("Text(\"").trim_end_matches("\")").to_owned()).collect()
     }
 
@@ -421,7 +421,7 @@ impl World {
     }
 
     async fn act(&mut self, act: Action) {
-        let (backend, web) = (self.bench.backend().clone(), ChangeAuthor::Web);
+        let (backend, web) = (self.fixture.backend().clone(), ChangeAuthor::Web);
         let id = |member: usize| MemberId::new(MEMBERS[member]);
         match act {
             Action::Write { who, wishes, dry } => self.write(who, &wishes, dry).await,
@@ -501,7 +501,7 @@ impl World {
                 if entry.offer == 0 && amount > 0 && amount <= entry.amount {
                     entry.offer = amount;
                     let sql = format!("INSERT INTO stock_offer VALUES ('{0}-o', '{0}', {amount})", entry.id);
-                    self.bench.sql(sql).await;
+                    self.fixture.sql(sql).await;
                 }
             }
             Action::Role { member, unit, role } => {
@@ -553,17 +553,17 @@ impl World {
                     "INSERT INTO setting (name, value) VALUES ('stolen-marking', '{value}') \
                      ON CONFLICT (name) DO UPDATE SET value = excluded.value"
                 );
-                self.bench.sql(sql).await;
+                self.fixture.sql(sql).await;
             }
-            Action::Advance(days) => self.bench.clock.advance(u32::from(days) * DAY),
-            Action::Sweep => drop(self.bench.retain(3).await),
+            Action::Advance(days) => self.fixture.clock.advance(u32::from(days) * DAY),
+            Action::Sweep => drop(self.fixture.retain(3).await),
             Action::Page { .. } | Action::Own { .. } => unreachable!("the caller handles actions of readers"),
         }
     }
 
     /// Compares every row with the interpreter's, and stores the ids of new rows in the model.
     async fn settle(&mut self) {
-        let rows = self.bench.store.read(|connection| {
+        let rows = self.fixture.store.read(|connection| {
             let mut rows = connection.prepare(
                 "SELECT r.id, r.number, r.member, r.material, r.location, r.quality, r.stolen, r.unit, r.shared, \
                  r.amount, r.version, r.note, r.booked_at, coalesce(o.amount, 0) FROM stock_row r \
@@ -628,7 +628,7 @@ impl World {
     async fn check(&self) {
         for reader in 0..4 {
             let (caller, member, details) = reads(reader);
-            let response = self.bench.get(&caller, &format!("{POOLS}?limit=1000")).await;
+            let response = self.fixture.get(&caller, &format!("{POOLS}?limit=1000")).await;
             let items = response.body["items"].as_array().expect("an array");
             let mut shown_lots: Vec<String> = items.iter().map(format_pool_lot).collect();
             shown_lots.sort();
@@ -725,12 +725,12 @@ async fn run(acts: Vec<Action>) {
     let mut readers: Vec<Reader<String>> = (0..4).map(pool_reader).collect();
     let mut own = own_reader();
     for act in acts {
-        world.bench.clock.advance(Duration::from_secs(1));
-        world.oracle.now = world.bench.clock.now().as_millis();
+        world.fixture.clock.advance(Duration::from_secs(1));
+        world.oracle.now = world.fixture.clock.now().as_millis();
         match act {
             Action::Page { reader, limit } => {
                 let (_, member, details) = reads(reader);
-                let up_to_now = readers[reader].page(&world.bench, limit).await;
+                let up_to_now = readers[reader].page(&world.fixture, limit).await;
                 world.is_private(reader, &readers[reader].last);
                 if up_to_now {
                     assert_eq!(
@@ -742,7 +742,7 @@ async fn run(acts: Vec<Action>) {
                 continue;
             }
             Action::Own { limit } => {
-                if own.page(&world.bench, limit).await {
+                if own.page(&world.fixture, limit).await {
                     assert_eq!(own.entries.values().cloned().collect::<BTreeMap<_, _>>(), world.own(1));
                 }
                 continue;
@@ -754,10 +754,10 @@ async fn run(acts: Vec<Action>) {
     }
     for (reader, replica) in readers.iter_mut().enumerate() {
         let (_, member, details) = reads(reader);
-        replica.read_on(&world.bench, 3).await;
+        replica.read_on(&world.fixture, 3).await;
         assert_eq!(has(replica), world.oracle.view(member, details), "a replica");
     }
-    own.read_on(&world.bench, 3).await;
+    own.read_on(&world.fixture, 3).await;
     assert_eq!(own.entries.values().cloned().collect::<BTreeMap<_, _>>(), world.own(1));
     let income =
         world.texts("SELECT mission || ' ' || sum(amount) FROM mission_income GROUP BY mission").await;
@@ -765,7 +765,7 @@ async fn run(acts: Vec<Action>) {
     let expected: Vec<String> =
         world.oracle.income.iter().map(|(mission, sum)| format!("{mission} {sum}")).collect();
     assert_eq!(income, expected);
-    let proceeds = world.bench.rows("SELECT coalesce(sum(proceeds), 0) FROM stock_sale").await;
+    let proceeds = world.fixture.rows("SELECT coalesce(sum(proceeds), 0) FROM stock_sale").await;
     assert_eq!(proceeds, [format!("Integer({})", world.oracle.proceeds)]);
 }
 

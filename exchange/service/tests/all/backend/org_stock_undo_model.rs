@@ -18,7 +18,7 @@ use super::org_stock_writes::{build_op, build_partial_op};
 use super::reader::Reader;
 use super::stock::{LotKey, ORE, PARTS, SET, with};
 use super::*;
-use crate::kit::cases;
+use crate::support::cases;
 
 const PLACES: [&str; 2] = ["City", "Station"];
 const UNITS: [&str; 2] = ["u-1", "u-2"];
@@ -65,7 +65,7 @@ enum Action {
     /// The client to undo marks up to an amount of the first member's stock as stolen or as not stolen.
     Mark {
         who: usize,
-        lot: Own,
+        lot: OwnLot,
     },
     /// The third member joins or leaves, or a job order is completed or reopened.
     Turn(usize),
@@ -137,22 +137,22 @@ impl Entry {
 
 /// A lot of the first member with its target amount.
 #[derive(Clone, Debug)]
-struct Own {
+struct OwnLot {
     place: usize,
     counted: bool,
     stolen: bool,
     to: i64,
 }
 
-impl Own {
+impl OwnLot {
     fn at(&self) -> LotKey {
         let lot_key = if self.counted { PARTS } else { ORE }.place(PLACES[self.place]);
         if self.stolen { lot_key.stolen() } else { lot_key }
     }
 }
 
-fn own() -> impl Strategy<Value = Own> {
-    (0_usize..2, any::<bool>(), any::<bool>(), 0_i64..12).prop_map(|(place, counted, stolen, to)| Own {
+fn own() -> impl Strategy<Value = OwnLot> {
+    (0_usize..2, any::<bool>(), any::<bool>(), 0_i64..12).prop_map(|(place, counted, stolen, to)| OwnLot {
         place,
         counted,
         stolen,
@@ -163,12 +163,12 @@ fn own() -> impl Strategy<Value = Own> {
 /// A change set of the client, for the member's stock or for pools.
 #[derive(Clone, Debug)]
 enum Set {
-    Own(Own),
+    OwnLot(OwnLot),
     Pools(Vec<OpTemplate>),
 }
 
 struct World {
-    bench: Bench,
+    fixture: BackendFixture,
     /// The pseudonyms of members for each client, by name.
     holders: BTreeMap<&'static str, BTreeMap<&'static str, String>>,
 }
@@ -181,16 +181,16 @@ const UNDONE: [usize; 2] = [0, 1];
 
 impl World {
     async fn new() -> Self {
-        let bench = world().await;
-        bench.sql("UPDATE membership SET logistician = 1 WHERE member = 'm-2'").await;
+        let fixture = world().await;
+        fixture.sql("UPDATE membership SET logistician = 1 WHERE member = 'm-2'").await;
         let mut holders: BTreeMap<_, BTreeMap<_, _>> = BTreeMap::new();
         for (client, caller) in [("c-1", first()), ("c-2", other_client())] {
             for name in HOLDERS {
-                let reference = reference(&bench, &caller, "u-1", name).await;
+                let reference = reference(&fixture, &caller, "u-1", name).await;
                 holders.entry(client).or_default().insert(name, reference);
             }
         }
-        Self { bench, holders }
+        Self { fixture, holders }
     }
 
     async fn entries(&self) -> Vec<Entry> {
@@ -211,24 +211,24 @@ impl World {
             let text: String = serde_json::from_str(text).expect("valid JSON");
             serde_json::from_str(&text).expect("valid JSON")
         };
-        self.bench.rows(sql).await.iter().map(read).collect()
+        self.fixture.rows(sql).await.iter().map(read).collect()
     }
 
     /// Returns the total stock and sales of each material.
     async fn sums(&self) -> Vec<String> {
         let sql = "SELECT material, sum(amount) FROM (SELECT material, amount FROM stock_row \
                    UNION ALL SELECT material, amount FROM stock_sale) GROUP BY material ORDER BY material";
-        self.bench.rows(sql).await
+        self.fixture.rows(sql).await
     }
 
     /// Returns pools and sales without versions, ages and offers, as lines.
     async fn stored(&self) -> Vec<String> {
         let sql = "SELECT id, member, lot, pool_lot, amount, unit, note FROM stock_row ORDER BY id";
-        let mut lines = self.bench.rows(sql).await;
+        let mut lines = self.fixture.rows(sql).await;
         for table in
             ["stock_earmark ORDER BY 1, 2, 3", "stock_sale ORDER BY id", "mission_income ORDER BY 1, 2"]
         {
-            lines.extend(self.bench.rows(format!("SELECT * FROM {table}")).await);
+            lines.extend(self.fixture.rows(format!("SELECT * FROM {table}")).await);
         }
         lines
     }
@@ -299,13 +299,13 @@ impl World {
             entries.remove(lot_key);
         }
         if !ops.is_empty() {
-            let response = self.bench.post(&caller_of(who), CHANGE, json!({ "ops": ops })).await;
+            let response = self.fixture.post(&caller_of(who), CHANGE, json!({ "ops": ops })).await;
             assert_eq!(response.status, 200, "{}", response.body);
         }
     }
 
     /// Returns the first member's amount of a lot, and how much of it is free.
-    async fn held(&self, lot: &Own) -> (i64, i64) {
+    async fn held(&self, lot: &OwnLot) -> (i64, i64) {
         let reserved = "max(coalesce((SELECT sum(amount) FROM stock_earmark WHERE stock_row = r.id), 0), \
                       coalesce((SELECT amount FROM stock_offer WHERE stock_row = r.id), 0))";
         let sql = format!(
@@ -315,7 +315,7 @@ impl World {
             lot.place + 1,
             lot.stolen
         );
-        let row = self.bench.rows(sql).await.remove(0);
+        let row = self.fixture.rows(sql).await.remove(0);
         let mut numbers = row.split_whitespace().map(|number| {
             let digits = number.trim_start_matches("Integer(").trim_end_matches(')');
             digits.parse::<i64>().expect("a number") / if lot.counted { 1 } else { 1000 }
@@ -325,19 +325,20 @@ impl World {
 
     async fn post(&self, who: usize, ops: Vec<Value>) {
         let ops: Vec<Value> = ops.into_iter().map(|op| with(op, "override", json!(true))).collect();
-        let response = self.bench.post(&caller_of(who), SET, json!({ "ops": ops })).await;
+        let response = self.fixture.post(&caller_of(who), SET, json!({ "ops": ops })).await;
         assert!([200, 202].contains(&response.status), "{}", response.body);
     }
 
     /// Sets the amount of a lot of the first member.
-    async fn set(&self, who: usize, lot: &Own) {
+    async fn set(&self, who: usize, lot: &OwnLot) {
         let (held, _) = self.held(lot).await;
         self.post(who, vec![lot.at().set(held, lot.to)]).await;
     }
 
-    /// Moves up to an amount of the first member's stock to a lot from the lot with the other stolen marker.
-    async fn mark(&self, who: usize, lot: &Own) {
-        let twin = Own { stolen: !lot.stolen, ..lot.clone() };
+    /// Marks stock of the first member as stolen or not stolen: moves at most the amount `lot.to` to `lot`
+    /// from the lot that differs only in this flag.
+    async fn mark(&self, who: usize, lot: &OwnLot) {
+        let twin = OwnLot { stolen: !lot.stolen, ..lot.clone() };
         let ((marked, _), (held, movable)) = (self.held(lot).await, self.held(&twin).await);
         let part = movable.min(lot.to);
         if part > 0 {
@@ -359,15 +360,15 @@ impl World {
         let run = async |mode| {
             let areas = [UndoArea::Stock, UndoArea::OrgStock];
             let undo = UndoProcess::new(writes.clone(), authority.clone(), &areas, mode);
-            let done = self.bench.backend().run_undo(undo).await.expect("the undo succeeds");
+            let done = self.fixture.backend().run_undo(undo).await.expect("the undo succeeds");
             let (done, stay): (Vec<_>, Vec<_>) = done.into_iter().partition(|outcome| outcome.result.is_ok());
             let done: BTreeSet<(UndoArea, String)> =
                 done.into_iter().map(|one| (one.area, one.key)).collect();
             (done, stay.len())
         };
-        let everything = self.bench.everything().await;
+        let everything = self.fixture.everything().await;
         let (promised, _) = run(UndoMode::Preview).await;
-        assert_eq!(self.bench.everything().await, everything, "a preview changes nothing");
+        assert_eq!(self.fixture.everything().await, everything, "a preview changes nothing");
         let (done, stay) = run(UndoMode::Apply).await;
         assert!(promised.is_subset(&done), "{promised:?} {done:?}");
         assert_eq!(run(UndoMode::Apply).await, (BTreeSet::new(), stay), "a second run finds nothing");
@@ -383,18 +384,18 @@ impl World {
         };
         let run = async |mode| {
             let undo = UndoProcess::new(writes.clone(), authority.clone(), &[UndoArea::OrgStock], mode);
-            self.bench.backend().run_undo(undo).await.expect("the undo succeeds")
+            self.fixture.backend().run_undo(undo).await.expect("the undo succeeds")
         };
-        let everything = self.bench.everything().await;
+        let everything = self.fixture.everything().await;
         let promised = run(UndoMode::Preview).await;
-        assert_eq!(self.bench.everything().await, everything, "a preview changes nothing");
+        assert_eq!(self.fixture.everything().await, everything, "a preview changes nothing");
         let rows = async |keys: &[&str]| {
             let keys: Vec<String> = keys.iter().map(|key| format!("'{key}'")).collect();
             let keys = keys.join(", ");
             let mut rows =
-                self.bench.rows(format!("SELECT * FROM stock_row WHERE id IN ({keys}) ORDER BY id")).await;
+                self.fixture.rows(format!("SELECT * FROM stock_row WHERE id IN ({keys}) ORDER BY id")).await;
             rows.extend(
-                self.bench.rows(format!("SELECT * FROM stock_sale WHERE id IN ({keys}) ORDER BY id")).await,
+                self.fixture.rows(format!("SELECT * FROM stock_sale WHERE id IN ({keys}) ORDER BY id")).await,
             );
             rows
         };
@@ -430,7 +431,7 @@ impl World {
                         (EarmarkPurpose::JobOrder, "j-1")
                     };
                     let author = MemberId::new("m-1");
-                    let marked = self.bench.backend().earmark_stock(
+                    let marked = self.fixture.backend().earmark_stock(
                         &author,
                         ChangeAuthor::Web,
                         &entry.id,
@@ -443,7 +444,7 @@ impl World {
             Action::Offer { entry } => {
                 let entries = self.entries().await;
                 if let Some(Entry { id, amount, .. }) = entries.get(entry % entries.len().max(1)) {
-                    self.bench
+                    self.fixture
                         .sql(format!("INSERT OR IGNORE INTO stock_offer VALUES ('o-{id}', '{id}', {amount})"))
                         .await;
                 }
@@ -451,7 +452,7 @@ impl World {
             Action::Set { holder, place, counted, to } => {
                 let lot_key = if *counted { PARTS } else { ORE }.place(PLACES[*place]);
                 let caller = [first(), other_member()][*holder].clone();
-                let (items, _) = self.bench.page(&caller, super::stock::STOCK, &mut String::new()).await;
+                let (items, _) = self.fixture.page(&caller, super::stock::STOCK, &mut String::new()).await;
                 let matches_lot = |item: &&Value| {
                     item["material"]["bt"] == lot_key.material
                         && item["location"]["name"] == lot_key.place
@@ -463,20 +464,22 @@ impl World {
                     .find(matches_lot)
                     .map_or(json!(0), |item| item["quantity"]["amount"].clone());
                 super::stock::apply_on_web(
-                    &self.bench,
+                    &self.fixture,
                     &format!("m-{}", holder + 1),
                     ChangeAuthor::Web,
                     vec![lot_key.set(held, *to)],
                 )
                 .await;
             }
-            Action::Turn(0) => self.bench.sql("DELETE FROM membership WHERE member = 'm-3'").await,
+            Action::Turn(0) => self.fixture.sql("DELETE FROM membership WHERE member = 'm-3'").await,
             Action::Turn(1) => {
-                self.bench.sql("INSERT OR IGNORE INTO membership (member, unit) VALUES ('m-3', 'u-1')").await
+                self.fixture
+                    .sql("INSERT OR IGNORE INTO membership (member, unit) VALUES ('m-3', 'u-1')")
+                    .await
             }
             Action::Turn(state) => {
                 let state = ["open", "completed"][state % 2];
-                self.bench.sql(format!("UPDATE job_order SET state = '{state}' WHERE id = 'j-1'")).await;
+                self.fixture.sql(format!("UPDATE job_order SET state = '{state}' WHERE id = 'j-1'")).await;
             }
             Action::Mark { who, lot } => {
                 let sums = self.sums().await;
@@ -484,7 +487,7 @@ impl World {
                 assert_eq!(self.sums().await, sums, "the totals are unchanged");
             }
             Action::Undo { from, to, administrator, both } => {
-                let now = self.bench.clock.now();
+                let now = self.fixture.clock.now();
                 let seconds_ago = |seconds: u8| now.minus(Duration::from_secs(u64::from(seconds)));
                 let (sums, span) =
                     (self.sums().await, (seconds_ago(*from.max(to)), seconds_ago(*from.min(to))));
@@ -500,7 +503,11 @@ impl World {
         let broken = "SELECT id FROM stock_row r WHERE amount < (SELECT coalesce(max(of_kind), 0) FROM \
                       (SELECT sum(amount) AS of_kind FROM stock_earmark WHERE stock_row = r.id GROUP BY kind)) \
                       OR amount < (SELECT coalesce(max(amount), 0) FROM stock_offer WHERE stock_row = r.id)";
-        assert_eq!(self.bench.rows(broken).await, [""; 0], "reservations and offers do not exceed the stock");
+        assert_eq!(
+            self.fixture.rows(broken).await,
+            [""; 0],
+            "reservations and offers do not exceed the stock"
+        );
     }
 }
 
@@ -524,15 +531,15 @@ proptest! {
         blocking(async {
             let (world, mut reader) = (World::new().await, replica());
             for act in acts {
-                world.bench.clock.advance(Duration::from_secs(1));
+                world.fixture.clock.advance(Duration::from_secs(1));
                 world.act(&act).await;
                 if let Action::Page(limit) = act {
-                    reader.page(&world.bench, limit).await;
+                    reader.page(&world.fixture, limit).await;
                 }
             }
-            reader.read_on(&world.bench, 3).await;
+            reader.read_on(&world.fixture, 3).await;
             let mut new = replica();
-            new.read_on(&world.bench, 50).await;
+            new.read_on(&world.fixture, 50).await;
             assert_eq!(reader.entries, new.entries, "a replica");
         });
     }
@@ -547,16 +554,16 @@ proptest! {
         blocking(async {
             let world = World::new().await;
             for act in before.iter().filter(|act| !matches!(act, Action::Undo { .. } | Action::Turn(_))) {
-                world.bench.clock.advance(Duration::from_secs(1));
+                world.fixture.clock.advance(Duration::from_secs(1));
                 world.act(act).await;
             }
-            world.bench.clock.advance(DAY);
-            let (from, stored) = (world.bench.clock.now(), world.stored().await);
+            world.fixture.clock.advance(DAY);
+            let (from, stored) = (world.fixture.clock.now(), world.stored().await);
             for (who, wishes) in &sets {
                 world.write(*who, wishes, false).await;
-                world.bench.clock.advance(Duration::from_secs(1));
+                world.fixture.clock.advance(Duration::from_secs(1));
             }
-            let (_, stay) = world.undo((from, world.bench.clock.now()), administrator).await;
+            let (_, stay) = world.undo((from, world.fixture.clock.now()), administrator).await;
             assert_eq!(stay, 0, "no other author wrote");
             assert_eq!(world.stored().await, stored);
         });
@@ -569,7 +576,7 @@ proptest! {
         before in prop::collection::vec(act(), 1..12),
         sets in prop::collection::vec(
             (0_usize..2, prop_oneof![
-                own().prop_map(Set::Own),
+                own().prop_map(Set::OwnLot),
                 prop::collection::vec(wish(), 1..7).prop_map(Set::Pools),
             ]),
             1..12,
@@ -580,20 +587,20 @@ proptest! {
         blocking(async {
             let world = World::new().await;
             for act in before.iter().filter(|act| !matches!(act, Action::Undo { .. } | Action::Turn(_))) {
-                world.bench.clock.advance(Duration::from_secs(1));
+                world.fixture.clock.advance(Duration::from_secs(1));
                 world.act(act).await;
             }
-            world.bench.clock.advance(DAY);
+            world.fixture.clock.advance(DAY);
             let (mut begun, stored) = (Vec::new(), world.stored().await);
             for (who, set) in &sets {
-                begun.push(world.bench.clock.now());
+                begun.push(world.fixture.clock.now());
                 match set {
-                    Set::Own(own) => world.set(*who, own).await,
+                    Set::OwnLot(own) => world.set(*who, own).await,
                     Set::Pools(wishes) => world.write(*who, wishes, false).await,
                 }
-                world.bench.clock.advance(Duration::from_secs(1));
+                world.fixture.clock.advance(Duration::from_secs(1));
             }
-            let to = world.bench.clock.now();
+            let to = world.fixture.clock.now();
             if at_once && world.undo_both((begun[0], to), administrator).await == 0 {
                 assert_eq!(world.stored().await, stored);
             }

@@ -31,8 +31,8 @@ impl Browser {
 /// path equals that for a forbidden one.
 #[tokio::test]
 async fn pages_link_to_each_other() {
-    let bench = Bench::new().await;
-    let browser = Browser::of(&bench, "m-1").await;
+    let fixture = BackendFixture::new().await;
+    let browser = Browser::of(&fixture, "m-1").await;
     let links = |page: &Page| -> Vec<String> {
         let (_, nav) = page.text.split_once("<nav>").expect("a navigation element");
         let (nav, _) = nav.split_once("</nav>").expect("the end of the navigation");
@@ -60,13 +60,13 @@ async fn pages_link_to_each_other() {
 #[tokio::test]
 async fn connected_applications_are_listed_and_disconnected() {
     const PATH: &str = "/applications";
-    let bench = Bench::new().await;
+    let fixture = BackendFixture::new().await;
     let label = "Bridge <b>";
-    bench.sql(&format!("UPDATE installation SET label = '{label}' WHERE id = 'i-1'")).await;
-    bench
+    fixture.sql(&format!("UPDATE installation SET label = '{label}' WHERE id = 'i-1'")).await;
+    fixture
         .sql("INSERT INTO notice (member, at, kind, subject) VALUES ('m-1', 1000, 'new-installation', 'i-1')")
         .await;
-    let browser = Browser::of(&bench, "m-1").await;
+    let browser = Browser::of(&fixture, "m-1").await;
     let page = browser.open(PATH).await.expect(200, "Connected applications");
     let shown = |page: &Page| -> Vec<String> {
         let items = page
@@ -85,7 +85,7 @@ async fn connected_applications_are_listed_and_disconnected() {
     let count_text = |page: &Page, text: &str| page.text.matches(text).count();
     let (ended, awaited) = ("Its connection has ended", "has not used it yet");
     assert_eq!((count_text(&page, ended), count_text(&page, awaited)), (3, 0));
-    bench
+    fixture
         .sql(
             "INSERT INTO connection (id, client, member, jkt, scopes, auth_time, current_hash, created_at, used_at)
              VALUES ('o-1', 'c-1', 'm-1', 'jkt-1', '', 0, randomblob(32), 0, 0),
@@ -103,9 +103,12 @@ async fn connected_applications_are_listed_and_disconnected() {
 
     let page = browser.press(PATH, "Confirm these devices").await;
     assert_eq!(shown(&page), applications);
-    assert_eq!(bench.rows("SELECT count(*) FROM notice WHERE acknowledged_at IS NULL").await, ["Integer(0)"]);
+    assert_eq!(
+        fixture.rows("SELECT count(*) FROM notice WHERE acknowledged_at IS NULL").await,
+        ["Integer(0)"]
+    );
     // An installation whose first call came in the meantime is not acknowledged.
-    bench.sql("INSERT INTO installation (id, client, member, jkt, first_seen, last_seen) VALUES ('i-5', 'c-2', 'm-1', 'jkt-5', 1001, 3000)").await;
+    fixture.sql("INSERT INTO installation (id, client, member, jkt, first_seen, last_seen) VALUES ('i-5', 'c-2', 'm-1', 'jkt-5', 1001, 3000)").await;
     let csrf = page.csrf().to_owned();
     browser.submit(PATH, &[("csrf", &csrf), ("seen", "1000")]).await.to();
     let page = browser.open(PATH).await;
@@ -116,8 +119,8 @@ async fn connected_applications_are_listed_and_disconnected() {
     let page = browser.open(PATH).await;
     assert_eq!(shown(&page).len(), 3, "one connection of the member ended");
     let revoked = "SELECT id FROM installation WHERE revoked_at IS NOT NULL";
-    assert_eq!(bench.rows(revoked).await, ["Text(\"i-1\")"], "no connection of another member ended");
-    assert_eq!(bench.get(&super::first(), "/exchange/v1").await.code(), "INSTALLATION_REVOKED");
+    assert_eq!(fixture.rows(revoked).await, ["Text(\"i-1\")"], "no connection of another member ended");
+    assert_eq!(fixture.get(&super::first(), "/exchange/v1").await.code(), "INSTALLATION_REVOKED");
 
     let page = browser.press(PATH, "Disconnect Second client on all devices").await;
     assert_eq!((shown(&page), count_text(&page, awaited)), (vec![first[1].to_owned()], 0));
@@ -127,9 +130,9 @@ async fn connected_applications_are_listed_and_disconnected() {
     browser.submit(PATH, &both).await.expect(403, "");
     assert_eq!(shown(&browser.open(PATH).await), [first[1]], "nothing was changed");
     // It is shown again after it has connected again.
-    bench.sql("UPDATE installation SET last_seen = 9999999999999 WHERE id = 'i-3'").await;
+    fixture.sql("UPDATE installation SET last_seen = 9999999999999 WHERE id = 'i-3'").await;
     assert_eq!(shown(&browser.open(PATH).await).len(), 2);
-    let other_browser = Browser::of(&bench, "m-2").await;
+    let other_browser = Browser::of(&fixture, "m-2").await;
     assert_eq!(shown(&other_browser.open(PATH).await), [format!("{}{new}", first[1])]);
 }
 
@@ -138,8 +141,8 @@ async fn connected_applications_are_listed_and_disconnected() {
 #[tokio::test]
 async fn read_notices_are_removed() {
     const PATH: &str = "/notices";
-    let bench = Bench::new().await;
-    bench
+    let fixture = BackendFixture::new().await;
+    fixture
         .sql(
             "UPDATE installation SET label = 'Bridge <b>' WHERE id = 'i-1';
              INSERT INTO audit (at, actor, client, action, subject) VALUES
@@ -157,7 +160,7 @@ async fn read_notices_are_removed() {
         let items = page.text.split("<li><p>").skip(1);
         items.map(|item| item.split("</p>").next().expect("the end of the value").to_owned()).collect()
     };
-    let browser = Browser::of(&bench, "m-1").await;
+    let browser = Browser::of(&fixture, "m-1").await;
     let page = browser.open(PATH).await.expect(200, "Notices <span class=\"new\">11</span>");
     let expected = [
         "<strong>Someone</strong> undid changes by <strong>an application</strong> to stock",
@@ -179,7 +182,7 @@ async fn read_notices_are_removed() {
         assert!(found.starts_with(expected), "{found}");
     }
     // A notice to another member about an installation of this member does not name the client.
-    let other_browser = Browser::of(&bench, "m-2").await;
+    let other_browser = Browser::of(&fixture, "m-2").await;
     assert!(
         shown(&other_browser.open(PATH).await)[0]
             .starts_with("<strong>An application</strong> used your account")
@@ -196,7 +199,7 @@ async fn read_notices_are_removed() {
     let mut forged = fields(&page);
     forged[0].1 = "x".to_owned();
     submit(&browser, &forged).await.expect(403, "not sent from its own page");
-    bench
+    fixture
         .sql("INSERT INTO notice (member, at, kind, subject) VALUES ('m-1', 9999, 'connected', 'c-2')")
         .await;
     assert_eq!(submit(&browser, &fields(&page)).await.to(), PATH);
@@ -209,7 +212,7 @@ async fn read_notices_are_removed() {
     assert!(page.text.contains(">Notices</a>"), "the page shows no count: {}", page.text);
 
     // A page has a limited number of notices, and the rest follows on the next one.
-    bench
+    fixture
         .sql(
             "INSERT INTO notice (member, at, kind, subject)
              WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 120)
@@ -229,20 +232,20 @@ async fn read_notices_are_removed() {
 #[tokio::test]
 async fn terms_can_be_accepted_on_the_web() {
     const PATH: &str = "/profile";
-    let bench = Bench::new().await;
+    let fixture = BackendFixture::new().await;
     let caller = caller("c-1", "m-terms", "i-9", "jkt-9");
-    assert_eq!(bench.get(&caller, "/exchange/v1").await.code(), "TERMS_NOT_ACCEPTED");
-    let browser = Browser::of(&bench, "m-terms").await;
+    assert_eq!(fixture.get(&caller, "/exchange/v1").await.code(), "TERMS_NOT_ACCEPTED");
+    let browser = Browser::of(&fixture, "m-terms").await;
     let page = browser.open(PATH).await.expect(200, "<strong>2</strong> is in force");
-    bench.sql("UPDATE setting SET value = '3' WHERE name = 'terms'").await;
+    fixture.sql("UPDATE setting SET value = '3' WHERE name = 'terms'").await;
     browser.submit(PATH, &[("csrf", page.csrf()), ("terms", "2")]).await.to();
     let query = "SELECT terms FROM member WHERE id = 'm-terms'";
-    assert_eq!(bench.rows(query).await, ["Text(\"1\")"], "the third version of the terms was not shown");
+    assert_eq!(fixture.rows(query).await, ["Text(\"1\")"], "the third version of the terms was not shown");
     let page = browser.press(PATH, "Accept version 3").await.expect(200, "which is the current one");
     assert!(!page.text.contains("Accept version"));
-    assert_eq!(bench.get(&caller, "/exchange/v1").await.status, 200);
+    assert_eq!(fixture.get(&caller, "/exchange/v1").await.status, 200);
     let audited = "SELECT actor, action, detail FROM audit";
-    assert_eq!(bench.rows(audited).await, ["Text(\"member:m-terms\") Text(\"terms.accept\") Text(\"3\")"]);
+    assert_eq!(fixture.rows(audited).await, ["Text(\"member:m-terms\") Text(\"terms.accept\") Text(\"3\")"]);
 }
 
 /// WEB-12, WEB-07, SVC-14: the profile page stores and confirms the handle, which no audit entry contains,
@@ -250,8 +253,8 @@ async fn terms_can_be_accepted_on_the_web() {
 #[tokio::test]
 async fn profile_page_updates_handle_and_name_visibility() {
     const PATH: &str = "/profile";
-    let bench = Bench::new().await;
-    let browser = Browser::of(&bench, "m-2").await;
+    let fixture = BackendFixture::new().await;
+    let browser = Browser::of(&fixture, "m-2").await;
     let page = browser.open(PATH).await.expect(200, ">Save</button>");
     assert_eq!(page.values("handle"), [""]);
     let csrf = page.csrf().to_owned();
@@ -267,13 +270,13 @@ async fn profile_page_updates_handle_and_name_visibility() {
     assert_eq!(page.values("handle"), ["New_Handle"]);
     let caller = caller("c-1", "m-2", "i-4", "jkt-4");
     let check = "/exchange/v1/me/account-check";
-    let response = bench.post(&caller, check, json!({ "handle": "new_handle" })).await;
+    let response = fixture.post(&caller, check, json!({ "handle": "new_handle" })).await;
     assert_eq!(response.body, json!({ "result": "match" }));
     browser.press(PATH, "Hide my name").await.expect(200, "do not see your name");
-    assert_eq!(bench.rows("SELECT withholds_name FROM member WHERE id = 'm-2'").await, ["Integer(1)"]);
+    assert_eq!(fixture.rows("SELECT withholds_name FROM member WHERE id = 'm-2'").await, ["Integer(1)"]);
     browser.press(PATH, "Show my name").await.expect(200, "see your name");
     browser.submit(PATH, &[("csrf", &csrf), ("name", "other")]).await.expect(403, "");
-    let audit = bench.rows("SELECT action || detail || subject FROM audit").await.join(" ");
+    let audit = fixture.rows("SELECT action || detail || subject FROM audit").await.join(" ");
     assert!(audit.contains("profile.handle") && !audit.to_lowercase().contains("new_handle"), "{audit}");
 }
 
@@ -281,11 +284,11 @@ async fn profile_page_updates_handle_and_name_visibility() {
 #[tokio::test]
 async fn reservation_can_be_released_on_the_web() {
     const PATH: &str = "/reservations";
-    let bench = Bench::unguarded().await;
-    let browser = Browser::of(&bench, "m-1").await;
+    let fixture = BackendFixture::unguarded().await;
+    let browser = Browser::of(&fixture, "m-1").await;
     browser.open(PATH).await.expect(200, "None of your stock is reserved");
-    bench.check(&first(), SET, vec![ORE.set(0, 5), METAL.set(0, 5)], &[]).await;
-    bench
+    fixture.check(&first(), SET, vec![ORE.set(0, 5), METAL.set(0, 5)], &[]).await;
+    fixture
         .sql(
             "INSERT INTO job_order (id, number, unit, state) VALUES ('j-1', 17, 'u-1', 'open');
              INSERT INTO stock_earmark (stock_row, kind, target, amount)
@@ -295,7 +298,7 @@ async fn reservation_can_be_released_on_the_web() {
              SELECT id, 'job-order', 'j-1', 1, 1 FROM stock_row WHERE material = 'metal'",
         )
         .await;
-    bench.check(&first(), SET, vec![ORE.set(5, 1)], &["0 rejected STOCK_EARMARKED"]).await;
+    fixture.check(&first(), SET, vec![ORE.set(5, 1)], &["0 rejected STOCK_EARMARKED"]).await;
     let page = browser.open(PATH).await.expect(200, "of Quanta Ore");
     assert!(
         page.text.contains("<strong>2 SCU</strong> of Quanta Ore, City")
@@ -307,7 +310,7 @@ async fn reservation_can_be_released_on_the_web() {
     let release = |purpose: &'static str, target: &'static str| {
         [("csrf", page.csrf()), ("row", &*row), ("purpose", purpose), ("target", target)]
     };
-    let other_browser = Browser::of(&bench, "m-2").await;
+    let other_browser = Browser::of(&fixture, "m-2").await;
     let theirs = other_browser.open(PATH).await;
     let mut stranger = release("job-order", "j-1");
     stranger[0].1 = theirs.csrf();
@@ -315,20 +318,20 @@ async fn reservation_can_be_released_on_the_web() {
     browser.submit(PATH, &release("mission", "j-1")).await.to();
     let left = "SELECT kind FROM stock_earmark WHERE delivered = 0 ORDER BY 1";
     assert_eq!(
-        bench.rows(left).await.len(),
+        fixture.rows(left).await.len(),
         2,
         "another member's reservation, or one that does not exist, is not found"
     );
     browser.submit(PATH, &release("job-order", "j-1")).await.to();
-    assert_eq!(bench.rows(left).await, ["Text(\"donation\")"]);
+    assert_eq!(fixture.rows(left).await, ["Text(\"donation\")"]);
     let version = "SELECT version FROM stock_row WHERE material = 'ore'";
-    assert_eq!(bench.rows(version).await, ["Integer(2)"]);
+    assert_eq!(fixture.rows(version).await, ["Integer(2)"]);
     browser.submit(PATH, &release("donation", "d-1")).await.to();
-    bench.check(&first(), SET, vec![ORE.set(5, 1)], &[]).await;
+    fixture.check(&first(), SET, vec![ORE.set(5, 1)], &[]).await;
     browser.open(PATH).await.expect(200, "None of your stock is reserved");
     browser.submit(PATH, &[("csrf", page.csrf())]).await.expect(403, "Please try again");
     // The page shows how many further reservations exist.
-    bench
+    fixture
         .sql(
             "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 501)
              INSERT INTO stock_earmark (stock_row, kind, target, amount)
@@ -342,21 +345,21 @@ async fn reservation_can_be_released_on_the_web() {
 /// WEB-12, OST-07: an entry in a pool can also be released, which readers of the pool see in the feed.
 #[tokio::test]
 async fn pool_reservation_can_be_released_on_the_web() {
-    let bench = Bench::unguarded().await;
-    bench.check(&first(), SET, vec![ORE.set(0, 5)], &[]).await;
-    bench
+    let fixture = BackendFixture::unguarded().await;
+    fixture.check(&first(), SET, vec![ORE.set(0, 5)], &[]).await;
+    fixture
         .sql(
             "UPDATE stock_row SET shared = 1, unit = 'u-1', pool_lot = 'pool-lot';
              INSERT INTO mission (id, name) VALUES ('mi-1', 'Deep Run');
              INSERT INTO stock_earmark (stock_row, kind, target, amount) SELECT id, 'mission', 'mi-1', 2000 FROM stock_row",
         )
         .await;
-    let browser = Browser::of(&bench, "m-1").await;
+    let browser = Browser::of(&fixture, "m-1").await;
     let page = browser.open("/reservations").await.expect(200, "the mission Deep Run");
     let row = page.values("row")[0].to_owned();
     let fields = [("csrf", page.csrf()), ("row", &row), ("purpose", "mission"), ("target", "mi-1")];
     browser.submit("/reservations", &fields).await.to();
-    assert_eq!(bench.rows("SELECT count(*) FROM stock_earmark").await, ["Integer(0)"]);
+    assert_eq!(fixture.rows("SELECT count(*) FROM stock_earmark").await, ["Integer(0)"]);
     let query = "SELECT count(*) FROM feed_entry WHERE stream IN (SELECT id FROM feed_head WHERE stream = 'unit/org-stock/u-1')";
-    assert_eq!(bench.rows(query).await, ["Integer(1)"]);
+    assert_eq!(fixture.rows(query).await, ["Integer(1)"]);
 }

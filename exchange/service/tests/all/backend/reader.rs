@@ -33,9 +33,9 @@ impl<T> Reader<T> {
 
     /// Reads one page and returns whether the replica is current. Starts again with a snapshot if the cursor
     /// has expired.
-    pub(super) async fn page(&mut self, bench: &Bench, limit: u8) -> bool {
+    pub(super) async fn page(&mut self, fixture: &BackendFixture, limit: u8) -> bool {
         let cursor = self.cursor.as_ref().map(|cursor| format!("&cursor={cursor}")).unwrap_or_default();
-        let response = bench.get(&self.caller, &format!("{}?limit={limit}{cursor}", self.uri)).await;
+        let response = fixture.get(&self.caller, &format!("{}?limit={limit}{cursor}", self.uri)).await;
         self.last = String::from_utf8(response.bytes).expect("valid UTF-8");
         if response.status == 410 {
             (self.entries, self.cursor, self.follows) = (BTreeMap::new(), None, false);
@@ -55,7 +55,7 @@ impl<T> Reader<T> {
     }
 
     /// Reads until the replica is current.
-    pub(super) async fn read_on(&mut self, bench: &Bench, limit: u8) {
-        while !self.page(bench, limit).await {}
+    pub(super) async fn read_on(&mut self, fixture: &BackendFixture, limit: u8) {
+        while !self.page(fixture, limit).await {}
     }
 }

@@ -37,21 +37,21 @@ fn remove(id: &str, version: i64) -> Value {
     json!({ "op": "remove", "shipId": id, "version": version })
 }
 
-pub(super) async fn apply_on_web(bench: &Bench, author: ChangeAuthor, ops: Vec<Value>) -> Value {
+pub(super) async fn apply_on_web(fixture: &BackendFixture, author: ChangeAuthor, ops: Vec<Value>) -> Value {
     let body =
         ShipChangeSet::parse_valid(json!({ "ops": ops }).to_string().as_bytes()).expect("a valid change set");
-    let changed = bench.backend().change_ships(&MemberId::new("m-1"), author, body).await;
+    let changed = fixture.backend().change_ships(&MemberId::new("m-1"), author, body).await;
     serde_json::to_value(changed.expect("the change succeeds")).expect("valid JSON")
 }
 
-async fn check(bench: &Bench, caller: &Caller, ops: Vec<Value>, expected: &[&str]) {
-    bench.check(caller, FLY, ops, expected).await;
+async fn check(fixture: &BackendFixture, caller: &Caller, ops: Vec<Value>, expected: &[&str]) {
+    fixture.check(caller, FLY, ops, expected).await;
 }
 
 /// Returns the ships by the caller's external ids; a ship without one has the key `-` followed by its ship
 /// id.
-async fn ships_by_external_id(bench: &Bench, caller: &Caller) -> BTreeMap<String, Value> {
-    let (items, _) = bench.page(caller, SHIPS, &mut String::new()).await;
+async fn ships_by_external_id(fixture: &BackendFixture, caller: &Caller) -> BTreeMap<String, Value> {
+    let (items, _) = fixture.page(caller, SHIPS, &mut String::new()).await;
     let named = |item: Value| {
         let name = item["externalId"].as_str().map(str::to_owned);
         (name.unwrap_or_else(|| format!("-{}", id(&item))), item)
@@ -64,16 +64,16 @@ fn id(item: &Value) -> String {
 }
 
 /// Adds a ship as the first installation and returns its id.
-async fn add_ship(bench: &Bench, external: &str, op: Value) -> String {
-    check(bench, &first(), vec![op], &[]).await;
-    id(&ships_by_external_id(bench, &first()).await[external])
+async fn add_ship(fixture: &BackendFixture, external: &str, op: Value) -> String {
+    check(fixture, &first(), vec![op], &[]).await;
+    id(&ships_by_external_id(fixture, &first()).await[external])
 }
 
 /// SHP-01, SHP-02, SHP-04, SHP-06, SHP-08, SHP-11, SHP-12, TYP-08: a new ship is returned as it was sent,
 /// with all fields and with only the required ones.
 #[tokio::test]
 async fn ship_is_returned_as_sent() {
-    let bench = Bench::new().await;
+    let fixture = BackendFixture::new().await;
     let mut full_ship = ship("e-1");
     full_ship["shipType"] = json!({ "name": "rock miner" });
     full_ship["insurance"] = json!({ "kind": "MONTHS", "months": 120 });
@@ -81,8 +81,8 @@ async fn ship_is_returned_as_sent() {
     full_ship["location"] = json!({ "uex": { "kind": "SPACE_STATION", "id": 7 } });
     full_ship["fitted"] = json!(true);
     full_ship["orgUnit"] = json!(null);
-    check(&bench, &first(), vec![full_ship, ship("e-2")], &[]).await;
-    let mut fleet = ships_by_external_id(&bench, &first()).await;
+    check(&fixture, &first(), vec![full_ship, ship("e-2")], &[]).await;
+    let mut fleet = ships_by_external_id(&fixture, &first()).await;
     for ship in fleet.values_mut() {
         let id = ship.as_object_mut().expect("an object").remove("shipId").expect("an id");
         assert!(id.as_str().expect("a string").len() > 20);
@@ -100,13 +100,13 @@ async fn ship_is_returned_as_sent() {
     });
     assert_eq!((&fleet["e-1"], &fleet["e-2"]), (&full_ship, &plain));
     assert_eq!(
-        bench.page(&other_member(), SHIPS, &mut String::new()).await.0,
+        fixture.page(&other_member(), SHIPS, &mut String::new()).await.0,
         [] as [Value; 0],
         "only the member's own ships are returned"
     );
     // A member with several units has no default unit.
-    check(&bench, &other_member(), vec![ship("e-1")], &[]).await;
-    let (items, _) = bench.page(&other_member(), SHIPS, &mut String::new()).await;
+    check(&fixture, &other_member(), vec![ship("e-1")], &[]).await;
+    let (items, _) = fixture.page(&other_member(), SHIPS, &mut String::new()).await;
     assert_eq!(items[0].get("orgUnit"), None);
 }
 
@@ -115,40 +115,40 @@ async fn ship_is_returned_as_sent() {
 /// rejected.
 #[tokio::test]
 async fn update_writes_sent_fields_and_clears_omitted_ones() {
-    let bench = Bench::new().await;
+    let fixture = BackendFixture::new().await;
     let mut op = ship("e-1");
     (op["name"], op["fitted"], op["location"]) = (json!("Bertha"), json!(true), json!({ "name": "City" }));
-    let id = add_ship(&bench, "e-1", op.clone()).await;
+    let id = add_ship(&fixture, "e-1", op.clone()).await;
     let again = with(with(op, "shipId", json!(id)), "version", json!(1));
-    check(&bench, &first(), vec![again.clone()], &["0 unchanged -"]).await;
-    check(&bench, &first(), vec![with(again, "version", json!(2))], &["0 rejected VERSION_CONFLICT"]).await;
-    check(&bench, &first(), vec![existing_ship("e-1", &id, 1)], &[]).await;
-    let ship = &ships_by_external_id(&bench, &first()).await["e-1"];
+    check(&fixture, &first(), vec![again.clone()], &["0 unchanged -"]).await;
+    check(&fixture, &first(), vec![with(again, "version", json!(2))], &["0 rejected VERSION_CONFLICT"]).await;
+    check(&fixture, &first(), vec![existing_ship("e-1", &id, 1)], &[]).await;
+    let ship = &ships_by_external_id(&fixture, &first()).await["e-1"];
     assert_eq!((ship.get("name"), ship.get("location"), &ship["fitted"]), (None, None, &json!(true)));
     assert_eq!((&ship["version"], &ship["orgUnit"]["id"]), (&json!(2), &json!("u-1")));
-    check(&bench, &first(), vec![existing_ship("e-1", &id, 1)], &["0 rejected VERSION_CONFLICT"]).await;
+    check(&fixture, &first(), vec![existing_ship("e-1", &id, 1)], &["0 rejected VERSION_CONFLICT"]).await;
     let unfitted = with(existing_ship("e-1", &id, 2), "fitted", json!(false));
     // A ship can be updated once per batch, whatever version the second update has; a link is not an update.
     let ops = vec![link("e-1", &id), unfitted, existing_ship("e-1", &id, 3), remove(&id, 3)];
     let expected = ["0 unchanged -", "2 rejected VERSION_CONFLICT", "3 rejected VERSION_CONFLICT"];
-    check(&bench, &first(), ops, &expected).await;
-    assert_eq!(ships_by_external_id(&bench, &first()).await["e-1"]["fitted"], false);
+    check(&fixture, &first(), ops, &expected).await;
+    assert_eq!(ships_by_external_id(&fixture, &first()).await["e-1"]["fitted"], false);
 }
 
 /// SHP-03, SHP-07, SHP-16, SHP-17: each installation links external ids and ships one to one. Linking an id
 /// again removes it from its old ship.
 #[tokio::test]
 async fn links_are_per_installation() {
-    let bench = Bench::new().await;
-    let (a, b) = (add_ship(&bench, "e-a", ship("e-a")).await, add_ship(&bench, "e-b", ship("e-b")).await);
-    assert_eq!(ships_by_external_id(&bench, &second()).await.len(), 2);
+    let fixture = BackendFixture::new().await;
+    let (a, b) = (add_ship(&fixture, "e-a", ship("e-a")).await, add_ship(&fixture, "e-b", ship("e-b")).await);
+    assert_eq!(ships_by_external_id(&fixture, &second()).await.len(), 2);
     assert!(
-        ships_by_external_id(&bench, &second()).await.keys().all(|name| name.starts_with('-')),
+        ships_by_external_id(&fixture, &second()).await.keys().all(|name| name.starts_with('-')),
         "external ids of other installations are not returned"
     );
-    check(&bench, &second(), vec![link("e-b", &a), link("e-b", &a)], &["1 unchanged -"]).await;
-    assert_eq!(id(&ships_by_external_id(&bench, &second()).await["e-b"]), a);
-    assert_eq!(id(&ships_by_external_id(&bench, &first()).await["e-b"]), b);
+    check(&fixture, &second(), vec![link("e-b", &a), link("e-b", &a)], &["1 unchanged -"]).await;
+    assert_eq!(id(&ships_by_external_id(&fixture, &second()).await["e-b"]), a);
+    assert_eq!(id(&ships_by_external_id(&fixture, &first()).await["e-b"]), b);
     let ops = vec![
         link("e-x", &a),
         link("e-a", "none"),
@@ -165,39 +165,42 @@ async fn links_are_per_installation() {
         "3 rejected VERSION_CONFLICT",
         "5 rejected LINK_TARGET_TAKEN",
     ];
-    check(&bench, &first(), ops, &expected).await;
-    let c = add_ship(&bench, "e-c", ship("e-c")).await;
-    check(&bench, &second(), vec![link("e-b", &c), link("e-a", &a)], &[]).await;
-    let seconds = ships_by_external_id(&bench, &second()).await;
+    check(&fixture, &first(), ops, &expected).await;
+    let c = add_ship(&fixture, "e-c", ship("e-c")).await;
+    check(&fixture, &second(), vec![link("e-b", &c), link("e-a", &a)], &[]).await;
+    let seconds = ships_by_external_id(&fixture, &second()).await;
     assert_eq!((id(&seconds["e-a"]), id(&seconds["e-b"])), (a.clone(), c.clone()));
     assert_eq!(seconds["e-b"]["version"], 1, "a link does not change the ship");
     // Ids can be rotated within one batch.
-    check(&bench, &second(), vec![link("e-t", &a)], &["0 rejected LINK_TARGET_TAKEN"]).await;
-    let d = add_ship(&bench, "e-d", ship("e-d")).await;
-    check(&bench, &second(), vec![link("e-a", &d), link("e-b", &a), link("e-z", &c)], &[]).await;
-    let seconds = ships_by_external_id(&bench, &second()).await;
+    check(&fixture, &second(), vec![link("e-t", &a)], &["0 rejected LINK_TARGET_TAKEN"]).await;
+    let d = add_ship(&fixture, "e-d", ship("e-d")).await;
+    check(&fixture, &second(), vec![link("e-a", &d), link("e-b", &a), link("e-z", &c)], &[]).await;
+    let seconds = ships_by_external_id(&fixture, &second()).await;
     assert_eq!((id(&seconds["e-a"]), id(&seconds["e-b"]), id(&seconds["e-z"])), (d, a.clone(), c));
     // An update links a ship without an id; this alone counts as a change.
-    let e = add_ship(&bench, "e-e", ship("e-e")).await;
+    let e = add_ship(&fixture, "e-e", ship("e-e")).await;
     check(
-        &bench,
+        &fixture,
         &second(),
         vec![existing_ship("e-5", &e, 1), existing_ship("e-5", &e, 1)],
         &["1 unchanged -"],
     )
     .await;
-    assert_eq!(ships_by_external_id(&bench, &second()).await["e-5"]["version"], 1);
-    assert_eq!(bench.rows("SELECT count(*) FROM ship_link WHERE installation = 'i-2'").await, ["Integer(4)"]);
+    assert_eq!(ships_by_external_id(&fixture, &second()).await["e-5"]["version"], 1);
+    assert_eq!(
+        fixture.rows("SELECT count(*) FROM ship_link WHERE installation = 'i-2'").await,
+        ["Integer(4)"]
+    );
 }
 
 /// SHP-15, SHP-17, A19, RES-10: of several reasons, the first in this order is reported: owner, type,
 /// location, version, link, unit.
 #[tokio::test]
 async fn reasons_are_checked_in_order() {
-    let bench = Bench::new().await;
-    let mine = add_ship(&bench, "e-1", ship("e-1")).await;
-    check(&bench, &other_member(), vec![ship("e-1")], &[]).await;
-    let theirs = id(&bench.page(&other_member(), SHIPS, &mut String::new()).await.0[0]);
+    let fixture = BackendFixture::new().await;
+    let mine = add_ship(&fixture, "e-1", ship("e-1")).await;
+    check(&fixture, &other_member(), vec![ship("e-1")], &[]).await;
+    let theirs = id(&fixture.page(&other_member(), SHIPS, &mut String::new()).await.0[0]);
     let break_from = |mut op: Value, from: usize| {
         let faults = [
             ("shipType", json!({ "name": "Same Ship" })),
@@ -251,49 +254,49 @@ async fn reasons_are_checked_in_order() {
         "13 unmatched UNMATCHED",
         "14 rejected VERSION_CONFLICT",
     ];
-    let response = bench.check(&first(), FLY, ops, &expected).await;
+    let response = fixture.check(&first(), FLY, ops, &expected).await;
     let warned = json!([{ "pointer": "/ops/15/shipType/locKey", "code": "LOC_KEY_UNRESOLVED" }]);
     assert_eq!(response.body["warnings"], warned);
     assert_eq!(response.body["detachedFromMissions"], 0);
-    assert_eq!(ships_by_external_id(&bench, &first()).await.len(), 2);
+    assert_eq!(ships_by_external_id(&fixture, &first()).await.len(), 2);
 }
 
 /// SHP-04, SHP-12, SHP-13, SHP-14: an update keeps, clears or sets the unit, and only a change increases its
 /// counter. A unit that the member has left is still shown, and an update may contain it unchanged.
 #[tokio::test]
 async fn unit_change_increments_its_own_counter() {
-    let bench = Bench::new().await;
-    let id = add_ship(&bench, "e-1", ship("e-1")).await;
+    let fixture = BackendFixture::new().await;
+    let id = add_ship(&fixture, "e-1", ship("e-1")).await;
     let unit = |value: Value, counter: i64| {
         with(with(existing_ship("e-1", &id, 1), "orgUnit", value), "orgUnitVersion", json!(counter))
     };
-    check(&bench, &first(), vec![unit(json!("u-1"), 9)], &["0 unchanged -"]).await;
-    check(&bench, &first(), vec![unit(json!(null), 1)], &[]).await;
-    let shown = &ships_by_external_id(&bench, &first()).await["e-1"];
+    check(&fixture, &first(), vec![unit(json!("u-1"), 9)], &["0 unchanged -"]).await;
+    check(&fixture, &first(), vec![unit(json!(null), 1)], &[]).await;
+    let shown = &ships_by_external_id(&fixture, &first()).await["e-1"];
     assert_eq!(
         (shown.get("orgUnit"), &shown["version"], &shown["orgUnitVersion"]),
         (None, &json!(1), &json!(2))
     );
-    check(&bench, &first(), vec![unit(json!(null), 1)], &["0 unchanged -"]).await;
-    check(&bench, &first(), vec![unit(json!("u-1"), 1)], &["0 rejected ORG_UNIT_VERSION_CONFLICT"]).await;
-    check(&bench, &first(), vec![unit(json!("u-1"), 2)], &[]).await;
-    bench.sql("DELETE FROM membership WHERE member = 'm-1'").await;
-    let shown = &ships_by_external_id(&bench, &first()).await["e-1"];
+    check(&fixture, &first(), vec![unit(json!(null), 1)], &["0 unchanged -"]).await;
+    check(&fixture, &first(), vec![unit(json!("u-1"), 1)], &["0 rejected ORG_UNIT_VERSION_CONFLICT"]).await;
+    check(&fixture, &first(), vec![unit(json!("u-1"), 2)], &[]).await;
+    fixture.sql("DELETE FROM membership WHERE member = 'm-1'").await;
+    let shown = &ships_by_external_id(&fixture, &first()).await["e-1"];
     assert_eq!((&shown["orgUnit"]["id"], &shown["orgUnitVersion"]), (&json!("u-1"), &json!(3)));
     let renamed = with(with(existing_ship("e-1", &id, 1), "orgUnit", json!("u-1")), "name", json!("Bertha"));
-    check(&bench, &first(), vec![renamed], &[]).await;
-    let shown = &ships_by_external_id(&bench, &first()).await["e-1"];
+    check(&fixture, &first(), vec![renamed], &[]).await;
+    let shown = &ships_by_external_id(&fixture, &first()).await["e-1"];
     assert_eq!((&shown["version"], &shown["orgUnitVersion"]), (&json!(2), &json!(3)));
     check(
-        &bench,
+        &fixture,
         &first(),
         vec![with(ship("e-2"), "orgUnit", json!("u-1"))],
         &["0 rejected ORG_UNIT_NOT_ALLOWED"],
     )
     .await;
-    check(&bench, &first(), vec![ship("e-2")], &[]).await;
+    check(&fixture, &first(), vec![ship("e-2")], &[]).await;
     assert_eq!(
-        ships_by_external_id(&bench, &first()).await["e-2"].get("orgUnit"),
+        ships_by_external_id(&fixture, &first()).await["e-2"].get("orgUnit"),
         None,
         "the ship belongs to no unit"
     );
@@ -303,98 +306,105 @@ async fn unit_change_increments_its_own_counter() {
 /// is audited. Removing it again has the result `unchanged`, whatever version is given.
 #[tokio::test]
 async fn removed_ship_leaves_its_missions() {
-    let bench = Bench::new().await;
-    let id = add_ship(&bench, "e-1", ship("e-1")).await;
-    check(&bench, &second(), vec![link("mine", &id)], &[]).await;
-    bench
+    let fixture = BackendFixture::new().await;
+    let id = add_ship(&fixture, "e-1", ship("e-1")).await;
+    check(&fixture, &second(), vec![link("mine", &id)], &[]).await;
+    fixture
         .sql(format!(
             "INSERT INTO mission_unit (id, mission, ship) VALUES ('mu-1', 'm', '{id}'), ('mu-2', 'n', '{id}'), ('mu-3', 'n', NULL)"
         ))
         .await;
-    let dry = bench.post(&first(), FLY, json!({ "ops": [remove(&id, 1)], "dryRun": true })).await;
+    let dry = fixture.post(&first(), FLY, json!({ "ops": [remove(&id, 1)], "dryRun": true })).await;
     assert_eq!((dry.counts(), &dry.body["detachedFromMissions"]), ((1, 0, 0), &json!(2)));
-    let response = bench
+    let response = fixture
         .check(&first(), FLY, vec![remove(&id, 1), remove(&id, 1)], &["1 rejected VERSION_CONFLICT"])
         .await;
     assert_eq!(response.body["detachedFromMissions"], 2);
-    assert_eq!(bench.rows("SELECT count(ship), count(*) FROM mission_unit").await, ["Integer(0) Integer(3)"]);
-    assert_eq!(bench.rows("SELECT * FROM ship_link").await, [""; 0]);
-    let audit = bench.rows("SELECT action, detail FROM audit ORDER BY id DESC LIMIT 1").await;
+    assert_eq!(
+        fixture.rows("SELECT count(ship), count(*) FROM mission_unit").await,
+        ["Integer(0) Integer(3)"]
+    );
+    assert_eq!(fixture.rows("SELECT * FROM ship_link").await, [""; 0]);
+    let audit = fixture.rows("SELECT action, detail FROM audit ORDER BY id DESC LIMIT 1").await;
     assert_eq!(
         audit,
         ["Text(\"ships.write\") Text(\"First client: 0 written, 1 removed, 2 mission units left\")"]
     );
-    check(&bench, &second(), vec![remove(&id, 77)], &["0 unchanged -"]).await;
-    check(&bench, &first(), vec![link("e-1", &id)], &["0 unmatched UNMATCHED"]).await;
+    check(&fixture, &second(), vec![remove(&id, 77)], &["0 unchanged -"]).await;
+    check(&fixture, &first(), vec![link("e-1", &id)], &["0 unmatched UNMATCHED"]).await;
     // The external id is free again.
-    check(&bench, &first(), vec![ship("e-1")], &[]).await;
+    check(&fixture, &first(), vec![ship("e-1")], &[]).await;
 }
 
 /// SHP-18, SHP-19, A11, A12, A13, WRT-14: the author of a removal can create the ship again, with any
 /// version. Other authors need an override for 90 days; after that, the ship is unknown.
 #[tokio::test]
 async fn removed_ship_is_recreated_with_a_new_id() {
-    let bench = Bench::unguarded().await;
+    let fixture = BackendFixture::unguarded().await;
     let refused: &[&str] = &["0 rejected REMOVED_ELSEWHERE"];
-    let old = add_ship(&bench, "e-1", ship("e-1")).await;
-    check(&bench, &first(), vec![remove(&old, 1)], &[]).await;
+    let old = add_ship(&fixture, "e-1", ship("e-1")).await;
+    check(&fixture, &first(), vec![remove(&old, 1)], &[]).await;
     for elsewhere in [second(), other_client()] {
-        check(&bench, &elsewhere, vec![existing_ship("e-1", &old, 1)], refused).await;
+        check(&fixture, &elsewhere, vec![existing_ship("e-1", &old, 1)], refused).await;
     }
-    let new = add_ship(&bench, "e-1", existing_ship("e-1", &old, 500)).await;
+    let new = add_ship(&fixture, "e-1", existing_ship("e-1", &old, 500)).await;
     assert_ne!(new, old);
-    check(&bench, &first(), vec![existing_ship("e-1", &old, 1)], &["0 rejected VERSION_CONFLICT"]).await;
-    check(&bench, &first(), vec![existing_ship("e-2", &old, 1)], &[]).await;
+    check(&fixture, &first(), vec![existing_ship("e-1", &old, 1)], &["0 rejected VERSION_CONFLICT"]).await;
+    check(&fixture, &first(), vec![existing_ship("e-2", &old, 1)], &[]).await;
     for author in [ChangeAuthor::Web, ChangeAuthor::App, ChangeAuthor::System] {
         let name = format!("e-{}", author.channel());
-        let removed_id = add_ship(&bench, &name, ship(&name)).await;
-        assert_eq!(apply_on_web(&bench, author, vec![remove(&removed_id, 1)]).await["applied"], 1);
-        check(&bench, &first(), vec![existing_ship(&name, &removed_id, 1)], refused).await;
+        let removed_id = add_ship(&fixture, &name, ship(&name)).await;
+        assert_eq!(apply_on_web(&fixture, author, vec![remove(&removed_id, 1)]).await["applied"], 1);
+        check(&fixture, &first(), vec![existing_ship(&name, &removed_id, 1)], refused).await;
         let anyway = with(existing_ship(&name, &removed_id, 1), "override", json!(true));
-        check(&bench, &first(), vec![anyway], &[]).await;
+        check(&fixture, &first(), vec![anyway], &[]).await;
         let recorded =
-            bench.rows("SELECT override, before IS NULL FROM journal ORDER BY id DESC LIMIT 1").await;
+            fixture.rows("SELECT override, before IS NULL FROM journal ORDER BY id DESC LIMIT 1").await;
         assert_eq!(recorded, ["Integer(1) Integer(1)"]);
     }
     // A transfer counts as a removal through the web pages.
     let (one_, two) = (MemberId::new("m-1"), MemberId::new("m-2"));
     assert!(
-        bench.backend().give_ship(&one_, ChangeAuthor::Web, &new, &two).await.expect("the transfer succeeds")
+        fixture
+            .backend()
+            .give_ship(&one_, ChangeAuthor::Web, &new, &two)
+            .await
+            .expect("the transfer succeeds")
     );
     assert!(
-        !bench.backend().give_ship(&one_, ChangeAuthor::Web, &new, &two).await.expect("the call succeeds")
+        !fixture.backend().give_ship(&one_, ChangeAuthor::Web, &new, &two).await.expect("the call succeeds")
     );
     check(
-        &bench,
+        &fixture,
         &first(),
         vec![existing_ship("e-1", &new, 1), remove(&new, 1)],
         &["0 rejected REMOVED_ELSEWHERE", "1 unchanged -"],
     )
     .await;
-    bench.clock.advance(90 * DAY);
-    check(&bench, &first(), vec![existing_ship("e-1", &new, 1)], refused).await;
-    bench.clock.advance(Duration::from_millis(1));
+    fixture.clock.advance(90 * DAY);
+    check(&fixture, &first(), vec![existing_ship("e-1", &new, 1)], refused).await;
+    fixture.clock.advance(Duration::from_millis(1));
     check(
-        &bench,
+        &fixture,
         &first(),
         vec![existing_ship("e-1", &new, 1), remove(&new, 1)],
         &["0 unmatched UNMATCHED", "1 unmatched UNMATCHED"],
     )
     .await;
-    assert_eq!(bench.page(&other_member(), SHIPS, &mut String::new()).await.0[0]["version"], 2);
+    assert_eq!(fixture.page(&other_member(), SHIPS, &mut String::new()).await.0[0]["version"], 2);
 }
 
 /// SHP-05, FED-04, TYP-14, TYP-15, A20: the feed contains every change of a ship, its unit, its unit's name
 /// and its link once. A removed or transferred ship is a tombstone with its id.
 #[tokio::test]
 async fn feed_contains_each_ship_change_once() {
-    let bench = Bench::new().await;
-    let (a, b) = (add_ship(&bench, "e-a", ship("e-a")).await, add_ship(&bench, "e-b", ship("e-b")).await);
-    let c = add_ship(&bench, "e-c", with(ship("e-c"), "orgUnit", json!(null))).await;
+    let fixture = BackendFixture::new().await;
+    let (a, b) = (add_ship(&fixture, "e-a", ship("e-a")).await, add_ship(&fixture, "e-b", ship("e-b")).await);
+    let c = add_ship(&fixture, "e-c", with(ship("e-c"), "orgUnit", json!(null))).await;
     let mut cursor = String::new();
-    bench.page(&first(), SHIPS, &mut cursor).await;
+    fixture.page(&first(), SHIPS, &mut cursor).await;
     let read_changes = async |cursor: &mut String| {
-        let (items, removed) = bench.page(&first(), SHIPS, cursor).await;
+        let (items, removed) = fixture.page(&first(), SHIPS, cursor).await;
         let mut ids: Vec<String> = items.iter().map(id).collect();
         ids.sort();
         (ids, removed)
@@ -403,30 +413,30 @@ async fn feed_contains_each_ship_change_once() {
         ids.sort();
         ids.into_iter().cloned().collect::<Vec<String>>()
     };
-    check(&bench, &first(), vec![existing_ship("e-a", &a, 1)], &["0 unchanged -"]).await;
+    check(&fixture, &first(), vec![existing_ship("e-a", &a, 1)], &["0 unchanged -"]).await;
     assert_eq!(read_changes(&mut cursor).await, (vec![], vec![]));
     let unit = with(with(existing_ship("e-a", &a, 1), "orgUnit", json!(null)), "orgUnitVersion", json!(1));
-    check(&bench, &first(), vec![unit, with(existing_ship("e-c", &c, 1), "name", json!("Bertha"))], &[])
+    check(&fixture, &first(), vec![unit, with(existing_ship("e-c", &c, 1), "name", json!("Bertha"))], &[])
         .await;
     assert_eq!(read_changes(&mut cursor).await, (sorted(vec![&a, &c]), vec![]));
-    let renamed = bench.backend().rename_unit(&UnitId::new("u-1"), named("New Name"), named("NEW")).await;
+    let renamed = fixture.backend().rename_unit(&UnitId::new("u-1"), named("New Name"), named("NEW")).await;
     assert!(renamed.expect("the renaming succeeds"));
     assert_eq!(
         read_changes(&mut cursor).await,
         (vec![b.clone()], vec![]),
         "only ships of that unit are in the feed"
     );
-    let unit = &ships_by_external_id(&bench, &first()).await["e-b"]["orgUnit"];
+    let unit = &ships_by_external_id(&fixture, &first()).await["e-b"]["orgUnit"];
     assert_eq!((&unit["name"], &unit["shorthand"]), (&json!("New Name"), &json!("NEW")));
-    check(&bench, &first(), vec![link("e-b", &b), link("e-c", &c)], &["0 unchanged -", "1 unchanged -"])
+    check(&fixture, &first(), vec![link("e-b", &b), link("e-c", &c)], &["0 unchanged -", "1 unchanged -"])
         .await;
-    check(&bench, &second(), vec![link("x", &a)], &[]).await;
+    check(&fixture, &second(), vec![link("x", &a)], &[]).await;
     assert_eq!(read_changes(&mut cursor).await, (vec![a.clone()], vec![]));
-    bench.clock.advance(Duration::from_secs(1));
-    check(&bench, &other_client(), vec![remove(&b, 1)], &[]).await;
+    fixture.clock.advance(Duration::from_secs(1));
+    check(&fixture, &other_client(), vec![remove(&b, 1)], &[]).await;
     let (one_, two) = (MemberId::new("m-1"), MemberId::new("m-2"));
     assert!(
-        bench.backend().give_ship(&one_, ChangeAuthor::Web, &c, &two).await.expect("the transfer succeeds")
+        fixture.backend().give_ship(&one_, ChangeAuthor::Web, &c, &two).await.expect("the transfer succeeds")
     );
     let time = "2026-09-21T14:13:21Z";
     let client = json!({ "channel": "client", "clientId": "c-2", "installationId": "i-3" });
@@ -436,17 +446,17 @@ async fn feed_contains_each_ship_change_once() {
     ];
     assert_eq!(read_changes(&mut cursor).await, (vec![], expected));
     assert_eq!(read_changes(&mut cursor).await, (vec![], vec![]));
-    assert_eq!(bench.page(&other_member(), SHIPS, &mut String::new()).await.0[0].get("externalId"), None);
+    assert_eq!(fixture.page(&other_member(), SHIPS, &mut String::new()).await.0[0].get("externalId"), None);
 }
 
 /// SHP-22, WRT-10, WRT-13: a ship whose name and type change counts as a removal, and the page of the held
 /// batch lists it.
 #[tokio::test]
 async fn changed_name_and_type_counts_as_removal() {
-    let bench = Bench::new().await;
+    let fixture = BackendFixture::new().await;
     let named = |number: usize| with(ship(&format!("e-{number}")), "name", json!(format!("Ship {number}")));
-    check(&bench, &first(), (0..10).map(named).collect(), &[]).await;
-    let ships = ships_by_external_id(&bench, &first()).await;
+    check(&fixture, &first(), (0..10).map(named).collect(), &[]).await;
+    let ships = ships_by_external_id(&fixture, &first()).await;
     let update = |number: usize| {
         let name = format!("e-{number}");
         with(existing_ship(&name, &id(&ships[&name]), 1), "name", json!(format!("Ship {number}")))
@@ -454,17 +464,23 @@ async fn changed_name_and_type_counts_as_removal() {
     let other_name = |number| with(update(number), "name", json!("Another"));
     let other_type = |number| with(update(number), "shipType", json!({ "bt": "miner" }));
     let both = |number| with(other_name(number), "shipType", json!({ "bt": "miner" }));
-    check(&bench, &first(), vec![other_name(0), other_type(1), both(2), remove(&id(&ships["e-3"]), 1)], &[])
-        .await;
-    let removals = bench.rows("SELECT id FROM journal WHERE removal = 1").await;
+    check(
+        &fixture,
+        &first(),
+        vec![other_name(0), other_type(1), both(2), remove(&id(&ships["e-3"]), 1)],
+        &[],
+    )
+    .await;
+    let removals = fixture.rows("SELECT id FROM journal WHERE removal = 1").await;
     assert_eq!(removals.len(), 2);
-    let refused =
-        bench.post(&first(), FLY, json!({ "ops": [both(4), both(5), remove(&id(&ships["e-6"]), 1)] })).await;
+    let refused = fixture
+        .post(&first(), FLY, json!({ "ops": [both(4), both(5), remove(&id(&ships["e-6"]), 1)] }))
+        .await;
     assert_eq!((refused.status, refused.code()), (409, "MASS_CHANGE_CONFIRMATION_REQUIRED"));
     let url = refused.body["confirmationUrl"].as_str().expect("a string");
     let handoff = HandoffToken::new(url.rsplit('/').next().expect("a handoff token"));
     let member = MemberId::new("m-1");
-    let mut shown = bench
+    let mut shown = fixture
         .backend()
         .preview_batch(&member, &handoff)
         .await
@@ -473,15 +489,15 @@ async fn changed_name_and_type_counts_as_removal() {
     shown.removed.sort();
     assert_eq!((shown.area, shown.written), ("ships", 0));
     assert_eq!(shown.removed, ["Ship 4 (Big Hauler)", "Ship 5 (Big Hauler)", "Ship 6 (Big Hauler)"]);
-    bench.backend().confirm_batch(&member, &handoff).await.expect("the confirmation succeeds");
-    assert_eq!(ships_by_external_id(&bench, &first()).await.len(), 8);
+    fixture.backend().confirm_batch(&member, &handoff).await.expect("the confirmation succeeds");
+    assert_eq!(ships_by_external_id(&fixture, &first()).await.len(), 8);
 }
 
 /// SHP-06, SHP-09, ERR-22, SHP-23: a body that violates the schema is rejected. Undeclared fields, such as
 /// purchase data, cause a warning and are not stored.
 #[tokio::test]
 async fn schema_violations_are_rejected() {
-    let bench = Bench::new().await;
+    let fixture = BackendFixture::new().await;
     for (op, pointer) in [
         (with(ship("e"), "shipId", json!("s")), "/ops/0/version"),
         (with(ship("e"), "name", json!("n".repeat(256))), "/ops/0/name"),
@@ -491,27 +507,27 @@ async fn schema_violations_are_rejected() {
         (json!({ "op": "remove", "shipId": "s" }), "/ops/0/version"),
     ] {
         let body = json!({ "ops": [op] }).to_string();
-        let (status, body) = bench.send_raw(&first(), FLY, body).await;
+        let (status, body) = fixture.send_raw(&first(), FLY, body).await;
         assert_eq!(status, 400);
         assert_eq!(body["errors"][0]["pointer"], pointer, "{body}");
     }
     let bought = with(ship("e"), "purchase", json!({ "price": 424_242 }));
-    let response = bench.check(&first(), FLY, vec![bought], &[]).await;
+    let response = fixture.check(&first(), FLY, vec![bought], &[]).await;
     let warned = json!([{ "pointer": "/ops/0/purchase", "code": "UNKNOWN_FIELD" }]);
     assert_eq!(response.body["warnings"], warned);
-    assert!(!bench.everything().await.iter().any(|row| row.contains("424242")));
-    assert!(!bench.get(&first(), SHIPS).await.body.to_string().contains("424242"));
+    assert!(!fixture.everything().await.iter().any(|row| row.contains("424242")));
+    assert!(!fixture.get(&first(), SHIPS).await.body.to_string().contains("424242"));
 }
 
 /// SHP-01, FED-01, FED-02: pages of any size contain every ship once, with the caller's own ids.
 #[tokio::test]
 async fn pages_contain_every_ship_once() {
-    let bench = Bench::new().await;
-    check(&bench, &first(), (0..120).map(|number| ship(&format!("e-{number}"))).collect(), &[]).await;
+    let fixture = BackendFixture::new().await;
+    check(&fixture, &first(), (0..120).map(|number| ship(&format!("e-{number}"))).collect(), &[]).await;
     for limit in [1, 7, 119, 120, 1000] {
         let (mut seen, mut cursor) = (BTreeSet::new(), String::new());
         loop {
-            let page = bench.get(&first(), &format!("{SHIPS}?limit={limit}{cursor}")).await.body;
+            let page = fixture.get(&first(), &format!("{SHIPS}?limit={limit}{cursor}")).await.body;
             for item in page["items"].as_array().expect("an array") {
                 assert!(seen.insert(item["externalId"].as_str().expect("a string").to_owned()), "twice");
             }
@@ -531,12 +547,12 @@ async fn pages_contain_every_ship_once() {
 async fn concurrent_changes_conflict_per_op() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let place = StoreLocation::Folder(folder.path().to_owned());
-    let bench = Bench::at(place, Config::default(), |backend| backend).await;
-    let id = add_ship(&bench, "a", ship("a")).await;
+    let fixture = BackendFixture::at(place, Config::default(), |backend| backend).await;
+    let id = add_ship(&fixture, "a", ship("a")).await;
     let (me, twin, third) = (first(), second(), other_client());
     let sent = |caller, index: usize| {
         let op = with(existing_ship("a", &id, 1), "name", json!(format!("Name {index}")));
-        bench.post(caller, FLY, json!({ "ops": [op] }))
+        fixture.post(caller, FLY, json!({ "ops": [op] }))
     };
     let response = tokio::join!(sent(&me, 0), sent(&twin, 1), sent(&third, 2), sent(&me, 3), sent(&twin, 4));
     let response = <[BackendResponse; 5]>::from(response);

@@ -12,7 +12,7 @@ use proptest::sample::select;
 use super::reader::Reader;
 use super::ships::*;
 use super::*;
-use crate::kit::{cases, ops};
+use crate::support::{cases, ops};
 
 /// An op before the existing ships to which it refers are chosen.
 #[derive(Clone, Debug)]
@@ -140,7 +140,7 @@ struct Oracle {
     units: BTreeSet<String>,
     /// The ships that the current batch updated or removed.
     changed: BTreeSet<String>,
-    made: usize,
+    created: usize,
 }
 
 impl Oracle {
@@ -245,8 +245,8 @@ impl Oracle {
             if unit.as_ref().is_some_and(|unit| !self.units.contains(unit)) {
                 return "rejected ORG_UNIT_NOT_ALLOWED";
             }
-            self.made += 1;
-            let id = format!("new-{}", self.made);
+            self.created += 1;
+            let id = format!("new-{}", self.created);
             let fitted = upsert.fitted.unwrap_or(false);
             self.ships.insert(id.clone(), ShipState { fitted, unit, counter: 1, version: 1, ..updated });
             self.changed.insert(id.clone());
@@ -335,7 +335,7 @@ fn reader(caller: Caller) -> Reader<ShipState> {
 
 /// The backend under test and the model's expected state.
 struct World {
-    bench: Bench,
+    fixture: BackendFixture,
     /// The expected states, by member.
     oracles: [Oracle; 2],
     /// All ids that were ever seen, and some unknown ones.
@@ -348,7 +348,7 @@ impl World {
     }
 
     async fn write(&mut self, who: usize, wishes: &[OpTemplate], dry: bool) {
-        let now = self.bench.clock.now();
+        let now = self.fixture.clock.now();
         let (caller, member) = writers()[who].clone();
         let backup = self.oracles[member].clone();
         self.oracles[member].changed.clear();
@@ -362,12 +362,12 @@ impl World {
         }
         let body = json!({ "ops": ops, "dryRun": dry });
         let result = match caller {
-            Some(caller) => self.bench.post(&caller, FLY, body.clone()).await,
+            Some(caller) => self.fixture.post(&caller, FLY, body.clone()).await,
             None => {
                 let body =
                     ShipChangeSet::parse_valid(body.to_string().as_bytes()).expect("a valid change set");
                 let member = MemberId::new(MEMBERS[member]);
-                let changed = self.bench.backend().change_ships(&member, ChangeAuthor::Web, body).await;
+                let changed = self.fixture.backend().change_ships(&member, ChangeAuthor::Web, body).await;
                 BackendResponse::of(&changed.expect("the change succeeds"))
             }
         };
@@ -422,7 +422,7 @@ impl World {
             return;
         }
         let reader = caller.unwrap_or_else(|| [first(), other_member()][member].clone());
-        let (items, _) = self.bench.page(&reader, SHIPS, &mut String::new()).await;
+        let (items, _) = self.fixture.page(&reader, SHIPS, &mut String::new()).await;
         for new_id in new_ids {
             let link = oracle.link_of(who, &new_id);
             let is_it = |item: &&Value| {
@@ -443,7 +443,7 @@ impl World {
     async fn check(&self) {
         for (who, (caller, member)) in writers().into_iter().enumerate() {
             let Some(caller) = caller else { continue };
-            let (items, _) = self.bench.page(&caller, SHIPS, &mut String::new()).await;
+            let (items, _) = self.fixture.page(&caller, SHIPS, &mut String::new()).await;
             let shown: BTreeMap<String, (Option<String>, ShipState)> = items.iter().map(plain).collect();
             assert_eq!(shown, self.oracles[member].shown(who));
             let links: Vec<&String> = shown.values().filter_map(|(link, _)| link.as_ref()).collect();
@@ -488,16 +488,17 @@ async fn run(acts: Vec<Action>) {
         ..Oracle::default()
     };
     let oracles = [in_units(&["u-1"]), in_units(&["u-1", "u-2"])];
-    let mut world = World { bench: Bench::unguarded().await, oracles, ids: vec!["nobodys".to_owned()] };
+    let mut world =
+        World { fixture: BackendFixture::unguarded().await, oracles, ids: vec!["nobodys".to_owned()] };
     let mut readers = readers().map(|(caller, member)| (reader(caller), member));
     for act in acts {
-        let now = world.bench.clock.now();
+        let now = world.fixture.clock.now();
         match act {
             Action::Write { who, wishes, dry } => world.write(who, &wishes, dry).await,
             Action::Give { member, ship } => {
                 let (id, other) = (world.id(ship), 1 - member);
                 let (from, to) = (MemberId::new(MEMBERS[member]), MemberId::new(MEMBERS[other]));
-                let outcome = world.bench.backend().give_ship(&from, ChangeAuthor::Web, &id, &to).await;
+                let outcome = world.fixture.backend().give_ship(&from, ChangeAuthor::Web, &id, &to).await;
                 let removed = world.oracles[member].remove_ship(&id, web_writer_of(member), now);
                 assert_eq!(outcome.expect("the transfer succeeds"), removed.is_some());
                 if let Some(removed) = removed {
@@ -507,7 +508,7 @@ async fn run(acts: Vec<Action>) {
             Action::Rename(number) => {
                 let (unit, name) = (UnitId::new("u-1"), format!("Unit {number}"));
                 let renamed = world
-                    .bench
+                    .fixture
                     .backend()
                     .rename_unit(&unit, named(&name), named(&format!("U{number}")))
                     .await;
@@ -517,16 +518,16 @@ async fn run(acts: Vec<Action>) {
                 let units = UNITS.iter().enumerate().filter(|(index, _)| bits >> index & 1 == 1);
                 world.oracles[member].units = units.map(|(_, unit)| (*unit).to_owned()).collect();
                 let member_id = MEMBERS[member];
-                world.bench.sql(format!("DELETE FROM membership WHERE member = '{member_id}'")).await;
+                world.fixture.sql(format!("DELETE FROM membership WHERE member = '{member_id}'")).await;
                 for unit in &world.oracles[member].units {
                     let sql =
                         format!("INSERT INTO membership (member, unit) VALUES ('{member_id}', '{unit}')");
-                    world.bench.sql(sql).await;
+                    world.fixture.sql(sql).await;
                 }
             }
             Action::Page { reader, limit } => {
                 let (reader, member) = &mut readers[reader];
-                if reader.page(&world.bench, limit).await {
+                if reader.page(&world.fixture, limit).await {
                     assert_eq!(
                         reader.entries, world.oracles[*member].ships,
                         "the reader is at the end of the feed"
@@ -534,13 +535,13 @@ async fn run(acts: Vec<Action>) {
                 }
                 continue;
             }
-            Action::Advance(days) => world.bench.clock.advance(u32::from(days) * DAY),
-            Action::Sweep => drop(world.bench.retain(3).await),
+            Action::Advance(days) => world.fixture.clock.advance(u32::from(days) * DAY),
+            Action::Sweep => drop(world.fixture.retain(3).await),
         }
         world.check().await;
     }
     for (mut reader, member) in readers {
-        reader.read_on(&world.bench, 3).await;
+        reader.read_on(&world.fixture, 3).await;
         assert_eq!(reader.entries, world.oracles[member].ships, "the replica of {} differs", MEMBERS[member]);
     }
 }

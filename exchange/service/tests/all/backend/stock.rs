@@ -62,16 +62,21 @@ pub(super) fn with(mut op: Value, name: &str, value: Value) -> Value {
 }
 
 /// Applies ops as the web pages or another channel do, and returns the number of applied ops.
-pub(super) async fn apply_on_web(bench: &Bench, member: &str, author: ChangeAuthor, ops: Vec<Value>) -> i64 {
+pub(super) async fn apply_on_web(
+    fixture: &BackendFixture,
+    member: &str,
+    author: ChangeAuthor,
+    ops: Vec<Value>,
+) -> i64 {
     let body = StockChangeSet::parse_valid(json!({ "ops": ops }).to_string().as_bytes())
         .expect("a valid change set");
-    let changed = bench.backend().change_stock(&MemberId::new(member), author, body).await;
+    let changed = fixture.backend().change_stock(&MemberId::new(member), author, body).await;
     changed.expect("the change succeeds").applied
 }
 
 /// Returns the member's lots, formatted as material, location and amount.
-async fn lots(bench: &Bench, caller: &Caller) -> Vec<String> {
-    let (items, _) = bench.page(caller, STOCK, &mut String::new()).await;
+async fn lots(fixture: &BackendFixture, caller: &Caller) -> Vec<String> {
+    let (items, _) = fixture.page(caller, STOCK, &mut String::new()).await;
     let mut lots: Vec<String> = items.iter().map(format_lot).collect();
     lots.sort();
     lots
@@ -85,8 +90,8 @@ fn format_lot(item: &Value) -> String {
 }
 
 /// Returns the key of the only lot of a material.
-pub(super) async fn key(bench: &Bench, caller: &Caller, lot_key: LotKey) -> String {
-    let (items, _) = bench.page(caller, STOCK, &mut String::new()).await;
+pub(super) async fn key(fixture: &BackendFixture, caller: &Caller, lot_key: LotKey) -> String {
+    let (items, _) = fixture.page(caller, STOCK, &mut String::new()).await;
     let matches_lot = |item: &&Value| {
         item["material"]["bt"] == lot_key.material
             && item["location"]["name"] == lot_key.place
@@ -96,10 +101,10 @@ pub(super) async fn key(bench: &Bench, caller: &Caller, lot_key: LotKey) -> Stri
     items.iter().find(matches_lot).expect("the lot exists")["key"].as_str().expect("a string").to_owned()
 }
 
-pub(super) async fn rebook(bench: &Bench, lot_key: LotKey, keeping: StockOwnership) {
-    let lot = key(bench, &first(), lot_key).await;
+pub(super) async fn rebook(fixture: &BackendFixture, lot_key: LotKey, keeping: StockOwnership) {
+    let lot = key(fixture, &first(), lot_key).await;
     let rebooked =
-        bench.backend().rebook_stock(&MemberId::new("m-1"), ChangeAuthor::Web, &lot, keeping).await;
+        fixture.backend().rebook_stock(&MemberId::new("m-1"), ChangeAuthor::Web, &lot, keeping).await;
     assert!(rebooked.expect("the rebooking succeeds"));
 }
 
@@ -107,7 +112,7 @@ pub(super) async fn rebook(bench: &Bench, lot_key: LotKey, keeping: StockOwnersh
 /// whatever the op contains, and only a material has a kind.
 #[tokio::test]
 async fn lot_is_returned_as_booked() {
-    let bench = Bench::new().await;
+    let fixture = BackendFixture::new().await;
     let ops = vec![
         with(
             ORE.quality(640).set(0, json!(12.3456)),
@@ -117,8 +122,8 @@ async fn lot_is_returned_as_booked() {
         PARTS.place("Meadow").quality(3).set(0, 7),
         GUN.place("Station").quality(1000).stolen().set(0, 2),
     ];
-    bench.check(&first(), SET, ops, &[]).await;
-    let (mut items, removed) = bench.page(&first(), STOCK, &mut String::new()).await;
+    fixture.check(&first(), SET, ops, &[]).await;
+    let (mut items, removed) = fixture.page(&first(), STOCK, &mut String::new()).await;
     assert_eq!(removed, [] as [Value; 0]);
     items.sort_by_key(|item| item["material"]["bt"].as_str().expect("a string").to_owned());
     for item in &mut items {
@@ -146,20 +151,20 @@ async fn lot_is_returned_as_booked() {
     ];
     assert_eq!(items, expected);
     // Stock at a hidden location or of a deleted material is kept.
-    bench
+    fixture
         .sql("UPDATE location SET hidden = 1; UPDATE setting SET value = 'x' WHERE name = 'catalogue'")
         .await;
-    assert_eq!(lots(&bench, &first()).await.len(), 3);
-    assert_eq!(lots(&bench, &first()).await[0], "gun Station q0 stolen: 2 PIECE");
-    bench.sql("DELETE FROM catalogue_entry; DELETE FROM location; UPDATE setting SET value = 'y' WHERE name = 'catalogue'").await;
-    assert_eq!(lots(&bench, &first()).await[1], "ore l-1 q640: 12.346 SCU");
+    assert_eq!(lots(&fixture, &first()).await.len(), 3);
+    assert_eq!(lots(&fixture, &first()).await[0], "gun Station q0 stolen: 2 PIECE");
+    fixture.sql("DELETE FROM catalogue_entry; DELETE FROM location; UPDATE setting SET value = 'y' WHERE name = 'catalogue'").await;
+    assert_eq!(lots(&fixture, &first()).await[1], "ore l-1 q640: 12.346 SCU");
 }
 
 /// STK-02, STK-14: there is one lot per material, location, quality and stolen marker, with the sum of all
 /// personal and shared rows of the member.
 #[tokio::test]
 async fn lot_sums_all_rows_of_the_member() {
-    let bench = Bench::new().await;
+    let fixture = BackendFixture::new().await;
     let ops = vec![
         ORE.set(0, 5),
         ORE.quality(1).set(0, 1),
@@ -168,11 +173,11 @@ async fn lot_sums_all_rows_of_the_member() {
         GUN.quality(7).set(0, 4),
         GUN.quality(8).set(4, 5),
     ];
-    bench.check(&first(), SET, ops, &[]).await;
-    rebook(&bench, ORE, StockOwnership::Pool("u-1".into())).await;
-    bench.check(&first(), SET, vec![ORE.set(5, 6)], &[]).await;
-    rebook(&bench, ORE.quality(1), StockOwnership::Shared).await;
-    bench.check(&other_member(), SET, vec![ORE.set(0, 100)], &[]).await;
+    fixture.check(&first(), SET, ops, &[]).await;
+    rebook(&fixture, ORE, StockOwnership::Pool("u-1".into())).await;
+    fixture.check(&first(), SET, vec![ORE.set(5, 6)], &[]).await;
+    rebook(&fixture, ORE.quality(1), StockOwnership::Shared).await;
+    fixture.check(&other_member(), SET, vec![ORE.set(0, 100)], &[]).await;
     let expected = [
         "gun City q0: 5 PIECE",
         "ore City q0 stolen: 2 SCU",
@@ -180,8 +185,8 @@ async fn lot_sums_all_rows_of_the_member() {
         "ore City q1: 1 SCU",
         "ore Station q0: 3 SCU",
     ];
-    assert_eq!(lots(&bench, &first()).await, expected);
-    assert_eq!(lots(&bench, &other_member()).await, ["ore City q0: 100 SCU"]);
+    assert_eq!(lots(&fixture, &first()).await, expected);
+    assert_eq!(lots(&fixture, &other_member()).await, ["ore City q0: 100 SCU"]);
 }
 
 /// STK-05, STK-06, STK-07, STK-08, STK-09, STK-10, STK-11, STK-12, STK-13, TYP-04, TYP-06, TYP-09, RES-14,
@@ -189,13 +194,13 @@ async fn lot_sums_all_rows_of_the_member() {
 /// of later checks.
 #[tokio::test]
 async fn first_failed_check_determines_the_reason() {
-    let bench = Bench::new().await;
-    bench.check(&first(), SET, vec![ORE.set(0, 5), METAL.set(0, 4)], &[]).await;
-    bench
+    let fixture = BackendFixture::new().await;
+    fixture.check(&first(), SET, vec![ORE.set(0, 5), METAL.set(0, 4)], &[]).await;
+    fixture
         .sql("INSERT INTO stock_earmark SELECT id, 'mission', 'm', 4000, 0 FROM stock_row WHERE material = 'ore'")
         .await;
-    bench.check(&other_client(), SET, vec![METAL.set(4, 0)], &[]).await;
-    bench.sql("INSERT INTO setting (name, value) VALUES ('stolen-marking', 'off')").await;
+    fixture.check(&other_client(), SET, vec![METAL.set(4, 0)], &[]).await;
+    fixture.sql("INSERT INTO setting (name, value) VALUES ('stolen-marking', 'off')").await;
     let nowhere = |op| with(op, "location", json!({ "name": "Cellar" }));
     let pieces = |op: Value, name: &str| with(op, name, json!({ "amount": 1, "unit": "PIECE" }));
     let unknown = |op| with(op, "material", json!({ "bt": "none" }));
@@ -240,8 +245,8 @@ async fn first_failed_check_determines_the_reason() {
         "11 rejected REMOVED_ELSEWHERE",
         "12 rejected STOCK_EARMARKED",
     ];
-    bench.check(&first(), SET, ops, &expected).await;
-    assert_eq!(lots(&bench, &first()).await, ["ore City q0: 4 SCU"]);
+    fixture.check(&first(), SET, ops, &expected).await;
+    assert_eq!(lots(&fixture, &first()).await, ["ore City q0: 4 SCU"]);
 }
 
 /// STK-06, RES-10, RES-14, A25, A26: materials are matched before items. However, the exact name of an item
@@ -249,7 +254,7 @@ async fn first_failed_check_determines_the_reason() {
 /// keys cause warnings.
 #[tokio::test]
 async fn reference_resolves_to_material_before_item() {
-    let bench = Bench::new().await;
+    let fixture = BackendFixture::new().await;
     let named = |name: &str, lot_key: LotKey| with(lot_key.set(0, 1), "material", json!({ "name": name }));
     let ops = vec![
         named("quanta ore", ORE),
@@ -263,7 +268,7 @@ async fn reference_resolves_to_material_before_item() {
     ];
     let expected =
         ["2 ambiguous AMBIGUOUS", "3 unmatched UNMATCHED", "5 rejected VERSION_CONFLICT", "7 unchanged -"];
-    let response = bench.check(&first(), SET, ops, &expected).await;
+    let response = fixture.check(&first(), SET, ops, &expected).await;
     assert_eq!(
         response.body["warnings"],
         json!([{ "pointer": "/ops/4/material/locKey", "code": "LOC_KEY_UNRESOLVED" }])
@@ -272,15 +277,15 @@ async fn reference_resolves_to_material_before_item() {
     assert_eq!(response.body["offersReduced"], 0);
     let expected =
         ["gun City q0: 1 PIECE", "metal City q0: 1 SCU", "ore City q0: 1 SCU", "ores City q0: 1 PIECE"];
-    assert_eq!(lots(&bench, &first()).await, expected);
+    assert_eq!(lots(&fixture, &first()).await, expected);
 }
 
 /// STK-09, A43: if stolen markers are disabled, exactly those ops are rejected that would leave marked stock.
 #[tokio::test]
 async fn disabled_stolen_marking_rejects_marked_stock() {
-    let bench = Bench::new().await;
-    bench.check(&first(), SET, vec![ORE.stolen().set(0, 5), METAL.stolen().set(0, 5)], &[]).await;
-    bench.sql("INSERT INTO setting (name, value) VALUES ('stolen-marking', 'off')").await;
+    let fixture = BackendFixture::new().await;
+    fixture.check(&first(), SET, vec![ORE.stolen().set(0, 5), METAL.stolen().set(0, 5)], &[]).await;
+    fixture.sql("INSERT INTO setting (name, value) VALUES ('stolen-marking', 'off')").await;
     let ops = vec![
         ORE.stolen().set(5, 4),
         ORE.stolen().set(5, 5),
@@ -289,77 +294,81 @@ async fn disabled_stolen_marking_rejects_marked_stock() {
         METAL.set(0, 5),
     ];
     let expected = ["0 rejected STOLEN_MARKING_DISABLED", "1 rejected STOLEN_MARKING_DISABLED"];
-    bench.check(&first(), SET, ops, &expected).await;
-    assert_eq!(lots(&bench, &first()).await, ["metal City q0: 5 SCU"]);
-    bench.sql("UPDATE setting SET value = 'on' WHERE name = 'stolen-marking'").await;
-    bench.check(&first(), SET, vec![ORE.stolen().set(0, 1)], &[]).await;
+    fixture.check(&first(), SET, ops, &expected).await;
+    assert_eq!(lots(&fixture, &first()).await, ["metal City q0: 5 SCU"]);
+    fixture.sql("UPDATE setting SET value = 'on' WHERE name = 'stolen-marking'").await;
+    fixture.check(&first(), SET, vec![ORE.stolen().set(0, 1)], &[]).await;
 }
 
 /// STK-12, WRT-14, A11: increasing a lot that another author emptied requires an override for 90 days. The
 /// override is recorded.
 #[tokio::test]
 async fn refilling_a_foreign_emptied_lot_needs_override() {
-    let bench = Bench::unguarded().await;
+    let fixture = BackendFixture::unguarded().await;
     let refused: &[&str] = &["0 rejected REMOVED_ELSEWHERE"];
-    bench.check(&first(), SET, vec![ORE.set(0, 5), ORE.set(5, 0), ORE.set(0, 4)], &[]).await;
-    bench.check(&first(), SET, vec![ORE.set(4, 0)], &[]).await;
-    bench.check(&second(), SET, vec![ORE.set(0, 1)], refused).await;
-    bench.check(&other_client(), SET, vec![ORE.set(0, 1)], refused).await;
+    fixture.check(&first(), SET, vec![ORE.set(0, 5), ORE.set(5, 0), ORE.set(0, 4)], &[]).await;
+    fixture.check(&first(), SET, vec![ORE.set(4, 0)], &[]).await;
+    fixture.check(&second(), SET, vec![ORE.set(0, 1)], refused).await;
+    fixture.check(&other_client(), SET, vec![ORE.set(0, 1)], refused).await;
     let overruling = with(ORE.set(0, 1), "override", json!(true));
-    bench.check(&second(), SET, vec![overruling], &[]).await;
+    fixture.check(&second(), SET, vec![overruling], &[]).await;
     let journal = "SELECT installation, override, after FROM journal ORDER BY id DESC LIMIT 1";
-    let recorded = bench.rows(journal).await;
+    let recorded = fixture.rows(journal).await;
     assert!(recorded[0].starts_with("Text(\"i-2\") Integer(1) Text("), "{recorded:?}");
     // Clients need an override after a removal through another channel; other channels never need one.
     for author in [ChangeAuthor::Web, ChangeAuthor::App, ChangeAuthor::System] {
         let author = || author.clone();
-        assert_eq!(apply_on_web(&bench, "m-1", author(), vec![ORE.set(1, 0)]).await, 1);
-        bench.check(&second(), SET, vec![ORE.set(0, 1)], refused).await;
-        assert_eq!(apply_on_web(&bench, "m-1", author(), vec![ORE.set(0, 1)]).await, 1);
+        assert_eq!(apply_on_web(&fixture, "m-1", author(), vec![ORE.set(1, 0)]).await, 1);
+        fixture.check(&second(), SET, vec![ORE.set(0, 1)], refused).await;
+        assert_eq!(apply_on_web(&fixture, "m-1", author(), vec![ORE.set(0, 1)]).await, 1);
     }
-    assert_eq!(apply_on_web(&bench, "m-1", ChangeAuthor::Web, vec![ORE.set(1, 0)]).await, 1);
-    bench.clock.advance(90 * DAY);
-    bench.check(&first(), SET, vec![ORE.set(0, 1)], refused).await;
-    bench.clock.advance(Duration::from_millis(1));
-    bench.check(&first(), SET, vec![ORE.set(0, 1)], &[]).await;
+    assert_eq!(apply_on_web(&fixture, "m-1", ChangeAuthor::Web, vec![ORE.set(1, 0)]).await, 1);
+    fixture.clock.advance(90 * DAY);
+    fixture.check(&first(), SET, vec![ORE.set(0, 1)], refused).await;
+    fixture.clock.advance(Duration::from_millis(1));
+    fixture.check(&first(), SET, vec![ORE.set(0, 1)], &[]).await;
     // A lot that is not empty needs no override.
-    bench.check(&second(), SET, vec![ORE.set(1, 2)], &[]).await;
+    fixture.check(&second(), SET, vec![ORE.set(1, 2)], &[]).await;
 }
 
 /// STK-04, FED-04, TYP-14, TYP-15: the feed contains every change of an amount once, with tombstones for
 /// emptied and transferred lots. Rebooking between personal and shared stock is not a change.
 #[tokio::test]
 async fn feed_contains_each_amount_change_once() {
-    let bench = Bench::unguarded().await;
-    bench.check(&first(), SET, vec![ORE.set(0, 5), METAL.set(0, 4), PARTS.set(0, 3)], &[]).await;
-    let (ore, metal) = (key(&bench, &first(), ORE).await, key(&bench, &first(), METAL).await);
+    let fixture = BackendFixture::unguarded().await;
+    fixture.check(&first(), SET, vec![ORE.set(0, 5), METAL.set(0, 4), PARTS.set(0, 3)], &[]).await;
+    let (ore, metal) = (key(&fixture, &first(), ORE).await, key(&fixture, &first(), METAL).await);
     let (mut mine, mut theirs) = (String::new(), String::new());
-    bench.page(&first(), STOCK, &mut mine).await;
-    bench.page(&other_member(), STOCK, &mut theirs).await;
+    fixture.page(&first(), STOCK, &mut mine).await;
+    fixture.page(&other_member(), STOCK, &mut theirs).await;
     for keeping in [StockOwnership::Pool("u-1".into()), StockOwnership::Shared, StockOwnership::Personal] {
-        rebook(&bench, ORE, keeping).await;
+        rebook(&fixture, ORE, keeping).await;
     }
-    assert_eq!(bench.page(&first(), STOCK, &mut mine).await, (vec![], vec![]));
-    bench.check(&first(), SET, vec![ORE.set(5, 6), ORE.set(6, 5), PARTS.set(3, 9)], &[]).await;
-    let (items, removed) = bench.page(&first(), STOCK, &mut mine).await;
+    assert_eq!(fixture.page(&first(), STOCK, &mut mine).await, (vec![], vec![]));
+    fixture.check(&first(), SET, vec![ORE.set(5, 6), ORE.set(6, 5), PARTS.set(3, 9)], &[]).await;
+    let (items, removed) = fixture.page(&first(), STOCK, &mut mine).await;
     assert_eq!(
         (items.iter().map(format_lot).collect::<Vec<_>>(), removed),
         (vec!["parts City q0: 9 PIECE".to_owned()], vec![])
     );
-    bench.clock.advance(Duration::from_secs(1));
-    bench.check(&other_client(), SET, vec![ORE.set(5, 0)], &[]).await;
+    fixture.clock.advance(Duration::from_secs(1));
+    fixture.check(&other_client(), SET, vec![ORE.set(5, 0)], &[]).await;
     let (one, two) = (MemberId::new("m-1"), MemberId::new("m-2"));
     assert!(
-        bench
+        fixture
             .backend()
             .give_stock(&one, ChangeAuthor::Web, &metal, &two)
             .await
             .expect("the transfer succeeds")
     );
     assert!(
-        !bench.backend().give_stock(&one, ChangeAuthor::Web, &metal, &two).await.expect("the call succeeds")
+        !fixture
+            .backend()
+            .give_stock(&one, ChangeAuthor::Web, &metal, &two)
+            .await
+            .expect("the call succeeds")
     );
-    let (items, mut removed) = bench.page(&first(), STOCK, &mut mine).await;
+    let (items, mut removed) = fixture.page(&first(), STOCK, &mut mine).await;
     assert_eq!(items, [] as [Value; 0]);
     removed.sort_by_key(|one| one["removedBy"]["channel"].as_str().expect("a string").to_owned());
     let time = "2026-09-21T14:13:21Z";
@@ -369,16 +378,16 @@ async fn feed_contains_each_amount_change_once() {
         json!({ "key": metal, "removedAt": time, "removedBy": { "channel": "web" } }),
     ];
     assert_eq!(removed, expected);
-    let (items, _) = bench.page(&other_member(), STOCK, &mut theirs).await;
+    let (items, _) = fixture.page(&other_member(), STOCK, &mut theirs).await;
     assert_eq!(items.iter().map(format_lot).collect::<Vec<_>>(), ["metal City q0: 4 SCU"]);
-    bench.check(&first(), SET, vec![METAL.set(0, 1)], &["0 rejected REMOVED_ELSEWHERE"]).await;
+    fixture.check(&first(), SET, vec![METAL.set(0, 1)], &["0 rejected REMOVED_ELSEWHERE"]).await;
 }
 
 /// TYP-05, ERR-22, STK-05: half a piece, a negative amount, a missing field and an excessive value violate
 /// the schema.
 #[tokio::test]
 async fn schema_violations_are_rejected() {
-    let bench = Bench::new().await;
+    let fixture = BackendFixture::new().await;
     let without = |name: &str| {
         let mut op = ORE.set(0, 1);
         op.as_object_mut().expect("an object").remove(name);
@@ -398,24 +407,27 @@ async fn schema_violations_are_rejected() {
         (with(ORE.set(0, 1), "location", json!({})), "/ops/0/location"),
     ] {
         let body = json!({ "ops": [op] }).to_string();
-        let (status, body) = bench.send_raw(&first(), SET, body).await;
+        let (status, body) = fixture.send_raw(&first(), SET, body).await;
         assert_eq!(status, 400);
         assert_eq!(body["errors"][0]["pointer"], pointer, "{body}");
     }
-    assert_eq!(bench.get(&first(), &format!("{STOCK}?limit=0")).await.body["errors"][0]["pointer"], "/limit");
-    assert_eq!(bench.rows("SELECT * FROM stock_row").await, [""; 0]);
+    assert_eq!(
+        fixture.get(&first(), &format!("{STOCK}?limit=0")).await.body["errors"][0]["pointer"],
+        "/limit"
+    );
+    assert_eq!(fixture.rows("SELECT * FROM stock_row").await, [""; 0]);
 }
 
 /// STK-01, FED-01, FED-02, LIM-14: pages of any size contain every lot once.
 #[tokio::test]
 async fn pages_contain_every_lot_once() {
-    let bench = Bench::new().await;
+    let fixture = BackendFixture::new().await;
     let ops = (0..250).map(|quality| ORE.quality(quality).set(0, quality + 1)).collect();
-    bench.check(&first(), SET, ops, &[]).await;
+    fixture.check(&first(), SET, ops, &[]).await;
     for limit in [1, 7, 249, 250, 1000] {
         let (mut keys, mut cursor) = (BTreeSet::new(), String::new());
         loop {
-            let page = bench.get(&first(), &format!("{STOCK}?limit={limit}{cursor}")).await.body;
+            let page = fixture.get(&first(), &format!("{STOCK}?limit={limit}{cursor}")).await.body;
             let items = page["items"].as_array().expect("an array");
             assert!(items.len() <= limit);
             for item in items {
@@ -430,6 +442,6 @@ async fn pages_contain_every_lot_once() {
         assert_eq!(keys.len(), 250, "{limit}");
     }
     // A cursor for stock is valid only for stock.
-    let cursor = bench.get(&first(), STOCK).await.body["nextCursor"].as_str().expect("a string").to_owned();
-    assert_eq!(bench.get(&first(), &format!("{READ}?cursor={cursor}")).await.code(), "CURSOR_EXPIRED");
+    let cursor = fixture.get(&first(), STOCK).await.body["nextCursor"].as_str().expect("a string").to_owned();
+    assert_eq!(fixture.get(&first(), &format!("{READ}?cursor={cursor}")).await.code(), "CURSOR_EXPIRED");
 }

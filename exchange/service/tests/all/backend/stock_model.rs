@@ -17,7 +17,7 @@ use proptest::sample::select;
 use super::reader::Reader;
 use super::stock::*;
 use super::*;
-use crate::kit::{cases, ops};
+use crate::support::{cases, ops};
 use rows::{Age, Row, RowOwnership, Rows};
 
 /// Returns the lots of the model, including lots that differ only in the stolen marker.
@@ -42,7 +42,7 @@ enum Action {
     /// One of the [`writers`].
     Write {
         who: usize,
-        wishes: Vec<OpTemplate>,
+        templates: Vec<OpTemplate>,
         dry: bool,
     },
     /// Moves a lot: a decrease and the matching increase in one batch.
@@ -93,7 +93,7 @@ fn member() -> impl Strategy<Value = usize> {
 fn act() -> impl Strategy<Value = Action> {
     prop_oneof![
         10 => (0_usize..6, ops(wish), prop::bool::weighted(0.1))
-            .prop_map(|(who, wishes, dry)| Action::Write { who, wishes, dry }),
+            .prop_map(|(who, templates, dry)| Action::Write { who, templates, dry }),
         3 => (0_usize..6, 0_usize..10, 0_usize..10).prop_map(|(who, from, to)| Action::Move { who, from, to }),
         3 => (member(), 0_usize..10, 0_usize..4)
             .prop_map(|(member, lot, keeping)| Action::Rebook { member, lot, keeping }),
@@ -217,7 +217,7 @@ fn has(reader: &Reader<(LotKey, i64)>) -> BTreeMap<LotKey, i64> {
 
 /// The backend under test and the model's expected state.
 struct World {
-    bench: Bench,
+    fixture: BackendFixture,
     oracle: Oracle,
 }
 
@@ -232,13 +232,13 @@ fn amount(to: i64, lot_key: LotKey) -> i64 {
 
 impl World {
     /// Sends a batch and compares the result of each op with the interpreter's.
-    async fn write(&mut self, who: usize, wishes: &[OpTemplate], dry: bool) {
-        let (all, now) = (all(), self.bench.clock.now());
+    async fn write(&mut self, who: usize, templates: &[OpTemplate], dry: bool) {
+        let (all, now) = (all(), self.fixture.clock.now());
         let before = self.offers().await;
         let (caller, member) = writers()[who].clone();
         let backup = self.oracle.members.clone();
         let (mut ops, mut expected, mut applied) = (Vec::new(), Vec::new(), 0_u64);
-        for (index, wish) in wishes.iter().enumerate() {
+        for (index, wish) in templates.iter().enumerate() {
             let lot_key = all[wish.lot];
             let to = amount(wish.to, lot_key);
             let seen = self.oracle.members[member].held(lot_key) + i64::from(wish.stale);
@@ -251,12 +251,12 @@ impl World {
         }
         let body = json!({ "ops": ops, "dryRun": dry });
         let result = match caller {
-            Some(caller) => self.bench.post(&caller, SET, body.clone()).await,
+            Some(caller) => self.fixture.post(&caller, SET, body.clone()).await,
             None => {
                 let body =
                     StockChangeSet::parse_valid(body.to_string().as_bytes()).expect("a valid change set");
                 let member = MemberId::new(MEMBERS[member]);
-                let changed = self.bench.backend().change_stock(&member, ChangeAuthor::Web, body);
+                let changed = self.fixture.backend().change_stock(&member, ChangeAuthor::Web, body);
                 BackendResponse::of(&changed.await.expect("the change succeeds"))
             }
         };
@@ -281,7 +281,7 @@ impl World {
     }
 
     async fn offers(&self) -> BTreeMap<String, i64> {
-        let rows = self.bench.rows("SELECT id, amount FROM stock_offer").await;
+        let rows = self.fixture.rows("SELECT id, amount FROM stock_offer").await;
         let one = |row: &String| {
             let (id, amount) = row.split_once(' ').expect("two columns");
             let amount = amount.trim_start_matches("Integer(").trim_end_matches(')');
@@ -301,7 +301,7 @@ impl World {
         );
         let mut rows: BTreeMap<(usize, LotKey), Vec<(Age, Row)>> = BTreeMap::new();
         let lots = self.lots_by_key().await;
-        for row in self.bench.rows(sql).await {
+        for row in self.fixture.rows(sql).await {
             let columns: Vec<&str> = row.split(' ').collect();
             let number = |column: usize| -> i64 {
                 let digits = columns[column].trim_start_matches("Integer(").trim_end_matches(')');
@@ -324,7 +324,7 @@ impl World {
     async fn lots_by_key(&self) -> BTreeMap<String, LotKey> {
         let mut lots = BTreeMap::new();
         for caller in [first(), other_member()] {
-            let (items, _) = self.bench.page(&caller, STOCK, &mut String::new()).await;
+            let (items, _) = self.fixture.page(&caller, STOCK, &mut String::new()).await;
             lots.extend(
                 items.iter().map(|item| (item["key"].as_str().expect("a string").to_owned(), lot(item).0)),
             );
@@ -337,7 +337,7 @@ impl World {
         if self.oracle.members[member].held(lot_key) == 0 {
             None
         } else {
-            Some(key(&self.bench, &caller, lot_key).await)
+            Some(key(&self.fixture, &caller, lot_key).await)
         }
     }
 
@@ -365,9 +365,9 @@ impl World {
                       ON o.stock_row = r.id WHERE o.amount > r.amount \
                       UNION ALL SELECT 'lost', o.id FROM stock_offer o WHERE o.stock_row NOT IN \
                       (SELECT id FROM stock_row)";
-        assert_eq!(self.bench.rows(broken).await, [""; 0]);
+        assert_eq!(self.fixture.rows(broken).await, [""; 0]);
         for (caller, member) in readers() {
-            let (items, _) = self.bench.page(&caller, STOCK, &mut String::new()).await;
+            let (items, _) = self.fixture.page(&caller, STOCK, &mut String::new()).await;
             let lots: BTreeMap<LotKey, i64> = items.iter().map(lot).collect();
             assert_eq!(lots.len(), items.len(), "each lot occurs once");
             assert_eq!(lots, self.oracle.members[member].lots());
@@ -376,11 +376,11 @@ impl World {
 }
 
 async fn run(acts: Vec<Action>) {
-    let mut world = World { bench: Bench::unguarded().await, oracle: Oracle::default() };
+    let mut world = World { fixture: BackendFixture::unguarded().await, oracle: Oracle::default() };
     let mut readers = readers().map(|(caller, member)| (reader(caller), member));
     for act in acts {
         match act {
-            Action::Write { who, wishes, dry } => world.write(who, &wishes, dry).await,
+            Action::Write { who, templates, dry } => world.write(who, &templates, dry).await,
             Action::Move { who, from, to } => {
                 let (from_at, to_at) = (all()[from], all()[to]);
                 let (_, member) = writers()[who];
@@ -416,14 +416,14 @@ async fn run(acts: Vec<Action>) {
                 rows.iter_mut().for_each(|(_, row)| row.ownership = ownership);
                 let member = MemberId::new(MEMBERS[member]);
                 let rebooked =
-                    world.bench.backend().rebook_stock(&member, ChangeAuthor::Web, &key, keeping).await;
+                    world.fixture.backend().rebook_stock(&member, ChangeAuthor::Web, &key, keeping).await;
                 assert!(rebooked.expect("the rebooking succeeds"));
             }
             Action::Reserve { member, lot } => {
                 let Some(key) = world.key(member, lot).await else { continue };
                 let of_lot = format!("member = '{}' AND lot = '{key}'", MEMBERS[member]);
                 world
-                    .bench
+                    .fixture
                     .sql(format!(
                         "INSERT OR IGNORE INTO stock_earmark SELECT id, 'mission', 'm', min(amount, 2), 0 \
                          FROM stock_row WHERE {of_lot} ORDER BY number LIMIT 1"
@@ -436,7 +436,7 @@ async fn run(acts: Vec<Action>) {
                 }
             }
             Action::Release => {
-                world.bench.sql("DELETE FROM stock_earmark").await;
+                world.fixture.sql("DELETE FROM stock_earmark").await;
                 for shelves in &mut world.oracle.members {
                     for lot_key in all() {
                         shelves.rows.of_mut(lot_key).iter_mut().for_each(|(_, row)| row.reserved = 0);
@@ -446,7 +446,7 @@ async fn run(acts: Vec<Action>) {
             Action::Offer { member, lot } => {
                 let Some(key) = world.key(member, lot).await else { continue };
                 world
-                    .bench
+                    .fixture
                     .sql(format!(
                         "INSERT OR IGNORE INTO stock_offer SELECT id || '-o', id, (amount + 1) / 2 \
                          FROM stock_row WHERE member = '{}' AND lot = '{key}' ORDER BY number DESC LIMIT 1",
@@ -466,18 +466,18 @@ async fn run(acts: Vec<Action>) {
                     continue;
                 }
                 let (from, to) = (MemberId::new(MEMBERS[member]), MemberId::new(MEMBERS[other]));
-                let outcome = world.bench.backend().give_stock(&from, ChangeAuthor::Web, &key, &to).await;
+                let outcome = world.fixture.backend().give_stock(&from, ChangeAuthor::Web, &key, &to).await;
                 assert!(outcome.expect("the transfer succeeds"));
                 let rows = std::mem::take(world.oracle.members[member].rows.of_mut(lot_key));
                 world.oracle.members[other].rows.get(lot_key, rows);
-                let emptied = (world.bench.clock.now(), web_writer_of(member));
+                let emptied = (world.fixture.clock.now(), web_writer_of(member));
                 world.oracle.members[member].emptied.insert(lot_key, emptied);
             }
             Action::Marking(is_enabled) => {
                 world.oracle.no_marking = !is_enabled;
                 let value = if is_enabled { "on" } else { "off" };
                 world
-                    .bench
+                    .fixture
                     .sql(format!(
                         "INSERT INTO setting (name, value) VALUES ('stolen-marking', '{value}') \
                          ON CONFLICT (name) DO UPDATE SET value = excluded.value"
@@ -486,7 +486,7 @@ async fn run(acts: Vec<Action>) {
             }
             Action::Page { reader, limit } => {
                 let (reader, member) = &mut readers[reader];
-                if reader.page(&world.bench, limit).await {
+                if reader.page(&world.fixture, limit).await {
                     assert_eq!(
                         has(reader),
                         world.oracle.members[*member].lots(),
@@ -495,13 +495,13 @@ async fn run(acts: Vec<Action>) {
                 }
                 continue;
             }
-            Action::Advance(days) => world.bench.clock.advance(u32::from(days) * DAY),
-            Action::Sweep => drop(world.bench.retain(3).await),
+            Action::Advance(days) => world.fixture.clock.advance(u32::from(days) * DAY),
+            Action::Sweep => drop(world.fixture.retain(3).await),
         }
         world.check().await;
     }
     for (mut reader, member) in readers {
-        reader.read_on(&world.bench, 3).await;
+        reader.read_on(&world.fixture, 3).await;
         assert_eq!(
             has(&reader),
             world.oracle.members[member].lots(),

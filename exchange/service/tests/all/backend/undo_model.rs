@@ -16,7 +16,7 @@ use super::reader::Reader;
 use super::ships::{FLY, SHIPS, ship, with};
 use super::stock::{GUN, LotKey, METAL, ORE, PARTS, SET, STOCK};
 use super::*;
-use crate::kit::cases;
+use crate::support::cases;
 
 const PRODUCTS: [&str; 4] = ["BP_RIFLE", "BP_HELMET", "BP_KNIFE", "BP_ARMS"];
 const WEB: usize = 3;
@@ -96,12 +96,12 @@ struct Write {
 }
 
 struct World {
-    bench: Bench,
+    fixture: BackendFixture,
     /// Every write that was not undone, in execution order.
     log: Vec<Write>,
     /// The model's entry for each key of the service that has been returned so far.
     keys: BTreeMap<String, EntryName>,
-    made: usize,
+    created: usize,
     act: usize,
 }
 
@@ -156,7 +156,7 @@ impl World {
     }
 
     fn note(&mut self, name: EntryName, value: Option<String>, client: Option<&'static str>) {
-        let time = self.bench.clock.now();
+        let time = self.fixture.clock.now();
         self.log.push(Write { name, value, client, at: time, act: self.act, instead: None });
     }
 
@@ -168,7 +168,7 @@ impl World {
 
     async fn post(&self, number: usize, who: usize, area: UndoArea, body: Value) {
         let web = async |body: String| {
-            let (backend, member) = (self.bench.backend(), member(number));
+            let (backend, member) = (self.fixture.backend(), member(number));
             match area {
                 UndoArea::Blueprints => {
                     let body = BlueprintChangeSet::parse_valid(body.as_bytes()).expect("a valid change set");
@@ -193,7 +193,7 @@ impl World {
         };
         let refused = match writer(number, who) {
             Some(caller) => {
-                let response = self.bench.post(&caller, uri, body).await;
+                let response = self.fixture.post(&caller, uri, body).await;
                 assert_eq!(response.status, 200, "{}", response.body);
                 response.counts().2
             }
@@ -204,7 +204,7 @@ impl World {
 
     async fn blueprint(&mut self, number: usize, who: usize, product: usize, add: bool) {
         let name = (number, UndoArea::Blueprints, PRODUCTS[product].to_owned());
-        let time = self.bench.clock.now().to_string();
+        let time = self.fixture.clock.now().to_string();
         let (op, value) = if add {
             let op = json!({ "op": "add", "ref": { "bt": PRODUCTS[product] }, "acquiredAt": time, "override": true });
             (op, Some(time))
@@ -251,15 +251,15 @@ impl World {
     }
 
     async fn ship(&mut self, number: usize, who: usize, choice: usize, act: usize) {
-        self.made += 1;
+        self.created += 1;
         let (ships, removed) = (self.ships(number, true), self.ships(number, false));
         let existing = ships.get(choice).filter(|_| (1..5).contains(&act));
         let instead = removed.get(choice).filter(|_| act >= 5);
         let (name, key) = match existing {
             Some((name, key)) => (name.clone(), Some(key.clone())),
-            None => ((number, UndoArea::Ships, format!("e-{}", self.made)), None),
+            None => ((number, UndoArea::Ships, format!("e-{}", self.created)), None),
         };
-        let new_name = format!("n-{}", self.made);
+        let new_name = format!("n-{}", self.created);
         let op = with(ship(&name.2), "name", json!(new_name));
         let (op, value) = match &key {
             None => {
@@ -273,7 +273,7 @@ impl World {
             Some(key) => {
                 let caller =
                     writer(number, who).unwrap_or_else(|| if number == 0 { first() } else { other_member() });
-                let (items, _) = self.bench.page(&caller, SHIPS, &mut String::new()).await;
+                let (items, _) = self.fixture.page(&caller, SHIPS, &mut String::new()).await;
                 let item = items.iter().find(|item| item["shipId"] == key.as_str()).expect("the ship exists");
                 let version = item["version"].clone();
                 if act == 1 {
@@ -295,17 +295,17 @@ impl World {
         let Some(value) = self.value(&name) else { return };
         let key = self.key(&name);
         // Each change uses another unit, so that it is not a repetition.
-        self.made += 1;
-        let unit = StockOwnership::Pool(format!("u-{}", 1 + self.made % 3).into());
+        self.created += 1;
+        let unit = StockOwnership::Pool(format!("u-{}", 1 + self.created % 3).into());
         let is_new = !self
-            .bench
+            .fixture
             .rows(format!(
                 "SELECT 1 FROM stock_row WHERE member = 'm-1' AND lot = '{key}' AND unit IS NOT 'u-{}'",
-                1 + self.made % 3
+                1 + self.created % 3
             ))
             .await
             .is_empty();
-        let rebooked = self.bench.backend().rebook_stock(&member(0), ChangeAuthor::Web, &key, unit).await;
+        let rebooked = self.fixture.backend().rebook_stock(&member(0), ChangeAuthor::Web, &key, unit).await;
         assert!(rebooked.expect("the rebooking succeeds"));
         if is_new {
             self.note(name, Some(value), None);
@@ -316,7 +316,8 @@ impl World {
         let (name, theirs) = (Self::lot(0, lot), Self::lot(1, lot));
         let Some(value) = self.value(&name) else { return };
         let key = self.key(&name);
-        let outcome = self.bench.backend().give_stock(&member(0), ChangeAuthor::Web, &key, &member(1)).await;
+        let outcome =
+            self.fixture.backend().give_stock(&member(0), ChangeAuthor::Web, &key, &member(1)).await;
         assert!(outcome.expect("the transfer succeeds"));
         let sum = self.amount(&theirs) + value.parse::<i64>().expect("a number");
         self.note(name, None, None);
@@ -339,17 +340,17 @@ impl World {
         let writes = || UndoSelection { client: client.into(), member: member(number), from, to };
         let run = async |mode| {
             let outcomes = if number == 0 {
-                self.bench.backend().undo_writes(writes(), areas, mode).await
+                self.fixture.backend().undo_writes(writes(), areas, mode).await
             } else {
                 let undo =
                     UndoProcess::new(writes(), UndoAuthority::Administrator("root".to_owned()), areas, mode);
-                self.bench.backend().run_undo(undo).await
+                self.fixture.backend().run_undo(undo).await
             };
             outcomes.expect("the undo succeeds")
         };
-        let before = self.bench.everything().await;
+        let before = self.fixture.everything().await;
         let promised = run(UndoMode::Preview).await;
-        assert_eq!(self.bench.everything().await, before, "a preview changes nothing");
+        assert_eq!(self.fixture.everything().await, before, "a preview changes nothing");
         let done = run(UndoMode::Apply).await;
         assert_eq!(promised, done, "the result of the undo equals the preview");
         let again = run(UndoMode::Apply).await;
@@ -410,7 +411,7 @@ impl World {
                     );
                     hindered.insert(name)
                 }
-                Err(hindrance) => panic!("{hindrance}: {outcome:?}"),
+                Err(conflict) => panic!("{conflict}: {outcome:?}"),
             };
             assert!(is_new, "an entry is reported twice");
         }
@@ -509,7 +510,7 @@ impl World {
             let (caller, uri) =
                 (if number < 3 { first() } else { other_member() }, [READ, STOCK, SHIPS][number % 3]);
             let (area, index) = (AREAS[number % 3], number / 3);
-            let (items, _) = self.bench.page(&caller, uri, &mut String::new()).await;
+            let (items, _) = self.fixture.page(&caller, uri, &mut String::new()).await;
             for item in items.iter().filter(|item| item["isDefault"] != true) {
                 let (key, value) = seen(item);
                 let name = match area {
@@ -544,12 +545,12 @@ impl World {
 }
 
 async fn run(acts: Vec<Action>) {
-    let bench = Bench::unguarded().await;
+    let fixture = BackendFixture::unguarded().await;
     let (log, keys) = (Vec::new(), BTreeMap::new());
-    let mut world = World { bench, log, keys, made: 0, act: 0 };
+    let mut world = World { fixture, log, keys, created: 0, act: 0 };
     let mut readers: Vec<Reader<String>> = (0..6).map(reader).collect();
     for act in acts {
-        world.bench.clock.advance(Duration::from_secs(1));
+        world.fixture.clock.advance(Duration::from_secs(1));
         world.act += 1;
         match act {
             Action::Blueprint { member, who, product, add } => {
@@ -560,11 +561,11 @@ async fn run(acts: Vec<Action>) {
             Action::Rebook(lot) => world.rebook(lot).await,
             Action::Give(lot) => world.give(lot).await,
             Action::Page(reader, limit) => {
-                readers[reader].page(&world.bench, limit).await;
+                readers[reader].page(&world.fixture, limit).await;
                 continue;
             }
             Action::Undo { member, client, from, to, areas } => {
-                let now = world.bench.clock.now();
+                let now = world.fixture.clock.now();
                 let seconds_ago = |seconds: u8| now.minus(Duration::from_secs(u64::from(seconds)));
                 let span = (seconds_ago(from.max(to)), seconds_ago(from.min(to)));
                 let areas: Vec<UndoArea> =
@@ -575,9 +576,9 @@ async fn run(acts: Vec<Action>) {
         world.check().await;
     }
     for (number, reader) in readers.iter_mut().enumerate() {
-        reader.read_on(&world.bench, 3).await;
+        reader.read_on(&world.fixture, 3).await;
         let mut new = self::reader(number);
-        new.read_on(&world.bench, 50).await;
+        new.read_on(&world.fixture, 50).await;
         assert_eq!(reader.entries, new.entries, "a replica");
     }
 }

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use super::stock::{GUN, LotKey, ORE, SET, apply_on_web, rebook, with};
 use super::*;
-use crate::kit::cases;
+use crate::support::cases;
 
 /// Returns the lots of the member. Moves connect lots of the same material.
 fn lots() -> [LotKey; 8] {
@@ -67,7 +67,7 @@ fn act() -> impl Strategy<Value = Action> {
 }
 
 struct World {
-    bench: Bench,
+    fixture: BackendFixture,
     /// The expected totals by material.
     sums: BTreeMap<&'static str, i64>,
     /// All row versions that were seen, with their content.
@@ -92,7 +92,7 @@ fn one(lot_key: LotKey) -> i64 {
 impl World {
     /// Returns the number that a query selects.
     async fn number(&self, sql: String) -> i64 {
-        let rows = self.bench.rows(sql).await;
+        let rows = self.fixture.rows(sql).await;
         let number = rows[0].strip_prefix("Integer(").and_then(|text| text.strip_suffix(')'));
         number.expect("a number").parse().expect("a number")
     }
@@ -113,8 +113,8 @@ impl World {
         let ops: Vec<Value> = ops.into_iter().map(|op| with(op, "override", json!(true))).collect();
         let count = ops.len();
         match who {
-            3 => assert_eq!(apply_on_web(&self.bench, "m-1", ChangeAuthor::Web, ops).await, count as i64),
-            who => drop(self.bench.check(&[first(), second(), other_client()][who], SET, ops, &[]).await),
+            3 => assert_eq!(apply_on_web(&self.fixture, "m-1", ChangeAuthor::Web, ops).await, count as i64),
+            who => drop(self.fixture.check(&[first(), second(), other_client()][who], SET, ops, &[]).await),
         }
     }
 
@@ -157,18 +157,18 @@ impl World {
                 let sql = format!(
                     "INSERT OR IGNORE INTO stock_earmark SELECT id, 'mission', 'x', {one}, 0 {rows} LIMIT 1"
                 );
-                self.bench.sql(sql).await;
+                self.fixture.sql(sql).await;
             }
             Action::Offer(lot) => {
                 let (rows, one) = (rows_of(lots()[lot]), one(lots()[lot]));
                 let sql =
                     format!("INSERT OR IGNORE INTO stock_offer SELECT 'o-' || id, id, {one} {rows} LIMIT 1");
-                self.bench.sql(sql).await;
+                self.fixture.sql(sql).await;
             }
             Action::Rebook { lot, unit } => {
                 if self.amount(lots()[lot]).await > 0 {
                     let keeping = StockOwnership::Pool(format!("u-{unit}").into());
-                    rebook(&self.bench, lots()[lot], keeping).await;
+                    rebook(&self.fixture, lots()[lot], keeping).await;
                 }
             }
             Action::Leave(leaves) => {
@@ -177,14 +177,14 @@ impl World {
                 } else {
                     "INSERT OR IGNORE INTO membership (member, unit) VALUES ('m-1', 'u-1')"
                 };
-                self.bench.sql(sql).await;
+                self.fixture.sql(sql).await;
             }
             Action::Undo { from, to, administrator } => self.undo(from, to, administrator).await,
         }
     }
 
     async fn undo(&mut self, from: u8, to: u8, administrator: bool) {
-        let now = self.bench.clock.now();
+        let now = self.fixture.clock.now();
         let seconds_ago = |seconds: u8| now.minus(Duration::from_secs(u64::from(seconds)));
         let writes = UndoSelection {
             client: "c-1".into(),
@@ -199,7 +199,7 @@ impl World {
         };
         let run = async |mode| {
             let undo = UndoProcess::new(writes.clone(), authority.clone(), &[UndoArea::Stock], mode);
-            self.bench.backend().run_undo(undo).await.expect("the undo succeeds")
+            self.fixture.backend().run_undo(undo).await.expect("the undo succeeds")
         };
         let promised = run(UndoMode::Preview).await;
         let done = run(UndoMode::Apply).await;
@@ -219,7 +219,7 @@ impl World {
         }
         let sql =
             "SELECT id || '@' || version, lot || ' ' || amount || ' ' || coalesce(unit, '') FROM stock_row";
-        for row in self.bench.rows(sql).await {
+        for row in self.fixture.rows(sql).await {
             let (version, content) = row.split_once(' ').expect("two columns");
             let known_content = self.versions.entry(version.to_owned()).or_insert_with(|| content.to_owned());
             assert_eq!(known_content, content, "{version}");
@@ -236,10 +236,10 @@ proptest! {
     fn undoing_moves_preserves_totals(acts in prop::collection::vec(act(), 1..40)) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("the runtime starts");
         runtime.block_on(async {
-            let bench = Bench::unguarded().await;
-            let mut world = World { bench, sums: BTreeMap::new(), versions: BTreeMap::new() };
+            let fixture = BackendFixture::unguarded().await;
+            let mut world = World { fixture, sums: BTreeMap::new(), versions: BTreeMap::new() };
             for act in acts {
-                world.bench.clock.advance(Duration::from_secs(1));
+                world.fixture.clock.advance(Duration::from_secs(1));
                 world.act(act).await;
                 world.check().await;
             }

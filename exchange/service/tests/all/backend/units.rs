@@ -13,13 +13,13 @@ const UNITS: &str = "/exchange/v1/me/org-units";
 /// sorted by name, each with its kind. Leading a unit or administering the service adds none.
 #[tokio::test]
 async fn member_sees_only_direct_units() {
-    let bench = Bench::new().await;
+    let fixture = BackendFixture::new().await;
     let unit = |id: &str, name: &str, shorthand: &str, kind: &str| json!({ "id": id, "name": name, "shorthand": shorthand, "kind": kind });
     let first_unit = unit("u-1", "First Unit", "ONE", "SQUADRON");
     let second_unit = unit("u-2", "Second Unit", "TWO", "SPECIAL_COMMAND");
-    assert_eq!(bench.get(&first(), UNITS).await.body, json!({ "items": [first_unit] }));
-    assert_eq!(bench.get(&other_member(), UNITS).await.body, json!({ "items": [first_unit, second_unit] }));
-    bench
+    assert_eq!(fixture.get(&first(), UNITS).await.body, json!({ "items": [first_unit] }));
+    assert_eq!(fixture.get(&other_member(), UNITS).await.body, json!({ "items": [first_unit, second_unit] }));
+    fixture
         .sql(
             "UPDATE member SET is_admin = 1;
              UPDATE membership SET leadership = 1, logistician = 1;
@@ -29,8 +29,8 @@ async fn member_sees_only_direct_units() {
              INSERT INTO membership (member, unit) VALUES ('m-2', 'u-3'), ('m-2', 'u-4');",
         )
         .await;
-    assert_eq!(bench.get(&first(), UNITS).await.body, json!({ "items": [] }));
-    let listed = bench.get(&other_member(), UNITS).await.body;
+    assert_eq!(fixture.get(&first(), UNITS).await.body, json!({ "items": [] }));
+    let listed = fixture.get(&other_member(), UNITS).await.body;
     let named = |one: &Value| {
         format!("{} {}", one["name"].as_str().expect("a string"), one["kind"].as_str().expect("a string"))
     };
@@ -43,47 +43,47 @@ async fn member_sees_only_direct_units() {
     ];
     assert_eq!(named, expected);
     // A name that exceeds the contract's maximum is truncated in every response.
-    bench.sql("UPDATE unit SET name = printf('%.*c', 300, 'n') WHERE id = 'u-2'").await;
-    let listed = bench.get(&other_member(), UNITS).await.body;
+    fixture.sql("UPDATE unit SET name = printf('%.*c', 300, 'n') WHERE id = 'u-2'").await;
+    let listed = fixture.get(&other_member(), UNITS).await.body;
     let lengths = listed["items"].as_array().expect("an array").iter();
     let lengths: Vec<usize> = lengths.map(|one| one["name"].as_str().expect("a string").len()).collect();
     assert_eq!(lengths.iter().max(), Some(&200));
     let mut narrow = first();
     narrow.scopes.remove("exchange.orgunits.read");
-    assert_eq!(bench.get(&narrow, UNITS).await.code(), "SCOPE_MISSING");
+    assert_eq!(fixture.get(&narrow, UNITS).await.code(), "SCOPE_MISSING");
 }
 
 /// SHP-05, OST-07: if an administrator's document renames a unit, the feeds of ships and pools contain the
 /// change once. Unchanged units cause no feed entries.
 #[tokio::test]
 async fn document_renames_a_unit() {
-    let bench = world().await;
-    bench.check(&first(), FLY, vec![with(ship("e-1"), "orgUnit", json!("u-1"))], &[]).await;
-    book_in_stock(&bench, &[("u-1", "Two", ORE, 5), ("u-2", "Two", ORE, 5)]).await;
+    let fixture = world().await;
+    fixture.check(&first(), FLY, vec![with(ship("e-1"), "orgUnit", json!("u-1"))], &[]).await;
+    book_in_stock(&fixture, &[("u-1", "Two", ORE, 5), ("u-2", "Two", ORE, 5)]).await;
     let (mut ships, mut lots) = (String::new(), String::new());
-    bench.page(&first(), SHIPS, &mut ships).await;
-    bench.page(&first(), POOLS, &mut lots).await;
+    fixture.page(&first(), SHIPS, &mut ships).await;
+    fixture.page(&first(), POOLS, &mut lots).await;
     let import = async |first_name: &str| {
         let unit = |id: &str, name: &str, shorthand: &str, kind: &str| json!({ "id": id, "name": name, "shorthand": shorthand, "kind": kind });
         let units = json!({ "units": [
             unit("u-1", first_name, "ONE", "SQUADRON"), unit("u-2", "Second Unit", "TWO", "SPECIAL_COMMAND"),
         ] });
         let units = read_units(&units.to_string()).expect("valid units");
-        let now = bench.clock.now();
+        let now = fixture.clock.now();
         let set = move |connection: &rusqlite::Connection| {
             set_units(connection, &AdminContext::new("sam", now).expect("a valid name"), &units)
         };
-        bench.store.write(set).await.expect("the import succeeds");
+        fixture.store.write(set).await.expect("the import succeeds");
     };
     import("New Name").await;
-    let (items, _) = bench.page(&first(), SHIPS, &mut ships).await;
+    let (items, _) = fixture.page(&first(), SHIPS, &mut ships).await;
     assert_eq!((items.len(), &items[0]["orgUnit"]["name"]), (1, &json!("New Name")));
-    let (items, _) = bench.page(&first(), POOLS, &mut lots).await;
+    let (items, _) = fixture.page(&first(), POOLS, &mut lots).await;
     let unit = json!({ "id": "u-1", "name": "New Name" });
     assert_eq!((items.len(), &items[0]["unit"]), (1, &unit), "only lots of that unit are in the feed");
     import("New Name").await;
-    assert_eq!(bench.page(&first(), SHIPS, &mut ships).await, (vec![], vec![]));
-    assert_eq!(bench.page(&first(), POOLS, &mut lots).await, (vec![], vec![]));
-    let renamed = bench.rows("SELECT actor, subject FROM audit WHERE action = 'unit.rename'").await;
+    assert_eq!(fixture.page(&first(), SHIPS, &mut ships).await, (vec![], vec![]));
+    assert_eq!(fixture.page(&first(), POOLS, &mut lots).await, (vec![], vec![]));
+    let renamed = fixture.rows("SELECT actor, subject FROM audit WHERE action = 'unit.rename'").await;
     assert_eq!(renamed, ["Text(\"administrator:sam\") Text(\"u-1\")"]);
 }

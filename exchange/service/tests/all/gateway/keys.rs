@@ -66,13 +66,13 @@ async fn keys_are_per_client_and_member() {
 #[tokio::test]
 async fn malformed_keys_are_rejected() {
     let world = World::new().await;
-    let longest = "k".repeat(128);
+    let max_key = "k".repeat(128);
     for (key, status) in [
         ("12345678", 200),
         ("aZ09._~-", 200),
-        (longest.as_str(), 200),
+        (max_key.as_str(), 200),
         ("1234567", 400),
-        (&format!("{longest}k"), 400),
+        (&format!("{max_key}k"), 400),
         ("key 0001", 400),
         ("key/0001", 400),
         ("\"key-0001\"", 400),

@@ -14,7 +14,7 @@ use exchange_service::idp::tokens::TokenError;
 use exchange_service::ids::{ClientId, MemberId};
 use exchange_service::shared::rate::{RateBucket, RatePolicy};
 
-use super::list_h::broken_body;
+use super::hostile_requests::broken_body;
 use super::stand_ins::fixture;
 use super::world::{
     ADD, CLIENT, MEMBER, NOW, ORG_WRITE, PEER, RequestEffects, TOKEN, TestRequest, WRITE, World,

@@ -21,7 +21,7 @@ use serde_json::Value;
 
 use super::stand_ins::fixture;
 use super::world::{ADD, NOW, WRITE};
-use crate::kit::{CONTRACT_VALIDATOR, log};
+use crate::support::{CONTRACT_VALIDATOR, log};
 
 /// A backend that returns its caller, and panics on a request for locations.
 struct Exchange;

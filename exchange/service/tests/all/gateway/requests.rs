@@ -6,7 +6,7 @@ use http_body_util::BodyExt as _;
 
 use super::stand_ins::{Script, fixture};
 use super::world::{ADD, DOCUMENT, NOW, TOKEN, WRITE, World};
-use crate::kit::{CONTRACT_VALIDATOR, log};
+use crate::support::{CONTRACT_VALIDATOR, log};
 
 /// GW-05, A32, DPP-21, WEB-04: the first request of a key creates an installation and a notice for the
 /// member. The id of the installation is not the thumbprint of the key.

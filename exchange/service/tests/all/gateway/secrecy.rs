@@ -1,6 +1,6 @@
 //! Tests of the gateway's log: it has one line per request, with its id and without its content.
 
-use crate::kit;
+use crate::support;
 
 use super::world::{ADD, DOCUMENT, TOKEN, WRITE, World};
 
@@ -8,7 +8,7 @@ use super::world::{ADD, DOCUMENT, TOKEN, WRITE, World};
 /// body.
 #[tokio::test]
 async fn gateway_logs_no_secrets() {
-    let log = kit::log();
+    let log = support::log();
     let world = World::new().await;
     let (key, cursor, handle) =
         ("idempotency-key-of-this-test", "cursor-of-this-test", "Handle_Of_This_Test");

@@ -21,7 +21,7 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::world::{DOCUMENT, NOW, ORIGIN, WRITE, World};
-use crate::kit::{CONTRACT_VALIDATOR, log};
+use crate::support::{CONTRACT_VALIDATOR, log};
 
 struct TestServer {
     address: SocketAddr,
@@ -157,7 +157,7 @@ fn is_problem(response: &str, code: &str) {
     assert!(head.contains(&id) && head.contains("date: "), "{head}");
 }
 
-/// List H: a request with no host, or with more than one, is rejected before any other processing.
+/// A request with no host, or with more than one, is rejected before any other processing.
 #[tokio::test]
 async fn request_must_name_exactly_one_host() {
     let served = serve(whoami(), |_| {}).await;
@@ -172,7 +172,7 @@ async fn request_must_name_exactly_one_host() {
     assert!(response.lines().next().unwrap().contains(" 200 "), "{response}");
 }
 
-/// List H: ambiguous framing is rejected, and no further data is read.
+/// Ambiguous framing is rejected, and no further data is read.
 #[tokio::test]
 async fn ambiguous_framing_is_rejected() {
     let served = serve(whoami(), |_| {}).await;
@@ -194,7 +194,7 @@ async fn ambiguous_framing_is_rejected() {
     }
 }
 
-/// List H: a chunked body is read by its chunks, even if the request also has a length. The connection is
+/// A chunked body is read by its chunks, even if the request also has a length. The connection is
 /// then closed, because a proxy may have used the length (RFC 9112, 6.1).
 #[tokio::test]
 async fn chunked_body_with_a_length_closes_the_connection() {
@@ -277,7 +277,7 @@ async fn slow_body_gets_a_problem_response() {
     let response = read_to_end(&mut stream).await;
     assert!(response.starts_with("HTTP/1.1 400") && response.contains("connection: close"), "{response}");
     is_problem(&response, "SCHEMA_INVALID");
-    assert!(log.text().contains("slow body"));
+    assert!(log.text().contains("body-timeout"));
 }
 
 /// A connection times out if its peer does not read the response.

@@ -29,8 +29,8 @@ use serde_json::Value;
 use tokio::sync::Notify;
 
 use super::stand_ins::{Backend, Provider, Script, SwitchablePort};
-use crate::kit::CONTRACT_VALIDATOR;
 use crate::proofs::Draft;
+use crate::support::CONTRACT_VALIDATOR;
 
 pub(crate) const NOW: Moment = Moment::from_secs(1_790_000_000);
 pub(crate) const ORIGIN: &str = "https://gateway.example";
@@ -260,8 +260,8 @@ impl World {
     }
 
     /// Registers a token that the identity provider rejects.
-    pub(crate) fn refused_token(&self, text: &str, refusal: TokenError) {
-        self.provider.tokens.lock().unwrap().insert(text.to_owned(), Err(refusal));
+    pub(crate) fn refused_token(&self, text: &str, error: TokenError) {
+        self.provider.tokens.lock().unwrap().insert(text.to_owned(), Err(error));
     }
 
     pub(crate) fn now(&self) -> Moment {

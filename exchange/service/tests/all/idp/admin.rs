@@ -8,7 +8,7 @@ use exchange_service::Environment;
 use exchange_service::time::ManualClock;
 use serde_json::{Value, json};
 
-use super::super::kit::command;
+use super::super::support::command;
 use super::world::{Browser, Device, SCOPES, World, location};
 
 /// Runs an `admin` command on a folder with this standard input.
@@ -228,7 +228,7 @@ async fn connections_are_listed_and_ended() {
     world.refresh(&second.refresh, &devices[1]).await.expect_error(400, "invalid_grant");
     assert_eq!(list(&[])[0]["disconnected"], true);
     let ended = "disconnect-installation i-1 ";
-    assert!(read_audit(&world).await.iter().any(|deed| deed == ended));
+    assert!(read_audit(&world).await.iter().any(|entry| entry == ended));
     run_failing(
         folder,
         &["connections", "end", "--installation", "i-2"],

@@ -1,4 +1,4 @@
-//! Tests of the device grant: discovery, logins and polls; list F.
+//! Tests of the device grant: discovery, logins and polls.
 
 use std::collections::BTreeSet;
 
@@ -31,7 +31,7 @@ async fn discovery_document_lists_issuer_and_endpoints() {
     assert_eq!(reply.header("cache-control"), "public, max-age=60");
 }
 
-/// IDP-09, IDP-10, LIM-09; list F: a login has a user code and a device code, which has at least 128 bits.
+/// IDP-09, IDP-10, LIM-09: a login has a user code and a device code, which has at least 128 bits.
 #[tokio::test]
 async fn login_gets_device_and_user_code() {
     let world = World::new().await;
@@ -53,7 +53,7 @@ async fn login_gets_device_and_user_code() {
     }
 }
 
-/// IDP-04; list F: an unknown or disabled client cannot sign in. A suspended client can, but the exchange
+/// IDP-04: an unknown or disabled client cannot sign in. A suspended client can, but the exchange
 /// rejects its requests (ERR-15).
 #[tokio::test]
 async fn only_registered_clients_sign_in() {
@@ -75,7 +75,7 @@ async fn only_registered_clients_sign_in() {
     world.poll(&login, &device).await.expect(200);
 }
 
-/// IDP-05, IDP-06; list F: a scope that the registry does not allow is rejected.
+/// IDP-05, IDP-06: a scope that the registry does not allow is rejected.
 #[tokio::test]
 async fn scopes_outside_of_the_registry_are_rejected() {
     let world = World::new().await;
@@ -144,7 +144,7 @@ async fn approved_login_gets_tokens() {
     );
 }
 
-/// ERR-44, list F: a poll that is too early increases the interval permanently by five seconds.
+/// ERR-44: a poll that is too early increases the interval permanently by five seconds.
 #[tokio::test]
 async fn early_polls_increase_the_interval() {
     let world = World::new().await;
@@ -167,7 +167,7 @@ async fn early_polls_increase_the_interval() {
     world.poll(&login, &device).await.expect(200);
 }
 
-/// List F: after the tokens were issued, a further poll is rejected.
+/// After the tokens were issued, a further poll is rejected.
 #[tokio::test]
 async fn device_code_is_used_once() {
     let world = World::new().await;
@@ -181,7 +181,7 @@ async fn device_code_is_used_once() {
     world.poll(&unknown, &device).await.expect_error(400, "invalid_grant");
 }
 
-/// List F: of parallel polls, only one receives the tokens.
+/// Of parallel polls, only one receives the tokens.
 #[tokio::test]
 async fn parallel_polls_have_one_winner() {
     let world = World::new().await;
@@ -199,7 +199,7 @@ async fn parallel_polls_have_one_winner() {
     assert_eq!(world.count("SELECT count(*) FROM connection").await, 1);
 }
 
-/// List F: another client cannot use the device code, and its attempt does not use it up.
+/// Another client cannot use the device code, and its attempt does not use it up.
 #[tokio::test]
 async fn device_code_belongs_to_its_client() {
     let world = World::new().await;
@@ -209,7 +209,7 @@ async fn device_code_belongs_to_its_client() {
     world.poll(&login, &device).await.expect(200);
 }
 
-/// ERR-46, LIM-09, list F: a code expires if the member does not decide, or the client does not poll, in
+/// ERR-46, LIM-09: a code expires if the member does not decide, or the client does not poll, in
 /// time.
 #[tokio::test]
 async fn device_codes_expire() {
@@ -231,7 +231,7 @@ async fn device_codes_expire() {
     world.poll(&pending, &device).await.expect_error(400, "expired_token");
 }
 
-/// ERR-45, list F: a declined code is rejected, and decisions are final.
+/// ERR-45: a declined code is rejected, and decisions are final.
 #[tokio::test]
 async fn first_decision_is_final() {
     let world = World::new().await;
@@ -256,7 +256,7 @@ async fn first_decision_is_final() {
     assert_eq!(world.count("SELECT count(*) FROM connection").await, 1);
 }
 
-/// List F: guesses of user codes are limited by address. A correct code is accepted within the limit and does
+/// Guesses of user codes are limited by address. A correct code is accepted within the limit and does
 /// not reset it.
 #[tokio::test]
 async fn code_guesses_are_limited_by_address() {
@@ -283,7 +283,7 @@ async fn code_guesses_are_limited_by_address() {
     browser.type_code(&world, &login.user_code).await.expect(200);
 }
 
-/// List F: attempts for one user code are limited, from all addresses together.
+/// Attempts for one user code are limited, from all addresses together.
 #[tokio::test]
 async fn code_guesses_are_limited_by_code() {
     let world = World::new().await;
@@ -299,7 +299,7 @@ async fn code_guesses_are_limited_by_code() {
     browser.type_code(&world, "BBBB-BBBB").await.expect(404);
 }
 
-/// List F: a user code is accepted in the variants in which people type it.
+/// A user code is accepted in the variants in which people type it.
 #[tokio::test]
 async fn user_codes_are_case_insensitive() {
     let world = World::new().await;

@@ -147,7 +147,7 @@ async fn every_supported_algorithm_is_verified() {
         (&ed, "EdDSA", "ed"),
     ] {
         let found = world.verify(&world.token(key, algorithm, kid)).await;
-        let found = found.unwrap_or_else(|refusal| panic!("{algorithm} {kid}: {refusal}"));
+        let found = found.unwrap_or_else(|error| panic!("{algorithm} {kid}: {error}"));
         assert_eq!((found.client.as_str(), found.member.as_str()), ("tool", "m-ada"));
         assert!(found.is_for("exchange-gateway") && found.jkt.is_some());
     }

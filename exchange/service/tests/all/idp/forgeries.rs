@@ -1,4 +1,4 @@
-//! Lists A and B at the token endpoint: a forged proof never affects the grant.
+//! Tests of forged proofs at the token endpoint: a forged proof never affects the grant.
 
 use exchange_service::config::ProofProfile;
 use exchange_service::idp::{DEVICE_GRANT, REFRESH_GRANT};

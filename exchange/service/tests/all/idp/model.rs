@@ -8,7 +8,7 @@ use exchange_service::store::StoreError;
 use exchange_service::time::Moment;
 use proptest::prelude::*;
 
-use super::super::kit::cases;
+use super::super::support::cases;
 use super::world::{Device, Reply, SCOPES, Tokens, World};
 
 const DAY: i64 = 86_400_000;
@@ -56,9 +56,9 @@ impl Connection {
             return Expected::Refused;
         }
         let unused = now.as_millis() - self.used_at.as_millis() >= 30 * DAY;
-        let longest = now.as_millis() - self.created_at.as_millis() >= 90 * DAY;
+        let is_expired = now.as_millis() - self.created_at.as_millis() >= 90 * DAY;
         let current = self.tokens.len() - 1;
-        if unused || longest || token + 1 < current {
+        if unused || is_expired || token + 1 < current {
             self.ended = true;
             return Expected::Refused;
         }
@@ -191,7 +191,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 proptest! {
     #![proptest_config(cases(48))]
 
-    /// IDP-19 to IDP-22, LIM-08; list G: every step has the outcome that the model expects.
+    /// IDP-19 to IDP-22, LIM-08: every step has the outcome that the model expects.
     #[test]
     fn refresh_interleavings_match_the_model(steps in steps()) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();

@@ -11,7 +11,7 @@ use exchange_service::config::{Config, ProofProfile};
 
 use super::world::{Browser, Device, Reply, SCOPES, World, config, encode, location};
 
-/// Asserts the security headers (list F): a page cannot be framed, runs no script, is not cached, and sends
+/// Asserts the security headers: a page cannot be framed, runs no script, is not cached, and sends
 /// no referrer.
 #[track_caller]
 fn has_strict_headers(reply: &Reply) {
@@ -74,7 +74,7 @@ async fn device_page_requires_sign_in() {
     assert_eq!(location(&browser.open(&world, "/sign-in?next=//other.example").await), "/");
 }
 
-/// WEB-02; list F: if the URL contains the code, the member still sees code, warning and consent.
+/// WEB-02: if the URL contains the code, the member still sees code, warning and consent.
 #[tokio::test]
 async fn prefilled_code_still_requires_consent() {
     let world = World::new().await;
@@ -126,7 +126,7 @@ async fn consent_lists_each_capability() {
     browser.type_code(&world, "BBBB").await.expect(404);
 }
 
-/// List F: consent is bound to the session. The CSRF token of another session, and a form of another site,
+/// Consent is bound to the session. The CSRF token of another session, and a form of another site,
 /// are rejected.
 #[tokio::test]
 async fn consent_cannot_be_forged() {

@@ -1,4 +1,4 @@
-//! Tests of refresh and revocation; list G.
+//! Tests of refresh and revocation.
 
 use dpop_bound::SystemRandom;
 use exchange_service::idp::tokens::TokenVerifier as _;
@@ -31,7 +31,7 @@ async fn refresh_returns_new_tokens() {
     assert_eq!(claims.auth_time.as_secs(), NOW.as_secs());
 }
 
-/// IDP-20, list G: a refresh with another key is rejected and does not end the connection.
+/// IDP-20: a refresh with another key is rejected and does not end the connection.
 #[tokio::test]
 async fn refresh_with_another_key_is_rejected() {
     let world = World::new().await;
@@ -45,7 +45,7 @@ async fn refresh_with_another_key_is_rejected() {
     world.refresh(&next.refresh, &device).await.expect(200);
 }
 
-/// List G: a refresh by another client is rejected.
+/// A refresh by another client is rejected.
 #[tokio::test]
 async fn refresh_by_another_client_is_rejected() {
     let world = World::new().await;
@@ -57,7 +57,7 @@ async fn refresh_by_another_client_is_rejected() {
     world.refresh(&tokens.refresh, &device).await.expect(200);
 }
 
-/// List G: two parallel refreshes return the same new token, so the client can use either response.
+/// Two parallel refreshes return the same new token, so the client can use either response.
 #[tokio::test]
 async fn parallel_refreshes_get_the_same_successor() {
     let world = World::new().await;
@@ -71,7 +71,7 @@ async fn parallel_refreshes_get_the_same_successor() {
     world.refresh(&other.refresh, &device).await.expect(200);
 }
 
-/// List G: after a lost response, a refresh can be repeated after any time and any number of times.
+/// After a lost response, a refresh can be repeated after any time and any number of times.
 #[tokio::test]
 async fn refresh_can_be_repeated_after_a_lost_response() {
     let world = World::new().await;
@@ -87,7 +87,7 @@ async fn refresh_can_be_repeated_after_a_lost_response() {
     world.refresh(&next.refresh, &device).await.expect(200);
 }
 
-/// List G: using a token again after its successor was used ends the connection for both holders and notifies
+/// Using a token again after its successor was used ends the connection for both holders and notifies
 /// the member.
 #[tokio::test]
 async fn token_reuse_ends_the_connection() {
@@ -134,7 +134,7 @@ async fn unknown_token_after_restore_is_not_theft() {
     assert_eq!((world.count(ended).await, world.count(notice_query).await), (1, 1));
 }
 
-/// List G: a refresh that requests more scopes is rejected and does not use up the token. A refresh may
+/// A refresh that requests more scopes is rejected and does not use up the token. A refresh may
 /// request fewer scopes, and the next one all scopes again.
 #[tokio::test]
 async fn refresh_never_widens_scopes() {
@@ -152,7 +152,7 @@ async fn refresh_never_widens_scopes() {
     assert_eq!(reply.json()["scope"], "exchange.connect exchange.stock.read");
 }
 
-/// IDP-21, LIM-08, ERR-47, list G: a connection expires after 30 days without use.
+/// IDP-21, LIM-08, ERR-47: a connection expires after 30 days without use.
 #[tokio::test]
 async fn unused_connection_expires_after_30_days() {
     let world = World::new().await;
@@ -165,7 +165,7 @@ async fn unused_connection_expires_after_30_days() {
     assert_eq!(world.count("SELECT count(*) FROM connection WHERE end_reason = 'unused'").await, 1);
 }
 
-/// IDP-21, LIM-08, list G: a connection expires after 90 days, and no token is valid for longer.
+/// IDP-21, LIM-08: a connection expires after 90 days, and no token is valid for longer.
 #[tokio::test]
 async fn connection_expires_after_90_days() {
     let world = World::new().await;
@@ -183,7 +183,7 @@ async fn connection_expires_after_90_days() {
     assert_eq!(world.count("SELECT count(*) FROM connection WHERE end_reason = 'longest'").await, 1);
 }
 
-/// ERR-47, list G: the connection ends when the member leaves or is disabled by an administrator.
+/// ERR-47: the connection ends when the member leaves or is disabled by an administrator.
 #[tokio::test]
 async fn connection_ends_when_the_member_is_disabled() {
     for state in [
@@ -218,7 +218,7 @@ async fn is_revoked(world: &World, tokens: &Tokens) -> bool {
     world.store.read::<_, StoreError, _>(work).await.unwrap()
 }
 
-/// IDP-25, ERR-12, list G: when the member disconnects a client, its tokens are revoked, its connections end,
+/// IDP-25, ERR-12: when the member disconnects a client, its tokens are revoked, its connections end,
 /// and approvals without tokens become void. A new sign-in is valid, even in the same second.
 #[tokio::test]
 async fn disconnecting_a_client_revokes_its_tokens() {
@@ -273,7 +273,7 @@ async fn disconnected_client_stays_revoked_within_the_session() {
     assert!(!is_revoked(&world, &tokens).await);
 }
 
-/// IDP-25, ERR-13, list G: disconnecting one installation revokes only its tokens.
+/// IDP-25, ERR-13: disconnecting one installation revokes only its tokens.
 #[tokio::test]
 async fn disconnecting_an_installation_revokes_its_tokens() {
     let world = World::new().await;
@@ -315,7 +315,7 @@ async fn disconnecting_an_installation_revokes_its_tokens() {
     assert_eq!(world.count("SELECT count(*) FROM audit WHERE action = 'disconnect-installation'").await, 1);
 }
 
-/// IDP-23, IDP-24; list G: revoking the current refresh token or its predecessor ends the connection.
+/// IDP-23, IDP-24: revoking the current refresh token or its predecessor ends the connection.
 /// Revoking an unknown token succeeds.
 #[tokio::test]
 async fn revoking_either_token_ends_the_connection() {
@@ -340,7 +340,7 @@ async fn revoking_either_token_ends_the_connection() {
     world.refresh(&next.refresh, &device).await.expect_error(400, "invalid_grant");
 }
 
-/// List G: if revocation and refresh are concurrent, the connection ends in either order.
+/// If revocation and refresh are concurrent, the connection ends in either order.
 #[tokio::test]
 async fn concurrent_revocation_and_refresh() {
     let world = World::new().await;
@@ -358,7 +358,7 @@ async fn concurrent_revocation_and_refresh() {
     }
 }
 
-/// List G: a crash between the commit and the response is like a lost response, even if the process restarts.
+/// A crash between the commit and the response is like a lost response, even if the process restarts.
 #[tokio::test]
 async fn crash_after_commit_is_like_a_lost_response() {
     let folder = tempfile::tempdir().unwrap();

@@ -8,13 +8,13 @@ use http::header::CONTENT_TYPE;
 use rusqlite::types::ValueRef;
 
 use super::world::{Browser, Device, SCOPES, Tokens, World, encode};
-use crate::kit;
+use crate::support;
 
 /// GW-13: each request to an endpoint or a page has one log line and one count, with its declared route and
 /// its correlation id. Errors during the request are logged under the same id.
 #[test]
 fn every_request_has_one_log_line() {
-    let log = kit::log();
+    let log = support::log();
     let recorder = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder();
     let handle = recorder.handle();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -92,11 +92,11 @@ async fn dump(world: &World) -> String {
     world.store.read(work).await.unwrap()
 }
 
-/// List F: neither a log nor the journal contains a code or another secret, whether it was accepted or
+/// Neither a log nor the journal contains a code or another secret, whether it was accepted or
 /// rejected.
 #[tokio::test]
 async fn store_and_logs_contain_no_secrets() {
-    let log = kit::log();
+    let log = support::log();
     tracing::info!("the log is read");
 
     let world = World::new().await;

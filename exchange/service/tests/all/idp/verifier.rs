@@ -1,4 +1,4 @@
-//! Tests of the built-in identity provider's verifier of access tokens; list E.
+//! Tests of the built-in identity provider's verifier of access tokens.
 
 use std::time::Duration;
 
@@ -70,7 +70,7 @@ async fn valid_token_has_its_claims() {
     assert_eq!(found.auth_time, exchange_service::time::Moment::default());
 }
 
-/// List E: a token of another issuer is rejected; a token for another audience is returned with its audience.
+/// A token of another issuer is rejected; a token for another audience is returned with its audience.
 #[tokio::test]
 async fn foreign_issuer_is_rejected_and_audience_returned() {
     let world = World::new().await;
@@ -88,7 +88,7 @@ async fn foreign_issuer_is_rejected_and_audience_returned() {
     }
 }
 
-/// List E: a token that is expired or not yet valid is rejected.
+/// A token that is expired or not yet valid is rejected.
 #[tokio::test]
 async fn token_outside_of_its_lifetime_is_rejected() {
     let world = World::new().await;
@@ -124,7 +124,7 @@ async fn token_expires_after_300_seconds() {
     assert_eq!(world.provider.verify_token(&tokens.access, world.now()).await, Err(TokenError::Expired));
 }
 
-/// List E: a token with a swapped algorithm is rejected, with and without a signature.
+/// A token with a swapped algorithm is rejected, with and without a signature.
 #[tokio::test]
 async fn swapped_algorithms_are_rejected() {
     let world = World::new().await;
@@ -160,7 +160,7 @@ async fn swapped_algorithms_are_rejected() {
     );
 }
 
-/// List E: a token with an unknown key is rejected, even if its header contains the key.
+/// A token with an unknown key is rejected, even if its header contains the key.
 #[tokio::test]
 async fn unknown_keys_are_rejected() {
     let world = World::new().await;
@@ -177,7 +177,7 @@ async fn rotate(world: &World) {
     world.store.write(move |database| idp::rotate_signing_key(database, now)).await.unwrap();
 }
 
-/// List E: a retired key is valid until its tokens have expired, and not for longer.
+/// A retired key is valid until its tokens have expired, and not for longer.
 #[tokio::test]
 async fn retired_key_is_valid_until_its_tokens_expire() {
     let world = World::new().await;
@@ -235,7 +235,7 @@ async fn published_keys_verify_tokens() {
     assert_eq!(claims.as_object().unwrap().len(), 10);
 }
 
-/// List E: a token without a valid binding to a key is rejected. The check of the proof compares the key.
+/// A token without a valid binding to a key is rejected. The check of the proof compares the key.
 #[tokio::test]
 async fn unbound_tokens_are_rejected() {
     let world = World::new().await;
@@ -247,7 +247,7 @@ async fn unbound_tokens_are_rejected() {
     }
 }
 
-/// List E: an id token or a refresh token is rejected in place of an access token.
+/// An id token or a refresh token is rejected in place of an access token.
 #[tokio::test]
 async fn other_token_types_are_rejected() {
     let world = World::new().await;
@@ -269,7 +269,7 @@ async fn other_token_types_are_rejected() {
     }
 }
 
-/// List E: headers and claims with a repeated member are rejected.
+/// Headers and claims with a repeated member are rejected.
 #[tokio::test]
 async fn repeated_properties_are_rejected() {
     let world = World::new().await;
@@ -298,6 +298,6 @@ fn every_error_has_its_own_keyword() {
         Algorithm, Expired, Issuer, Key, Malformed, NotYetValid, Signature, Unavailable, WrongType,
     };
     let errors = [Malformed, WrongType, Algorithm, Key, Signature, Issuer, Expired, NotYetValid, Unavailable];
-    let keywords: std::collections::BTreeSet<_> = errors.iter().map(|refusal| refusal.reason()).collect();
+    let keywords: std::collections::BTreeSet<_> = errors.iter().map(|error| error.reason()).collect();
     assert_eq!(keywords.len(), errors.len());
 }

@@ -1,4 +1,4 @@
-//! Lists A and B: proofs that are invalid only in format, key, signature, encoding or size, which every
+//! Forged proofs: proofs that are invalid only in format, key, signature, encoding or size, which every
 //! server must treat in the same way.
 
 use std::ops::Range;

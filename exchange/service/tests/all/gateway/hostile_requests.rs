@@ -1,4 +1,4 @@
-//! List H: further attacks on a gateway. (`pairs` tests the order of checks, `serving` tests connections.)
+//! Further attacks on a gateway. (`pairs` tests the order of checks, `serving` tests connections.)
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -250,7 +250,7 @@ async fn malformed_json_has_one_error_at_the_root() {
     }
 }
 
-/// SVC-09, list H: a label contains letters and digits. Characters that are special in a database, a page or
+/// SVC-09: a label contains letters and digits. Characters that are special in a database, a page or
 /// a terminal are rejected.
 #[tokio::test]
 async fn labels_with_special_characters_are_rejected() {
@@ -298,11 +298,11 @@ async fn errors_are_bounded() {
 #[tokio::test]
 async fn invalid_correlation_ids_are_not_echoed() {
     let world = World::new().await;
-    let longest = "a".repeat(128);
+    let max_id = "a".repeat(128);
     for (id, echoed) in [
         ("my-id_1.2", true),
-        (longest.as_str(), true),
-        (&format!("{longest}a"), false),
+        (max_id.as_str(), true),
+        (&format!("{max_id}a"), false),
         ("", false),
         ("a b", false),
         ("<script>", false),

@@ -10,13 +10,13 @@ use tower::ServiceExt as _;
 use super::*;
 
 /// Creates a backend with a member who has six own blueprints.
-async fn bench() -> Bench {
-    let bench = Bench::new().await;
+async fn fixture() -> BackendFixture {
+    let fixture = BackendFixture::new().await;
     assert_eq!(
-        bench.change(&first(), own_products().into_iter().map(add).collect()).await.counts(),
+        fixture.change(&first(), own_products().into_iter().map(add).collect()).await.counts(),
         (6, 0, 0)
     );
-    bench
+    fixture
 }
 
 fn own_products() -> Vec<&'static str> {
@@ -37,29 +37,29 @@ fn member() -> MemberId {
     MemberId::new("m-1")
 }
 
-async fn preview(bench: &Bench, handoff: &HandoffToken) -> Option<BatchPreview> {
-    bench.backend().preview_batch(&member(), handoff).await.expect("the preview succeeds")
+async fn preview(fixture: &BackendFixture, handoff: &HandoffToken) -> Option<BatchPreview> {
+    fixture.backend().preview_batch(&member(), handoff).await.expect("the preview succeeds")
 }
 
-async fn confirm(bench: &Bench, handoff: &HandoffToken) -> ConfirmOutcome {
-    bench.backend().confirm_batch(&member(), handoff).await.expect("the confirmation succeeds")
+async fn confirm(fixture: &BackendFixture, handoff: &HandoffToken) -> ConfirmOutcome {
+    fixture.backend().confirm_batch(&member(), handoff).await.expect("the confirmation succeeds")
 }
 
 /// WRT-10, WRT-11, ERR-27: a held batch writes nothing. Its link is only in the response, and only the hash
 /// of its secret is stored.
 #[tokio::test]
 async fn mass_removal_batch_is_held_without_writing() {
-    let bench = bench().await;
-    let refused = bench.change(&first(), mass_removal()).await;
+    let fixture = fixture().await;
+    let refused = fixture.change(&first(), mass_removal()).await;
     assert_eq!((refused.status, refused.code()), (409, "MASS_CHANGE_CONFIRMATION_REQUIRED"));
     handoff(&refused);
-    assert_eq!(bench.held(&first()).await.len(), 8);
+    assert_eq!(fixture.held(&first()).await.len(), 8);
     let url = refused.body["confirmationUrl"].as_str().expect("a string").to_owned();
     let secret = url.rsplit('/').next().expect("a handoff token");
     assert_eq!(secret.len(), 43);
-    assert!(!bench.everything().await.iter().any(|row| row.contains(secret)));
+    assert!(!fixture.everything().await.iter().any(|row| row.contains(secret)));
     assert_eq!(
-        bench.rows("SELECT member, kind, subject FROM notice").await,
+        fixture.rows("SELECT member, kind, subject FROM notice").await,
         ["Text(\"m-1\") Text(\"held-batch\") Text(\"c-1\")"]
     );
 }
@@ -68,71 +68,71 @@ async fn mass_removal_batch_is_held_without_writing() {
 /// once, without the guard, as a write of the installation, and is recorded in the audit log.
 #[tokio::test]
 async fn held_batch_is_applied_once() {
-    let bench = bench().await;
-    let handoff = handoff(&bench.change(&first(), mass_removal()).await);
+    let fixture = fixture().await;
+    let handoff = handoff(&fixture.change(&first(), mass_removal()).await);
     for _ in 0..2 {
-        let shown = preview(&bench, &handoff).await.expect("the preview succeeds");
+        let shown = preview(&fixture, &handoff).await.expect("the preview succeeds");
         assert_eq!((shown.client.as_str(), shown.area), ("First client", "blueprints"));
         assert_eq!((shown.removed.len(), shown.more_removed, shown.written), (6, 0, 1));
         assert!(shown.removed.contains(&"Sandbox rifle".to_owned()));
         assert_eq!((shown.result.dry_run, shown.result.applied), (true, 7));
-        assert_eq!(shown.expires_at, bench.clock.now().plus(Duration::from_secs(1800)));
+        assert_eq!(shown.expires_at, fixture.clock.now().plus(Duration::from_secs(1800)));
     }
     assert_eq!(
-        bench.backend().preview_batch(&MemberId::new("m-2"), &handoff).await.expect("the call succeeds"),
+        fixture.backend().preview_batch(&MemberId::new("m-2"), &handoff).await.expect("the call succeeds"),
         None
     );
     assert_eq!(
-        bench.backend().confirm_batch(&MemberId::new("m-2"), &handoff).await.expect("the call succeeds"),
+        fixture.backend().confirm_batch(&MemberId::new("m-2"), &handoff).await.expect("the call succeeds"),
         ConfirmOutcome::NotFound
     );
-    let ConfirmOutcome::Applied(result) = confirm(&bench, &handoff).await else { panic!("not applied") };
+    let ConfirmOutcome::Applied(result) = confirm(&fixture, &handoff).await else { panic!("not applied") };
     assert_eq!((result.applied, result.dry_run), (7, false));
-    assert_eq!(bench.held(&first()).await.len(), 3);
-    assert_eq!(confirm(&bench, &handoff).await, ConfirmOutcome::NotFound);
-    assert_eq!(preview(&bench, &handoff).await, None);
+    assert_eq!(fixture.held(&first()).await.len(), 3);
+    assert_eq!(confirm(&fixture, &handoff).await, ConfirmOutcome::NotFound);
+    assert_eq!(preview(&fixture, &handoff).await, None);
     assert_eq!(
-        bench.change(&first(), vec![add("BP_RIFLE")]).await.counts(),
+        fixture.change(&first(), vec![add("BP_RIFLE")]).await.counts(),
         (1, 0, 0),
         "the client's own removal needs no override"
     );
-    let audited = bench.rows("SELECT actor, client, action FROM audit WHERE action LIKE 'held%'").await;
+    let audited = fixture.rows("SELECT actor, client, action FROM audit WHERE action LIKE 'held%'").await;
     assert_eq!(audited, ["Text(\"member:m-1\") Text(\"c-1\") Text(\"held-batch.confirm\")"]);
 }
 
 /// WRT-13: discarding deletes the batch, and it expires after half an hour.
 #[tokio::test]
 async fn held_batch_is_discarded_or_expires() {
-    let bench = bench().await;
-    let dropped = handoff(&bench.change(&first(), mass_removal()).await);
-    assert!(bench.backend().discard_batch(&member(), &dropped).await.expect("the discard succeeds"));
-    assert!(!bench.backend().discard_batch(&member(), &dropped).await.expect("the call succeeds"));
-    assert_eq!(confirm(&bench, &dropped).await, ConfirmOutcome::NotFound);
-    let ended = handoff(&bench.change(&first(), mass_removal()).await);
-    bench.clock.advance(Duration::from_secs(1800) - Duration::from_millis(1));
-    assert!(preview(&bench, &ended).await.is_some());
-    bench.clock.advance(Duration::from_millis(1));
+    let fixture = fixture().await;
+    let dropped = handoff(&fixture.change(&first(), mass_removal()).await);
+    assert!(fixture.backend().discard_batch(&member(), &dropped).await.expect("the discard succeeds"));
+    assert!(!fixture.backend().discard_batch(&member(), &dropped).await.expect("the call succeeds"));
+    assert_eq!(confirm(&fixture, &dropped).await, ConfirmOutcome::NotFound);
+    let ended = handoff(&fixture.change(&first(), mass_removal()).await);
+    fixture.clock.advance(Duration::from_secs(1800) - Duration::from_millis(1));
+    assert!(preview(&fixture, &ended).await.is_some());
+    fixture.clock.advance(Duration::from_millis(1));
     assert_eq!(
-        (preview(&bench, &ended).await, confirm(&bench, &ended).await),
+        (preview(&fixture, &ended).await, confirm(&fixture, &ended).await),
         (None, ConfirmOutcome::NotFound)
     );
-    assert_eq!(bench.held(&first()).await.len(), 8);
-    assert_eq!(bench.run_upkeep_task("held-batches").await, 1);
-    assert_eq!(bench.rows("SELECT * FROM held_batch").await, [""; 0]);
+    assert_eq!(fixture.held(&first()).await.len(), 8);
+    assert_eq!(fixture.run_upkeep_task("held-batches").await, 1);
+    assert_eq!(fixture.rows("SELECT * FROM held_batch").await, [""; 0]);
 }
 
 /// WRT-12: a newer batch replaces the older one of the same client only.
 #[tokio::test]
 async fn newer_batch_replaces_older_one_of_same_client() {
-    let bench = bench().await;
-    let older = handoff(&bench.change(&first(), mass_removal()).await);
-    let other_handoff = handoff(&bench.change(&other_client(), mass_removal()).await);
+    let fixture = fixture().await;
+    let older = handoff(&fixture.change(&first(), mass_removal()).await);
+    let other_handoff = handoff(&fixture.change(&other_client(), mass_removal()).await);
     let newer =
-        handoff(&bench.change(&second(), own_products().into_iter().take(5).map(remove).collect()).await);
-    assert_eq!(preview(&bench, &older).await, None);
-    assert_eq!(preview(&bench, &newer).await.map(|shown| shown.removed.len()), Some(5));
+        handoff(&fixture.change(&second(), own_products().into_iter().take(5).map(remove).collect()).await);
+    assert_eq!(preview(&fixture, &older).await, None);
+    assert_eq!(preview(&fixture, &newer).await.map(|shown| shown.removed.len()), Some(5));
     assert_eq!(
-        preview(&bench, &other_handoff).await.map(|shown| shown.client),
+        preview(&fixture, &other_handoff).await.map(|shown| shown.client),
         Some("Second client".to_owned())
     );
 }
@@ -142,22 +142,22 @@ async fn newer_batch_replaces_older_one_of_same_client() {
 async fn batch_too_large_to_hold_is_rejected() {
     let mut config = Config::default();
     config.guard.held_bytes = 600;
-    let bench = Bench::with(config, |backend| backend).await;
-    bench.change(&first(), own_products().into_iter().map(add).collect()).await;
-    let held = handoff(&bench.change(&first(), mass_removal()).await);
+    let fixture = BackendFixture::with(config, |backend| backend).await;
+    fixture.change(&first(), own_products().into_iter().map(add).collect()).await;
+    let held = handoff(&fixture.change(&first(), mass_removal()).await);
     let mut ops = mass_removal();
     ops.extend((0..10).map(|number| add(&format!("BP_MANY_{number:03}"))));
-    let refused = bench.change(&first(), ops).await;
+    let refused = fixture.change(&first(), ops).await;
     assert_eq!((refused.status, refused.code()), (413, "BATCH_TOO_LARGE"));
-    assert!(preview(&bench, &held).await.is_some());
+    assert!(preview(&fixture, &held).await.is_some());
 }
 
 /// WRT-13: the on/off switch, the client, the scope and disconnections are checked again. If a check fails,
 /// the batch stays held.
 #[tokio::test]
 async fn confirmation_repeats_admission_checks() {
-    let bench = bench().await;
-    let handoff = handoff(&bench.change(&first(), mass_removal()).await);
+    let fixture = fixture().await;
+    let handoff = handoff(&fixture.change(&first(), mass_removal()).await);
     let revoke = "INSERT INTO client_revocation SELECT 'c-1', 'm-1', 1790000000000";
     for (sql, undo, code) in [
         (
@@ -182,30 +182,30 @@ async fn confirmation_repeats_admission_checks() {
         ),
         (revoke, "DELETE FROM client_revocation", PlainCode::ClientRevoked),
     ] {
-        bench.sql(sql).await;
-        assert_eq!(confirm(&bench, &handoff).await, ConfirmOutcome::Refused(code));
-        bench.sql(undo).await;
+        fixture.sql(sql).await;
+        assert_eq!(confirm(&fixture, &handoff).await, ConfirmOutcome::Refused(code));
+        fixture.sql(undo).await;
     }
-    assert_eq!(bench.held(&first()).await.len(), 8);
-    assert!(matches!(confirm(&bench, &handoff).await, ConfirmOutcome::Applied(_)));
+    assert_eq!(fixture.held(&first()).await.len(), 8);
+    assert!(matches!(confirm(&fixture, &handoff).await, ConfirmOutcome::Applied(_)));
 }
 
 /// Returns the web pages of the backend, and the cookie of a signed-in member.
-pub(super) async fn pages(bench: &Bench, member: &'static str) -> (axum::Router, String) {
-    let environment = Environment::new(Arc::new(bench.clock.clone()), Arc::new(SystemRandom));
+pub(super) async fn pages(fixture: &BackendFixture, member: &'static str) -> (axum::Router, String) {
+    let environment = Environment::new(Arc::new(fixture.clock.clone()), Arc::new(SystemRandom));
     let mut config = Config::default();
     (config.idp.password_kib, config.idp.password_passes) = (8, 1);
-    let provider = IdentityProvider::new(bench.store.clone(), environment.clone(), &config)
+    let provider = IdentityProvider::new(fixture.store.clone(), environment.clone(), &config)
         .await
         .expect("the provider starts");
     let web = WebState::new(provider).expect("the pages can be created");
     let begin = move |connection: &rusqlite::Connection| {
         sessions::begin_session(connection, &environment, &MemberId::new(member), DAY)
     };
-    let (secret, _) = bench.store.write(begin).await.expect("the session is stored");
-    let router = confirmation_routes(web.clone(), bench.backend().clone())
-        .merge(draft_routes(web.clone(), bench.backend().clone()))
-        .merge(web::member_routes(web.clone(), bench.backend().clone()))
+    let (secret, _) = fixture.store.write(begin).await.expect("the session is stored");
+    let router = confirmation_routes(web.clone(), fixture.backend().clone())
+        .merge(draft_routes(web.clone(), fixture.backend().clone()))
+        .merge(web::member_routes(web.clone(), fixture.backend().clone()))
         .merge(web::router(web));
     (router, format!("session={secret}"))
 }
@@ -241,14 +241,14 @@ async fn visit(pages: &(axum::Router, String), path: &str, form: Option<String>)
 /// once.
 #[tokio::test]
 async fn confirmation_page_previews_then_applies_once() {
-    let bench = bench().await;
-    bench.sql("UPDATE client SET name = '<b>Mallory</b>' WHERE id = 'c-1'").await;
+    let fixture = fixture().await;
+    fixture.sql("UPDATE client SET name = '<b>Mallory</b>' WHERE id = 'c-1'").await;
     let held = async || {
-        let refused = bench.change(&first(), mass_removal()).await;
+        let refused = fixture.change(&first(), mass_removal()).await;
         let url = refused.body["confirmationUrl"].as_str().expect("a string").to_owned();
         url.strip_prefix("http://127.0.0.1:8080").expect("a URL of the web pages").to_owned()
     };
-    let (own_pages, other_pages) = (pages(&bench, "m-1").await, pages(&bench, "m-2").await);
+    let (own_pages, other_pages) = (pages(&fixture, "m-1").await, pages(&fixture, "m-2").await);
     let path = held().await;
     let (status, shown) = visit(&own_pages, &path, None).await;
     assert_eq!(status, 200);
@@ -257,7 +257,7 @@ async fn confirmation_page_previews_then_applies_once() {
         "{shown}"
     );
     assert!(!shown.contains(&path), "no page contains the link");
-    let until = bench.clock.now().plus(Duration::from_secs(1800)).to_the_minute();
+    let until = fixture.clock.now().plus(Duration::from_secs(1800)).to_the_minute();
     assert!(until.ends_with(" UTC") && shown.contains(&format!(">{until}</time>")), "{shown}");
     let csrf = shown.split("name=\"csrf\" value=\"").nth(1).expect("a CSRF token");
     let csrf = csrf.split('"').next().expect("the end of the value").to_owned();
@@ -270,7 +270,7 @@ async fn confirmation_page_previews_then_applies_once() {
     ] {
         assert_eq!(visit(pages, &path, form).await.0, status);
     }
-    assert_eq!(bench.held(&first()).await.len(), 8, "the batch is still held");
+    assert_eq!(fixture.held(&first()).await.len(), 8, "the batch is still held");
     assert_eq!(visit(&own_pages, &path, form("discard")).await.0, 200);
     for decision in ["discard", "confirm"] {
         assert_eq!(visit(&own_pages, &path, form(decision)).await.0, 404);
@@ -280,24 +280,24 @@ async fn confirmation_page_previews_then_applies_once() {
         ("UPDATE setting SET value = 'off' WHERE name = 'exchange'", "switched off", "value = 'on'"),
         ("UPDATE setting SET value = '3' WHERE name = 'terms'", "terms have changed", "value = '2'"),
     ] {
-        bench.sql(no_more).await;
+        fixture.sql(no_more).await;
         let (status, page) = visit(&own_pages, &path, form("confirm")).await;
         assert!(status == 403 && page.contains(text), "{page}");
         let (table, named) = no_more.split_once(" WHERE ").expect("a WHERE clause");
         let table = table.split(" SET ").next().expect("a table name");
-        bench.sql(format!("{table} SET {again} WHERE {named}")).await;
+        fixture.sql(format!("{table} SET {again} WHERE {named}")).await;
     }
     for (state, text) in
         [("has_role = 0", "no longer hold a role"), ("has_role = 1, state = 'pending'", "awaits approval")]
     {
-        bench.sql(format!("UPDATE member SET {state} WHERE id = 'm-1'")).await;
+        fixture.sql(format!("UPDATE member SET {state} WHERE id = 'm-1'")).await;
         let (status, page) = visit(&own_pages, &path, form("confirm")).await;
         assert!(status == 403 && page.contains(text), "{page}");
     }
-    bench.sql("UPDATE member SET state = 'active' WHERE id = 'm-1'").await;
+    fixture.sql("UPDATE member SET state = 'active' WHERE id = 'm-1'").await;
     let (status, done) = visit(&own_pages, &path, form("confirm")).await;
     assert!(status == 200 && done.contains("7 changes were applied"), "{done}");
-    assert_eq!(bench.held(&first()).await.len(), 3);
+    assert_eq!(fixture.held(&first()).await.len(), 3);
     let signed_out = (own_pages.0.clone(), String::from("session="));
     assert_eq!(visit(&signed_out, &path, None).await.0, 303, "the member is redirected to the sign-in page");
 }

@@ -1,4 +1,4 @@
-//! List D: replays and limits, tested at the gateway.
+//! Replays and limits, tested at the gateway.
 
 use dpop_bound::KeyPair;
 use dpop_bound::replay::ReplayLimits;

@@ -1,4 +1,4 @@
-//! List A: the requirements of RFC 9449, 4.3 for resource servers, tested at the gateway.
+//! The requirements of RFC 9449, 4.3 for resource servers, tested at the gateway.
 
 use dpop_bound::KeyPair;
 use serde_json::json;

@@ -14,7 +14,7 @@ use crate::time::retry_after;
 
 /// The reason an endpoint of the provider refuses a request.
 #[derive(Debug)]
-pub enum OauthRefusal {
+pub enum OauthErrorResponse {
     /// An OAuth error.
     Error {
         /// The OAuth error code.
@@ -32,28 +32,28 @@ pub enum OauthRefusal {
     Store(StoreError),
 }
 
-impl From<StoreError> for OauthRefusal {
+impl From<StoreError> for OauthErrorResponse {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
     }
 }
 
-impl From<rusqlite::Error> for OauthRefusal {
+impl From<rusqlite::Error> for OauthErrorResponse {
     fn from(error: rusqlite::Error) -> Self {
         Self::Store(error.into())
     }
 }
 
-impl From<AttemptError> for OauthRefusal {
-    fn from(refusal: AttemptError) -> Self {
-        match refusal {
+impl From<AttemptError> for OauthErrorResponse {
+    fn from(error: AttemptError) -> Self {
+        match error {
             AttemptError::Wait(wait) => Self::Wait(wait),
             AttemptError::Unavailable => Self::Unavailable(Duration::from_secs(60)),
         }
     }
 }
 
-impl OauthRefusal {
+impl OauthErrorResponse {
     /// Creates an OAuth error with a description.
     pub(super) fn new(error: OauthError, description: impl Into<String>) -> Self {
         Self::Error { error, description: description.into() }
@@ -107,7 +107,7 @@ impl OauthRefusal {
     }
 }
 
-impl IntoResponse for OauthRefusal {
+impl IntoResponse for OauthErrorResponse {
     fn into_response(self) -> Response {
         if let Self::Store(error) = &self {
             tracing::error!(%error, "identity provider store error");

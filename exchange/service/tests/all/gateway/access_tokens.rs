@@ -1,4 +1,4 @@
-//! List E: tokens, tested at the gateway. The identity provider's verification has separate tests.
+//! Tokens, tested at the gateway. The identity provider's verification has separate tests.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::world::{CLIENT, DOCUMENT, MEMBER, NOW, World};
 #[tokio::test]
 async fn rejected_tokens_are_unauthenticated() {
     let world = World::new().await;
-    for refusal in [
+    for error in [
         TokenError::Malformed,
         TokenError::WrongType,
         TokenError::Algorithm,
@@ -21,9 +21,9 @@ async fn rejected_tokens_are_unauthenticated() {
         TokenError::Expired,
         TokenError::NotYetValid,
     ] {
-        world.refused_token("refused", refusal);
+        world.refused_token("refused", error);
         let reply = world.send(world.get(DOCUMENT).token("refused")).await;
-        assert_eq!((reply.status, reply.code()), (401, "UNAUTHENTICATED"), "{refusal}");
+        assert_eq!((reply.status, reply.code()), (401, "UNAUTHENTICATED"), "{error}");
         assert_eq!((reply.challenge().as_str(), reply.has("dpop-nonce")), ("invalid_token", true));
     }
     assert_eq!(world.traces().await.live, 0);

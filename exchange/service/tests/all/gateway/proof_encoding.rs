@@ -1,8 +1,8 @@
-//! List B: attacks on the encoding of proofs, tested at the gateway. The tests of the DPoP library
+//! Attacks on the encoding of proofs, tested at the gateway. The tests of the DPoP library
 //! distinguish the errors. Here, each proof is rejected without a challenge and not recorded, and the
 //! response has a nonce.
 
-use super::list_a::{cases, check};
+use super::proof_requirements::{cases, check};
 use super::world::{DOCUMENT, World};
 use crate::proofs::forgeries::{self, ORDER};
 use crate::proofs::{base64, unbase64};

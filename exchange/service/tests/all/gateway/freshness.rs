@@ -1,11 +1,11 @@
-//! List C: nonces and times, tested at the gateway.
+//! Nonces and times, tested at the gateway.
 
 use std::time::Duration;
 
 use dpop_bound::nonce::{NonceIssuer, NonceKey};
 use exchange_service::idp::tokens::TokenError;
 
-use super::list_a::{CHALLENGED, INVALID, OK, check, draft};
+use super::proof_requirements::{CHALLENGED, INVALID, OK, check, draft};
 use super::world::{DOCUMENT, NOW, World};
 use crate::proofs::{base64, unbase64};
 
