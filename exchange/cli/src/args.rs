@@ -148,8 +148,9 @@ impl std::str::FromStr for CapabilityArg {
 
     fn from_str(text: &str) -> Result<Self, String> {
         use exchange_client::api::scopes::Scope;
-        let whole = if text.starts_with("exchange.") { text.to_owned() } else { format!("exchange.{text}") };
-        let scope = Scope::from(whole.as_str());
+        let full_name =
+            if text.starts_with("exchange.") { text.to_owned() } else { format!("exchange.{text}") };
+        let scope = Scope::from(full_name.as_str());
         let names = || {
             let names = Scope::ALL.iter().filter_map(|scope| scope.as_str().strip_prefix("exchange."));
             names.filter(|name| *name != "connect").collect::<Vec<_>>().join(", ")

@@ -389,19 +389,19 @@ impl CommandContext {
 
     /// Reads the changes of this connection, and counts the changes of earlier connections.
     async fn read_local_changes(&self) -> Result<LocalChanges, CommandError> {
-        let (mut own, mut cannot_be_read) = (Vec::new(), Vec::new());
+        let (mut own_entries, mut cannot_be_read) = (Vec::new(), Vec::new());
         if let Some(outbox) = self.open_local_outbox().await? {
             let OutboxContents { entries, unreadable, .. } = outbox.contents().await?;
-            (own, cannot_be_read) = (entries, unreadable);
+            (own_entries, cannot_be_read) = (entries, unreadable);
         }
-        let open = own.iter().filter(|entry| entry.state() != EntryState::Done).count()
+        let open = own_entries.iter().filter(|entry| entry.state() != EntryState::Done).count()
             + cannot_be_read.iter().filter(|entry| !entry.done).count();
         let all = match self.config.folders.state.exists() {
             true => self.outbox_store()?.count_undecided().await?,
             false => 0,
         };
         let earlier = all.saturating_sub(u64::try_from(open).unwrap_or(u64::MAX));
-        Ok(LocalChanges { entries: own, unreadable: cannot_be_read, earlier })
+        Ok(LocalChanges { entries: own_entries, unreadable: cannot_be_read, earlier })
     }
 
     /// Removes old data. A failure is only printed as a warning, so that the command can continue.

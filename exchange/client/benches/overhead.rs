@@ -45,9 +45,9 @@ fn body(size: usize) -> Bytes {
 }
 
 /// A transport that returns the same response immediately.
-struct Bare(Bytes);
+struct BareTransport(Bytes);
 
-impl Transport for Bare {
+impl Transport for BareTransport {
     fn send<'a>(&'a self, _: &'static Operation, _: Request<Bytes>) -> ResponseFuture<'a> {
         let response = Response::builder().header(CONTENT_TYPE, "application/json").body(self.0.clone());
         let response = response.expect("the response is valid");
@@ -110,14 +110,14 @@ const SIZES: [usize; 2] = [100, 80_000];
 /// Measures the generated client without a network.
 #[divan::bench(args = SIZES)]
 fn unsigned_call(bencher: Bencher<'_, '_>, size: usize) {
-    let api = Client::new(ORIGIN, Bare(body(size)));
+    let api = Client::new(ORIGIN, BareTransport(body(size)));
     bencher.bench_local(|| RUNTIME.block_on(api.org_units_read()).map(drop));
 }
 
 /// Measures a call with signing and evaluation of the response, without a network.
 #[divan::bench(args = SIZES)]
 fn signed_call(bencher: Bencher<'_, '_>, size: usize) {
-    let exchange = signed(ORIGIN, Bare(body(size)));
+    let exchange = signed(ORIGIN, BareTransport(body(size)));
     bencher.bench_local(|| RUNTIME.block_on(exchange.api().org_units_read()).map(drop));
 }
 

@@ -42,12 +42,12 @@ async fn main() -> common::Result {
 
     let outbox = exchange.outbox(MemoryOutbox::new(), &connection)?;
     for outcome in outbox.preview_changes(changes.clone()).await? {
-        tell(&outcome);
+        print_outcome(&outcome);
     }
     let entry = outbox.enqueue(changes).await?[0];
     outbox.flush().await?;
     match outbox.load_outcome(entry).await? {
-        Some(WriteOutcome::Stock(outcome)) => tell(&outcome),
+        Some(WriteOutcome::Stock(outcome)) => print_outcome(&outcome),
         _ => println!("not decided yet: {:?}", outbox.entry(entry).await?.state()),
     }
     // The change is visible in the replica after the feed is read (WRT-08).
@@ -57,12 +57,12 @@ async fn main() -> common::Result {
     Ok(())
 }
 
-fn tell(outcome: &ChangeSetOutcome<StockOp>) {
+fn print_outcome(outcome: &ChangeSetOutcome<StockOp>) {
     let word = if outcome.dry_run { "would be" } else { "is" };
-    for (number, settled) in (1..).zip(&outcome.ops) {
-        match settled.verdict.remedy() {
-            None => println!("op {number} {word} as asked"),
-            Some(remedy) => println!("op {number} {word} refused: {}", remedy.message()),
+    for (number, op) in (1..).zip(&outcome.ops) {
+        match op.verdict.remedy() {
+            None => println!("op {number} {word} satisfied"),
+            Some(remedy) => println!("op {number} {word} rejected: {}", remedy.message()),
         }
     }
     for notice in outcome.notices() {

@@ -48,7 +48,7 @@ async fn main() -> common::Result {
     let removal = replica.removal(Area::Stock, lot.key.as_str())?;
     let wanted = match merge_lot(Some(&lot.quantity), Some(&mine), theirs, removal.as_ref()) {
         MergeAction::AskMember(MergeConflict::FieldsDiffer(what)) => {
-            println!("both changed the {}: the member is asked, and says {} SCU", what.concat(), mine.amount);
+            println!("conflict in {}: the member keeps {} SCU", what.concat(), mine.amount);
             mine
         }
         MergeAction::Send(quantity) => quantity,
@@ -56,7 +56,10 @@ async fn main() -> common::Result {
     };
     // Send a new change that is based on the current state of the lot.
     let done = set(&outbox, &now.ok_or("the lot is gone")?, &wanted).await?;
-    println!("{}", if done { "and the exchange has it" } else { "somebody came in between again" });
+    println!(
+        "{}",
+        if done { "the resolved change is applied" } else { "another writer changed the lot again" }
+    );
     Ok(())
 }
 
@@ -70,7 +73,7 @@ async fn set(outbox: &Outbox, lot: &StockLot, to: &Quantity) -> common::Result<b
         return Err("it is not decided yet: `flush` goes on later".into());
     };
     for (_, remedy) in outcome.unapplied_ops() {
-        println!("{} to {} SCU is refused: {}", lot.quantity.amount, to.amount, remedy.message());
+        println!("{} to {} SCU is rejected: {}", lot.quantity.amount, to.amount, remedy.message());
     }
     Ok(outcome.is_satisfied())
 }

@@ -16,7 +16,7 @@ async fn main() -> common::Result {
     let view = exchange.demand(DemandCadence::default());
     match view.read_if_due().await?.as_deref() {
         Some(Demand::Open(open)) => {
-            println!("as of {}, for this member's eyes alone", open.updated_at().as_str());
+            println!("as of {}, visible only to this member", open.updated_at().as_str());
             // Count by items or by materials. Never add the two, because an order would then be counted
             // twice.
             for line in open.by_items().items() {
@@ -32,9 +32,9 @@ async fn main() -> common::Result {
         }
         // Show the member the reason instead of an empty list.
         Some(Demand::Withheld(why)) => println!("{why}"),
-        None => println!("not read yet"),
+        None => println!("the demand is not read yet"),
     }
     // Until then, `look` returns the cached demand, which is kept for at most seven days.
-    println!("it is read again in {} s at the earliest", view.due_in().await.as_secs());
+    println!("next read in {} s at the earliest", view.due_in().await.as_secs());
     Ok(())
 }

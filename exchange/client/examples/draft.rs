@@ -19,7 +19,7 @@ async fn main() -> common::Result {
         envelope.add(EnvelopeBlueprint::new(&product)?)?;
     }
     let envelope = envelope.seal();
-    println!("{} blueprints; the same as a file:\n{}", envelope.len(), envelope.to_json_text()?);
+    println!("{} blueprints; as a file:\n{}", envelope.len(), envelope.to_json_text()?);
 
     // If the response is lost, call `stage` again. It uses the same key, so the draft is staged only once.
     let mut staging = exchange.drafts().blueprints(envelope);
@@ -27,6 +27,6 @@ async fn main() -> common::Result {
     // The link is a one-time secret. Pass it to the browser and never print it.
     let link = handoff.frontend_url().expose();
     println!("staged a draft of kind {}; its link has {} characters", handoff.kind(), link.len());
-    println!("what is printed of it: {handoff:?}");
+    println!("its debug output: {handoff:?}");
     Ok(())
 }

@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     envelope.seal().write_to(&file)?;
 
     let checked = check_envelope(&std::fs::read(&file)?)?;
-    println!("{} blueprints, which the web import takes", checked.envelope().items.len());
+    println!("{} blueprints in a valid envelope", checked.envelope().items.len());
     // The check returns positions and never values, because file paths would reveal details of this computer.
     println!(
         "private: {:?}, not declared by the contract: {:?}",
@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     );
     std::fs::remove_file(file)?;
     if let Err(fault) = check_envelope(b"{}") {
-        println!("no envelope: {fault}");
+        println!("invalid envelope: {fault}");
     }
     Ok(())
 }

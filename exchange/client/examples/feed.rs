@@ -40,7 +40,8 @@ async fn read(
     store: &impl ReplicaStore,
     reader: &FeedReader,
 ) -> Result<(), Error> {
-    let mut input = FeedInput::Begin { kept: store.area_state(Area::Blueprints)?, reader: reader.clone() };
+    let mut input =
+        FeedInput::Begin { area_state: store.area_state(Area::Blueprints)?, reader: reader.clone() };
     loop {
         let step = feed.handle_input(input)?;
         if let Some(event) = step.event {
@@ -48,7 +49,7 @@ async fn read(
         }
         input = match step.action {
             FeedAction::Read(from) => {
-                println!("  reads on from {from:?}");
+                println!("  next page from {from:?}");
                 let mut page = BlueprintsReadOptions::new().limit(4);
                 if let Some(cursor) = from.cursor() {
                     page = page.cursor(cursor.to_string());
@@ -63,10 +64,10 @@ async fn read(
             // Entries and position are committed in one transaction.
             FeedAction::Commit(commit) => match store.commit(&commit)? {
                 CommitOutcome::Done(tally) => FeedInput::Committed(tally),
-                CommitOutcome::Superseded(kept) => FeedInput::Superseded(kept),
+                CommitOutcome::Superseded(area_state) => FeedInput::Superseded(area_state),
             },
             FeedAction::Done => {
-                println!("  the end: {} blueprints are here", store.count(Area::Blueprints)?);
+                println!("  complete: {} blueprints in the store", store.count(Area::Blueprints)?);
                 return Ok(());
             }
             FeedAction::Stuck(why) => return Err(Error::new(ErrorKind::Protocol, why.to_string())),

@@ -68,7 +68,7 @@ async fn main() -> common::Result {
             renamed.push(values.to_upsert(id, Some(&now))?)?;
             println!("renamed: {}", send(&outbox, renamed).await?);
         }
-        other => println!("nothing to be sent: {other:?}"),
+        other => println!("nothing to send: {other:?}"),
     }
     Ok(())
 }

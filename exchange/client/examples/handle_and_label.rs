@@ -20,7 +20,7 @@ async fn main() -> common::Result {
         println!("{}", check.message());
         match check {
             check if check.may_sync() => println!("  -> synchronise"),
-            HandleCheck::Mismatch => println!("  -> stop, and let the member look at it"),
+            HandleCheck::Mismatch => println!("  -> stop, and show the mismatch to the member"),
             // If the member confirms that the handle is theirs, call `handles().confirm`.
             _ => println!("  -> ask the member whether it is theirs"),
         }
@@ -30,9 +30,9 @@ async fn main() -> common::Result {
     // computer's name.
     let machine = ComputerNames::detect();
     let label = Label::new("Gaming desk", &machine)?;
-    println!("called {}", exchange.set_label(&label).await?.label.as_str());
+    println!("label: {}", exchange.set_label(&label).await?.label.as_str());
     if let Err(why) = Label::new("desk:1", &machine) {
-        println!("desk:1 is no label: {why}");
+        println!("desk:1 is not a valid label: {why}");
     }
     Ok(())
 }

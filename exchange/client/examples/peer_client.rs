@@ -106,8 +106,8 @@ impl Peers {
     /// Returns the number of refresh tokens that the provider replaced, and the number of grants that it
     /// ended.
     async fn provider_counts(&self) -> Result<(u64, u64), StepError> {
-        let said: Value = serde_json::from_str(&self.call_provider("said", json!({})).await?)?;
-        let count = |name: &str| said[name].as_u64().ok_or_else(|| StepError::from(format!("no {name}")));
+        let events: Value = serde_json::from_str(&self.call_provider("said", json!({})).await?)?;
+        let count = |name: &str| events[name].as_u64().ok_or_else(|| StepError::from(format!("no {name}")));
         Ok((count("rotated")?, count("revoked")?))
     }
 
@@ -117,8 +117,8 @@ impl Peers {
     }
 
     async fn gateway_report(&self) -> Result<GatewayReport, StepError> {
-        let said = self.http.get(format!("{}/said", self.at.peer)).send().await?.text().await?;
-        Ok(serde_json::from_str(&said)?)
+        let text = self.http.get(format!("{}/said", self.at.peer)).send().await?.text().await?;
+        Ok(serde_json::from_str(&text)?)
     }
 
     fn client_identity() -> Result<ClientIdentity, StepError> {
@@ -256,9 +256,9 @@ impl KeySource for SharedKey {
 
     fn create(&self) -> BoxFuture<'_, Result<Arc<dyn ProofSigner>, Error>> {
         Box::pin(async {
-            let made =
+            let grant =
                 KeyPair::generate().map_err(|_| Error::new(ErrorKind::Secrets, "no key can be made"))?;
-            let key = Arc::new(made);
+            let key = Arc::new(grant);
             self.keep(Some(Arc::clone(&key)));
             Ok(key as Arc<dyn ProofSigner>)
         })
@@ -298,7 +298,7 @@ impl ProofTampering {
 #[derive(Clone)]
 struct TamperingTransport {
     inner: ReqwestTransport,
-    how: ProofTampering,
+    tampering: ProofTampering,
     key: SharedKey,
     last: Arc<Mutex<LastExchange>>,
 }
@@ -311,8 +311,8 @@ struct LastExchange {
 }
 
 impl TamperingTransport {
-    fn new(how: ProofTampering, key: SharedKey) -> Result<Self, StepError> {
-        Ok(Self { inner: ReqwestTransport::new()?, how, key, last: Arc::default() })
+    fn new(tampering: ProofTampering, key: SharedKey) -> Result<Self, StepError> {
+        Ok(Self { inner: ReqwestTransport::new()?, tampering, key, last: Arc::default() })
     }
 
     fn last<T>(&self, run: impl FnOnce(&mut LastExchange) -> T) -> T {
@@ -329,12 +329,12 @@ impl TamperingTransport {
 
     /// Returns the proof that replaces the valid one, or `None` if it cannot be created.
     fn spoilt(&self, request: &http::Request<Bytes>) -> Option<http::HeaderValue> {
-        if matches!(self.how, ProofTampering::Repeated) {
+        if matches!(self.tampering, ProofTampering::Repeated) {
             return self.last(|last| last.proof.clone());
         }
         let token = request.headers().get("authorization")?.to_str().ok()?.strip_prefix("DPoP ")?;
         let token = TokenHash::from_token(token);
-        let (url, token) = match self.how {
+        let (url, token) = match self.tampering {
             ProofTampering::OfAnotherPath => (format!("{}/other", request.uri()), Some(&token)),
             _ => (request.uri().to_string(), None),
         };

@@ -27,8 +27,8 @@ impl Backoff {
     pub fn delay_after(&self, failures: u32, retry_after: Option<Duration>, fraction: f64) -> Duration {
         let doubled = 2_u32.saturating_pow(failures.saturating_sub(1));
         let step = self.initial.saturating_mul(doubled).min(self.max);
-        let own = add_jitter(step, fraction).min(self.max);
-        retry_after.map_or(own, |retry_after| own.max(add_jitter(retry_after, fraction)))
+        let delay = add_jitter(step, fraction).min(self.max);
+        retry_after.map_or(delay, |retry_after| delay.max(add_jitter(retry_after, fraction)))
     }
 }
 

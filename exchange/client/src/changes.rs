@@ -204,7 +204,7 @@ impl<O: ChangeOp> Changes<O> {
         self
     }
 
-    /// Splits the changes into batches of at most `most` ops, which is `limits.batchMaxOps` of the service
+    /// Splits the changes into batches of at most `max_ops` ops, which is `limits.batchMaxOps` of the service
     /// document or less. The batches, sent in order, have the same effect as one change set with all ops.
     ///
     /// Batches of org stock are smaller if their ops have long ids. The exchange must be able to store a
@@ -215,11 +215,11 @@ impl<O: ChangeOp> Changes<O> {
     ///
     /// # Errors
     /// Returns `TooLarge` if tied ops exceed the limit, and `Invalid` if there is no op.
-    pub fn into_batches(self, most: usize) -> Result<Vec<ChangeBatch<O>>, Error> {
+    pub fn into_batches(self, max_ops: usize) -> Result<Vec<ChangeBatch<O>>, Error> {
         if self.ops.is_empty() {
             return Err(Error::new(ErrorKind::Invalid, "a change set needs at least one op"));
         }
-        let parts = split::split_ops(&self.ops, &self.together, most.max(1))
+        let parts = split::split_ops(&self.ops, &self.together, max_ops.max(1))
             .map_err(|much| Error::new(ErrorKind::TooLarge, much.to_string()))?;
         let mut ops: Vec<Option<O>> = self.ops.into_iter().map(Some).collect();
         let mut take = |part: Vec<usize>| {

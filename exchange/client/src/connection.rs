@@ -53,8 +53,8 @@ pub struct RequiredUpdate {
 
 impl fmt::Display for RequiredUpdate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { minimum_version: least, current_version: own } = self;
-        write!(f, "update this program: the exchange supports version {least} and later, this is {own}")
+        let Self { minimum_version: minimum, current_version: current } = self;
+        write!(f, "update this program: the exchange supports version {minimum} and later, this is {current}")
     }
 }
 
@@ -74,10 +74,10 @@ impl Exchange {
     /// Reads the service document for `ownership`. Fails if another member has signed in since.
     pub(crate) async fn connection_for(
         &self,
-        whose: &Ownership,
+        owner: &Ownership,
         patience: RetryPolicy,
     ) -> Result<Connection, Error> {
-        self.read_connection(patience, Some(SendConditions { owner: whose.clone(), proof_time: None })).await
+        self.read_connection(patience, Some(SendConditions { owner: owner.clone(), proof_time: None })).await
     }
 
     async fn read_connection(
@@ -106,7 +106,7 @@ impl Exchange {
     /// another process signed in or the first read failed. Data of a member is not processed until the owner
     /// is known.
     pub(crate) async fn identify_connection(&self, patience: RetryPolicy) {
-        let is_known = self.tokens().current_owner().is_none_or(|whose| whose.installation.is_some());
+        let is_known = self.tokens().current_owner().is_none_or(|owner| owner.installation.is_some());
         if !is_known && let Err(error) = self.read_connection(patience, None).await {
             tracing::debug!(%error, "cannot determine the owner of the connection");
         }
@@ -199,7 +199,8 @@ impl Connection {
     /// Returns true if the capabilities permit an operation of the contract ([`exchange_api::operations`]).
     #[must_use]
     pub fn permits_operation(&self, operation: &Operation) -> bool {
-        operation.permits(|scope| self.document.capabilities.iter().any(|own| own.as_str() == scope))
+        operation
+            .permits(|scope| self.document.capabilities.iter().any(|capability| capability.as_str() == scope))
     }
 
     /// Returns the limits that the service document sets for this client.
@@ -218,8 +219,8 @@ impl Connection {
     /// has none (SVC-04, LIM-19).
     #[must_use]
     pub fn writes_per_day(&self) -> usize {
-        let own = self.document.limits.writes_per_day;
-        own.map_or(WRITES_PER_DAY, |writes| usize::try_from(writes).unwrap_or(1).max(1))
+        let limit = self.document.limits.writes_per_day;
+        limit.map_or(WRITES_PER_DAY, |writes| usize::try_from(writes).unwrap_or(1).max(1))
     }
 
     /// Returns the required update if this program is older than the exchange supports.
@@ -249,9 +250,9 @@ impl Connection {
 
 /// Compares versions as the gateway does: a pre-release precedes its release, build metadata is ignored, and
 /// an invalid version of this program is older than any valid one (ERR-16). An invalid minimum is ignored.
-fn is_older_version(own: &str, least: &str) -> bool {
-    let Ok(least) = Version::parse(least) else { return false };
-    Version::parse(own).map_or(true, |own| own.cmp_precedence(&least).is_lt())
+fn is_older_version(version: &str, minimum: &str) -> bool {
+    let Ok(minimum) = Version::parse(minimum) else { return false };
+    Version::parse(version).map_or(true, |version| version.cmp_precedence(&minimum).is_lt())
 }
 
 #[cfg(test)]
@@ -332,23 +333,24 @@ mod tests {
     /// SVC-07, ERR-16: versions are compared as the gateway compares them.
     #[test]
     fn outdated_program_requires_an_update() {
-        let update_for = |own, least: &str| connection("", least, own, None).required_update().cloned();
-        for (own, least) in
+        let update_for =
+            |version, minimum: &str| connection("", minimum, version, None).required_update().cloned();
+        for (version, minimum) in
             [("1.4.0", "1.4.1"), ("1.4.0", "2.0.0-rc.1"), ("1.4.0-rc.2", "1.4.0"), ("1.9.0", "1.10.0")]
         {
-            let update = update_for(own, &format!("\"{least}\"")).unwrap();
-            assert_eq!((&*update.current_version, &*update.minimum_version), (own, least));
+            let update = update_for(version, &format!("\"{minimum}\"")).unwrap();
+            assert_eq!((&*update.current_version, &*update.minimum_version), (version, minimum));
             assert_eq!(
                 update.to_string(),
                 format!(
-                    "update this program: the exchange supports version {least} and later, this is {own}"
+                    "update this program: the exchange supports version {minimum} and later, this is {version}"
                 )
             );
         }
-        for (own, least) in
+        for (version, minimum) in
             [("1.4.0", "1.4.0"), ("1.4.0+5", "1.4.0+9"), ("2.0.0", "1.99.99"), ("1.0.0", "new")]
         {
-            assert_eq!(update_for(own, &format!("\"{least}\"")), None, "{own} {least}");
+            assert_eq!(update_for(version, &format!("\"{minimum}\"")), None, "{version} {minimum}");
         }
         assert_eq!(update_for("0.0.1", "null"), None);
     }
@@ -356,13 +358,16 @@ mod tests {
     /// The maximum number of ops stays within 1 to 500.
     #[test]
     fn limits_stay_within_the_contract() {
-        let most = |ops: &str| {
+        let max_ops = |ops: &str| {
             let text =
                 document("", "null").replace("\"batchMaxOps\": 500", &format!("\"batchMaxOps\": {ops}"));
             let document = ServiceDocument::parse(text.as_bytes()).unwrap();
             Connection::from_document(document, &identity("1.0.0"), None).max_ops()
         };
-        assert_eq!((most("100"), most("500"), most("0"), most("-3"), most("9000")), (100, 500, 1, 1, 500));
+        assert_eq!(
+            (max_ops("100"), max_ops("500"), max_ops("0"), max_ops("-3"), max_ops("9000")),
+            (100, 500, 1, 1, 500)
+        );
     }
 
     /// SVC-04, LIM-19: a quota in the document replaces the default number of writes per day.

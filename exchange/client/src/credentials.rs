@@ -467,7 +467,7 @@ pub(crate) mod tests {
     async fn calls_are_executed_in_order() {
         let vault =
             CredentialVault::new(Arc::new(MemoryCredentials::new()), owner("default"), Environment::system());
-        let kept = tokio::spawn(async move {
+        let stored = tokio::spawn(async move {
             {
                 let old = secret("old");
                 let mut given_up = Box::pin(vault.write_entry(CredentialEntry::RefreshToken, &old));
@@ -479,16 +479,16 @@ pub(crate) mod tests {
             }
             vault.read_entry(CredentialEntry::RefreshToken).await.unwrap()
         });
-        assert!(kept.await.unwrap() == Some(secret("new")));
+        assert!(stored.await.unwrap() == Some(secret("new")));
     }
 
     /// IDP-18: a slow store keeps the last write, and a write whose caller stopped waiting does not undo a
     /// later deletion.
     #[tokio::test(start_paused = true)]
     async fn slow_store_executes_calls_in_order() {
-        let kept = MemoryCredentials::new();
-        let store = HookedStore::new("Slow Store", kept.clone(), async |asked, _| {
-            if asked == StoreOperation::Write {
+        let inner = MemoryCredentials::new();
+        let store = HookedStore::new("Slow Store", inner.clone(), async |operation, _| {
+            if operation == StoreOperation::Write {
                 tokio::time::sleep(Duration::from_secs(40)).await;
             }
             Ok(())
@@ -507,7 +507,7 @@ pub(crate) mod tests {
         vault.write_entry(CredentialEntry::RefreshToken, &secret("third")).await.unwrap_err();
         vault.delete_entry(CredentialEntry::RefreshToken).await.unwrap();
         tokio::time::sleep(Duration::from_secs(100)).await;
-        assert_eq!(kept.read(&owner("default"), CredentialEntry::RefreshToken).await, Ok(None));
+        assert_eq!(inner.read(&owner("default"), CredentialEntry::RefreshToken).await, Ok(None));
     }
 
     #[test]

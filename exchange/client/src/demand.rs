@@ -1,5 +1,5 @@
-//! Open demand of the member's units: whether it is withheld or open, its two ways of counting, and the
-//! minimum interval between reads (DEM-07, DEM-08, DEM-11).
+//! The open demand of the member's units (DEM-07, DEM-08, DEM-11): the reason if the exchange withholds it,
+//! the demand by ordered item or by material, and the minimum interval between reads.
 
 use std::{fmt, sync::Arc, time::Duration};
 

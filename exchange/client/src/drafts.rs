@@ -233,9 +233,9 @@ impl StagingKey {
             Some(key) => key.clone(),
             None => self.current.insert(idempotency_key(&self.environment)?).clone(),
         };
-        let terms = self.owner().map(|whose| SendConditions { owner: whose, proof_time: None });
+        let terms = self.owner().map(|owner| SendConditions { owner, proof_time: None });
         let staged = send(key, terms).await;
-        if staged.as_ref().map_or_else(is_stored_refusal, |_| true) {
+        if staged.as_ref().map_or_else(is_stored_error, |_| true) {
             (self.current, self.of) = (None, None);
         }
         staged.map(DraftHandoff::from)
@@ -255,10 +255,10 @@ impl StagingKey {
     }
 }
 
-/// Returns true if the exchange has stored this refusal under the key and would only return it again (A2).
-/// This applies to responses with an error code, but not to the page of a proxy or an error of the identity
-/// provider.
-fn is_stored_refusal(error: &Error) -> bool {
+/// Returns true if the exchange has stored this error response under the key and would only return it again
+/// (A2). This applies to responses with an error code, but not to the page of a proxy or an error of the
+/// identity provider.
+fn is_stored_error(error: &Error) -> bool {
     let is_kept = |status: http::StatusCode| matches!(status.as_u16(), 400 | 404 | 409 | 410 | 413 | 422);
     !error.may_have_been_applied() && error.code().is_some() && error.status().is_some_and(is_kept)
 }
@@ -380,7 +380,7 @@ mod tests {
         assert_eq!(gateway.requests().last().unwrap().token(), Some("token-of-i-2"));
     }
 
-    /// DRF-15, A2: a key is not used again after a refusal that the exchange has stored under it.
+    /// DRF-15, A2: a key is not used again after an error response that the exchange has stored under it.
     #[tokio::test]
     async fn stored_rejection_ends_its_key() {
         let responses =
@@ -409,7 +409,7 @@ mod tests {
         let keys = double.idempotency_keys();
         assert!(keys.iter().all(|key| *key == keys[0]), "{keys:?}");
         let provider = exchange_api::oauth_errors::OauthError::InvalidRequest;
-        assert!(!is_stored_refusal(&Error::from_oauth_error(provider, http::StatusCode::BAD_REQUEST, None)));
+        assert!(!is_stored_error(&Error::from_oauth_error(provider, http::StatusCode::BAD_REQUEST, None)));
     }
 
     /// DRF-13, CLI-05: the link and the id are not printed.

@@ -331,7 +331,7 @@ impl TokenSource for SignedOutTokens {
         Box::pin(async { Ok(()) })
     }
 
-    fn report_refusal<'a>(&'a self, _: &'a AccessGrant, _: &'a Error) -> BoxFuture<'a, ()> {
+    fn report_rejection<'a>(&'a self, _: &'a AccessGrant, _: &'a Error) -> BoxFuture<'a, ()> {
         Box::pin(async {})
     }
 }

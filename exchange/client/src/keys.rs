@@ -72,13 +72,13 @@ impl KeySource for StoredKey {
 
     fn create(&self) -> BoxFuture<'_, Result<Arc<dyn ProofSigner>, Error>> {
         Box::pin(async {
-            let made = || Error::new(ErrorKind::Secrets, "cannot generate a key on this computer");
-            let key = KeyPair::generate().map_err(|_| made())?;
-            let bytes = SecretBytes::from(key.to_pkcs8().map_err(|_| made())?);
+            let error = || Error::new(ErrorKind::Secrets, "cannot generate a key on this computer");
+            let key = KeyPair::generate().map_err(|_| error())?;
+            let bytes = SecretBytes::from(key.to_pkcs8().map_err(|_| error())?);
             self.0.write_entry(CredentialEntry::DpopKey, &bytes).await?;
             // The key is read back now, because losing it later would end the connection.
             match self.0.read_entry(CredentialEntry::DpopKey).await? {
-                Some(kept) if kept == bytes => self.parse_key(&kept),
+                Some(stored) if stored == bytes => self.parse_key(&stored),
                 _ => {
                     let what = format!("the secret store ({}) did not store the key", self.0.store_name());
                     Err(Error::new(ErrorKind::Secrets, what))
@@ -121,12 +121,12 @@ mod tests {
         let store = MemoryCredentials::new();
         let keys = || StoredKey(vault(store.clone()));
         assert!(keys().load().await.unwrap().is_none());
-        let made = keys().create().await.unwrap().public_key().thumbprint();
+        let created = keys().create().await.unwrap().public_key().thumbprint();
         let found = keys().load().await.unwrap().unwrap().public_key().thumbprint();
-        assert_eq!(found, made);
+        assert_eq!(found, created);
         keys().delete().await.unwrap();
         assert!(keys().load().await.unwrap().is_none());
-        assert_ne!(keys().create().await.unwrap().public_key().thumbprint(), made);
+        assert_ne!(keys().create().await.unwrap().public_key().thumbprint(), created);
         assert!(!keys().delete_unreadable().await.unwrap() && keys().load().await.unwrap().is_some());
 
         store
@@ -141,9 +141,9 @@ mod tests {
     }
 
     /// A store that reports success but keeps nothing.
-    struct Forgetful;
+    struct ForgetfulStore;
 
-    impl CredentialStore for Forgetful {
+    impl CredentialStore for ForgetfulStore {
         fn name(&self) -> &'static str {
             "Forgetful"
         }
@@ -177,7 +177,7 @@ mod tests {
     /// DPP-07: a new key is read back before it is used.
     #[tokio::test]
     async fn key_that_was_not_stored_is_not_used() {
-        let error = StoredKey(vault(Forgetful)).create().await.err().unwrap();
+        let error = StoredKey(vault(ForgetfulStore)).create().await.err().unwrap();
         assert_eq!(error.kind(), ErrorKind::Secrets);
         assert!(error.to_string().starts_with("the secret store (Forgetful) did not store"), "{error}");
     }

@@ -377,7 +377,7 @@ fn success_body(response: &Response<Bytes>) -> Result<&[u8], ProviderFailure> {
         return Ok(response.body());
     }
     let retry_after = match RetryAfter::from_headers(response.headers()) {
-        Some(RetryAfter::Delay(asked)) => Some(asked),
+        Some(RetryAfter::Delay(delay)) => Some(delay),
         _ => None,
     };
     let Some(error) = parse_error(response.body()) else {

@@ -65,8 +65,8 @@ pub(crate) struct OwnedCache<T> {
 
 impl<T: Default> OwnedCache<T> {
     /// Creates a cache without an owner.
-    pub(crate) const fn new(kept: T) -> Self {
-        Self { for_owner: None, value: kept }
+    pub(crate) const fn new(value: T) -> Self {
+        Self { for_owner: None, value }
     }
 
     /// Returns the value for the current owner. Resets it to the default if the owner changed: any login or
@@ -89,7 +89,7 @@ impl<T: Default> OwnedCache<T> {
 mod tests {
     use super::*;
 
-    fn whose(connection: &str, installation: &str) -> Ownership {
+    fn owner(connection: &str, installation: &str) -> Ownership {
         let named = |name: &str| Some(name).filter(|name| !name.is_empty()).map(Into::into);
         Ownership { connection: named(connection), installation: named(installation) }
     }
@@ -107,7 +107,7 @@ mod tests {
             (("c-1", ""), ("c-2", "i-2"), OwnershipMatch::Unknown),
             (("", ""), ("", ""), OwnershipMatch::Unknown),
         ] {
-            let (a, b) = (whose(of.0, of.1), whose(asks.0, asks.1));
+            let (a, b) = (owner(of.0, of.1), owner(asks.0, asks.1));
             assert_eq!((a.compare_with(&b), b.compare_with(&a)), (expect, expect), "{of:?} {asks:?}");
         }
     }
@@ -115,12 +115,12 @@ mod tests {
     /// OST-14: cached data is dropped when the owner may have changed, and is not restored later.
     #[test]
     fn cached_data_is_dropped_with_its_owner() {
-        let (before, named, again) = (whose("c-1", ""), whose("c-1", "i-1"), whose("c-2", "i-1"));
+        let (before, named, again) = (owner("c-1", ""), owner("c-1", "i-1"), owner("c-2", "i-1"));
         let mut private = OwnedCache::new(7);
         for now in [&before, &named, &again] {
             assert_eq!(*private.owner(Some(now)), 7);
         }
-        for other in [Some(whose("c-3", "i-2")), Some(whose("c-3", "")), None] {
+        for other in [Some(owner("c-3", "i-2")), Some(owner("c-3", "")), None] {
             let mut private = OwnedCache::new(7);
             assert_eq!(*private.owner(Some(&named)), 7);
             assert_eq!(*private.owner(other.as_ref()), 0);

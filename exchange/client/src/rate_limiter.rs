@@ -132,16 +132,16 @@ impl RateLimiter {
     pub(crate) fn try_acquire(
         &mut self,
         operation: &Operation,
-        whose: Option<&Ownership>,
-        asked: CallInitiator,
+        owner: Option<&Ownership>,
+        initiator: CallInitiator,
         now: Duration,
     ) -> AcquireResult {
-        if let Some((until, code)) = self.retry_after.find_wait(operation, whose, now) {
+        if let Some((until, code)) = self.retry_after.find_wait(operation, owner, now) {
             return AcquireResult::Wait(until, WaitReason::RetryAfter(code));
         }
         let probe = self.failures >= OUTAGE_FAILURES;
         if probe {
-            let until = match asked {
+            let until = match initiator {
                 CallInitiator::Member => {
                     self.open_until.min(self.last_failure.saturating_add(self.backoff.initial))
                 }
@@ -214,7 +214,7 @@ impl RateLimiter {
         &mut self,
         scope: WaitScope,
         code: Option<Code>,
-        whose: Option<&Ownership>,
+        owner: Option<&Ownership>,
         until: Duration,
         now: Duration,
     ) {
@@ -223,7 +223,7 @@ impl RateLimiter {
             self.tokens = self.tokens.min(0.0);
             self.slow_until = now.max(until).saturating_add(SLOWDOWN_DURATION);
         }
-        self.retry_after.record_wait(scope, code, whose, until);
+        self.retry_after.record_wait(scope, code, owner, until);
     }
 
     /// Adds the tokens that have accumulated since the last refill.

@@ -222,12 +222,12 @@ impl Replica {
     /// # Errors
     /// Returns [`ErrorKind::Storage`] if the store cannot be read.
     pub fn freshness(&self, area: Area) -> Result<AreaFreshness, Error> {
-        let kept = self.store.area_state(area)?;
-        let since = kept.since.filter(|_| area.is_organization_data());
+        let area_state = self.store.area_state(area)?;
+        let since = area_state.since.filter(|_| area.is_organization_data());
         Ok(AreaFreshness {
-            as_of: kept.as_of,
-            is_whole: kept.position.is_whole(),
-            due_by: kept.read_at.map(|read| read + CURSOR_LIFETIME),
+            as_of: area_state.as_of,
+            is_whole: area_state.position.is_whole(),
+            due_by: area_state.read_at.map(|read| read + CURSOR_LIFETIME),
             expires_at: since.map(|since| since + MAX_ORGANISATION_AGE),
         })
     }

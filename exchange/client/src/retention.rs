@@ -12,9 +12,9 @@ pub const MAX_ORGANISATION_AGE: Duration = Duration::from_secs(7 * 86_400);
 /// If a timestamp is further in the future than this, a clock was wrong and the age of the data is unknown.
 const MAX_CLOCK_SKEW: Duration = CLOCK_TOLERANCE;
 
-/// Returns true if data recorded at `since` has reached the age `most`, or if its age is unknown.
-pub(crate) fn is_expired(since: UnixTime, now: UnixTime, most: Duration) -> bool {
-    since > now + MAX_CLOCK_SKEW || now.saturating_since(since) >= most
+/// Returns true if data recorded at `since` has reached the age `max_age`, or if its age is unknown.
+pub(crate) fn is_expired(since: UnixTime, now: UnixTime, max_age: Duration) -> bool {
+    since > now + MAX_CLOCK_SKEW || now.saturating_since(since) >= max_age
 }
 
 #[cfg(test)]

@@ -173,10 +173,10 @@ impl RetryAfterTable {
         &self,
         scope: WaitScope,
         code: Option<Code>,
-        whose: Option<&Ownership>,
+        owner: Option<&Ownership>,
         until: Duration,
     ) {
-        let of = whose.filter(|_| scope.is_per_member(code.as_ref())).cloned();
+        let of = owner.filter(|_| scope.is_per_member(code.as_ref())).cloned();
         self.insert_entry(RetryAfterEntry { scope, until, code, owner: of });
         self.notify_change();
     }
@@ -200,14 +200,14 @@ impl RetryAfterTable {
     pub(crate) fn find_wait(
         &self,
         operation: &Operation,
-        whose: Option<&Ownership>,
+        owner: Option<&Ownership>,
         now: Duration,
     ) -> Option<(Duration, Option<Code>)> {
         let mut gates = self.lock_entries();
         gates.retain(|gate| gate.until > now);
         let concerns = |gate: &&RetryAfterEntry| {
             gate.scope.applies_to(operation)
-                && gate.owner.as_ref().is_none_or(|of| applies_to_owner(of, whose))
+                && gate.owner.as_ref().is_none_or(|of| applies_to_owner(of, owner))
         };
         let gate = gates.iter().filter(concerns).max_by_key(|gate| gate.until)?;
         Some((gate.until, gate.code.clone()))
@@ -301,11 +301,11 @@ impl SavedRetryAfterEntry {
     /// saves.
     fn remaining(&self, wall: UnixTime) -> Option<Duration> {
         let [noted, until] = [self.noted, self.until].map(UnixTime::from_millis);
-        let whole = until.saturating_since(noted);
-        if whole > MAX_SAVED_WAIT.saturating_add(Duration::from_secs(1)) {
+        let delay = until.saturating_since(noted);
+        if delay > MAX_SAVED_WAIT.saturating_add(Duration::from_secs(1)) {
             return None;
         }
-        let left = until.saturating_since(wall).min(whole);
+        let left = until.saturating_since(wall).min(delay);
         (!left.is_zero()).then_some(left)
     }
 
@@ -318,8 +318,8 @@ impl SavedRetryAfterEntry {
 impl SavedRetryAfterTable {
     /// Merges the saved waits with those of this process. If both have the same key, the longer wait applies.
     /// A saved wait whose time stamp is ahead of the wall clock never replaces a wait of this process.
-    pub(crate) fn merge_with(self, own: Self, wall: UnixTime) -> Self {
-        let mut all = own.0;
+    pub(crate) fn merge_with(self, newer: Self, wall: UnixTime) -> Self {
+        let mut all = newer.0;
         for other in self.0 {
             let Some(left) = other.remaining(wall) else { continue };
             let is_ahead = other.is_ahead(wall);
@@ -373,7 +373,7 @@ mod tests {
 
     /// Returns the remaining wait of an operation in whole seconds, for a process that reads this saved
     /// table.
-    fn held(saved: &SavedRetryAfterTable, operation: &Operation, now: ClockReading) -> u64 {
+    fn remaining_wait(saved: &SavedRetryAfterTable, operation: &Operation, now: ClockReading) -> u64 {
         let next = RetryAfterTable::default();
         next.restore_saved(saved, now);
         let hold = next.find_wait(operation, None, now.monotonic);
@@ -412,8 +412,8 @@ mod tests {
         );
         let gates = RetryAfterTable::default();
         gates.record_wait(WaitScope::for_operation(org_stock), Some(Code::QuotaExceeded), None, seconds(60));
-        let held = |operation| gates.find_wait(operation, None, seconds(0)).is_some();
-        assert_eq!((held(org_stock), held(WRITE), held(READ)), (true, false, false));
+        let is_waiting = |operation| gates.find_wait(operation, None, seconds(0)).is_some();
+        assert_eq!((is_waiting(org_stock), is_waiting(WRITE), is_waiting(READ)), (true, false, false));
     }
 
     /// CLI-02: the next process waits for the remaining time, and reports the original error code.
@@ -422,7 +422,7 @@ mod tests {
         let saved = saved(WaitScope::Everything, Some(Code::ServiceUnavailable), 600);
         let saved = serde_json::from_slice(&serde_json::to_vec(&saved).unwrap()).unwrap();
         for (after, left) in [(0, 600), (100, 500), (599, 1), (601, 0), (90_000, 0)] {
-            assert_eq!(held(&saved, READ, at(7, NOW + after)), left, "{after}");
+            assert_eq!(remaining_wait(&saved, READ, at(7, NOW + after)), left, "{after}");
         }
         let next = RetryAfterTable::default();
         next.restore_saved(&saved, at(7, NOW));
@@ -438,19 +438,19 @@ mod tests {
         assert!(
             written.is_ahead(UnixTime::from_secs(earlier)) && !written.is_ahead(UnixTime::from_secs(NOW))
         );
-        assert_eq!(held(&written, READ, at(0, earlier)), 600);
+        assert_eq!(remaining_wait(&written, READ, at(0, earlier)), 600);
         // This process waits for a part of the time and saves the remaining time.
         let process = RetryAfterTable::default();
         process.restore_saved(&written, at(0, earlier));
         let now = at(100, earlier + 100);
         let written = written.merge_with(process.to_saved(now), now.wall);
-        assert_eq!(held(&written, READ, at(0, earlier + 100)), 500);
-        assert_eq!(held(&written, READ, at(0, earlier + 700)), 0);
+        assert_eq!(remaining_wait(&written, READ, at(0, earlier + 100)), 500);
+        assert_eq!(remaining_wait(&written, READ, at(0, earlier + 700)), 0);
         // A process that has no wait with the same key keeps the saved one.
         let late = saved(WaitScope::Writes, None, 60)
             .merge_with(SavedRetryAfterTable::default(), UnixTime::from_secs(earlier));
-        assert_eq!(held(&late, WRITE, at(0, earlier)), 60);
-        assert_eq!(held(&late, WRITE, at(0, earlier + 61)), 0);
+        assert_eq!(remaining_wait(&late, WRITE, at(0, earlier)), 60);
+        assert_eq!(remaining_wait(&late, WRITE, at(0, earlier + 61)), 0);
     }
 
     /// CLI-02, LIM-08: a wait of several days is saved, up to the lifetime of a connection. An invalid entry
@@ -459,18 +459,24 @@ mod tests {
     fn saved_waits_end_with_the_connection_lifetime() {
         let day = 24 * 3600;
         let week = saved(WaitScope::Everything, None, 7 * day);
-        assert_eq!((held(&week, READ, at(0, NOW)), held(&week, READ, at(0, NOW + 6 * day))), (7 * day, day));
-        assert_eq!(held(&saved(WaitScope::Writes, None, 400 * day), WRITE, at(0, NOW)), 90 * day);
-        assert_eq!(held(&saved(WaitScope::Writes, None, 400 * day), WRITE, at(0, NOW + 90 * day + 1)), 0);
+        assert_eq!(
+            (remaining_wait(&week, READ, at(0, NOW)), remaining_wait(&week, READ, at(0, NOW + 6 * day))),
+            (7 * day, day)
+        );
+        assert_eq!(remaining_wait(&saved(WaitScope::Writes, None, 400 * day), WRITE, at(0, NOW)), 90 * day);
+        assert_eq!(
+            remaining_wait(&saved(WaitScope::Writes, None, 400 * day), WRITE, at(0, NOW + 90 * day + 1)),
+            0
+        );
         let gates = RetryAfterTable::default();
         gates.record_wait(WaitScope::Everything, None, None, Duration::MAX);
-        assert_eq!(held(&gates.to_saved(at(1, NOW)), READ, at(0, NOW)), 90 * day);
+        assert_eq!(remaining_wait(&gates.to_saved(at(1, NOW)), READ, at(0, NOW)), 90 * day);
         for (noted, until) in
             [(0, u64::MAX), (NOW * 1000, u64::MAX), (u64::MAX, u64::MAX), (u64::MAX, 0), (0, NOW)]
         {
             let json = format!(r#"[{{"scope":"everything","code":null,"noted":{noted},"until":{until}}}]"#);
             let absurd: SavedRetryAfterTable = serde_json::from_str(&json).unwrap();
-            assert_eq!(held(&absurd, READ, at(0, NOW)), 0, "{json}");
+            assert_eq!(remaining_wait(&absurd, READ, at(0, NOW)), 0, "{json}");
             assert_eq!(
                 absurd.merge_with(SavedRetryAfterTable::default(), UnixTime::from_secs(NOW)),
                 SavedRetryAfterTable::default()
@@ -484,19 +490,22 @@ mod tests {
         let wall = UnixTime::from_secs(NOW);
         let both =
             saved(WaitScope::Writes, None, 60).merge_with(saved(WaitScope::Everything, None, 30), wall);
-        assert_eq!((held(&both, WRITE, at(0, NOW)), held(&both, READ, at(0, NOW))), (60, 30));
+        assert_eq!(
+            (remaining_wait(&both, WRITE, at(0, NOW)), remaining_wait(&both, READ, at(0, NOW))),
+            (60, 30)
+        );
         for (there, own) in [(60, 30), (30, 60)] {
             let longer =
                 saved(WaitScope::Writes, None, there).merge_with(saved(WaitScope::Writes, None, own), wall);
-            assert_eq!((held(&longer, WRITE, at(0, NOW)), longer.0.len()), (60, 1));
+            assert_eq!((remaining_wait(&longer, WRITE, at(0, NOW)), longer.0.len()), (60, 1));
         }
         let many =
             (0..100).map(|n| saved(WaitScope::Everything, Some(Code::from(format!("CODE_{n}"))), 100 + n));
         let many = many.fold(SavedRetryAfterTable::default(), |there, own| there.merge_with(own, wall));
-        assert_eq!((many.0.len(), held(&many, READ, at(0, NOW))), (MAX_SAVED_ENTRIES, 199));
+        assert_eq!((many.0.len(), remaining_wait(&many, READ, at(0, NOW))), (MAX_SAVED_ENTRIES, 199));
     }
 
-    fn whose(connection: &str, installation: Option<&str>) -> Ownership {
+    fn owner(connection: &str, installation: Option<&str>) -> Ownership {
         Ownership { connection: Some(connection.into()), installation: installation.map(Into::into) }
     }
 
@@ -506,7 +515,7 @@ mod tests {
     fn quota_of_one_member_does_not_delay_others() {
         const CHECK: &Operation = OperationId::AccountCheck.operation();
         let gates = RetryAfterTable::default();
-        let first = whose("c-1", None);
+        let first = owner("c-1", None);
         gates.record_wait(WaitScope::Writes, Some(Code::QuotaExceeded), Some(&first), seconds(60));
         gates.record_wait(
             WaitScope::for_operation(CHECK),
@@ -523,28 +532,28 @@ mod tests {
         let saved_again = saved.clone().merge_with(restored.to_saved(at(0, NOW)), UnixTime::from_secs(NOW));
         assert_eq!(saved_again.0.len(), 3);
         for gates in [gates, restored] {
-            let held = |operation, now: Option<Ownership>| {
+            let wait = |operation, now: Option<Ownership>| {
                 let hold = gates.find_wait(operation, now.as_ref(), seconds(0));
                 hold.map(|(until, _)| until.as_secs())
             };
-            for same in [whose("c-1", None), whose("c-2", Some("i-1")), whose("c-2", None)] {
-                assert_eq!((held(WRITE, Some(same.clone())), held(CHECK, Some(same))), (Some(60), Some(50)));
+            for same in [owner("c-1", None), owner("c-2", Some("i-1")), owner("c-2", None)] {
+                assert_eq!((wait(WRITE, Some(same.clone())), wait(CHECK, Some(same))), (Some(60), Some(50)));
             }
-            for other in [Some(whose("c-2", Some("i-2"))), None] {
-                assert_eq!((held(WRITE, other.clone()), held(CHECK, other)), (Some(5), Some(5)));
+            for other in [Some(owner("c-2", Some("i-2"))), None] {
+                assert_eq!((wait(WRITE, other.clone()), wait(CHECK, other)), (Some(5), Some(5)));
             }
             gates.forget_members();
-            assert_eq!(held(WRITE, Some(whose("c-1", Some("i-1")))), Some(5));
+            assert_eq!(wait(WRITE, Some(owner("c-1", Some("i-1")))), Some(5));
         }
-        assert_eq!(held(&saved.without_members(), WRITE, at(0, NOW)), 5);
+        assert_eq!(remaining_wait(&saved.without_members(), WRITE, at(0, NOW)), 5);
         // The owner of a connection that ended without an installation id is unknown.
         let gates = RetryAfterTable::default();
         gates.record_wait(
             WaitScope::Writes,
             Some(Code::QuotaExceeded),
-            Some(&whose("c-1", None)),
+            Some(&owner("c-1", None)),
             seconds(60),
         );
-        assert!(gates.find_wait(WRITE, Some(&whose("c-2", Some("i-1"))), seconds(0)).is_none());
+        assert!(gates.find_wait(WRITE, Some(&owner("c-2", Some("i-1"))), seconds(0)).is_none());
     }
 }

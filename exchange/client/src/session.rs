@@ -367,8 +367,8 @@ impl TokenSource for Session {
         Box::pin(self.0.record_note(of, note))
     }
 
-    fn report_refusal<'a>(&'a self, refused: &'a AccessGrant, refusal: &'a Error) -> BoxFuture<'a, ()> {
-        Box::pin(self.0.handle_refusal(refused, refusal))
+    fn report_rejection<'a>(&'a self, refused: &'a AccessGrant, error: &'a Error) -> BoxFuture<'a, ()> {
+        Box::pin(self.0.handle_rejection(refused, error))
     }
 }
 

@@ -250,7 +250,7 @@ mod tests {
         let environment = Environment::system();
         let (one, two) =
             (StateFolder::new(folder.path().join("state")), StateFolder::new(folder.path().join("state")));
-        let held = one.acquire_lock(&environment).await.unwrap();
+        let guard = one.acquire_lock(&environment).await.unwrap();
         let short = tokio::time::timeout(Duration::from_secs(1), two.acquire_lock(&environment)).await;
         assert!(short.is_err());
         let waiting = tokio::spawn({
@@ -259,7 +259,7 @@ mod tests {
         });
         tokio::time::sleep(Duration::from_secs(1)).await;
         assert!(!waiting.is_finished());
-        drop(held);
+        drop(guard);
         waiting.await.unwrap().unwrap();
 
         let _held = one.acquire_lock(&environment).await.unwrap();

@@ -114,7 +114,7 @@ struct SyncSession {
     /// The ordinal number of the session.
     number: u64,
     reader: FeedReader,
-    whose: Ownership,
+    owner: Ownership,
     /// The areas that the token may read.
     areas: Vec<Area>,
     /// True if the token may read demand.
@@ -155,12 +155,17 @@ impl ReplicaSync {
     /// Creates the same synchronization as [`new`](Self::new), with a custom interval between timed rounds of
     /// at least 5 minutes (LIM-17).
     #[must_use]
-    pub fn with_interval(every: Duration, api: Client, replica: Replica, environment: Environment) -> Self {
-        Self::with_exchange(every, api, replica, environment, None)
+    pub fn with_interval(
+        interval: Duration,
+        api: Client,
+        replica: Replica,
+        environment: Environment,
+    ) -> Self {
+        Self::with_exchange(interval, api, replica, environment, None)
     }
 
     fn with_exchange(
-        every: Duration,
+        interval: Duration,
         api: Client,
         replica: Replica,
         environment: Environment,
@@ -172,7 +177,7 @@ impl ReplicaSync {
             replica,
             environment,
             exchange,
-            schedule: std::sync::Mutex::new(SyncSchedule::new(every)),
+            schedule: std::sync::Mutex::new(SyncSchedule::new(interval)),
             session: std::sync::Mutex::default(),
             session_lock: Mutex::default(),
             lost_collections: std::sync::Mutex::default(),
@@ -231,7 +236,7 @@ impl ReplicaSync {
         let session = SyncSession {
             number: 0,
             reader: FeedReader::from_connection(connection),
-            whose: connection.ownership(),
+            owner: connection.ownership(),
             areas: Area::ALL.into_iter().filter(|area| connection.has_capability(&area.scope())).collect(),
             demand: connection.has_capability(&Scope::ExchangeDemandRead),
             capability_check: self.capability_check(at),
@@ -262,12 +267,12 @@ impl ReplicaSync {
         let stripped = run_store_task(move || {
             let store = replica.store();
             for _ in 0..MAX_TAKEOVERS {
-                let kept = store.area_state(Area::OrgStock)?;
-                if !kept.reader.details {
+                let area_state = store.area_state(Area::OrgStock)?;
+                if !area_state.reader.details {
                     return Ok(Vec::new());
                 }
                 if let CommitOutcome::Done(tally) =
-                    store.commit(&AreaCommit::without_details(Area::OrgStock, &kept))?
+                    store.commit(&AreaCommit::without_details(Area::OrgStock, &area_state))?
                 {
                     return Ok(tally.stripped);
                 }
@@ -317,7 +322,7 @@ impl ReplicaSync {
         if self.0.confirmed_notes.load(Ordering::SeqCst) == noted {
             return Ok(());
         }
-        if exchange.tokens().is_current_connection(&session.whose).await? {
+        if exchange.tokens().is_current_connection(&session.owner).await? {
             self.0.confirmed_notes.fetch_max(noted, Ordering::SeqCst);
             return Ok(());
         }
@@ -344,24 +349,24 @@ impl ReplicaSync {
             let replica = self.0.replica.clone();
             run_store_task(move || replica.store().area_state(area)).await
         };
-        let mut kept = read().await?;
+        let mut area_state = read().await?;
         let has_name = session.reader.installation.is_some();
-        if has_name && kept.belongs_to(&session.reader) == OwnershipMatch::Unowned {
+        if has_name && area_state.belongs_to(&session.reader) == OwnershipMatch::Unowned {
             // The owner record was deleted since the session began, by a disconnection or together with a
             // corrupt file.
             let (inner, reader) = (Arc::clone(&self.0), session.reader.clone());
             run_store_task(move || note_owner(inner.replica.store(), &reader, &inner.owner_notes)).await?;
-            kept = read().await?;
+            area_state = read().await?;
         }
-        if kept.belongs_to(&session.reader) == OwnershipMatch::Same {
+        if area_state.belongs_to(&session.reader) == OwnershipMatch::Same {
             self.check_connection_kept(session).await?;
         }
-        match kept.belongs_to(&session.reader) {
-            OwnershipMatch::Same => Ok(kept),
+        match area_state.belongs_to(&session.reader) {
+            OwnershipMatch::Same => Ok(area_state),
             OwnershipMatch::Unowned | OwnershipMatch::Unknown
-                if !has_name && kept.reader.installation.is_none() =>
+                if !has_name && area_state.reader.installation.is_none() =>
             {
-                Ok(kept)
+                Ok(area_state)
             }
             OwnershipMatch::Unowned | OwnershipMatch::Other | OwnershipMatch::Unknown => {
                 let message =
@@ -483,9 +488,9 @@ impl ReplicaSync {
             self.refresh_capabilities().await;
             let next = lock(&self.0.schedule).next_action(self.monotonic_time());
             let wait = match next {
-                ScheduledAction::Read(area, asked) => {
+                ScheduledAction::Read(area, cause) => {
                     // The error is reported by `status`.
-                    let _ = self.read_area(area, asked).await;
+                    let _ = self.read_area(area, cause).await;
                     continue;
                 }
                 ScheduledAction::Wait(time) => time,
@@ -507,8 +512,8 @@ impl ReplicaSync {
         patience: RetryPolicy,
     ) -> Result<(), Error> {
         self.set_activity(E::AREA, AreaActivity::Reading { phase: None, entries: 0 });
-        let kept = self.load_area_state(E::AREA, session).await?;
-        let mut input = FeedInput::Begin { kept, reader: session.reader.clone() };
+        let area_state = self.load_area_state(E::AREA, session).await?;
+        let mut input = FeedInput::Begin { area_state, reader: session.reader.clone() };
         let mut limit = PAGE_SIZE;
         loop {
             let step = feed.handle_input(input)?;
@@ -560,9 +565,9 @@ impl ReplicaSync {
     ) -> Result<E::Page, Error> {
         let terms = match &self.0.exchange {
             // The owner is unknown if the program read the connection itself and it has no installation id.
-            Some(exchange) if session.whose != Ownership::default() => {
+            Some(exchange) if session.owner != Ownership::default() => {
                 exchange.identify_connection(patience).await;
-                Some(SendConditions { owner: session.whose.clone(), proof_time: None })
+                Some(SendConditions { owner: session.owner.clone(), proof_time: None })
             }
             _ => None,
         };
@@ -695,9 +700,9 @@ impl Drop for RoundGuard<'_> {
 /// count as owned.
 fn is_owned_by(store: &dyn ReplicaStore, reader: &FeedReader) -> Result<bool, Error> {
     for area in Area::ALL {
-        let kept = store.area_state(area)?;
-        let owner = kept.reader.installation.as_ref();
-        match kept.belongs_to(reader) {
+        let area_state = store.area_state(area)?;
+        let owner = area_state.reader.installation.as_ref();
+        match area_state.belongs_to(reader) {
             OwnershipMatch::Same => {}
             OwnershipMatch::Unowned if area == Area::OrgStock && store.demand()?.is_some() => {
                 return Ok(false);
@@ -717,14 +722,16 @@ fn is_owned_by(store: &dyn ReplicaStore, reader: &FeedReader) -> Result<bool, Er
 /// `noted` is incremented before the commit, so that the connection is checked afterwards.
 fn note_owner(store: &dyn ReplicaStore, reader: &FeedReader, noted: &AtomicU64) -> Result<bool, Error> {
     for area in Area::ALL {
-        let mut kept = store.area_state(area)?;
-        match kept.belongs_to(reader) {
+        let mut area_state = store.area_state(area)?;
+        match area_state.belongs_to(reader) {
             OwnershipMatch::Unowned if reader.installation.is_some() => {
-                let expects = kept.sequence;
-                kept.sequence += 1;
-                kept.reader.installation.clone_from(&reader.installation);
+                let expects = area_state.sequence;
+                area_state.sequence += 1;
+                area_state.reader.installation.clone_from(&reader.installation);
                 noted.fetch_add(1, Ordering::SeqCst);
-                if let CommitOutcome::Superseded(_) = store.commit(&AreaCommit::new(area, expects, kept))? {
+                if let CommitOutcome::Superseded(_) =
+                    store.commit(&AreaCommit::new(area, expects, area_state))?
+                {
                     return Ok(false);
                 }
             }

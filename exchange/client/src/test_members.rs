@@ -28,7 +28,7 @@ pub(crate) struct TestMembers {
     /// The scopes of the token.
     granted: Arc<Mutex<Arc<[Scope]>>>,
     /// The kind of the error that is returned instead of a grant.
-    pub(crate) refusal: Arc<Mutex<Option<ErrorKind>>>,
+    pub(crate) rejection: Arc<Mutex<Option<ErrorKind>>>,
     /// True if another process has disconnected and this process has not detected it yet.
     is_disconnected: Arc<AtomicBool>,
     /// True if the secret store is locked.
@@ -46,7 +46,7 @@ impl TestMembers {
             proofs,
             owners: next,
             granted: scopes,
-            refusal: refuses,
+            rejection: refuses,
             is_disconnected: gone,
             is_locked: locked,
         }
@@ -130,15 +130,15 @@ pub(crate) fn test_connection(installation: &str, scopes: &[&str]) -> Connection
 
 impl TokenSource for TestMembers {
     fn current_grant(&self) -> BoxFuture<'_, Result<AccessGrant, Error>> {
-        if let Some(kind) = *self.refusal.lock().unwrap() {
+        if let Some(kind) = *self.rejection.lock().unwrap() {
             return Box::pin(async move { Err(Error::new(kind, "the identity provider refused")) });
         }
         let mut next = self.owners.lock().unwrap();
-        let whose = if next.len() > 1 { next.remove(0) } else { next[0].clone() };
-        let token = format!("token-of-{}", whose.installation.as_deref().unwrap_or("somebody"));
+        let owner = if next.len() > 1 { next.remove(0) } else { next[0].clone() };
+        let token = format!("token-of-{}", owner.installation.as_deref().unwrap_or("somebody"));
         let token = Arc::new(AccessToken::new(token).unwrap());
         let (proofs, jkt) = (Arc::clone(&self.proofs), "a-key".into());
-        Box::pin(async { Ok(AccessGrant { token, proofs, owner: whose, jkt, open_count: 1 }) })
+        Box::pin(async { Ok(AccessGrant { token, proofs, owner, jkt, open_count: 1 }) })
     }
 
     fn gateway_proofs(&self) -> Option<Arc<ProofSession>> {
@@ -173,13 +173,13 @@ impl TokenSource for TestMembers {
     ) -> BoxFuture<'a, Result<(), Error>> {
         if let ConnectionNote::Installation(id) = note {
             let mut next = self.owners.lock().unwrap();
-            let here = next.iter_mut().filter(|whose| whose.connection == of.connection);
-            here.for_each(|whose| whose.installation = Some(id.into()));
+            let here = next.iter_mut().filter(|owner| owner.connection == of.connection);
+            here.for_each(|owner| owner.installation = Some(id.into()));
         }
         Box::pin(async { Ok(()) })
     }
 
-    fn report_refusal<'a>(&'a self, _: &'a AccessGrant, _: &'a Error) -> BoxFuture<'a, ()> {
+    fn report_rejection<'a>(&'a self, _: &'a AccessGrant, _: &'a Error) -> BoxFuture<'a, ()> {
         Box::pin(async {})
     }
 }

@@ -78,7 +78,7 @@ pub(crate) trait TokenSource: Send + Sync {
     /// Reports an error that affects the whole session, of kind `Halted` or `Ended`. Deletes the secrets that
     /// must be deleted after the error (ERR-12, ERR-13) before it returns. Has no effect if the grant belongs
     /// to an earlier connection, or is older than the end of a halt.
-    fn report_refusal<'a>(&'a self, refused: &'a AccessGrant, refusal: &'a Error) -> BoxFuture<'a, ()>;
+    fn report_rejection<'a>(&'a self, refused: &'a AccessGrant, error: &'a Error) -> BoxFuture<'a, ()>;
 }
 
 /// Access to the owner of calls, for caches of responses. It has no token source if the program created the

@@ -169,7 +169,7 @@ impl TransportInner {
                 Ok(both) => both,
                 // No request was sent in this attempt, so the response to an earlier one is the better
                 // result.
-                Err(refusal) => return course.give_up(refusal),
+                Err(error) => return course.give_up(error),
             };
             course.stats.attempts += 1;
             let retry_after = outcome.response.as_ref().ok().and_then(|response| self.retry_after(response));
@@ -185,9 +185,9 @@ impl TransportInner {
                     };
                     tracing::debug!("token rejected, requesting another");
                     let other = self.token_source.renew_grant(grant.token.hash());
-                    if let Err(refusal) = self.until_deadline(course.deadline, other).await.flatten() {
-                        let refusal = refusal.into_transport(course.progress.maybe_applied);
-                        return course.give_up(refusal);
+                    if let Err(error) = self.until_deadline(course.deadline, other).await.flatten() {
+                        let error = error.into_transport(course.progress.maybe_applied);
+                        return course.give_up(error);
                     }
                     continue;
                 }
@@ -220,7 +220,7 @@ impl TransportInner {
                 return Ok((response, None));
             }
             let maybe_done = course.progress.maybe_applied;
-            let refused = |refusal: Error| refusal.into_transport(maybe_done);
+            let refused = |rejection: Error| rejection.into_transport(maybe_done);
             // The grant is requested first, so that a call does not hold a permit during a token refresh.
             let mut grant = self.current_grant(course).await?;
             let (ticket, waited) = self.acquire_permit(course, Some(&grant.owner)).await?;
@@ -291,8 +291,8 @@ impl TransportInner {
                     let may_be_a_copy = writes && matches!(why, RetryError::Proof | RetryError::Clock(_));
                     if let RetryError::Clock(_) = why {
                         let what = format!("the exchange refused the time of the proof, and {why}");
-                        let refusal = Error::with_source(ErrorKind::Clock, what, why);
-                        return Err(refusal.into_transport(maybe_done || may_be_a_copy));
+                        let rejection = Error::with_source(ErrorKind::Clock, what, why);
+                        return Err(rejection.into_transport(maybe_done || may_be_a_copy));
                     }
                     let judged = ResponseAssessment { verdict: Verdict::Done, ..outcome.assessment };
                     return Ok((
@@ -307,7 +307,7 @@ impl TransportInner {
     /// Returns the current grant, or an error if it is not available before the call's deadline.
     async fn current_grant(&self, course: &CallState) -> Result<AccessGrant, TransportError> {
         let current = self.until_deadline(course.deadline, self.token_source.current_grant()).await.flatten();
-        current.map_err(|refusal| refusal.into_transport(course.progress.maybe_applied))
+        current.map_err(|error| error.into_transport(course.progress.maybe_applied))
     }
 
     /// Sends one request, and awaits its response until the timeout.
@@ -364,7 +364,7 @@ impl TransportInner {
     async fn acquire_permit(
         &self,
         course: &mut CallState,
-        whose: Option<&Ownership>,
+        owner: Option<&Ownership>,
     ) -> Result<(PermitGuard<'_>, bool), TransportError> {
         let ticket = |going| PermitGuard { inner: self, permit: Some(going), sent: false };
         let begun = self.now();
@@ -372,7 +372,7 @@ impl TransportInner {
         if hearing.is_none() {
             let passed = self.limiter.lock_limiter().try_acquire(
                 course.operation,
-                whose,
+                owner,
                 course.patience.initiator,
                 begun,
             );
@@ -392,19 +392,19 @@ impl TransportInner {
             let mut changed = pin!(self.limiter.change_notify().notified());
             changed.as_mut().enable();
             let now = self.now();
-            let whose = self.token_source.current_owner();
+            let owner = self.token_source.current_owner();
             let passed = self.limiter.lock_limiter().try_acquire(
                 course.operation,
-                whose.as_ref(),
+                owner.as_ref(),
                 course.patience.initiator,
                 now,
             );
             match passed {
                 AcquireResult::Granted(going) => return Ok((ticket(going), true)),
-                AcquireResult::Wait(until, held) => {
+                AcquireResult::Wait(until, reason) => {
                     let wait = until.saturating_sub(now);
                     if until > course.deadline {
-                        return Err(wait_error(held, wait).into_transport(course.progress.maybe_applied));
+                        return Err(wait_error(reason, wait).into_transport(course.progress.maybe_applied));
                     }
                     tokio::select! {
                         () = self.environment.sleep(wait) => {}
@@ -472,11 +472,11 @@ impl TransportInner {
         let code = outcome.error_body.code.as_ref();
         if let Some(scope) = WaitScope::for_code(code, operation) {
             let now = self.now();
-            let whose = grant.map(|grant| &grant.owner);
+            let owner = grant.map(|grant| &grant.owner);
             self.limiter.lock_limiter().record_wait(
                 scope,
                 code.cloned(),
-                whose,
+                owner,
                 now.saturating_add(retry_after),
                 now,
             );
@@ -494,7 +494,7 @@ impl TransportInner {
         if let (Ok(response), Some(grant), kind @ (ErrorKind::Halted(_) | ErrorKind::Ended(_))) =
             (&outcome.response, grant, error_kind(&outcome))
         {
-            let refusal = Error::from_error_code(
+            let error = Error::from_error_code(
                 kind,
                 outcome.error_body.code.clone(),
                 response.status(),
@@ -502,7 +502,7 @@ impl TransportInner {
             );
             // The session continues to handle the error after the call's deadline.
             let _ =
-                self.until_deadline(course.deadline, self.token_source.report_refusal(grant, &refusal)).await;
+                self.until_deadline(course.deadline, self.token_source.report_rejection(grant, &error)).await;
         }
         course.set_outcome(outcome, retry_after);
         course.into_result()
@@ -528,9 +528,9 @@ impl TransportInner {
 /// because its headers may contain a `Retry-After` (CLI-02).
 pub(crate) fn limit_body_size(
     mut response: Response<Bytes>,
-    most: usize,
+    max_bytes: usize,
 ) -> Result<Response<Bytes>, TransportError> {
-    if response.body().len() > most {
+    if response.body().len() > max_bytes {
         let fault = TransportFault::TooLarge;
         if response.status().is_success() {
             return Err(TransportError::new(fault, Delivery::Unknown));
@@ -561,8 +561,8 @@ fn deadline_error() -> Error {
 /// time is outside of the permitted window, so that every copy of the proof was rejected.
 fn may_have_been_accepted(iat: UnixTime, clock: &TimeEstimate, on_its_way: Duration) -> bool {
     let ProofWindow { past, future } = ProofWindow::default();
-    let apart = iat.saturating_since(clock.time).max(clock.time.saturating_since(iat));
-    apart <= past.max(future).saturating_add(clock.uncertainty).saturating_add(on_its_way)
+    let difference = iat.saturating_since(clock.time).max(clock.time.saturating_since(iat));
+    difference <= past.max(future).saturating_add(clock.uncertainty).saturating_add(on_its_way)
 }
 
 /// Returns the kind of the error code in a response, or `Protocol` if the response has no code.
@@ -574,8 +574,8 @@ fn error_kind(outcome: &RequestOutcome) -> ErrorKind {
 }
 
 /// Returns the error for a call whose wait would end after its deadline.
-fn wait_error(held: WaitReason, wait: Duration) -> Error {
-    match held {
+fn wait_error(reason: WaitReason, wait: Duration) -> Error {
+    match reason {
         WaitReason::RetryAfter(Some(code)) => {
             let kind = match error_kind_for_code(Some(&code), http::StatusCode::SERVICE_UNAVAILABLE) {
                 ErrorKind::QuotaExceeded => ErrorKind::QuotaExceeded,

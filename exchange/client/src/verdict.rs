@@ -31,7 +31,7 @@ pub(crate) enum Verdict {
     Unreadable,
 }
 
-/// The verdict on a request, and what its outcome shows about the server's health.
+/// The verdict on a request, and the health of the server that the outcome indicates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ResponseAssessment {
     pub(crate) verdict: Verdict,
@@ -107,7 +107,7 @@ pub(crate) const fn unknown_verdict(operation: &Operation) -> Verdict {
 pub(crate) fn assess_response(
     operation: &Operation,
     status: StatusCode,
-    said: &ErrorBody,
+    error_body: &ErrorBody,
     body: &[u8],
 ) -> ResponseAssessment {
     let unknown = unknown_verdict(operation);
@@ -122,7 +122,7 @@ pub(crate) fn assess_response(
         };
         return assessment(verdict, ServerHealth::Up);
     }
-    match (&said.code, said.code.as_ref().and_then(Code::action)) {
+    match (&error_body.code, error_body.code.as_ref().and_then(Code::action)) {
         (Some(code), Some(action)) => assess_action(code, action, unknown),
         (code, _) => assess_status(status, code.is_some(), unknown),
     }

@@ -69,7 +69,7 @@ pub(super) async fn run_api_call(
     }
     let key = match parameters.iter().position(|parameter| is_generated(parameter) && parameter.required) {
         None => None,
-        Some(at) => Some(match call.arguments.iter().find(|(given, _)| *given == at) {
+        Some(at) => Some(match call.arguments.iter().find(|(index, _)| *index == at) {
             Some((_, typed)) => typed.clone(),
             None => {
                 let key = exchange_client::idempotency_key(exchange.environment())?;
@@ -93,7 +93,7 @@ pub(super) async fn run_api_call(
     output.set_interrupt_notice(key.map(interrupt_notice));
     let response = core.send::<RawOperation>(request.accept("application/json")).await;
     output.clear_interrupt_notice();
-    let response = response.map_err(|error| refusal_error(error, &call, key))?;
+    let response = response.map_err(|error| response_error(error, &call, key))?;
     let head = call.include.then(|| {
         response_head(response.status().as_u16(), response.status().to_string(), response.headers())
     });
@@ -113,7 +113,7 @@ fn interrupt_notice(key: &str) -> InterruptNotice {
 
 /// Creates the error of a call. With `--include` or `--show-secrets`, it contains the requested parts of the
 /// response.
-fn refusal_error(error: CallError<Problem>, call: &RawCall, key: Option<&str>) -> CommandError {
+fn response_error(error: CallError<Problem>, call: &RawCall, key: Option<&str>) -> CommandError {
     let head = error.status().zip(error.headers()).filter(|_| call.include);
     let head = head.map(|(status, headers)| response_head(status.as_u16(), status.to_string(), headers));
     let error = exchange_client::Error::from(error);

@@ -162,7 +162,7 @@ async fn open_permitted_outbox<O: ChangeOp>(app: &CommandContext) -> Result<Opti
         return Ok(None);
     }
     let (operation, granted) = (O::LANE.operation().operation(), session.scopes());
-    if !operation.permits(|scope| granted.iter().any(|own| own.as_str() == scope)) {
+    if !operation.permits(|scope| granted.iter().any(|granted_scope| granted_scope.as_str() == scope)) {
         return Err(scope_missing_error(operation));
     }
     app.open_local_outbox().await
@@ -237,22 +237,22 @@ pub(super) async fn flush_and_report(
     app: &CommandContext,
     outbox: &Outbox,
     turn: SendLock,
-    own: &[EntryNumber],
+    own_entries: &[EntryNumber],
     trouble: Option<CommandError>,
     output: &mut Output,
 ) -> Result<ExitStatus, CommandError> {
-    output.set_interrupt_notice(kept_notice(own));
+    output.set_interrupt_notice(kept_notice(own_entries));
     let sent = match trouble {
         None => flush_outbox(outbox, output).await,
         Some(trouble) => Err(trouble),
     };
     let claims = ReportClaims::in_folder(&app.config.folders.state);
-    let telling = outcomes::gather_report(outbox, &claims, own, sent.as_deref()).await;
+    let report = outcomes::gather_report(outbox, &claims, own_entries, sent.as_deref()).await;
     // The changes stay in the outbox without a report, so the user does not have to send them again.
-    let telling = telling.inspect_err(|_| output.print_interrupt_notice())?;
+    let report = report.inspect_err(|_| output.print_interrupt_notice())?;
     // Release the lock before printing, because a slow reader can block the output for a long time.
     drop(turn);
-    let result = outcomes::print_report(telling, outbox, output).await;
+    let result = outcomes::print_report(report, outbox, output).await;
     let (exit, mut pulls) = result.inspect_err(|_| output.print_interrupt_notice())?;
     output.clear_interrupt_notice();
     pulls.extend(sent.iter().flatten().filter_map(OutboxEvent::lane_to_pull));
@@ -285,8 +285,8 @@ async fn flush_outbox(outbox: &Outbox, output: &mut Output) -> Result<Vec<Outbox
 }
 
 /// Returns the notice for an interruption, which names the changes that stay in the outbox.
-fn kept_notice(own: &[EntryNumber]) -> Option<String> {
-    match own {
+fn kept_notice(own_entries: &[EntryNumber]) -> Option<String> {
+    match own_entries {
         [] => None,
         [one] => Some(format!("change {one} is stored: `exchange outbox show {one}` shows its state")),
         several => {
@@ -309,9 +309,9 @@ mod tests {
     use crate::output::{ColorChoice, OutputFormat};
 
     /// A store whose `append` never completes.
-    struct Slow(MemoryOutbox);
+    struct SlowOutbox(MemoryOutbox);
 
-    impl OutboxStore for Slow {
+    impl OutboxStore for SlowOutbox {
         fn append(&self, _: Vec<NewEntryRow>) -> StoreFuture<'_, Vec<u64>> {
             Box::pin(std::future::pending())
         }
@@ -360,18 +360,18 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn interrupt_while_storing_is_uncertain() {
         let mut output = Output::new(OutputFormat::Text, ColorChoice::Never);
-        let slow = outbox(Slow(MemoryOutbox::new()));
-        let kept =
+        let slow = outbox(SlowOutbox(MemoryOutbox::new()));
+        let notice =
             tokio::time::timeout(Duration::from_secs(1), enqueue_changes(&slow, changes(), &mut output))
                 .await;
-        assert!(kept.is_err(), "storing does not complete");
+        assert!(notice.is_err(), "storing does not complete");
         assert_eq!(
             output.interrupt_notice(),
             Some("the change may already be stored; check with `exchange outbox list`")
         );
         enqueue_changes(&outbox(MemoryOutbox::new()), changes(), &mut output).await.unwrap();
-        let kept = "change 1 is stored: `exchange outbox show 1` shows its state";
-        assert_eq!(output.interrupt_notice(), Some(kept));
+        let notice = "change 1 is stored: `exchange outbox show 1` shows its state";
+        assert_eq!(output.interrupt_notice(), Some(notice));
     }
 
     /// A run waits until another run releases the lock, but only for a limited time.

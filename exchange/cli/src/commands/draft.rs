@@ -38,11 +38,11 @@ pub(super) async fn stage_draft(
 }
 
 async fn show_draft_link(
-    how: LinkArgs,
+    link_args: LinkArgs,
     handoff: &DraftHandoff,
     output: &mut Output,
 ) -> Result<(), CommandError> {
-    let shown = link::show_link(how, handoff.frontend_url().expose(), "draft", output).await;
+    let shown = link::show_link(link_args, handoff.frontend_url().expose(), "draft", output).await;
     output.clear_interrupt_notice();
     shown.map_err(unopened_error)
 }

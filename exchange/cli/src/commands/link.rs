@@ -17,11 +17,11 @@ use crate::{
 /// Checks that a link can be opened or printed. Call this first, because creating the link counts against a
 /// quota.
 pub(super) fn ensure_link_can_open(
-    how: &LinkArgs,
+    args: &LinkArgs,
     what: &'static str,
     output: &Output,
 ) -> Result<(), CommandError> {
-    if how.print_link || how.open || output.can_prompt() {
+    if args.print_link || args.open || output.can_prompt() {
         Ok(())
     } else {
         Err(LinkNotOpened::Declined.into_error(what))
@@ -60,12 +60,12 @@ impl LinkNotOpened {
 
 /// Opens or prints a secret link.
 pub(super) async fn show_link(
-    how: LinkArgs,
+    args: LinkArgs,
     link: &str,
     what: &'static str,
     output: &mut Output,
 ) -> Result<(), LinkNotOpened> {
-    if how.print_link {
+    if args.print_link {
         output.print_warning("this link is a secret: open it, and do not share it");
         if output.is_json() {
             output.write_json(&json!({ "link": link }));
@@ -75,7 +75,7 @@ pub(super) async fn show_link(
         return Ok(());
     }
     let question = format!("Press Enter to open the {what} in your browser.");
-    let wanted = how.open || output.prompt_line(&question).await.as_deref() == Some("");
+    let wanted = args.open || output.prompt_line(&question).await.as_deref() == Some("");
     if !wanted {
         return Err(LinkNotOpened::Declined);
     }

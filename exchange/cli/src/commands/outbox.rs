@@ -195,7 +195,7 @@ async fn show_change(
     let set = outbox.load_outcome(number).await?.as_ref().and_then(outcomes::ChangeSetReport::from_written);
     let verdict = |id: &str| set.as_ref()?.ops.iter().find(|op| op.id == id).map(|op| &op.verdict);
     let moment = |millis: u64| format_timestamp(UnixTime::from_secs(millis / 1000));
-    let (kept, decided) = (moment(entry.created_at()), entry.decided_at().and_then(moment));
+    let (created, decided) = (moment(entry.created_at()), entry.decided_at().and_then(moment));
     if output.is_json() {
         let op = |(id, asks): &(String, Json)| {
             let found = verdict(id)
@@ -208,7 +208,7 @@ async fn show_change(
         };
         let mut document = facts_json(&entry);
         document["ops"] = ops.iter().map(op).collect();
-        document["keptAt"] = json!(kept);
+        document["keptAt"] = json!(created);
         document["decidedAt"] = json!(decided);
         document["mayBeApplied"] = json!(entry.may_be_applied());
         output.write_json(&document);
@@ -225,7 +225,7 @@ async fn show_change(
     if entry.state() != EntryState::Done {
         facts.push_fact("next", next);
     }
-    facts.push_fact("kept since", kept.unwrap_or_default());
+    facts.push_fact("kept since", created.unwrap_or_default());
     if let Some(decided) = decided {
         facts.push_fact("decided", decided);
     }

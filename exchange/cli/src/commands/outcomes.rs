@@ -98,7 +98,7 @@ struct EntryReport {
     area: Option<Lane>,
     /// True if this command stored or selected the entry. Other entries are reported only if they are
     /// decided, unreadable, or need an action of the member.
-    own: bool,
+    is_own: bool,
     status: EntryStatus,
     /// The error of the exchange or of the connection to it, if any.
     failure: Option<CommandError>,
@@ -127,7 +127,7 @@ impl EntryReport {
         Self {
             number: Some(number),
             area: None,
-            own: true,
+            is_own: true,
             status: EntryStatus::ReportedElsewhere,
             failure: None,
             claim: None,
@@ -171,20 +171,24 @@ impl EntryReport {
 /// Returns the exit code for the entries of this command. It is `Partly` if some ops were applied and others
 /// were not.
 fn exit_status_of(lines: &[EntryReport]) -> ExitStatus {
-    let own: Vec<&EntryReport> = lines.iter().filter(|line| line.own).collect();
-    let ops: Vec<&OpVerdict> =
-        own.iter().filter_map(|line| line.outcome()).flat_map(|set| &set.ops).map(|op| &op.verdict).collect();
+    let own_lines: Vec<&EntryReport> = lines.iter().filter(|line| line.is_own).collect();
+    let ops: Vec<&OpVerdict> = own_lines
+        .iter()
+        .filter_map(|line| line.outcome())
+        .flat_map(|set| &set.ops)
+        .map(|op| &op.verdict)
+        .collect();
     let told_by_feed = |line: &&EntryReport| {
         matches!(line.status, EntryStatus::Decided { set: None, .. }) && line.failure.is_none()
     };
-    let something = own.iter().any(told_by_feed) || ops.iter().any(|verdict| verdict.is_satisfied());
+    let something = own_lines.iter().any(told_by_feed) || ops.iter().any(|verdict| verdict.is_satisfied());
     let needs_word = |remedy: OpRemedy| remedy.needs_pull() || matches!(remedy, OpRemedy::AskThenOverride);
     let of_ops = || match ops.iter().filter_map(|verdict| verdict.remedy()).map(needs_word).max() {
         None => ExitStatus::Done,
         Some(true) => ExitStatus::Conflict,
         Some(false) => ExitStatus::Failed,
     };
-    match own.iter().find_map(|line| line.exit_status()).unwrap_or_else(of_ops) {
+    match own_lines.iter().find_map(|line| line.exit_status()).unwrap_or_else(of_ops) {
         ExitStatus::Done => ExitStatus::Done,
         _ if something => ExitStatus::Partly,
         exit => exit,
@@ -199,7 +203,14 @@ pub(super) fn print_preview(
 ) -> Result<ExitStatus, CommandError> {
     let line = |set| {
         let stands = EntryStatus::Previewed(set);
-        EntryReport { number: None, area: Some(area), own: true, status: stands, failure: None, claim: None }
+        EntryReport {
+            number: None,
+            area: Some(area),
+            is_own: true,
+            status: stands,
+            failure: None,
+            claim: None,
+        }
     };
     let lines: Vec<EntryReport> = sets.into_iter().map(line).collect();
     print_data(&lines, output);
@@ -235,7 +246,7 @@ pub(super) async fn print_report(
         trouble.print(output);
         // The entries of the command determine the exit code, even if an error prevented sending other
         // entries.
-        if exit == ExitStatus::Done && !lines.iter().any(|line| line.own) {
+        if exit == ExitStatus::Done && !lines.iter().any(|line| line.is_own) {
             exit = trouble.exit_status();
         }
     }
@@ -259,7 +270,7 @@ pub(super) async fn print_report(
 pub(super) async fn gather_report(
     outbox: &Outbox,
     claims: &ReportClaims,
-    own: &[EntryNumber],
+    own_entries: &[EntryNumber],
     sent: Result<&[OutboxEvent], &CommandError>,
 ) -> Result<OutcomeReport, CommandError> {
     let OutboxContents { entries, unreadable, .. } = outbox.contents().await?;
@@ -279,7 +290,7 @@ pub(super) async fn gather_report(
     trouble = trouble.filter(|trouble| !is_said(trouble));
     let mut lines = Vec::new();
     for entry in &entries {
-        let (number, is_own) = (entry.number(), own.contains(&entry.number()));
+        let (number, is_own) = (entry.number(), own_entries.contains(&entry.number()));
         let event = events.iter().rev().find(|event| event.entry() == Some(number));
         let mut failure = event.and_then(event_error).cloned().map(CommandError::from);
         let mut claim = None;
@@ -323,19 +334,19 @@ pub(super) async fn gather_report(
         lines.push(EntryReport {
             number: Some(number),
             area: Some(entry.lane()),
-            own: is_own,
+            is_own,
             status: stands,
             failure,
             claim,
         });
     }
     for UnreadableEntry { number, lane, done, .. } in &unreadable {
-        let own = own.contains(number);
+        let is_own = own_entries.contains(number);
         let (number, stands) = (Some(*number), EntryStatus::Unreadable { done: *done });
         lines.push(EntryReport {
             number,
             area: Some(*lane),
-            own,
+            is_own,
             status: stands,
             failure: None,
             claim: None,
@@ -346,7 +357,10 @@ pub(super) async fn gather_report(
         readable.chain(unreadable.iter().map(|other| other.number)).any(|other| other == *number)
     };
     lines.extend(
-        own.iter().filter(|number| !is_there(number)).map(|number| EntryReport::reported_elsewhere(*number)),
+        own_entries
+            .iter()
+            .filter(|number| !is_there(number))
+            .map(|number| EntryReport::reported_elsewhere(*number)),
     );
     Ok(OutcomeReport { lines, trouble })
 }
@@ -429,8 +443,8 @@ fn to_document(lines: &[EntryReport]) -> Value {
     for line in lines {
         let number = line.number.map(|number| number.0);
         for op in line.outcome().map_or(&[][..], |set| &set.ops) {
-            applied += u32::from(line.own && op.verdict == OpVerdict::Applied);
-            unchanged += u32::from(line.own && op.verdict == OpVerdict::Unchanged);
+            applied += u32::from(line.is_own && op.verdict == OpVerdict::Applied);
+            unchanged += u32::from(line.is_own && op.verdict == OpVerdict::Unchanged);
             let (_, result, reason) = describe_verdict(&op.verdict);
             ops.push(json!({
                 "change": number, "opId": op.id, "op": op.what, "result": result, "reason": reason,
@@ -448,7 +462,7 @@ fn entry_document(line: &EntryReport) -> Value {
     let mut say = |name: &str, value: Value| document.insert(name.to_owned(), value);
     say("number", json!(line.number.map(|number| number.0)));
     say("area", json!(line.area.map(Lane::as_str)));
-    say("own", json!(line.own));
+    say("own", json!(line.is_own));
     match &line.status {
         EntryStatus::Previewed(_) => drop(say("state", json!("previewed"))),
         EntryStatus::Decided { replayed, .. } => {
@@ -494,7 +508,7 @@ fn print_remarks(lines: &[EntryReport], output: &mut Output) {
         match &line.status {
             EntryStatus::Previewed(_) => {}
             EntryStatus::Decided { set, replayed } => {
-                if !line.own {
+                if !line.is_own {
                     output.print_note(format!(
                         "change {number}, stored earlier, is decided: this is its outcome"
                     ));
@@ -587,7 +601,7 @@ mod tests {
         EntryReport {
             number: Some(EntryNumber(2)),
             area,
-            own: true,
+            is_own: true,
             status: stands,
             failure: None,
             claim: None,
@@ -673,7 +687,7 @@ mod tests {
             exit_status_of(&[decided(&[refused()]), open(EntryState::Pending, None)]),
             ExitStatus::Wait
         );
-        let others = EntryReport { own: false, ..open(EntryState::Held, None) };
+        let others = EntryReport { is_own: false, ..open(EntryState::Held, None) };
         assert_eq!(exit_status_of(&[others, decided(&[OpVerdict::Applied])]), ExitStatus::Done);
     }
 }

@@ -51,11 +51,11 @@ impl CommandContext {
 impl ReplicaView {
     /// Returns the state of an area.
     pub(super) fn area_freshness(&self, area: Area) -> Result<AreaFreshness, CommandError> {
-        let kept = self.replica.store().area_state(area)?;
-        let is_empty = kept.position == FeedPosition::Start && kept.as_of.is_none();
-        Ok(match kept.as_of {
+        let area_state = self.replica.store().area_state(area)?;
+        let is_empty = area_state.position == FeedPosition::Start && area_state.as_of.is_none();
+        Ok(match area_state.as_of {
             _ if is_empty => AreaFreshness::Unread,
-            _ if !self.is_own(&kept) => AreaFreshness::OtherConnection,
+            _ if !self.is_own(&area_state) => AreaFreshness::OtherConnection,
             Some(as_of) => AreaFreshness::AsOf(as_of),
             None => AreaFreshness::Unread,
         })
@@ -149,8 +149,8 @@ impl ReplicaView {
         Err(CommandError::new(ExitStatus::Failed, what, "run `exchange sync` first"))
     }
 
-    fn is_own(&self, kept: &AreaState) -> bool {
-        let reader = kept.reader.installation.as_ref().map(|id| id.as_str());
+    fn is_own(&self, area_state: &AreaState) -> bool {
+        let reader = area_state.reader.installation.as_ref().map(|id| id.as_str());
         // If it is unknown for which installation the data was read, it counts as data of another one.
         reader.is_some() && reader == self.installation.as_deref()
     }
@@ -186,10 +186,11 @@ mod tests {
         let mut of_reader = FeedReader::default();
         of_reader.installation = reader.map(|id| InstallationId::new(id).unwrap());
         for area in [Area::Blueprints, Area::OrgStock] {
-            let mut kept = AreaState::default();
-            (kept.sequence, kept.as_of, kept.reader) = (1, Some(moment()), of_reader.clone());
-            kept.position = FeedPosition::Feed("c".parse().unwrap());
-            replica.store().commit(&AreaCommit::new(area, 0, kept)).unwrap();
+            let mut area_state = AreaState::default();
+            (area_state.sequence, area_state.as_of, area_state.reader) =
+                (1, Some(moment()), of_reader.clone());
+            area_state.position = FeedPosition::Feed("c".parse().unwrap());
+            replica.store().commit(&AreaCommit::new(area, 0, area_state)).unwrap();
         }
         ReplicaView { replica, installation: installation.map(str::to_owned) }
     }
@@ -253,10 +254,10 @@ mod tests {
         let copies = copies(Some("i-1"), Some("i-1"));
         let store = copies.replica.store();
         let shown = copies.read_own::<Blueprint, _>(|| {
-            let mut kept = store.area_state(Area::Blueprints)?;
-            kept.sequence += 1;
-            kept.reader.installation = Some(InstallationId::new("i-2").unwrap());
-            store.commit(&AreaCommit::new(Area::Blueprints, kept.sequence - 1, kept))?;
+            let mut area_state = store.area_state(Area::Blueprints)?;
+            area_state.sequence += 1;
+            area_state.reader.installation = Some(InstallationId::new("i-2").unwrap());
+            store.commit(&AreaCommit::new(Area::Blueprints, area_state.sequence - 1, area_state))?;
             Ok(())
         });
         assert!(shown.is_err());

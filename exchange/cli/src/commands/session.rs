@@ -35,8 +35,8 @@ fn requested_scopes(args: &LoginArgs, granted: &[Scope]) -> Vec<Scope> {
         return Scope::ALL.to_vec();
     }
     let typed = args.allow.iter().map(|capability| capability.0.clone());
-    let kept = granted.iter().filter(|scope| !args.only && scope.is_known()).cloned();
-    let wanted: Vec<Scope> = typed.chain(kept).collect();
+    let known = granted.iter().filter(|scope| !args.only && scope.is_known()).cloned();
+    let wanted: Vec<Scope> = typed.chain(known).collect();
     if wanted.is_empty() { DEFAULT_SCOPES.to_vec() } else { wanted }
 }
 
@@ -198,9 +198,9 @@ async fn await_approval(
             }
         })
     });
-    let (tell, mut told) = mpsc::unbounded_channel();
+    let (sender, mut receiver) = mpsc::unbounded_channel();
     let waiting = device.finish_with(move |progress| {
-        let _ = tell.send(progress);
+        let _ = sender.send(progress);
     });
     tokio::pin!(waiting);
     let mut seconds = tokio::time::interval(Duration::from_secs(1));
@@ -209,7 +209,7 @@ async fn await_approval(
     loop {
         tokio::select! {
             done = &mut waiting => return Ok(done?),
-            Some(progress) = told.recv() => {
+            Some(progress) = receiver.recv() => {
                 asked_at = tokio::time::Instant::now();
                 next = report_progress(&progress, output)?;
             }
@@ -467,8 +467,8 @@ pub(super) async fn print_status(
     facts.push_fact("identity provider", app.config.address.issuer());
     facts.push_fact("gateway", app.config.address.gateway());
     facts.push_fact("profile", app.config.profile.as_str());
-    let kept = if app.is_insecure() { TextStyle::Warning } else { TextStyle::Plain };
-    facts.push_styled_fact("secrets in", kept, session.credential_store_name());
+    let style = if app.is_insecure() { TextStyle::Warning } else { TextStyle::Plain };
+    facts.push_styled_fact("secrets in", style, session.credential_store_name());
     if let Some(id) = session.installation_id() {
         facts.push_fact("installation", id);
     }

@@ -429,7 +429,7 @@ mod tests {
         let app = program(&home, &machine);
         let replica = app.replica().unwrap();
         let mut commit = AreaCommit::new(Area::OrgStock, 0, check::test_area_state(1, 1, "one"));
-        commit.kept.since = Some(START_TIME);
+        commit.area_state.since = Some(START_TIME);
         commit.upserts.push(check::test_row("1", Some("a"), None));
         replica.store().commit(&commit).unwrap();
         let (week, second) = (Duration::from_secs(7 * 86_400), Duration::from_secs(1));
@@ -445,8 +445,8 @@ mod tests {
         for (code, exit) in
             [(Code::ClientRevoked, ExitStatus::SignIn), (Code::ClientSuspended, ExitStatus::Refused)]
         {
-            let refusal = code.clone();
-            let sync = synchronisation(move |_| ScriptedReply::problem(refusal.clone())).await;
+            let error = code.clone();
+            let sync = synchronisation(move |_| ScriptedReply::problem(error.clone())).await;
             let mut output = Output::new(OutputFormat::Text, ColorChoice::Never);
             let home = tempfile::tempdir().unwrap();
             let app = program(&home, &VirtualEnvironment::new(2));
@@ -463,8 +463,8 @@ mod tests {
         for (code, exit) in
             [(Code::InstallationRevoked, ExitStatus::SignIn), (Code::ClientSuspended, ExitStatus::Refused)]
         {
-            let refusal = code.clone();
-            let sync = synchronisation(move |_| ScriptedReply::problem(refusal.clone())).await;
+            let error = code.clone();
+            let sync = synchronisation(move |_| ScriptedReply::problem(error.clone())).await;
             let read = sync.sync_once().await;
             let mut output = Output::new(OutputFormat::Json, ColorChoice::Never);
             let failure = print_results(&AREAS, &sync, read, &mut output).unwrap_err();

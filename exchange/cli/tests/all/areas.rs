@@ -5,45 +5,45 @@ use std::process::Stdio;
 use exchange_service::sandbox::SandboxAction;
 use expect_test::expect;
 
-use crate::kit::{Desk, MEMBER, wait_for_exit};
+use crate::test_machine::{MEMBER, TestMachine, wait_for_exit};
 
 /// SVC-12, CLI-05: `label` sets the label that the member chooses, and rejects the name of the computer.
 #[tokio::test]
 async fn installation_is_labeled() {
-    let desk = Desk::connected().await;
+    let machine = TestMachine::connected().await;
     expect![[r#"
         exit 0
         err| the label of this installation is now Gaming desk
     "#]]
-    .assert_eq(&desk.run(&["label", "Gaming desk"]).await.shown());
+    .assert_eq(&machine.run(&["label", "Gaming desk"]).await.shown());
     expect![[r#"
         exit 0
         out| {"label":"Desk 2"}
     "#]]
-    .assert_eq(&desk.json(&["label", "Desk 2"]).await.shown());
+    .assert_eq(&machine.json(&["label", "Desk 2"]).await.shown());
     expect![[r#"
         exit 2
         err| error: a label has 1 to 40 letters, digits, dots, underscores, hyphens and spaces, and does not begin with a space
         err|   -> see --help
-    "#]].assert_eq(&desk.run(&["label", "a:b"]).await.shown());
-    let mut command = desk.command(&["label", "ada-pc"]);
+    "#]].assert_eq(&machine.run(&["label", "a:b"]).await.shown());
+    let mut command = machine.command(&["label", "ada-pc"]);
     command.env("HOSTNAME", "Ada-PC.home.test");
     expect![[r#"
         exit 2
         err| error: a label must not be the name of the computer: choose another
         err|   -> see --help
     "#]]
-    .assert_eq(&crate::kit::finish(command).await.shown());
+    .assert_eq(&crate::test_machine::finish(command).await.shown());
     // Other commands show the new label.
-    assert_eq!(desk.json(&["status"]).await.json()["label"], "Desk 2");
+    assert_eq!(machine.json(&["status"]).await.json()["label"], "Desk 2");
 }
 
 /// SVC-15: each result is printed with its consequence for synchronization. No output contains the handle.
 #[tokio::test]
 async fn a_handle_is_checked() {
-    let desk = Desk::connected().await;
+    let machine = TestMachine::connected().await;
     let check = async |handle: &str| {
-        let ran = desk.run(&["check-handle", handle]).await;
+        let ran = machine.run(&["check-handle", handle]).await;
         assert!(!ran.out.contains(handle) && !ran.err.contains(handle));
         ran.shown()
     };
@@ -57,7 +57,7 @@ async fn a_handle_is_checked() {
         out| mismatch: your profile names another game account: synchronization is paused until you check it
     "#]]
     .assert_eq(&check("Somebody_Else").await);
-    desk.sandbox.act(MEMBER, SandboxAction::Handle { handle: None }).await.unwrap();
+    machine.sandbox.act(MEMBER, SandboxAction::Handle { handle: None }).await.unwrap();
     expect![[r#"
         exit 7
         out| unknown: your profile names no game account: confirm that this one is yours, or enter it in your profile
@@ -71,14 +71,14 @@ async fn a_handle_is_checked() {
     expect![[r#"
         exit 7
         out| {"maySync":false,"message":"your profile names no game account: confirm that this one is yours, or enter it in your profile","result":"unknown"}
-    "#]].assert_eq(&desk.json(&["check-handle", "Somebody_Else"]).await.shown());
+    "#]].assert_eq(&machine.json(&["check-handle", "Somebody_Else"]).await.shown());
 }
 
 /// RES-13, CLI-04: `resolve` prints resolved, ambiguous and unmatched references, and warns about unmatched
 /// ones.
 #[tokio::test]
 async fn references_are_resolved() {
-    let desk = Desk::connected().await;
+    let machine = TestMachine::connected().await;
     let args = ["resolve", "--kind", "material", "Sandbox Metal", "Sandbox Mettal", "Nothing at all"];
     expect![[r#"
         exit 0
@@ -88,13 +88,13 @@ async fn references_are_resolved() {
         out| {"name":"Nothing at all"}  unmatched
         err| note: unmatched references: 1; they cannot be used in a change
     "#]]
-    .assert_eq(&desk.run(&args).await.shown());
+    .assert_eq(&machine.run(&args).await.shown());
     expect![[r#"
         exit 0
         out| {"results":[{"entries":[{"bt":"material-sandbox-metal","name":"Sandbox Metal"}],"locKeyUnresolved":false,"reference":{"name":"Sandbox Metal"},"status":"resolved"}]}
-    "#]].assert_eq(&desk.json(&args[..4]).await.shown());
+    "#]].assert_eq(&machine.json(&args[..4]).await.shown());
     // TYP-03: the resolved key is stored for later commands.
-    let kept = std::fs::read_to_string(catalogue(&desk)).unwrap();
+    let kept = std::fs::read_to_string(catalogue(&machine)).unwrap();
     assert!(kept.contains("material-sandbox-metal"), "{kept}");
     expect![[r#"
         exit 0
@@ -102,16 +102,16 @@ async fn references_are_resolved() {
         out| Sandbox City Hangar      CITY           990001
         out| Sandbox Station Storage  SPACE_STATION  990002
     "#]]
-    .assert_eq(&desk.run(&["locations"]).await.shown());
+    .assert_eq(&machine.run(&["locations"]).await.shown());
     expect![[r#"
         exit 0
         out| {"items":[{"name":"Sandbox City Hangar","uex":{"id":990001,"kind":"CITY"}}]}
     "#]]
-    .assert_eq(&desk.json(&["locations", "city"]).await.shown());
+    .assert_eq(&machine.json(&["locations", "city"]).await.shown());
 }
 
-fn catalogue(desk: &Desk) -> std::path::PathBuf {
-    let mut folders = vec![desk.home.path().join("state")];
+fn catalogue(machine: &TestMachine) -> std::path::PathBuf {
+    let mut folders = vec![machine.home.path().join("state")];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
@@ -128,14 +128,14 @@ fn catalogue(desk: &Desk) -> std::path::PathBuf {
 
 #[tokio::test]
 async fn units_and_rosters_are_listed() {
-    let desk = Desk::connected().await;
+    let machine = TestMachine::connected().await;
     expect![[r#"
         exit 0
         out| NAME              SHORT  KIND                  ID
         out| IRIDIUM           IRI    ORGANISATIONSLEITUNG  unit-iridium
         out| Sandbox Squadron  SBX    SQUADRON              unit-squadron
     "#]]
-    .assert_eq(&desk.run(&["org-units", "list"]).await.shown());
+    .assert_eq(&machine.run(&["org-units", "list"]).await.shown());
     expect![[r#"
         exit 0
         out| name   Sandbox Squadron
@@ -143,16 +143,16 @@ async fn units_and_rosters_are_listed() {
         out| kind   SQUADRON
         out| id     unit-squadron
     "#]]
-    .assert_eq(&desk.run(&["org-units", "show", "unit-squadron"]).await.shown());
+    .assert_eq(&machine.run(&["org-units", "show", "unit-squadron"]).await.shown());
     expect![[r#"
         exit 1
         err| {"error":{"code":"failed","exit":1,"message":"you are not a member of a unit with the id none","next":"see `org-units list`"}}
-    "#]].assert_eq(&desk.json(&["org-units", "show", "none"]).await.shown());
-    let members = desk.json(&["org-stock", "members", "unit-squadron"]).await.json();
+    "#]].assert_eq(&machine.json(&["org-units", "show", "none"]).await.shown());
+    let members = machine.json(&["org-stock", "members", "unit-squadron"]).await.json();
     assert!(members["items"].as_array().unwrap().len() >= 2, "{members}");
     // In this unit, the member is not a Logistician, so the exit code is 5 and nothing is written to the
     // standard output.
-    let refused = desk.json(&["org-stock", "members", "unit-iridium"]).await;
+    let refused = machine.json(&["org-stock", "members", "unit-iridium"]).await;
     assert_eq!((refused.code, refused.error()["code"].as_str()), (5, Some("NOT_PERMITTED")));
 }
 
@@ -160,7 +160,7 @@ async fn units_and_rosters_are_listed() {
 /// every five minutes. If it is withheld, the reason is shown.
 #[tokio::test]
 async fn demand_is_shown_and_requested_rarely() {
-    let desk = Desk::connected().await;
+    let machine = TestMachine::connected().await;
     expect![[r#"
         exit 0
         out| WANTED                   OPEN  QUALITY FROM  CRAFTABLE BY YOU  KEY
@@ -170,7 +170,7 @@ async fn demand_is_shown_and_requested_rarely() {
         out| Sandbox Trade Goods    12 SCU             0                    material-sandbox-goods
         err| as of <moment>, internal to your organisation
     "#]]
-    .assert_eq(&desk.run(&["demand", "list"]).await.shown());
+    .assert_eq(&machine.run(&["demand", "list"]).await.shown());
     expect![[r#"
         exit 0
         out| WANTED                   OPEN  QUALITY FROM  CRAFTABLE BY YOU  KEY
@@ -181,7 +181,7 @@ async fn demand_is_shown_and_requested_rarely() {
         out| Sandbox Trade Goods   2.5 SCU             0                    material-sandbox-goods
         err| as of <moment>, internal to your organisation
     "#]]
-    .assert_eq(&desk.run(&["demand", "list", "--by", "materials"]).await.shown());
+    .assert_eq(&machine.run(&["demand", "list", "--by", "materials"]).await.shown());
     expect![[r#"
         exit 0
         out| material      Sandbox Metal
@@ -199,7 +199,7 @@ async fn demand_is_shown_and_requested_rarely() {
         out| refined from  Sandbox Ore (Raw)
         err| as of <moment>, internal to your organisation
     "#]]
-    .assert_eq(&desk.run(&["demand", "show", "sandbox metal", "--by", "materials"]).await.shown());
+    .assert_eq(&machine.run(&["demand", "show", "sandbox metal", "--by", "materials"]).await.shown());
     expect![[r#"
         exit 0
         out| item       Sandbox Helmet
@@ -208,18 +208,19 @@ async fn demand_is_shown_and_requested_rarely() {
         out| craftable  by you
         err| as of <moment>, internal to your organisation
     "#]]
-    .assert_eq(&desk.run(&["demand", "show", "item-sandbox-helmet"]).await.shown());
-    let one = desk.json(&["demand", "show", "material-sandbox-goods"]).await.json();
+    .assert_eq(&machine.run(&["demand", "show", "item-sandbox-helmet"]).await.shown());
+    let one = machine.json(&["demand", "show", "material-sandbox-goods"]).await.json();
     assert_eq!((one["materials"].as_array().unwrap().len(), one["items"].as_array().unwrap().len()), (1, 0));
-    assert_eq!(desk.run(&["demand", "show", "nothing"]).await.code, 1);
+    assert_eq!(machine.run(&["demand", "show", "nothing"]).await.code, 1);
     // Demand that changes within five minutes is not requested again.
-    let before = desk.json(&["demand", "list"]).await.json();
-    desk.sandbox
+    let before = machine.json(&["demand", "list"]).await.json();
+    machine
+        .sandbox
         .act(MEMBER, SandboxAction::JobOrder { order: "job-order-plating".into(), state: "completed".into() })
         .await
         .unwrap();
-    assert_eq!(desk.json(&["demand", "list"]).await.json(), before);
-    let other = Desk::connected().await;
+    assert_eq!(machine.json(&["demand", "list"]).await.json(), before);
+    let other = TestMachine::connected().await;
     other
         .sandbox
         .act(MEMBER, SandboxAction::Role { unit: "unit-squadron".into(), role: None })
@@ -242,10 +243,10 @@ async fn demand_is_shown_and_requested_rarely() {
 /// 5.
 #[tokio::test]
 async fn suspended_client_is_reported() {
-    let desk = Desk::connected().await;
+    let machine = TestMachine::connected().await;
     let act = SandboxAction::Suspend { client: "sandbox-client".into(), suspended: true };
-    desk.sandbox.act("sandbox-admin", act).await.unwrap();
-    let ran = desk.json(&["locations"]).await;
+    machine.sandbox.act("sandbox-admin", act).await.unwrap();
+    let ran = machine.json(&["locations"]).await;
     assert_eq!((ran.code, ran.error()["code"].as_str()), (5, Some("CLIENT_SUSPENDED")), "{}", ran.shown());
 }
 
@@ -253,14 +254,14 @@ async fn suspended_client_is_reported() {
 /// cannot be shown, nothing is sent, because each draft counts against the daily write quota.
 #[tokio::test]
 async fn a_refinery_order_is_staged() {
-    let desk = Desk::connected().await;
+    let machine = TestMachine::connected().await;
     let order = include_str!("../../../../schemas/fixtures/refinery-draft/valid/full.json");
-    let file = desk.file("order.json", order);
-    let blueprints = desk.home.path().join("blueprints.json");
+    let file = machine.file("order.json", order);
+    let blueprints = machine.home.path().join("blueprints.json");
     let blueprints = blueprints.to_str().unwrap();
-    assert_eq!(desk.run(&["envelope", "write", blueprints, "Sandbox Knife"]).await.code, 0);
+    assert_eq!(machine.run(&["envelope", "write", blueprints, "Sandbox Knife"]).await.code, 0);
     for draft in [["draft", "refinery", file.as_str()], ["draft", "blueprints", blueprints]] {
-        let mut nowhere = desk.command(&draft);
+        let mut nowhere = machine.command(&draft);
         nowhere.env("http_proxy", "http://127.0.0.1:1");
         let unsent =
             wait_for_exit(nowhere.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()).await;
@@ -270,12 +271,12 @@ async fn a_refinery_order_is_staged() {
             unsent.shown()
         );
     }
-    let printed = desk.json(&["draft", "refinery", &file, "--print-link"]).await;
+    let printed = machine.json(&["draft", "refinery", &file, "--print-link"]).await;
     assert!(
-        printed.json()["link"].as_str().unwrap().starts_with(&desk.sandbox.origin()),
+        printed.json()["link"].as_str().unwrap().starts_with(&machine.sandbox.origin()),
         "{}",
         printed.shown()
     );
-    let file = desk.file("order.json", r#"{"schemaVersion": 1}"#);
-    assert_eq!(desk.run(&["draft", "refinery", &file]).await.code, 2);
+    let file = machine.file("order.json", r#"{"schemaVersion": 1}"#);
+    assert_eq!(machine.run(&["draft", "refinery", &file]).await.code, 2);
 }

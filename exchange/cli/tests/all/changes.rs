@@ -5,19 +5,19 @@ use std::process::Stdio;
 use exchange_service::sandbox::SandboxAction;
 use expect_test::expect;
 
-use crate::kit::{Desk, MEMBER, wait_for_exit};
+use crate::test_machine::{MEMBER, TestMachine, wait_for_exit};
 
 /// WRT-08, STK-18: after a change, the changed areas are read, and effects on offers are reported.
 #[tokio::test]
 async fn own_areas_are_changed() {
-    let desk = Desk::synced().await;
+    let machine = TestMachine::synced().await;
     expect![[r#"
         exit 0
         out| OP       RESULT   WHY
         out| 1   add  applied
         err| a dry run: nothing was changed
     "#]]
-    .assert_eq(&desk.run(&["blueprints", "add", "--dry-run", "Sandbox Knife"]).await.shown());
+    .assert_eq(&machine.run(&["blueprints", "add", "--dry-run", "Sandbox Knife"]).await.shown());
     expect![[r#"
         exit 8
         out| OP       RESULT     WHY
@@ -25,31 +25,31 @@ async fn own_areas_are_changed() {
         out| 2   add  unmatched  UNMATCHED: the exchange does not know this name
         err| note: 1 of the entries match nothing at the exchange
     "#]]
-    .assert_eq(&desk.run(&["blueprints", "add", "Sandbox Knife", "Nothing at all"]).await.shown());
-    desk.found(&["blueprints", "list"], "Sandbox Knife").await;
+    .assert_eq(&machine.run(&["blueprints", "add", "Sandbox Knife", "Nothing at all"]).await.shown());
+    machine.found(&["blueprints", "list"], "Sandbox Knife").await;
     expect![[r#"
         exit 0
         out| {"applied":1,"changes":[{"area":"blueprints","detachedFromMissions":0,"number":2,"offersReduced":0,"offersRemoved":0,"own":true,"replayed":false,"state":"done","warnings":[]}],"dryRun":false,"ops":[{"change":2,"next":null,"op":"remove","opId":"1","reason":null,"result":"applied"}],"unchanged":0}
-    "#]].assert_eq(&desk.json(&["blueprints", "remove", "Sandbox Knife"]).await.shown());
+    "#]].assert_eq(&machine.json(&["blueprints", "remove", "Sandbox Knife"]).await.shown());
     let set = ["stock", "set", "Sandbox Trade Goods", "--at", "Sandbox City Hangar"];
-    let place = desk.found(&["stock", "list"], "Sandbox Trade Goods").await["location"]["name"]
+    let place = machine.found(&["stock", "list"], "Sandbox Trade Goods").await["location"]["name"]
         .as_str()
         .unwrap()
         .to_owned();
     let set = [&set[..4], &[place.as_str(), "--from", "8scu", "--to", "2scu"]].concat();
-    let ran = desk.run(&set).await;
+    let ran = machine.run(&set).await;
     assert!(ran.code == 0 && ran.err.contains("offers"), "{}", ran.shown());
     // The expected quantity is outdated, so the change is a conflict.
-    let again = desk.json(&set).await;
+    let again = machine.json(&set).await;
     assert_eq!(
         (again.code, again.json()["ops"][0]["reason"].as_str()),
         (7, Some("VERSION_CONFLICT")),
         "{}",
         again.shown()
     );
-    let metal = desk.found(&["stock", "list"], "Sandbox Component").await;
+    let metal = machine.found(&["stock", "list"], "Sandbox Component").await;
     let from = metal["location"]["name"].as_str().unwrap();
-    let moved = desk
+    let moved = machine
         .run(&[
             "stock",
             "move",
@@ -71,9 +71,9 @@ async fn own_areas_are_changed() {
         out| 2   set-quantity  applied
     "#]]
     .assert_eq(&moved.shown());
-    let there = desk.found(&["stock", "list"], &format!("{place}\"")).await;
+    let there = machine.found(&["stock", "list"], &format!("{place}\"")).await;
     assert_eq!(there["location"]["name"], place.as_str());
-    let components = desk.run(&["stock", "list", "component"]).await;
+    let components = machine.run(&["stock", "list", "component"]).await;
     assert!(
         components.out.contains("10 PIECE") && components.out.contains("30 PIECE"),
         "{}",
@@ -82,13 +82,13 @@ async fn own_areas_are_changed() {
     // A new ship can be assigned to a unit immediately.
     let new =
         ["--external-id", "own-2", "--type", "Sandbox Miner", "--insurance", "6", "--unit", "unit-squadron"];
-    let ran = desk.json(&[&["ships", "upsert"], &new[..]].concat()).await;
+    let ran = machine.json(&[&["ships", "upsert"], &new[..]].concat()).await;
     assert_eq!((ran.code, ran.json()["applied"].as_i64()), (0, Some(1)), "{}", ran.shown());
-    assert_eq!(desk.found(&["ships", "list"], "own-2").await["orgUnit"]["id"], "unit-squadron");
+    assert_eq!(machine.found(&["ships", "list"], "own-2").await["orgUnit"]["id"], "unit-squadron");
     // A ship is linked, updated and removed.
-    let ship = desk.found(&["ships", "list"], "Long Haul").await;
+    let ship = machine.found(&["ships", "list"], "Long Haul").await;
     let id = ship["shipId"].as_str().unwrap();
-    assert_eq!(desk.run(&["ships", "link", id, "--external-id", "own-1"]).await.code, 0);
+    assert_eq!(machine.run(&["ships", "link", id, "--external-id", "own-1"]).await.code, 0);
     let version = ship["version"].as_i64().unwrap().to_string();
     let values = [
         "ships",
@@ -104,29 +104,29 @@ async fn own_areas_are_changed() {
         "--name",
         "Longer Haul",
     ];
-    let ran = desk.run(&[&values[..], &["--version", &version]].concat()).await;
+    let ran = machine.run(&[&values[..], &["--version", &version]].concat()).await;
     assert_eq!(ran.code, 0, "{}", ran.shown());
-    let ship = desk.found(&["ships", "list"], "Longer Haul").await;
+    let ship = machine.found(&["ships", "list"], "Longer Haul").await;
     let version = ship["version"].as_i64().unwrap().to_string();
-    let ran = desk.json(&["ships", "remove", id, "--version", &version]).await;
+    let ran = machine.json(&["ships", "remove", id, "--version", &version]).await;
     assert_eq!((ran.code, ran.json()["applied"].as_i64()), (0, Some(1)), "{}", ran.shown());
-    assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], serde_json::json!([]));
+    assert_eq!(machine.json(&["outbox", "list"]).await.json()["items"], serde_json::json!([]));
 }
 
 /// WRT-14: an entry that was removed elsewhere is restored only with `--override`.
 #[tokio::test]
 async fn restoring_a_removed_entry_requires_override() {
-    let desk = Desk::synced().await;
+    let machine = TestMachine::synced().await;
     let act = SandboxAction::Blueprints { add: Vec::new(), remove: vec!["bp-sandbox-rifle".into()] };
-    desk.sandbox.act(MEMBER, act).await.unwrap();
-    let ran = desk.run(&["blueprints", "add", "bt:bp-sandbox-rifle"]).await;
+    machine.sandbox.act(MEMBER, act).await.unwrap();
+    let ran = machine.run(&["blueprints", "add", "bt:bp-sandbox-rifle"]).await;
     expect![[r#"
         exit 7
         out| OP       RESULT    WHY
         out| 1   add  rejected  REMOVED_ELSEWHERE: this was removed elsewhere: restore it anyway?
     "#]]
     .assert_eq(&ran.shown());
-    let ran = desk.json(&["blueprints", "add", "bt:bp-sandbox-rifle", "--override"]).await;
+    let ran = machine.json(&["blueprints", "add", "bt:bp-sandbox-rifle", "--override"]).await;
     assert_eq!((ran.code, ran.json()["applied"].as_i64()), (0, Some(1)), "{}", ran.shown());
 }
 
@@ -134,10 +134,10 @@ async fn restoring_a_removed_entry_requires_override() {
 /// request.
 #[tokio::test]
 async fn mass_change_waits_for_confirmation() {
-    let desk = Desk::synced().await;
+    let machine = TestMachine::synced().await;
     let act = SandboxAction::Blueprints { add: vec!["bp-sandbox-knife".into()], remove: Vec::new() };
-    desk.sandbox.act(MEMBER, act).await.unwrap();
-    let lots = desk.json(&["stock", "list"]).await.json();
+    machine.sandbox.act(MEMBER, act).await.unwrap();
+    let lots = machine.json(&["stock", "list"]).await.json();
     let ops = lots["items"].as_array().unwrap().iter().map(|lot| {
         let (unit, zero) = (&lot["quantity"]["unit"], 0);
         serde_json::json!({
@@ -146,8 +146,8 @@ async fn mass_change_waits_for_confirmation() {
             "expectedQuantity": lot["quantity"],
         })
     });
-    let file = desk.file("ops.json", &serde_json::to_string(&ops.collect::<Vec<_>>()).unwrap());
-    let ran = desk.run(&["stock", "change", &file]).await;
+    let file = machine.file("ops.json", &serde_json::to_string(&ops.collect::<Vec<_>>()).unwrap());
+    let ran = machine.run(&["stock", "change", &file]).await;
     expect![[r#"
         exit 7
         err| note: change 1 removes so much that you have to confirm it; nothing was changed yet
@@ -159,32 +159,32 @@ async fn mass_change_waits_for_confirmation() {
         out| NUMBER  AREA   OPS  STATE  CODE                               NEXT
         out|      1  stock    6  held   MASS_CHANGE_CONFIRMATION_REQUIRED  needs your confirmation: `confirm`
     "#]]
-    .assert_eq(&desk.run(&["outbox", "list"]).await.shown());
-    let number = desk.json(&["outbox", "list"]).await.json()["items"][0]["number"].to_string();
-    let hidden = desk.json(&["outbox", "confirm", &number]).await;
+    .assert_eq(&machine.run(&["outbox", "list"]).await.shown());
+    let number = machine.json(&["outbox", "list"]).await.json()["items"][0]["number"].to_string();
+    let hidden = machine.json(&["outbox", "confirm", &number]).await;
     assert!(hidden.code == 7 && !hidden.err.contains("http") && hidden.out.is_empty(), "{}", hidden.shown());
     // No new link is requested either, because that would invalidate the previous one.
-    let mut nowhere = desk.command(&["outbox", "confirm", &number]);
+    let mut nowhere = machine.command(&["outbox", "confirm", &number]);
     nowhere.env("http_proxy", "http://127.0.0.1:1");
     let child = nowhere.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     assert_eq!(wait_for_exit(child).await.code, 7);
-    let link = desk.json(&["outbox", "confirm", &number, "--print-link"]).await.json();
-    assert!(link["link"].as_str().unwrap().starts_with(&desk.sandbox.origin()));
-    assert_eq!(desk.run(&["outbox", "drop", &number]).await.code, 0);
-    assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], serde_json::json!([]));
+    let link = machine.json(&["outbox", "confirm", &number, "--print-link"]).await.json();
+    assert!(link["link"].as_str().unwrap().starts_with(&machine.sandbox.origin()));
+    assert_eq!(machine.run(&["outbox", "drop", &number]).await.code, 0);
+    assert_eq!(machine.json(&["outbox", "list"]).await.json()["items"], serde_json::json!([]));
 }
 
 /// Runs every op on org stock.
 #[tokio::test]
 async fn org_stock_is_changed() {
-    let desk = Desk::synced().await;
-    let roster = desk.json(&["org-stock", "members", "unit-squadron"]).await.json();
+    let machine = TestMachine::synced().await;
+    let roster = machine.json(&["org-stock", "members", "unit-squadron"]).await.json();
     let holder = |name: &str| {
         let mut all = roster["items"].as_array().unwrap().iter();
         all.find(|item| item["name"] == name).unwrap()["ref"].as_str().unwrap().to_owned()
     };
     let (own, other) = (holder("Sandbox Member"), holder("Sandbox Member 2"));
-    let place = desk.found(&["stock", "list"], "Sandbox Metal").await["location"]["name"]
+    let place = machine.found(&["stock", "list"], "Sandbox Metal").await["location"]["name"]
         .as_str()
         .unwrap()
         .to_owned();
@@ -205,11 +205,11 @@ async fn org_stock_is_changed() {
         "--note",
         "booked by hand",
     ];
-    let ran = desk.run(&book).await;
+    let ran = machine.run(&book).await;
     assert_eq!(ran.code, 0, "{}", ran.shown());
     // The entries of the member's own bookings, with their units and locations.
     let entries = async || {
-        let lots = desk.json(&["org-stock", "list"]).await.json();
+        let lots = machine.json(&["org-stock", "list"]).await.json();
         let lots = lots["items"].as_array().unwrap().iter().filter(|lot| lot["quality"] == 321);
         let entries = lots.flat_map(|lot| {
             let own =
@@ -239,7 +239,7 @@ async fn org_stock_is_changed() {
             &op[1..],
         ]
         .concat();
-        let ran = desk.json(&args).await;
+        let ran = machine.json(&args).await;
         assert_eq!((ran.code, ran.json()["applied"].as_i64()), (0, Some(1)), "{op:?}: {}", ran.shown());
     }
     let there: Vec<_> =
@@ -247,7 +247,7 @@ async fn org_stock_is_changed() {
     assert!(there.iter().any(|(at, much)| at == "Sandbox City Hangar" && much["amount"] == 0.5), "{there:?}");
     // An outdated version is a conflict.
     let (id, _) = entry().await;
-    let stale = desk.json(&["org-stock", "note", &id, "--unit", "unit-squadron", "--version", "0"]).await;
+    let stale = machine.json(&["org-stock", "note", &id, "--unit", "unit-squadron", "--version", "0"]).await;
     assert_eq!(
         (stale.code, stale.json()["ops"][0]["reason"].as_str()),
         (7, Some("VERSION_CONFLICT")),
@@ -257,7 +257,7 @@ async fn org_stock_is_changed() {
     // The entry is first moved to a pool that the member may not change, and then to one that the member may
     // change.
     let (id, version) = entry().await;
-    let refused = desk
+    let refused = machine
         .json(&[
             "org-stock",
             "move-pool",
@@ -272,8 +272,8 @@ async fn org_stock_is_changed() {
         .await;
     assert_eq!(refused.json()["ops"][0]["reason"], "NOT_PERMITTED", "{}", refused.shown());
     let act = serde_json::json!({ "act": "role", "unit": "unit-iridium", "role": "logistician" });
-    desk.sandbox.act(MEMBER, serde_json::from_value(act).unwrap()).await.unwrap();
-    let moved = desk
+    machine.sandbox.act(MEMBER, serde_json::from_value(act).unwrap()).await.unwrap();
+    let moved = machine
         .json(&[
             "org-stock",
             "move-pool",
@@ -294,7 +294,7 @@ async fn org_stock_is_changed() {
     assert_eq!(there["quantity"]["amount"].to_string(), "0.25");
     let (id, version) = entry().await;
     // An unknown place is rejected.
-    let gone = desk
+    let gone = machine
         .json(&[
             "org-stock",
             "move-location",
@@ -320,10 +320,10 @@ async fn org_stock_is_changed() {
 /// An op that does not match the contract is reported with its position, and nothing is stored or sent.
 #[tokio::test]
 async fn invalid_op_is_not_stored() {
-    let desk = Desk::synced().await;
-    let file = desk
+    let machine = TestMachine::synced().await;
+    let file = machine
         .file("ops.json", r#"[{"op": "add", "ref": {"name": "Sandbox Knife"}}, {"op": "add", "ref": {}}]"#);
-    let ran = desk.run(&["blueprints", "change", &file]).await;
+    let ran = machine.run(&["blueprints", "change", &file]).await;
     expect![[r#"
         exit 2
         err| error: the op does not match the contract:
@@ -331,21 +331,21 @@ async fn invalid_op_is_not_stored() {
         err|   -> see --help
     "#]]
     .assert_eq(&ran.shown());
-    assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], serde_json::json!([]));
+    assert_eq!(machine.json(&["outbox", "list"]).await.json()["items"], serde_json::json!([]));
 }
 
 /// CON-08, CLI-04: warnings of the exchange are printed in the text format and in JSON.
 #[tokio::test]
 async fn exchange_warnings_are_printed() {
-    let desk = Desk::synced().await;
+    let machine = TestMachine::synced().await;
     let ops = r#"[{"op": "add", "ref": {"name": "Sandbox Knife", "locKey": "items_of_nobody"}}]"#;
-    let file = desk.file("ops.json", ops);
+    let file = machine.file("ops.json", ops);
     for args in [&["blueprints", "change", &file, "--dry-run"][..], &["blueprints", "change", &file]] {
-        let ran = desk.run(args).await;
+        let ran = machine.run(args).await;
         let named = "note: /ops/0/ref/locKey: no catalogue entry has this key, so the name was used";
         assert!(ran.code == 0 && ran.err.lines().any(|line| line == named), "{}", ran.shown());
     }
-    let result = desk.json(&["blueprints", "change", &file]).await;
+    let result = machine.json(&["blueprints", "change", &file]).await;
     let warnings = serde_json::json!([{ "pointer": "/ops/0/ref/locKey", "code": "LOC_KEY_UNRESOLVED" }]);
     assert_eq!(result.json()["changes"][0]["warnings"], warnings, "{}", result.shown());
 }
@@ -353,10 +353,10 @@ async fn exchange_warnings_are_printed() {
 /// Unknown properties of ops are reported with their JSON Pointers, and nothing is stored or sent.
 #[tokio::test]
 async fn unknown_op_property_is_named() {
-    let desk = Desk::synced().await;
+    let machine = TestMachine::synced().await;
     let ops = r#"[{"op": "add", "ref": {"name": "Sandbox Knife"}},
                   {"op": "add", "ref": {"name": "Sandbox Rifle", "nam": "x"}, "acquired": "x"}]"#;
-    let file = desk.file("ops.json", ops);
+    let file = machine.file("ops.json", ops);
     expect![[r#"
         exit 2
         err| error: unknown properties in ops:
@@ -364,6 +364,6 @@ async fn unknown_op_property_is_named() {
         err|   /ops/1/ref/nam
         err|   -> see --help
     "#]]
-    .assert_eq(&desk.run(&["blueprints", "change", &file]).await.shown());
-    assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], serde_json::json!([]));
+    .assert_eq(&machine.run(&["blueprints", "change", &file]).await.shown());
+    assert_eq!(machine.json(&["outbox", "list"]).await.json()["items"], serde_json::json!([]));
 }

@@ -47,8 +47,8 @@ pub(crate) fn parts(line: &str) -> Vec<(&'static str, String)> {
 /// Renders the lines of a session, which contains commands and their output.
 pub(crate) fn draw(label: &str, lines: &[Vec<(&'static str, String)>]) -> String {
     let length = |parts: &[(&str, String)]| parts.iter().map(|(_, text)| text.chars().count()).sum::<usize>();
-    let longest = u32::try_from(lines.iter().map(|line| length(line)).max().unwrap_or(0)).unwrap();
-    let width = (f64::from(longest) * LETTER).ceil() + 2.0 * MARGIN as f64;
+    let characters = u32::try_from(lines.iter().map(|line| length(line)).max().unwrap_or(0)).unwrap();
+    let width = (f64::from(characters) * LETTER).ceil() + 2.0 * MARGIN as f64;
     let height = lines.len() * LINE + 2 * MARGIN;
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" role=\"img\" \

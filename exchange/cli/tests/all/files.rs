@@ -2,19 +2,19 @@
 
 use expect_test::expect;
 
-use crate::kit::{alone, bare, finish};
+use crate::test_machine::{command_with_home, finish, run_command};
 
 /// DRF-01, DRF-03: `envelope write` writes a valid envelope, and `envelope check` reports private data with
 /// its position.
 #[tokio::test]
 async fn envelopes_are_written_and_checked() {
-    let written = alone(
+    let written = run_command(
         &["envelope", "write", "-", "Sandbox Rifle", "bt:bp-1", "--acquired-at", "2026-01-31T12:00:00Z"],
         "",
     )
     .await;
     assert_eq!(written.code, 0, "{}", written.shown());
-    let checked = alone(&["envelope", "check", "-"], &written.out).await;
+    let checked = run_command(&["envelope", "check", "-"], &written.out).await;
     expect![[r#"
         exit 0
         out| envelope    accepted by the web import
@@ -23,14 +23,14 @@ async fn envelopes_are_written_and_checked() {
         out| written by  exchange-cli 0.1.0
     "#]]
     .assert_eq(&checked.shown());
-    let checked = alone(&["--json", "envelope", "check", "-"], &written.out).await;
+    let checked = run_command(&["--json", "envelope", "check", "-"], &written.out).await;
     expect![[r#"
         exit 0
         out| {"blueprints":2,"formatVersion":"1.0","undeclared":[],"valid":true}
     "#]]
     .assert_eq(&checked.shown());
     let private = r#"{"format": "svc.blueprints", "items": [{"ref": {"name": "C:\\Users\\hush\\x"}}]}"#;
-    let refused = alone(&["envelope", "check", "-"], private).await;
+    let refused = run_command(&["envelope", "check", "-"], private).await;
     expect![[r#"
         exit 1
         err| error: file paths at /items/0/ref/name reveal details of this computer
@@ -38,7 +38,8 @@ async fn envelopes_are_written_and_checked() {
     "#]]
     .assert_eq(&refused.shown());
     let broken =
-        alone(&["envelope", "check", "-"], r#"{"format": "svc.blueprints", "items": [{"ref": {}}]}"#).await;
+        run_command(&["envelope", "check", "-"], r#"{"format": "svc.blueprints", "items": [{"ref": {}}]}"#)
+            .await;
     expect![[r#"
         exit 1
         err| error: the file is not an envelope:
@@ -47,7 +48,7 @@ async fn envelopes_are_written_and_checked() {
     "#]]
     .assert_eq(&broken.shown());
     // DRF-02: a file with another major version is rejected.
-    let later = alone(
+    let later = run_command(
         &["--json", "envelope", "check", "-"],
         r#"{"format": "svc.blueprints", "formatVersion": "01.0", "items": []}"#,
     )
@@ -57,7 +58,7 @@ async fn envelopes_are_written_and_checked() {
         err| {"error":{"code":"failed","exit":1,"message":"/formatVersion: unsupported major version; only 1.x is supported","next":"write it with a program that writes version 1"}}
     "#]].assert_eq(&later.shown());
     // CLI-05: a file path is not accepted as a product.
-    let path = alone(&["envelope", "write", "-", "/srv/hush/list.txt"], "").await;
+    let path = run_command(&["envelope", "write", "-", "/srv/hush/list.txt"], "").await;
     expect![[r#"
         exit 2
         err| error: name contains the path of a file
@@ -71,7 +72,7 @@ async fn envelopes_are_written_and_checked() {
 async fn an_envelope_is_written_to_a_file() {
     let home = tempfile::tempdir().unwrap();
     let file = home.path().join("blueprints.json");
-    let mut command = bare(&home);
+    let mut command = command_with_home(&home);
     command.args(["envelope", "write"]).arg(&file).arg("Sandbox Rifle");
     let ran = finish(command).await;
     expect![[r#"
@@ -82,7 +83,7 @@ async fn an_envelope_is_written_to_a_file() {
     assert!(std::fs::read_to_string(file).unwrap().contains("Sandbox Rifle"));
     // If the file cannot be written, the error contains its name and the reason.
     let nowhere = home.path().join("nowhere").join("blueprints.json");
-    let mut command = bare(&home);
+    let mut command = command_with_home(&home);
     command.args(["envelope", "write"]).arg(&nowhere).arg("Sandbox Rifle");
     let ran = finish(command).await;
     let named = format!("error: {}: No such file or directory", nowhere.display());
@@ -93,7 +94,7 @@ async fn an_envelope_is_written_to_a_file() {
 #[tokio::test]
 async fn shells_get_their_completions() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
-        let ran = alone(&["completions", shell], "").await;
+        let ran = run_command(&["completions", shell], "").await;
         assert!(ran.code == 0 && ran.err.is_empty() && ran.out.contains("org-stock"), "{shell}");
     }
 }
@@ -119,12 +120,12 @@ async fn exchange_is_configured() {
         exit 2
         err| error: no exchange is configured
         err|   -> write issuer, gateway, client-id and info-url into a file and name it with --config, or point EXCHANGE_CONFIG at it
-    "#]].assert_eq(&alone(&["locations"], "").await.shown());
+    "#]].assert_eq(&run_command(&["locations"], "").await.shown());
     let home = tempfile::tempdir().unwrap();
     let file = home.path().join("config.toml");
     let run = async |text: &str| {
         std::fs::write(&file, text).unwrap();
-        let mut command = bare(&home);
+        let mut command = command_with_home(&home);
         command.env("EXCHANGE_CONFIG", &file).args(["--json", "locations"]);
         let shown = finish(command).await.shown();
         shown.replace(&*file.display().to_string(), "<file>")
@@ -144,7 +145,7 @@ async fn exchange_is_configured() {
         exit 2
         err| {"error":{"code":"usage","exit":2,"message":"\"http://gateway.test\" is not an https URL: without TLS, requests can be modified in transit","next":"see --help"}}
     "#]].assert_eq(&run(&whole.replace("https://gateway", "http://gateway")).await);
-    let mut command = bare(&home);
+    let mut command = command_with_home(&home);
     command.env("EXCHANGE_SANDBOX", "http://far.test").args(["locations"]);
     expect![[r#"
         exit 2
@@ -159,7 +160,7 @@ async fn invalid_arguments_are_a_usage_error() {
     for args in
         [&["none"][..], &["stock", "set"], &["--color", "blue", "status"], &["login", "--allow", "openid"]]
     {
-        let ran = alone(args, "").await;
+        let ran = run_command(args, "").await;
         assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{}", ran.shown());
     }
 }

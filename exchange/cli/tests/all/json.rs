@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::kit::{Desk, Ran, alone};
+use crate::test_machine::{CommandResult, TestMachine, run_command};
 
 /// The arguments for each command. These tests check only that the output is JSON.
 const TYPED: [(&str, &str); 73] = [
@@ -110,7 +110,7 @@ async fn commands() -> Vec<String> {
     let (mut found, mut open) = (Vec::new(), vec![String::new()]);
     while let Some(command) = open.pop() {
         let words: Vec<&str> = command.split_whitespace().chain(["--help"]).collect();
-        let help = alone(&words, "").await.out;
+        let help = run_command(&words, "").await.out;
         let below = below(&help);
         open.extend(below.iter().map(|name| format!("{command} {name}").trim().to_owned()));
         if below.is_empty() {
@@ -122,7 +122,7 @@ async fn commands() -> Vec<String> {
 }
 
 /// Asserts that data is JSON with one document per line, and that there is a JSON error if there is no data.
-fn is_json(typed: &[&str], ran: &Ran) {
+fn is_json(typed: &[&str], ran: &CommandResult) {
     for line in ran.out.lines() {
         let read = serde_json::from_str::<Value>(line);
         assert!(read.is_ok(), "{typed:?} prints invalid JSON: {}", ran.shown());
@@ -140,16 +140,18 @@ async fn every_command_supports_json() {
     let mut known: Vec<_> = TYPED.map(|(command, _)| command.to_owned()).into();
     known.sort();
     assert_eq!(commands().await, known, "`TYPED` must list every command");
-    let desk = Desk::synced().await;
-    desk.file("ops.json", "[{}]");
-    let home = desk.home.path().to_str().unwrap().to_owned();
-    let envelope = desk.run(&["envelope", "write", &format!("{home}/envelope.json"), "Sandbox Knife"]).await;
+    let machine = TestMachine::synced().await;
+    machine.file("ops.json", "[{}]");
+    let home = machine.home.path().to_str().unwrap().to_owned();
+    let envelope =
+        machine.run(&["envelope", "write", &format!("{home}/envelope.json"), "Sandbox Knife"]).await;
     assert_eq!(envelope.code, 0, "{}", envelope.shown());
     for (command, arguments) in TYPED {
         let line = format!("--json {command} {}", arguments.replace("$HOME", &home));
         let words: Vec<&str> = line.split_whitespace().collect();
         // The login has to be approved while the command is running.
-        let ran = if command == "login" { desk.login(&["--all"]).await } else { desk.run(&words).await };
+        let ran =
+            if command == "login" { machine.login(&["--all"]).await } else { machine.run(&words).await };
         is_json(&words, &ran);
     }
 }
@@ -161,18 +163,18 @@ async fn usage_errors_are_json_too() {
         // A key may begin with a hyphen, but three unknown options are always an error.
         let words: Vec<&str> =
             ["--json"].into_iter().chain(command.split(' ')).chain(["--none"; 3]).collect();
-        let ran = alone(&words, "").await;
+        let ran = run_command(&words, "").await;
         let error = ran.error();
         assert_eq!((ran.code, error["code"].as_str()), (2, Some("usage")), "{words:?}: {}", ran.shown());
         assert_eq!(ran.err.lines().count(), 1, "{}", ran.shown());
     }
-    let set = alone(&["--json", "stock", "set"], "").await.error();
+    let set = run_command(&["--json", "stock", "set"], "").await.error();
     let missing = "the following required arguments were not provided: --at <PLACE> --to <QUANTITY> --from <QUANTITY> <MATERIAL>";
     assert_eq!(set["message"], missing);
     // After `--`, `--json` is not an option, so the output is text.
-    let ran = alone(&["resolve", "--", "--json"], "").await;
+    let ran = run_command(&["resolve", "--", "--json"], "").await;
     assert!(ran.code == 2 && ran.err.starts_with("error: "), "{}", ran.shown());
     // Help was requested explicitly, so it is printed as text.
-    let ran = alone(&["--json", "stock", "--help"], "").await;
+    let ran = run_command(&["--json", "stock", "--help"], "").await;
     assert!(ran.code == 0 && ran.out.contains("Usage: exchange stock"), "{}", ran.shown());
 }

@@ -6,19 +6,19 @@ use exchange_service::sandbox::SandboxAction;
 use expect_test::expect;
 use serde_json::Value;
 
-use crate::kit::{Desk, MEMBER, bare, finish, wait_for_exit};
+use crate::test_machine::{MEMBER, TestMachine, command_with_home, finish, wait_for_exit};
 
 /// LIM-17: one `sync` reads all areas that the connection may read.
 #[tokio::test]
 async fn lists_show_synced_data() {
-    let desk = Desk::connected().await;
+    let machine = TestMachine::connected().await;
     // If an area was never read, the command fails instead of printing an empty list.
     expect![[r#"
         exit 1
         err| error: stock was not read yet
         err|   -> run `exchange sync` first
     "#]]
-    .assert_eq(&desk.run(&["stock", "list"]).await.shown());
+    .assert_eq(&machine.run(&["stock", "list"]).await.shown());
     expect![[r#"
         exit 0
         out| AREA        ENTRIES  AS OF
@@ -27,11 +27,11 @@ async fn lists_show_synced_data() {
         out| ships             2  <moment>  up to date
         out| org-stock         4  <moment>  up to date
     "#]]
-    .assert_eq(&desk.run(&["sync"]).await.shown());
-    let events = desk.json(&["sync"]).await;
+    .assert_eq(&machine.run(&["sync"]).await.shown());
+    let events = machine.json(&["sync"]).await;
     let last: Value = serde_json::from_str(events.out.lines().last().unwrap()).unwrap();
     assert_eq!((last["event"].as_str(), &last["areas"]["stock"]["entries"]), (Some("result"), &6.into()));
-    let run = async |args: &[&str]| desk.run(args).await.shown();
+    let run = async |args: &[&str]| machine.run(args).await.shown();
     expect![[r#"
         exit 0
         out| NAME           ACQUIRED              KNOWN FROM  KEY
@@ -68,9 +68,9 @@ async fn lists_show_synced_data() {
         out| Sandbox Trade Goods  IRIDIUM           Sandbox City Hangar            0     5 SCU          <random>
         err| 4 entries as of <moment>
     "#]].assert_eq(&run(&["org-stock", "list"]).await);
-    let lots = desk.json(&["org-stock", "list", "metal"]).await.json();
+    let lots = machine.json(&["org-stock", "list", "metal"]).await.json();
     let key = lots["items"][0]["key"].as_str().unwrap();
-    let shown = desk.run(&["org-stock", "show", key]).await;
+    let shown = machine.run(&["org-stock", "show", key]).await;
     expect![[r#"
         exit 0
         out| material        Sandbox Metal
@@ -87,7 +87,7 @@ async fn lists_show_synced_data() {
         out| stock-metal-pool        1  Sandbox Member (<random>)      20 SCU  from the last run
         out| stock-metal-2           1  Sandbox Member 2 (<random>)    15 SCU  spare plates
     "#]].assert_eq(&shown.shown());
-    let ships = desk.json(&["ships", "list", "miner"]).await.json();
+    let ships = machine.json(&["ships", "list", "miner"]).await.json();
     let ship = ships["items"][0]["shipId"].as_str().unwrap();
     expect![[r#"
         exit 0
@@ -101,11 +101,11 @@ async fn lists_show_synced_data() {
         out| version       1
         out| id            ship-2
     "#]]
-    .assert_eq(&desk.run(&["ships", "show", ship]).await.shown());
+    .assert_eq(&machine.run(&["ships", "show", ship]).await.shown());
     expect![[r#"
         exit 1
         err| {"error":{"code":"failed","exit":1,"message":"no local entry has the key none","next":"see `list`; `exchange sync` reads new entries"}}
-    "#]].assert_eq(&desk.json(&["blueprints", "show", "none"]).await.shown());
+    "#]].assert_eq(&machine.json(&["blueprints", "show", "none"]).await.shown());
     expect![[r#"
         exit 0
         out| state              connected
@@ -120,17 +120,17 @@ async fn lists_show_synced_data() {
         out| org-stock          4, as of <moment>
         out| outbox             empty
     "#]]
-    .assert_eq(&desk.run(&["status"]).await.shown());
+    .assert_eq(&machine.run(&["status"]).await.shown());
 }
 
 /// The `list` commands, `status` and `outbox list` work without a network.
 #[tokio::test]
 async fn lists_need_no_network() {
-    let desk = Desk::synced().await;
-    let (origin, Desk { sandbox, home }) = (desk.sandbox.origin(), desk);
+    let machine = TestMachine::synced().await;
+    let (origin, TestMachine { sandbox, home }) = (machine.sandbox.origin(), machine);
     sandbox.stop().await;
     let run = async |args: &[&str]| {
-        let mut command = bare(&home);
+        let mut command = command_with_home(&home);
         command.env("EXCHANGE_SANDBOX", &origin).args(args);
         finish(command).await
     };
@@ -146,14 +146,14 @@ async fn lists_need_no_network() {
 /// The next `sync` reads changes of other clients.
 #[tokio::test]
 async fn remote_changes_arrive_with_the_next_sync() {
-    let desk = Desk::connected().await;
-    desk.run(&["sync"]).await;
+    let machine = TestMachine::connected().await;
+    machine.run(&["sync"]).await;
     let act = SandboxAction::Blueprints {
         add: vec!["bp-sandbox-knife".into()],
         remove: vec!["bp-sandbox-helmet".into()],
     };
-    desk.sandbox.act(MEMBER, act).await.unwrap();
-    let events = desk.json(&["sync"]).await;
+    machine.sandbox.act(MEMBER, act).await.unwrap();
+    let events = machine.json(&["sync"]).await;
     assert!(
         events.out.lines().any(|line| line.contains(r#""phase":"feed""#) && line.contains(r#""removed":1"#)),
         "{}",
@@ -167,7 +167,7 @@ async fn remote_changes_arrive_with_the_next_sync() {
             .map(|item| item["ref"]["name"].as_str().unwrap().to_owned())
             .collect::<Vec<_>>()
     };
-    let names = names(desk.json(&["blueprints", "list"]).await.json());
+    let names = names(machine.json(&["blueprints", "list"]).await.json());
     assert!(
         names.contains(&"Sandbox Knife".to_owned()) && !names.contains(&"Sandbox Helmet".to_owned()),
         "{names:?}"
@@ -177,13 +177,13 @@ async fn remote_changes_arrive_with_the_next_sync() {
 /// CLI-06: `logout` deletes all data of the connection.
 #[tokio::test]
 async fn logout_deletes_all_data() {
-    let desk = Desk::connected().await;
-    desk.run(&["sync"]).await;
-    assert_eq!(desk.run(&["logout", "--yes"]).await.code, 0);
-    let list = desk.json(&["stock", "list"]).await;
+    let machine = TestMachine::connected().await;
+    machine.run(&["sync"]).await;
+    assert_eq!(machine.run(&["logout", "--yes"]).await.code, 0);
+    let list = machine.json(&["stock", "list"]).await;
     assert_eq!((list.code, list.error()["code"].as_str()), (1, Some("failed")));
     // No file contains data of the connection any more.
-    let mut folders = vec![desk.home.path().to_owned()];
+    let mut folders = vec![machine.home.path().to_owned()];
     let mut files = 0;
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
@@ -208,8 +208,8 @@ async fn logout_deletes_all_data() {
 #[tokio::test]
 async fn watch_reports_events_until_ctrl_c() {
     use tokio::io::{AsyncBufReadExt as _, BufReader};
-    let desk = Desk::connected().await;
-    let mut command = desk.command(&["sync", "--watch"]);
+    let machine = TestMachine::connected().await;
+    let mut command = machine.command(&["sync", "--watch"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stderr.as_mut().unwrap()).lines();
     let mut printed = Vec::new();
@@ -229,16 +229,16 @@ async fn watch_reports_events_until_ctrl_c() {
     assert!(tokio::process::Command::new("kill").args(["-INT", &id]).status().await.unwrap().success());
     assert_eq!(child.wait().await.unwrap().code(), Some(130));
     // The data that was read before Ctrl-C is available.
-    assert_eq!(desk.json(&["ships", "list"]).await.json()["items"].as_array().unwrap().len(), 2);
+    assert_eq!(machine.json(&["ships", "list"]).await.json()["items"].as_array().unwrap().len(), 2);
 }
 
 /// `--watch` ends when the reader of its events closes the pipe, as `| head -1` does.
 #[tokio::test]
 async fn watch_ends_when_its_output_is_closed() {
-    let desk = Desk::connected().await;
+    let machine = TestMachine::connected().await;
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
-    let mut command = desk.command(&["--json", "sync", "--watch"]);
+    let mut command = machine.command(&["--json", "sync", "--watch"]);
     let child = command.stdout(writer).stderr(Stdio::piped()).spawn().unwrap();
     let ran = wait_for_exit(child).await;
     assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{}", ran.shown());

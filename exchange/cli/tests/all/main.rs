@@ -2,15 +2,15 @@
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a panic is a test failure")]
 
 mod areas;
-#[cfg(unix)]
-mod broken_off;
 mod changes;
 mod connection;
 #[cfg(unix)]
 mod draw;
 mod files;
+mod intercepting_proxy;
+#[cfg(unix)]
+mod interruption;
 mod json;
-mod kit;
 mod lists;
 #[cfg(unix)]
 mod pictures;
@@ -19,5 +19,5 @@ mod raw;
 mod readme;
 #[cfg(target_os = "linux")]
 mod terminal;
+mod test_machine;
 mod waiting;
-mod way;

@@ -7,12 +7,12 @@ use std::path::Path;
 
 use crate::{
     draw::{draw, parts},
-    kit::{Desk, normal},
     readme::run,
+    test_machine::{TestMachine, normal},
 };
 
 /// Runs a session and compares its picture with the stored one.
-async fn holds(desk: &Desk, name: &str, label: &str, session: &[&str]) {
+async fn holds(machine: &TestMachine, name: &str, label: &str, session: &[&str]) {
     let mut lines = Vec::new();
     for command in session {
         if !lines.is_empty() {
@@ -20,7 +20,7 @@ async fn holds(desk: &Desk, name: &str, label: &str, session: &[&str]) {
         }
         lines.push(vec![("prompt", "$ ".to_owned()), ("", (*command).to_owned())]);
         let coloured = command.replacen("exchange ", "exchange --color always ", 1);
-        lines.extend(run(desk, &coloured).await.iter().map(|line| parts(line)));
+        lines.extend(run(machine, &coloured).await.iter().map(|line| parts(line)));
     }
     let drawn = draw(label, &lines);
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("pictures").join(name);
@@ -35,7 +35,7 @@ async fn holds(desk: &Desk, name: &str, label: &str, session: &[&str]) {
 /// The picture of `sync` and of two lists matches the output.
 #[tokio::test]
 async fn sync_and_lists_match_their_picture() {
-    let desk = Desk::connected().await;
+    let machine = TestMachine::connected().await;
     let session = ["exchange sync", "exchange stock list", "exchange blueprints list rifle"];
-    holds(&desk, "lists.svg", "exchange sync, then lists of stock and blueprints", &session).await;
+    holds(&machine, "lists.svg", "exchange sync, then lists of stock and blueprints", &session).await;
 }

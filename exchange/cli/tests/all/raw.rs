@@ -5,14 +5,14 @@ use std::process::Stdio;
 use expect_test::expect;
 
 use crate::{
-    kit::{Desk, LOGIN, MEMBER, finish, start_login, wait_for_exit},
-    way::InterceptingProxy,
+    intercepting_proxy::InterceptingProxy,
+    test_machine::{LOGIN, MEMBER, TestMachine, finish, start_login, wait_for_exit},
 };
 
 /// `api` can call any operation of the contract.
 #[tokio::test]
 async fn any_operation_can_be_called() {
-    let desk = Desk::connected().await;
+    let machine = TestMachine::connected().await;
     expect![[r#"
         exit 0
         out| {
@@ -32,37 +32,38 @@ async fn any_operation_can_be_called() {
         out|   ]
         out| }
     "#]]
-    .assert_eq(&desk.run(&["api", "org_units_read"]).await.shown());
-    let page = desk.json(&["api", "stock_read", "--limit", "2"]).await.json();
+    .assert_eq(&machine.run(&["api", "org_units_read"]).await.shown());
+    let page = machine.json(&["api", "stock_read", "--limit", "2"]).await.json();
     assert_eq!((page["items"].as_array().unwrap().len(), &page["hasMore"]), (2, &true.into()));
     let cursor = page["nextCursor"].as_str().unwrap();
-    let next = desk.json(&["api", "stock_read", "--limit", "2", "--cursor", cursor]).await.json();
+    let next = machine.json(&["api", "stock_read", "--limit", "2", "--cursor", cursor]).await.json();
     assert_ne!(next["items"], page["items"]);
     // An anonymous operation with a path parameter works.
-    let schema = desk.json(&["api", "contract_schema", "--name", "page"]).await.json();
+    let schema = machine.json(&["api", "contract_schema", "--name", "page"]).await.json();
     assert!(schema["$id"].as_str().unwrap().ends_with("/page.schema.json"));
     // A write prints its idempotency key, with which the call can be repeated.
     let body = r#"{"ops": [{"op": "add", "ref": {"bt": "bp-sandbox-knife"}}]}"#;
-    let first = desk.json(&["api", "blueprints_write", "--body", body]).await;
+    let first = machine.json(&["api", "blueprints_write", "--body", body]).await;
     let key = first.err.trim().strip_prefix("idempotency key: ").unwrap().to_owned();
     assert_eq!(first.json()["applied"], 1);
-    let again =
-        desk.run(&["api", "blueprints_write", "--include", "--idempotency-key", &key, "--body", body]).await;
+    let again = machine
+        .run(&["api", "blueprints_write", "--include", "--idempotency-key", &key, "--body", body])
+        .await;
     assert!(again.out.contains("idempotency-replayed: true"), "{}", again.shown());
     // With `--json`, the response head is part of the document.
     let args = ["api", "blueprints_write", "--include", "--idempotency-key", &key, "--body", body];
-    let again = desk.json(&args).await.json();
+    let again = machine.json(&args).await.json();
     assert_eq!((&again["status"], &again["body"]["applied"]), (&200.into(), &1.into()));
     assert_eq!(again["headers"]["idempotency-replayed"], "true");
     // A request that violates the contract is not sent, and the error contains the JSON Pointer of the
     // violation.
-    let wrong = desk.run(&["api", "blueprints_write", "--body", r#"{"ops": []}"#]).await;
+    let wrong = machine.run(&["api", "blueprints_write", "--body", r#"{"ops": []}"#]).await;
     assert_eq!(wrong.code, 2);
     expect![[r#"
         error: the request violates the contract and was not sent: /ops must have at least 1 item (minItems, https://exchange.example/exchange/v1/schemas/change-set.schema.json#/properties/ops)
           -> correct it before sending it again"#]].assert_eq(&crate::kit::normal(&wrong.err.lines().skip(1).collect::<Vec<_>>().join("\n")));
     // An error response of the exchange is reported with its code.
-    let gone = desk.json(&["api", "stock_read", "--cursor", "none"]).await;
+    let gone = machine.json(&["api", "stock_read", "--cursor", "none"]).await;
     assert_eq!((gone.code, gone.error()["code"].as_str()), (7, Some("CURSOR_EXPIRED")));
 }
 
@@ -70,28 +71,28 @@ async fn any_operation_can_be_called() {
 /// shown, no draft is staged.
 #[tokio::test]
 async fn secrets_are_printed_only_on_request() {
-    let desk = Desk::connected().await;
-    let home = desk.home.path().join("blueprints.json");
+    let machine = TestMachine::connected().await;
+    let home = machine.home.path().join("blueprints.json");
     let file = home.to_str().unwrap();
-    assert_eq!(desk.run(&["envelope", "write", file, "Sandbox Knife"]).await.code, 0);
+    assert_eq!(machine.run(&["envelope", "write", file, "Sandbox Knife"]).await.code, 0);
     // The link cannot be opened here, so the exchange is not contacted.
-    let mut nowhere = desk.command(&["--json", "draft", "blueprints", file]);
+    let mut nowhere = machine.command(&["--json", "draft", "blueprints", file]);
     nowhere.env("http_proxy", "http://127.0.0.1:1");
     let waits = finish(nowhere).await;
     assert_eq!(waits.code, 7, "{}", waits.shown());
     assert!(waits.err.contains("--print-link") && !waits.err.contains("http"), "{}", waits.shown());
     assert!(!waits.err.contains("staged"), "{}", waits.shown());
-    let printed = desk.json(&["draft", "blueprints", file, "--print-link"]).await;
+    let printed = machine.json(&["draft", "blueprints", file, "--print-link"]).await;
     let link = printed.json()["link"].as_str().unwrap().to_owned();
-    assert!(link.starts_with(&desk.sandbox.origin()) && !printed.err.contains(&link));
+    assert!(link.starts_with(&machine.sandbox.origin()) && !printed.err.contains(&link));
     let body = std::fs::read_to_string(&home).unwrap();
-    let hidden = desk.json(&["api", "drafts_blueprints", "--body", &body]).await.json();
+    let hidden = machine.json(&["api", "drafts_blueprints", "--body", &body]).await.json();
     assert_eq!((&hidden["frontendUrl"], &hidden["handoffId"]), (&"[secret]".into(), &"[secret]".into()));
-    let shown = desk.json(&["api", "drafts_blueprints", "--show-secrets", "--body", &body]).await.json();
+    let shown = machine.json(&["api", "drafts_blueprints", "--show-secrets", "--body", &body]).await.json();
     assert!(shown["frontendUrl"].as_str().unwrap().starts_with("http"));
     // No output contains a token or a nonce.
-    let status = desk.json(&["status"]).await;
-    let whoami = desk.run(&["api", "service_document", "--include"]).await;
+    let status = machine.json(&["status"]).await;
+    let whoami = machine.run(&["api", "service_document", "--include"]).await;
     for text in [&status.out, &status.err, &whoami.out, &whoami.err] {
         assert!(!text.contains("eyJ") && !text.to_lowercase().contains("dpop-nonce"), "{text}");
     }
@@ -102,17 +103,17 @@ async fn secrets_are_printed_only_on_request() {
 #[tokio::test]
 async fn failed_opener_is_reported() {
     use std::os::unix::fs::PermissionsExt as _;
-    let desk = Desk::connected().await;
-    let home = desk.home.path().join("blueprints.json");
+    let machine = TestMachine::connected().await;
+    let home = machine.home.path().join("blueprints.json");
     let file = home.to_str().unwrap();
-    assert_eq!(desk.run(&["envelope", "write", file, "Sandbox Knife"]).await.code, 0);
-    let folder = desk.home.path().join("programs");
+    assert_eq!(machine.run(&["envelope", "write", file, "Sandbox Knife"]).await.code, 0);
+    let folder = machine.home.path().join("programs");
     std::fs::create_dir(&folder).unwrap();
     let opened_by = async |script: &str| {
         let program = folder.join("xdg-open");
         std::fs::write(&program, script).unwrap();
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
-        let mut command = desk.command(&["--json", "draft", "blueprints", file, "--open"]);
+        let mut command = machine.command(&["--json", "draft", "blueprints", file, "--open"]);
         command.env("PATH", &folder);
         finish(command).await
     };
@@ -129,20 +130,20 @@ async fn failed_opener_is_reported() {
 /// JSON has no colors, even with `--color always`, and the text format has none in a pipe by default.
 #[tokio::test]
 async fn colors_are_only_for_terminals() {
-    let desk = Desk::connected().await;
+    let machine = TestMachine::connected().await;
     let escape = '\u{1b}';
-    assert!(!desk.run(&["whoami"]).await.out.contains(escape));
-    let coloured = desk.run(&["--color", "always", "whoami"]).await;
+    assert!(!machine.run(&["whoami"]).await.out.contains(escape));
+    let coloured = machine.run(&["--color", "always", "whoami"]).await;
     assert!(coloured.out.contains("\u{1b}[32m"));
-    let json = desk.run(&["--color", "always", "--json", "whoami"]).await;
+    let json = machine.run(&["--color", "always", "--json", "whoami"]).await;
     assert!(!json.out.contains(escape));
 }
 
 /// A closed pipe is not an error and does not change the exit code.
 #[tokio::test]
 async fn closed_pipe_is_not_an_error() {
-    let desk = Desk::connected().await;
-    let mut command = desk.command(&["api", "contract_openapi"]);
+    let machine = TestMachine::connected().await;
+    let mut command = machine.command(&["api", "contract_openapi"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
     let output = child.wait_with_output().await.unwrap();
@@ -152,13 +153,13 @@ async fn closed_pipe_is_not_an_error() {
 /// A login succeeds even if its events are no longer read.
 #[tokio::test]
 async fn closed_pipe_does_not_end_a_login() {
-    let desk = Desk::signed_out().await;
-    let mut proxy = InterceptingProxy::to(&desk.sandbox.origin(), |request| {
+    let machine = TestMachine::signed_out().await;
+    let mut proxy = InterceptingProxy::to(&machine.sandbox.origin(), |request| {
         request.starts_with("POST ") && request.contains("/token")
     })
     .await;
     proxy.open();
-    let mut login = desk.command(&LOGIN);
+    let mut login = machine.command(&LOGIN);
     proxy.route_command(&mut login);
     let (login_event, mut child) = start_login(login).await;
     drop(child.stdout.take());
@@ -166,8 +167,8 @@ async fn closed_pipe_does_not_end_a_login() {
     for _ in 0..3 {
         proxy.wait_for_request().await;
     }
-    desk.sandbox.approve(login_event["userCode"].as_str().unwrap(), MEMBER).await.unwrap();
+    machine.sandbox.approve(login_event["userCode"].as_str().unwrap(), MEMBER).await.unwrap();
     let ran = wait_for_exit(child).await;
     assert_eq!(ran.code, 0, "{}", ran.shown());
-    assert_eq!(desk.json(&["status"]).await.json()["state"], "active");
+    assert_eq!(machine.json(&["status"]).await.json()["state"], "active");
 }

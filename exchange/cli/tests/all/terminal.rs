@@ -8,21 +8,21 @@ use tokio::{
     process::Child,
 };
 
-use crate::kit::Desk;
+use crate::test_machine::TestMachine;
 
 /// A fake browser that records the opened URL.
 struct Browser(BufReader<Receiver>);
 
 impl Browser {
     /// Installs the browser for all later commands on this machine.
-    async fn of(desk: &Desk) -> Self {
-        let pipe = desk.home.path().join("opened");
-        let made = tokio::process::Command::new("mkfifo").arg(&pipe).status().await.unwrap();
-        assert!(made.success());
+    async fn of(machine: &TestMachine) -> Self {
+        let pipe = machine.home.path().join("opened");
+        let status = tokio::process::Command::new("mkfifo").arg(&pipe).status().await.unwrap();
+        assert!(status.success());
         // The pipe is opened for reading and writing, so that there is no end of file before the first write,
         // and a write does not block.
         let opened = OpenOptions::new().read_write(true).open_receiver(&pipe).unwrap();
-        let folder = desk.home.path().join("bin");
+        let folder = machine.home.path().join("bin");
         std::fs::create_dir_all(&folder).unwrap();
         let program = folder.join("xdg-open");
         std::fs::write(&program, format!("#!/bin/sh\necho \"$1\" > '{}'\n", pipe.display())).unwrap();
@@ -46,13 +46,14 @@ struct Terminal {
 }
 
 impl Terminal {
-    fn begin(desk: &Desk, args: &[&str]) -> Self {
-        let path = format!("{}:{}", desk.home.path().join("bin").display(), std::env::var("PATH").unwrap());
+    fn begin(machine: &TestMachine, args: &[&str]) -> Self {
+        let path =
+            format!("{}:{}", machine.home.path().join("bin").display(), std::env::var("PATH").unwrap());
         let words = [env!("CARGO_BIN_EXE_exchange")].iter().chain(args).map(|word| format!("'{word}'"));
         let line = words.collect::<Vec<_>>().join(" ");
         // The shell ignores Ctrl-C, so that only the command handles it.
         let line = format!("trap : INT; {line}; printf 'exit %s\\a\\n' $?; read _");
-        let mut command = desk.command(&[]);
+        let mut command = machine.command(&[]);
         let mut script = tokio::process::Command::new("script");
         script.args(["-q", "-f", "-c", &line, "/dev/null"]);
         // The command has the same environment as in other tests.
@@ -94,24 +95,24 @@ impl Terminal {
 /// the draft is staged.
 #[tokio::test]
 async fn only_enter_opens_a_link() {
-    let desk = Desk::connected().await;
-    let mut browser = Browser::of(&desk).await;
-    let file = desk.home.path().join("blueprints.json");
+    let machine = TestMachine::connected().await;
+    let mut browser = Browser::of(&machine).await;
+    let file = machine.home.path().join("blueprints.json");
     let file = file.to_str().unwrap();
-    assert_eq!(desk.run(&["envelope", "write", file, "Sandbox Knife"]).await.code, 0);
+    assert_eq!(machine.run(&["envelope", "write", file, "Sandbox Knife"]).await.code, 0);
     for (keys, code, message) in [
         ("\u{3}", 130, "the draft is staged: it can no longer be opened"),
         ("n\r", 7, "the draft is staged, but was not opened"),
         ("\r", 0, "opened in your browser"),
     ] {
-        let mut terminal = Terminal::begin(&desk, &["draft", "blueprints", file]);
+        let mut terminal = Terminal::begin(&machine, &["draft", "blueprints", file]);
         terminal.shows("Press Enter to open the draft").await;
         terminal.types(keys).await;
         assert_eq!(terminal.ends().await, code, "{keys:?}");
         assert!(terminal.shown.contains(message), "{}", terminal.shown);
         if code == 0 {
             // This was the first URL that any of the commands opened.
-            assert!(browser.opens().await.starts_with(&desk.sandbox.origin()));
+            assert!(browser.opens().await.starts_with(&machine.sandbox.origin()));
             assert_eq!(browser.0.buffer(), b"");
         }
     }
@@ -121,17 +122,17 @@ async fn only_enter_opens_a_link() {
 /// 3).
 #[tokio::test]
 async fn ctrl_c_at_a_prompt_changes_nothing() {
-    let desk = Desk::connected().await;
-    let mut terminal = Terminal::begin(&desk, &["logout"]);
+    let machine = TestMachine::connected().await;
+    let mut terminal = Terminal::begin(&machine, &["logout"]);
     terminal.shows("[y/N]").await;
     terminal.types("\u{3}").await;
     let code = terminal.ends().await;
-    assert_eq!((code, desk.run(&["whoami"]).await.code), (130, 0));
-    let mut terminal = Terminal::begin(&desk, &["logout"]);
+    assert_eq!((code, machine.run(&["whoami"]).await.code), (130, 0));
+    let mut terminal = Terminal::begin(&machine, &["logout"]);
     terminal.shows("[y/N]").await;
     terminal.types("n\r").await;
     assert_eq!(terminal.ends().await, 3);
-    let mut terminal = Terminal::begin(&desk, &["logout"]);
+    let mut terminal = Terminal::begin(&machine, &["logout"]);
     terminal.shows("[y/N]").await;
     terminal.types("y\r").await;
     assert_eq!(terminal.ends().await, 0);
@@ -140,8 +141,8 @@ async fn ctrl_c_at_a_prompt_changes_nothing() {
 /// Long commands show their progress, which counts areas that were read and change sets that were sent.
 #[tokio::test]
 async fn long_commands_show_progress() {
-    let desk = Desk::connected().await;
-    let mut terminal = Terminal::begin(&desk, &["sync"]);
+    let machine = TestMachine::connected().await;
+    let mut terminal = Terminal::begin(&machine, &["sync"]);
     terminal.shows("[====================] 4 of 4 areas: ").await;
     assert_eq!(terminal.ends().await, 0);
     let op = |quality: u32| {
@@ -152,20 +153,20 @@ async fn long_commands_show_progress() {
         })
     };
     let ops: Vec<_> = (0..501).map(op).collect();
-    let file = desk.file("ops.json", &serde_json::Value::from(ops).to_string());
-    let mut terminal = Terminal::begin(&desk, &["stock", "change", &file]);
+    let file = machine.file("ops.json", &serde_json::Value::from(ops).to_string());
+    let mut terminal = Terminal::begin(&machine, &["stock", "change", &file]);
     terminal.shows("[==========          ] 1 of 2 changes are sent").await;
     assert_eq!(terminal.ends().await, 0);
     // Without a terminal, no progress bar is printed.
-    let ran = desk.run(&["sync"]).await;
+    let ran = machine.run(&["sync"]).await;
     assert!(!ran.err.contains("areas"), "{}", ran.shown());
 }
 
 /// Ctrl-C interrupts a command that reads the standard input.
 #[tokio::test]
 async fn ctrl_c_interrupts_reading_stdin() {
-    let desk = Desk::connected().await;
-    let mut terminal = Terminal::begin(&desk, &["api", "blueprints_write", "--body-file", "-"]);
+    let machine = TestMachine::connected().await;
+    let mut terminal = Terminal::begin(&machine, &["api", "blueprints_write", "--body-file", "-"]);
     terminal.shows("idempotency key").await;
     terminal.types("\u{3}").await;
     assert_eq!(terminal.ends().await, 130);

@@ -13,7 +13,7 @@ use expect_test::expect;
 use serde_json::{Value, json};
 use tokio::io::AsyncReadExt as _;
 
-use crate::kit::{Desk, Ran, bare, finish, wait_for_exit};
+use crate::test_machine::{CommandResult, TestMachine, command_with_home, finish, wait_for_exit};
 
 /// Returns the arguments that change the number of rifles from 2 to this number.
 pub(crate) fn rifles(to: &'static str) -> [&'static str; 9] {
@@ -21,14 +21,14 @@ pub(crate) fn rifles(to: &'static str) -> [&'static str; 9] {
 }
 
 /// Sends a change of stock that the exchange holds until the member confirms it.
-async fn held(desk: &Desk) {
-    let file = everything_removed(desk).await;
-    assert_eq!(desk.run(&["stock", "change", &file]).await.code, 7);
+async fn held(machine: &TestMachine) {
+    let file = everything_removed(machine).await;
+    assert_eq!(machine.run(&["stock", "change", &file]).await.code, 7);
 }
 
 /// Writes the file `all.json` with ops that set every lot of the member to zero. Returns its path.
-pub(crate) async fn everything_removed(desk: &Desk) -> String {
-    let lots = desk.json(&["stock", "list"]).await.json();
+pub(crate) async fn everything_removed(machine: &TestMachine) -> String {
+    let lots = machine.json(&["stock", "list"]).await.json();
     let op = |lot: &Value| {
         json!({
             "op": "set-quantity", "material": lot["material"], "location": {"name": lot["location"]["name"]},
@@ -37,26 +37,26 @@ pub(crate) async fn everything_removed(desk: &Desk) -> String {
         })
     };
     let ops: Vec<Value> = lots["items"].as_array().unwrap().iter().map(op).collect();
-    desk.file("all.json", &json!(ops).to_string())
+    machine.file("all.json", &json!(ops).to_string())
 }
 
 /// CLI-04: a change that waits for another change of its area is reported as waiting, in text and in JSON.
 #[tokio::test]
 async fn change_behind_a_held_one_is_reported() {
-    let desk = Desk::synced().await;
-    held(&desk).await;
+    let machine = TestMachine::synced().await;
+    held(&machine).await;
     expect![[r#"
         exit 7
         err| note: change 2 waits behind change 1 (held)
         err|   -> exchange outbox show 1
     "#]]
-    .assert_eq(&desk.run(&rifles("3pc")).await.shown());
+    .assert_eq(&machine.run(&rifles("3pc")).await.shown());
     expect![[r#"
         exit 7
         out| {"applied":0,"changes":[{"area":"stock","behind":1,"code":null,"next":"it is sent with the next change of its area, or with `retry`","number":3,"own":true,"state":"pending"}],"dryRun":false,"ops":[],"unchanged":0}
         err| note: change 3 waits behind change 1 (held)
         err|   -> exchange outbox show 1
-    "#]].assert_eq(&desk.json(&rifles("4pc")).await.shown());
+    "#]].assert_eq(&machine.json(&rifles("4pc")).await.shown());
     expect![[r#"
         exit 7
         err| note: change 2 waits behind change 1 (held)
@@ -64,12 +64,12 @@ async fn change_behind_a_held_one_is_reported() {
         err| note: change 3 waits behind change 1 (held)
         err|   -> exchange outbox show 1
     "#]]
-    .assert_eq(&desk.run(&["outbox", "retry"]).await.shown());
+    .assert_eq(&machine.run(&["outbox", "retry"]).await.shown());
     // Changes of other areas are sent.
-    assert_eq!(desk.run(&["blueprints", "add", "Sandbox Knife"]).await.code, 0);
+    assert_eq!(machine.run(&["blueprints", "add", "Sandbox Knife"]).await.code, 0);
     // After the held change was dropped, a command for another area also sends the waiting changes and
     // reports their outcomes.
-    assert_eq!(desk.run(&["outbox", "drop", "1"]).await.code, 0);
+    assert_eq!(machine.run(&["outbox", "drop", "1"]).await.code, 0);
     expect![[r#"
         exit 0
         out| CHANGE  OP                RESULT    WHY
@@ -78,18 +78,18 @@ async fn change_behind_a_held_one_is_reported() {
         out|      5  1   remove        applied
         err| change 2, stored earlier, is decided: this is its outcome
         err| change 3, stored earlier, is decided: this is its outcome
-    "#]].assert_eq(&desk.run(&["blueprints", "remove", "Sandbox Knife"]).await.shown());
-    assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], json!([]));
+    "#]].assert_eq(&machine.run(&["blueprints", "remove", "Sandbox Knife"]).await.shown());
+    assert_eq!(machine.json(&["outbox", "list"]).await.json()["items"], json!([]));
 }
 
 /// CLI-04: the JSON document also contains held changes.
 #[tokio::test]
 async fn held_change_is_listed_in_json() {
-    let desk = Desk::synced().await;
-    held(&desk).await;
+    let machine = TestMachine::synced().await;
+    held(&machine).await;
     // `resolve` without exactly one result is a usage error.
     for found in [&[][..], &["--applied", "--missing"]] {
-        let ran = desk.json(&[&["outbox", "resolve", "1"], found].concat()).await;
+        let ran = machine.json(&[&["outbox", "resolve", "1"], found].concat()).await;
         assert_eq!((ran.code, &ran.error()["code"]), (2, &json!("usage")), "{found:?}");
     }
     expect![[r#"
@@ -97,8 +97,8 @@ async fn held_change_is_listed_in_json() {
         out| {"applied":0,"changes":[{"area":"stock","behind":null,"code":"MASS_CHANGE_CONFIRMATION_REQUIRED","next":"needs your confirmation: `confirm`","number":1,"own":true,"state":"held"}],"dryRun":false,"ops":[],"unchanged":0}
         err| note: change 1 removes so much that you have to confirm it; nothing was changed yet
         err|   -> exchange outbox confirm 1
-    "#]].assert_eq(&desk.json(&["outbox", "resolve", "1", "--missing"]).await.shown());
-    let shown = desk.run(&["outbox", "show", "1"]).await;
+    "#]].assert_eq(&machine.json(&["outbox", "resolve", "1", "--missing"]).await.shown());
+    let shown = machine.run(&["outbox", "show", "1"]).await;
     expect![[r#"
         change      1
         area        stock
@@ -108,9 +108,9 @@ async fn held_change_is_listed_in_json() {
         kept since  <moment>
 
         OP  ASKS FOR"#]]
-    .assert_eq(&crate::kit::normal(&shown.out.lines().take(8).collect::<Vec<_>>().join("\n")));
+    .assert_eq(&crate::test_machine::normal(&shown.out.lines().take(8).collect::<Vec<_>>().join("\n")));
     assert_eq!(shown.out.lines().count(), 8 + 6);
-    let shown = desk.json(&["outbox", "show", "1"]).await.json();
+    let shown = machine.json(&["outbox", "show", "1"]).await.json();
     assert_eq!(shown["ops"].as_array().unwrap().len(), 6);
     assert_eq!(
         (&shown["ops"][0]["asks"]["op"], &shown["ops"][0]["result"]),
@@ -121,58 +121,58 @@ async fn held_change_is_listed_in_json() {
         exit 0
         err| change 1 is decided: the requested state is there
     "#]]
-    .assert_eq(&desk.run(&["outbox", "resolve", "1", "--applied"]).await.shown());
+    .assert_eq(&machine.run(&["outbox", "resolve", "1", "--applied"]).await.shown());
     for args in [&["resolve", "1", "--applied"][..], &["show", "1"], &["confirm", "99"], &["retry", "1"]] {
-        assert_eq!(desk.run(&[&["outbox"], args].concat()).await.code, 2, "{args:?}");
+        assert_eq!(machine.run(&[&["outbox"], args].concat()).await.code, 2, "{args:?}");
     }
     // The advice is to list the outbox, and not to correct the change.
     for args in [&["resolve", "1", "--applied"][..], &["show", "1"], &["confirm", "99"], &["drop", "1"]] {
-        let error = desk.json(&[&["outbox"], args].concat()).await.error();
+        let error = machine.json(&[&["outbox"], args].concat()).await.error();
         assert_eq!(error["next"], "see `outbox list`", "{args:?} {error}");
     }
-    assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], json!([]));
+    assert_eq!(machine.json(&["outbox", "list"]).await.json()["items"], json!([]));
 }
 
 /// CLI-04, WRT-13: dropping a change warns only if it may have been applied or can still be confirmed.
 #[tokio::test]
 async fn dropping_warns_if_the_change_may_be_applied() {
-    let desk = Desk::synced().await;
-    held(&desk).await;
+    let machine = TestMachine::synced().await;
+    held(&machine).await;
     expect![[r#"
         exit 0
         out| {"dropped":1,"mayBeApplied":false,"state":"held"}
         err| note: the exchange still holds change 1: it can still be confirmed with its link
     "#]]
-    .assert_eq(&desk.json(&["outbox", "drop", "1"]).await.shown());
-    desk.sandbox.act("sandbox-admin", SandboxAction::Switch { on: false }).await.unwrap();
-    assert_eq!(desk.run(&rifles("3pc")).await.code, 6);
+    .assert_eq(&machine.json(&["outbox", "drop", "1"]).await.shown());
+    machine.sandbox.act("sandbox-admin", SandboxAction::Switch { on: false }).await.unwrap();
+    assert_eq!(machine.run(&rifles("3pc")).await.code, 6);
     expect![[r#"
         exit 0
         err| change 2 is dropped
     "#]]
-    .assert_eq(&desk.run(&["outbox", "drop", "2"]).await.shown());
+    .assert_eq(&machine.run(&["outbox", "drop", "2"]).await.shown());
     // Simulate that the first response for the next change was lost.
-    desk.pass(30);
-    assert_eq!(desk.run(&rifles("3pc")).await.code, 6);
+    machine.pass(30);
+    assert_eq!(machine.run(&rifles("3pc")).await.code, 6);
     let lost = |row: &mut EntryRow| {
         let mut head: Value = serde_json::from_str(&row.head).unwrap();
         head["uncertain"] = true.into();
         row.head = head.to_string();
     };
-    left(&desk, lost).await;
+    left(&machine, lost).await;
     expect![[r#"
         exit 0
         err| change 3 is dropped
         err| note: the exchange may still have carried out change 3: check after `exchange sync`
     "#]]
-    .assert_eq(&desk.run(&["outbox", "drop", "3"]).await.shown());
+    .assert_eq(&machine.run(&["outbox", "drop", "3"]).await.shown());
 }
 
 /// CLI-04: applied changes are reported even if other changes of the command have to wait.
 #[tokio::test]
 async fn applied_changes_are_reported_while_others_wait() {
-    let desk = Desk::with(|config| config.limits.writes_per_day = 1).await;
-    desk.login(&["--all"]).await;
+    let machine = TestMachine::with(|config| config.limits.writes_per_day = 1).await;
+    machine.login(&["--all"]).await;
     let op = |quality: u32| {
         json!({
             "op": "set-quantity", "material": {"name": "Sandbox Metal"}, "location": {"name": "Sandbox City Hangar"},
@@ -181,8 +181,8 @@ async fn applied_changes_are_reported_while_others_wait() {
         })
     };
     let ops: Vec<Value> = (0..600).map(op).collect();
-    let file = desk.file("ops.json", &json!(ops).to_string());
-    let ran = desk.json(&["stock", "change", &file]).await;
+    let file = machine.file("ops.json", &json!(ops).to_string());
+    let ran = machine.json(&["stock", "change", &file]).await;
     assert_eq!(ran.code, 8, "{}", ran.shown());
     let document = ran.json();
     assert_eq!((&document["applied"], document["ops"].as_array().unwrap().len()), (&json!(500), 500));
@@ -192,13 +192,13 @@ async fn applied_changes_are_reported_while_others_wait() {
     assert_eq!(document["changes"][1]["error"]["code"], "QUOTA_EXCEEDED");
     assert!(ran.err.contains("QUOTA_EXCEEDED"), "{}", ran.err);
     // The reported outcome is deleted, and the waiting change is still stored.
-    let waiting = desk.json(&["outbox", "list"]).await.json();
+    let waiting = machine.json(&["outbox", "list"]).await.json();
     assert_eq!(
         (waiting["items"].as_array().unwrap().len(), &waiting["items"][0]["opCount"]),
         (1, &json!(100))
     );
     // CLI-02: no command sends the change before the time that the exchange requested.
-    let again = desk.json(&["outbox", "retry"]).await;
+    let again = machine.json(&["outbox", "retry"]).await;
     assert_eq!(
         (again.code, &again.json()["changes"][0]["state"]),
         (6, &json!("pending")),
@@ -206,7 +206,7 @@ async fn applied_changes_are_reported_while_others_wait() {
         again.shown()
     );
     // Writes of other areas also have to wait, in a run that did not receive the response itself.
-    let kept = desk.json(&["blueprints", "add", "Sandbox Knife"]).await;
+    let kept = machine.json(&["blueprints", "add", "Sandbox Knife"]).await;
     let document = kept.json();
     let own = document["changes"].as_array().unwrap().iter().find(|change| change["own"] == true).unwrap();
     assert_eq!((kept.code, &own["state"]), (6, &json!("pending")), "{}", kept.shown());
@@ -218,9 +218,9 @@ async fn applied_changes_are_reported_while_others_wait() {
 /// CLI-04: an outcome that was not read is reported by the next command that sends changes.
 #[tokio::test]
 async fn unread_outcome_is_reported_by_the_next_command() {
-    let desk = Desk::synced().await;
+    let machine = TestMachine::synced().await;
     let unread = async |args: &[&str]| {
-        let mut command = desk.command(args);
+        let mut command = machine.command(args);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         drop(child.stdout.take());
         child.wait().await.unwrap().code()
@@ -231,12 +231,12 @@ async fn unread_outcome_is_reported_by_the_next_command() {
         out| NUMBER  AREA   OPS  STATE  CODE  NEXT
         out|      1  stock    1  done         `show` prints its outcome
     "#]]
-    .assert_eq(&desk.run(&["outbox", "list"]).await.shown());
-    let shown = desk.run(&["outbox", "show", "1"]).await;
+    .assert_eq(&machine.run(&["outbox", "list"]).await.shown());
+    let shown = machine.run(&["outbox", "show", "1"]).await;
     assert!(shown.out.contains("done") && shown.out.contains("applied"), "{}", shown.shown());
-    let status = desk.json(&["status"]).await.json();
+    let status = machine.json(&["status"]).await.json();
     assert_eq!((&status["outbox"], &status["untold"]), (&json!(0), &json!(1)));
-    let status = desk.run(&["status"]).await.out;
+    let status = machine.run(&["status"]).await.out;
     assert!(
         status.contains("outbox             1 decided, whose outcome `exchange outbox retry` prints"),
         "{status}"
@@ -248,7 +248,7 @@ async fn unread_outcome_is_reported_by_the_next_command() {
         out|      2  1   add           applied
         err| change 1, stored earlier, is decided: this is its outcome
     "#]]
-    .assert_eq(&desk.run(&["blueprints", "add", "Sandbox Knife"]).await.shown());
+    .assert_eq(&machine.run(&["blueprints", "add", "Sandbox Knife"]).await.shown());
     // The outcome is also reported if the change is selected by its number.
     assert_eq!(unread(&["blueprints", "remove", "Sandbox Knife"]).await, Some(0));
     expect![[r#"
@@ -256,7 +256,7 @@ async fn unread_outcome_is_reported_by_the_next_command() {
         out| OP          RESULT   WHY
         out| 1   remove  applied
     "#]]
-    .assert_eq(&desk.run(&["outbox", "retry", "3"]).await.shown());
+    .assert_eq(&machine.run(&["outbox", "retry", "3"]).await.shown());
     // The outcome is also reported by a command that finds nothing to send. The exit code of the first
     // command reflects its outcome.
     assert_eq!(unread(&rifles("5pc")).await, Some(7));
@@ -266,13 +266,13 @@ async fn unread_outcome_is_reported_by_the_next_command() {
         out| 1   set-quantity  rejected  VERSION_CONFLICT: this was changed meanwhile: synchronize, then review it
         err| change 4, stored earlier, is decided: this is its outcome
         err| no stored change can be sent now
-    "#]].assert_eq(&desk.run(&["outbox", "retry"]).await.shown());
-    assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], json!([]));
+    "#]].assert_eq(&machine.run(&["outbox", "retry"]).await.shown());
+    assert_eq!(machine.json(&["outbox", "list"]).await.json()["items"], json!([]));
 }
 
 /// Modifies the first row of the outbox, as another program or an earlier version would have left it.
-async fn left(desk: &Desk, change: impl FnOnce(&mut EntryRow)) {
-    let store = SqliteOutbox::open(desk.state()).unwrap();
+async fn left(machine: &TestMachine, change: impl FnOnce(&mut EntryRow)) {
+    let store = SqliteOutbox::open(machine.state()).unwrap();
     let owner = store.owners().await.unwrap().remove(0);
     let mut row = store.list_rows(&owner).await.unwrap().remove(0);
     change(&mut row);
@@ -283,11 +283,11 @@ async fn left(desk: &Desk, change: impl FnOnce(&mut EntryRow)) {
 /// after seven days.
 #[tokio::test]
 async fn unread_outcomes_are_retained_except_org_stock() {
-    let desk = Desk::synced().await;
+    let machine = TestMachine::synced().await;
     let unread = async |args: &[&str]| {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
-        let child = desk.command(args).stdout(writer).stderr(Stdio::piped()).spawn().unwrap();
+        let child = machine.command(args).stdout(writer).stderr(Stdio::piped()).spawn().unwrap();
         assert_eq!(wait_for_exit(child).await.code, 0);
     };
     let age = |row: &mut EntryRow| {
@@ -296,7 +296,7 @@ async fn unread_outcomes_are_retained_except_org_stock() {
         row.head = head.to_string();
     };
     unread(&rifles("3pc")).await;
-    left(&desk, age).await;
+    left(&machine, age).await;
     expect![[r#"
         exit 0
         out| CHANGE  OP                RESULT   WHY
@@ -304,34 +304,34 @@ async fn unread_outcomes_are_retained_except_org_stock() {
         out|      2  1   add           applied
         err| change 1, stored earlier, is decided: this is its outcome
     "#]]
-    .assert_eq(&desk.run(&["blueprints", "add", "Sandbox Knife"]).await.shown());
-    let lots = desk.json(&["org-stock", "list", "metal"]).await.json();
+    .assert_eq(&machine.run(&["blueprints", "add", "Sandbox Knife"]).await.shown());
+    let lots = machine.json(&["org-stock", "list", "metal"]).await.json();
     let entry = &lots["items"][0]["entries"][0];
     let (id, version) = (entry["id"].as_str().unwrap(), entry["version"].to_string());
     unread(&["org-stock", "note", id, "--unit", "unit-squadron", "--version", &version, "--note", "hush"])
         .await;
-    assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"].as_array().unwrap().len(), 1);
-    left(&desk, age).await;
+    assert_eq!(machine.json(&["outbox", "list"]).await.json()["items"].as_array().unwrap().len(), 1);
+    left(&machine, age).await;
     // Any command deletes the outcome and reports the deletion, even `list`.
-    let result = desk.run(&["stock", "list", "rifle"]).await;
+    let result = machine.run(&["stock", "list", "rifle"]).await;
     assert_eq!(result.code, 0);
     let gone = "note: change 3 of org-stock was decided seven days ago, and its outcome was never shown; it has been \
                 deleted";
     assert_eq!(result.err.lines().next(), Some(gone));
-    assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], json!([]));
+    assert_eq!(machine.json(&["outbox", "list"]).await.json()["items"], json!([]));
 }
 
 /// CLI-04: an unreadable change does not prevent the report of others. It is listed and can be dropped.
 #[tokio::test]
 async fn unreadable_change_hides_no_others() {
-    let desk = Desk::synced().await;
+    let machine = TestMachine::synced().await;
     let of_ships = NewEntryRow {
-        owner: desk.json(&["status"]).await.json()["installationId"].as_str().unwrap().to_owned(),
+        owner: machine.json(&["status"]).await.json()["installationId"].as_str().unwrap().to_owned(),
         lane: Lane::Ships,
         head: r#"{"state": "of-a-later-version"}"#.to_owned(),
         body: "{}".into(),
     };
-    SqliteOutbox::open(desk.state()).unwrap().append(vec![of_ships]).await.unwrap();
+    SqliteOutbox::open(machine.state()).unwrap().append(vec![of_ships]).await.unwrap();
     expect![[r#"
         exit 0
         out| OP                RESULT   WHY
@@ -339,8 +339,8 @@ async fn unreadable_change_hides_no_others() {
         err| note: change 1 cannot be read here: other changes of its area wait for it
         err|   -> exchange outbox drop 1, unless a newer version of this program stored it
     "#]]
-    .assert_eq(&desk.run(&rifles("3pc")).await.shown());
-    let result = desk.json(&["blueprints", "add", "Sandbox Knife"]).await;
+    .assert_eq(&machine.run(&rifles("3pc")).await.shown());
+    let result = machine.json(&["blueprints", "add", "Sandbox Knife"]).await;
     let unreadable = json!({
         "number": 1, "area": "ships", "own": false, "state": "unreadable",
         "next": "`drop` it, unless a newer version of this program stored it",
@@ -352,35 +352,35 @@ async fn unreadable_change_hides_no_others() {
         out| NUMBER  AREA   OPS  STATE       CODE  NEXT
         out|      1  ships       unreadable        `drop` it, unless a newer version of this program stored it
     "#]]
-    .assert_eq(&desk.run(&["outbox", "list"]).await.shown());
-    let status = desk.json(&["status"]).await.json();
+    .assert_eq(&machine.run(&["outbox", "list"]).await.shown());
+    let status = machine.json(&["status"]).await.json();
     assert_eq!((&status["outbox"], &status["unreadable"]), (&json!(0), &json!(1)));
-    assert_eq!(desk.run(&["outbox", "retry"]).await.code, 7);
-    assert_eq!(desk.run(&["outbox", "drop", "1"]).await.code, 0);
-    assert_eq!(desk.run(&["outbox", "retry"]).await.code, 0);
+    assert_eq!(machine.run(&["outbox", "retry"]).await.code, 7);
+    assert_eq!(machine.run(&["outbox", "drop", "1"]).await.code, 0);
+    assert_eq!(machine.run(&["outbox", "retry"]).await.code, 0);
 }
 
 /// ERR-13, CLI-04: changes of an earlier installation are never sent, but their number is reported.
 #[tokio::test]
 async fn changes_of_earlier_connections_are_listed() {
-    let desk = Desk::synced().await;
-    assert_eq!(desk.json(&["status"]).await.json()["ofEarlierConnections"], 0);
+    let machine = TestMachine::synced().await;
+    assert_eq!(machine.json(&["status"]).await.json()["ofEarlierConnections"], 0);
     let left = NewEntryRow {
         owner: "an-installation-that-is-gone".to_owned(),
         lane: Lane::Stock,
         head: "{}".to_owned(),
         body: "{}".into(),
     };
-    let state = desk.state();
+    let state = machine.state();
     SqliteOutbox::open(&state).unwrap().append(vec![left]).await.unwrap();
     expect![[r#"
         exit 0
         err| note: changes of an earlier connection are stored here and will not be sent (1): `exchange logout` deletes them with everything else
     "#]]
-    .assert_eq(&desk.run(&["outbox", "list"]).await.shown());
-    let list = desk.json(&["outbox", "list"]).await.json();
+    .assert_eq(&machine.run(&["outbox", "list"]).await.shown());
+    let list = machine.json(&["outbox", "list"]).await.json();
     assert_eq!((&list["items"], &list["ofEarlierConnections"]), (&json!([]), &json!(1)));
-    let status = desk.json(&["status"]).await;
+    let status = machine.json(&["status"]).await;
     assert_eq!(
         (&status.json()["outbox"], &status.json()["ofEarlierConnections"]),
         (&json!(0), &json!(1)),
@@ -389,10 +389,10 @@ async fn changes_of_earlier_connections_are_listed() {
     );
     assert!(status.err.contains("an earlier connection"), "{}", status.shown());
     // Changes of this connection are counted separately.
-    held(&desk).await;
-    let list = desk.json(&["outbox", "list"]).await.json();
+    held(&machine).await;
+    let list = machine.json(&["outbox", "list"]).await.json();
     assert_eq!((list["items"].as_array().unwrap().len(), &list["ofEarlierConnections"]), (1, &json!(1)));
-    assert_eq!(desk.run(&["logout", "--yes"]).await.code, 0);
+    assert_eq!(machine.run(&["logout", "--yes"]).await.code, 0);
     assert!(SqliteOutbox::open(&state).unwrap().owners().await.unwrap().is_empty());
 }
 
@@ -400,61 +400,61 @@ async fn changes_of_earlier_connections_are_listed() {
 /// does not send it again.
 #[tokio::test]
 async fn unreportable_outcome_is_retained() {
-    let desk = Desk::synced().await;
-    let telling = desk.state().join("telling");
+    let machine = TestMachine::synced().await;
+    let telling = machine.state().join("telling");
     std::fs::write(&telling, "").unwrap();
-    let ran = desk.run(&rifles("3pc")).await;
+    let ran = machine.run(&rifles("3pc")).await;
     let kept = "change 1 is stored: `exchange outbox show 1` shows its state";
     assert_eq!((ran.code, ran.out.as_str(), ran.err.lines().next()), (1, "", Some(kept)), "{}", ran.shown());
     std::fs::remove_file(&telling).unwrap();
-    let result = desk.run(&["outbox", "retry", "1"]).await;
+    let result = machine.run(&["outbox", "retry", "1"]).await;
     assert!(result.code == 0 && result.out.contains("applied"), "{}", result.shown());
 }
 
 /// A change stays in the outbox while the exchange is switched off, and `retry` sends it later.
 #[tokio::test]
 async fn change_is_stored_until_the_exchange_accepts_it() {
-    let desk = Desk::synced().await;
-    desk.sandbox.act("sandbox-admin", SandboxAction::Switch { on: false }).await.unwrap();
-    let ran = desk.json(&rifles("3pc")).await;
+    let machine = TestMachine::synced().await;
+    machine.sandbox.act("sandbox-admin", SandboxAction::Switch { on: false }).await.unwrap();
+    let ran = machine.json(&rifles("3pc")).await;
     let document = ran.json();
     assert_eq!((ran.code, &document["changes"][0]["state"]), (6, &json!("pending")), "{}", ran.shown());
     assert_eq!(document["changes"][0]["error"]["code"], "EXCHANGE_DISABLED");
     // CLI-02: later runs respect the `Retry-After` time of this response, unless it has expired.
-    desk.pass(30);
+    machine.pass(30);
     // A dry run fails as well, and its ops are not stored.
-    assert_ne!(desk.run(&[&rifles("4pc")[..], &["--dry-run"]].concat()).await.code, 0);
-    desk.pass(30);
-    assert_ne!(desk.run(&["outbox", "retry"]).await.code, 0);
-    desk.pass(30);
-    assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"].as_array().unwrap().len(), 1);
-    desk.sandbox.act("sandbox-admin", SandboxAction::Switch { on: true }).await.unwrap();
+    assert_ne!(machine.run(&[&rifles("4pc")[..], &["--dry-run"]].concat()).await.code, 0);
+    machine.pass(30);
+    assert_ne!(machine.run(&["outbox", "retry"]).await.code, 0);
+    machine.pass(30);
+    assert_eq!(machine.json(&["outbox", "list"]).await.json()["items"].as_array().unwrap().len(), 1);
+    machine.sandbox.act("sandbox-admin", SandboxAction::Switch { on: true }).await.unwrap();
     expect![[r#"
         exit 0
         out| OP                RESULT   WHY
         out| 1   set-quantity  applied
     "#]]
-    .assert_eq(&desk.run(&["outbox", "retry"]).await.shown());
+    .assert_eq(&machine.run(&["outbox", "retry"]).await.shown());
     expect![[r#"
         exit 0
         err| no stored change can be sent now
     "#]]
-    .assert_eq(&desk.run(&["outbox", "retry"]).await.shown());
+    .assert_eq(&machine.run(&["outbox", "retry"]).await.shown());
 }
 
 /// A change stays in the outbox while there is no network. A change without the required scope is not stored.
 #[tokio::test]
 async fn change_is_stored_without_a_network() {
-    let desk = Desk::signed_out().await;
-    desk.login(&["--allow", "stock.read", "--allow", "stock.write"]).await;
-    let (origin, Desk { sandbox, home }) = (desk.sandbox.origin(), desk);
+    let machine = TestMachine::signed_out().await;
+    machine.login(&["--allow", "stock.read", "--allow", "stock.write"]).await;
+    let (origin, TestMachine { sandbox, home }) = (machine.sandbox.origin(), machine);
     sandbox.stop().await;
     let run = async |args: &[&str]| {
-        let mut command = bare(&home);
+        let mut command = command_with_home(&home);
         command.env("EXCHANGE_SANDBOX", &origin).args(args);
         finish(command).await
     };
-    let ran: Ran = run(&rifles("3pc")).await;
+    let ran: CommandResult = run(&rifles("3pc")).await;
     assert_eq!(ran.code, 6, "{}", ran.shown());
     assert!(ran.err.contains("change 1 is stored") && ran.err.contains("check the network"), "{}", ran.err);
     assert_eq!(run(&["blueprints", "add", "Sandbox Knife"]).await.code, 4);
@@ -471,7 +471,7 @@ async fn change_is_stored_without_a_network() {
 /// do not report its outcomes.
 #[tokio::test]
 async fn unread_output_does_not_block_other_runs() {
-    let desk = Desk::synced().await;
+    let machine = TestMachine::synced().await;
     let op = |quality: u32| {
         json!({
             "op": "set-quantity", "material": {"name": "Sandbox Metal"}, "location": {"name": "Sandbox City Hangar"},
@@ -481,31 +481,31 @@ async fn unread_output_does_not_block_other_runs() {
     };
     // The output is larger than the buffer of a pipe.
     let ops: Vec<Value> = (0..1000).map(op).collect();
-    let file = desk.file("ops.json", &json!(ops).to_string());
-    let mut command = desk.command(&["--json", "stock", "change", &file]);
+    let file = machine.file("ops.json", &json!(ops).to_string());
+    let mut command = machine.command(&["--json", "stock", "change", &file]);
     let mut read = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut first = [0];
     read.stdout.as_mut().unwrap().read_exact(&mut first).await.unwrap();
     // The command is now printing and cannot finish.
-    let other = tokio::time::timeout(Duration::from_secs(60), desk.json(&rifles("3pc"))).await.unwrap();
+    let other = tokio::time::timeout(Duration::from_secs(60), machine.json(&rifles("3pc"))).await.unwrap();
     let document = other.json();
     assert_eq!((other.code, document["changes"].as_array().unwrap().len()), (0, 1), "{}", other.shown());
     assert_eq!((&document["changes"][0]["own"], &document["applied"]), (&json!(true), &json!(1)));
     let rest = wait_for_exit(read).await;
     let document: Value = serde_json::from_str(&format!("{{{}", rest.out)).unwrap();
     assert_eq!((rest.code, &document["applied"]), (0, &json!(1000)));
-    assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], json!([]));
+    assert_eq!(machine.json(&["outbox", "list"]).await.json()["items"], json!([]));
 }
 
 /// CLI-04: if several commands run concurrently, each reports the outcome of its own change.
 #[tokio::test]
 async fn concurrent_commands_report_their_own_outcome() {
-    let desk = Desk::synced().await;
+    let machine = TestMachine::synced().await;
     let qualities = ["1", "2", "3", "4", "5", "6"];
     let place = ["--at", "Sandbox City Hangar", "--from", "0scu", "--to", "1scu"];
     let begin = |quality: &str| {
         let args = [&["--json", "stock", "set", "Sandbox Metal", "--quality", quality], &place[..]].concat();
-        let mut command = desk.command(&args);
+        let mut command = machine.command(&args);
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     };
     let children: Vec<_> = qualities.iter().map(|quality| begin(quality)).collect();
@@ -515,5 +515,5 @@ async fn concurrent_commands_report_their_own_outcome() {
         let changes = document["changes"].as_array().unwrap();
         assert_eq!((ran.code, &document["applied"], changes.len()), (0, &json!(1), 1), "{}", ran.shown());
     }
-    assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], json!([]));
+    assert_eq!(machine.json(&["outbox", "list"]).await.json()["items"], json!([]));
 }

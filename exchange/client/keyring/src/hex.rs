@@ -25,8 +25,8 @@ pub(crate) fn encode_secret(secret: &SecretBytes) -> SecretBytes {
 }
 
 /// Decodes the result of [`encode_secret`]; `None` if the encoding is invalid.
-pub(crate) fn decode_secret(kept: SecretBytes) -> Option<SecretBytes> {
-    let Some(digits) = kept.strip_prefix(MARK.as_bytes()) else { return Some(kept) };
+pub(crate) fn decode_secret(stored: SecretBytes) -> Option<SecretBytes> {
+    let Some(digits) = stored.strip_prefix(MARK.as_bytes()) else { return Some(stored) };
     if digits.len() % 2 != 0 {
         return None;
     }
@@ -49,9 +49,9 @@ mod tests {
     #[test]
     fn stored_secrets_are_text_and_round_trip() {
         for bytes in [&b"{}"[..], b"", b"hex:00", b"\0\xff\x30\x81", b"hex:"] {
-            let kept = encode_secret(&secret(bytes));
-            assert!(std::str::from_utf8(&kept).is_ok());
-            assert_eq!(decode_secret(kept).unwrap().as_slice(), bytes);
+            let stored = encode_secret(&secret(bytes));
+            assert!(std::str::from_utf8(&stored).is_ok());
+            assert_eq!(decode_secret(stored).unwrap().as_slice(), bytes);
         }
         assert_eq!(encode_secret(&secret(b"\0\xff")).as_slice(), b"hex:00ff");
         for other in [&b"hex:0"[..], b"hex:0g", b"hex:\xff\xff"] {

@@ -94,14 +94,14 @@ impl CredentialStore for PlatformStore {
         entry: CredentialEntry,
     ) -> BoxFuture<'a, Result<Option<SecretBytes>, CredentialError>> {
         let read = self.call_with_entry(owner, entry, |entry| match entry.get_secret() {
-            Ok(kept) => Ok(Some(SecretBytes::new(kept))),
+            Ok(stored) => Ok(Some(SecretBytes::new(stored))),
             Err(Error::NoEntry) => Ok(None),
             Err(error) => Err(error),
         });
         Box::pin(async {
-            let Some(kept) = read.await? else { return Ok(None) };
+            let Some(stored) = read.await? else { return Ok(None) };
             let unreadable = || CredentialError::Other("an entry was changed by another program".to_owned());
-            hex::decode_secret(kept).map(Some).ok_or_else(unreadable)
+            hex::decode_secret(stored).map(Some).ok_or_else(unreadable)
         })
     }
 
@@ -111,8 +111,8 @@ impl CredentialStore for PlatformStore {
         entry: CredentialEntry,
         secret: &'a SecretBytes,
     ) -> BoxFuture<'a, Result<(), CredentialError>> {
-        let kept = hex::encode_secret(secret);
-        self.call_with_entry(owner, entry, move |entry| entry.set_secret(&kept))
+        let stored = hex::encode_secret(secret);
+        self.call_with_entry(owner, entry, move |entry| entry.set_secret(&stored))
     }
 
     fn delete<'a>(

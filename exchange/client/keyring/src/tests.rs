@@ -101,8 +101,8 @@ async fn foreign_entry_is_rejected() {
     let (store, mock, _) = counted();
     let entry = mock.build("desk", "https://id.example/https://api.example/default/dpop-key", None).unwrap();
     entry.set_secret(b"hex:hush").unwrap();
-    let refusal = store.read(&owner("default"), CredentialEntry::DpopKey).await.unwrap_err();
-    assert_eq!(refusal.to_string(), "failed: an entry was changed by another program");
+    let error = store.read(&owner("default"), CredentialEntry::DpopKey).await.unwrap_err();
+    assert_eq!(error.to_string(), "failed: an entry was changed by another program");
 }
 
 /// IDP-18: a missing store causes an error, no secret is stored elsewhere, and the next call looks the store
@@ -139,7 +139,7 @@ async fn lost_connection_is_reopened() {
     assert_eq!(store.read(&owner, CredentialEntry::RefreshToken).await, Ok(Some(secret(b"hush"))));
     assert_eq!(connections.load(Ordering::SeqCst), 2);
 
-    // A refusal by the member is not a connection error and is not retried.
+    // A rejection by the member is not a connection error and is not retried.
     fail_once(&mock, Error::NoStorageAccess("no".into()));
     let refused = store.read(&owner, CredentialEntry::RefreshToken).await;
     assert_eq!(refused, Err(CredentialError::Denied("no".into())));
@@ -167,15 +167,15 @@ async fn panicking_store_is_an_error() {
 }
 
 /// A store that responds only after it is opened, like a store that waits for the member's password.
-struct Waiting {
+struct BlockingStore {
     store: Arc<mock::Store>,
-    opened: Arc<Opened>,
+    opened: Arc<Gate>,
 }
 
 #[derive(Default)]
-struct Opened(Mutex<bool>, Condvar);
+struct Gate(Mutex<bool>, Condvar);
 
-impl Opened {
+impl Gate {
     fn open(&self) {
         *self.0.lock().unwrap() = true;
         self.1.notify_all();
@@ -186,7 +186,7 @@ impl Opened {
     }
 }
 
-impl CredentialStoreApi for Waiting {
+impl CredentialStoreApi for BlockingStore {
     fn vendor(&self) -> String {
         "waiting".to_owned()
     }
@@ -210,9 +210,9 @@ impl CredentialStoreApi for Waiting {
     }
 }
 
-fn waiting() -> (PlatformStore, Arc<Opened>) {
-    let opened = Arc::new(Opened::default());
-    let waiting = Arc::new(Waiting { store: mock::Store::new().unwrap(), opened: Arc::clone(&opened) });
+fn waiting() -> (PlatformStore, Arc<Gate>) {
+    let opened = Arc::new(Gate::default());
+    let waiting = Arc::new(BlockingStore { store: mock::Store::new().unwrap(), opened: Arc::clone(&opened) });
     (PlatformStore::with_connect(move || Ok(waiting.clone())), opened)
 }
 

@@ -63,8 +63,10 @@ fn snapshot(folder: &Path, rows: usize) -> (Duration, Duration) {
     let store = SqliteReplica::open(folder).unwrap();
     let mut feed = Feed::<StockLot>::new();
     let (mut read, mut all, mut commits) = (0, Duration::ZERO, Duration::ZERO);
-    let mut input =
-        FeedInput::Begin { kept: store.area_state(Area::Stock).unwrap(), reader: FeedReader::default() };
+    let mut input = FeedInput::Begin {
+        area_state: store.area_state(Area::Stock).unwrap(),
+        reader: FeedReader::default(),
+    };
     loop {
         let start = Instant::now();
         let step = feed.handle_input(input).unwrap();

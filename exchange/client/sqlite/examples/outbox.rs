@@ -23,10 +23,10 @@ async fn main() -> common::Result {
     let product = KnownItem { sc_record: Some("BP_CRAFT_SBXM_KNIFE_01".to_owned()), ..KnownItem::default() };
     changes.add(product.item_ref()?)?;
     let entry = outbox.enqueue(changes).await?[0];
-    println!("kept as entry {}: its bytes, and the key under which it is sent", entry.0);
+    println!("stored as entry {}, with its bytes and its idempotency key", entry.0);
     drop(outbox);
 
-    println!("the program ends, and is started again");
+    println!("the program restarts");
     let outbox = exchange.outbox(SqliteOutbox::open(folder.path())?, &connection)?;
     for entry in outbox.entries().await? {
         println!("found entry {} for {}: {:?}", entry.number().0, entry.lane(), entry.state());
@@ -35,15 +35,19 @@ async fn main() -> common::Result {
     for event in outbox.flush().await? {
         match event {
             OutboxEvent::Decided { entry, written: Some(written), replayed, .. } => {
-                let word = if written.is_satisfied() { "as asked" } else { "not all of it applied" };
-                println!("entry {} is decided, {word}{}", entry.0, if replayed { ", earlier" } else { "" });
+                let word = if written.is_satisfied() { "fully satisfied" } else { "not fully satisfied" };
+                println!(
+                    "entry {} is decided, {word}{}",
+                    entry.0,
+                    if replayed { " by an earlier request" } else { "" }
+                );
             }
             OutboxEvent::Waiting { time, error, .. } => {
                 println!("sent again in {} s: {error}", time.as_secs())
             }
-            other => println!("somebody has to look at it: {other:?}"),
+            other => println!("needs a decision: {other:?}"),
         }
     }
-    println!("{} forgotten: what is removed is overwritten", outbox.forget_decided().await?);
+    println!("{} removed and overwritten", outbox.forget_decided().await?);
     Ok(())
 }

@@ -48,7 +48,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     session.register_local_data(outbox.clone());
 
     let mut pages = sync.events();
-    let told = async {
+    let events = async {
         while let Ok(page) = pages.recv().await {
             println!("{}: {} changed, {} removed", page.area, page.changed.len(), page.removed.len());
         }
@@ -58,11 +58,11 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     tokio::select! {
         // These futures send enqueued changes, read them back, read due areas, and delete expired data.
         _ = async { tokio::join!(outbox.run(), sync.follow_outbox(&outbox), sync.run()) } => {}
-        () = told => {}
+        () = events => {}
         _ = enter => {}
     }
     // The next start then needs no nonce challenge, and respects `Retry-After` times.
     session.save_state().await?;
-    println!("{} lots are here for the next start", replica.count(Area::Stock)?);
+    println!("{} lots are stored for the next start", replica.count(Area::Stock)?);
     Ok(())
 }

@@ -93,10 +93,10 @@ impl SqliteReplica {
     /// calls the function again later.
     pub fn expire(folder: impl AsRef<Path>, now: UnixTime) -> Result<Vec<ForgottenCollection>, Error> {
         let replica = Self::open_in_parts(folder.as_ref())?;
-        let own = replica.own().map(drop);
+        let member_data = replica.own().map(drop);
         let forgotten = Replica::new(replica).expire(now);
         // If the member's own file could not be opened, the result is the error of opening it.
-        own.and(forgotten)
+        member_data.and(forgotten)
     }
 
     fn open_in_parts(folder: &Path) -> Result<Self, Error> {
@@ -134,8 +134,8 @@ impl ReplicaStore for SqliteReplica {
             .read(|connection| rows::read_entry(connection, rows::RowTable::Entry, area, key))
     }
 
-    fn entries(&self, area: Area, after: Option<&str>, most: usize) -> Result<Vec<ReplicaRow>, Error> {
-        self.database_of(area)?.read(|connection| rows::read_entries(connection, area, after, most))
+    fn entries(&self, area: Area, after: Option<&str>, limit: usize) -> Result<Vec<ReplicaRow>, Error> {
+        self.database_of(area)?.read(|connection| rows::read_entries(connection, area, after, limit))
     }
 
     fn count(&self, area: Area) -> Result<u64, Error> {
@@ -196,17 +196,18 @@ impl ReplicaStore for SqliteReplica {
         };
         // Organization data is deleted first. An error of one file does not affect the other file (OST-14).
         let organisation = forget(true).and(self.organisation.erase_remnants(0));
-        let own = match collections.iter().any(|collection| !Collection::ORGANIZATION.contains(collection)) {
-            true => forget(false)
-                .and(delete_aside(&self.aside, &OWN))
-                .and(self.own().and_then(|own| own.erase_remnants(0))),
-            false => Ok(()),
-        };
-        organisation.and(own).map(|()| forgotten_all)
+        let member_data =
+            match collections.iter().any(|collection| !Collection::ORGANIZATION.contains(collection)) {
+                true => forget(false)
+                    .and(delete_aside(&self.aside, &OWN))
+                    .and(self.own().and_then(|member_data| member_data.erase_remnants(0))),
+                false => Ok(()),
+            };
+        organisation.and(member_data).map(|()| forgotten_all)
     }
 
     fn purge_removed(&self, now: UnixTime) -> Result<(), Error> {
         let organisation = self.organisation.erase_remnants(rows::to_millis(now));
-        organisation.and(self.own().and_then(|own| own.erase_remnants(rows::to_millis(now))))
+        organisation.and(self.own().and_then(|database| database.erase_remnants(rows::to_millis(now))))
     }
 }

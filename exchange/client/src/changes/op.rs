@@ -169,13 +169,13 @@ impl ChangeOp for ShipOp {
     const INDEPENDENT: bool = true;
 
     fn subject_names(&self) -> Vec<String> {
-        let (ship, own) = match self {
+        let (ship, external_id) = match self {
             Self::Link(op) => (Some(&op.ship_id), Some(&op.external_id)),
             Self::Upsert(op) => (op.ship_id.as_ref(), Some(&op.external_id)),
             Self::Remove(op) => (Some(&op.ship_id), None),
         };
         let ship = ship.map(|id| format!("ship {id}"));
-        ship.into_iter().chain(own.map(|id| format!("own {id}"))).collect()
+        ship.into_iter().chain(external_id.map(|id| format!("own {id}"))).collect()
     }
 
     fn exclusive_ship(&self) -> Option<&ShipId> {

@@ -9,13 +9,13 @@ use crate::error::Error;
 /// value is omitted, because a missing value would be cleared (SHP-11); only a missing unit stays unchanged
 /// (SHP-12).
 ///
-/// `own` is the client's id of the ship. For a linked ship, it is the id that was linked.
+/// `external_id` is the client's id of the ship. For a linked ship, it is the id that was linked.
 ///
 /// # Errors
 /// Returns `Invalid` if the entry of the feed violates the contract.
-pub fn unchanged_upsert(ship: &Ship, own: ExternalId) -> Result<UpsertShip, Error> {
+pub fn unchanged_upsert(ship: &Ship, external_id: ExternalId) -> Result<UpsertShip, Error> {
     let upsert = UpsertShip::builder()
-        .external_id(own)
+        .external_id(external_id)
         .ship_id(ship.ship_id.clone())
         .version(ship.version)
         .ship_type(KnownItem::from_entry(&ship.ship_type).item_ref()?)
@@ -33,8 +33,8 @@ impl Changes<ShipOp> {
     ///
     /// # Errors
     /// Returns the errors of [`Changes::push`].
-    pub fn link_ship(&mut self, own: ExternalId, ship: ShipId) -> Result<OpId, Error> {
-        self.push(LinkShip::builder().external_id(own).ship_id(ship).build()?)
+    pub fn link_ship(&mut self, external_id: ExternalId, ship: ShipId) -> Result<OpId, Error> {
+        self.push(LinkShip::builder().external_id(external_id).ship_id(ship).build()?)
     }
 
     /// Removes a ship, on the condition that its version is still the one in this entry.

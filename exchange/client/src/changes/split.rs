@@ -22,11 +22,11 @@ struct BatchCapacity {
 }
 
 impl BatchCapacity {
-    fn for_ops<O: ChangeOp>(ops: &[O], most: usize) -> Self {
+    fn for_ops<O: ChangeOp>(ops: &[O], max_ops: usize) -> Self {
         let id = |op: &O| op.id().and_then(|id| serde_json::to_string(id).ok()).map_or(0, |id| id.len());
         let response =
             (O::LANE == Lane::OrgStock).then(|| ops.iter().map(|op| RESULT_BYTES + id(op)).collect());
-        Self { ops: most, answer: response }
+        Self { ops: max_ops, answer: response }
     }
 
     fn fits(&self, mut places: impl ExactSizeIterator<Item = usize>) -> bool {
@@ -70,8 +70,8 @@ impl fmt::Display for SplitError {
     }
 }
 
-/// Splits the ops into batches of at most `most` ops and returns the indexes of each batch's ops. Fails with
-/// the ops that do not fit into a batch.
+/// Splits the ops into batches of at most `max_ops` ops and returns the indexes of each batch's ops. Fails
+/// with the ops that do not fit into a batch.
 ///
 /// Ops are tied if they change the same thing or the caller tied them. Stock ops of one material are tied
 /// only if some decrease and others increase it: they form a move, and its decrease without the increase
@@ -79,17 +79,17 @@ impl fmt::Display for SplitError {
 pub(super) fn split_ops<O: ChangeOp>(
     ops: &[O],
     together: &[Vec<OpId>],
-    most: usize,
+    max_ops: usize,
 ) -> Result<Vec<Vec<usize>>, SplitError> {
-    let room = BatchCapacity::for_ops(ops, most);
+    let room = BatchCapacity::for_ops(ops, max_ops);
     if room.fits(0..ops.len()) {
         return Ok(vec![(0..ops.len()).collect()]);
     }
     let groups = group_ops(ops, together);
     match cut_in_order(&groups, &room) {
         Err(_) if O::INDEPENDENT => match groups.group_sizes().into_iter().max() {
-            Some(largest) if largest > most => Err(SplitError::Group(largest)),
-            _ => Ok(gather_groups(&groups, most)),
+            Some(largest) if largest > max_ops => Err(SplitError::Group(largest)),
+            _ => Ok(gather_groups(&groups, max_ops)),
         },
         parts => parts,
     }
@@ -173,8 +173,8 @@ fn cut_in_order(OpGroups(groups): &OpGroups, room: &BatchCapacity) -> Result<Vec
     Ok(parts)
 }
 
-/// Moves each group as a whole to the position of its first op, then fills batches of at most `most` ops.
-fn gather_groups(OpGroups(groups): &OpGroups, most: usize) -> Vec<Vec<usize>> {
+/// Moves each group as a whole to the position of its first op, then fills batches of at most `max_ops` ops.
+fn gather_groups(OpGroups(groups): &OpGroups, max_ops: usize) -> Vec<Vec<usize>> {
     let mut members: Vec<Vec<usize>> = vec![Vec::new(); groups.len()];
     for (index, group) in groups.iter().enumerate() {
         members[*group].push(index);
@@ -182,7 +182,7 @@ fn gather_groups(OpGroups(groups): &OpGroups, most: usize) -> Vec<Vec<usize>> {
     let mut parts: Vec<Vec<usize>> = Vec::new();
     for group in members.into_iter().filter(|group| !group.is_empty()) {
         match parts.last_mut() {
-            Some(part) if part.len() + group.len() <= most => part.extend(group),
+            Some(part) if part.len() + group.len() <= max_ops => part.extend(group),
             _ => parts.push(group),
         }
     }

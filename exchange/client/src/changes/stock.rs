@@ -112,9 +112,9 @@ impl Changes<StockOp> {
     ///
     /// # Errors
     /// Returns the errors of [`Changes::push`].
-    pub fn set_quantity(&mut self, held: ExpectedLot, quantity: Quantity) -> Result<OpId, Error> {
-        let expected = held.expected_quantity(&quantity.unit)?;
-        self.push_set_quantity(held.lot, expected, quantity)
+    pub fn set_quantity(&mut self, lot: ExpectedLot, quantity: Quantity) -> Result<OpId, Error> {
+        let expected = lot.expected_quantity(&quantity.unit)?;
+        self.push_set_quantity(lot.lot, expected, quantity)
     }
 
     /// Moves a part of a lot to another lot of the same material: at another location, of another quality, or

@@ -156,7 +156,7 @@ fn org_stock_batch_response_fits_the_size_limit() {
         [|at| at.to_string(), |at| format!("{at:064}"), |at| format!("{at:04}{}", "\u{1}".repeat(60))];
     let warning = br#"{"pointer": "/ops/499/location/name", "code": "LOC_KEY_UNRESOLVED"}"#;
     let warning = exchange_api::types::Warning::parse_valid(warning).unwrap();
-    for (id, most) in ids.into_iter().zip([2, 4, 20]) {
+    for (id, max_ops) in ids.into_iter().zip([2, 4, 20]) {
         let mut changes = OrgStockChanges::new();
         for at in 0..500 {
             let op = serde_json::json!(
@@ -165,7 +165,7 @@ fn org_stock_batch_response_fits_the_size_limit() {
             changes.push(OrgStockOp::parse_valid(op.to_string().as_bytes()).unwrap()).unwrap();
         }
         let batches = changes.into_batches(500).unwrap();
-        assert!(batches.len() <= most, "{}", batches.len());
+        assert!(batches.len() <= max_ops, "{}", batches.len());
         assert_eq!(batches.iter().map(|batch| batch.ops().len()).sum::<usize>(), 500);
         for batch in batches {
             let results = batch.ops().iter().enumerate().map(|(at, op)| {
@@ -439,8 +439,8 @@ fn stored_batch_round_trips() {
         exchange_api::types::Extensions(Map::from_iter([("org.example.tool".to_owned(), Map::new())]));
     let changes = blueprints(2).with_extensions(extensions);
     let batch = only(changes).as_dry_run();
-    struct Nowhere;
-    impl exchange_api::Transport for Nowhere {
+    struct UnreachableTransport;
+    impl exchange_api::Transport for UnreachableTransport {
         fn send<'a>(
             &'a self,
             _: &'static exchange_api::runtime::operation::Operation,
@@ -449,7 +449,7 @@ fn stored_batch_round_trips() {
             Box::pin(std::future::pending())
         }
     }
-    let core = ApiClient::new("https://exchange.example", Nowhere);
+    let core = ApiClient::new("https://exchange.example", UnreachableTransport);
     let stored = batch.to_stored_request(&core, "key-12345678").unwrap();
     assert_eq!(stored.headers["idempotency-key"], "key-12345678");
     assert_eq!(ChangeBatch::<BlueprintOp>::from_body(&stored.body).unwrap(), batch);
@@ -480,7 +480,7 @@ proptest! {
     /// Any split contains each op once, respects the batch size, keeps tied ops in one batch and in order,
     /// and keeps the order of all org stock ops.
     #[test]
-    fn any_split_keeps_tied_ops_together(entries in prop::collection::vec(0_u8..9, 1..60), most in 1_usize..20) {
+    fn any_split_keeps_tied_ops_together(entries in prop::collection::vec(0_u8..9, 1..60), max_ops in 1_usize..20) {
         let mut changes = OrgStockChanges::new();
         for entry in &entries {
             if *entry == 0 {
@@ -496,25 +496,25 @@ proptest! {
             }
         }
         let all = changes.ops().to_vec();
-        if let Ok(batches) = changes.into_batches(most) {
-            prop_assert!(batches.iter().all(|batch| (1..=most).contains(&batch.ops().len())));
+        if let Ok(batches) = changes.into_batches(max_ops) {
+            prop_assert!(batches.iter().all(|batch| (1..=max_ops).contains(&batch.ops().len())));
             let sent: Vec<_> = batches.iter().flat_map(|batch| batch.ops().to_vec()).collect();
             prop_assert_eq!(&sent, &all);
             for entry in 1..9 {
                 let holds = |batch: &&ChangeBatch<OrgStockOp>| {
                     batch.ops().iter().any(|op| op.subject_names() == [format!("entry entry-{entry}")])
                 };
-                prop_assert!(all.len() <= most || batches.iter().filter(holds).count() <= 1);
+                prop_assert!(all.len() <= max_ops || batches.iter().filter(holds).count() <= 1);
             }
         } else {
-            prop_assert!(all.len() > most);
+            prop_assert!(all.len() > max_ops);
         }
     }
 
     /// The same properties hold for stock, where whole groups may be moved. A split fails only if the tied
     /// ops of one material exceed the batch size.
     #[test]
-    fn any_stock_split_keeps_moves_whole(ops in prop::collection::vec((0_u8..6, any::<bool>()), 1..40), most in 1_usize..12) {
+    fn any_stock_split_keeps_moves_whole(ops in prop::collection::vec((0_u8..6, any::<bool>()), 1..40), max_ops in 1_usize..12) {
         let mut changes = StockChanges::new();
         for (index, (material, falls)) in ops.iter().enumerate() {
             let lot = lot(&format!("m{material}"), &format!("Place {index}")).expecting(scu("5"));
@@ -523,13 +523,13 @@ proptest! {
         let of = |material: u8, falls: bool| ops.iter().filter(|op| **op == (material, falls)).count();
         let largest = (0..6).filter(|m| of(*m, true) > 0 && of(*m, false) > 0)
             .map(|m| of(m, true) + of(m, false)).max().unwrap_or(1);
-        match changes.into_batches(most) {
-            Err(_) => prop_assert!(largest > most && ops.len() > most),
+        match changes.into_batches(max_ops) {
+            Err(_) => prop_assert!(largest > max_ops && ops.len() > max_ops),
             Ok(batches) => {
-                prop_assert!(largest <= most || ops.len() <= most);
+                prop_assert!(largest <= max_ops || ops.len() <= max_ops);
                 let mut seen: Vec<_> = Vec::new();
                 for batch in &batches {
-                    prop_assert!(batch.ops().len() <= most);
+                    prop_assert!(batch.ops().len() <= max_ops);
                     let places: Vec<usize> =
                         batch.ops().iter().map(|op| op.id().unwrap().as_str().parse().unwrap()).collect();
                     prop_assert!(places.is_sorted());

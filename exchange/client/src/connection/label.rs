@@ -157,7 +157,7 @@ mod tests {
             assert_eq!((run_script("echo Ada-PC; exit 1"), run_program("/nonexistent", &[])), (None, None));
         }
         // This check passes on every machine, even if no name was detected.
-        let own = ComputerNames::detect();
-        assert!(own.0.iter().all(|name| own.has(name)));
+        let names = ComputerNames::detect();
+        assert!(names.0.iter().all(|name| names.has(name)));
     }
 }

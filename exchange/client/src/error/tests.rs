@@ -27,7 +27,7 @@ fn row(table: &mut String, name: &str, error: &Error) {
     assert!(!line.contains('\n') && line.len() < 300, "{line}");
 }
 
-/// ERR-04: every code of the registry has a kind, an advice and a one-line message.
+/// ERR-04: every code of the registry has a kind, advice and a one-line message.
 #[tokio::test(start_paused = true)]
 async fn every_code_has_a_message_and_advice() {
     let mut table = String::new();
@@ -111,7 +111,7 @@ async fn every_code_has_a_message_and_advice() {
 }
 
 /// ERR-43, ERR-44, ERR-45, ERR-46, ERR-47, ERR-48, ERR-49, ERR-50: every error of the identity provider has a
-/// kind, an advice and a one-line message.
+/// kind, advice and a one-line message.
 #[test]
 fn every_oauth_error_has_a_message_and_advice() {
     let mut table = String::new();

@@ -29,34 +29,44 @@ pub struct AreaCommit {
     /// True to delete the entries with an older generation than that of `kept` (FED-09).
     pub sweep: bool,
     /// The new state of the area.
-    pub kept: AreaState,
+    pub area_state: AreaState,
 }
 
 impl AreaCommit {
     /// Creates a commit that changes only the state of the area.
     #[must_use]
-    pub fn new(area: Area, expects: u64, kept: AreaState) -> Self {
+    pub fn new(area: Area, expects: u64, area_state: AreaState) -> Self {
         let (upserts, removals) = (Vec::new(), Vec::new());
-        Self { area, expects, clear: false, strip: false, upserts, removals, units: None, sweep: false, kept }
+        Self {
+            area,
+            expects,
+            clear: false,
+            strip: false,
+            upserts,
+            removals,
+            units: None,
+            sweep: false,
+            area_state,
+        }
     }
 
     /// Creates a commit that deletes the stored details after their scope was lost (OST-10).
     pub(crate) fn without_details(area: Area, before: &AreaState) -> Self {
         let reader = FeedReader { details: false, ..before.reader.clone() };
-        let kept = AreaState { sequence: before.sequence + 1, reader, ..before.clone() };
-        Self { strip: true, ..Self::new(area, before.sequence, kept) }
+        let area_state = AreaState { sequence: before.sequence + 1, reader, ..before.clone() };
+        Self { strip: true, ..Self::new(area, before.sequence, area_state) }
     }
 }
 
 /// Prints counts instead of entries.
 impl fmt::Debug for AreaCommit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { area, expects, clear, strip, upserts, removals, units, sweep, kept } = self;
+        let Self { area, expects, clear, strip, upserts, removals, units, sweep, area_state } = self;
         let mut commit = f.debug_struct("Commit");
         commit.field("area", area).field("expects", expects).field("clear", clear).field("strip", strip);
         commit.field("upserts", &upserts.len()).field("removals", &removals.len());
         commit.field("units", &units.as_ref().map(Vec::len)).field("sweep", sweep);
-        commit.field("position", &kept.position).finish()
+        commit.field("position", &area_state.position).finish()
     }
 }
 
@@ -114,12 +124,12 @@ pub struct RemovalRecord {
     pub key: Box<str>,
     /// True if this installation removed the entry (TYP-16), so that the member need not be asked before it
     /// is added again.
-    pub own: bool,
+    pub is_own: bool,
 }
 
 impl RemovalRecord {
     pub(crate) fn from_feed(change: &FeedRemoval) -> Self {
-        Self { key: change.key.clone(), own: change.own }
+        Self { key: change.key.clone(), is_own: change.is_own }
     }
 }
 

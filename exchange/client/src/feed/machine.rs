@@ -20,7 +20,7 @@ use crate::{error::Error, ownership::OwnershipMatch};
 
 /// The number of consecutive refused cursors, without a page between them, after which the feed is stuck
 /// (FED-09).
-const MAX_REFUSALS: u32 = 3;
+const MAX_REJECTED_CURSORS: u32 = 3;
 /// The number of consecutive snapshots that did not reach their end, after which the feed is stuck.
 const MAX_RESTARTS: u32 = 8;
 /// The number of consecutive empty pages with an unchanged cursor, after which the feed is stuck.
@@ -37,7 +37,7 @@ pub struct Feed<E> {
     reader: FeedReader,
     /// The sequence of the stored state whose cursor was refused.
     expired_sequence: Option<u64>,
-    refusals: u32,
+    rejected_cursors: u32,
     restarts: u32,
     repeated_pages: u32,
     barren_pages: u32,
@@ -62,8 +62,8 @@ impl VisitedCursors {
 #[derive(Debug)]
 enum FeedState {
     Idle,
-    Reading { kept: AreaState, from: FeedPosition },
-    Committing { kept: AreaState, event: PageEvent, next: AfterCommit },
+    Reading { area_state: AreaState, from: FeedPosition },
+    Committing { area_state: AreaState, event: PageEvent, next: AfterCommit },
 }
 
 /// The step after a commit.
@@ -93,7 +93,7 @@ pub enum FeedInput<E: FeedEntry> {
     /// Begin a round.
     Begin {
         /// The stored state of the area.
-        kept: AreaState,
+        area_state: AreaState,
         /// The current access of the token.
         reader: FeedReader,
     },
@@ -179,7 +179,7 @@ pub struct FeedRemoval {
     pub key: Box<str>,
     /// True if this installation removed the entry, so that the member need not be asked before it is added
     /// again (TYP-16).
-    pub own: bool,
+    pub is_own: bool,
     /// The time of the removal.
     pub at: Timestamp,
     /// The writer that removed it.
@@ -200,7 +200,7 @@ impl<E: FeedEntry> Feed<E> {
             state: FeedState::Idle,
             reader: FeedReader::default(),
             expired_sequence: None,
-            refusals: 0,
+            rejected_cursors: 0,
             restarts: 0,
             repeated_pages: 0,
             barren_pages: 0,
@@ -217,21 +217,21 @@ impl<E: FeedEntry> Feed<E> {
     pub fn handle_input(&mut self, input: FeedInput<E>) -> Result<FeedStep, Error> {
         let mut published = None;
         let action = match (input, std::mem::replace(&mut self.state, FeedState::Idle)) {
-            (FeedInput::Begin { kept, reader }, _) => {
+            (FeedInput::Begin { area_state, reader }, _) => {
                 self.reader = reader.for_area(E::AREA);
-                self.begin_round(kept)
+                self.begin_round(area_state)
             }
-            (FeedInput::Page { page, asked_at }, FeedState::Reading { kept, from }) => {
-                self.handle_page(*page, asked_at, kept, &from)?
+            (FeedInput::Page { page, asked_at }, FeedState::Reading { area_state, from }) => {
+                self.handle_page(*page, asked_at, area_state, &from)?
             }
-            (FeedInput::Expired, FeedState::Reading { kept, .. }) => self.handle_expired(kept),
-            (FeedInput::Committed(tally), FeedState::Committing { kept, mut event, next }) => {
+            (FeedInput::Expired, FeedState::Reading { area_state, .. }) => self.handle_expired(area_state),
+            (FeedInput::Committed(tally), FeedState::Committing { area_state, mut event, next }) => {
                 event.gone = tally.gone;
                 event.changed.extend(tally.stripped);
                 published = Some(event);
-                self.handle_committed(kept, next)
+                self.handle_committed(area_state, next)
             }
-            (FeedInput::Superseded(kept), FeedState::Committing { .. }) => self.begin_round(kept),
+            (FeedInput::Superseded(area_state), FeedState::Committing { .. }) => self.begin_round(area_state),
             (_, state) => {
                 self.state = state;
                 FeedAction::Ignore
@@ -241,15 +241,16 @@ impl<E: FeedEntry> Feed<E> {
     }
 
     /// Begins a round at the stored position, unless the position is unusable for the current reader.
-    fn begin_round(&mut self, kept: AreaState) -> FeedAction {
-        let (before, now) = (&kept.reader, &self.reader);
+    fn begin_round(&mut self, area_state: AreaState) -> FeedAction {
+        let (before, now) = (&area_state.reader, &self.reader);
         // An unknown owner is not treated as another owner. If the cursor does belong to another one, the
         // exchange refuses it.
-        if kept.belongs_to(now) == OwnershipMatch::Other {
+        if area_state.belongs_to(now) == OwnershipMatch::Other {
             // The data may belong to another member and must be deleted first.
-            let (sequence, generation) = (kept.sequence + 1, kept.generation);
+            let (sequence, generation) = (area_state.sequence + 1, area_state.generation);
             let now = AreaState { sequence, generation, reader: now.clone(), ..AreaState::default() };
-            let commit = AreaCommit { clear: true, ..AreaCommit::new(E::AREA, kept.sequence, now.clone()) };
+            let commit =
+                AreaCommit { clear: true, ..AreaCommit::new(E::AREA, area_state.sequence, now.clone()) };
             return self.request_commit(
                 commit,
                 now,
@@ -257,13 +258,13 @@ impl<E: FeedEntry> Feed<E> {
                 AfterCommit::Begin,
             );
         }
-        if kept.position == FeedPosition::Start {
-            return self.request_page(kept, FeedPosition::Start);
+        if area_state.position == FeedPosition::Start {
+            return self.request_page(area_state, FeedPosition::Start);
         }
         if before.details && !now.details {
             // OST-10: stored details are deleted before any page is requested.
-            let commit = AreaCommit::without_details(E::AREA, &kept);
-            let now = commit.kept.clone();
+            let commit = AreaCommit::without_details(E::AREA, &area_state);
+            let now = commit.area_state.clone();
             return self.request_commit(
                 commit,
                 now,
@@ -275,38 +276,38 @@ impl<E: FeedEntry> Feed<E> {
         // API version.
         let grown = now.details != before.details
             || both_known_and_different(before.version.as_ref(), now.version.as_ref());
-        let from = if grown || self.expired_sequence == Some(kept.sequence) {
+        let from = if grown || self.expired_sequence == Some(area_state.sequence) {
             FeedPosition::Start
         } else {
-            kept.position.clone()
+            area_state.position.clone()
         };
-        self.request_page(kept, from)
+        self.request_page(area_state, from)
     }
 
-    fn request_page(&mut self, kept: AreaState, from: FeedPosition) -> FeedAction {
-        self.state = FeedState::Reading { kept, from: from.clone() };
+    fn request_page(&mut self, area_state: AreaState, from: FeedPosition) -> FeedAction {
+        self.state = FeedState::Reading { area_state, from: from.clone() };
         FeedAction::Read(from)
     }
 
     fn request_commit(
         &mut self,
         commit: AreaCommit,
-        kept: AreaState,
+        area_state: AreaState,
         event: PageEvent,
         next: AfterCommit,
     ) -> FeedAction {
-        self.state = FeedState::Committing { kept, event, next };
+        self.state = FeedState::Committing { area_state, event, next };
         FeedAction::Commit(Box::new(commit))
     }
 
-    fn handle_expired(&mut self, kept: AreaState) -> FeedAction {
-        self.expired_sequence = Some(kept.sequence);
-        self.refusals += 1;
+    fn handle_expired(&mut self, area_state: AreaState) -> FeedAction {
+        self.expired_sequence = Some(area_state.sequence);
+        self.rejected_cursors += 1;
         self.restarts += 1;
-        if self.refusals >= MAX_REFUSALS || self.restarts >= MAX_RESTARTS {
+        if self.rejected_cursors >= MAX_REJECTED_CURSORS || self.restarts >= MAX_RESTARTS {
             return FeedAction::Stuck(LoopReason::CursorsRefused);
         }
-        self.request_page(kept, FeedPosition::Start)
+        self.request_page(area_state, FeedPosition::Start)
     }
 
     fn handle_page(
@@ -333,12 +334,12 @@ impl<E: FeedEntry> Feed<E> {
         // The last page of a snapshot with several pages is not the end, because the changes since its first
         // page follow in the feed (FED-06).
         let complete = !has_more && (first || phase == FeedPhase::Feed);
-        self.refusals = 0;
+        self.rejected_cursors = 0;
         self.expired_sequence = None;
         self.repeated_pages = if has_more && empty && !moved { self.repeated_pages + 1 } else { 0 };
         self.barren_pages = if has_more && !headway { self.barren_pages + 1 } else { 0 };
 
-        let kept = AreaState {
+        let area_state = AreaState {
             sequence: before.sequence + 1,
             generation: before.generation + u64::from(first),
             position: match phase {
@@ -355,7 +356,7 @@ impl<E: FeedEntry> Feed<E> {
                 details: self.reader.details,
             },
         };
-        let this = kept.reader.installation.as_ref();
+        let this = area_state.reader.installation.as_ref();
         let removed: Vec<_> = removed.into_iter().map(|tombstone| from_tombstone(tombstone, this)).collect();
         let upserts = items.iter().map(FeedEntry::to_row).collect::<Result<Vec<ReplicaRow>, _>>()?;
         let event = PageEvent {
@@ -371,16 +372,16 @@ impl<E: FeedEntry> Feed<E> {
             upserts,
             removals: event.removed.iter().map(RemovalRecord::from_feed).collect(),
             units,
-            ..AreaCommit::new(E::AREA, before.sequence, kept.clone())
+            ..AreaCommit::new(E::AREA, before.sequence, area_state.clone())
         };
         let next =
             if complete { AfterCommit::End } else { AfterCommit::Read { headway: headway || !has_more } };
-        Ok(self.request_commit(commit, kept, event, next))
+        Ok(self.request_commit(commit, area_state, event, next))
     }
 
-    fn handle_committed(&mut self, kept: AreaState, next: AfterCommit) -> FeedAction {
+    fn handle_committed(&mut self, area_state: AreaState, next: AfterCommit) -> FeedAction {
         match next {
-            AfterCommit::Begin => self.begin_round(kept),
+            AfterCommit::Begin => self.begin_round(area_state),
             AfterCommit::End => {
                 self.restarts = 0;
                 self.visited.hashes.clear();
@@ -392,8 +393,8 @@ impl<E: FeedEntry> Feed<E> {
                 {
                     return FeedAction::Stuck(LoopReason::NoProgress);
                 }
-                let from = kept.position.clone();
-                self.request_page(kept, from)
+                let from = area_state.position.clone();
+                self.request_page(area_state, from)
             }
         }
     }
@@ -412,6 +413,6 @@ fn both_known_and_different<T: PartialEq>(before: Option<&T>, now: Option<&T>) -
 
 fn from_tombstone(tombstone: Tombstone, this: Option<&InstallationId>) -> FeedRemoval {
     let Tombstone { key, removed_at, removed_by, .. } = tombstone;
-    let own = this.is_some() && removed_by.installation_id.as_ref() == this;
-    FeedRemoval { key: key.as_str().into(), own, at: removed_at, by: removed_by }
+    let is_own = this.is_some() && removed_by.installation_id.as_ref() == this;
+    FeedRemoval { key: key.as_str().into(), is_own, at: removed_at, by: removed_by }
 }

@@ -69,10 +69,10 @@ impl ExchangeModel {
     }
 
     /// Removes an entry.
-    pub fn remove(&mut self, key: &str, own: bool) {
+    pub fn remove(&mut self, key: &str, is_own: bool) {
         if self.entries.remove(key).is_some() {
             self.changes += 1;
-            self.removed.insert(key.to_owned(), (self.changes, own));
+            self.removed.insert(key.to_owned(), (self.changes, is_own));
         }
     }
 
@@ -113,7 +113,7 @@ impl ExchangeModel {
 
     /// Returns a page in its wire format; `None` stands for `410 CURSOR_EXPIRED`. If `twice` is true, the
     /// page repeats an entry of an earlier page.
-    pub fn next_page(&mut self, cursor: Option<&str>, most: usize, twice: bool) -> Option<String> {
+    pub fn next_page(&mut self, cursor: Option<&str>, limit: usize, twice: bool) -> Option<String> {
         let place = match cursor {
             None => ModelCursor::Snapshot { began: self.changes, after: String::new() },
             Some(cursor) => self.cursors.get(cursor)?.clone(),
@@ -122,9 +122,9 @@ impl ExchangeModel {
         let (next, more) = match place {
             ModelCursor::Snapshot { began, after } => {
                 let rest = self.entries.keys().filter(|key| self.is_readable(key) && **key > after);
-                keys.extend(rest.take(most + 1).cloned());
-                let more = keys.len() > most;
-                keys.truncate(most);
+                keys.extend(rest.take(limit + 1).cloned());
+                let more = keys.len() > limit;
+                keys.truncate(limit);
                 let after = keys.last().cloned().unwrap_or(after);
                 (if more { ModelCursor::Snapshot { began, after } } else { ModelCursor::Feed(began) }, more)
             }
@@ -132,18 +132,18 @@ impl ExchangeModel {
                 let there = self.entries.iter().filter(|(key, _)| self.is_readable(key));
                 let there = there.map(|(key, (changed, _))| (*changed, key, None));
                 let removed = self.removed.iter().filter(|(key, _)| self.is_readable(key));
-                let removed = removed.map(|(key, (changed, own))| (*changed, key, Some(*own)));
+                let removed = removed.map(|(key, (changed, is_own))| (*changed, key, Some(*is_own)));
                 let mut all: Vec<_> = there.chain(removed).filter(|(changed, ..)| *changed > seen).collect();
                 all.sort_unstable();
-                let more = all.len() > most;
-                all.truncate(most);
+                let more = all.len() > limit;
+                all.truncate(limit);
                 // FED-10: the last page contains all changes until now.
                 let seen =
                     if more { all.last().map_or(seen, |(changed, ..)| *changed) } else { self.changes };
-                for (_, key, own) in all {
-                    match own {
+                for (_, key, is_own) in all {
+                    match is_own {
                         None => keys.push(key.clone()),
-                        Some(own) => gone.push((key.clone(), own)),
+                        Some(is_own) => gone.push((key.clone(), is_own)),
                     }
                 }
                 (ModelCursor::Feed(seen), more)
@@ -167,8 +167,8 @@ impl ExchangeModel {
 
     fn render_page(&self, keys: &[String], gone: &[(String, bool)], cursor: &str, more: bool) -> String {
         let items: Vec<_> = keys.iter().map(|key| self.render_entry(key, self.entries[key].1)).collect();
-        let removed = gone.iter().map(|(key, own)| {
-            let by = if *own { THIS_INSTALLATION } else { "another-installation" };
+        let removed = gone.iter().map(|(key, is_own)| {
+            let by = if *is_own { THIS_INSTALLATION } else { "another-installation" };
             format!(
                 r#"{{"key":"{key}","removedAt":"2026-01-01T00:00:00Z","removedBy":{{"channel":"client","clientId":"desk","installationId":"{by}"}}}}"#
             )
@@ -292,16 +292,16 @@ impl ModelRun {
         FeedReader { installation, version: Some("1.0".into()), details: self.model.details }
     }
 
-    fn run_step<S: ReplicaStore>(&mut self, store: &S, most: usize, twice: bool) {
+    fn run_step<S: ReplicaStore>(&mut self, store: &S, limit: usize, twice: bool) {
         self.now += 1;
         let input = match self.pending_action.take() {
             None => FeedInput::Begin {
-                kept: store.area_state(Area::OrgStock).unwrap(),
+                area_state: store.area_state(Area::OrgStock).unwrap(),
                 reader: self.current_reader(),
             },
             Some(FeedAction::Read(from)) => {
                 let cursor = from.cursor().map(|cursor| cursor.as_str());
-                match self.model.next_page(cursor, most, twice) {
+                match self.model.next_page(cursor, limit, twice) {
                     None => FeedInput::Expired,
                     Some(page) => {
                         self.model_at_read = self.model.without_cursors();
@@ -313,12 +313,12 @@ impl ModelRun {
             Some(FeedAction::Commit(commit)) => {
                 let before = store_rows(store);
                 match store.commit(&commit).unwrap() {
-                    CommitOutcome::Superseded(kept) => {
+                    CommitOutcome::Superseded(area_state) => {
                         assert_eq!(store_rows(store), before, "a superseded commit changed an entry");
-                        FeedInput::Superseded(kept)
+                        FeedInput::Superseded(area_state)
                     }
                     CommitOutcome::Done(tally) => {
-                        assert_eq!(store.area_state(Area::OrgStock).unwrap(), commit.kept);
+                        assert_eq!(store.area_state(Area::OrgStock).unwrap(), commit.area_state);
                         for key in &tally.gone {
                             assert!(
                                 store.entry(Area::OrgStock, key).unwrap().is_none(),
@@ -344,7 +344,7 @@ impl ModelRun {
 
     fn check_event<S: ReplicaStore>(&self, store: &S, event: &PageEvent) {
         for change in &event.removed {
-            let removal = RemovalRecord { key: change.key.clone(), own: change.own };
+            let removal = RemovalRecord { key: change.key.clone(), is_own: change.is_own };
             assert_eq!(store.removal(Area::OrgStock, &change.key).unwrap(), Some(removal));
         }
         if event.complete {
@@ -394,18 +394,18 @@ fn store_rows<S: ReplicaStore>(store: &S) -> Vec<ReplicaRow> {
     store.entries(Area::OrgStock, None, usize::MAX).unwrap()
 }
 
-/// Reads an area of a model into a replica until the end of the feed, with at most `most` entries per page.
-pub fn read_all<E: FeedEntry>(replica: &Replica, model: &mut ExchangeModel, most: usize) -> Vec<PageEvent> {
+/// Reads an area of a model into a replica until the end of the feed, with at most `limit` entries per page.
+pub fn read_all<E: FeedEntry>(replica: &Replica, model: &mut ExchangeModel, limit: usize) -> Vec<PageEvent> {
     let (mut feed, mut events) = (Feed::<E>::new(), Vec::new());
     let installation = Some(InstallationId::new(THIS_INSTALLATION).unwrap());
     let reader = FeedReader { installation, version: None, details: model.details };
-    let mut input = FeedInput::Begin { kept: replica.store().area_state(E::AREA).unwrap(), reader };
+    let mut input = FeedInput::Begin { area_state: replica.store().area_state(E::AREA).unwrap(), reader };
     loop {
         let step = feed.handle_input(input).unwrap();
         events.extend(step.event);
         input = match step.action {
             FeedAction::Read(from) => {
-                match model.next_page(from.cursor().map(|cursor| cursor.as_str()), most, false) {
+                match model.next_page(from.cursor().map(|cursor| cursor.as_str()), limit, false) {
                     None => FeedInput::Expired,
                     Some(page) => FeedInput::Page {
                         page: Box::new(Contract::parse_valid(page.as_bytes()).unwrap()),
@@ -415,7 +415,7 @@ pub fn read_all<E: FeedEntry>(replica: &Replica, model: &mut ExchangeModel, most
             }
             FeedAction::Commit(commit) => match replica.store().commit(&commit).unwrap() {
                 CommitOutcome::Done(tally) => FeedInput::Committed(tally),
-                CommitOutcome::Superseded(kept) => FeedInput::Superseded(kept),
+                CommitOutcome::Superseded(area_state) => FeedInput::Superseded(area_state),
             },
             _ => break,
         };

@@ -80,7 +80,7 @@ impl FeedReader {
     }
 
     /// Returns the ownership of data that this reader reads.
-    fn whose(&self) -> Ownership {
+    fn ownership(&self) -> Ownership {
         let installation = self.installation.as_ref().map(|id| id.as_str().into());
         Ownership { connection: None, installation }
     }
@@ -133,6 +133,6 @@ impl AreaState {
         if self.reader.installation.is_none() && self.position == FeedPosition::Start {
             return OwnershipMatch::Unowned;
         }
-        self.reader.whose().compare_with(&reader.whose())
+        self.reader.ownership().compare_with(&reader.ownership())
     }
 }

@@ -40,7 +40,8 @@ fn round(
 ) -> (Vec<Option<String>>, Vec<PageEvent>, Option<FeedAction>) {
     let mut responses: VecDeque<_> = responses.into_iter().collect();
     let (mut requests, mut events) = (Vec::new(), Vec::new());
-    let mut input = FeedInput::Begin { kept: store.area_state(Area::Stock).unwrap(), reader: reader.clone() };
+    let mut input =
+        FeedInput::Begin { area_state: store.area_state(Area::Stock).unwrap(), reader: reader.clone() };
     loop {
         let step = feed.handle_input(input).unwrap();
         events.extend(step.event);
@@ -58,7 +59,7 @@ fn round(
             }
             FeedAction::Commit(commit) => match store.commit(&commit).unwrap() {
                 CommitOutcome::Done(tally) => FeedInput::Committed(tally),
-                CommitOutcome::Superseded(kept) => FeedInput::Superseded(kept),
+                CommitOutcome::Superseded(area_state) => FeedInput::Superseded(area_state),
             },
             action => return (requests, events, Some(action)),
         };
@@ -236,9 +237,9 @@ fn details_follow_their_scope() {
 
     // After the loss of access, details are deleted before a page is requested.
     let mut feed = Feed::<OrgStockLot>::new();
-    let kept = replica.store().area_state(Area::OrgStock).unwrap();
+    let area_state = replica.store().area_state(Area::OrgStock).unwrap();
     let FeedAction::Commit(commit) = feed
-        .handle_input(FeedInput::Begin { kept, reader: reader(Some(THIS_INSTALLATION), false) })
+        .handle_input(FeedInput::Begin { area_state, reader: reader(Some(THIS_INSTALLATION), false) })
         .unwrap()
         .action
     else {
@@ -278,10 +279,10 @@ fn own_removals_are_distinguished() {
     model.remove("s1", true);
     model.remove("s2", false);
     let events = model::read_all::<exchange_api::types::Ship>(&replica, &mut model, 10);
-    let own: Vec<_> = events[0].removed.iter().map(|change| (&*change.key, change.own)).collect();
+    let own: Vec<_> = events[0].removed.iter().map(|change| (&*change.key, change.is_own)).collect();
     assert_eq!(own, [("s1", true), ("s2", false)]);
-    assert!(replica.removal(Area::Ships, "s1").unwrap().unwrap().own);
-    assert!(!replica.removal(Area::Ships, "s2").unwrap().unwrap().own);
+    assert!(replica.removal(Area::Ships, "s1").unwrap().unwrap().is_own);
+    assert!(!replica.removal(Area::Ships, "s2").unwrap().unwrap().is_own);
 }
 
 /// An input that does not match the pending action changes nothing.
@@ -289,7 +290,7 @@ fn own_removals_are_distinguished() {
 fn unexpected_input_is_ignored() {
     let mut feed = Feed::<StockLot>::new();
     assert!(matches!(feed.handle_input(FeedInput::Expired).unwrap().action, FeedAction::Ignore));
-    let go = FeedInput::Begin { kept: AreaState::default(), reader: FeedReader::default() };
+    let go = FeedInput::Begin { area_state: AreaState::default(), reader: FeedReader::default() };
     assert!(matches!(feed.handle_input(go).unwrap().action, FeedAction::Read(FeedPosition::Start)));
     assert!(matches!(
         feed.handle_input(FeedInput::Superseded(AreaState::default())).unwrap().action,

@@ -73,7 +73,7 @@ pub(crate) struct FakeProviderState {
     pub(crate) token_lifetime: Option<u64>,
     /// The key thumbprint, the current refresh token, and the previous one.
     connection: Option<(String, String, Option<String>)>,
-    made: u64,
+    issued_tokens: u64,
     pub(crate) issuer: Option<&'static str>,
 }
 
@@ -266,20 +266,20 @@ impl FakeProvider {
 
 impl FakeProviderState {
     fn issue_refresh_token(&mut self, jkt: String, before: Option<String>) -> (u16, Value) {
-        self.made += 1;
-        let token = format!("{PLANTED}-refresh-{}", self.made);
+        self.issued_tokens += 1;
+        let token = format!("{PLANTED}-refresh-{}", self.issued_tokens);
         self.connection = Some((jkt, token.clone(), before));
         self.issue_access_token(&token)
     }
 
     fn issue_access_token(&mut self, refresh: &str) -> (u16, Value) {
-        self.made += 1;
+        self.issued_tokens += 1;
         let scope = self
             .scope
             .clone()
             .unwrap_or_else(|| "exchange.connect exchange.stock.read offline_access".into());
         let response = json!({
-            "access_token": format!("{PLANTED}-access-{}", self.made),
+            "access_token": format!("{PLANTED}-access-{}", self.issued_tokens),
             "token_type": self.token_type.unwrap_or("DPoP"),
             "expires_in": self.token_lifetime.unwrap_or(300),
             "refresh_token": refresh,

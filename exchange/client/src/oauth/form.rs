@@ -7,8 +7,8 @@ use zeroize::Zeroizing;
 pub(super) fn encode_form(fields: &[(&str, &str)]) -> Bytes {
     // The capacity is three bytes per character, so that the buffer never grows and no copies remain in
     // memory.
-    let most = fields.iter().map(|(name, value)| 3 * (name.len() + value.len()) + 2).sum();
-    let mut bytes = Zeroizing::new(Vec::with_capacity(most));
+    let capacity = fields.iter().map(|(name, value)| 3 * (name.len() + value.len()) + 2).sum();
+    let mut bytes = Zeroizing::new(Vec::with_capacity(capacity));
     for (name, value) in fields {
         if !bytes.is_empty() {
             bytes.push(b'&');

@@ -136,7 +136,7 @@ pub struct OutboxEntry {
     /// The end of the exchange's `Retry-After` time, which no call of the program shortens (CLI-02).
     pub(super) asked_until: Option<u64>,
     pub(super) lease: Option<SendLease>,
-    /// The error code of the last refusal.
+    /// The error code of the last error response.
     pub(super) code: Option<String>,
     pub(super) replayed: bool,
 }
@@ -305,7 +305,7 @@ impl OutboxEntry {
         self.failures
     }
 
-    /// Returns the error code of the last refusal.
+    /// Returns the error code of the last error response.
     #[must_use]
     pub fn code(&self) -> Option<&str> {
         self.code.as_deref()
@@ -337,10 +337,10 @@ impl fmt::Debug for OutboxEntry {
 /// this program cannot parse.
 pub(super) fn parse_decided_at(head: &str) -> Option<u64> {
     #[derive(Deserialize)]
-    struct Decided {
+    struct DecidedFields {
         decided_at: Option<u64>,
     }
-    serde_json::from_str::<Decided>(head).ok()?.decided_at
+    serde_json::from_str::<DecidedFields>(head).ok()?.decided_at
 }
 
 pub(super) fn unreadable_entry() -> Error {

@@ -226,7 +226,7 @@ impl Outbox {
     }
 
     /// Replaces the changes of an entry with merged ones after a conflict, or with corrected ones after a
-    /// refusal. They are sent as a new write under a new key.
+    /// rejection. They are sent as a new write under a new key.
     ///
     /// # Errors
     /// Returns `Invalid` for an entry that may have been applied, or that the member may still confirm.
@@ -483,15 +483,15 @@ async fn delete_owner_entries(store: &dyn OutboxStore, owner: &str) -> Result<()
     Err(contention_error())
 }
 
-/// Splits changes into change sets of at most `most` ops, or into larger ones that fit the daily quota if
+/// Splits changes into change sets of at most `max_ops` ops, or into larger ones that fit the daily quota if
 /// tied ops require it.
 fn cut_batches<O: ChangeOp>(
     changes: Changes<O>,
-    most: usize,
+    max_ops: usize,
     policy: &OutboxPolicy,
 ) -> Result<Vec<ChangeBatch<O>>, Error> {
     let too_large = |error: &Error| error.kind() == ErrorKind::TooLarge;
-    match changes.clone().into_batches(most) {
+    match changes.clone().into_batches(max_ops) {
         Err(error) if too_large(&error) => {}
         batches => return batches,
     }

@@ -376,11 +376,7 @@ impl OutboxInner {
             Err(error) => {
                 let now = self.wall_millis();
                 entry.apply_failure(&error, now, self.environment.random_fraction(), &self.policy);
-                self.note_refusal(
-                    &error,
-                    entry.lane,
-                    entry.not_before.map_or(0, |at| at.saturating_sub(now)),
-                );
+                self.note_error(&error, entry.lane, entry.not_before.map_or(0, |at| at.saturating_sub(now)));
                 let event = OutboxEvent::from_failure(&entry, &error, now);
                 entry.restore_hold();
                 event
@@ -454,9 +450,9 @@ impl OutboxInner {
 
     /// Stores an entry. Returns `false` if another process changed it.
     pub(super) async fn store_entry(&self, entry: &mut OutboxEntry) -> Result<bool, Error> {
-        let kept = self.store.replace(entry.to_row()?).await?;
-        entry.revision += u64::from(kept);
-        Ok(kept)
+        let replaced = self.store.replace(entry.to_row()?).await?;
+        entry.revision += u64::from(replaced);
+        Ok(replaced)
     }
 
     /// Returns the remaining time of the pause of an area after the daily quota was exhausted.
@@ -465,9 +461,9 @@ impl OutboxInner {
         Duration::from_millis(until.saturating_sub(self.monotonic_millis()))
     }
 
-    /// Applies the consequences that a refusal has for other entries. `wait` is the wait of the refused entry
-    /// in milliseconds.
-    fn note_refusal(&self, error: &Error, lane: Lane, wait: u64) {
+    /// Applies the consequences that an error response has for other entries. `wait` is the wait of the
+    /// refused entry in milliseconds.
+    fn note_error(&self, error: &Error, lane: Lane, wait: u64) {
         let now = self.monotonic_millis();
         if error.kind() == ErrorKind::QuotaExceeded {
             // Each op of org stock counts (OST-18), so change sets of other areas may still fit into the

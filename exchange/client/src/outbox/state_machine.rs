@@ -48,9 +48,8 @@ impl OutboxEntry {
     /// start again now. Returns true if a time was changed.
     pub(super) fn correct_for_clock(&mut self, now: ClockReadings, policy: &OutboxPolicy) -> bool {
         let ClockReadings { wall: now, gateway } = now;
-        let ahead = |at: u64, most: Duration| {
-            at > now.saturating_add(to_millis(most.saturating_add(CLOCK_TOLERANCE)))
-        };
+        let ahead =
+            |at: u64, max: Duration| at > now.saturating_add(to_millis(max.saturating_add(CLOCK_TOLERANCE)));
         let mut found = false;
         if self.sent_at.is_some_and(|at| at > gateway.saturating_add(to_millis(CLOCK_TOLERANCE))) {
             (self.sent_at, found) = (Some(0), true);
@@ -188,13 +187,13 @@ impl OutboxEntry {
                 self.move_to_state(EntryState::NeedsRebase);
             }
             ErrorKind::ConfirmationNeeded => self.move_to_state(EntryState::Held),
-            // A refusal before the lookup of the key does not change the held change set.
+            // An error response before the lookup of the key does not change the held change set.
             ErrorKind::Conflict | ErrorKind::Invalid | ErrorKind::TooLarge | ErrorKind::NotPermitted
                 if self.held && !self.uncertain =>
             {
                 self.move_to_state(EntryState::Held);
             }
-            // This refusal does not show whether an earlier request was applied.
+            // This error response does not show whether an earlier request was applied.
             ErrorKind::Conflict | ErrorKind::Invalid | ErrorKind::TooLarge | ErrorKind::NotPermitted
                 if self.uncertain =>
             {

@@ -141,13 +141,13 @@ impl MemoryOutbox {
 
 impl OutboxStore for MemoryOutbox {
     fn append(&self, new: Vec<NewEntryRow>) -> StoreFuture<'_, Vec<u64>> {
-        let mut kept = self.rows();
+        let mut rows = self.rows();
         let mut numbers = Vec::new();
         for NewEntryRow { owner, lane, head, body } in new {
-            kept.last += 1;
-            let number = kept.last;
+            rows.last += 1;
+            let number = rows.last;
             let row = EntryRow { number, revision: 0, owner, lane, done: false, head, body, result: None };
-            kept.rows.insert(number, row);
+            rows.rows.insert(number, row);
             numbers.push(number);
         }
         Self::ready_future(numbers)
@@ -161,9 +161,9 @@ impl OutboxStore for MemoryOutbox {
     }
 
     fn remove(&self, number: u64, revision: u64) -> StoreFuture<'_, bool> {
-        let mut kept = self.rows();
-        let is_there = kept.rows.get(&number).is_some_and(|kept| kept.revision == revision);
-        Self::ready_future(is_there && kept.rows.remove(&number).is_some())
+        let mut rows = self.rows();
+        let is_there = rows.rows.get(&number).is_some_and(|rows| rows.revision == revision);
+        Self::ready_future(is_there && rows.rows.remove(&number).is_some())
     }
 
     fn purge_removed(&self) -> StoreFuture<'_, ()> {
@@ -175,14 +175,14 @@ impl OutboxStore for MemoryOutbox {
     }
 
     fn first_pending<'a>(&'a self, owner: &'a str, lane: Lane) -> StoreFuture<'a, Option<EntryRow>> {
-        let kept = self.rows();
-        let first = kept.rows.values().find(|row| row.owner == owner && row.lane == lane && !row.done);
+        let rows = self.rows();
+        let first = rows.rows.values().find(|row| row.owner == owner && row.lane == lane && !row.done);
         Self::ready_future(first.cloned())
     }
 
     fn list_rows<'a>(&'a self, owner: &'a str) -> StoreFuture<'a, Vec<EntryRow>> {
-        let kept = self.rows();
-        Self::ready_future(kept.rows.values().filter(|row| row.owner == owner).cloned().collect())
+        let rows = self.rows();
+        Self::ready_future(rows.rows.values().filter(|row| row.owner == owner).cloned().collect())
     }
 }
 

@@ -51,7 +51,7 @@ pub fn test_area_state(sequence: u64, generation: u64, cursor: &str) -> AreaStat
 fn commit_done(store: &impl ReplicaStore, commit: &AreaCommit) -> CommitTally {
     match store.commit(commit).unwrap() {
         CommitOutcome::Done(tally) => tally,
-        CommitOutcome::Superseded(kept) => panic!("{commit:?} is superseded by {kept:?}"),
+        CommitOutcome::Superseded(area_state) => panic!("{commit:?} is superseded by {area_state:?}"),
     }
 }
 
@@ -64,11 +64,11 @@ fn check_commits(store: &impl ReplicaStore) {
     assert_eq!(store.area_state(area).unwrap(), AreaState::default());
     let first = AreaCommit {
         upserts: vec![test_row("b", None, None), test_row("a", None, None), test_row("c", None, None)],
-        removals: vec![RemovalRecord { key: "x".into(), own: true }],
+        removals: vec![RemovalRecord { key: "x".into(), is_own: true }],
         ..AreaCommit::new(area, 0, test_area_state(1, 1, "one"))
     };
     assert_eq!(commit_done(store, &first), CommitTally::default());
-    assert_eq!(store.area_state(area).unwrap(), first.kept);
+    assert_eq!(store.area_state(area).unwrap(), first.area_state);
     assert_eq!(list_keys(store, area), ["a", "b", "c"]);
     assert_eq!(list_keys(store, Area::Stock), [""; 0]);
     assert_eq!(store.entry(area, "b").unwrap(), Some(test_row("b", None, None)));
@@ -76,23 +76,23 @@ fn check_commits(store: &impl ReplicaStore) {
     let page = store.entries(area, Some("a"), 1).unwrap();
     assert_eq!(page, [test_row("b", None, None)]);
     assert_eq!(store.count(area).unwrap(), 3);
-    assert_eq!(store.removal(area, "x").unwrap(), Some(RemovalRecord { key: "x".into(), own: true }));
+    assert_eq!(store.removal(area, "x").unwrap(), Some(RemovalRecord { key: "x".into(), is_own: true }));
 
     // A commit with an outdated sequence changes nothing.
-    assert_eq!(store.commit(&first).unwrap(), CommitOutcome::Superseded(first.kept.clone()));
+    assert_eq!(store.commit(&first).unwrap(), CommitOutcome::Superseded(first.area_state.clone()));
 
     // This commit replaces an entry, and removes an existing key and an unknown one.
     let newer = ReplicaRow { body: (*b"{}").into(), ..test_row("a", None, None) };
     let second = AreaCommit {
         upserts: vec![newer.clone(), test_row("x", None, None)],
-        removals: ["b", "never"].map(|key| RemovalRecord { key: key.into(), own: false }).into(),
+        removals: ["b", "never"].map(|key| RemovalRecord { key: key.into(), is_own: false }).into(),
         ..AreaCommit::new(area, 1, test_area_state(2, 2, "two"))
     };
     assert_eq!(commit_done(store, &second), CommitTally::default());
     assert_eq!(store.entry(area, "a").unwrap(), Some(newer));
     assert_eq!(list_keys(store, area), ["a", "c", "x"]);
     assert_eq!(store.removal(area, "x").unwrap(), None, "the entry was inserted again");
-    assert_eq!(store.removal(area, "b").unwrap(), Some(RemovalRecord { key: "b".into(), own: false }));
+    assert_eq!(store.removal(area, "b").unwrap(), Some(RemovalRecord { key: "b".into(), is_own: false }));
 
     // Entries that the snapshot does not contain are swept. Recorded removals are deleted when their
     // tombstones have expired.
@@ -116,7 +116,7 @@ fn check_commits(store: &impl ReplicaStore) {
     assert_eq!((list_keys(store, area), store.baseline(area, "a").unwrap()), (vec!["x".into()], None));
     store.set_baseline(area, &[test_row("x", None, None)], &[]).unwrap();
     let gone = AreaCommit {
-        removals: vec![RemovalRecord { key: "x".into(), own: false }],
+        removals: vec![RemovalRecord { key: "x".into(), is_own: false }],
         ..AreaCommit::new(area, 4, test_area_state(5, 3, "five"))
     };
     commit_done(store, &gone);
@@ -168,11 +168,11 @@ fn check_demand_and_forgetting(store: &impl ReplicaStore) {
     }
     assert_eq!(store.demand().unwrap(), Some(document(2, "new")));
     for area in [Area::Stock, Area::OrgStock] {
-        let removals = vec![RemovalRecord { key: "y".into(), own: true }];
+        let removals = vec![RemovalRecord { key: "y".into(), is_own: true }];
         let upserts = vec![test_row("1", Some("a"), None), test_row("2", Some("a"), None)];
         let before = store.area_state(area).unwrap().sequence;
-        let kept = AreaState { sequence: before + 1, ..test_area_state(1, 1, "one") };
-        commit_done(store, &AreaCommit { upserts, removals, ..AreaCommit::new(area, before, kept) });
+        let area_state = AreaState { sequence: before + 1, ..test_area_state(1, 1, "one") };
+        commit_done(store, &AreaCommit { upserts, removals, ..AreaCommit::new(area, before, area_state) });
         if area == Area::Stock {
             store.set_baseline(area, &[test_row("1", Some("a"), None)], &[]).unwrap();
         }
@@ -205,10 +205,10 @@ fn check_demand_and_forgetting(store: &impl ReplicaStore) {
 
 /// Records the owner of an area, as the beginning of a session does.
 fn note_owner(store: &impl ReplicaStore, area: Area, installation: &InstallationId) {
-    let mut kept = store.area_state(area).unwrap();
-    kept.sequence += 1;
-    kept.reader.installation = Some(installation.clone());
-    commit_done(store, &AreaCommit::new(area, kept.sequence - 1, kept));
+    let mut area_state = store.area_state(area).unwrap();
+    area_state.sequence += 1;
+    area_state.reader.installation = Some(installation.clone());
+    commit_done(store, &AreaCommit::new(area, area_state.sequence - 1, area_state));
 }
 
 /// OST-14, DEM-10: expiry keeps the owner of an area, and a disconnection removes it. Demand is stored only

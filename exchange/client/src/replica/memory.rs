@@ -34,7 +34,7 @@ struct ReplicaState {
 
 #[derive(Clone, Debug, Default)]
 struct StoredArea {
-    kept: AreaState,
+    area_state: AreaState,
     rows: BTreeMap<Box<str>, (u64, ReplicaRow)>,
     removals: BTreeMap<Box<str>, (RemovalRecord, UnixTime)>,
     agreed: BTreeMap<Box<str>, ReplicaRow>,
@@ -54,50 +54,50 @@ impl MemoryReplica {
 
 impl ReplicaStore for MemoryReplica {
     fn area_state(&self, area: Area) -> Result<AreaState, Error> {
-        self.read_area(area, |held| held.kept.clone())
+        self.read_area(area, |stored| stored.area_state.clone())
     }
 
     fn commit(&self, commit: &AreaCommit) -> Result<CommitOutcome, Error> {
         let mut state = self.lock_state();
-        let held = state.areas.entry(commit.area).or_default();
-        if held.kept.sequence != commit.expects {
-            return Ok(CommitOutcome::Superseded(held.kept.clone()));
+        let stored = state.areas.entry(commit.area).or_default();
+        if stored.area_state.sequence != commit.expects {
+            return Ok(CommitOutcome::Superseded(stored.area_state.clone()));
         }
-        Ok(CommitOutcome::Done(held.apply_commit(commit)))
+        Ok(CommitOutcome::Done(stored.apply_commit(commit)))
     }
 
     fn entry(&self, area: Area, key: &str) -> Result<Option<ReplicaRow>, Error> {
-        self.read_area(area, |held| held.rows.get(key).map(|(_, row)| row.clone()))
+        self.read_area(area, |stored| stored.rows.get(key).map(|(_, row)| row.clone()))
     }
 
-    fn entries(&self, area: Area, after: Option<&str>, most: usize) -> Result<Vec<ReplicaRow>, Error> {
+    fn entries(&self, area: Area, after: Option<&str>, limit: usize) -> Result<Vec<ReplicaRow>, Error> {
         let after = after.map_or(Bound::Unbounded, Bound::Excluded);
-        self.read_area(area, |held| {
-            let rows = held.rows.range::<str, _>((after, Bound::Unbounded));
-            rows.take(most).map(|(_, (_, row))| row.clone()).collect()
+        self.read_area(area, |stored| {
+            let rows = stored.rows.range::<str, _>((after, Bound::Unbounded));
+            rows.take(limit).map(|(_, (_, row))| row.clone()).collect()
         })
     }
 
     fn count(&self, area: Area) -> Result<u64, Error> {
-        self.read_area(area, |held| held.rows.len() as u64)
+        self.read_area(area, |stored| stored.rows.len() as u64)
     }
 
     fn removal(&self, area: Area, key: &str) -> Result<Option<RemovalRecord>, Error> {
-        self.read_area(area, |held| held.removals.get(key).map(|(removal, _)| removal.clone()))
+        self.read_area(area, |stored| stored.removals.get(key).map(|(removal, _)| removal.clone()))
     }
 
     fn set_baseline(&self, area: Area, entries: &[ReplicaRow], gone: &[&str]) -> Result<(), Error> {
         let mut state = self.lock_state();
-        let held = state.areas.entry(area).or_default();
+        let stored = state.areas.entry(area).or_default();
         for key in gone {
-            held.agreed.remove(*key);
+            stored.agreed.remove(*key);
         }
-        held.agreed.extend(entries.iter().map(|row| (row.key.clone(), row.clone())));
+        stored.agreed.extend(entries.iter().map(|row| (row.key.clone(), row.clone())));
         Ok(())
     }
 
     fn baseline(&self, area: Area, key: &str) -> Result<Option<ReplicaRow>, Error> {
-        self.read_area(area, |held| held.agreed.get(key).cloned())
+        self.read_area(area, |stored| stored.agreed.get(key).cloned())
     }
 
     fn demand(&self) -> Result<Option<DemandDocument>, Error> {
@@ -106,7 +106,10 @@ impl ReplicaStore for MemoryReplica {
 
     fn store_demand(&self, demand: &DemandDocument, of: &InstallationId) -> Result<bool, Error> {
         let mut state = self.lock_state();
-        let owner = state.areas.get(&Area::OrgStock).and_then(|held| held.kept.reader.installation.as_ref());
+        let owner = state
+            .areas
+            .get(&Area::OrgStock)
+            .and_then(|stored| stored.area_state.reader.installation.as_ref());
         if owner != Some(of) {
             return Ok(false);
         }
@@ -145,7 +148,8 @@ impl ReplicaStore for MemoryReplica {
 
 impl StoredArea {
     fn apply_commit(&mut self, commit: &AreaCommit) -> CommitTally {
-        let (generation, mut gone, mut stripped) = (commit.kept.generation, BTreeSet::new(), Vec::new());
+        let (generation, mut gone, mut stripped) =
+            (commit.area_state.generation, BTreeSet::new(), Vec::new());
         if commit.clear {
             gone.extend(std::mem::take(&mut self.rows).into_keys());
             self.removals.clear();
@@ -163,7 +167,7 @@ impl StoredArea {
             self.removals.remove(&row.key);
             self.rows.insert(row.key.clone(), (generation, row.clone()));
         }
-        let now = commit.kept.read_at.unwrap_or_default();
+        let now = commit.area_state.read_at.unwrap_or_default();
         for removal in &commit.removals {
             self.rows.remove(&removal.key);
             self.removals.insert(removal.key.clone(), (removal.clone(), now));
@@ -178,7 +182,7 @@ impl StoredArea {
             }
             stays
         });
-        self.kept = commit.kept.clone();
+        self.area_state = commit.area_state.clone();
         CommitTally::new(gone.into_iter().collect(), stripped)
     }
 
@@ -186,7 +190,7 @@ impl StoredArea {
     /// the deletion are rejected.
     fn forget_entries(&mut self, owner: OwnerNote) -> u64 {
         let entries = self.rows.len() as u64;
-        *self = Self { kept: self.kept.after_forgetting(owner), ..Self::default() };
+        *self = Self { area_state: self.area_state.after_forgetting(owner), ..Self::default() };
         entries
     }
 }

@@ -215,7 +215,7 @@ fn merge_entry<T: Clone>(
         (Some(base), Some(mine), None) => match removal {
             _ if same(base, mine) => MergeAction::Drop,
             // TYP-16: this installation removed the entry, so there is no conflict with another writer.
-            Some(RemovalRecord { own: true, .. }) => MergeAction::Send(mine.clone()),
+            Some(RemovalRecord { is_own: true, .. }) => MergeAction::Send(mine.clone()),
             _ => MergeAction::AskMember(MergeConflict::DeletedRemotely),
         },
         (Some(base), None, Some(theirs)) if same(base, theirs) => MergeAction::Remove,
@@ -370,12 +370,15 @@ mod tests {
         assert_eq!(merge_blueprint(true, false, true, None), MergeAction::Remove);
         assert_eq!(merge_blueprint(true, true, false, None), MergeAction::Drop);
         let (base, mine) = (values(""), values(NAMED));
-        let own = RemovalRecord { key: "s-1".into(), own: true };
+        let removal = RemovalRecord { key: "s-1".into(), is_own: true };
         assert_eq!(
             merge_ship(Some(&base), Some(&mine), None, None),
             MergeAction::AskMember(MergeConflict::DeletedRemotely)
         );
-        assert_eq!(merge_ship(Some(&base), Some(&mine), None, Some(&own)), MergeAction::Send(mine.clone()));
+        assert_eq!(
+            merge_ship(Some(&base), Some(&mine), None, Some(&removal)),
+            MergeAction::Send(mine.clone())
+        );
         assert_eq!(
             merge_ship(Some(&base), None, Some(&mine), None),
             MergeAction::AskMember(MergeConflict::DeletedLocally)

@@ -41,11 +41,11 @@ pub trait ReplicaStore: Send + Sync + 'static {
     /// Returns an error if the store cannot be read.
     fn entry(&self, area: Area, key: &str) -> Result<Option<ReplicaRow>, Error>;
 
-    /// Returns at most `most` entries with keys greater than `after`, in byte order of their keys.
+    /// Returns at most `limit` entries with keys greater than `after`, in byte order of their keys.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
-    fn entries(&self, area: Area, after: Option<&str>, most: usize) -> Result<Vec<ReplicaRow>, Error>;
+    fn entries(&self, area: Area, after: Option<&str>, limit: usize) -> Result<Vec<ReplicaRow>, Error>;
 
     /// Returns the number of entries.
     ///

@@ -32,11 +32,11 @@ fn reader() -> Connection {
 /// Stores one lot in a pool. The oldest data of the pool is from this time.
 fn pool(replica: &Replica, since: UnixTime) {
     let before = replica.store().area_state(Area::OrgStock).unwrap().sequence;
-    let kept =
+    let area_state =
         AreaState { as_of: Some(since), since: Some(since), ..check::test_area_state(before + 1, 1, "one") };
-    let kept = AreaState { reader: FeedReader::from_connection(&reader()), ..kept };
+    let area_state = AreaState { reader: FeedReader::from_connection(&reader()), ..area_state };
     let upserts = vec![check::test_row("1", Some("a"), None)];
-    let commit = AreaCommit { upserts, ..AreaCommit::new(Area::OrgStock, before, kept) };
+    let commit = AreaCommit { upserts, ..AreaCommit::new(Area::OrgStock, before, area_state) };
     assert!(matches!(replica.store().commit(&commit).unwrap(), CommitOutcome::Done(_)));
 }
 
@@ -81,7 +81,7 @@ fn retention_counts_from_the_last_complete_page() {
 
     let mut feed = crate::feed::Feed::<OrgStockLot>::new();
     let mut input = crate::feed::FeedInput::Begin {
-        kept: replica.store().area_state(Area::OrgStock).unwrap(),
+        area_state: replica.store().area_state(Area::OrgStock).unwrap(),
         reader: crate::feed::FeedReader::default(),
     };
     model.put("b1", 1);
@@ -126,9 +126,9 @@ fn withheld_demand_replaces_stored_demand() {
     assert!(replica.store_demand(&demand(""), &reader(), days(0)).unwrap());
     assert_eq!(replica.demand(days(0)).unwrap().unwrap().0, demand(""));
     replica.store_demand(&demand(r#", "reason": "SOMETHING_NEW""#), &reader(), days(1)).unwrap();
-    let (kept, at) = replica.demand(days(1)).unwrap().unwrap();
-    assert_eq!((kept.items.len(), kept.materials.len(), at), (0, 0, days(1)));
-    assert_eq!(kept.reason.unwrap().as_str(), "SOMETHING_NEW");
+    let (document, at) = replica.demand(days(1)).unwrap().unwrap();
+    assert_eq!((document.items.len(), document.materials.len(), at), (0, 0, days(1)));
+    assert_eq!(document.reason.unwrap().as_str(), "SOMETHING_NEW");
 }
 
 /// CLI-06: a disconnection deletes all data and returns what was deleted.
@@ -151,9 +151,9 @@ fn feed_reports_its_due_time() {
     let replica = Replica::in_memory();
     assert_eq!(replica.due_by().unwrap(), None);
     for (area, day) in [(Area::Stock, 5), (Area::Ships, 3)] {
-        let kept = AreaState { read_at: Some(days(day)), ..check::test_area_state(1, 1, "one") };
+        let area_state = AreaState { read_at: Some(days(day)), ..check::test_area_state(1, 1, "one") };
         assert!(matches!(
-            replica.store().commit(&AreaCommit::new(area, 0, kept)).unwrap(),
+            replica.store().commit(&AreaCommit::new(area, 0, area_state)).unwrap(),
             CommitOutcome::Done(_)
         ));
     }

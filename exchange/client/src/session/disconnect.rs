@@ -119,8 +119,8 @@ impl SessionInner {
         self.set_state(SessionState::SignedOut);
         let mut data =
             vec![("notes".to_owned(), StepOutcome::from_result(self.clear_notes(&alone, left).await))];
-        for kept in self.local_data() {
-            data.push((kept.name().to_owned(), StepOutcome::from_result(kept.delete().await)));
+        for local in self.local_data() {
+            data.push((local.name().to_owned(), StepOutcome::from_result(local.delete().await)));
         }
         DisconnectReport { revoked, tokens, key, data }
     }

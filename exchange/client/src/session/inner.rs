@@ -245,11 +245,11 @@ impl SessionInner {
         }
         let access = self.stored_access(&refresh).await?;
         {
-            let mut held = self.connection_state();
-            held.throttle = RefreshThrottle::default();
-            held.connection = Some(refresh.connection.clone());
-            held.access = access;
-            held.open_count = held.open_count.wrapping_add(1);
+            let mut state = self.connection_state();
+            state.throttle = RefreshThrottle::default();
+            state.connection = Some(refresh.connection.clone());
+            state.access = access;
+            state.open_count = state.open_count.wrapping_add(1);
         }
         self.set_state(SessionState::Active);
         Ok(())
@@ -415,13 +415,13 @@ impl SessionInner {
             }
         };
         {
-            let mut held = self.connection_state();
-            if held.connection.as_deref() != Some(connection) {
+            let mut state = self.connection_state();
+            if state.connection.as_deref() != Some(connection) {
                 return Ok(());
             }
-            let before = held.notes.clone();
-            change(&mut held.notes);
-            if held.notes == before {
+            let before = state.notes.clone();
+            change(&mut state.notes);
+            if state.notes == before {
                 return Ok(());
             }
         }
@@ -493,9 +493,9 @@ impl SessionInner {
 
     /// Returns the id of the current or last connection, from memory, from the store, or from the notes.
     pub(super) async fn known_connection(&self) -> Option<String> {
-        let held = self.connection_state().connection.as_deref().map(str::to_owned);
-        let stored = match held {
-            Some(held) => Some(held),
+        let connection = self.connection_state().connection.as_deref().map(str::to_owned);
+        let stored = match connection {
+            Some(connection) => Some(connection),
             None => self.stored_refresh().await.ok().flatten().map(|refresh| refresh.connection.to_string()),
         };
         let notes = match &self.folder {
@@ -573,28 +573,28 @@ impl SessionInner {
 
     /// Returns the grant for signing calls; `None` if there is no token, or not the key to which it is bound.
     pub(super) fn grant(&self) -> Option<AccessGrant> {
-        let held = self.connection_state();
-        let (access, keyed) = (held.access.as_ref()?, held.key_proofs.as_ref()?);
+        let state = self.connection_state();
+        let (access, keyed) = (state.access.as_ref()?, state.key_proofs.as_ref()?);
         if access.jkt != keyed.jkt {
             return None;
         }
         Some(AccessGrant {
             token: Arc::clone(&access.token),
             proofs: Arc::clone(&keyed.gateway),
-            owner: held.owner()?,
+            owner: state.owner()?,
             jkt: keyed.jkt.clone(),
-            open_count: held.open_count,
+            open_count: state.open_count,
         })
     }
 
-    /// Creates the stored form of the access token in a response. `asked` is used if the response contains no
-    /// scopes.
+    /// Creates the stored form of the access token in a response. `requested_scopes` is used if the response
+    /// contains no scopes.
     pub(super) fn access_from_response(
         &self,
         connection: &str,
         jkt: &str,
         response: &TokenResponse,
-        asked: Arc<[Scope]>,
+        requested_scopes: Arc<[Scope]>,
     ) -> StoredAccess {
         let life = TokenLifetime::starting_at(
             self.environment.now(),
@@ -605,7 +605,7 @@ impl SessionInner {
             connection: connection.into(),
             jkt: jkt.into(),
             token: Arc::<AccessToken>::clone(&response.access),
-            scopes: response.scopes.clone().map_or(asked, Into::into),
+            scopes: response.scopes.clone().map_or(requested_scopes, Into::into),
             lifetime: life,
         }
     }
@@ -654,11 +654,11 @@ impl SessionInner {
         access: StoredAccess,
     ) -> Result<AccessGrant, Error> {
         {
-            let mut held = self.connection_state();
-            held.connection = Some(refresh.connection.clone());
-            held.access = Some(access);
-            held.unsaved = None;
-            held.throttle.record_success();
+            let mut state = self.connection_state();
+            state.connection = Some(refresh.connection.clone());
+            state.access = Some(access);
+            state.unsaved = None;
+            state.throttle.record_success();
         }
         self.grant().ok_or_else(|| Error::new(ErrorKind::Bug, "access token without a key"))
     }
@@ -727,11 +727,11 @@ impl SessionInner {
     }
 
     pub(super) fn drop_connection(&self) {
-        let mut held = self.connection_state();
-        held.connection = None;
-        held.access = None;
-        held.unsaved = None;
-        held.throttle = RefreshThrottle::default();
+        let mut state = self.connection_state();
+        state.connection = None;
+        state.access = None;
+        state.unsaved = None;
+        state.throttle = RefreshThrottle::default();
     }
 }
 

@@ -159,7 +159,7 @@ impl DeviceLogin {
                 PollAction::Poll => {}
             }
             let failure = match self.poll_once(Arc::downgrade(&somebody)).await? {
-                Ok(kept) => return kept,
+                Ok(result) => return result,
                 Err(failure) => failure,
             };
             // Another process may have saved the provider's `Retry-After` time, rounded up. A poll that is
@@ -247,13 +247,13 @@ impl SessionInner {
         &self,
         keyed: &KeyProofs,
         response: &TokenResponse,
-        asked: Arc<[Scope]>,
+        requested_scopes: Arc<[Scope]>,
     ) -> Result<(), Error> {
-        let kept = self.store_connection(keyed, response, asked).await;
-        if kept.is_err() {
+        let stored = self.store_connection(keyed, response, requested_scopes).await;
+        if stored.is_err() {
             self.revoke_unused(keyed, response).await;
         }
-        kept
+        stored
     }
 
     /// Revokes tokens that were not stored.
@@ -268,7 +268,7 @@ impl SessionInner {
         &self,
         keyed: &KeyProofs,
         response: &TokenResponse,
-        asked: Arc<[Scope]>,
+        requested_scopes: Arc<[Scope]>,
     ) -> Result<(), Error> {
         let alone = self.acquire_exclusive().await?;
         let token = response.refresh.clone().ok_or_else(|| {
@@ -281,7 +281,7 @@ impl SessionInner {
         }
         let connection = self.environment.random_token()?.into();
         let refresh = StoredRefresh { connection, jkt: keyed.jkt.clone(), token };
-        let access = self.access_from_response(&refresh.connection, &keyed.jkt, response, asked);
+        let access = self.access_from_response(&refresh.connection, &keyed.jkt, response, requested_scopes);
         let before = self.vault.read_entry(CredentialEntry::RefreshToken).await?;
         // The connection may belong to another member with a different installation id (SVC-07). The id is
         // cleared before the token is stored, so that a crash cannot assign the previous id to the new

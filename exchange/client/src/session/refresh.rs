@@ -250,15 +250,15 @@ impl SessionInner {
         let scopes = self.connection_state().scopes_of(&refresh.connection);
         let keyed = {
             let (now, fraction) = (self.environment.now(), self.environment.random_fraction());
-            let mut held = self.connection_state();
-            if let Some(error) = held.throttle.pending_error(now) {
+            let mut state = self.connection_state();
+            if let Some(error) = state.throttle.pending_error(now) {
                 return Err(error);
             }
-            let age = held.access.as_ref().map_or(Duration::MAX, |access| access.lifetime.age(now));
-            if is_refused && !held.throttle.may_replace(age, now, fraction) {
+            let age = state.access.as_ref().map_or(Duration::MAX, |access| access.lifetime.age(now));
+            if is_refused && !state.throttle.may_replace(age, now, fraction) {
                 return Err(token_refused_error());
             }
-            held.key_proofs.clone()
+            state.key_proofs.clone()
         };
         let keyed = keyed.ok_or_else(|| Error::new(ErrorKind::Bug, "no key for the token refresh"))?;
         tracing::debug!("refreshing the tokens");
@@ -322,8 +322,8 @@ impl SessionInner {
     }
 
     /// Handles an error of the gateway that affects the session (ERR-12 to ERR-20).
-    pub(super) async fn handle_refusal(self: &Arc<Self>, refused: &AccessGrant, refusal: &Error) {
-        let end = match refusal.kind() {
+    pub(super) async fn handle_rejection(self: &Arc<Self>, refused: &AccessGrant, error: &Error) {
+        let end = match error.kind() {
             ErrorKind::Halted(halt) => {
                 // If the halt was lifted since, the next call determines the state.
                 if self.check_active().is_ok() && self.connection_state().is_current_grant(refused) {

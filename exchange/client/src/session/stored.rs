@@ -236,10 +236,10 @@ mod tests {
 
     #[test]
     fn stored_tokens_are_read_by_another_process() {
-        let own = access(at(5, 0), 300, 0.5);
-        let bytes = own.to_bytes();
+        let access_token = access(at(5, 0), 300, 0.5);
+        let bytes = access_token.to_bytes();
         let read = StoredAccess::from_bytes(&bytes, at(1000, 100)).unwrap();
-        assert_eq!((read.token.hash(), &read.scopes), (own.token.hash(), &own.scopes));
+        assert_eq!((read.token.hash(), &read.scopes), (access_token.token.hash(), &access_token.scopes));
         assert!(!read.lifetime.is_due(at(1100, 200)) && read.lifetime.is_due(at(1133, 233)));
         assert!(read.lifetime.is_valid(at(1199, 299)) && !read.lifetime.is_valid(at(1200, 299)));
         let refresh =

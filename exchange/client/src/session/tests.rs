@@ -36,7 +36,7 @@ use crate::{
 struct Machine {
     time: VirtualEnvironment,
     fake: FakeProvider,
-    store: Watched,
+    store: WatchedStore,
     folder: tempfile::TempDir,
 }
 
@@ -44,7 +44,7 @@ impl Machine {
     fn new() -> Self {
         let time = VirtualEnvironment::new(7);
         let fake = FakeProvider::new(&time);
-        let store = Watched::new(&fake);
+        let store = WatchedStore::new(&fake);
         Self { time, fake, store, folder: tempfile::tempdir().unwrap() }
     }
 
@@ -132,7 +132,7 @@ fn is_silent(shown: &(impl std::fmt::Debug + ?Sized)) {
 /// An in-memory store that can fail. It records deletions together with the number of revocations before
 /// them.
 #[derive(Clone)]
-struct Watched {
+struct WatchedStore {
     inner: MemoryCredentials,
     fake: FakeProvider,
     /// True if writes of refresh tokens fail.
@@ -145,7 +145,7 @@ struct Watched {
     deleted: Arc<Mutex<Vec<(CredentialEntry, usize)>>>,
 }
 
-impl Watched {
+impl WatchedStore {
     fn new(fake: &FakeProvider) -> Self {
         Self {
             inner: MemoryCredentials::new(),
@@ -169,7 +169,7 @@ impl Watched {
     }
 }
 
-impl CredentialStore for Watched {
+impl CredentialStore for WatchedStore {
     fn name(&self) -> &'static str {
         "Watched Store"
     }
@@ -261,5 +261,5 @@ async fn report_error(session: &Session, kind: ErrorKind) {
 
 /// Reports an error as the transport does for a call that was sent with this grant.
 async fn report_error_for(session: &Session, grant: &AccessGrant, kind: ErrorKind) {
-    session.report_refusal(grant, &Error::new(kind, "refused")).await;
+    session.report_rejection(grant, &Error::new(kind, "refused")).await;
 }

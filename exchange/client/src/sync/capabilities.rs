@@ -57,7 +57,7 @@ impl ReplicaSync {
             return None;
         }
         let session = lock(&self.0.session);
-        let has_begun = session.number > 0 && session.whose != Ownership::default();
+        let has_begun = session.number > 0 && session.owner != Ownership::default();
         has_begun.then(|| session.capability_check.at.saturating_add(MIN_SYNC_INTERVAL))
     }
 
@@ -75,7 +75,7 @@ impl ReplicaSync {
             session.capability_check = now;
             session.clone()
         };
-        let connection = match exchange.connection_for(&session.whose, SINGLE_ATTEMPT).await {
+        let connection = match exchange.connection_for(&session.owner, SINGLE_ATTEMPT).await {
             Ok(connection) => connection,
             Err(error) => return tracing::debug!(%error, "the capability check failed"),
         };

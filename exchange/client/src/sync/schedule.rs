@@ -12,7 +12,7 @@ pub const MIN_SYNC_INTERVAL: Duration = Duration::from_secs(300);
 /// timer (LIM-17). After an error, it is read with back-off (LIM-16).
 #[derive(Clone, Debug)]
 pub struct SyncSchedule {
-    every: Duration,
+    interval: Duration,
     backoff: Backoff,
     areas: BTreeMap<Area, AreaSchedule>,
     /// True if an error of the session stopped all areas.
@@ -81,9 +81,9 @@ impl SyncSchedule {
     /// Creates a schedule with this interval between the rounds that a timer starts. The interval is at least
     /// [`MIN_SYNC_INTERVAL`]. Nothing is due before a session begins.
     #[must_use]
-    pub fn new(every: Duration) -> Self {
+    pub fn new(interval: Duration) -> Self {
         let (backoff, areas) = (Backoff::default(), BTreeMap::new());
-        Self { every: every.max(MIN_SYNC_INTERVAL), backoff, areas, stopped: false }
+        Self { interval: interval.max(MIN_SYNC_INTERVAL), backoff, areas, stopped: false }
     }
 
     /// Begins a session that can read these areas. They become due, and all other areas are dropped. The
@@ -174,7 +174,7 @@ impl SyncSchedule {
             return self.mark_abandoned(area);
         }
         if let Some(turn) = self.areas.get_mut(&area) {
-            let due = if turn.again.is_some() { now } else { now.saturating_add(self.every) };
+            let due = if turn.again.is_some() { now } else { now.saturating_add(self.interval) };
             // A request that the member made during the read has not been served yet.
             let by_member = turn.again == Some(CallInitiator::Member);
             *turn = AreaSchedule { due: Some(due), by_member, ..AreaSchedule::default() };

@@ -37,7 +37,7 @@ struct Exchange(Arc<State>);
 struct State {
     machine: VirtualEnvironment,
     models: Mutex<BTreeMap<Area, ExchangeModel>>,
-    refusals: Mutex<BTreeMap<Area, Refusal>>,
+    failures: Mutex<BTreeMap<Area, ScriptedFailure>>,
     seen: Mutex<Vec<(u64, Area)>>,
     /// The installation id in the service document.
     says: Mutex<String>,
@@ -48,7 +48,7 @@ struct State {
 }
 
 #[derive(Clone, Copy)]
-enum Refusal {
+enum ScriptedFailure {
     Code(u16, &'static str, Option<u64>),
     Offline,
     /// The exchange never responds.
@@ -69,7 +69,7 @@ impl Exchange {
         Self(Arc::new(State {
             machine: VirtualEnvironment::new(1),
             models: Mutex::new(models),
-            refusals: Mutex::default(),
+            failures: Mutex::default(),
             seen: Mutex::default(),
             says: Mutex::default(),
             can: Mutex::new(ALL.to_vec()),
@@ -81,11 +81,11 @@ impl Exchange {
         held(&self.0.models).get_mut(&area).unwrap().put(key, value);
     }
 
-    fn refuse(&self, area: Area, refusal: Option<Refusal>) {
-        let mut refusals = held(&self.0.refusals);
-        match refusal {
-            Some(refusal) => refusals.insert(area, refusal),
-            None => refusals.remove(&area),
+    fn set_failure(&self, area: Area, failure: Option<ScriptedFailure>) {
+        let mut failures = held(&self.0.failures);
+        match failure {
+            Some(failure) => failures.insert(area, failure),
+            None => failures.remove(&area),
         };
     }
 
@@ -144,38 +144,41 @@ impl Transport for Exchange {
                     r#"{{"type":"about:blank","title":"T","status":{status},"code":"{code}","correlationId":"c-1"}}"#
                 )
             };
-            let mut refusal = held(&self.0.refusals).get(&area).copied();
-            if let Some(Refusal::Slow(seconds)) = refusal {
+            let mut failure = held(&self.0.failures).get(&area).copied();
+            if let Some(ScriptedFailure::Slow(seconds)) = failure {
                 tokio::time::sleep(Duration::from_secs(seconds)).await;
-                refusal = None;
+                failure = None;
             }
-            let most = if let Some(Refusal::TooMuch(most)) = refusal { most } else { 500 };
-            match refusal.filter(|refusal| !matches!(refusal, Refusal::TooMuch(_)) || limit > Some(most)) {
-                Some(Refusal::TooMuch(_)) => {
+            let max_limit =
+                if let Some(ScriptedFailure::TooMuch(max_limit)) = failure { max_limit } else { 500 };
+            match failure
+                .filter(|failure| !matches!(failure, ScriptedFailure::TooMuch(_)) || limit > Some(max_limit))
+            {
+                Some(ScriptedFailure::TooMuch(_)) => {
                     Err(TransportError::new(TransportFault::TooLarge, Delivery::Unknown))
                 }
-                Some(Refusal::Code(status, code, after)) => {
+                Some(ScriptedFailure::Code(status, code, after)) => {
                     let mut refused = response(status, problem(status, code));
                     if let Some(after) = after {
                         refused.headers_mut().insert("retry-after", after.into());
                     }
                     Ok(refused)
                 }
-                Some(Refusal::Huge(status, after)) => {
+                Some(ScriptedFailure::Huge(status, after)) => {
                     let mut refused = response(status, " ".repeat((16 << 20) + 1));
                     refused.headers_mut().insert("retry-after", after.into());
                     Ok(refused)
                 }
-                Some(Refusal::Offline) => {
+                Some(ScriptedFailure::Offline) => {
                     Err(TransportError::new(TransportFault::Connect, Delivery::NotSent))
                 }
-                Some(Refusal::Silence | Refusal::Slow(_)) => std::future::pending().await,
-                Some(Refusal::Circle) => {
+                Some(ScriptedFailure::Silence | ScriptedFailure::Slow(_)) => std::future::pending().await,
+                Some(ScriptedFailure::Circle) => {
                     let page = r#"{"items":[],"removed":[],"nextCursor":"c-0","hasMore":true}"#;
                     Ok(response(200, page.to_owned()))
                 }
                 None => {
-                    assert!(limit == Some(500) || most < 500, "{query}");
+                    assert!(limit == Some(500) || max_limit < 500, "{query}");
                     let page = held(&self.0.models).get_mut(&area).unwrap().next_page(cursor, 2, false);
                     Ok(page.map_or_else(
                         || response(410, problem(410, "CURSOR_EXPIRED")),
@@ -295,7 +298,7 @@ async fn round_of_a_former_connection_stops() {
     }
     let former = exchange.sync();
     former.begin_session(&connection(ALL)).await.unwrap();
-    exchange.refuse(Area::Ships, Some(Refusal::Slow(10)));
+    exchange.set_failure(Area::Ships, Some(ScriptedFailure::Slow(10)));
     let under_way = {
         let former = former.clone();
         tokio::spawn(async move { former.sync_area(Area::Ships).await })
@@ -327,7 +330,7 @@ async fn round_belongs_to_its_session() {
     }
     let sync = exchange.sync();
     sync.begin_session(&connection(ALL)).await.unwrap();
-    exchange.refuse(Area::Ships, Some(Refusal::Slow(10)));
+    exchange.set_failure(Area::Ships, Some(ScriptedFailure::Slow(10)));
     let under_way = {
         let sync = sync.clone();
         tokio::spawn(async move { sync.sync_area(Area::Ships).await })
@@ -344,7 +347,7 @@ async fn round_belongs_to_its_session() {
         assert!(lock(&sync.0.schedule).is_due(area, sync.monotonic_time()), "{area}");
         assert!(sync.status().borrow().area(area).error.is_none(), "{area}");
     }
-    exchange.refuse(Area::Ships, None);
+    exchange.set_failure(Area::Ships, None);
     sync.sync_once().await.unwrap();
     assert_eq!(sync.replica().count(Area::Ships).unwrap(), 3);
 }
@@ -399,7 +402,7 @@ async fn data_deleted_by_a_disconnection_stays_deleted() {
         }
         let sync = exchange.sync_of(&members);
         sync.begin_session(&connection_of("i-1", ALL)).await.unwrap();
-        exchange.refuse(Area::Ships, Some(Refusal::Slow(10)));
+        exchange.set_failure(Area::Ships, Some(ScriptedFailure::Slow(10)));
         let under_way = {
             let sync = sync.clone();
             tokio::spawn(async move { sync.sync_area(Area::Ships).await })
@@ -480,9 +483,9 @@ async fn feeds_are_read_on_start_by_timer_and_after_a_change() {
 async fn error_of_one_area_does_not_affect_others() {
     let exchange = Exchange::new();
     exchange.put(Area::Blueprints, "b1", 1);
-    exchange.refuse(Area::Stock, Some(Refusal::Code(403, "NOT_PERMITTED", None)));
-    exchange.refuse(Area::Ships, Some(Refusal::Code(503, "SERVICE_UNAVAILABLE", Some(700))));
-    exchange.refuse(Area::OrgStock, Some(Refusal::Offline));
+    exchange.set_failure(Area::Stock, Some(ScriptedFailure::Code(403, "NOT_PERMITTED", None)));
+    exchange.set_failure(Area::Ships, Some(ScriptedFailure::Code(503, "SERVICE_UNAVAILABLE", Some(700))));
+    exchange.set_failure(Area::OrgStock, Some(ScriptedFailure::Offline));
     let sync = exchange.sync();
     sync.begin_session(&connection(ALL)).await.unwrap();
     assert_eq!(sync.sync_once().await.unwrap_err().kind(), ErrorKind::NotPermitted);
@@ -504,7 +507,7 @@ async fn error_of_one_area_does_not_affect_others() {
     assert_eq!(of(Area::OrgStock).len(), 8, "{seen:?}");
 
     // A request of the member restarts stopped areas, but not before their `Retry-After` times.
-    exchange.refuse(Area::Stock, None);
+    exchange.set_failure(Area::Stock, None);
     sync.request_sync();
     tokio::time::sleep(Duration::from_secs(1)).await;
     let seen = areas(&exchange.seen());
@@ -517,7 +520,7 @@ async fn error_of_one_area_does_not_affect_others() {
 #[tokio::test(start_paused = true)]
 async fn halted_session_sends_nothing_by_timer() {
     let exchange = Exchange::new();
-    exchange.refuse(Area::Blueprints, Some(Refusal::Code(403, "CLIENT_SUSPENDED", None)));
+    exchange.set_failure(Area::Blueprints, Some(ScriptedFailure::Code(403, "CLIENT_SUSPENDED", None)));
     let sync = exchange.sync();
     sync.begin_session(&connection(ALL)).await.unwrap();
     assert!(matches!(sync.sync_once().await.unwrap_err().kind(), ErrorKind::Halted(_)));
@@ -525,7 +528,7 @@ async fn halted_session_sends_nothing_by_timer() {
     let running = tokio::spawn(async move { running.run().await });
     tokio::time::sleep(Duration::from_secs(86_400)).await;
     assert_eq!(areas(&exchange.seen()), [Area::Blueprints]);
-    exchange.refuse(Area::Blueprints, None);
+    exchange.set_failure(Area::Blueprints, None);
     sync.begin_session(&connection(ALL)).await.unwrap();
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(areas(&exchange.seen()), Area::ALL);
@@ -536,7 +539,7 @@ async fn halted_session_sends_nothing_by_timer() {
 #[tokio::test(start_paused = true)]
 async fn circular_feed_is_detected() {
     let exchange = Exchange::new();
-    exchange.refuse(Area::Ships, Some(Refusal::Circle));
+    exchange.set_failure(Area::Ships, Some(ScriptedFailure::Circle));
     let sync = exchange.sync();
     sync.begin_session(&connection(&["hangar.read"])).await.unwrap();
     let error = sync.sync_once().await.unwrap_err();
@@ -549,7 +552,7 @@ async fn circular_feed_is_detected() {
     tokio::time::sleep(Duration::from_secs(3_600)).await;
     let seen = exchange.seen().len();
     assert!(seen <= 17, "{seen} requests in an hour");
-    exchange.refuse(Area::Ships, None);
+    exchange.set_failure(Area::Ships, None);
     exchange.put(Area::Ships, "s1", 1);
     tokio::time::sleep(Duration::from_secs(331)).await;
     assert_eq!(sync.replica().count(Area::Ships).unwrap(), 1);
@@ -570,7 +573,7 @@ async fn org_data_expires_without_a_network() {
     let demand = br#"{"updatedAt":"2026-01-01T00:00:00Z","items":[],"materials":[]}"#;
     let demand = OrgDemand::parse_valid(demand).unwrap();
     assert!(sync.replica().store_demand(&demand, &connection(ALL), sync.wall_time()).unwrap());
-    Area::ALL.into_iter().for_each(|area| exchange.refuse(area, Some(Refusal::Offline)));
+    Area::ALL.into_iter().for_each(|area| exchange.set_failure(area, Some(ScriptedFailure::Offline)));
     // At this time, no other timer expires.
     tokio::time::sleep(Duration::from_secs(100)).await;
     let running = sync.clone();
@@ -615,7 +618,7 @@ async fn org_data_expires_while_a_feed_is_read() {
     let sync = exchange.sync();
     sync.begin_session(&connection(ALL)).await.unwrap();
     sync.sync_once().await.unwrap();
-    exchange.refuse(Area::Stock, Some(Refusal::Silence));
+    exchange.set_failure(Area::Stock, Some(ScriptedFailure::Silence));
     sync.mark_changed(Area::Stock);
     tokio::time::sleep(Duration::from_secs(100)).await;
     let running = sync.clone();
@@ -633,10 +636,10 @@ async fn oversized_page_is_requested_in_parts() {
     exchange.put(Area::Ships, "s1", 1);
     let sync = exchange.sync();
     sync.begin_session(&connection(&["hangar.read"])).await.unwrap();
-    exchange.refuse(Area::Ships, Some(Refusal::TooMuch(100)));
+    exchange.set_failure(Area::Ships, Some(ScriptedFailure::TooMuch(100)));
     sync.sync_once().await.unwrap();
     assert_eq!((exchange.seen().len(), sync.replica().count(Area::Ships).unwrap()), (4, 1));
-    exchange.refuse(Area::Ships, Some(Refusal::TooMuch(0)));
+    exchange.set_failure(Area::Ships, Some(ScriptedFailure::TooMuch(0)));
     sync.mark_changed(Area::Ships);
     assert_eq!(sync.sync_once().await.unwrap_err().kind(), ErrorKind::Protocol);
     assert_eq!(exchange.seen().len(), 9);
@@ -648,7 +651,7 @@ async fn oversized_error_response_stays_an_error() {
     let exchange = Exchange::new();
     let sync = exchange.sync_of(&TestMembers::new(&exchange.0.machine));
     sync.begin_session(&connection_of("i-1", &["hangar.read"])).await.unwrap();
-    exchange.refuse(Area::Ships, Some(Refusal::Huge(503, 600)));
+    exchange.set_failure(Area::Ships, Some(ScriptedFailure::Huge(503, 600)));
     let error = sync.sync_once().await.unwrap_err();
     assert_eq!((error.kind(), error.retry_after()), (ErrorKind::Busy, Some(Duration::from_secs(600))));
     assert_eq!(exchange.seen().len(), 1);
@@ -663,10 +666,10 @@ async fn round_can_be_dropped_at_any_point() {
     }
     let sync = exchange.sync();
     sync.begin_session(&connection(&["hangar.read"])).await.unwrap();
-    exchange.refuse(Area::Ships, Some(Refusal::Silence));
+    exchange.set_failure(Area::Ships, Some(ScriptedFailure::Silence));
     assert!(tokio::time::timeout(Duration::from_secs(9), sync.sync_once()).await.is_err());
     assert_eq!(sync.status().borrow().area(Area::Ships).activity, AreaActivity::NotStarted);
-    exchange.refuse(Area::Ships, None);
+    exchange.set_failure(Area::Ships, None);
     let running = sync.clone();
     let running = tokio::spawn(async move { running.run().await });
     tokio::time::sleep(Duration::from_secs(1)).await;

@@ -38,7 +38,7 @@ impl<S: CredentialStore> HookedStore<S> {
     where
         F: Future<Output = Result<(), CredentialError>> + Send + 'static,
     {
-        Self { name, inner: below, hook: Box::new(move |asked, entry| Box::pin(hook(asked, entry))) }
+        Self { name, inner: below, hook: Box::new(move |operation, entry| Box::pin(hook(operation, entry))) }
     }
 }
 

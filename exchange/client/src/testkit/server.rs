@@ -319,15 +319,15 @@ impl ServerInner {
         }
         let (token, text) = match self.role {
             ServerRole::Gateway => {
-                let both = parse_credentials(&seen.headers).map_err(|refusal| refusal.to_string())?;
+                let both = parse_credentials(&seen.headers).map_err(|error| error.to_string())?;
                 (Some(TokenHash::from_token(both.token)), both.proof)
             }
             ServerRole::Provider if !seen.headers.contains_key(DPOP) => return Ok(None),
             ServerRole::Provider => {
-                (None, parse_proof_header(&seen.headers).map_err(|refusal| refusal.to_string())?)
+                (None, parse_proof_header(&seen.headers).map_err(|error| error.to_string())?)
             }
         };
-        let signed = SignedProof::verify_signature(text, &Es256).map_err(|refusal| refusal.to_string())?;
+        let signed = SignedProof::verify_signature(text, &Es256).map_err(|error| error.to_string())?;
         let key = *signed.thumbprint();
         let jkt = state.key.unwrap_or(key);
         let binding = match &token {
@@ -342,7 +342,7 @@ impl ServerInner {
             window: any_time,
             binding,
         });
-        let checked = checked.map_err(|refusal| refusal.to_string())?;
+        let checked = checked.map_err(|error| error.to_string())?;
         Ok(RecordedProof::from_checked(text, &checked))
     }
 
@@ -424,8 +424,8 @@ impl ServerInner {
                 insert_if_absent(headers, DPOP_NONCE, nonce);
             }
         }
-        let own = headers.get_all(DPOP_NONCE).iter().filter_map(|nonce| nonce.to_str().ok());
-        self.state().issued.extend(own.map(str::to_owned).collect::<Vec<_>>());
+        let nonces = headers.get_all(DPOP_NONCE).iter().filter_map(|nonce| nonce.to_str().ok());
+        self.state().issued.extend(nonces.map(str::to_owned).collect::<Vec<_>>());
         response
     }
 

@@ -33,9 +33,8 @@ pub fn signed_in_exchange(
     let key: Arc<dyn ProofSigner> = Arc::new(KeyPair::generate().expect("a key can be generated"));
     let token = AccessToken::new("token-of-a-test").expect("a valid token");
     let proofs = Arc::new(ProofSession::new(key, environment.clone()));
-    let whose = Ownership { connection: Some("a-connection".into()), installation: None };
-    let grant =
-        AccessGrant { token: Arc::new(token), proofs, owner: whose, jkt: "a-key".into(), open_count: 1 };
+    let owner = Ownership { connection: Some("a-connection".into()), installation: None };
+    let grant = AccessGrant { token: Arc::new(token), proofs, owner, jkt: "a-key".into(), open_count: 1 };
     let builder: ExchangeBuilder = Exchange::builder(address, identity)
         .environment(environment.clone())
         .settings(settings)
@@ -85,7 +84,7 @@ impl TokenSource for FixedTokens {
         Box::pin(async { Ok(()) })
     }
 
-    fn report_refusal<'a>(&'a self, _: &'a AccessGrant, _: &'a Error) -> BoxFuture<'a, ()> {
+    fn report_rejection<'a>(&'a self, _: &'a AccessGrant, _: &'a Error) -> BoxFuture<'a, ()> {
         Box::pin(async {})
     }
 }

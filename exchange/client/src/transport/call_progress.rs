@@ -81,7 +81,7 @@ mod tests {
     use super::*;
     use crate::rate_limiter::CallInitiator;
 
-    const MANY: RetryPolicy = RetryPolicy::new(99, Duration::MAX, CallInitiator::Program);
+    const MANY_ATTEMPTS: RetryPolicy = RetryPolicy::new(99, Duration::MAX, CallInitiator::Program);
 
     /// Returns the number of requests of a call if each of them gets the same verdict.
     fn requests(operation: OperationId, verdict: Verdict, patience: &RetryPolicy) -> u32 {
@@ -96,12 +96,12 @@ mod tests {
     #[test]
     fn every_retry_path_ends() {
         use OperationId::{StockRead, StockWrite};
-        assert_eq!(requests(StockRead, Verdict::Done, &MANY), 1);
-        assert_eq!(requests(StockRead, Verdict::RenewToken, &MANY), 2);
-        assert_eq!(requests(StockRead, Verdict::Unreadable, &MANY), 3);
-        assert_eq!(requests(StockRead, Verdict::Unknown, &MANY), 99);
-        assert_eq!(requests(StockWrite, Verdict::Unknown, &MANY), 4);
-        assert_eq!(requests(StockWrite, Verdict::Wait, &MANY), 99);
+        assert_eq!(requests(StockRead, Verdict::Done, &MANY_ATTEMPTS), 1);
+        assert_eq!(requests(StockRead, Verdict::RenewToken, &MANY_ATTEMPTS), 2);
+        assert_eq!(requests(StockRead, Verdict::Unreadable, &MANY_ATTEMPTS), 3);
+        assert_eq!(requests(StockRead, Verdict::Unknown, &MANY_ATTEMPTS), 99);
+        assert_eq!(requests(StockWrite, Verdict::Unknown, &MANY_ATTEMPTS), 4);
+        assert_eq!(requests(StockWrite, Verdict::Wait, &MANY_ATTEMPTS), 99);
         assert_eq!(requests(StockWrite, Verdict::Wait, &RetryPolicy::INTERACTIVE), 3);
     }
 }

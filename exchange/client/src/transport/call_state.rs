@@ -74,27 +74,31 @@ impl RequestOutcome {
         operation: &Operation,
         response: Result<Response<Bytes>, TransportError>,
     ) -> Self {
-        let (said, judged) = match &response {
+        let (error_body, assessment) = match &response {
             Ok(response) => {
-                let said = ErrorBody::parse(response.status(), response.body());
+                let error_body = ErrorBody::parse(response.status(), response.body());
                 let cut = response.extensions().get::<PartialBody>().map(|partial| partial.0);
                 let has_no_code = response.status().is_client_error()
-                    && said.code.is_none()
+                    && error_body.code.is_none()
                     && cut.is_some_and(|why| why != TransportFault::TooLarge);
-                let judged =
-                    match verdict::assess_response(operation, response.status(), &said, response.body()) {
-                        // The response has lost its error code. If the body was too large, it would be too
-                        // large again.
-                        ResponseAssessment { verdict: Verdict::Done, health } if has_no_code => {
-                            ResponseAssessment { verdict: verdict::unknown_verdict(operation), health }
-                        }
-                        judged => judged,
-                    };
-                (said, judged)
+                let assessment = match verdict::assess_response(
+                    operation,
+                    response.status(),
+                    &error_body,
+                    response.body(),
+                ) {
+                    // The response has lost its error code. If the body was too large, it would be too
+                    // large again.
+                    ResponseAssessment { verdict: Verdict::Done, health } if has_no_code => {
+                        ResponseAssessment { verdict: verdict::unknown_verdict(operation), health }
+                    }
+                    assessment => assessment,
+                };
+                (error_body, assessment)
             }
             Err(error) => (ErrorBody::default(), verdict::assess_fault(operation, error)),
         };
-        Self { response, error_body: said, assessment: judged, may_be_replay: false }
+        Self { response, error_body, assessment, may_be_replay: false }
     }
 }
 
@@ -185,9 +189,9 @@ impl CallState {
     }
 
     /// Ends a call that cannot be retried. Returns the last response, or the reason if there is none.
-    pub(super) fn give_up(self, refusal: TransportError) -> Result<Response<Bytes>, TransportError> {
-        let own = refusal.downcast_source::<Error>().map(Error::kind);
-        match own {
+    pub(super) fn give_up(self, rejection: TransportError) -> Result<Response<Bytes>, TransportError> {
+        let error_kind = rejection.downcast_source::<Error>().map(Error::kind);
+        match error_kind {
             // The client did not send the request, so an earlier response of the server is more specific.
             Some(ErrorKind::Busy | ErrorKind::Unreachable | ErrorKind::QuotaExceeded)
                 if self.last_outcome.is_some() =>
@@ -197,10 +201,10 @@ impl CallState {
             // An earlier request may have been applied, whatever the reason is.
             _ if self.progress.maybe_applied => {
                 let what = "a response was lost, and the call cannot be resent";
-                let error = Error::with_source(ErrorKind::OutcomeUnknown, what, refusal);
+                let error = Error::with_source(ErrorKind::OutcomeUnknown, what, rejection);
                 Err(error.with_call(self.identity()).into_transport(true))
             }
-            _ => Err(refusal),
+            _ => Err(rejection),
         }
     }
 

@@ -73,7 +73,7 @@ impl RetryPolicy {
 
     /// Creates a policy.
     #[must_use]
-    pub const fn new(attempts: u32, time: Duration, asked: CallInitiator) -> Self {
-        Self { max_attempts: attempts, time_limit: time, initiator: asked }
+    pub const fn new(attempts: u32, time: Duration, initiator: CallInitiator) -> Self {
+        Self { max_attempts: attempts, time_limit: time, initiator }
     }
 }

@@ -1,9 +1,9 @@
 //! Tests of the transport's loop with a scripted gateway, in virtual time.
 
+mod error_responses;
 mod faults;
 mod outage;
 mod proofs;
-mod refusals;
 mod secrets;
 mod spans;
 mod waits;
@@ -36,7 +36,7 @@ use crate::{
 };
 
 /// A client with the real transport, and the scripted gateway to which it sends its calls.
-struct Rig {
+struct TransportFixture {
     machine: VirtualEnvironment,
     gateway: ScriptedServer,
     tokens: Arc<MockGateway>,
@@ -44,7 +44,7 @@ struct Rig {
     api: Client,
 }
 
-impl Rig {
+impl TransportFixture {
     fn new() -> Self {
         Self::with(TransportSettings::default())
     }
@@ -174,18 +174,18 @@ struct MockState {
     number: u32,
     renewals: u32,
     over: Option<ErrorKind>,
-    told: Vec<ErrorKind>,
+    reported: Vec<ErrorKind>,
     /// The kind of the error with which a refresh fails.
     dead: Option<ErrorKind>,
     /// True if `current_grant` never completes, as during a refresh that does not end.
     silent: bool,
     /// True if `renew_grant` never completes.
     slow: bool,
-    /// True if `report_refusal` never completes.
+    /// True if `report_rejection` never completes.
     deaf: bool,
 }
 
-fn whose() -> Ownership {
+fn test_owner() -> Ownership {
     Ownership { connection: Some("a-connection".into()), installation: None }
 }
 
@@ -202,11 +202,11 @@ impl MockGateway {
 
     fn grant(&self, number: u32) -> AccessGrant {
         let (token, proofs) = (Arc::new(Self::token(number)), Arc::clone(&self.proofs));
-        AccessGrant { token, proofs, owner: whose(), jkt: "a-key".into(), open_count: 1 }
+        AccessGrant { token, proofs, owner: test_owner(), jkt: "a-key".into(), open_count: 1 }
     }
 
     fn reported_errors(&self) -> Vec<ErrorKind> {
-        self.state.lock().unwrap().told.clone()
+        self.state.lock().unwrap().reported.clone()
     }
 
     fn renewals(&self) -> u32 {
@@ -250,7 +250,7 @@ impl TokenSource for MockGateway {
     }
 
     fn current_owner(&self) -> Option<Ownership> {
-        Some(whose())
+        Some(test_owner())
     }
 
     fn is_current_connection<'a>(&'a self, _: &'a Ownership) -> BoxFuture<'a, Result<bool, Error>> {
@@ -265,10 +265,10 @@ impl TokenSource for MockGateway {
         Box::pin(async { Ok(()) })
     }
 
-    fn report_refusal<'a>(&'a self, _: &'a AccessGrant, refusal: &'a Error) -> BoxFuture<'a, ()> {
+    fn report_rejection<'a>(&'a self, _: &'a AccessGrant, error: &'a Error) -> BoxFuture<'a, ()> {
         let mut state = self.state.lock().unwrap();
-        state.told.push(refusal.kind());
-        state.over = Some(refusal.kind());
+        state.reported.push(error.kind());
+        state.over = Some(error.kind());
         if state.deaf {
             return Box::pin(std::future::pending());
         }

@@ -44,19 +44,19 @@ macro_rules! examples {
 
 examples! {
     catalogue shows "Sandbox Mettal may be Sandbox Metal", "a place for stock and ships: Sandbox City Hangar";
-    change_set shows "op 1 would be as asked", "op 1 is as asked", "op 2 is refused", "142.5 SCU";
-    conflict shows "is refused", "both changed the quantity", "and the exchange has it";
-    demand shows "wanted: 3 of Sandbox Helmet, craftable by you", "it is read again in ";
+    change_set shows "op 1 would be satisfied", "op 1 is satisfied", "op 2 is rejected", "142.5 SCU";
+    conflict shows "is rejected", "conflict in quantity", "the resolved change is applied";
+    demand shows "wanted: 3 of Sandbox Helmet, craftable by you", "next read in ";
     draft shows "staged a draft of kind", "[secret]";
-    envelope shows "2 blueprints, which the web import takes", "private: []", "no envelope: ";
+    envelope shows "2 blueprints in a valid envelope", "private: []", "invalid envelope: ";
     errors shows "back off: nothing was sent", "a capability that is missing", "offer to sign in again";
-    feed shows "The second round:", "the end: 10 blueprints are here";
+    feed shows "The second round:", "complete: 10 blueprints in the store";
     first_ships shows "linked: true", "created: true", "renamed: true";
-    handle_and_label shows "-> synchronise", "-> stop", "called Gaming desk", "desk:1 is no label";
-    held shows "held; the member opens a link", "[secret]", "not confirmed: 6 lots are there still";
+    handle_and_label shows "-> synchronise", "-> stop", "label: Gaming desk", "desk:1 is not a valid label";
+    member_confirmation shows "held; the member opens a link", "[secret]", "not confirmed: 6 lots remain";
     org_stock shows "booked in: true", "noted and booked out: true", "1.5 SCU are left";
-    outbox shows "is decided, as asked", "1 forgotten";
-    program shows "stock: 6 changed, 0 removed", "6 lots are here for the next start";
+    outbox shows "is decided, fully satisfied", "1 removed and overwritten";
+    program shows "stock: 6 changed, 0 removed", "6 lots are stored for the next start";
     sign_in shows "granted   ", "nothing is left";
     synced_list shows "SCU of Sandbox Trade Goods at Sandbox City Hangar";
 }

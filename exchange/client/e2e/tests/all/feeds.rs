@@ -29,7 +29,7 @@ const READ: [Scope; 4] = [
     Scope::ExchangeOrgstockRead,
 ];
 
-struct Desk {
+struct FeedFixture {
     sandbox: Sandbox,
     session: Session,
     exchange: Exchange,
@@ -37,7 +37,7 @@ struct Desk {
     folder: tempfile::TempDir,
 }
 
-impl Desk {
+impl FeedFixture {
     async fn new() -> Self {
         let sandbox = Sandbox::start().await.unwrap();
         let (place, identity) = (place(&sandbox), identity("sandbox-client"));
@@ -57,9 +57,9 @@ impl Desk {
     }
 
     async fn with(scopes: &[Scope]) -> Self {
-        let desk = Self::new().await;
-        desk.sign_in(scopes).await;
-        desk
+        let fixture = Self::new().await;
+        fixture.sign_in(scopes).await;
+        fixture
     }
 
     /// Signs in with a device login, and begins a session with these scopes.
@@ -125,53 +125,55 @@ fn changed(events: &[PageEvent], area: Area) -> usize {
 /// is read again.
 #[tokio::test]
 async fn feeds_contain_changes_of_other_writers() {
-    let desk = Desk::with(&READ).await;
-    let events = desk.pull_and_check().await;
+    let fixture = FeedFixture::with(&READ).await;
+    let events = fixture.pull_and_check().await;
     assert!(Area::ALL.iter().all(|area| changed(&events, *area) > 0));
-    let events = desk.pull_and_check().await;
+    let events = fixture.pull_and_check().await;
     assert!(events.iter().all(|event| event.phase == FeedPhase::Feed && event.changed.is_empty()));
 
-    desk.act(
-        MEMBER,
-        r#"{"act": "blueprints", "add": ["bp-sandbox-knife"], "remove": ["bp-sandbox-helmet"]}"#,
-    )
-    .await;
-    let events = desk.pull_and_check().await;
+    fixture
+        .act(MEMBER, r#"{"act": "blueprints", "add": ["bp-sandbox-knife"], "remove": ["bp-sandbox-helmet"]}"#)
+        .await;
+    let events = fixture.pull_and_check().await;
     assert_eq!(changed(&events, Area::Blueprints), 1);
-    assert!(!desk.sync.replica().removal(Area::Blueprints, "bp-sandbox-helmet").unwrap().unwrap().own);
+    assert!(!fixture.sync.replica().removal(Area::Blueprints, "bp-sandbox-helmet").unwrap().unwrap().is_own);
 
     let rise = r#"{"op": "set-quantity", "material": {"bt": "material-sandbox-ore"}, "location": {"name": "Sandbox City Hangar"}, "quality": 640, "stolen": false, "quantity": {"amount": 13.5, "unit": "SCU"}, "expectedQuantity": {"amount": 12.5, "unit": "SCU"}}"#;
-    desk.act(MEMBER, &format!(r#"{{"act": "stock", "ops": [{rise}]}}"#)).await;
-    assert_eq!(changed(&desk.pull_and_check().await, Area::Stock), 1);
+    fixture.act(MEMBER, &format!(r#"{{"act": "stock", "ops": [{rise}]}}"#)).await;
+    assert_eq!(changed(&fixture.pull_and_check().await, Area::Stock), 1);
 
-    let lot = desk.sync.replica().stock().map(Result::unwrap);
+    let lot = fixture.sync.replica().stock().map(Result::unwrap);
     let lot = lot.into_iter().find(|lot| lot.material.bt == "material-sandbox-component").unwrap();
-    desk.act(MEMBER, &format!(r#"{{"act": "share-stock", "lot": "{}", "unit": "unit-squadron"}}"#, lot.key))
+    fixture
+        .act(MEMBER, &format!(r#"{{"act": "share-stock", "lot": "{}", "unit": "unit-squadron"}}"#, lot.key))
         .await;
-    let events = desk.pull_and_check().await;
+    let events = fixture.pull_and_check().await;
     assert!(changed(&events, Area::OrgStock) > 0);
     assert!(events.iter().any(|event| event.area == Area::Stock));
 
     // The unit was renamed, but is the same unit.
-    desk.act(
-        "sandbox-admin",
-        r#"{"act": "rename-unit", "unit": "unit-squadron", "name": "Renamed", "shorthand": "RNM"}"#,
-    )
-    .await;
-    assert!(changed(&desk.pull_and_check().await, Area::Ships) > 0);
-    let ship = desk.sync.replica().ships().map(Result::unwrap).find(|ship| ship.org_unit.is_some()).unwrap();
+    fixture
+        .act(
+            "sandbox-admin",
+            r#"{"act": "rename-unit", "unit": "unit-squadron", "name": "Renamed", "shorthand": "RNM"}"#,
+        )
+        .await;
+    assert!(changed(&fixture.pull_and_check().await, Area::Ships) > 0);
+    let ship =
+        fixture.sync.replica().ships().map(Result::unwrap).find(|ship| ship.org_unit.is_some()).unwrap();
     assert_eq!(ship.org_unit.as_ref().unwrap().name, "Renamed");
 
-    desk.act(MEMBER, &format!(r#"{{"act": "give-ship", "ship": "{}", "to": "{OTHER}"}}"#, ship.ship_id))
+    fixture
+        .act(MEMBER, &format!(r#"{{"act": "give-ship", "ship": "{}", "to": "{OTHER}"}}"#, ship.ship_id))
         .await;
-    let events = desk.pull_and_check().await;
+    let events = fixture.pull_and_check().await;
     let removed =
         events.iter().flat_map(|event| &event.removed).find(|change| *change.key == *ship.ship_id.as_str());
-    assert!(!removed.unwrap().own);
+    assert!(!removed.unwrap().is_own);
 
     let theirs = r#"{"op": "set-quantity", "material": {"bt": "material-sandbox-goods"}, "location": {"name": "Sandbox City Hangar"}, "quality": 0, "stolen": false, "quantity": {"amount": 1, "unit": "SCU"}, "expectedQuantity": {"amount": 0, "unit": "SCU"}}"#;
-    desk.act(OTHER, &format!(r#"{{"act": "stock", "ops": [{theirs}]}}"#)).await;
-    let events = desk.pull_and_check().await;
+    fixture.act(OTHER, &format!(r#"{{"act": "stock", "ops": [{theirs}]}}"#)).await;
+    let events = fixture.pull_and_check().await;
     assert!(events.iter().all(|event| event.changed.is_empty()), "another member's stock is visible");
 }
 
@@ -179,20 +181,20 @@ async fn feeds_contain_changes_of_other_writers() {
 /// they appear again.
 #[tokio::test]
 async fn pool_follows_unit_membership() {
-    let desk = Desk::with(&READ).await;
-    desk.pull_and_check().await;
+    let fixture = FeedFixture::with(&READ).await;
+    fixture.pull_and_check().await;
     let of_unit = || {
-        let lots = desk.sync.replica().org_stock().map(Result::unwrap);
+        let lots = fixture.sync.replica().org_stock().map(Result::unwrap);
         lots.filter(|lot| lot.unit.id == "unit-squadron").count()
     };
     let before = of_unit();
     assert!(before > 0);
-    desk.act(MEMBER, r#"{"act": "role", "unit": "unit-squadron", "role": null}"#).await;
-    let events = desk.pull_and_check().await;
+    fixture.act(MEMBER, r#"{"act": "role", "unit": "unit-squadron", "role": null}"#).await;
+    let events = fixture.pull_and_check().await;
     assert_eq!(of_unit(), 0);
     assert_eq!(events.iter().map(|event| event.gone.len()).sum::<usize>(), before);
-    desk.act(MEMBER, r#"{"act": "role", "unit": "unit-squadron", "role": "member"}"#).await;
-    desk.pull_and_check().await;
+    fixture.act(MEMBER, r#"{"act": "role", "unit": "unit-squadron", "role": "member"}"#).await;
+    fixture.pull_and_check().await;
     assert_eq!(of_unit(), before);
 }
 
@@ -200,21 +202,21 @@ async fn pool_follows_unit_membership() {
 /// are deleted before any page is read.
 #[tokio::test]
 async fn details_follow_their_scope() {
-    let desk = Desk::with(&READ).await;
-    desk.pull_and_check().await;
+    let fixture = FeedFixture::with(&READ).await;
+    fixture.pull_and_check().await;
     let entries = || {
-        let lots = desk.sync.replica().org_stock().map(Result::unwrap);
+        let lots = fixture.sync.replica().org_stock().map(Result::unwrap);
         lots.filter(|lot| lot.entries.is_some()).count()
     };
     assert_eq!(entries(), 0);
     let more = [READ.as_slice(), &[Scope::ExchangeOrgstockDetails]].concat();
-    desk.sign_in(&more).await;
-    let events = desk.pull_and_check().await;
+    fixture.sign_in(&more).await;
+    let events = fixture.pull_and_check().await;
     assert!(events.iter().any(|event| event.area == Area::OrgStock && event.restarted));
     assert!(events.iter().all(|event| event.area == Area::OrgStock || !event.restarted));
     assert!(entries() > 0);
-    desk.sign_in(&READ).await;
-    let events = desk.pull_and_check().await;
+    fixture.sign_in(&READ).await;
+    let events = fixture.pull_and_check().await;
     assert_eq!(entries(), 0);
     assert!(events.iter().all(|event| !event.restarted), "the feed started again");
 }
@@ -222,21 +224,21 @@ async fn details_follow_their_scope() {
 /// TYP-16, WRT-08: the feed that is read after a write marks the removals that this installation made.
 #[tokio::test]
 async fn own_removals_are_marked() {
-    let desk = Desk::with(&[READ.as_slice(), &[Scope::ExchangeBlueprintsWrite]].concat()).await;
-    desk.pull_and_check().await;
-    let held = desk.sync.replica().blueprints().map(Result::unwrap).find(|held| !held.is_default).unwrap();
+    let fixture = FeedFixture::with(&[READ.as_slice(), &[Scope::ExchangeBlueprintsWrite]].concat()).await;
+    fixture.pull_and_check().await;
+    let held = fixture.sync.replica().blueprints().map(Result::unwrap).find(|held| !held.is_default).unwrap();
     let body = format!(r#"{{"ops": [{{"op": "remove", "key": "{}"}}]}}"#, held.key);
     let body = BlueprintChangeSet::parse_valid(body.as_bytes()).unwrap();
-    let done = desk.exchange.api().blueprints_write("a-random-key-0001", &body).await.unwrap().into_body();
+    let done = fixture.exchange.api().blueprints_write("a-random-key-0001", &body).await.unwrap().into_body();
     assert_eq!(done.applied, 1);
-    let mut events = desk.sync.events();
-    desk.sync.mark_changed(Area::Blueprints);
-    desk.sync.sync_once().await.unwrap();
+    let mut events = fixture.sync.events();
+    fixture.sync.mark_changed(Area::Blueprints);
+    fixture.sync.sync_once().await.unwrap();
     let event = events.try_recv().unwrap();
-    assert_eq!((event.area, event.removed.len(), event.removed[0].own), (Area::Blueprints, 1, true));
+    assert_eq!((event.area, event.removed.len(), event.removed[0].is_own), (Area::Blueprints, 1, true));
     assert!(events.try_recv().is_err(), "no other area is due");
-    assert!(desk.sync.replica().removal(Area::Blueprints, held.key.as_str()).unwrap().unwrap().own);
-    assert_eq!(contents(desk.sync.replica()), desk.fresh().await);
+    assert!(fixture.sync.replica().removal(Area::Blueprints, held.key.as_str()).unwrap().unwrap().is_own);
+    assert_eq!(contents(fixture.sync.replica()), fixture.fresh().await);
 }
 
 /// FED-09, FED-11: after 91 days every cursor is refused, and a snapshot contains only the current entries. A
@@ -244,31 +246,31 @@ async fn own_removals_are_marked() {
 #[tokio::test]
 async fn snapshot_is_read_after_ninety_days() {
     let scopes = [READ.as_slice(), &[Scope::ExchangeBlueprintsWrite]].concat();
-    let desk = Desk::with(&scopes).await;
-    desk.pull_and_check().await;
-    let store = SqliteOutbox::open(desk.folder.path()).unwrap();
-    let outbox = desk.exchange.outbox(store, &desk.connection().await).unwrap();
-    desk.session.register_local_data(outbox.clone());
+    let fixture = FeedFixture::with(&scopes).await;
+    fixture.pull_and_check().await;
+    let store = SqliteOutbox::open(fixture.folder.path()).unwrap();
+    let outbox = fixture.exchange.outbox(store, &fixture.connection().await).unwrap();
+    fixture.session.register_local_data(outbox.clone());
     let mut changes = BlueprintChanges::new();
     let knife = KnownItem { name: Some("Sandbox Knife".to_owned()), ..KnownItem::default() };
     changes.add(knife.item_ref().unwrap()).unwrap();
     let kept = outbox.enqueue(changes).await.unwrap()[0];
     let state = async || outbox.entry(kept).await.unwrap().state();
-    let due = desk.sync.replica().due_by().unwrap().unwrap();
-    desk.act(MEMBER, r#"{"act": "blueprints", "remove": ["bp-sandbox-rifle"]}"#).await;
-    desk.sandbox.advance(Duration::from_secs(91 * 86_400));
-    assert!(due < desk.exchange.environment().now().wall);
+    let due = fixture.sync.replica().due_by().unwrap().unwrap();
+    fixture.act(MEMBER, r#"{"act": "blueprints", "remove": ["bp-sandbox-rifle"]}"#).await;
+    fixture.sandbox.advance(Duration::from_secs(91 * 86_400));
+    assert!(due < fixture.exchange.environment().now().wall);
     // OST-14: organization data was deleted before anything was read.
-    desk.sign_in(&scopes).await;
-    assert_eq!(desk.sync.replica().count(Area::OrgStock).unwrap(), 0);
-    assert!(desk.sync.replica().count(Area::Blueprints).unwrap() > 0);
-    let events = desk.pull_and_check().await;
+    fixture.sign_in(&scopes).await;
+    assert_eq!(fixture.sync.replica().count(Area::OrgStock).unwrap(), 0);
+    assert!(fixture.sync.replica().count(Area::Blueprints).unwrap() > 0);
+    let events = fixture.pull_and_check().await;
     let blueprints = events.iter().find(|event| event.area == Area::Blueprints).unwrap();
     assert!(blueprints.restarted && blueprints.gone.contains(&"bp-sandbox-rifle".into()));
     assert_eq!(state().await, EntryState::Pending);
     outbox.flush().await.unwrap();
     assert_eq!(state().await, EntryState::Done);
-    let events = desk.pull_and_check().await;
+    let events = fixture.pull_and_check().await;
     let blueprints = events.iter().find(|event| event.area == Area::Blueprints).unwrap();
     assert!(!blueprints.restarted && blueprints.changed.len() == 1);
 }
@@ -277,32 +279,32 @@ async fn snapshot_is_read_after_ninety_days() {
 /// All old data is deleted before the new data is read.
 #[tokio::test]
 async fn reset_removes_all_old_data() {
-    let desk = Desk::with(&READ).await;
-    desk.act(MEMBER, r#"{"act": "blueprints", "add": ["bp-sandbox-knife"]}"#).await;
-    desk.pull_and_check().await;
+    let fixture = FeedFixture::with(&READ).await;
+    fixture.act(MEMBER, r#"{"act": "blueprints", "add": ["bp-sandbox-knife"]}"#).await;
+    fixture.pull_and_check().await;
     let knife =
-        || desk.sync.replica().blueprints().map(Result::unwrap).any(|held| held.key == "bp-sandbox-knife");
+        || fixture.sync.replica().blueprints().map(Result::unwrap).any(|held| held.key == "bp-sandbox-knife");
     assert!(knife());
-    desk.sandbox.reset().await.unwrap();
-    desk.sign_in(&READ).await;
-    assert!(Area::ALL.into_iter().all(|area| desk.sync.replica().count(area).unwrap() == 0));
-    desk.pull_and_check().await;
+    fixture.sandbox.reset().await.unwrap();
+    fixture.sign_in(&READ).await;
+    assert!(Area::ALL.into_iter().all(|area| fixture.sync.replica().count(area).unwrap() == 0));
+    fixture.pull_and_check().await;
     assert!(!knife());
 }
 
 /// CLI-06: a disconnection deletes and erases all stored data, and reports this.
 #[tokio::test]
 async fn disconnecting_deletes_stored_data() {
-    let desk = Desk::with(&READ).await;
-    desk.pull_and_check().await;
+    let fixture = FeedFixture::with(&READ).await;
+    fixture.pull_and_check().await;
     let found = || {
-        let files = std::fs::read_dir(desk.folder.path()).unwrap();
+        let files = std::fs::read_dir(fixture.folder.path()).unwrap();
         let bytes = files.map(|file| std::fs::read(file.unwrap().path()).unwrap());
         bytes.filter(|bytes| bytes.windows(15).any(|part| part == b"Sandbox City Ha")).count()
     };
     assert!(found() > 0);
-    let report = desk.session.disconnect().await;
+    let report = fixture.session.disconnect().await;
     assert!(report.is_complete(), "{report:?}");
     assert!(report.data.iter().any(|(name, _)| name.contains("org stock")), "{report:?}");
-    assert_eq!((found(), contents(desk.sync.replica()).len()), (0, 0));
+    assert_eq!((found(), contents(fixture.sync.replica()).len()), (0, 0));
 }

@@ -22,11 +22,13 @@ use http::Request;
 
 /// Returns a credential store that accepts the key, and that is locked when a token is stored.
 fn locking() -> HookedStore<MemoryCredentials> {
-    HookedStore::new("Locking Store", MemoryCredentials::new(), async |asked, entry| match (asked, entry) {
-        (StoreOperation::Write, CredentialEntry::AccessToken | CredentialEntry::RefreshToken) => {
-            Err(CredentialError::Locked)
+    HookedStore::new("Locking Store", MemoryCredentials::new(), async |operation, entry| {
+        match (operation, entry) {
+            (StoreOperation::Write, CredentialEntry::AccessToken | CredentialEntry::RefreshToken) => {
+                Err(CredentialError::Locked)
+            }
+            _ => Ok(()),
         }
-        _ => Ok(()),
     })
 }
 

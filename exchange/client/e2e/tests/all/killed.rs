@@ -127,9 +127,9 @@ impl ReplicaStore for KillingStore<SqliteReplica> {
         &self,
         area: Area,
         after: Option<&str>,
-        most: usize,
+        limit: usize,
     ) -> Result<Vec<replica::ReplicaRow>, Error> {
-        self.0.entries(area, after, most)
+        self.0.entries(area, after, limit)
     }
 
     fn count(&self, area: Area) -> Result<u64, Error> {

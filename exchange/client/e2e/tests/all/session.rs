@@ -21,7 +21,7 @@ use exchange_service::{
 };
 
 /// A fixture: a sandbox, and a machine with a client.
-struct Desk {
+struct SessionFixture {
     sandbox: Sandbox,
     address: ExchangeAddress,
     clock: SandboxClock,
@@ -32,7 +32,7 @@ fn identity() -> ClientIdentity {
     exchange_client_e2e::identity("sandbox-client")
 }
 
-impl Desk {
+impl SessionFixture {
     async fn new() -> Self {
         Self::with(SandboxOptions::default()).await
     }
@@ -93,13 +93,13 @@ impl Desk {
 /// the gateway.
 #[tokio::test]
 async fn a_member_approves_a_login() {
-    let desk = Desk::new().await;
-    let session = desk.process(MemoryCredentials::new(), None).await;
+    let fixture = SessionFixture::new().await;
+    let session = fixture.process(MemoryCredentials::new(), None).await;
     let login = session.sign_in(&[Scope::ExchangeStockRead, Scope::ExchangeHangarRead]).await.unwrap();
-    assert_eq!(login.verification_uri(), desk.sandbox.directory().pages);
+    assert_eq!(login.verification_uri(), fixture.sandbox.directory().pages);
     assert!(login.expires_in() > Duration::from_secs(590));
     let code = login.user_code().to_owned();
-    desk.sandbox.advance(login.next_check());
+    fixture.sandbox.advance(login.next_check());
     // The client polls once, after the approval.
     let (sender, mut waits) = tokio::sync::mpsc::unbounded_channel();
     let finish = login.finish_with(move |progress| sender.send(progress).unwrap());
@@ -107,8 +107,8 @@ async fn a_member_approves_a_login() {
         let Some(LoginProgress::Waiting { next, .. }) = waits.recv().await else {
             panic!("the login does not wait")
         };
-        desk.sandbox.approve(&code, MEMBER).await.unwrap();
-        desk.sandbox.advance(next);
+        fixture.sandbox.approve(&code, MEMBER).await.unwrap();
+        fixture.sandbox.advance(next);
     };
     let (done, ()) = tokio::join!(finish, approve);
     done.unwrap();
@@ -117,38 +117,38 @@ async fn a_member_approves_a_login() {
         assert!(session.has_scope(&scope), "{scope}");
     }
     assert_eq!(session.scopes().len(), 3);
-    desk.call(&session).await.unwrap();
+    fixture.call(&session).await.unwrap();
 }
 
 /// ERR-45, ERR-46: after a declined or expired login, no member is signed in.
 #[tokio::test]
 async fn login_is_declined_or_expires() {
-    let desk = Desk::new().await;
-    let session = desk.process(MemoryCredentials::new(), None).await;
+    let fixture = SessionFixture::new().await;
+    let session = fixture.process(MemoryCredentials::new(), None).await;
     let login = session.sign_in(&[]).await.unwrap();
-    desk.sandbox.decline(login.user_code(), MEMBER).await.unwrap();
-    desk.sandbox.advance(login.next_check());
+    fixture.sandbox.decline(login.user_code(), MEMBER).await.unwrap();
+    fixture.sandbox.advance(login.next_check());
     assert_eq!(login.finish().await.unwrap_err().kind(), ErrorKind::Declined);
 
     let login = session.sign_in(&[]).await.unwrap();
     // The machine was suspended but its clock shows the old time, so the provider reports the expiry.
-    desk.advance(601);
-    desk.clock.set_clock_offset(-601);
+    fixture.advance(601);
+    fixture.clock.set_clock_offset(-601);
     let error = login.finish().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::CodeExpired);
     assert_eq!(error.oauth_error().map(ToString::to_string).as_deref(), Some("expired_token"));
     assert_eq!(session.state(), SessionState::SignedOut);
-    assert_eq!(desk.call(&session).await.unwrap_err().kind(), ErrorKind::SignInNeeded);
+    assert_eq!(fixture.call(&session).await.unwrap_err().kind(), ErrorKind::SignInNeeded);
 }
 
 /// ERR-44: after `slow_down` the client polls less often.
 #[tokio::test]
 async fn login_slows_down_on_request() {
-    let desk = Desk::new().await;
-    let session = desk.process(MemoryCredentials::new(), None).await;
+    let fixture = SessionFixture::new().await;
+    let session = fixture.process(MemoryCredentials::new(), None).await;
     let login = session.sign_in(&[]).await.unwrap();
     let code = login.user_code().to_owned();
-    desk.sandbox.advance(login.next_check());
+    fixture.sandbox.advance(login.next_check());
     let (sender, mut waits) = tokio::sync::mpsc::unbounded_channel();
     let finish = login.finish_with(move |progress| sender.send(progress).unwrap());
     let member = async {
@@ -160,11 +160,11 @@ async fn login_slows_down_on_request() {
         };
         assert_eq!(wait().await.as_secs_f64().round(), 6.0);
         // The timer of this machine runs fast.
-        desk.clock.set_ahead(6);
+        fixture.clock.set_ahead(6);
         let next = wait().await;
         assert_eq!(next.as_secs_f64().round(), 14.0);
-        desk.sandbox.approve(&code, MEMBER).await.unwrap();
-        desk.sandbox.advance(next);
+        fixture.sandbox.approve(&code, MEMBER).await.unwrap();
+        fixture.sandbox.advance(next);
     };
     let (done, ()) = tokio::join!(finish, member);
     done.unwrap();
@@ -173,12 +173,12 @@ async fn login_slows_down_on_request() {
 /// IDP-19, IDP-22: tokens are refreshed before they expire, and the gateway accepts each of them.
 #[tokio::test]
 async fn tokens_are_refreshed() {
-    let desk = Desk::new().await;
-    let (session, _) = desk.signed_in().await;
-    let id = desk.call(&session).await.unwrap();
+    let fixture = SessionFixture::new().await;
+    let (session, _) = fixture.signed_in().await;
+    let id = fixture.call(&session).await.unwrap();
     for _ in 0..4 {
-        desk.advance(241);
-        assert_eq!(desk.call(&session).await.unwrap(), id);
+        fixture.advance(241);
+        assert_eq!(fixture.call(&session).await.unwrap(), id);
     }
     assert_eq!(session.state(), SessionState::Active);
 }
@@ -187,54 +187,54 @@ async fn tokens_are_refreshed() {
 /// continues.
 #[tokio::test]
 async fn lost_token_rotation_is_recovered() {
-    let desk = Desk::new().await;
-    let (session, _) = desk.signed_in().await;
-    let id = desk.call(&session).await.unwrap();
-    desk.advance(301);
-    desk.network.lose_next_response("oauth.token");
-    assert_eq!(desk.call(&session).await.unwrap_err().kind(), ErrorKind::Unreachable);
+    let fixture = SessionFixture::new().await;
+    let (session, _) = fixture.signed_in().await;
+    let id = fixture.call(&session).await.unwrap();
+    fixture.advance(301);
+    fixture.network.lose_next_response("oauth.token");
+    assert_eq!(fixture.call(&session).await.unwrap_err().kind(), ErrorKind::Unreachable);
     assert_eq!(session.state(), SessionState::Active);
-    desk.advance(6);
-    assert_eq!(desk.call(&session).await.unwrap(), id);
+    fixture.advance(6);
+    assert_eq!(fixture.call(&session).await.unwrap(), id);
     // From now on, the successor of the token is used.
-    desk.advance(301);
-    assert_eq!(desk.call(&session).await.unwrap(), id);
+    fixture.advance(301);
+    assert_eq!(fixture.call(&session).await.unwrap(), id);
 }
 
 /// ERR-05, ERR-06: a token that the gateway rejects is refreshed once, and the call continues.
 #[tokio::test]
 async fn rejected_token_is_refreshed() {
-    let desk = Desk::new().await;
-    let (session, _) = desk.signed_in().await;
-    let id = desk.call(&session).await.unwrap();
+    let fixture = SessionFixture::new().await;
+    let (session, _) = fixture.signed_in().await;
+    let id = fixture.call(&session).await.unwrap();
     // The local clocks did not advance, so the client considers the token valid.
-    desk.advance(400);
-    desk.clock.set_ahead(-400);
-    assert_eq!(desk.call(&session).await.unwrap(), id);
+    fixture.advance(400);
+    fixture.clock.set_ahead(-400);
+    assert_eq!(fixture.call(&session).await.unwrap(), id);
 }
 
 /// IDP-18, IDP-19: two processes share the key, the tokens and the lock through files.
 #[tokio::test]
 async fn processes_share_a_connection() {
-    let desk = Desk::new().await;
+    let fixture = SessionFixture::new().await;
     let folder = tempfile::tempdir().unwrap();
     let (secrets, state) = (folder.path().join("secrets"), folder.path().join("state"));
     let store = || InsecureFileCredentials::open(&secrets).unwrap();
-    let one = desk.process(store(), Some(&state)).await;
-    desk.sign_in(&one, &[Scope::ExchangeStockRead]).await;
-    let id = desk.call(&one).await.unwrap();
-    let two = desk.process(store(), Some(&state)).await;
+    let one = fixture.process(store(), Some(&state)).await;
+    fixture.sign_in(&one, &[Scope::ExchangeStockRead]).await;
+    let id = fixture.call(&one).await.unwrap();
+    let two = fixture.process(store(), Some(&state)).await;
     assert_eq!((two.state(), two.installation_id()), (SessionState::Active, Some(id.clone())));
     assert!(two.has_scope(&Scope::ExchangeStockRead));
     for _ in 0..3 {
-        desk.advance(301);
-        let (first, second) = tokio::join!(desk.call(&one), desk.call(&two));
+        fixture.advance(301);
+        let (first, second) = tokio::join!(fixture.call(&one), fixture.call(&two));
         assert_eq!((first.unwrap(), second.unwrap()), (id.clone(), id.clone()));
     }
     let DisconnectReport { revoked, .. } = two.disconnect().await;
     assert!(matches!(revoked, StepOutcome::Done), "{revoked:?}");
-    desk.advance(301);
-    assert_eq!(desk.call(&one).await.unwrap_err().kind(), ErrorKind::SignInNeeded);
+    fixture.advance(301);
+    assert_eq!(fixture.call(&one).await.unwrap_err().kind(), ErrorKind::SignInNeeded);
     assert_eq!(one.state(), SessionState::SignedOut);
 }
 
@@ -242,37 +242,37 @@ async fn processes_share_a_connection() {
 /// the key is kept, and the client does not sign in by itself.
 #[tokio::test]
 async fn the_member_disconnects_the_client() {
-    let desk = Desk::new().await;
-    let (session, store) = desk.signed_in().await;
-    let id = desk.call(&session).await.unwrap();
-    desk.advance(1);
+    let fixture = SessionFixture::new().await;
+    let (session, store) = fixture.signed_in().await;
+    let id = fixture.call(&session).await.unwrap();
+    fixture.advance(1);
     let act = SandboxAction::Disconnect { client: "sandbox-client".to_owned() };
-    desk.sandbox.act(MEMBER, act).await.unwrap();
-    let error = desk.call(&session).await.unwrap_err();
+    fixture.sandbox.act(MEMBER, act).await.unwrap();
+    let error = fixture.call(&session).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Ended(EndReason::ClientDisconnected));
     assert_eq!(session.state(), SessionState::Ended(EndReason::ClientDisconnected));
-    assert!(desk.has(&store, CredentialEntry::DpopKey).await);
+    assert!(fixture.has(&store, CredentialEntry::DpopKey).await);
     assert!(
-        !desk.has(&store, CredentialEntry::RefreshToken).await
-            && !desk.has(&store, CredentialEntry::AccessToken).await
+        !fixture.has(&store, CredentialEntry::RefreshToken).await
+            && !fixture.has(&store, CredentialEntry::AccessToken).await
     );
     // After the member signs in again, the installation is the same.
-    desk.advance(1);
-    desk.sign_in(&session, &[]).await;
-    assert_eq!(desk.call(&session).await.unwrap(), id);
+    fixture.advance(1);
+    fixture.sign_in(&session, &[]).await;
+    assert_eq!(fixture.call(&session).await.unwrap(), id);
 }
 
 /// IDP-25, ERR-47: the end of a connection is also detected during a refresh.
 #[tokio::test]
 async fn refresh_detects_an_ended_connection() {
-    let desk = Desk::new().await;
-    let (session, store) = desk.signed_in().await;
-    desk.advance(301);
+    let fixture = SessionFixture::new().await;
+    let (session, store) = fixture.signed_in().await;
+    fixture.advance(301);
     let act = SandboxAction::Disconnect { client: "sandbox-client".to_owned() };
-    desk.sandbox.act(MEMBER, act).await.unwrap();
-    assert_eq!(desk.call(&session).await.unwrap_err().kind(), ErrorKind::Ended(EndReason::GrantRevoked));
+    fixture.sandbox.act(MEMBER, act).await.unwrap();
+    assert_eq!(fixture.call(&session).await.unwrap_err().kind(), ErrorKind::Ended(EndReason::GrantRevoked));
     assert_eq!(session.state(), SessionState::Ended(EndReason::GrantRevoked));
-    assert!(!desk.has(&store, CredentialEntry::RefreshToken).await);
+    assert!(!fixture.has(&store, CredentialEntry::RefreshToken).await);
 }
 
 /// ERR-13: if this installation is disconnected, its key is deleted as well, and the next sign-in creates a
@@ -281,44 +281,44 @@ async fn refresh_detects_an_ended_connection() {
 async fn an_installation_is_disconnected() {
     let folder = tempfile::tempdir().unwrap();
     let options = SandboxOptions { data: Some(folder.path().to_owned()), ..SandboxOptions::default() };
-    let desk = Desk::with(options).await;
-    let (session, store) = desk.signed_in().await;
-    let id = desk.call(&session).await.unwrap();
-    desk.advance(1);
-    let now = desk.sandbox.clock().now();
+    let fixture = SessionFixture::with(options).await;
+    let (session, store) = fixture.signed_in().await;
+    let id = fixture.call(&session).await.unwrap();
+    fixture.advance(1);
+    let now = fixture.sandbox.clock().now();
     let installation = InstallationId::new(id.clone());
     let ended: Result<_, AdminError> = store::edit_store(folder.path(), |connection| {
         admin::end_installation(connection, &AdminContext::new("admin", now)?, &installation)
     });
     ended.unwrap();
     assert_eq!(
-        desk.call(&session).await.unwrap_err().kind(),
+        fixture.call(&session).await.unwrap_err().kind(),
         ErrorKind::Ended(EndReason::InstallationDisconnected)
     );
     assert!(
-        !desk.has(&store, CredentialEntry::DpopKey).await
-            && !desk.has(&store, CredentialEntry::RefreshToken).await
+        !fixture.has(&store, CredentialEntry::DpopKey).await
+            && !fixture.has(&store, CredentialEntry::RefreshToken).await
     );
-    desk.sign_in(&session, &[]).await;
-    assert_ne!(desk.call(&session).await.unwrap(), id);
+    fixture.sign_in(&session, &[]).await;
+    assert_ne!(fixture.call(&session).await.unwrap(), id);
 }
 
 /// ERR-15, CLI-04: a suspended client halts and sends no request until the member resumes it.
 #[tokio::test]
 async fn suspended_client_halts() {
-    let desk = Desk::new().await;
-    let (session, _) = desk.signed_in().await;
+    let fixture = SessionFixture::new().await;
+    let (session, _) = fixture.signed_in().await;
     let suspend = |suspended| {
-        desk.sandbox.act(MEMBER, SandboxAction::Suspend { client: "sandbox-client".to_owned(), suspended })
+        fixture.sandbox.act(MEMBER, SandboxAction::Suspend { client: "sandbox-client".to_owned(), suspended })
     };
     suspend(true).await.unwrap();
-    assert_eq!(desk.call(&session).await.unwrap_err().kind(), ErrorKind::Halted(HaltReason::Suspended));
+    assert_eq!(fixture.call(&session).await.unwrap_err().kind(), ErrorKind::Halted(HaltReason::Suspended));
     suspend(false).await.unwrap();
     // The gateway would accept the client within five seconds, but the client does not send a request.
-    desk.advance(6);
-    assert_eq!(desk.call(&session).await.unwrap_err().kind(), ErrorKind::Halted(HaltReason::Suspended));
+    fixture.advance(6);
+    assert_eq!(fixture.call(&session).await.unwrap_err().kind(), ErrorKind::Halted(HaltReason::Suspended));
     assert_eq!(session.resume().await.unwrap(), SessionState::Active);
-    desk.call(&session).await.unwrap();
+    fixture.call(&session).await.unwrap();
 }
 
 /// DPP-17, ERR-50, IDP-23: if the provider requires nonces, the client sends the provider's nonce to its
@@ -329,11 +329,12 @@ async fn provider_may_require_nonces() {
     config.idp.profile = ProofProfile::Rfc9449;
     config.idp.password_kib = 64;
     config.idp.password_passes = 1;
-    let desk = Desk::with(SandboxOptions { config: Some(config), ..SandboxOptions::default() }).await;
-    let (session, _) = desk.signed_in().await;
+    let fixture =
+        SessionFixture::with(SandboxOptions { config: Some(config), ..SandboxOptions::default() }).await;
+    let (session, _) = fixture.signed_in().await;
     for _ in 0..3 {
-        desk.call(&session).await.unwrap();
-        desk.advance(301);
+        fixture.call(&session).await.unwrap();
+        fixture.advance(301);
     }
     let report = session.disconnect().await;
     assert!(matches!(report.revoked, StepOutcome::Done) && report.is_complete(), "{report:?}");
@@ -343,12 +344,12 @@ async fn provider_may_require_nonces() {
 #[tokio::test]
 async fn wrong_clock_is_tolerated() {
     for wrong_by in [-3600, 3600] {
-        let desk = Desk::new().await;
-        desk.clock.set_clock_offset(wrong_by);
-        let (session, _) = desk.signed_in().await;
-        desk.call(&session).await.unwrap();
-        desk.advance(301);
-        desk.call(&session).await.unwrap();
+        let fixture = SessionFixture::new().await;
+        fixture.clock.set_clock_offset(wrong_by);
+        let (session, _) = fixture.signed_in().await;
+        fixture.call(&session).await.unwrap();
+        fixture.advance(301);
+        fixture.call(&session).await.unwrap();
     }
 }
 
@@ -356,15 +357,16 @@ async fn wrong_clock_is_tolerated() {
 /// belongs to that installation, and cannot be created without an id.
 #[tokio::test]
 async fn reading_the_connection_stores_the_installation() {
-    let (desk, store, folder) = (Desk::new().await, MemoryCredentials::new(), tempfile::tempdir().unwrap());
-    let session = desk.process(store.clone(), Some(folder.path())).await;
-    desk.sign_in(&session, &[Scope::ExchangeStockRead]).await;
+    let (fixture, store, folder) =
+        (SessionFixture::new().await, MemoryCredentials::new(), tempfile::tempdir().unwrap());
+    let session = fixture.process(store.clone(), Some(folder.path())).await;
+    fixture.sign_in(&session, &[Scope::ExchangeStockRead]).await;
     assert_eq!(session.installation_id(), None);
-    let exchange = desk.exchange(&session);
+    let exchange = fixture.exchange(&session);
     let connection = exchange.connection().await.unwrap();
     let id = connection.installation_id().unwrap().to_string();
     assert_eq!(session.installation_id().as_deref(), Some(&*id));
-    let next = desk.process(store, Some(folder.path())).await;
+    let next = fixture.process(store, Some(folder.path())).await;
     assert_eq!(next.installation_id(), Some(id));
 
     let kept = MemoryOutbox::new();

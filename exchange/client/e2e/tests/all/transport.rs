@@ -10,7 +10,7 @@ use exchange_client_e2e::{LossyNetwork, SandboxClock, SleepMode, identity, place
 use exchange_service::sandbox::Sandbox;
 
 /// A fixture: a sandbox with a signed-in member.
-struct Desk {
+struct TransportFixture {
     sandbox: Sandbox,
     clock: SandboxClock,
     network: LossyNetwork,
@@ -18,7 +18,7 @@ struct Desk {
     exchange: Exchange,
 }
 
-impl Desk {
+impl TransportFixture {
     async fn of(client: &str, scopes: &[Scope]) -> Self {
         let sandbox = Sandbox::start().await.unwrap();
         let clock = SandboxClock::for_sandbox(&sandbox, SleepMode::AdvanceClock);
@@ -41,11 +41,11 @@ impl Desk {
 /// calls after it cost none.
 #[tokio::test]
 async fn calls_succeed() {
-    let desk = Desk::of("sandbox-client", &[Scope::ExchangeOrgunitsRead]).await;
-    let _ = desk.network.take_request_count();
-    assert_eq!(desk.units().await.unwrap().attempts, 1);
-    assert!(desk.network.take_request_count() <= 2);
-    let exchange = &desk.exchange;
+    let fixture = TransportFixture::of("sandbox-client", &[Scope::ExchangeOrgunitsRead]).await;
+    let _ = fixture.network.take_request_count();
+    assert_eq!(fixture.units().await.unwrap().attempts, 1);
+    assert!(fixture.network.take_request_count() <= 2);
+    let exchange = &fixture.exchange;
     let calls = (0..10).map(|_| {
         let exchange = exchange.clone();
         tokio::spawn(async move { exchange.api().org_units_read().await.unwrap().items.len() })
@@ -53,7 +53,7 @@ async fn calls_succeed() {
     for call in calls.collect::<Vec<_>>() {
         assert_eq!(call.await.unwrap(), 2);
     }
-    assert_eq!(desk.network.take_request_count(), 10);
+    assert_eq!(fixture.network.take_request_count(), 10);
     // The exchange accepts the call, so it recognizes the caller.
     let document = exchange.api().service_document().await.unwrap();
     assert_eq!(document.status(), 200);
@@ -63,17 +63,17 @@ async fn calls_succeed() {
 #[tokio::test]
 async fn lost_response_is_recovered() {
     let scopes = [Scope::ExchangeBlueprintsRead, Scope::ExchangeBlueprintsWrite];
-    let desk = Desk::of("sandbox-client", &scopes).await;
-    let api = desk.exchange.api();
+    let fixture = TransportFixture::of("sandbox-client", &scopes).await;
+    let api = fixture.exchange.api();
     let body = br#"{"ops": [{"op": "add", "ref": {"bt": "bp-sandbox-knife"}}]}"#;
     let set = BlueprintChangeSet::parse(body).unwrap();
     let before = api.blueprints_read(BlueprintsReadOptions::new()).await.unwrap().items.len();
-    desk.network.lose_next_response("blueprints_write");
-    let _ = desk.network.take_request_count();
+    fixture.network.lose_next_response("blueprints_write");
+    let _ = fixture.network.take_request_count();
     let response =
         api.blueprints_write("key-of-one-write", &set).with_extension(RetryPolicy::BACKGROUND).await.unwrap();
     assert_eq!((response.applied, response.header("Idempotency-Replayed")), (1, Some("true")));
-    assert_eq!(desk.network.take_request_count(), 2);
+    assert_eq!(fixture.network.take_request_count(), 2);
     let after = api.blueprints_read(BlueprintsReadOptions::new()).await.unwrap().items.len();
     assert_eq!(after, before + 1);
 }
@@ -82,36 +82,36 @@ async fn lost_response_is_recovered() {
 /// none later.
 #[tokio::test]
 async fn wrong_clock_is_corrected() {
-    let desk = Desk::of("sandbox-client", &[Scope::ExchangeOrgunitsRead]).await;
-    desk.units().await.unwrap();
-    let _ = desk.network.take_request_count();
-    desk.sandbox.advance(Duration::from_secs(120));
-    desk.clock.set_ahead(-120);
-    desk.units().await.unwrap();
-    assert_eq!(desk.network.take_request_count(), 2);
-    desk.units().await.unwrap();
-    assert_eq!(desk.network.take_request_count(), 1);
+    let fixture = TransportFixture::of("sandbox-client", &[Scope::ExchangeOrgunitsRead]).await;
+    fixture.units().await.unwrap();
+    let _ = fixture.network.take_request_count();
+    fixture.sandbox.advance(Duration::from_secs(120));
+    fixture.clock.set_ahead(-120);
+    fixture.units().await.unwrap();
+    assert_eq!(fixture.network.take_request_count(), 2);
+    fixture.units().await.unwrap();
+    assert_eq!(fixture.network.take_request_count(), 1);
 }
 
 /// ERR-15, CLI-04: a suspended client gets one rejection and sends no further request.
 #[tokio::test]
 async fn suspended_client_stops() {
-    let desk = Desk::of("sandbox-suspended-client", &[Scope::ExchangeOrgunitsRead]).await;
-    let error = desk.units().await.unwrap_err();
+    let fixture = TransportFixture::of("sandbox-suspended-client", &[Scope::ExchangeOrgunitsRead]).await;
+    let error = fixture.units().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Halted(HaltReason::Suspended));
     assert!(error.to_string().starts_with("this program is suspended at the exchange"), "{error}");
-    assert_eq!(desk.session.state(), SessionState::Halted(HaltReason::Suspended));
-    let _ = desk.network.take_request_count();
-    assert_eq!(desk.units().await.unwrap_err().kind(), ErrorKind::Halted(HaltReason::Suspended));
-    assert_eq!(desk.network.take_request_count(), 0);
+    assert_eq!(fixture.session.state(), SessionState::Halted(HaltReason::Suspended));
+    let _ = fixture.network.take_request_count();
+    assert_eq!(fixture.units().await.unwrap_err().kind(), ErrorKind::Halted(HaltReason::Suspended));
+    assert_eq!(fixture.network.take_request_count(), 0);
 }
 
 /// ERR-11: a call fails if its scope was not requested at sign-in, and the session continues.
 #[tokio::test]
 async fn missing_scope_does_not_end_the_session() {
-    let desk = Desk::of("sandbox-client", &[Scope::ExchangeOrgunitsRead]).await;
-    let refused = desk.exchange.api().blueprints_read(BlueprintsReadOptions::new()).await.unwrap_err();
+    let fixture = TransportFixture::of("sandbox-client", &[Scope::ExchangeOrgunitsRead]).await;
+    let refused = fixture.exchange.api().blueprints_read(BlueprintsReadOptions::new()).await.unwrap_err();
     assert_eq!(Error::from(refused).kind(), ErrorKind::ScopeMissing);
-    desk.units().await.unwrap();
-    assert_eq!(desk.session.state(), SessionState::Active);
+    fixture.units().await.unwrap();
+    assert_eq!(fixture.session.state(), SessionState::Active);
 }

@@ -1,7 +1,7 @@
 //! Tests of every op of every change set, with the outbox, its file and the real service, with and without
 //! faults.
 
-mod desk;
+mod fixture;
 
 use exchange_client::{
     BlueprintChanges, Lane, OrgStockChanges, OutboxEvent, ShipChanges, StockChanges,
@@ -20,7 +20,7 @@ use exchange_client::{
 };
 use exchange_service::{members::UnitRole, sandbox::SandboxAction};
 
-use desk::{Desk, outcome};
+use fixture::{WriteFixture, outcome};
 
 fn named(name: &str) -> ItemRef {
     KnownItem { name: Some(name.to_owned()), ..KnownItem::default() }.item_ref().unwrap()
@@ -46,35 +46,36 @@ fn unit() -> UnitId {
     "unit-squadron".parse().unwrap()
 }
 
-/// RES-14, WRT-08, WRT-14: a product need not be resolved before. A blueprint that was removed in the web
-/// application is restored only with the member's consent. Afterwards, the feed contains all changes.
+/// RES-14, WRT-08, WRT-14: a change may name a product that was not resolved before. A blueprint that was
+/// removed in the web application is restored only with the member's consent. Afterwards, the feed contains
+/// all changes.
 #[tokio::test]
 async fn blueprints_are_added_removed_and_brought_back() {
-    let desk = Desk::open().await;
+    let fixture = WriteFixture::open().await;
     let mut changes = BlueprintChanges::new();
     changes.add(named("Sandbox Knife")).unwrap();
     changes.add(named("SBX Rifle")).unwrap();
     changes.add(named("No such thing")).unwrap();
-    let outcome = outcome!(desk.written(changes).await, Blueprints);
+    let outcome = outcome!(fixture.written(changes).await, Blueprints);
     let verdicts: Vec<_> = outcome.ops.iter().map(|op| op.verdict.clone()).collect();
     assert_eq!(verdicts[..2], [OpVerdict::Applied, OpVerdict::Unchanged]);
     assert_eq!(verdicts[2].remedy(), Some(OpRemedy::ShowMember));
     assert_eq!(outcome.notices(), [MemberNotice::Unmatched { ops: 1 }]);
 
-    let held = desk.blueprints().await;
+    let held = fixture.blueprints().await;
     let helmet = held.iter().find(|blueprint| blueprint.ref_.name == "Sandbox Helmet").unwrap();
     let act = SandboxAction::Blueprints { add: Vec::new(), remove: vec![helmet.key.as_str().to_owned()] };
-    desk.sandbox.act("sandbox-member", act).await.unwrap();
+    fixture.sandbox.act("sandbox-member", act).await.unwrap();
     let mut changes = BlueprintChanges::new();
     changes.add(named("Sandbox Helmet")).unwrap();
     let knife = held.iter().find(|blueprint| blueprint.ref_.name == "Sandbox Knife").unwrap();
     changes.remove(knife.key.clone()).unwrap();
-    let outcome = outcome!(desk.written(changes).await, Blueprints);
+    let outcome = outcome!(fixture.written(changes).await, Blueprints);
     assert_eq!(outcome.ops[0].verdict.remedy(), Some(OpRemedy::AskThenOverride));
     assert_eq!(outcome.ops[1].verdict, OpVerdict::Applied);
     let wanted = outcome.override_changes(|_| true).unwrap();
-    assert!(outcome!(desk.written(wanted).await, Blueprints).is_satisfied());
-    let names: Vec<_> = desk.blueprints().await.into_iter().map(|held| held.ref_.name).collect();
+    assert!(outcome!(fixture.written(wanted).await, Blueprints).is_satisfied());
+    let names: Vec<_> = fixture.blueprints().await.into_iter().map(|held| held.ref_.name).collect();
     assert!(names.contains(&"Sandbox Helmet".to_owned()) && !names.contains(&"Sandbox Knife".to_owned()));
 }
 
@@ -82,8 +83,8 @@ async fn blueprints_are_added_removed_and_brought_back() {
 /// stock cannot be removed. Lowered offers are reported. Amounts are compared as at the exchange.
 #[tokio::test]
 async fn stock_is_set_moved_and_marked() {
-    let desk = Desk::open().await;
-    let lots = desk.stock().await;
+    let fixture = WriteFixture::open().await;
+    let lots = fixture.stock().await;
     let (ore, goods) =
         (lot(&lots, "material-sandbox-ore", false), lot(&lots, "material-sandbox-goods", false));
     let metal = lot(&lots, "material-sandbox-metal", false);
@@ -102,11 +103,11 @@ async fn stock_is_set_moved_and_marked() {
         )
         .unwrap();
     changes.set_quantity(ExpectedLot::from_stock_lot(goods).unwrap(), scu("2")).unwrap();
-    let outcome = outcome!(desk.written(changes).await, Stock);
+    let outcome = outcome!(fixture.written(changes).await, Stock);
     assert!(outcome.is_satisfied(), "{:?}", outcome.unapplied_ops().collect::<Vec<_>>());
     assert_eq!(outcome.notices(), [MemberNotice::OffersLowered { reduced: 1, removed: 0 }]);
 
-    let lots = desk.stock().await;
+    let lots = fixture.stock().await;
     let at = |material: &str, name: &str| {
         let mut found = lots.iter().filter(|lot| lot.material.bt.as_str() == material && !lot.stolen);
         found.find(|lot| lot.location.name.as_str() == name).map(|lot| lot.quantity.clone())
@@ -127,17 +128,17 @@ async fn stock_is_set_moved_and_marked() {
             scu("1"),
         )
         .unwrap();
-    let outcome = outcome!(desk.written(changes).await, Stock);
+    let outcome = outcome!(fixture.written(changes).await, Stock);
     let remedies: Vec<_> = outcome.unapplied_ops().map(|(_, remedy)| remedy).collect();
     assert_eq!(remedies, [OpRemedy::ReleaseReservation, OpRemedy::PullAndMerge]);
 }
 
 /// SHP-11, SHP-20: ships can be created, linked, updated with all their current values, and removed. Each
-/// refusal has a remedy.
+/// rejection has a remedy.
 #[tokio::test]
 async fn ships_are_created_linked_updated_and_removed() {
-    let desk = Desk::open().await;
-    let ships = desk.ships().await;
+    let fixture = WriteFixture::open().await;
+    let ships = fixture.ships().await;
     let hauler =
         ships.iter().find(|ship| ship.name.as_ref().is_some_and(|name| name == "Long Haul")).unwrap();
     let own = |id: &str| id.parse::<exchange_client::api::types::ExternalId>().unwrap();
@@ -149,10 +150,10 @@ async fn ships_are_created_linked_updated_and_removed() {
     let new = UpsertShip::builder().external_id(own("own-2")).ship_type(named("Sandbox Miner"));
     let new = new.insurance(MonthlyInsurance { months: 6, extra: Map::new() }).location(hangar());
     changes.push(new.build().unwrap()).unwrap();
-    let outcome = outcome!(desk.written(changes).await, Ships);
+    let outcome = outcome!(fixture.written(changes).await, Ships);
     assert!(outcome.is_satisfied(), "{:?}", outcome.unapplied_ops().collect::<Vec<_>>());
 
-    let ships = desk.ships().await;
+    let ships = fixture.ships().await;
     let of = |id: &str| -> &Ship {
         ships.iter().find(|ship| ship.external_id.as_ref().is_some_and(|own| own == id)).unwrap()
     };
@@ -168,22 +169,22 @@ async fn ships_are_created_linked_updated_and_removed() {
     moved.org_unit = Some(Nullable::Value("unit-elsewhere".parse().unwrap()));
     changes.push(moved.clone()).unwrap();
     changes.link_ship(own("own-3"), miner.ship_id.clone()).unwrap();
-    let outcome = outcome!(desk.written(changes).await, Ships);
+    let outcome = outcome!(fixture.written(changes).await, Ships);
     let remedies: Vec<_> = outcome.unapplied_ops().map(|(_, remedy)| remedy).collect();
     assert_eq!(remedies, [OpRemedy::PullAndMerge, OpRemedy::ReadUnits, OpRemedy::PullAndRelink]);
     let mut changes = ShipChanges::new();
     moved.org_unit = Some(Nullable::Value(unit()));
     changes.push(moved).unwrap();
-    let outcome = outcome!(desk.written(changes).await, Ships);
+    let outcome = outcome!(fixture.written(changes).await, Ships);
     let remedies: Vec<_> = outcome.unapplied_ops().map(|(_, remedy)| remedy).collect();
     assert_eq!(remedies, [OpRemedy::AskForUnitAgain]);
 
     let mut changes = ShipChanges::new();
     changes.remove(of("own-1")).unwrap();
-    let outcome = outcome!(desk.written(changes).await, Ships);
+    let outcome = outcome!(fixture.written(changes).await, Ships);
     assert!(outcome.is_satisfied());
     assert_eq!(outcome.notices(), [MemberNotice::Detached { missions: 1 }]);
-    assert_eq!(desk.ships().await.len(), ships.len() - 1);
+    assert_eq!(fixture.ships().await.len(), ships.len() - 1);
 }
 
 /// OST-30, OST-32, OST-33: all eight ops on a pool are applied with ids and versions from the feed, also to
@@ -191,15 +192,16 @@ async fn ships_are_created_linked_updated_and_removed() {
 /// read the roster.
 #[tokio::test]
 async fn org_stock_ops_are_applied() {
-    let desk = Desk::open().await;
-    desk.sandbox
+    let fixture = WriteFixture::open().await;
+    fixture
+        .sandbox
         .act(
             "sandbox-member",
             SandboxAction::Role { unit: "unit-iridium".to_owned(), role: Some(UnitRole::Logistician) },
         )
         .await
         .unwrap();
-    let roster = desk.api().org_stock_members(&unit()).await.unwrap().into_body();
+    let roster = fixture.api().org_stock_members(&unit()).await.unwrap().into_body();
     let holder = |name: &str| {
         let member = roster.items.iter().find(|member| member.name == name).unwrap();
         member.ref_.clone()
@@ -219,11 +221,11 @@ async fn org_stock_ops_are_applied() {
     let mut changes = OrgStockChanges::new();
     changes.push(book_in(holder("Sandbox Member"))).unwrap();
     changes.push(book_in("nobody".parse().unwrap())).unwrap();
-    let outcome = outcome!(desk.written(changes).await, OrgStock);
+    let outcome = outcome!(fixture.written(changes).await, OrgStock);
     assert_eq!(outcome.ops[0].verdict, OpVerdict::Applied);
     assert_eq!(outcome.ops[1].verdict.remedy(), Some(OpRemedy::ReadRoster));
 
-    let entry = desk.entry(111).await;
+    let entry = fixture.entry(111).await;
     let mut changes = OrgStockChanges::new();
     let mut on = changes.on_entry(unit(), &entry);
     on.note(Some("fresh".to_owned())).unwrap();
@@ -233,13 +235,13 @@ async fn org_stock_ops_are_applied() {
     on.hand_to(StockSelection::new(scu("1")), unit(), holder("Sandbox Member 2")).unwrap();
     on.mark_stolen(true, Some(scu("1"))).unwrap();
     on.move_into("unit-iridium".parse().unwrap(), None).unwrap();
-    let outcome = outcome!(desk.written(changes).await, OrgStock);
+    let outcome = outcome!(fixture.written(changes).await, OrgStock);
     assert!(outcome.is_satisfied(), "{:?}", outcome.unapplied_ops().collect::<Vec<_>>());
 
     let mut changes = OrgStockChanges::new();
-    let stale = OrgStockEntry { version: entry.version, ..desk.entry(111).await };
+    let stale = OrgStockEntry { version: entry.version, ..fixture.entry(111).await };
     changes.on_entry("unit-iridium".parse().unwrap(), &stale).note(None).unwrap();
-    let outcome = outcome!(desk.written(changes).await, OrgStock);
+    let outcome = outcome!(fixture.written(changes).await, OrgStock);
     assert_eq!(outcome.ops[0].verdict.remedy(), Some(OpRemedy::PullAndMerge));
 }
 
@@ -247,32 +249,32 @@ async fn org_stock_ops_are_applied() {
 /// before. A renamed holder is identified by the `ref`.
 #[tokio::test]
 async fn exchange_resolves_names_and_holder_refs() {
-    let desk = Desk::open().await;
+    let fixture = WriteFixture::open().await;
     let mut changes = StockChanges::new();
     for (name, there) in [("Sandbox Component", hangar()), ("Sandbox Rifle", storage())] {
         changes
             .set_quantity(LotSpec::new(named(name), there).expecting_nothing(), quantity::pieces(2).unwrap())
             .unwrap();
     }
-    let outcome = outcome!(desk.written(changes).await, Stock);
+    let outcome = outcome!(fixture.written(changes).await, Stock);
     assert!(outcome.is_satisfied(), "{:?}", outcome.unapplied_ops().collect::<Vec<_>>());
-    let of: Vec<_> = desk.stock().await.into_iter().map(|lot| lot.material.bt.to_string()).collect();
+    let of: Vec<_> = fixture.stock().await.into_iter().map(|lot| lot.material.bt.to_string()).collect();
     for id in ["material-sandbox-component", "item-sandbox-rifle"] {
         assert!(of.iter().any(|bt| bt == id), "{id}: {of:?}");
     }
 
-    let before = desk.api().org_stock_members(&unit()).await.unwrap().into_body().items;
+    let before = fixture.api().org_stock_members(&unit()).await.unwrap().into_body().items;
     let before = before.into_iter().find(|member| member.name == "Sandbox Member 2").unwrap();
     let act = SandboxAction::RenameMember { name: "Somebody Else".to_owned() };
-    desk.sandbox.act("sandbox-member-2", act).await.unwrap();
+    fixture.sandbox.act("sandbox-member-2", act).await.unwrap();
     let book_in = BookIn::builder().unit(unit()).holder(before.ref_.clone()).material(named("Sandbox Ore"));
     let book_in =
         book_in.location(hangar()).quality(Quality::new(222).unwrap()).stolen(false).quantity(scu("3"));
     let mut changes = OrgStockChanges::new();
     changes.push(book_in.build().unwrap()).unwrap();
-    let outcome = outcome!(desk.written(changes).await, OrgStock);
+    let outcome = outcome!(fixture.written(changes).await, OrgStock);
     assert!(outcome.is_satisfied(), "{:?}", outcome.unapplied_ops().collect::<Vec<_>>());
-    let Holder::NamedHolder(holder) = desk.entry(222).await.holder else {
+    let Holder::NamedHolder(holder) = fixture.entry(222).await.holder else {
         panic!("the name is not withheld")
     };
     assert_eq!((holder.ref_, holder.name.as_str()), (before.ref_, "Somebody Else"));
@@ -281,62 +283,65 @@ async fn exchange_resolves_names_and_holder_refs() {
 /// GW-12: after a lost response, the change set is sent again under the same key and applied once.
 #[tokio::test]
 async fn lost_response_is_replayed() {
-    let desk = Desk::open().await;
-    let lots = desk.stock().await;
+    let fixture = WriteFixture::open().await;
+    let lots = fixture.stock().await;
     let ore = lot(&lots, "material-sandbox-ore", false);
     let mut changes = StockChanges::new();
     changes.set_quantity(ExpectedLot::from_stock_lot(ore).unwrap(), scu("20")).unwrap();
-    let entry = desk.outbox.enqueue(changes).await.unwrap()[0];
-    desk.network.lose_next_response("stock_write");
-    let events = desk.outbox.flush().await.unwrap();
+    let entry = fixture.outbox.enqueue(changes).await.unwrap()[0];
+    fixture.network.lose_next_response("stock_write");
+    let events = fixture.outbox.flush().await.unwrap();
     assert!(matches!(events[..], [OutboxEvent::Waiting { .. }]), "{events:?}");
     // The program ends and is started again.
-    let desk = desk.restarted().await;
-    desk.outbox.retry(entry).await.unwrap();
-    let events = desk.outbox.flush().await.unwrap();
+    let fixture = fixture.restarted().await;
+    fixture.outbox.retry(entry).await.unwrap();
+    let events = fixture.outbox.flush().await.unwrap();
     let [OutboxEvent::Decided { replayed: true, written: Some(written), .. }] = &events[..] else {
         panic!("{events:?}")
     };
     assert!(written.is_satisfied());
-    assert!(quantity::is_same(&lot(&desk.stock().await, "material-sandbox-ore", false).quantity, &scu("20")));
+    assert!(quantity::is_same(
+        &lot(&fixture.stock().await, "material-sandbox-ore", false).quantity,
+        &scu("20")
+    ));
 }
 
 /// ERR-27, WRT-11, WRT-08: a large removal waits until the member confirms it in the web application. Its
 /// link can be requested again under the same key, and the feed shows the outcome.
 #[tokio::test]
 async fn mass_change_is_confirmed_by_the_member() {
-    let desk = Desk::open().await;
-    let lots = desk.stock().await;
+    let fixture = WriteFixture::open().await;
+    let lots = fixture.stock().await;
     let mut changes = StockChanges::new();
     for lot in lots.iter().filter(|lot| lot.material.bt.as_str() != "material-sandbox-metal") {
         let nothing = quantity::scu("0").unwrap();
         let nothing = exchange_client::api::types::Quantity { unit: lot.quantity.unit.clone(), ..nothing };
         changes.set_quantity(ExpectedLot::from_stock_lot(lot).unwrap(), nothing).unwrap();
     }
-    let entry = desk.outbox.enqueue(changes).await.unwrap()[0];
-    let told = desk.outbox.flush().await.unwrap();
-    let [OutboxEvent::Confirm { link: Some(first), .. }] = &told[..] else { panic!("{told:?}") };
-    assert_eq!(desk.outbox.entry(entry).await.unwrap().state(), EntryState::Held);
-    let again = desk.outbox.request_confirmation_link(entry).await.unwrap().unwrap();
+    let entry = fixture.outbox.enqueue(changes).await.unwrap()[0];
+    let outcomes = fixture.outbox.flush().await.unwrap();
+    let [OutboxEvent::Confirm { link: Some(first), .. }] = &outcomes[..] else { panic!("{outcomes:?}") };
+    assert_eq!(fixture.outbox.entry(entry).await.unwrap().state(), EntryState::Held);
+    let again = fixture.outbox.request_confirmation_link(entry).await.unwrap().unwrap();
     assert_ne!(first.expose(), again.expose());
-    assert!(!desk.confirm(first.expose()).await, "the old link is still valid");
-    assert!(desk.confirm(again.expose()).await);
-    let left = desk.stock().await;
+    assert!(!fixture.confirm(first.expose()).await, "the old link is still valid");
+    assert!(fixture.confirm(again.expose()).await);
+    let left = fixture.stock().await;
     assert!(left.iter().all(|lot| lot.material.bt.as_str() == "material-sandbox-metal"), "{left:?}");
-    let mut events = desk.outbox.events();
-    desk.outbox.resolve_unknown(entry, ComparisonResult::Applied).await.unwrap();
+    let mut events = fixture.outbox.events();
+    fixture.outbox.resolve_unknown(entry, ComparisonResult::Applied).await.unwrap();
     assert_eq!(events.recv().await.unwrap().lane_to_pull(), Some(Lane::Stock));
-    assert_eq!(desk.outbox.entry(entry).await.unwrap().state(), EntryState::Done);
+    assert_eq!(fixture.outbox.entry(entry).await.unwrap().state(), EntryState::Done);
 }
 
 /// WRT-04: a preview returns the outcome of changes and writes nothing.
 #[tokio::test]
 async fn a_preview_writes_nothing() {
-    let desk = Desk::open().await;
-    let before = desk.blueprints().await.len();
+    let fixture = WriteFixture::open().await;
+    let before = fixture.blueprints().await.len();
     let mut changes = BlueprintChanges::new();
     changes.add(named("Sandbox Knife")).unwrap();
-    let outcomes = desk.outbox.preview_changes(changes).await.unwrap();
+    let outcomes = fixture.outbox.preview_changes(changes).await.unwrap();
     assert!(outcomes[0].dry_run && outcomes[0].is_satisfied());
-    assert_eq!(desk.blueprints().await.len(), before);
+    assert_eq!(fixture.blueprints().await.len(), before);
 }

@@ -221,14 +221,14 @@ fn child_process_with_measured_memory() {
         note_remnants(transaction, 0)
     };
     database.write(rows).unwrap();
-    let most = || {
+    let max_number = || {
         let status = fs::read_to_string("/proc/self/status").unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap().trim();
         line.strip_suffix(" kB").unwrap().parse::<u64>().unwrap() / 1024
     };
-    let before = most();
+    let before = max_number();
     database.erase_remnants(1).unwrap();
-    let after = most();
+    let after = max_number();
     assert!(fs::metadata(&path).unwrap().len() > 40_000_000);
     assert!(after < before + 16, "rewriting 40 MB raised the peak from {before} to {after} MiB");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 4, "the number of files differs");

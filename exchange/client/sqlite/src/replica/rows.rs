@@ -54,32 +54,32 @@ pub(super) fn read_area_state(connection: &Connection, area: Area) -> Result<Are
         "SELECT sequence, generation, position, cursor, installation, version, details, as_of, read_at, since
          FROM area WHERE area = ?1",
     )?;
-    let kept = read.query_row([area_number(area)], |row| {
+    let area_state = read.query_row([area_number(area)], |row| {
         let cursor = row.get::<_, Option<String>>("cursor")?.map(parse_unvalidated).transpose()?;
         let mut reader = FeedReader::default();
         reader.installation =
             row.get::<_, Option<String>>("installation")?.map(parse_unvalidated).transpose()?;
         reader.version = row.get::<_, Option<Box<str>>>("version")?;
         reader.details = row.get("details")?;
-        let mut kept = AreaState::default();
-        kept.sequence = row.get::<_, i64>("sequence")?.cast_unsigned();
-        kept.generation = row.get::<_, i64>("generation")?.cast_unsigned();
-        kept.position = match (row.get("position")?, cursor) {
+        let mut area_state = AreaState::default();
+        area_state.sequence = row.get::<_, i64>("sequence")?.cast_unsigned();
+        area_state.generation = row.get::<_, i64>("generation")?.cast_unsigned();
+        area_state.position = match (row.get("position")?, cursor) {
             (1, Some(cursor)) => FeedPosition::Snapshot(cursor),
             (2, Some(cursor)) => FeedPosition::Feed(cursor),
             _ => FeedPosition::Start,
         };
-        kept.reader = reader;
-        kept.as_of = row.get::<_, Option<i64>>("as_of")?.map(from_millis);
-        kept.read_at = row.get::<_, Option<i64>>("read_at")?.map(from_millis);
-        kept.since = row.get::<_, Option<i64>>("since")?.map(from_millis);
-        Ok(kept)
+        area_state.reader = reader;
+        area_state.as_of = row.get::<_, Option<i64>>("as_of")?.map(from_millis);
+        area_state.read_at = row.get::<_, Option<i64>>("read_at")?.map(from_millis);
+        area_state.since = row.get::<_, Option<i64>>("since")?.map(from_millis);
+        Ok(area_state)
     });
-    Ok(kept.optional()?.unwrap_or_default())
+    Ok(area_state.optional()?.unwrap_or_default())
 }
 
-fn write_area_state(transaction: &Transaction<'_>, area: Area, kept: &AreaState) -> Result<()> {
-    let position = match kept.position {
+fn write_area_state(transaction: &Transaction<'_>, area: Area, area_state: &AreaState) -> Result<()> {
+    let position = match area_state.position {
         FeedPosition::Start => 0,
         FeedPosition::Snapshot(_) => 1,
         FeedPosition::Feed(_) => 2,
@@ -92,16 +92,16 @@ fn write_area_state(transaction: &Transaction<'_>, area: Area, kept: &AreaState)
     )?;
     write.execute(named_params! {
         ":area": area_number(area),
-        ":sequence": kept.sequence.cast_signed(),
-        ":generation": kept.generation.cast_signed(),
+        ":sequence": area_state.sequence.cast_signed(),
+        ":generation": area_state.generation.cast_signed(),
         ":position": position,
-        ":cursor": kept.position.cursor().map(|cursor| cursor.as_str()),
-        ":installation": kept.reader.installation.as_ref().map(|id| id.as_str()),
-        ":version": kept.reader.version,
-        ":details": kept.reader.details,
-        ":as_of": kept.as_of.map(to_millis),
-        ":read_at": kept.read_at.map(to_millis),
-        ":since": kept.since.map(to_millis),
+        ":cursor": area_state.position.cursor().map(|cursor| cursor.as_str()),
+        ":installation": area_state.reader.installation.as_ref().map(|id| id.as_str()),
+        ":version": area_state.reader.version,
+        ":details": area_state.reader.details,
+        ":as_of": area_state.as_of.map(to_millis),
+        ":read_at": area_state.read_at.map(to_millis),
+        ":since": area_state.since.map(to_millis),
     })?;
     Ok(())
 }
@@ -111,7 +111,7 @@ pub(super) fn apply_commit(transaction: &Transaction<'_>, commit: &AreaCommit) -
     if before.sequence != commit.expects {
         return Ok(CommitOutcome::Superseded(before));
     }
-    let (area, generation) = (area_number(commit.area), commit.kept.generation.cast_signed());
+    let (area, generation) = (area_number(commit.area), commit.area_state.generation.cast_signed());
     let (mut gone, mut stripped) = (BTreeSet::new(), Vec::new());
     if commit.clear {
         gone.extend(query_keys(
@@ -144,14 +144,14 @@ pub(super) fn apply_commit(transaction: &Transaction<'_>, commit: &AreaCommit) -
         let unseen = "DELETE FROM entry WHERE area = ?1 AND generation < ?2 RETURNING key";
         gone.extend(query_keys(transaction, unseen, params![area, generation])?);
     }
-    write_area_state(transaction, commit.area, &commit.kept)?;
+    write_area_state(transaction, commit.area, &commit.area_state)?;
     if commit.area.is_organization_data() {
         // Data that the member may no longer see is erased at once. For other data, each commit may leave
         // copies, because SQLite moves rows between pages of the file.
         if !gone.is_empty() || !stripped.is_empty() {
             note_remnants(transaction, 0)?;
         } else if !commit.upserts.is_empty() || !commit.removals.is_empty() {
-            note_replaced(transaction, before.since, commit.kept.read_at.unwrap_or_default())?;
+            note_replaced(transaction, before.since, commit.area_state.read_at.unwrap_or_default())?;
         }
     }
     Ok(CommitOutcome::Done(CommitTally::new(gone.into_iter().collect(), stripped)))
@@ -166,7 +166,7 @@ fn note_replaced(transaction: &Transaction<'_>, read: Option<UnixTime>, now: Uni
 }
 
 fn upsert_rows(transaction: &Transaction<'_>, commit: &AreaCommit) -> Result<()> {
-    let (area, generation) = (area_number(commit.area), commit.kept.generation.cast_signed());
+    let (area, generation) = (area_number(commit.area), commit.area_state.generation.cast_signed());
     let mut put = transaction.prepare_cached(
         "INSERT INTO entry (area, key, generation, unit, body, details) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
          ON CONFLICT (area, key) DO UPDATE SET generation = excluded.generation, unit = excluded.unit,
@@ -186,13 +186,13 @@ fn upsert_rows(transaction: &Transaction<'_>, commit: &AreaCommit) -> Result<()>
 }
 
 fn remove_rows(transaction: &Transaction<'_>, commit: &AreaCommit) -> Result<()> {
-    let (area, now) = (area_number(commit.area), commit.kept.read_at.unwrap_or_default());
+    let (area, now) = (area_number(commit.area), commit.area_state.read_at.unwrap_or_default());
     let mut remove = transaction.prepare_cached("DELETE FROM entry WHERE area = ?1 AND key = ?2")?;
     let mut note = transaction
         .prepare_cached("INSERT OR REPLACE INTO removal (area, key, own, at) VALUES (?1, ?2, ?3, ?4)")?;
     for removal in &commit.removals {
         remove.execute(params![area, removal.key])?;
-        note.execute(params![area, removal.key, removal.own, to_millis(now)])?;
+        note.execute(params![area, removal.key, removal.is_own, to_millis(now)])?;
     }
     let old = now.saturating_sub(CURSOR_LIFETIME);
     let mut forget = transaction.prepare_cached("DELETE FROM removal WHERE area = ?1 AND at <= ?2")?;
@@ -231,14 +231,14 @@ pub(super) fn read_entries(
     connection: &Connection,
     area: Area,
     after: Option<&str>,
-    most: usize,
+    limit: usize,
 ) -> Result<Vec<ReplicaRow>> {
     let mut read = connection.prepare_cached(
         "SELECT key, unit, body, details FROM entry WHERE area = ?1 AND key > ?2 ORDER BY key LIMIT ?3",
     )?;
-    let most = i64::try_from(most).unwrap_or(i64::MAX);
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     // Keys are never empty, so the empty string precedes all keys.
-    read.query_map(params![area_number(area), after.unwrap_or_default(), most], parse_row)?.collect()
+    read.query_map(params![area_number(area), after.unwrap_or_default(), limit], parse_row)?.collect()
 }
 
 pub(super) fn count_entries(connection: &Connection, area: Area) -> Result<u64> {
@@ -248,8 +248,8 @@ pub(super) fn count_entries(connection: &Connection, area: Area) -> Result<u64> 
 
 pub(super) fn read_removal(connection: &Connection, area: Area, key: &str) -> Result<Option<RemovalRecord>> {
     let mut read = connection.prepare_cached("SELECT own FROM removal WHERE area = ?1 AND key = ?2")?;
-    let own = read.query_row(params![area_number(area), key], |row| row.get(0)).optional()?;
-    Ok(own.map(|own| RemovalRecord { key: key.into(), own }))
+    let is_own = read.query_row(params![area_number(area), key], |row| row.get(0)).optional()?;
+    Ok(is_own.map(|is_own| RemovalRecord { key: key.into(), is_own }))
 }
 
 pub(super) fn set_baseline(

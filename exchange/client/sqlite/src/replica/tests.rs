@@ -24,11 +24,11 @@ fn open(folder: &tempfile::TempDir) -> SqliteReplica {
 
 /// A store with its temporary folder, which is deleted with it.
 #[derive(Debug)]
-struct Kept(SqliteReplica, tempfile::TempDir);
+struct TestReplica(SqliteReplica, tempfile::TempDir);
 
 macro_rules! delegated {
     ($($name:ident($($argument:ident: $type:ty),*) -> $answer:ty;)*) => {
-        impl ReplicaStore for Kept {
+        impl ReplicaStore for TestReplica {
             $(fn $name(&self, $($argument: $type),*) -> Result<$answer, Error> { self.0.$name($($argument),*) })*
         }
     };
@@ -59,7 +59,7 @@ fn org_data_is_deleted_even_if_own_file_fails() {
     let mut commit = AreaCommit::new(Area::OrgStock, 0, check::test_area_state(1, 1, "one"));
     commit.upserts.push(check::test_row("1", Some("a"), None));
     let reader: InstallationId = "i-1".parse().unwrap();
-    commit.kept.reader.installation = Some(reader.clone());
+    commit.area_state.reader.installation = Some(reader.clone());
     store.commit(&commit).unwrap();
     let demand = DemandDocument { at: UnixTime::from_secs(1), body: (*b"{}").into() };
     assert!(store.store_demand(&demand, &reader).unwrap());
@@ -85,7 +85,7 @@ fn org_data_expires_beside_a_newer_file() {
     drop(store);
     let own = folder.path().join("replica.db");
     rusqlite::Connection::open(&own).unwrap().execute_batch("PRAGMA user_version = 99").unwrap();
-    let read = commit.kept.since.unwrap();
+    let read = commit.area_state.since.unwrap();
     for (now, left) in [(read, 1), (read + MAX_ORGANISATION_AGE, 0)] {
         let error = SqliteReplica::expire(folder.path(), now).unwrap_err();
         assert!(error.to_string().contains("newer version"), "{error}");
@@ -102,10 +102,10 @@ fn org_data_expires_beside_a_newer_file() {
 #[test]
 fn store_passes_conformance_checks() {
     let folder = || tempfile::tempdir().unwrap();
-    let opened = |folder: tempfile::TempDir| Kept(open(&folder), folder);
+    let opened = |folder: tempfile::TempDir| TestReplica(open(&folder), folder);
     check::check_store(
         || opened(folder()),
-        |Kept(store, folder)| {
+        |TestReplica(store, folder)| {
             drop(store);
             opened(folder)
         },
@@ -202,7 +202,7 @@ fn copies_left_by_page_moves_are_erased() {
             let row = check::test_row(&format!("{at:03}"), Some("mine"), None);
             match random >> 60 {
                 0..4 if live.remove(&at).is_some() => {
-                    removals.push(RemovalRecord { key: row.key, own: false })
+                    removals.push(RemovalRecord { key: row.key, is_own: false })
                 }
                 0..8 => {
                     live.insert(at, secret(at, round));
@@ -244,9 +244,9 @@ fn copies_of_late_replacements_are_erased_in_time() {
         let reader: InstallationId = "i-1".parse().unwrap();
         let mut first = AreaCommit::new(Area::OrgStock, 0, check::test_area_state(1, 1, "one"));
         first.upserts.push(check::test_row("1", Some("a"), None));
-        first.kept.reader.installation = Some(reader.clone());
+        first.area_state.reader.installation = Some(reader.clone());
         store.commit(&first).unwrap();
-        let read = first.kept.since.unwrap();
+        let read = first.area_state.since.unwrap();
         let demand = |at| DemandDocument { at, body: (*b"{}").into() };
         assert!(store.store_demand(&demand(read), &reader).unwrap());
         store.purge_removed(read + 48 * HOUR).unwrap();
@@ -256,7 +256,7 @@ fn copies_of_late_replacements_are_erased_in_time() {
             assert!(store.store_demand(&demand(late), &reader).unwrap());
         } else {
             let mut second = AreaCommit::new(Area::OrgStock, 1, check::test_area_state(2, 1, "two"));
-            (second.kept.as_of, second.kept.read_at, second.kept.since) =
+            (second.area_state.as_of, second.area_state.read_at, second.area_state.since) =
                 (Some(late), Some(late), Some(late));
             second.upserts.push(check::test_row("1", Some("a"), None));
             assert!(matches!(store.commit(&second), Ok(CommitOutcome::Done(_))));
@@ -337,15 +337,20 @@ fn killed_process_leaves_whole_commits() {
         child.wait().unwrap();
 
         let store = open(&folder);
-        let kept = store.area_state(Area::Stock).unwrap();
-        assert!(kept.sequence >= committed, "{kept:?}: the process reported {committed}");
+        let area_state = store.area_state(Area::Stock).unwrap();
+        assert!(area_state.sequence >= committed, "{area_state:?}: the process reported {committed}");
         let rows = store.entries(Area::Stock, None, 100).unwrap();
         assert_eq!(rows.len(), 41);
-        let (of, only) = (format!(r#"{{"of":{:>4000}}}"#, kept.sequence), format!("only-{}", kept.sequence));
+        let (of, only) =
+            (format!(r#"{{"of":{:>4000}}}"#, area_state.sequence), format!("only-{}", area_state.sequence));
         assert!(rows.iter().all(|row| *row.body == *of.as_bytes() || *row.key == *only));
         assert_eq!(
-            kept,
-            check::test_area_state(kept.sequence, kept.sequence, &format!("c{}", kept.sequence))
+            area_state,
+            check::test_area_state(
+                area_state.sequence,
+                area_state.sequence,
+                &format!("c{}", area_state.sequence)
+            )
         );
     }
 }
@@ -355,11 +360,12 @@ fn killed_process_leaves_whole_commits() {
 fn snapshot_continues_in_the_next_process() {
     let folder = tempfile::tempdir().unwrap();
     let area = Area::Ships;
-    let mut kept = check::test_area_state(1, 1, "middle:of.it");
-    kept.position = exchange_client::feed::FeedPosition::Snapshot(kept.position.cursor().unwrap().clone());
-    kept.as_of = None;
-    let commit = AreaCommit::new(area, 0, kept.clone());
+    let mut area_state = check::test_area_state(1, 1, "middle:of.it");
+    area_state.position =
+        exchange_client::feed::FeedPosition::Snapshot(area_state.position.cursor().unwrap().clone());
+    area_state.as_of = None;
+    let commit = AreaCommit::new(area, 0, area_state.clone());
     assert!(matches!(open(&folder).commit(&commit).unwrap(), CommitOutcome::Done(_)));
-    assert_eq!(open(&folder).area_state(area).unwrap(), kept);
-    assert_eq!(kept.since, Some(UnixTime::from_secs(1_000) + Duration::from_secs(1)));
+    assert_eq!(open(&folder).area_state(area).unwrap(), area_state);
+    assert_eq!(area_state.since, Some(UnixTime::from_secs(1_000) + Duration::from_secs(1)));
 }

@@ -6,11 +6,11 @@ use super::*;
 #[tokio::test(start_paused = true)]
 async fn every_code_maps_to_a_state() {
     for code in Code::ALL.iter().filter(|code| code.retired() == Some(false)) {
-        let bench = Bench::new();
-        bench.server.enqueue_reply(ScriptedReply::problem(code.clone()));
-        let entry = bench.enqueue("bp-1").await;
-        let published = bench.flush().await;
-        let entry = bench.outbox.entry(entry).await.unwrap();
+        let fixture = OutboxFixture::new();
+        fixture.server.enqueue_reply(ScriptedReply::problem(code.clone()));
+        let entry = fixture.enqueue("bp-1").await;
+        let published = fixture.flush().await;
+        let entry = fixture.outbox.entry(entry).await.unwrap();
         let expected = match code.action().unwrap().as_str() {
             "wait-and-resend" | "outcome-unknown" => EntryState::Pending,
             "pull-and-merge" => EntryState::NeedsRebase,

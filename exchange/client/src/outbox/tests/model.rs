@@ -249,19 +249,19 @@ struct Failing {
 }
 
 impl Failing {
-    fn deed<'a, T: Send + 'a>(
+    fn act<'a, T: Send + 'a>(
         &'a self,
         run: impl FnOnce() -> StoreFuture<'a, T> + Send + 'a,
     ) -> StoreFuture<'a, T> {
-        let deed = self.member_actions.lock().unwrap().pop_front().unwrap_or(MemberAction::Done);
+        let act = self.member_actions.lock().unwrap().pop_front().unwrap_or(MemberAction::Done);
         Box::pin(async move {
             let failure = Err(Error::new(ErrorKind::Storage, "the disk is full"));
-            if matches!(deed, MemberAction::FailedBefore) {
+            if matches!(act, MemberAction::FailedBefore) {
                 self.failed.store(true, Ordering::Relaxed);
                 return failure;
             }
             let done = run().await;
-            match deed {
+            match act {
                 MemberAction::FailedAfter => {
                     self.failed.store(true, Ordering::Relaxed);
                     failure
@@ -274,16 +274,16 @@ impl Failing {
 
 impl OutboxStore for Failing {
     fn append(&self, rows: Vec<NewEntryRow>) -> StoreFuture<'_, Vec<u64>> {
-        self.deed(|| self.store.append(rows))
+        self.act(|| self.store.append(rows))
     }
     fn replace(&self, row: EntryRow) -> StoreFuture<'_, bool> {
-        self.deed(|| self.store.replace(row))
+        self.act(|| self.store.replace(row))
     }
     fn remove(&self, number: u64, revision: u64) -> StoreFuture<'_, bool> {
-        self.deed(move || self.store.remove(number, revision))
+        self.act(move || self.store.remove(number, revision))
     }
     fn purge_removed(&self) -> StoreFuture<'_, ()> {
-        self.deed(|| self.store.purge_removed())
+        self.act(|| self.store.purge_removed())
     }
     fn get_row(&self, number: u64) -> StoreFuture<'_, Option<EntryRow>> {
         self.store.get_row(number)
@@ -438,8 +438,8 @@ fn fates() -> impl Strategy<Value = Vec<Fate>> {
 }
 
 fn member_actions() -> impl Strategy<Value = Vec<MemberAction>> {
-    let deed = prop_oneof![6 => Just(MemberAction::Done), 1 => Just(MemberAction::FailedBefore), 1 => Just(MemberAction::FailedAfter)];
-    prop::collection::vec(deed, 0..40)
+    let act = prop_oneof![6 => Just(MemberAction::Done), 1 => Just(MemberAction::FailedBefore), 1 => Just(MemberAction::FailedAfter)];
+    prop::collection::vec(act, 0..40)
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {

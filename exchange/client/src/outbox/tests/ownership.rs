@@ -4,7 +4,7 @@ use super::*;
 use crate::test_members::{TestMembers, service_document_reply, test_connection};
 
 /// A fixture with the outbox of installation `i-1`, which is signed in.
-struct Desk {
+struct OwnershipFixture {
     machine: VirtualEnvironment,
     server: ScriptedServer,
     members: TestMembers,
@@ -13,7 +13,7 @@ struct Desk {
     outbox: Outbox,
 }
 
-impl Desk {
+impl OwnershipFixture {
     fn new() -> Self {
         let machine = VirtualEnvironment::new(7);
         let server = ScriptedServer::gateway(&machine);
@@ -52,39 +52,39 @@ impl Desk {
 /// and wait until their member signs in.
 #[tokio::test(start_paused = true)]
 async fn set_is_sent_only_for_its_member() {
-    let desk = Desk::new();
-    desk.server.enqueue_reply(ScriptedReply::problem(Code::RelayBusy).with_retry_after("100"));
-    let entry = desk.enqueue().await;
-    desk.outbox.flush().await.unwrap();
-    desk.members.sign_in(&[Some("i-2")]);
-    let _ = tokio::time::timeout(seconds(3600), desk.outbox.run()).await;
-    assert_eq!(desk.state(entry).await, EntryState::Parked(ParkReason::SignedOut));
-    assert_eq!(desk.outbox.resume_parked().await.unwrap(), 1);
-    let events = desk.outbox.flush().await.unwrap();
+    let fixture = OwnershipFixture::new();
+    fixture.server.enqueue_reply(ScriptedReply::problem(Code::RelayBusy).with_retry_after("100"));
+    let entry = fixture.enqueue().await;
+    fixture.outbox.flush().await.unwrap();
+    fixture.members.sign_in(&[Some("i-2")]);
+    let _ = tokio::time::timeout(seconds(3600), fixture.outbox.run()).await;
+    assert_eq!(fixture.state(entry).await, EntryState::Parked(ParkReason::SignedOut));
+    assert_eq!(fixture.outbox.resume_parked().await.unwrap(), 1);
+    let events = fixture.outbox.flush().await.unwrap();
     let [OutboxEvent::Parked { why: ParkReason::SignedOut, error, .. }] = &events[..] else {
         panic!("{events:?}")
     };
-    assert_eq!((error.kind(), desk.tokens().len()), (ErrorKind::SignInNeeded, 1));
+    assert_eq!((error.kind(), fixture.tokens().len()), (ErrorKind::SignInNeeded, 1));
     assert!(
-        !desk.outbox.entry(entry).await.unwrap().may_be_applied(),
+        !fixture.outbox.entry(entry).await.unwrap().may_be_applied(),
         "a request was sent with the other member's token"
     );
 
-    desk.members.sign_in(&[Some("i-1")]);
-    desk.outbox.resume_parked().await.unwrap();
-    assert!(desk.outbox.flush().await.unwrap().iter().all(decided));
-    assert_eq!(desk.tokens(), ["token-of-i-1", "token-of-i-1"]);
-    let seen = desk.server.requests();
+    fixture.members.sign_in(&[Some("i-1")]);
+    fixture.outbox.resume_parked().await.unwrap();
+    assert!(fixture.outbox.flush().await.unwrap().iter().all(decided));
+    assert_eq!(fixture.tokens(), ["token-of-i-1", "token-of-i-1"]);
+    let seen = fixture.server.requests();
     assert_eq!(seen[0].idempotency_key(), seen[1].idempotency_key());
 }
 
 /// A preview is sent only for its member, because it counts towards the member's quota.
 #[tokio::test(start_paused = true)]
 async fn preview_is_sent_only_for_its_member() {
-    let desk = Desk::new();
-    desk.members.sign_in(&[Some("i-2")]);
-    let error = desk.outbox.preview_changes(blueprint("bp-1")).await.unwrap_err();
-    assert_eq!((error.kind(), desk.server.request_count()), (ErrorKind::SignInNeeded, 0));
+    let fixture = OwnershipFixture::new();
+    fixture.members.sign_in(&[Some("i-2")]);
+    let error = fixture.outbox.preview_changes(blueprint("bp-1")).await.unwrap_err();
+    assert_eq!((error.kind(), fixture.server.request_count()), (ErrorKind::SignInNeeded, 0));
 }
 
 /// If another member signs in between the check of the session and the signature, the change set is not sent,
@@ -102,21 +102,21 @@ async fn set_is_signed_with_the_checked_grant() {
 async fn sent_after_looks(waits: bool) -> Vec<usize> {
     let mut sent = Vec::new();
     for looks in 0..6 {
-        let desk = Desk::new();
+        let fixture = OwnershipFixture::new();
         if waits {
             // These requests use up the burst of the rate limit.
             for _ in 0..20 {
-                let _ = desk.api.org_units_read().await;
+                let _ = fixture.api.org_units_read().await;
             }
         }
-        let before = desk.server.request_count();
+        let before = fixture.server.request_count();
         let mut grants = vec![Some("i-1"); looks];
         grants.push(Some("i-2"));
-        desk.members.sign_in(&grants);
-        desk.enqueue().await;
-        desk.outbox.flush().await.unwrap();
-        assert!(desk.tokens().iter().all(|token| token == "token-of-i-1"));
-        sent.push(desk.server.request_count() - before);
+        fixture.members.sign_in(&grants);
+        fixture.enqueue().await;
+        fixture.outbox.flush().await.unwrap();
+        assert!(fixture.tokens().iter().all(|token| token == "token-of-i-1"));
+        sent.push(fixture.server.request_count() - before);
     }
     sent
 }
@@ -125,23 +125,23 @@ async fn sent_after_looks(waits: bool) -> Vec<usize> {
 /// wait.
 #[tokio::test(start_paused = true)]
 async fn set_waits_until_the_owner_is_known() {
-    let desk = Desk::new();
-    let entry = desk.enqueue().await;
-    desk.members.sign_in(&[None]);
-    desk.server.enqueue_reply_for(
+    let fixture = OwnershipFixture::new();
+    let entry = fixture.enqueue().await;
+    fixture.members.sign_in(&[None]);
+    fixture.server.enqueue_reply_for(
         "service_document",
         ScriptedReply::problem(Code::ServiceUnavailable).with_retry_after("30"),
     );
-    let events = desk.outbox.flush().await.unwrap();
+    let events = fixture.outbox.flush().await.unwrap();
     assert!(matches!(events[..], [OutboxEvent::Waiting { .. }]), "{events:?}");
     assert_eq!(
-        (desk.state(entry).await, desk.tokens()),
+        (fixture.state(entry).await, fixture.tokens()),
         (EntryState::Pending, vec!["token-of-somebody".to_owned()])
     );
     // Another process may have signed in, so the outbox reads the connection itself.
-    desk.server.enqueue_reply_for("service_document", service_document_reply("i-1", &[]));
-    desk.machine.suspend(seconds(600));
-    let events = desk.outbox.flush().await.unwrap();
+    fixture.server.enqueue_reply_for("service_document", service_document_reply("i-1", &[]));
+    fixture.machine.suspend(seconds(600));
+    let events = fixture.outbox.flush().await.unwrap();
     assert!(events.iter().all(decided), "{events:?}");
 }
 
@@ -150,28 +150,28 @@ async fn set_waits_until_the_owner_is_known() {
 /// was never sent.
 #[tokio::test(start_paused = true)]
 async fn rejected_proof_is_no_outcome() {
-    let desk = Desk::new();
-    desk.server.enqueue_reply(ScriptedReply::challenge("DPoP error=invalid_dpop_proof", None));
-    let entry = desk.enqueue().await;
-    let events = desk.outbox.flush().await.unwrap();
-    assert_eq!(desk.state(entry).await, EntryState::Parked(ParkReason::Fault));
+    let fixture = OwnershipFixture::new();
+    fixture.server.enqueue_reply(ScriptedReply::challenge("DPoP error=invalid_dpop_proof", None));
+    let entry = fixture.enqueue().await;
+    let events = fixture.outbox.flush().await.unwrap();
+    assert_eq!(fixture.state(entry).await, EntryState::Parked(ParkReason::Fault));
     let [OutboxEvent::Parked { error, .. }] = &events[..] else { panic!("{events:?}") };
     assert_eq!(error.advice(), crate::Advice::WaitForOutcome, "the error is not a fault to report");
-    assert!(desk.outbox.entry(entry).await.unwrap().may_be_applied());
-    assert!(desk.outbox.replace_changes(entry, blueprint("bp-2")).await.is_err());
-    desk.outbox.resume_parked().await.unwrap();
-    assert!(desk.outbox.flush().await.unwrap().iter().all(decided));
-    let seen = desk.server.requests();
+    assert!(fixture.outbox.entry(entry).await.unwrap().may_be_applied());
+    assert!(fixture.outbox.replace_changes(entry, blueprint("bp-2")).await.is_err());
+    fixture.outbox.resume_parked().await.unwrap();
+    assert!(fixture.outbox.flush().await.unwrap().iter().all(decided));
+    let seen = fixture.server.requests();
     assert_eq!(seen[0].idempotency_key(), seen[1].idempotency_key());
 
     for kind in [ErrorKind::Proof, ErrorKind::Clock, ErrorKind::Protocol, ErrorKind::Cancelled] {
-        let desk = Desk::new();
-        *desk.members.refusal.lock().unwrap() = Some(kind);
-        let entry = desk.enqueue().await;
-        desk.outbox.flush().await.unwrap();
-        assert!(!desk.outbox.entry(entry).await.unwrap().may_be_applied(), "{kind:?}");
-        desk.outbox.replace_changes(entry, blueprint("bp-2")).await.unwrap();
-        assert_eq!(desk.server.request_count(), 0);
+        let fixture = OwnershipFixture::new();
+        *fixture.members.rejection.lock().unwrap() = Some(kind);
+        let entry = fixture.enqueue().await;
+        fixture.outbox.flush().await.unwrap();
+        assert!(!fixture.outbox.entry(entry).await.unwrap().may_be_applied(), "{kind:?}");
+        fixture.outbox.replace_changes(entry, blueprint("bp-2")).await.unwrap();
+        assert_eq!(fixture.server.request_count(), 0);
     }
 }
 
@@ -183,21 +183,25 @@ async fn clock_correction_does_not_rejuvenate_a_key() {
     for (wrong_at_first, wrong_then, restarts) in
         [(10, 0, false), (10, 0, true), (10, -20, false), (0, -20, true), (30, 2, true)]
     {
-        let mut desk = Desk::new();
-        desk.machine.set_clock_offset(wrong_at_first * HOUR);
-        desk.server.enqueue_reply(applied().then_lost());
-        let entry = desk.enqueue().await;
-        while desk.server.applied_keys().is_empty() {
-            let _ = tokio::time::timeout(seconds(1), desk.outbox.run()).await;
+        let mut fixture = OwnershipFixture::new();
+        fixture.machine.set_clock_offset(wrong_at_first * HOUR);
+        fixture.server.enqueue_reply(applied().then_lost());
+        let entry = fixture.enqueue().await;
+        while fixture.server.applied_keys().is_empty() {
+            let _ = tokio::time::timeout(seconds(1), fixture.outbox.run()).await;
         }
-        assert!(desk.outbox.entry(entry).await.unwrap().may_be_applied());
+        assert!(fixture.outbox.entry(entry).await.unwrap().may_be_applied());
         if restarts {
-            desk = desk.restarted();
+            fixture = fixture.restarted();
         }
-        desk.machine.suspend(seconds(30 * 3600));
-        desk.machine.set_clock_offset(wrong_then * HOUR);
-        let _ = tokio::time::timeout(seconds(600), desk.outbox.run()).await;
-        assert_eq!(desk.state(entry).await, EntryState::Unknown, "{wrong_at_first} {wrong_then} {restarts}");
+        fixture.machine.suspend(seconds(30 * 3600));
+        fixture.machine.set_clock_offset(wrong_then * HOUR);
+        let _ = tokio::time::timeout(seconds(600), fixture.outbox.run()).await;
+        assert_eq!(
+            fixture.state(entry).await,
+            EntryState::Unknown,
+            "{wrong_at_first} {wrong_then} {restarts}"
+        );
     }
 }
 
@@ -205,34 +209,35 @@ async fn clock_correction_does_not_rejuvenate_a_key() {
 #[tokio::test(start_paused = true)]
 async fn clock_correction_does_not_age_a_key() {
     for (wrong_at_first, wrong_then) in [(-30, 0), (10, 0), (-3, 12)] {
-        let desk = Desk::new();
-        desk.machine.set_clock_offset(wrong_at_first * 3600);
-        desk.server.enqueue_reply(applied().then_lost());
-        let entry = desk.enqueue().await;
-        while desk.server.applied_keys().is_empty() {
-            let _ = tokio::time::timeout(seconds(1), desk.outbox.run()).await;
+        let fixture = OwnershipFixture::new();
+        fixture.machine.set_clock_offset(wrong_at_first * 3600);
+        fixture.server.enqueue_reply(applied().then_lost());
+        let entry = fixture.enqueue().await;
+        while fixture.server.applied_keys().is_empty() {
+            let _ = tokio::time::timeout(seconds(1), fixture.outbox.run()).await;
         }
         // The response to another request shows that the clock was set.
-        desk.machine.set_clock_offset(wrong_then * 3600);
-        let _ = desk.outbox.preview_changes(blueprint("bp-9")).await;
-        let _ = tokio::time::timeout(seconds(600), desk.outbox.run()).await;
-        assert_eq!(desk.state(entry).await, EntryState::Done, "{wrong_at_first} {wrong_then}");
+        fixture.machine.set_clock_offset(wrong_then * 3600);
+        let _ = fixture.outbox.preview_changes(blueprint("bp-9")).await;
+        let _ = tokio::time::timeout(seconds(600), fixture.outbox.run()).await;
+        assert_eq!(fixture.state(entry).await, EntryState::Done, "{wrong_at_first} {wrong_then}");
     }
 }
 
 /// CLI-06: a disconnection deletes all entries of the owner and no other entries.
 #[tokio::test(start_paused = true)]
 async fn disconnecting_deletes_the_outbox() {
-    let bench = Bench::new();
-    let other = outbox(&bench.machine, &bench.server, &bench.store, "somebody else", OutboxPolicy::default());
+    let fixture = OutboxFixture::new();
+    let other =
+        outbox(&fixture.machine, &fixture.server, &fixture.store, "somebody else", OutboxPolicy::default());
     other.enqueue(blueprint("theirs")).await.unwrap();
-    bench.enqueue("sent").await;
-    bench.flush().await;
-    bench.enqueue("not sent").await;
-    assert_eq!(bench.outbox.entries().await.unwrap().len(), 2);
-    bench.outbox.delete().await.unwrap();
-    assert!(bench.outbox.entries().await.unwrap().is_empty());
+    fixture.enqueue("sent").await;
+    fixture.flush().await;
+    fixture.enqueue("not sent").await;
+    assert_eq!(fixture.outbox.entries().await.unwrap().len(), 2);
+    fixture.outbox.delete().await.unwrap();
+    assert!(fixture.outbox.entries().await.unwrap().is_empty());
     assert_eq!(other.entries().await.unwrap().len(), 1);
-    bench.flush().await;
-    assert_eq!(bench.server.request_count(), 1);
+    fixture.flush().await;
+    assert_eq!(fixture.server.request_count(), 1);
 }

@@ -1,5 +1,5 @@
 //! Tests of the daily quota of org stock, which counts ops: the size of change sets, and the areas that a
-//! refusal affects.
+//! exceeded quota affects.
 
 use exchange_api::types::StockOp;
 
@@ -20,18 +20,18 @@ fn notes(entries: impl IntoIterator<Item = usize>) -> OrgStockChanges {
 /// OST-18, ERR-34: each op of org stock counts, so a refused change set of org stock delays only org stock.
 #[tokio::test(start_paused = true)]
 async fn org_stock_quota_stops_only_org_stock() {
-    let bench = Bench::new();
-    bench.server.enqueue_reply(ScriptedReply::problem(Code::QuotaExceeded).with_retry_after("3000"));
-    let first = bench.outbox.enqueue(org_stock()).await.unwrap()[0];
-    bench.flush().await;
-    bench.enqueue("bp-1").await;
-    assert!(matches!(&bench.flush().await[..], [events] if decided(events)));
-    bench.outbox.discard(first).await.unwrap();
-    bench.outbox.enqueue(org_stock()).await.unwrap();
-    bench.run_for(seconds(2999)).await;
-    assert_eq!(bench.server.request_count(), 2);
-    bench.run_for(seconds(400)).await;
-    assert_eq!(bench.server.request_count(), 3);
+    let fixture = OutboxFixture::new();
+    fixture.server.enqueue_reply(ScriptedReply::problem(Code::QuotaExceeded).with_retry_after("3000"));
+    let first = fixture.outbox.enqueue(org_stock()).await.unwrap()[0];
+    fixture.flush().await;
+    fixture.enqueue("bp-1").await;
+    assert!(matches!(&fixture.flush().await[..], [events] if decided(events)));
+    fixture.outbox.discard(first).await.unwrap();
+    fixture.outbox.enqueue(org_stock()).await.unwrap();
+    fixture.run_for(seconds(2999)).await;
+    assert_eq!(fixture.server.request_count(), 2);
+    fixture.run_for(seconds(400)).await;
+    assert_eq!(fixture.server.request_count(), 3);
 }
 
 /// OST-18, LIM-19, A3: a change set of org stock counts once for each op, and the same number again when it
@@ -39,9 +39,9 @@ async fn org_stock_quota_stops_only_org_stock() {
 /// are rejected locally.
 #[tokio::test(start_paused = true)]
 async fn org_stock_sets_fit_into_the_daily_quota() {
-    let bench = Bench::new();
+    let fixture = OutboxFixture::new();
     let policy = OutboxPolicy { writes_per_day: 100, ..OutboxPolicy::default() };
-    let small = outbox(&bench.machine, &bench.server, &bench.store, "me", policy);
+    let small = outbox(&fixture.machine, &fixture.server, &fixture.store, "me", policy);
     small.enqueue(notes(0..150)).await.unwrap();
     let entry = small.enqueue(notes([7; 60])).await.unwrap()[0];
     let sizes: Vec<_> = small.entries().await.unwrap().iter().map(OutboxEntry::ops).collect();
@@ -73,21 +73,21 @@ async fn org_stock_sets_fit_into_the_daily_quota() {
 /// would refuse it every day.
 #[tokio::test(start_paused = true)]
 async fn org_stock_set_above_the_daily_quota_is_rejected() {
-    let bench = Bench::new();
-    let entry = bench.outbox.enqueue(notes(0..150)).await.unwrap()[0];
+    let fixture = OutboxFixture::new();
+    let entry = fixture.outbox.enqueue(notes(0..150)).await.unwrap()[0];
     let policy = OutboxPolicy { writes_per_day: 100, ..OutboxPolicy::default() };
-    let small = outbox(&bench.machine, &bench.server, &bench.store, "me", policy);
+    let small = outbox(&fixture.machine, &fixture.server, &fixture.store, "me", policy);
     let events = small.flush().await.unwrap();
     let [OutboxEvent::Refused { error, .. }] = &events[..] else { panic!("{events:?}") };
     assert_eq!((error.kind(), error.advice()), (ErrorKind::TooLarge, Advice::SendLess));
-    assert_eq!((bench.state(entry).await, bench.server.request_count()), (EntryState::Refused, 0));
+    assert_eq!((fixture.state(entry).await, fixture.server.request_count()), (EntryState::Refused, 0));
     // A change set that may have been applied is first compared with the feed.
-    let bench = Bench::new();
-    bench.server.enqueue_reply(applied().then_lost());
-    let entry = bench.outbox.enqueue(notes(0..150)).await.unwrap()[0];
-    bench.flush().await;
+    let fixture = OutboxFixture::new();
+    fixture.server.enqueue_reply(applied().then_lost());
+    let entry = fixture.outbox.enqueue(notes(0..150)).await.unwrap()[0];
+    fixture.flush().await;
     let policy = OutboxPolicy { writes_per_day: 100, ..OutboxPolicy::default() };
-    let small = outbox(&bench.machine, &bench.server, &bench.store, "me", policy);
+    let small = outbox(&fixture.machine, &fixture.server, &fixture.store, "me", policy);
     let _ = tokio::time::timeout(seconds(200), small.run()).await;
-    assert_eq!((bench.state(entry).await, bench.server.request_count()), (EntryState::Unknown, 1));
+    assert_eq!((fixture.state(entry).await, fixture.server.request_count()), (EntryState::Unknown, 1));
 }

@@ -12,12 +12,12 @@ const DAY: Duration = Duration::from_secs(86_400);
 
 /// A store that counts how often its file would be rewritten.
 #[derive(Clone, Default)]
-struct Counting {
+struct CountingStore {
     rows: MemoryOutbox,
     settled: Arc<AtomicUsize>,
 }
 
-impl OutboxStore for Counting {
+impl OutboxStore for CountingStore {
     fn append(&self, rows: Vec<NewEntryRow>) -> StoreFuture<'_, Vec<u64>> {
         self.rows.append(rows)
     }
@@ -52,62 +52,62 @@ impl OutboxStore for Counting {
 /// read. Those of other areas are kept.
 #[tokio::test(start_paused = true)]
 async fn own_outcomes_are_retained_until_reported() {
-    let bench = Bench::new();
-    let own = bench.enqueue("bp-1").await;
-    let pool = bench.outbox.enqueue(org_stock()).await.unwrap()[0];
-    bench.flush().await;
+    let fixture = OutboxFixture::new();
+    let own = fixture.enqueue("bp-1").await;
+    let pool = fixture.outbox.enqueue(org_stock()).await.unwrap()[0];
+    fixture.flush().await;
     let kept =
-        async || bench.outbox.entries().await.unwrap().iter().map(OutboxEntry::number).collect::<Vec<_>>();
-    bench.pass(7 * DAY - seconds(3 * 3600));
-    bench.flush().await;
+        async || fixture.outbox.entries().await.unwrap().iter().map(OutboxEntry::number).collect::<Vec<_>>();
+    fixture.pass(7 * DAY - seconds(3 * 3600));
+    fixture.flush().await;
     assert_eq!(kept().await, [own, pool]);
     // Undecided entries have no maximum age.
-    let waits = bench.outbox.enqueue(org_stock()).await.unwrap()[0];
-    bench.pass(8 * DAY);
+    let waits = fixture.outbox.enqueue(org_stock()).await.unwrap()[0];
+    fixture.pass(8 * DAY);
     let expire = async |owner: &'static str| {
-        let now = bench.machine.environment().now().wall;
-        expire_decided(&bench.store, owner, now, &OutboxPolicy::default()).await.unwrap()
+        let now = fixture.machine.environment().now().wall;
+        expire_decided(&fixture.store, owner, now, &OutboxPolicy::default()).await.unwrap()
     };
     assert_eq!(expire("somebody else").await, []);
     assert_eq!(expire("me").await, [pool]);
     assert_eq!(kept().await, [own, waits]);
-    bench.flush().await;
-    bench.pass(365 * DAY);
-    bench.flush().await;
+    fixture.flush().await;
+    fixture.pass(365 * DAY);
+    fixture.flush().await;
     assert_eq!(kept().await, [own], "sending also deletes expired entries");
-    assert!(bench.outbox.load_outcome(own).await.unwrap().unwrap().is_satisfied());
+    assert!(fixture.outbox.load_outcome(own).await.unwrap().unwrap().is_satisfied());
 }
 
 /// OST-14: unreadable entries are deleted before they are 7 days old, or immediately if their age is unknown.
 #[tokio::test(start_paused = true)]
 async fn unreadable_entries_expire_too() {
-    let bench = Bench::new();
-    let [events, old] = [(); 2].map(|()| bench.outbox.enqueue(org_stock()));
+    let fixture = OutboxFixture::new();
+    let [events, old] = [(); 2].map(|()| fixture.outbox.enqueue(org_stock()));
     let (later, garbled) = (events.await.unwrap()[0], old.await.unwrap()[0]);
-    bench.flush().await;
+    fixture.flush().await;
     for (number, spoil) in [(later, false), (garbled, true)] {
-        let mut row = bench.store.get_row(number.0).await.unwrap().unwrap();
+        let mut row = fixture.store.get_row(number.0).await.unwrap().unwrap();
         row.head =
             if spoil { "{".to_owned() } else { row.head.replace("\"done\"", "\"of-a-later-version\"") };
-        assert!(bench.store.replace(row).await.unwrap());
+        assert!(fixture.store.replace(row).await.unwrap());
     }
     let expire = async || {
-        let now = bench.machine.environment().now().wall;
-        expire_decided(&bench.store, "me", now, &OutboxPolicy::default()).await.unwrap()
+        let now = fixture.machine.environment().now().wall;
+        expire_decided(&fixture.store, "me", now, &OutboxPolicy::default()).await.unwrap()
     };
-    bench.pass(7 * DAY - seconds(3 * 3600));
+    fixture.pass(7 * DAY - seconds(3 * 3600));
     assert_eq!(expire().await, [garbled]);
-    bench.pass(seconds(2 * 3600));
+    fixture.pass(seconds(2 * 3600));
     assert_eq!(expire().await, [later]);
 }
 
 /// Deleting several change sets rewrites the store once. Undecided and missing entries are skipped.
 #[tokio::test(start_paused = true)]
 async fn reported_sets_are_deleted_together() {
-    let bench = Bench::new();
-    let store = Counting::default();
-    let client = Client::new(bench.server.origin(), bench.server.clone());
-    let environment = bench.machine.environment();
+    let fixture = OutboxFixture::new();
+    let store = CountingStore::default();
+    let client = Client::new(fixture.server.origin(), fixture.server.clone());
+    let environment = fixture.machine.environment();
     let outbox =
         Outbox::new(client.api_client(), store.clone(), environment, "me", OutboxPolicy::default()).unwrap();
     let mut numbers = Vec::new();
@@ -132,43 +132,46 @@ async fn reported_sets_are_deleted_together() {
 /// GW-12: a change set with ops that a later version added is sent once, and decided without a comparison.
 #[tokio::test(start_paused = true)]
 async fn set_of_a_later_version_is_decided() {
-    let bench = Bench::new();
-    let (first, behind) = (bench.enqueue("bp-1").await, bench.enqueue("bp-2").await);
-    let mut row = bench.store.get_row(first.0).await.unwrap().unwrap();
+    let fixture = OutboxFixture::new();
+    let (first, behind) = (fixture.enqueue("bp-1").await, fixture.enqueue("bp-2").await);
+    let mut row = fixture.store.get_row(first.0).await.unwrap().unwrap();
     row.body = r#"{"ops":[{"op":"of-a-later-version"}]}"#.into();
-    assert!(bench.store.replace(row).await.unwrap());
-    let events = bench.flush().await;
+    assert!(fixture.store.replace(row).await.unwrap());
+    let events = fixture.flush().await;
     assert!(
         matches!(events[0], OutboxEvent::Decided { entry, written: None, .. } if entry == first),
         "{events:?}"
     );
-    assert_eq!((events.len(), bench.server.request_count()), (2, 2));
-    assert_eq!((bench.state(first).await, bench.state(behind).await), (EntryState::Done, EntryState::Done));
-    assert_eq!(bench.outbox.load_outcome(first).await.unwrap_err().kind(), ErrorKind::Storage);
+    assert_eq!((events.len(), fixture.server.request_count()), (2, 2));
+    assert_eq!(
+        (fixture.state(first).await, fixture.state(behind).await),
+        (EntryState::Done, EntryState::Done)
+    );
+    assert_eq!(fixture.outbox.load_outcome(first).await.unwrap_err().kind(), ErrorKind::Storage);
 }
 
 /// An unreadable entry is reported and blocks its area until it is discarded. It does not hide other entries.
 #[tokio::test(start_paused = true)]
 async fn unreadable_entry_is_reported_and_discardable() {
-    let bench = Bench::new();
-    let first = bench.enqueue("bp-1").await;
-    let behind = bench.enqueue("bp-2").await;
-    let mut row = bench.store.get_row(first.0).await.unwrap().unwrap();
+    let fixture = OutboxFixture::new();
+    let first = fixture.enqueue("bp-1").await;
+    let behind = fixture.enqueue("bp-2").await;
+    let mut row = fixture.store.get_row(first.0).await.unwrap().unwrap();
     row.head = row.head.replace("\"pending\"", "\"of-a-later-version\"");
-    assert!(bench.store.replace(row).await.unwrap());
-    let other = bench.outbox.enqueue(stock()).await.unwrap()[0];
-    let events = bench.flush().await;
+    assert!(fixture.store.replace(row).await.unwrap());
+    let other = fixture.outbox.enqueue(stock()).await.unwrap()[0];
+    let events = fixture.flush().await;
     assert!(
         matches!(events[..], [OutboxEvent::Decided { entry, .. }, OutboxEvent::StoreError { .. }] if entry == other)
     );
-    assert_eq!(bench.outbox.entries().await.unwrap_err().kind(), ErrorKind::Storage);
-    let contents = bench.outbox.contents().await.unwrap();
+    assert_eq!(fixture.outbox.entries().await.unwrap_err().kind(), ErrorKind::Storage);
+    let contents = fixture.outbox.contents().await.unwrap();
     assert_eq!(contents.entries.iter().map(OutboxEntry::number).collect::<Vec<_>>(), [behind, other]);
     assert_eq!(contents.unreadable, [UnreadableEntry { number: first, lane: Lane::Blueprints, done: false }]);
-    assert_eq!(bench.outbox.resume_parked().await.unwrap(), 0);
-    assert_eq!(bench.outbox.forget_decided().await.unwrap(), 1);
-    bench.outbox.discard(first).await.unwrap();
-    bench.flush().await;
-    assert_eq!(bench.state(behind).await, EntryState::Done);
-    assert!(bench.outbox.contents().await.unwrap().unreadable.is_empty());
+    assert_eq!(fixture.outbox.resume_parked().await.unwrap(), 0);
+    assert_eq!(fixture.outbox.forget_decided().await.unwrap(), 1);
+    fixture.outbox.discard(first).await.unwrap();
+    fixture.flush().await;
+    assert_eq!(fixture.state(behind).await, EntryState::Done);
+    assert!(fixture.outbox.contents().await.unwrap().unreadable.is_empty());
 }

@@ -303,8 +303,8 @@ async fn no_token_is_stored_under_a_former_name() {
     assert!(std::fs::read_to_string(&notes).unwrap().contains("i-former"));
     // These are the notes at the time when a refresh token is written.
     let noted = Arc::clone(&seen);
-    let store = HookedStore::new("Looking", machine.store.clone(), move |asked, entry| {
-        if (asked, entry) == (StoreOperation::Write, CredentialEntry::RefreshToken) {
+    let store = HookedStore::new("Looking", machine.store.clone(), move |operation, entry| {
+        if (operation, entry) == (StoreOperation::Write, CredentialEntry::RefreshToken) {
             noted.lock().unwrap().push(std::fs::read_to_string(&notes).unwrap());
         }
         std::future::ready(Ok(()))

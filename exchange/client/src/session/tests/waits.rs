@@ -24,7 +24,7 @@ fn exchange(session: &Session, gateway: &ScriptedServer) -> Exchange {
 }
 
 /// Returns a machine, its gateway, and a process with a signed-in session and a client.
-async fn desk() -> (Machine, ScriptedServer, Session, Exchange) {
+async fn signed_in_process() -> (Machine, ScriptedServer, Session, Exchange) {
     let machine = Machine::new();
     let gateway = ScriptedServer::gateway(&machine.time);
     gateway.set_script(|seen| match seen.operation {
@@ -56,7 +56,7 @@ fn wait(error: &Error) -> u64 {
 /// sends earlier.
 #[tokio::test(start_paused = true)]
 async fn next_process_respects_the_gateways_wait() {
-    let (machine, gateway, session, exchange) = desk().await;
+    let (machine, gateway, session, exchange) = signed_in_process().await;
     gateway.enqueue_reply(ScriptedReply::problem(Code::ServiceUnavailable).with_retry_after("600"));
     let error = read(&exchange, RetryPolicy::INTERACTIVE).await.unwrap_err();
     assert_eq!((error.code(), wait(&error)), (Some(&Code::ServiceUnavailable), 600));
@@ -81,7 +81,7 @@ async fn next_process_respects_the_gateways_wait() {
 /// the next process after a normal exit.
 #[tokio::test(start_paused = true)]
 async fn exchanges_of_one_session_share_waits() {
-    let (machine, gateway, session, first) = desk().await;
+    let (machine, gateway, session, first) = signed_in_process().await;
     let second = exchange(&session, &gateway);
     gateway.enqueue_reply(ScriptedReply::problem(Code::RateLimited).with_retry_after("60"));
     read(&first, RetryPolicy::INTERACTIVE).await.unwrap_err();
@@ -96,10 +96,10 @@ async fn exchanges_of_one_session_share_waits() {
     let builder = Exchange::builder(session.address().clone(), session.identity().clone());
     let elsewhere = ScriptedServer::gateway(&machine.time);
     elsewhere.set_script(|_| ScriptedReply::json(200, r#"{"items": []}"#));
-    let apart = builder.environment(machine.time.environment()).transport(elsewhere.clone());
-    let apart = apart.build(&session).unwrap();
-    assert!(!apart.environment().shares_clock_with(session.environment()));
-    read(&apart, RetryPolicy::INTERACTIVE).await.unwrap();
+    let separate = builder.environment(machine.time.environment()).transport(elsewhere.clone());
+    let separate = separate.build(&session).unwrap();
+    assert!(!separate.environment().shares_clock_with(session.environment()));
+    read(&separate, RetryPolicy::INTERACTIVE).await.unwrap();
     assert_eq!(elsewhere.request_count(), 1, "a wait of the session applies to a client with another clock");
 }
 
@@ -107,7 +107,7 @@ async fn exchanges_of_one_session_share_waits() {
 /// detects also stops the other.
 #[tokio::test(start_paused = true)]
 async fn exchanges_of_one_session_share_budget_and_breaker() {
-    let (machine, gateway, session, first) = desk().await;
+    let (machine, gateway, session, first) = signed_in_process().await;
     machine.pass(60).await;
     for _ in 0..20 {
         read(&first, RetryPolicy::INTERACTIVE).await.unwrap();
@@ -134,13 +134,13 @@ async fn exchanges_of_one_session_share_budget_and_breaker() {
 /// already waiting for a different reason.
 #[tokio::test(start_paused = true)]
 async fn concurrent_processes_share_waits() {
-    let (machine, gateway, session, first) = desk().await;
+    let (machine, gateway, session, first) = signed_in_process().await;
     let (_second, second) = process(&machine, &gateway).await;
     let (_third, third) = process(&machine, &gateway).await;
     read(&second, RetryPolicy::INTERACTIVE).await.unwrap();
     gateway.enqueue_reply(ScriptedReply::html(502));
     let waiting = read(&third, RetryPolicy::BACKGROUND);
-    let told = async {
+    let events = async {
         tokio::time::sleep(Duration::from_secs(1)).await;
         gateway.enqueue_reply(ScriptedReply::problem(Code::ServiceUnavailable).with_retry_after("600"));
         read(&first, RetryPolicy::INTERACTIVE).await.unwrap_err();
@@ -151,7 +151,7 @@ async fn concurrent_processes_share_waits() {
         assert!((597..=598).contains(&wait(&held)), "{held}");
         assert_eq!(gateway.request_count(), 3);
     };
-    let (waiting, ()) = tokio::join!(waiting, told);
+    let (waiting, ()) = tokio::join!(waiting, events);
     waiting.unwrap();
     let requests = gateway.requests();
     assert!(
@@ -163,7 +163,7 @@ async fn concurrent_processes_share_waits() {
 /// longer. A wait that has ended delays no call.
 #[tokio::test(start_paused = true)]
 async fn clock_set_back_prolongs_no_wait() {
-    let (machine, gateway, session, exchange) = desk().await;
+    let (machine, gateway, session, exchange) = signed_in_process().await;
     gateway.enqueue_reply(ScriptedReply::problem(Code::ServiceUnavailable).with_retry_after("600"));
     read(&exchange, RetryPolicy::INTERACTIVE).await.unwrap_err();
     session.save_state().await.unwrap();
@@ -184,7 +184,7 @@ async fn clock_set_back_prolongs_no_wait() {
 /// wait for all calls applies to every member.
 #[tokio::test(start_paused = true)]
 async fn exhausted_quota_applies_to_one_member() {
-    let (machine, gateway, session, exchange) = desk().await;
+    let (machine, gateway, session, exchange) = signed_in_process().await;
     assert_eq!(write(&exchange, "key-12345678").await.kind(), ErrorKind::QuotaExceeded);
     drop((session, exchange));
     machine.pass(1).await;

@@ -41,13 +41,13 @@ async fn lost_scope_deletes_details_while_running() {
 
     let mut events = sync.events();
     exchange.set_capabilities(ALL);
-    Area::ALL.into_iter().for_each(|area| exchange.refuse(area, Some(Refusal::Offline)));
+    Area::ALL.into_iter().for_each(|area| exchange.set_failure(area, Some(ScriptedFailure::Offline)));
     tokio::time::sleep(Duration::from_secs(2)).await;
     assert_eq!((details(&sync), exchange.capability_checks()), (0, 1));
     assert_eq!(sync.replica().count(Area::OrgStock).unwrap(), 1, "the lot was deleted with its details");
     assert_eq!(events.try_recv().unwrap().changed, ["a1".into()]);
 
-    Area::ALL.into_iter().for_each(|area| exchange.refuse(area, None));
+    Area::ALL.into_iter().for_each(|area| exchange.set_failure(area, None));
     exchange.set_capabilities(&with);
     tokio::time::sleep(Duration::from_secs(300)).await;
     assert_eq!((details(&sync), exchange.capability_checks()), (1, 1));
@@ -94,12 +94,12 @@ async fn no_capability_check_when_halted_or_for_others() {
     let members = TestMembers::new(&exchange.0.machine);
     let sync = exchange.sync_of(&members);
     sync.begin_session(&connection_of("i-1", ALL)).await.unwrap();
-    exchange.refuse(Area::Blueprints, Some(Refusal::Code(403, "CLIENT_SUSPENDED", None)));
+    exchange.set_failure(Area::Blueprints, Some(ScriptedFailure::Code(403, "CLIENT_SUSPENDED", None)));
     let running = sync.clone();
     let running = tokio::spawn(async move { running.run().await });
     tokio::time::sleep(Duration::from_secs(86_400)).await;
     assert_eq!((exchange.seen().len(), exchange.capability_checks()), (1, 0));
-    exchange.refuse(Area::Blueprints, None);
+    exchange.set_failure(Area::Blueprints, None);
     members.sign_in(&[Some("i-2")]);
     sync.request_sync();
     tokio::time::sleep(Duration::from_secs(86_400)).await;
@@ -118,7 +118,7 @@ async fn missing_scope_deletes_org_stock() {
     sync.begin_session(&connection(ALL)).await.unwrap();
     sync.sync_once().await.unwrap();
     for area in [Area::OrgStock, Area::Stock] {
-        exchange.refuse(area, Some(Refusal::Code(403, "SCOPE_MISSING", None)));
+        exchange.set_failure(area, Some(ScriptedFailure::Code(403, "SCOPE_MISSING", None)));
         assert_eq!(sync.sync_area(area).await.unwrap_err().kind(), ErrorKind::ScopeMissing);
     }
     let store = sync.replica().store();

@@ -18,19 +18,21 @@ async fn outage_causes_no_request_flood() {
         ScriptedReply::html(502),
         ScriptedReply::problem(Code::ExchangeDisabled),
     ] {
-        let rig = Rig::new();
-        rig.read(LONG).await.unwrap();
-        let machine = rig.machine.clone();
-        rig.gateway.set_script(move |seen| if machine.elapsed() < HOUR { gone.clone() } else { ok(seen) });
+        let fixture = TransportFixture::new();
+        fixture.read(LONG).await.unwrap();
+        let machine = fixture.machine.clone();
+        fixture
+            .gateway
+            .set_script(move |seen| if machine.elapsed() < HOUR { gone.clone() } else { ok(seen) });
         let areas = join_all((0..5).map(|_| async {
-            while rig.read(LONG).await.is_err() {
+            while fixture.read(LONG).await.is_err() {
                 // An area of the application retries immediately.
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
-            rig.machine.elapsed()
+            fixture.machine.elapsed()
         }))
         .await;
-        let times = rig.times();
+        let times = fixture.times();
         let during = times.iter().filter(|at| **at > 0.0 && **at < 3600.0).count();
         assert!(during <= 16, "{during}: {times:?}");
         assert!(areas.iter().all(|at| *at >= HOUR && *at <= HOUR + seconds(301)), "{areas:?}");
@@ -40,15 +42,16 @@ async fn outage_causes_no_request_flood() {
 /// A call of the member does not wait for the whole back-off step, but for at most five seconds.
 #[tokio::test(start_paused = true)]
 async fn request_of_a_member_skips_the_backoff() {
-    let rig = Rig::new();
-    let machine = rig.machine.clone();
-    rig.gateway
+    let fixture = TransportFixture::new();
+    let machine = fixture.machine.clone();
+    fixture
+        .gateway
         .set_script(move |seen| if machine.elapsed() < HOUR { ScriptedReply::refused() } else { ok(seen) });
-    let background = async { while rig.read(LONG).await.is_err() {} };
+    let background = async { while fixture.read(LONG).await.is_err() {} };
     let member = async {
         tokio::time::sleep(HOUR).await;
-        rig.read(RetryPolicy::INTERACTIVE).await.unwrap();
-        rig.machine.elapsed()
+        fixture.read(RetryPolicy::INTERACTIVE).await.unwrap();
+        fixture.machine.elapsed()
     };
     let ((), served) = tokio::join!(background, member);
     assert!(served <= HOUR + seconds(5), "{served:?}");
@@ -57,41 +60,41 @@ async fn request_of_a_member_skips_the_backoff() {
 /// LIM-16: a stalled server receives fewer requests than there are callers that time out.
 #[tokio::test(start_paused = true)]
 async fn short_timeouts_do_not_flood_a_stalled_server() {
-    let rig = Rig::new();
-    rig.gateway.set_script(|_| ScriptedReply::refused());
+    let fixture = TransportFixture::new();
+    fixture.gateway.set_script(|_| ScriptedReply::refused());
     for _ in 0..2 {
-        rig.read(RetryPolicy::new(1, seconds(1), CallInitiator::Program)).await.unwrap_err();
+        fixture.read(RetryPolicy::new(1, seconds(1), CallInitiator::Program)).await.unwrap_err();
     }
-    rig.gateway.set_script(|_| ScriptedReply::stalled());
-    let before = rig.gateway.request_count();
+    fixture.gateway.set_script(|_| ScriptedReply::stalled());
+    let before = fixture.gateway.request_count();
     for _ in 0..60 {
-        let _ = tokio::time::timeout(seconds(1), rig.read(LONG)).await;
+        let _ = tokio::time::timeout(seconds(1), fixture.read(LONG)).await;
     }
-    let request_count = rig.gateway.request_count() - before;
+    let request_count = fixture.gateway.request_count() - before;
     assert!((3..=6).contains(&request_count), "{request_count}");
 }
 
 /// A single connection that has become stale is not an outage, so other calls continue.
 #[tokio::test(start_paused = true)]
 async fn one_lost_connection_blocks_no_others() {
-    let rig = Rig::new();
-    rig.gateway.enqueue_reply(ScriptedReply::interrupted());
-    let (first, others) = tokio::join!(rig.read(LONG), async {
+    let fixture = TransportFixture::new();
+    fixture.gateway.enqueue_reply(ScriptedReply::interrupted());
+    let (first, others) = tokio::join!(fixture.read(LONG), async {
         tokio::time::sleep(Duration::from_millis(1)).await;
-        join_all((0..5).map(|_| rig.read(LONG))).await
+        join_all((0..5).map(|_| fixture.read(LONG))).await
     });
     assert!(first.is_ok() && others.iter().all(Result::is_ok));
-    assert_eq!(rig.times()[1..6].iter().filter(|at| **at > 0.1).count(), 0, "{:?}", rig.times());
+    assert_eq!(fixture.times()[1..6].iter().filter(|at| **at > 0.1).count(), 0, "{:?}", fixture.times());
 }
 
 /// LIM-18: at most 120 requests are sent in any minute, whatever the number of callers is.
 #[tokio::test(start_paused = true)]
 async fn client_stays_below_the_rate_limit() {
-    let rig = Rig::new();
+    let fixture = TransportFixture::new();
     let patience = RetryPolicy::new(1, seconds(300), CallInitiator::Program);
-    let calls = join_all((0..300).map(|_| rig.read(patience))).await;
+    let calls = join_all((0..300).map(|_| fixture.read(patience))).await;
     assert!(calls.iter().all(Result::is_ok));
-    let times = rig.times();
+    let times = fixture.times();
     for (index, from) in times.iter().enumerate() {
         let minute = times[index..].iter().take_while(|to| **to < from + 60.0).count();
         assert!(minute <= 120, "{minute} from {from}");

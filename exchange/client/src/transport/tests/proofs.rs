@@ -15,15 +15,15 @@ use crate::{rate_limiter::CallInitiator, testkit::START_TIME};
 /// scripted gateway checks every request and rejects none.
 #[tokio::test(start_paused = true)]
 async fn every_request_has_its_own_proof() {
-    let rig = Rig::new();
-    rig.gateway.pin_key(&rig.tokens.proofs.thumbprint());
-    rig.gateway.require_nonce("n-1");
-    rig.gateway.enqueue_reply(ScriptedReply::interrupted());
-    rig.gateway.enqueue_reply(ScriptedReply::problem(Code::RelayBusy));
-    rig.write("key-12345678", LONG).await.unwrap();
-    rig.gateway.refuse_token("token-0");
-    rig.read(LONG).await.unwrap();
-    let requests = rig.gateway.requests();
+    let fixture = TransportFixture::new();
+    fixture.gateway.pin_key(&fixture.tokens.proofs.thumbprint());
+    fixture.gateway.require_nonce("n-1");
+    fixture.gateway.enqueue_reply(ScriptedReply::interrupted());
+    fixture.gateway.enqueue_reply(ScriptedReply::problem(Code::RelayBusy));
+    fixture.write("key-12345678", LONG).await.unwrap();
+    fixture.gateway.refuse_token("token-0");
+    fixture.read(LONG).await.unwrap();
+    let requests = fixture.gateway.requests();
     // The write gets a challenge, a lost response, `RELAY_BUSY` and a success. The read gets a rejected token
     // and a success.
     assert_eq!(requests.len(), 6);
@@ -41,16 +41,18 @@ async fn every_request_has_its_own_proof() {
 /// DPP-05, DPP-12: a request contains the latest nonce, which is kept if a response has none.
 #[tokio::test(start_paused = true)]
 async fn latest_nonce_is_kept() {
-    let rig = Rig::new();
+    let fixture = TransportFixture::new();
     let list = |nonce: &str| ScriptedReply::json(200, r#"{"items": []}"#).with_header("DPoP-Nonce", nonce);
-    rig.gateway.enqueue_reply(list("n-1"));
-    rig.gateway.enqueue_reply(ScriptedReply::json(200, r#"{"items": []}"#).without_server_headers());
-    rig.gateway.enqueue_reply(list("n-2"));
-    rig.gateway.enqueue_reply(ScriptedReply::problem(Code::NotPermitted).with_header("DPoP-Nonce", "n-3"));
+    fixture.gateway.enqueue_reply(list("n-1"));
+    fixture.gateway.enqueue_reply(ScriptedReply::json(200, r#"{"items": []}"#).without_server_headers());
+    fixture.gateway.enqueue_reply(list("n-2"));
+    fixture
+        .gateway
+        .enqueue_reply(ScriptedReply::problem(Code::NotPermitted).with_header("DPoP-Nonce", "n-3"));
     for _ in 0..5 {
-        let _ = rig.read(LONG).await;
+        let _ = fixture.read(LONG).await;
     }
-    let nonces = rig.gateway.requests().into_iter().map(|seen| seen.proof.unwrap().nonce);
+    let nonces = fixture.gateway.requests().into_iter().map(|seen| seen.proof.unwrap().nonce);
     let some = |nonce: &str| Some(nonce.to_owned());
     assert_eq!(nonces.collect::<Vec<_>>(), [None, some("n-1"), some("n-1"), some("n-2"), some("n-3")]);
 }
@@ -65,12 +67,12 @@ async fn challenge_in_every_form_is_retried_once() {
         r#"dpop ERROR="use_dpop_nonce""#,
         r#"Basic realm="x", DPoP error="use_dpop_nonce", Negotiate"#,
     ] {
-        let rig = Rig::new();
-        rig.gateway.enqueue_reply(ScriptedReply::challenge(challenge, Some("n-1")));
-        let effort = rig.write("key-12345678", LONG).await.unwrap();
+        let fixture = TransportFixture::new();
+        fixture.gateway.enqueue_reply(ScriptedReply::challenge(challenge, Some("n-1")));
+        let effort = fixture.write("key-12345678", LONG).await.unwrap();
         assert_eq!((effort.requests, effort.attempts), (2, 1), "{challenge}");
-        let requests = rig.gateway.requests();
-        assert_eq!(rig.gaps(), [0.0]);
+        let requests = fixture.gateway.requests();
+        assert_eq!(fixture.gaps(), [0.0]);
         assert_eq!(requests[1].proof.clone().unwrap().nonce.as_deref(), Some("n-1"));
         assert_eq!(requests[0].idempotency_key(), requests[1].idempotency_key());
         assert_eq!(requests[0].body, requests[1].body);
@@ -82,60 +84,66 @@ async fn challenge_in_every_form_is_retried_once() {
 #[tokio::test(start_paused = true)]
 async fn repeated_challenge_is_an_error() {
     for again in ["n-2", "n-1"] {
-        let rig = Rig::new();
+        let fixture = TransportFixture::new();
         for nonce in ["n-1", again] {
-            rig.gateway.enqueue_reply(ScriptedReply::challenge("DPoP error=use_dpop_nonce", Some(nonce)));
+            fixture.gateway.enqueue_reply(ScriptedReply::challenge("DPoP error=use_dpop_nonce", Some(nonce)));
         }
-        let error = rig.read(LONG).await.unwrap_err();
+        let error = fixture.read(LONG).await.unwrap_err();
         assert_eq!((error.kind(), error.code()), (ErrorKind::Proof, Some(&Code::DpopInvalid)));
-        assert_eq!(rig.gateway.request_count(), 2);
+        assert_eq!(fixture.gateway.request_count(), 2);
     }
-    let rig = Rig::new();
-    rig.gateway.enqueue_reply(ScriptedReply::challenge("DPoP error=use_dpop_nonce", None));
-    assert_eq!(rig.read(LONG).await.unwrap_err().kind(), ErrorKind::Proof);
-    assert_eq!(rig.gateway.request_count(), 1);
+    let fixture = TransportFixture::new();
+    fixture.gateway.enqueue_reply(ScriptedReply::challenge("DPoP error=use_dpop_nonce", None));
+    assert_eq!(fixture.read(LONG).await.unwrap_err().kind(), ErrorKind::Proof);
+    assert_eq!(fixture.gateway.request_count(), 1);
 }
 
 /// DPP-05: a nonce in the response to a retried request is used by the next call.
 #[tokio::test(start_paused = true)]
 async fn nonce_of_the_retried_response_is_kept() {
-    let rig = Rig::new();
-    rig.gateway.enqueue_reply(ScriptedReply::challenge("DPoP error=use_dpop_nonce", Some("n-1")));
-    rig.gateway.enqueue_reply(ScriptedReply::json(200, r#"{"items": []}"#).with_header("DPoP-Nonce", "n-2"));
-    rig.read(LONG).await.unwrap();
-    rig.read(LONG).await.unwrap();
-    let last = rig.gateway.requests().pop().unwrap();
+    let fixture = TransportFixture::new();
+    fixture.gateway.enqueue_reply(ScriptedReply::challenge("DPoP error=use_dpop_nonce", Some("n-1")));
+    fixture
+        .gateway
+        .enqueue_reply(ScriptedReply::json(200, r#"{"items": []}"#).with_header("DPoP-Nonce", "n-2"));
+    fixture.read(LONG).await.unwrap();
+    fixture.read(LONG).await.unwrap();
+    let last = fixture.gateway.requests().pop().unwrap();
     assert_eq!(last.proof.unwrap().nonce.as_deref(), Some("n-2"));
-    assert_eq!(rig.gateway.request_count(), 3);
+    assert_eq!(fixture.gateway.request_count(), 3);
 }
 
 /// DPP-05, DPP-14: twenty concurrent calls after a cold start cause only one challenge.
 #[tokio::test(start_paused = true)]
 async fn cold_start_costs_one_challenge() {
-    let rig = Rig::new();
-    rig.gateway.require_nonce("n-1");
-    rig.gateway.set_script(|seen| ok(seen).delayed_by(Duration::from_millis(50)));
-    let calls = join_all((0..20).map(|_| rig.read(LONG))).await;
+    let fixture = TransportFixture::new();
+    fixture.gateway.require_nonce("n-1");
+    fixture.gateway.set_script(|seen| ok(seen).delayed_by(Duration::from_millis(50)));
+    let calls = join_all((0..20).map(|_| fixture.read(LONG))).await;
     assert!(calls.iter().all(Result::is_ok));
-    assert_eq!(rig.gateway.request_count(), 21);
-    rig.read(LONG).await.unwrap();
-    assert_eq!(rig.gateway.request_count(), 22);
+    assert_eq!(fixture.gateway.request_count(), 21);
+    fixture.read(LONG).await.unwrap();
+    assert_eq!(fixture.gateway.request_count(), 22);
 }
 
 /// DPP-12, DPP-14: after a restart, the gateway challenges each call once, and no call fails.
 #[tokio::test(start_paused = true)]
 async fn restarted_gateway_challenges_each_call_once() {
-    let rig = Rig::new();
-    rig.gateway.require_nonce("n-1");
-    rig.gateway.set_script(|seen| ok(seen).delayed_by(Duration::from_millis(50)));
-    rig.write("key-before-it", LONG).await.unwrap();
+    let fixture = TransportFixture::new();
+    fixture.gateway.require_nonce("n-1");
+    fixture.gateway.set_script(|seen| ok(seen).delayed_by(Duration::from_millis(50)));
+    fixture.write("key-before-it", LONG).await.unwrap();
     tokio::time::sleep(seconds(60)).await;
     let keys = (0..20).map(|number| format!("key-{number:08}")).collect::<Vec<_>>();
-    rig.gateway.require_nonce("n-2");
-    let calls = join_all(keys.iter().map(|key| rig.write(key, LONG))).await;
+    fixture.gateway.require_nonce("n-2");
+    let calls = join_all(keys.iter().map(|key| fixture.write(key, LONG))).await;
     assert!(calls.iter().all(Result::is_ok));
-    assert!((2 + 21..=2 + 40).contains(&rig.gateway.request_count()), "{}", rig.gateway.request_count());
-    let mut carried_out = rig.gateway.applied_keys();
+    assert!(
+        (2 + 21..=2 + 40).contains(&fixture.gateway.request_count()),
+        "{}",
+        fixture.gateway.request_count()
+    );
+    let mut carried_out = fixture.gateway.applied_keys();
     carried_out.sort();
     assert_eq!(carried_out[..20], keys[..]);
 }
@@ -143,13 +151,13 @@ async fn restarted_gateway_challenges_each_call_once() {
 /// DPP-17: the gateway's nonce is never sent to the identity provider.
 #[tokio::test(start_paused = true)]
 async fn nonce_belongs_to_one_server() {
-    let rig = Rig::new();
-    rig.gateway.require_nonce("n-1");
-    rig.read(LONG).await.unwrap();
+    let fixture = TransportFixture::new();
+    fixture.gateway.require_nonce("n-1");
+    fixture.read(LONG).await.unwrap();
     let prepare = async |url: &str| {
         let call = session::DpopRequest::new("POST", Htu::from_url(url).unwrap());
-        let now = rig.machine.environment().now();
-        match rig.tokens.proofs.prepare_request(&call, now).await.unwrap() {
+        let now = fixture.machine.environment().now();
+        match fixture.tokens.proofs.prepare_request(&call, now).await.unwrap() {
             session::PrepareOutcome::Send(transmission) => {
                 transmission.nonce().map(|nonce| nonce.as_str().to_owned())
             }
@@ -164,15 +172,15 @@ async fn nonce_belongs_to_one_server() {
 #[tokio::test(start_paused = true)]
 async fn wrong_clock_costs_one_request() {
     for wrong_by in [-3600, -60, -31, -25, 25, 31, 60, 3600, 86_400] {
-        let rig = Rig::new();
-        rig.machine.set_clock_offset(wrong_by);
-        rig.write("key-12345678", LONG).await.unwrap();
-        let first = rig.gateway.request_count();
+        let fixture = TransportFixture::new();
+        fixture.machine.set_clock_offset(wrong_by);
+        fixture.write("key-12345678", LONG).await.unwrap();
+        let first = fixture.gateway.request_count();
         assert!(first <= 2, "{wrong_by}: {first}");
         tokio::time::sleep(seconds(60)).await;
-        rig.read(LONG).await.unwrap();
-        assert_eq!(rig.gateway.request_count(), first + 1, "{wrong_by}");
-        let (last, now) = (rig.gateway.requests().pop().unwrap(), rig.machine.true_time().as_secs());
+        fixture.read(LONG).await.unwrap();
+        assert_eq!(fixture.gateway.request_count(), first + 1, "{wrong_by}");
+        let (last, now) = (fixture.gateway.requests().pop().unwrap(), fixture.machine.true_time().as_secs());
         assert!(last.proof.unwrap().iat.abs_diff(now) <= 26, "{wrong_by}");
     }
 }
@@ -180,29 +188,29 @@ async fn wrong_clock_costs_one_request() {
 /// DPP-10, ERR-08, CLI-04: if no server time is known, the member has to set the clock.
 #[tokio::test(start_paused = true)]
 async fn uncorrectable_clock_is_reported_to_the_member() {
-    let rig = Rig::new();
-    rig.gateway.set_script(|_| {
+    let fixture = TransportFixture::new();
+    fixture.gateway.set_script(|_| {
         ScriptedReply::challenge("DPoP error=invalid_dpop_proof", None).without_server_headers()
     });
-    let error = rig.read(LONG).await.unwrap_err();
+    let error = fixture.read(LONG).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Clock);
     assert!(error.to_string().contains("synchronize the clock of this computer with the network"), "{error}");
-    assert_eq!(rig.gateway.request_count(), 1);
+    assert_eq!(fixture.gateway.request_count(), 1);
 
-    let rig = Rig::new();
-    rig.machine.set_clock_offset(-3600);
-    rig.gateway.set_script(|_| ScriptedReply::challenge("DPoP error=invalid_dpop_proof", None));
-    assert_eq!(rig.read(LONG).await.unwrap_err().kind(), ErrorKind::Clock);
-    assert_eq!(rig.gateway.request_count(), 2);
+    let fixture = TransportFixture::new();
+    fixture.machine.set_clock_offset(-3600);
+    fixture.gateway.set_script(|_| ScriptedReply::challenge("DPoP error=invalid_dpop_proof", None));
+    assert_eq!(fixture.read(LONG).await.unwrap_err().kind(), ErrorKind::Clock);
+    assert_eq!(fixture.gateway.request_count(), 2);
 }
 
 /// ERR-08: a proof that is rejected for a reason other than its nonce or time is not sent again.
 #[tokio::test(start_paused = true)]
 async fn otherwise_rejected_proof_is_not_resent() {
-    let rig = Rig::new();
-    rig.gateway.set_script(|_| ScriptedReply::challenge("DPoP error=invalid_dpop_proof", None));
-    let error = rig.read(LONG).await.unwrap_err();
-    assert_eq!((error.kind(), rig.gateway.request_count()), (ErrorKind::Proof, 1));
+    let fixture = TransportFixture::new();
+    fixture.gateway.set_script(|_| ScriptedReply::challenge("DPoP error=invalid_dpop_proof", None));
+    let error = fixture.read(LONG).await.unwrap_err();
+    assert_eq!((error.kind(), fixture.gateway.request_count()), (ErrorKind::Proof, 1));
 }
 
 /// DPP-18, GW-12: a write whose proof was rejected may have been applied, because a network may duplicate a
@@ -215,45 +223,45 @@ async fn write_with_rejected_proof_may_have_been_applied() {
     for (reply, kind) in
         [(invalid(), ErrorKind::Proof), (invalid().without_server_headers(), ErrorKind::Clock)]
     {
-        let rig = Rig::new();
-        rig.gateway.enqueue_reply(reply.clone());
-        let error = rig.write("key-12345678", LONG).await.unwrap_err();
+        let fixture = TransportFixture::new();
+        fixture.gateway.enqueue_reply(reply.clone());
+        let error = fixture.write("key-12345678", LONG).await.unwrap_err();
         assert_eq!(
-            (error.kind(), error.may_have_been_applied(), rig.gateway.request_count()),
+            (error.kind(), error.may_have_been_applied(), fixture.gateway.request_count()),
             (kind, true, 1)
         );
-        rig.gateway.enqueue_reply(reply);
-        let error = rig.read(LONG).await.unwrap_err();
+        fixture.gateway.enqueue_reply(reply);
+        let error = fixture.read(LONG).await.unwrap_err();
         assert_eq!((error.kind(), error.may_have_been_applied()), (kind, false));
     }
-    let rig = Rig::new();
-    rig.gateway.enqueue_reply(invalid());
-    let error = rig.write("key-12345678", LONG).await.unwrap_err();
+    let fixture = TransportFixture::new();
+    fixture.gateway.enqueue_reply(invalid());
+    let error = fixture.write("key-12345678", LONG).await.unwrap_err();
     assert_eq!(error.code(), Some(&Code::DpopInvalid));
     assert!(error.to_string().contains("it was carried out"), "{error}");
 
-    let rig = Rig::new();
+    let fixture = TransportFixture::new();
     for nonce in ["n-1", "n-2"] {
-        rig.gateway.enqueue_reply(ScriptedReply::challenge("DPoP error=use_dpop_nonce", Some(nonce)));
+        fixture.gateway.enqueue_reply(ScriptedReply::challenge("DPoP error=use_dpop_nonce", Some(nonce)));
     }
-    let error = rig.write("key-12345678", LONG).await.unwrap_err();
+    let error = fixture.write("key-12345678", LONG).await.unwrap_err();
     assert_eq!((error.kind(), error.may_have_been_applied()), (ErrorKind::Proof, false));
 
     // The identity provider rejected the proof of a token refresh.
-    let rig = Rig::new();
-    rig.tokens.state.lock().unwrap().over = Some(ErrorKind::Proof);
-    let error = rig.write("key-12345678", LONG).await.unwrap_err();
+    let fixture = TransportFixture::new();
+    fixture.tokens.state.lock().unwrap().over = Some(ErrorKind::Proof);
+    let error = fixture.write("key-12345678", LONG).await.unwrap_err();
     assert_eq!(
-        (error.kind(), error.may_have_been_applied(), rig.gateway.request_count()),
+        (error.kind(), error.may_have_been_applied(), fixture.gateway.request_count()),
         (ErrorKind::Proof, false, 0)
     );
 
     // The outcome of an earlier request is unknown.
-    let rig = Rig::new();
-    rig.gateway.enqueue_reply(ScriptedReply::interrupted());
-    rig.gateway.enqueue_reply(invalid());
-    let error = rig.write("key-12345678", LONG).await.unwrap_err();
-    assert_eq!((error.kind(), rig.gateway.request_count()), (ErrorKind::OutcomeUnknown, 2));
+    let fixture = TransportFixture::new();
+    fixture.gateway.enqueue_reply(ScriptedReply::interrupted());
+    fixture.gateway.enqueue_reply(invalid());
+    let error = fixture.write("key-12345678", LONG).await.unwrap_err();
+    assert_eq!((error.kind(), fixture.gateway.request_count()), (ErrorKind::OutcomeUnknown, 2));
 }
 
 /// DPP-10, DPP-18, GW-12: a small clock offset is corrected. The rejected proof may still have been valid,
@@ -264,37 +272,37 @@ async fn write_with_rejected_proof_may_have_been_applied() {
 async fn clock_correction_does_not_hide_a_duplicate() {
     let once = RetryPolicy::new(1, seconds(120), CallInitiator::Program);
     for (wrong_by, is_hidden) in [(10, true), (-10, true), (29, true), (3600, false), (-3600, false)] {
-        let rig = Rig::new();
-        rig.machine.set_clock_offset(wrong_by);
+        let fixture = TransportFixture::new();
+        fixture.machine.set_clock_offset(wrong_by);
         if is_hidden {
-            rig.gateway.enqueue_reply(ScriptedReply::challenge("DPoP error=invalid_dpop_proof", None));
+            fixture.gateway.enqueue_reply(ScriptedReply::challenge("DPoP error=invalid_dpop_proof", None));
         }
-        rig.gateway.enqueue_reply(ScriptedReply::problem(Code::RateLimited));
-        let error = rig.write("key-12345678", once).await.unwrap_err();
+        fixture.gateway.enqueue_reply(ScriptedReply::problem(Code::RateLimited));
+        let error = fixture.write("key-12345678", once).await.unwrap_err();
         let kind = if is_hidden { ErrorKind::OutcomeUnknown } else { ErrorKind::Busy };
         assert_eq!((error.kind(), error.may_have_been_applied()), (kind, is_hidden), "{wrong_by}");
-        assert_eq!(rig.gateway.request_count(), 2, "{wrong_by}");
+        assert_eq!(fixture.gateway.request_count(), 2, "{wrong_by}");
     }
 }
 
 /// After a suspend, the time of proofs follows the wall clock, so that no additional request is needed.
 #[tokio::test(start_paused = true)]
 async fn suspend_costs_no_additional_request() {
-    let rig = Rig::new();
-    rig.read(LONG).await.unwrap();
-    rig.machine.suspend(seconds(8 * 3600));
-    rig.read(LONG).await.unwrap();
-    assert_eq!(rig.gateway.request_count(), 2);
+    let fixture = TransportFixture::new();
+    fixture.read(LONG).await.unwrap();
+    fixture.machine.suspend(seconds(8 * 3600));
+    fixture.read(LONG).await.unwrap();
+    assert_eq!(fixture.gateway.request_count(), 2);
 }
 
 /// DPP-08, CON-01, CON-07: `htu` is the URL without its query, the path is the contract's path below the
 /// gateway's origin, and a cursor is sent back unchanged.
 #[tokio::test(start_paused = true)]
 async fn request_urls_match_the_contract() {
-    let rig = Rig::new();
+    let fixture = TransportFixture::new();
     let cursor = "v1.b:9-Z_x/+ =%?&\u{e9}";
-    let _ = rig.api.stock_read(StockReadOptions::new().cursor(cursor).limit(500)).await;
-    let seen = rig.gateway.requests().remove(0);
+    let _ = fixture.api.stock_read(StockReadOptions::new().cursor(cursor).limit(500)).await;
+    let seen = fixture.gateway.requests().remove(0);
     assert_eq!(seen.uri.to_string().split('?').next(), Some("https://gateway.test/exchange/v1/me/stock"));
     assert_eq!(seen.query("cursor"), Some("v1.b%3A9-Z_x%2F%2B%20%3D%25%3F%26%C3%A9"));
     // The scripted gateway would have complained about a proof for the URL with its query.
@@ -304,11 +312,11 @@ async fn request_urls_match_the_contract() {
 /// CLI-01: every request identifies the client, including retries and requests without a token.
 #[tokio::test(start_paused = true)]
 async fn every_request_identifies_the_client() {
-    let rig = Rig::new();
-    rig.gateway.enqueue_reply(ScriptedReply::problem(Code::InternalError));
-    rig.read(LONG).await.unwrap();
-    let _ = rig.api.contract_openapi(exchange_api::calls::ContractOpenapiOptions::default()).await;
-    let requests = rig.gateway.requests();
+    let fixture = TransportFixture::new();
+    fixture.gateway.enqueue_reply(ScriptedReply::problem(Code::InternalError));
+    fixture.read(LONG).await.unwrap();
+    let _ = fixture.api.contract_openapi(exchange_api::calls::ContractOpenapiOptions::default()).await;
+    let requests = fixture.gateway.requests();
     assert_eq!(requests.len(), 3);
     for seen in &requests {
         assert_eq!(seen.header("User-Agent"), Some("Desk/1.0.0 (+https://desk.example)"));
@@ -319,12 +327,12 @@ async fn every_request_identifies_the_client() {
 /// GW-13: all requests of a call have one correlation id, which is the caller's id if the caller set one.
 #[tokio::test(start_paused = true)]
 async fn call_has_a_correlation_id() {
-    let rig = Rig::new();
-    rig.gateway.enqueue_reply(ScriptedReply::problem(Code::InternalError));
-    rig.gateway.enqueue_reply(ScriptedReply::problem(Code::NotPermitted));
-    let error = rig.read(LONG).await.unwrap_err();
-    rig.read(LONG).await.unwrap();
-    let requests = rig.gateway.requests();
+    let fixture = TransportFixture::new();
+    fixture.gateway.enqueue_reply(ScriptedReply::problem(Code::InternalError));
+    fixture.gateway.enqueue_reply(ScriptedReply::problem(Code::NotPermitted));
+    let error = fixture.read(LONG).await.unwrap_err();
+    fixture.read(LONG).await.unwrap();
+    let requests = fixture.gateway.requests();
     let ids = requests.iter().map(|seen| seen.correlation_id().unwrap()).collect::<Vec<_>>();
     assert_eq!((ids[0], error.correlation_id()), (ids[1], Some(ids[1])));
     assert_ne!(ids[1], ids[2]);
@@ -333,6 +341,6 @@ async fn call_has_a_correlation_id() {
         .uri("https://gateway.test/exchange/v1/me/org-units")
         .header("X-Correlation-Id", "mine");
     let own = own.body(bytes::Bytes::new()).unwrap();
-    rig.carrier.send(OperationId::OrgUnitsRead.operation(), own).await.unwrap();
-    assert_eq!(rig.gateway.requests()[3].correlation_id(), Some("mine"));
+    fixture.carrier.send(OperationId::OrgUnitsRead.operation(), own).await.unwrap();
+    assert_eq!(fixture.gateway.requests()[3].correlation_id(), Some("mine"));
 }

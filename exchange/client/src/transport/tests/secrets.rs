@@ -34,12 +34,12 @@ const PLANTED: [&str; 10] = [
 async fn no_secret_is_logged_or_displayed() {
     let Some(log) = CapturedLog::capture(module_path!(), "no_secret_is_logged_or_displayed") else { return };
 
-    let rig = Rig::new();
+    let fixture = TransportFixture::new();
     let mut shown = String::new();
-    rig.gateway.require_nonce(NONCE);
-    rig.gateway.refuse_token("token-0");
-    rig.gateway.enqueue_reply(ScriptedReply::problem(Code::RelayBusy));
-    show(&mut shown, &rig.write("key-12345678", LONG).await);
+    fixture.gateway.require_nonce(NONCE);
+    fixture.gateway.refuse_token("token-0");
+    fixture.gateway.enqueue_reply(ScriptedReply::problem(Code::RelayBusy));
+    show(&mut shown, &fixture.write("key-12345678", LONG).await);
     for reply in [
         ScriptedReply::json(
             409,
@@ -60,9 +60,9 @@ async fn no_secret_is_logged_or_displayed() {
         ScriptedReply::challenge("DPoP error=invalid_dpop_proof", None).without_server_headers(),
         ScriptedReply::problem(Code::ServiceUnavailable).with_retry_after("9999"),
     ] {
-        rig.gateway.enqueue_reply(reply);
-        let key = format!("key-{:08}", rig.gateway.request_count());
-        match rig
+        fixture.gateway.enqueue_reply(reply);
+        let key = format!("key-{:08}", fixture.gateway.request_count());
+        match fixture
             .write(&key, RetryPolicy::new(1, seconds(9), crate::rate_limiter::CallInitiator::Member))
             .await
         {
@@ -71,32 +71,32 @@ async fn no_secret_is_logged_or_displayed() {
         }
     }
     tokio::time::sleep(seconds(9999)).await;
-    show(&mut shown, &rig.check(LONG).await);
-    rig.gateway.enqueue_reply(ScriptedReply::new(
+    show(&mut shown, &fixture.check(LONG).await);
+    fixture.gateway.enqueue_reply(ScriptedReply::new(
         200,
         "application/json",
         format!("{{\"items\": \"{BODY}\"}}"),
     ));
-    show(&mut shown, &rig.read(LONG).await);
-    show(&mut shown, &rig.api.stock_read(StockReadOptions::new().cursor(CURSOR)).await.err());
+    show(&mut shown, &fixture.read(LONG).await);
+    show(&mut shown, &fixture.api.stock_read(StockReadOptions::new().cursor(CURSOR)).await.err());
     let draft = BlueprintDraft::parse(include_bytes!(
         "../../../../../schemas/fixtures/blueprint-draft/valid/minimal.json"
     ));
-    rig.gateway.enqueue_reply(ScriptedReply::json(
+    fixture.gateway.enqueue_reply(ScriptedReply::json(
         200,
         format_args!(r#"{{"handoffId": "{HANDOFF}", "kind": "BLUEPRINT", "frontendUrl": "{FRONTEND}"}}"#),
     ));
-    let response = rig.api.drafts_blueprints("key-of-draft", &draft.unwrap()).await.unwrap();
+    let response = fixture.api.drafts_blueprints("key-of-draft", &draft.unwrap()).await.unwrap();
     // The response contains the link, but its `Debug` output does not.
     assert_eq!(response.frontend_url.expose(), FRONTEND);
     show(&mut shown, &response);
     show(&mut shown, response.body());
-    show(&mut shown, &rig.carrier);
-    show(&mut shown, &rig.tokens.proofs);
-    show(&mut shown, &rig.api);
-    let place = ExchangeAddress::new("https://identity.test", rig.gateway.origin()).unwrap();
+    show(&mut shown, &fixture.carrier);
+    show(&mut shown, &fixture.tokens.proofs);
+    show(&mut shown, &fixture.api);
+    let place = ExchangeAddress::new("https://identity.test", fixture.gateway.origin()).unwrap();
     let identity = ClientIdentity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap();
-    let builder = Exchange::builder(place, identity).transport(rig.gateway.clone());
+    let builder = Exchange::builder(place, identity).transport(fixture.gateway.clone());
     show(&mut shown, &builder);
     show(&mut shown, &builder.build_signed_out().unwrap());
 

@@ -13,10 +13,10 @@ async fn request_span_follows_http_client_conventions() {
     else {
         return;
     };
-    let rig = Rig::new();
-    rig.gateway.enqueue_reply(ScriptedReply::problem(Code::RelayBusy));
-    rig.gateway.enqueue_reply(ScriptedReply::interrupted());
-    rig.read(LONG).await.unwrap();
+    let fixture = TransportFixture::new();
+    fixture.gateway.enqueue_reply(ScriptedReply::problem(Code::RelayBusy));
+    fixture.gateway.enqueue_reply(ScriptedReply::interrupted());
+    fixture.read(LONG).await.unwrap();
     let text = log.contents();
     let is_end = |line: &&str| line.contains("exchange.request{") && line.contains(": close ");
     let ends: Vec<&str> = text.lines().filter(is_end).collect();

@@ -22,12 +22,12 @@ async fn retry_after_is_respected() {
         Code::ExchangeDisabled,
         Code::RegistryUnavailable,
     ] {
-        let rig = Rig::new();
-        rig.gateway.enqueue_reply(ScriptedReply::problem(code.clone()).with_retry_after("47"));
-        let effort = rig.write(KEY, LONG).await.unwrap();
-        assert_gaps(&rig.gaps(), &[47.0]);
-        assert_eq!((effort.requests, rig.gateway.applied_keys()), (2, vec![KEY.to_owned()]), "{code}");
-        let requests = rig.gateway.requests();
+        let fixture = TransportFixture::new();
+        fixture.gateway.enqueue_reply(ScriptedReply::problem(code.clone()).with_retry_after("47"));
+        let effort = fixture.write(KEY, LONG).await.unwrap();
+        assert_gaps(&fixture.gaps(), &[47.0]);
+        assert_eq!((effort.requests, fixture.gateway.applied_keys()), (2, vec![KEY.to_owned()]), "{code}");
+        let requests = fixture.gateway.requests();
         assert_eq!(requests[0].idempotency_key(), requests[1].idempotency_key());
         assert_ne!(requests[0].proof.clone().unwrap().jti, requests[1].proof.clone().unwrap().jti);
     }
@@ -39,16 +39,16 @@ async fn retry_after_is_respected_without_the_body() {
     let huge = ScriptedReply::new(503, "text/html", vec![b' '; (16 << 20) + 1]).with_retry_after("600");
     let cut = ScriptedReply::problem(Code::ServiceUnavailable).with_retry_after("600").truncated_to(20);
     for (reply, writes) in [(huge.clone(), false), (huge, true), (cut.clone(), false), (cut, true)] {
-        let rig = Rig::new();
-        rig.gateway.enqueue_reply(reply);
+        let fixture = TransportFixture::new();
+        fixture.gateway.enqueue_reply(reply);
         let other = async {
             tokio::time::sleep(seconds(1)).await;
-            rig.read(LONG).await
+            fixture.read(LONG).await
         };
-        let first = async { if writes { rig.write(KEY, LONG).await } else { rig.read(LONG).await } };
+        let first = async { if writes { fixture.write(KEY, LONG).await } else { fixture.read(LONG).await } };
         let (first, other) = tokio::join!(first, other);
         assert_eq!((first.unwrap().requests, other.unwrap().requests), (2, 1));
-        assert!(rig.times()[1] >= 600.0 && rig.times()[2] >= 600.0, "{:?}", rig.times());
+        assert!(fixture.times()[1] >= 600.0 && fixture.times()[2] >= 600.0, "{:?}", fixture.times());
     }
 }
 
@@ -56,17 +56,17 @@ async fn retry_after_is_respected_without_the_body() {
 #[tokio::test(start_paused = true)]
 async fn retry_with_new_token_or_proof_is_no_earlier() {
     let challenge = ScriptedReply::challenge("DPoP error=use_dpop_nonce", Some("n-1"));
-    for refusal in [ScriptedReply::problem(Code::Unauthenticated), challenge] {
-        let rig = Rig::new();
-        rig.gateway.enqueue_reply(refusal.clone().with_retry_after("47"));
-        assert_eq!(rig.write(KEY, LONG).await.unwrap().requests, 2);
-        assert_gaps(&rig.gaps(), &[47.0]);
+    for rejection in [ScriptedReply::problem(Code::Unauthenticated), challenge] {
+        let fixture = TransportFixture::new();
+        fixture.gateway.enqueue_reply(rejection.clone().with_retry_after("47"));
+        assert_eq!(fixture.write(KEY, LONG).await.unwrap().requests, 2);
+        assert_gaps(&fixture.gaps(), &[47.0]);
 
-        let rig = Rig::new();
-        rig.gateway.enqueue_reply(refusal.with_retry_after("600"));
-        let error = rig.read(RetryPolicy::INTERACTIVE).await.unwrap_err();
+        let fixture = TransportFixture::new();
+        fixture.gateway.enqueue_reply(rejection.with_retry_after("600"));
+        let error = fixture.read(RetryPolicy::INTERACTIVE).await.unwrap_err();
         assert_eq!((error.kind(), error.retry_after()), (ErrorKind::Busy, Some(seconds(600))));
-        assert_eq!(rig.gateway.request_count(), 1);
+        assert_eq!(fixture.gateway.request_count(), 1);
     }
 }
 
@@ -75,21 +75,22 @@ async fn retry_with_new_token_or_proof_is_no_earlier() {
 #[tokio::test(start_paused = true)]
 async fn truncated_error_response_is_requested_again() {
     for code in [Code::Unauthenticated, Code::VersionConflict, Code::CursorExpired, Code::ScopeMissing] {
-        let rig = Rig::new();
-        rig.gateway
+        let fixture = TransportFixture::new();
+        fixture
+            .gateway
             .enqueue_reply(ScriptedReply::problem(code.clone()).with_retry_after("47").truncated_to(20));
-        rig.write(KEY, LONG).await.unwrap();
-        assert_gaps(&rig.gaps(), &[47.0]);
-        rig.gateway.enqueue_reply(ScriptedReply::problem(code).truncated_to(20));
-        assert!(rig.check(LONG).await.is_err());
-        assert_eq!(rig.gateway.request_count(), 3);
+        fixture.write(KEY, LONG).await.unwrap();
+        assert_gaps(&fixture.gaps(), &[47.0]);
+        fixture.gateway.enqueue_reply(ScriptedReply::problem(code).truncated_to(20));
+        assert!(fixture.check(LONG).await.is_err());
+        assert_eq!(fixture.gateway.request_count(), 3);
     }
 }
 
 /// A hardware key that the member touches after this delay, or never.
-struct Touched(KeyPair, Option<Duration>);
+struct SlowSigner(KeyPair, Option<Duration>);
 
-impl ProofSigner for Touched {
+impl ProofSigner for SlowSigner {
     fn public_key(&self) -> &PublicKey {
         self.0.public_key()
     }
@@ -112,10 +113,10 @@ impl ProofSigner for Touched {
 async fn nothing_is_sent_after_the_call_timeout() {
     let patience = RetryPolicy::new(1, seconds(120), CallInitiator::Program);
     for (touched, sent) in [(Some(9), 1), (Some(121), 0), (None, 0)] {
-        let key = Touched(KeyPair::generate().unwrap(), touched.map(seconds));
-        let rig = Rig::signed_by(key, TransportSettings::default());
-        let wrote = rig.write(KEY, patience).await;
-        assert_eq!((wrote.is_ok(), rig.gateway.request_count()), (sent == 1, sent), "{touched:?}");
+        let key = SlowSigner(KeyPair::generate().unwrap(), touched.map(seconds));
+        let fixture = TransportFixture::signed_by(key, TransportSettings::default());
+        let wrote = fixture.write(KEY, patience).await;
+        assert_eq!((wrote.is_ok(), fixture.gateway.request_count()), (sent == 1, sent), "{touched:?}");
         if let Err(error) = wrote {
             assert_eq!(
                 (error.kind(), error.may_have_been_applied()),
@@ -145,15 +146,17 @@ async fn every_form_of_retry_after_is_parsed() {
         ("soon\n7", 7.0),
         ("7\nMon, 21 Sep 2026 14:18:20 GMT", 200.0),
     ] {
-        let rig = Rig::new();
+        let fixture = TransportFixture::new();
         // The machine's clock is an hour slow, but the date is relative to the server's clock.
-        rig.read(LONG).await.unwrap();
-        rig.machine.set_clock_offset(-3600);
+        fixture.read(LONG).await.unwrap();
+        fixture.machine.set_clock_offset(-3600);
         let mut lines = retry_after.lines();
         let first = ScriptedReply::problem(Code::RelayBusy).with_retry_after(lines.next().unwrap());
-        rig.gateway.enqueue_reply(lines.fold(first, |reply, line| reply.with_header("Retry-After", line)));
-        rig.write(KEY, RetryPolicy::new(9, seconds(9999), CallInitiator::Program)).await.unwrap();
-        assert_gaps(&rig.gaps()[rig.gaps().len() - 1..], &[expect]);
+        fixture
+            .gateway
+            .enqueue_reply(lines.fold(first, |reply, line| reply.with_header("Retry-After", line)));
+        fixture.write(KEY, RetryPolicy::new(9, seconds(9999), CallInitiator::Program)).await.unwrap();
+        assert_gaps(&fixture.gaps()[fixture.gaps().len() - 1..], &[expect]);
     }
 }
 
@@ -182,16 +185,16 @@ fn longest_retry_after_counts_without_a_date() {
 #[tokio::test(start_paused = true)]
 async fn retry_date_uses_the_learned_server_clock() {
     for wrong_by in [-3600, 3600, 0] {
-        let rig = Rig::new();
-        rig.machine.set_clock_offset(wrong_by);
-        rig.read(LONG).await.unwrap();
-        let before = rig.gaps().len();
+        let fixture = TransportFixture::new();
+        fixture.machine.set_clock_offset(wrong_by);
+        fixture.read(LONG).await.unwrap();
+        let before = fixture.gaps().len();
         let date = "Mon, 21 Sep 2026 14:18:20 GMT";
-        rig.gateway.enqueue_reply(
+        fixture.gateway.enqueue_reply(
             ScriptedReply::problem(Code::RelayBusy).with_retry_after(date).without_server_headers(),
         );
-        rig.write(KEY, RetryPolicy::new(9, seconds(9999), CallInitiator::Program)).await.unwrap();
-        let gap = rig.gaps()[before + 1];
+        fixture.write(KEY, RetryPolicy::new(9, seconds(9999), CallInitiator::Program)).await.unwrap();
+        let gap = fixture.gaps()[before + 1];
         assert!((199.0..=221.0).contains(&gap), "{gap} {wrong_by}");
     }
 }
@@ -199,12 +202,13 @@ async fn retry_date_uses_the_learned_server_clock() {
 /// LIM-16: without `Retry-After`, the wait is five seconds and doubles up to five minutes.
 #[tokio::test(start_paused = true)]
 async fn waits_double_without_retry_after() {
-    let rig = Rig::new();
-    rig.gateway.set_script(|_| ScriptedReply::problem(Code::IdempotencyInProgress));
-    let error = rig.write(KEY, RetryPolicy::new(9, seconds(9999), CallInitiator::Program)).await.unwrap_err();
+    let fixture = TransportFixture::new();
+    fixture.gateway.set_script(|_| ScriptedReply::problem(Code::IdempotencyInProgress));
+    let error =
+        fixture.write(KEY, RetryPolicy::new(9, seconds(9999), CallInitiator::Program)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Busy);
-    assert_gaps(&rig.gaps(), &[5.0, 10.0, 20.0, 40.0, 80.0, 160.0, 300.0, 300.0]);
-    assert!(rig.gaps().iter().all(|gap| *gap <= 300.002));
+    assert_gaps(&fixture.gaps(), &[5.0, 10.0, 20.0, 40.0, 80.0, 160.0, 300.0, 300.0]);
+    assert!(fixture.gaps().iter().all(|gap| *gap <= 300.002));
 }
 
 /// ERR-33, CLI-02: limits apply to the member, so no call of the client is sent before `Retry-After` has
@@ -212,20 +216,21 @@ async fn waits_double_without_retry_after() {
 #[tokio::test(start_paused = true)]
 async fn rate_limit_delays_every_call() {
     for code in [Code::RateLimited, Code::DpopProofLimit] {
-        let rig = Rig::new();
-        rig.gateway.require_nonce("n-1");
-        rig.read(LONG).await.unwrap();
-        rig.gateway
+        let fixture = TransportFixture::new();
+        fixture.gateway.require_nonce("n-1");
+        fixture.read(LONG).await.unwrap();
+        fixture
+            .gateway
             .enqueue_reply(ScriptedReply::problem(code).with_retry_after("47").without_server_headers());
         let other = async {
             tokio::time::sleep(seconds(1)).await;
-            rig.write(KEY, LONG).await
+            fixture.write(KEY, LONG).await
         };
-        let (read, write) = tokio::join!(rig.read(LONG), other);
+        let (read, write) = tokio::join!(fixture.read(LONG), other);
         assert!(read.is_ok() && write.is_ok());
         // The challenge, the first read and the limited read are sent at once, and the two other requests
         // after 47 seconds.
-        let times = rig.times();
+        let times = fixture.times();
         assert_eq!((times.len(), times[2]), (5, 0.0));
         assert!(times[3] >= 47.0 && times[4] >= 47.0, "{times:?}");
     }
@@ -236,16 +241,16 @@ async fn rate_limit_delays_every_call() {
 #[tokio::test(start_paused = true)]
 async fn write_budget_delays_only_writes() {
     for (code, writes_wait) in [(Code::RelayBusy, false), (Code::ExchangeBudgetExhausted, true)] {
-        let rig = Rig::new();
-        rig.gateway.enqueue_reply(ScriptedReply::problem(code).with_retry_after("100"));
+        let fixture = TransportFixture::new();
+        fixture.gateway.enqueue_reply(ScriptedReply::problem(code).with_retry_after("100"));
         let second = async {
             tokio::time::sleep(seconds(1)).await;
-            rig.read(LONG).await.unwrap();
-            rig.write("key-87654321", LONG).await.unwrap();
+            fixture.read(LONG).await.unwrap();
+            fixture.write("key-87654321", LONG).await.unwrap();
         };
-        let (first, ()) = tokio::join!(rig.write(KEY, LONG), second);
+        let (first, ()) = tokio::join!(fixture.write(KEY, LONG), second);
         first.unwrap();
-        let requests = rig.gateway.requests();
+        let requests = fixture.gateway.requests();
         let at = |key| requests.iter().find(|seen| seen.idempotency_key() == key).unwrap().received_at;
         assert_eq!(at(None), seconds(1));
         assert_eq!(at(Some("key-87654321")) >= seconds(100), writes_wait);
@@ -256,53 +261,53 @@ async fn write_budget_delays_only_writes() {
 /// contains the wait.
 #[tokio::test(start_paused = true)]
 async fn too_long_wait_ends_the_call_immediately() {
-    let rig = Rig::new();
-    rig.gateway.enqueue_reply(ScriptedReply::problem(Code::ServiceUnavailable).with_retry_after("600"));
-    let error = rig.read(RetryPolicy::INTERACTIVE).await.unwrap_err();
+    let fixture = TransportFixture::new();
+    fixture.gateway.enqueue_reply(ScriptedReply::problem(Code::ServiceUnavailable).with_retry_after("600"));
+    let error = fixture.read(RetryPolicy::INTERACTIVE).await.unwrap_err();
     assert_eq!((error.kind(), error.code()), (ErrorKind::Busy, Some(&Code::ServiceUnavailable)));
-    assert_eq!((error.retry_after(), rig.machine.elapsed()), (Some(seconds(600)), Duration::ZERO));
+    assert_eq!((error.retry_after(), fixture.machine.elapsed()), (Some(seconds(600)), Duration::ZERO));
     // The next call is not sent. Its error contains the remaining time.
     tokio::time::sleep(seconds(100)).await;
-    let error = rig.write(KEY, RetryPolicy::INTERACTIVE).await.unwrap_err();
+    let error = fixture.write(KEY, RetryPolicy::INTERACTIVE).await.unwrap_err();
     assert_eq!((error.kind(), error.code()), (ErrorKind::Busy, Some(&Code::ServiceUnavailable)));
-    assert_eq!((error.retry_after(), rig.gateway.request_count()), (Some(seconds(500)), 1));
+    assert_eq!((error.retry_after(), fixture.gateway.request_count()), (Some(seconds(500)), 1));
     // A call with a longer time limit is sent after the wait.
-    rig.read(LONG).await.unwrap();
-    assert!(rig.times()[1] >= 600.0);
+    fixture.read(LONG).await.unwrap();
+    assert!(fixture.times()[1] >= 600.0);
 }
 
 /// A `Retry-After` date is reported in seconds.
 #[tokio::test(start_paused = true)]
 async fn retry_date_is_reported_in_seconds() {
-    let rig = Rig::new();
+    let fixture = TransportFixture::new();
     let date = "Mon, 21 Sep 2026 14:25:00 GMT";
-    rig.gateway.enqueue_reply(ScriptedReply::problem(Code::ServiceUnavailable).with_retry_after(date));
-    let error = rig.read(RetryPolicy::INTERACTIVE).await.unwrap_err();
+    fixture.gateway.enqueue_reply(ScriptedReply::problem(Code::ServiceUnavailable).with_retry_after(date));
+    let error = fixture.read(RetryPolicy::INTERACTIVE).await.unwrap_err();
     assert_eq!(error.retry_after(), Some(seconds(600)));
 }
 
 /// LIM-19: when the daily quota of writes is exhausted, reads continue and other writes are not sent.
 #[tokio::test(start_paused = true)]
 async fn exhausted_quota_stops_only_writes() {
-    let rig = Rig::new();
-    rig.gateway.enqueue_reply(ScriptedReply::problem(Code::QuotaExceeded).with_retry_after("30000"));
-    let refused = rig.write(KEY, LONG).await.unwrap_err();
+    let fixture = TransportFixture::new();
+    fixture.gateway.enqueue_reply(ScriptedReply::problem(Code::QuotaExceeded).with_retry_after("30000"));
+    let refused = fixture.write(KEY, LONG).await.unwrap_err();
     assert_eq!((refused.kind(), refused.retry_after()), (ErrorKind::QuotaExceeded, Some(seconds(30_000))));
-    let held = rig.write("key-87654321", LONG).await.unwrap_err();
+    let held = fixture.write("key-87654321", LONG).await.unwrap_err();
     assert_eq!((held.kind(), held.code()), (ErrorKind::QuotaExceeded, Some(&Code::QuotaExceeded)));
-    rig.read(LONG).await.unwrap();
-    assert_eq!(rig.gateway.request_count(), 2);
+    fixture.read(LONG).await.unwrap();
+    assert_eq!(fixture.gateway.request_count(), 2);
 }
 
 /// ERR-33: the hourly limit of account checks does not delay other calls.
 #[tokio::test(start_paused = true)]
 async fn account_check_limit_delays_only_account_checks() {
-    let rig = Rig::new();
-    rig.gateway.enqueue_reply(ScriptedReply::problem(Code::RateLimited).with_retry_after("3000"));
-    assert_eq!(rig.check(RetryPolicy::INTERACTIVE).await.unwrap_err().kind(), ErrorKind::Busy);
-    rig.read(RetryPolicy::INTERACTIVE).await.unwrap();
-    assert_eq!(rig.check(RetryPolicy::INTERACTIVE).await.unwrap_err().kind(), ErrorKind::Busy);
-    assert_eq!(rig.gateway.request_count(), 2);
+    let fixture = TransportFixture::new();
+    fixture.gateway.enqueue_reply(ScriptedReply::problem(Code::RateLimited).with_retry_after("3000"));
+    assert_eq!(fixture.check(RetryPolicy::INTERACTIVE).await.unwrap_err().kind(), ErrorKind::Busy);
+    fixture.read(RetryPolicy::INTERACTIVE).await.unwrap();
+    assert_eq!(fixture.check(RetryPolicy::INTERACTIVE).await.unwrap_err().kind(), ErrorKind::Busy);
+    assert_eq!(fixture.gateway.request_count(), 2);
 }
 
 /// The time limit of a call also applies while it waits for a refresh, for the response to another first
@@ -310,36 +315,36 @@ async fn account_check_limit_delays_only_account_checks() {
 #[tokio::test(start_paused = true)]
 async fn call_timeout_includes_waiting_for_other_calls() {
     let patience = |time| RetryPolicy::new(1, seconds(time), CallInitiator::Member);
-    let rig = Rig::new();
-    rig.tokens.state.lock().unwrap().silent = true;
-    let late = rig.read(patience(60)).await.unwrap_err();
+    let fixture = TransportFixture::new();
+    fixture.tokens.state.lock().unwrap().silent = true;
+    let late = fixture.read(patience(60)).await.unwrap_err();
     assert_eq!(
-        (late.kind(), rig.machine.elapsed(), rig.gateway.request_count()),
+        (late.kind(), fixture.machine.elapsed(), fixture.gateway.request_count()),
         (ErrorKind::Busy, seconds(60), 0)
     );
 
-    let rig = Rig::new();
-    rig.gateway.enqueue_reply(ScriptedReply::stalled());
-    let (first, second) = tokio::join!(rig.read(patience(60)), async {
-        let late = rig.read(patience(10)).await.unwrap_err();
-        (late.kind(), rig.machine.elapsed(), rig.gateway.request_count())
+    let fixture = TransportFixture::new();
+    fixture.gateway.enqueue_reply(ScriptedReply::stalled());
+    let (first, second) = tokio::join!(fixture.read(patience(60)), async {
+        let late = fixture.read(patience(10)).await.unwrap_err();
+        (late.kind(), fixture.machine.elapsed(), fixture.gateway.request_count())
     });
     assert_eq!(first.unwrap_err().kind(), ErrorKind::OutcomeUnknown);
     assert_eq!(second, (ErrorKind::Busy, seconds(10), 1));
 
     // During an outage, one call probes the server and the others wait for its result.
-    let rig = Rig::new();
-    rig.read(LONG).await.unwrap();
-    rig.gateway.set_script(|_| ScriptedReply::refused());
-    while rig.read(patience(1)).await.unwrap_err().kind() != ErrorKind::Unreachable
-        || rig.gateway.request_count() < 3
+    let fixture = TransportFixture::new();
+    fixture.read(LONG).await.unwrap();
+    fixture.gateway.set_script(|_| ScriptedReply::refused());
+    while fixture.read(patience(1)).await.unwrap_err().kind() != ErrorKind::Unreachable
+        || fixture.gateway.request_count() < 3
     {}
     tokio::time::sleep(seconds(600)).await;
-    rig.gateway.set_script(|_| ScriptedReply::stalled());
-    let before = rig.machine.elapsed();
-    let (probe, waiting) = tokio::join!(rig.read(patience(60)), async {
-        let late = rig.read(patience(10)).await.unwrap_err();
-        (late.kind(), rig.machine.elapsed() - before)
+    fixture.gateway.set_script(|_| ScriptedReply::stalled());
+    let before = fixture.machine.elapsed();
+    let (probe, waiting) = tokio::join!(fixture.read(patience(60)), async {
+        let late = fixture.read(patience(10)).await.unwrap_err();
+        (late.kind(), fixture.machine.elapsed() - before)
     });
     assert_eq!(probe.unwrap_err().kind(), ErrorKind::OutcomeUnknown);
     assert_eq!(waiting, (ErrorKind::Busy, seconds(10)));
@@ -349,27 +354,27 @@ async fn call_timeout_includes_waiting_for_other_calls() {
 /// the call has ended.
 #[tokio::test(start_paused = true)]
 async fn slow_session_blocks_no_call() {
-    let rig = Rig::new();
-    rig.tokens.state.lock().unwrap().deaf = true;
-    rig.gateway.enqueue_reply(ScriptedReply::problem(Code::InstallationRevoked));
-    let error = rig.read(RetryPolicy::new(1, seconds(60), CallInitiator::Member)).await.unwrap_err();
+    let fixture = TransportFixture::new();
+    fixture.tokens.state.lock().unwrap().deaf = true;
+    fixture.gateway.enqueue_reply(ScriptedReply::problem(Code::InstallationRevoked));
+    let error = fixture.read(RetryPolicy::new(1, seconds(60), CallInitiator::Member)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Ended(crate::EndReason::InstallationDisconnected));
-    assert_eq!((rig.machine.elapsed(), rig.tokens.reported_errors().len()), (seconds(60), 1));
+    assert_eq!((fixture.machine.elapsed(), fixture.tokens.reported_errors().len()), (seconds(60), 1));
 }
 
 /// ERR-09: for a minute after `DPOP_PROOF_LIMIT`, the client sends at half the rate.
 #[tokio::test(start_paused = true)]
 async fn proof_limit_slows_the_client_down() {
-    let rig = Rig::new();
-    rig.gateway.enqueue_reply(ScriptedReply::problem(Code::DpopProofLimit).with_retry_after("10"));
-    rig.read(LONG).await.unwrap();
-    let calls = join_all((0..30).map(|_| rig.read(LONG))).await;
+    let fixture = TransportFixture::new();
+    fixture.gateway.enqueue_reply(ScriptedReply::problem(Code::DpopProofLimit).with_retry_after("10"));
+    fixture.read(LONG).await.unwrap();
+    let calls = join_all((0..30).map(|_| fixture.read(LONG))).await;
     assert!(calls.iter().all(Result::is_ok));
-    let times = rig.times();
+    let times = fixture.times();
     // Each call takes 1.2 s. At the full rate, 20 calls would be sent at once.
     assert!(times[31] - times[1] >= 26.0 - 10.0 / 1.2 * 1.2, "{times:?}");
     // The first call that has to wait uses tokens that accumulated before, so it waits less.
-    let (gaps, waited) = (rig.gaps(), |gap: &f64| *gap > 0.0);
+    let (gaps, waited) = (fixture.gaps(), |gap: &f64| *gap > 0.0);
     let first = gaps.iter().skip(1).position(waited).unwrap() + 1;
     assert!((9..=10).contains(&first) && gaps[first + 1..].iter().all(|gap| *gap >= 1.19), "{gaps:?}");
 }

@@ -231,7 +231,7 @@ impl Wire {
         let now = self.0.time.passed();
         let mut seen = self.seen();
         let is_known = has_files && !std::mem::take(&mut seen.set_forward);
-        seen.not_before.retain(|_, asked| is_known && asked.at < now);
+        seen.not_before.retain(|_, wait| is_known && wait.at < now);
     }
 
     async fn deliver(&self, request: Request<Bytes>) -> Response<Bytes> {

@@ -1,7 +1,7 @@
 //! Sends a change that removes so much that the member has to confirm it on the website.
 //!
 //! Start `cargo xtask sandbox`, set the variable that it prints, then run
-//! `cargo run -p exchange-client --example held`.
+//! `cargo run -p exchange-client --example member_confirmation`.
 
 #![allow(clippy::print_stdout, reason = "an example prints its results")]
 
@@ -42,7 +42,7 @@ async fn main() -> common::Result {
     // one. Pass the link only to the browser.
     let link = outbox.request_confirmation_link(entry).await?.ok_or("it is not held any more")?;
     println!(
-        "held; the member opens a link of {} characters, of which this is printed: {link:?}",
+        "held; the member opens a link of {} characters, whose debug output is {link:?}",
         link.expose().len()
     );
 
@@ -51,12 +51,12 @@ async fn main() -> common::Result {
     match replica.count(Area::Stock)? {
         0 => {
             outbox.resolve_unknown(entry, ComparisonResult::Applied).await?;
-            println!("confirmed: it is done");
+            println!("confirmed and applied");
         }
         left => {
             // `ComparisonResult::Missing` would send the change again.
             outbox.discard(entry).await?;
-            println!("not confirmed: {left} lots are there still, and the change is given up");
+            println!("not confirmed: {left} lots remain, and the change is dropped");
         }
     }
     Ok(())

@@ -30,7 +30,7 @@ macro_rules! outcome {
 }
 pub(super) use outcome;
 
-pub(super) struct Desk {
+pub(super) struct WriteFixture {
     pub(super) sandbox: Sandbox,
     pub(super) outbox: Outbox,
     exchange: Exchange,
@@ -39,7 +39,7 @@ pub(super) struct Desk {
     folder: TempDir,
 }
 
-impl Desk {
+impl WriteFixture {
     /// Starts a sandbox and signs the member in with all scopes.
     pub(super) async fn open() -> Self {
         let sandbox = Sandbox::start().await.unwrap();
@@ -101,16 +101,16 @@ impl Desk {
         let account = self.sandbox.directory().accounts.into_iter().find(|one| one.username == MEMBER);
         let account = account.unwrap();
         let (_, cookie, page) = browse("GET", &format!("{origin}/sign-in"), "", String::new()).await;
-        let given =
+        let form =
             format!("csrf={}&username={}&password={}", csrf(&page), account.username, account.password);
-        let (status, cookie, _) = browse("POST", &format!("{origin}/sign-in"), &cookie, given).await;
+        let (status, cookie, _) = browse("POST", &format!("{origin}/sign-in"), &cookie, form).await;
         assert_eq!(status, 303);
         let (status, _, page) = browse("GET", link, &cookie, String::new()).await;
         if status != 200 {
             return false;
         }
-        let given = format!("csrf={}&decision=confirm", csrf(&page));
-        browse("POST", link, &cookie, given).await.0 == 200
+        let form = format!("csrf={}&decision=confirm", csrf(&page));
+        browse("POST", link, &cookie, form).await.0 == 200
     }
 }
 

@@ -11,50 +11,53 @@ const KEY: &str = "key-12345678";
 /// write under its key.
 #[tokio::test(start_paused = true)]
 async fn rejected_token_is_renewed_once() {
-    let rig = Rig::new();
-    rig.gateway.refuse_token("token-0");
-    let effort = rig.write(KEY, LONG).await.unwrap();
-    assert_eq!((effort.requests, rig.tokens.renewals()), (2, 1));
-    let tokens = rig.gateway.requests().into_iter().map(|seen| seen.token().unwrap().to_owned());
+    let fixture = TransportFixture::new();
+    fixture.gateway.refuse_token("token-0");
+    let effort = fixture.write(KEY, LONG).await.unwrap();
+    assert_eq!((effort.requests, fixture.tokens.renewals()), (2, 1));
+    let tokens = fixture.gateway.requests().into_iter().map(|seen| seen.token().unwrap().to_owned());
     assert_eq!(tokens.collect::<Vec<_>>(), ["token-0", "token-1"]);
-    assert_eq!(rig.gaps(), [0.0]);
+    assert_eq!(fixture.gaps(), [0.0]);
     // The next call uses the new token from the start.
-    rig.read(LONG).await.unwrap();
-    assert_eq!(rig.gateway.request_count(), 3);
+    fixture.read(LONG).await.unwrap();
+    assert_eq!(fixture.gateway.request_count(), 3);
 }
 
 /// ERR-05: a rejected token is renewed only once. If the new token is rejected too, the caller gets the error
 /// and the session does not change.
 #[tokio::test(start_paused = true)]
 async fn token_rejected_twice_is_not_renewed_again() {
-    let rig = Rig::new();
-    rig.gateway.set_script(|_| ScriptedReply::problem(Code::Unauthenticated));
-    let error = rig.read(LONG).await.unwrap_err();
-    assert_eq!((error.kind(), rig.gateway.request_count()), (ErrorKind::SignInNeeded, 2));
-    assert_eq!((rig.tokens.renewals(), rig.tokens.reported_errors()), (1, vec![]));
+    let fixture = TransportFixture::new();
+    fixture.gateway.set_script(|_| ScriptedReply::problem(Code::Unauthenticated));
+    let error = fixture.read(LONG).await.unwrap_err();
+    assert_eq!((error.kind(), fixture.gateway.request_count()), (ErrorKind::SignInNeeded, 2));
+    assert_eq!((fixture.tokens.renewals(), fixture.tokens.reported_errors()), (1, vec![]));
 }
 
 /// ERR-05: if the refresh reports that the connection ended, the caller gets this error.
 #[tokio::test(start_paused = true)]
 async fn rejected_refresh_ends_the_call() {
-    let rig = Rig::new();
-    rig.gateway.refuse_token("token-0");
-    rig.tokens.state.lock().unwrap().dead = Some(ErrorKind::Ended(EndReason::GrantRevoked));
-    let error = rig.read(LONG).await.unwrap_err();
-    assert_eq!((error.kind(), rig.gateway.request_count()), (ErrorKind::Ended(EndReason::GrantRevoked), 1));
+    let fixture = TransportFixture::new();
+    fixture.gateway.refuse_token("token-0");
+    fixture.tokens.state.lock().unwrap().dead = Some(ErrorKind::Ended(EndReason::GrantRevoked));
+    let error = fixture.read(LONG).await.unwrap_err();
+    assert_eq!(
+        (error.kind(), fixture.gateway.request_count()),
+        (ErrorKind::Ended(EndReason::GrantRevoked), 1)
+    );
 }
 
 /// ERR-05: ten concurrent calls whose token is rejected renew it once.
 #[tokio::test(start_paused = true)]
 async fn concurrent_calls_renew_a_token_once() {
-    let rig = Rig::new();
-    rig.gateway.set_script(|seen| ok(seen).delayed_by(Duration::from_millis(50)));
-    rig.read(LONG).await.unwrap();
+    let fixture = TransportFixture::new();
+    fixture.gateway.set_script(|seen| ok(seen).delayed_by(Duration::from_millis(50)));
+    fixture.read(LONG).await.unwrap();
     tokio::time::sleep(seconds(60)).await;
-    rig.gateway.refuse_token("token-0");
-    let calls = join_all((0..10).map(|_| rig.read(LONG))).await;
+    fixture.gateway.refuse_token("token-0");
+    let calls = join_all((0..10).map(|_| fixture.read(LONG))).await;
     assert!(calls.iter().all(Result::is_ok));
-    assert_eq!(rig.tokens.renewals(), 1);
+    assert_eq!(fixture.tokens.renewals(), 1);
 }
 
 /// ERR-06, ERR-11, ERR-21, ERR-22, ERR-26, ERR-27, ERR-28: the call is not retried, and the caller gets an
@@ -76,14 +79,18 @@ async fn errors_for_the_caller_are_not_retried() {
         (Code::PayloadTooLarge, ErrorKind::TooLarge),
         (Code::BatchTooLarge, ErrorKind::TooLarge),
     ] {
-        let rig = Rig::new();
-        rig.gateway.enqueue_reply(ScriptedReply::problem(code.clone()));
-        let error = rig.write(KEY, LONG).await.unwrap_err();
+        let fixture = TransportFixture::new();
+        fixture.gateway.enqueue_reply(ScriptedReply::problem(code.clone()));
+        let error = fixture.write(KEY, LONG).await.unwrap_err();
         assert_eq!((error.kind(), error.code()), (kind, Some(&code)));
         assert!(error.problem().is_some());
-        assert_eq!((rig.gateway.request_count(), rig.tokens.reported_errors()), (1, vec![]), "{code}");
+        assert_eq!(
+            (fixture.gateway.request_count(), fixture.tokens.reported_errors()),
+            (1, vec![]),
+            "{code}"
+        );
         // Other calls continue.
-        rig.read(LONG).await.unwrap();
+        fixture.read(LONG).await.unwrap();
     }
 }
 
@@ -102,41 +109,41 @@ async fn terminal_codes_stop_the_client() {
         (Code::NoRole, ErrorKind::Halted(HaltReason::NoRole)),
         (Code::ActingMemberRefused, ErrorKind::Halted(HaltReason::MemberRefused)),
     ] {
-        let rig = Rig::new();
-        rig.gateway.enqueue_reply(ScriptedReply::problem(code.clone()));
-        let error = rig.write(KEY, LONG).await.unwrap_err();
+        let fixture = TransportFixture::new();
+        fixture.gateway.enqueue_reply(ScriptedReply::problem(code.clone()));
+        let error = fixture.write(KEY, LONG).await.unwrap_err();
         assert_eq!((error.kind(), error.code()), (kind, Some(&code)));
-        assert_eq!(rig.tokens.reported_errors(), [kind]);
+        assert_eq!(fixture.tokens.reported_errors(), [kind]);
         for _ in 0..3 {
-            assert_eq!(rig.read(LONG).await.unwrap_err().kind(), kind);
+            assert_eq!(fixture.read(LONG).await.unwrap_err().kind(), kind);
             tokio::time::sleep(seconds(3600)).await;
         }
-        assert_eq!(rig.gateway.request_count(), 1, "{code}");
+        assert_eq!(fixture.gateway.request_count(), 1, "{code}");
     }
 }
 
 /// ERR-15, CLI-03: calls that are waiting when the client is stopped are not sent.
 #[tokio::test(start_paused = true)]
 async fn waiting_calls_are_not_sent_after_a_stop() {
-    let rig = Rig::new();
-    rig.gateway.enqueue_reply(ScriptedReply::problem(Code::RelayBusy));
-    rig.gateway.enqueue_reply(ScriptedReply::problem(Code::ClientSuspended));
-    let (write, read) = tokio::join!(rig.write(KEY, LONG), async {
+    let fixture = TransportFixture::new();
+    fixture.gateway.enqueue_reply(ScriptedReply::problem(Code::RelayBusy));
+    fixture.gateway.enqueue_reply(ScriptedReply::problem(Code::ClientSuspended));
+    let (write, read) = tokio::join!(fixture.write(KEY, LONG), async {
         tokio::time::sleep(seconds(1)).await;
-        rig.read(LONG).await
+        fixture.read(LONG).await
     });
     let suspended = ErrorKind::Halted(HaltReason::Suspended);
     assert_eq!((write.unwrap_err().kind(), read.unwrap_err().kind()), (suspended, suspended));
-    assert_eq!(rig.gateway.request_count(), 2);
+    assert_eq!(fixture.gateway.request_count(), 2);
 }
 
 /// ERR-15, CLI-03: calls that already have a token and wait for the rate limiter are not sent either.
 #[tokio::test(start_paused = true)]
 async fn rate_limited_calls_are_not_sent_after_a_stop() {
-    let rig = Rig::new();
-    let (calls, ()) = tokio::join!(join_all((0..25).map(|_| rig.read(LONG))), async {
+    let fixture = TransportFixture::new();
+    let (calls, ()) = tokio::join!(join_all((0..25).map(|_| fixture.read(LONG))), async {
         tokio::time::sleep(Duration::from_millis(1)).await;
-        rig.tokens.state.lock().unwrap().over = Some(ErrorKind::Halted(HaltReason::Suspended));
+        fixture.tokens.state.lock().unwrap().over = Some(ErrorKind::Halted(HaltReason::Suspended));
     });
-    assert_eq!((rig.gateway.request_count(), calls.iter().filter(|call| call.is_err()).count()), (20, 5));
+    assert_eq!((fixture.gateway.request_count(), calls.iter().filter(|call| call.is_err()).count()), (20, 5));
 }

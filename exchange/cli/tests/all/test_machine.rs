@@ -24,19 +24,19 @@ pub(crate) const MEMBER: &str = "sandbox-member";
 pub(crate) const LOGIN: [&str; 3] = ["--json", "login", "--insecure-storage"];
 
 /// A member's machine, with the sandbox that it uses.
-pub(crate) struct Desk {
+pub(crate) struct TestMachine {
     pub(crate) sandbox: Sandbox,
     pub(crate) home: TempDir,
 }
 
 /// The result of a command.
-pub(crate) struct Ran {
+pub(crate) struct CommandResult {
     pub(crate) code: i32,
     pub(crate) out: String,
     pub(crate) err: String,
 }
 
-impl Ran {
+impl CommandResult {
     /// Formats the exit code, the standard output and the standard error. Replaces ids and times with
     /// placeholders.
     pub(crate) fn shown(&self) -> String {
@@ -91,11 +91,11 @@ pub(crate) fn normal(text: &str) -> String {
 }
 
 /// Creates the command with a clean environment. There is no session bus, and therefore no secret store.
-pub(crate) fn bare(home: &TempDir) -> Command {
+pub(crate) fn command_with_home(home: &TempDir) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_exchange"));
-    let of_place = ["EXCHANGE_SANDBOX", "EXCHANGE_CONFIG", "XDG_CONFIG_HOME"];
-    let of_way = ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"];
-    for name in of_place.into_iter().chain(of_way).chain(["NO_COLOR", "CLICOLOR_FORCE"]) {
+    let folder_variables = ["EXCHANGE_SANDBOX", "EXCHANGE_CONFIG", "XDG_CONFIG_HOME"];
+    let proxy_variables = ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"];
+    for name in folder_variables.into_iter().chain(proxy_variables).chain(["NO_COLOR", "CLICOLOR_FORCE"]) {
         command.env_remove(name);
     }
     command
@@ -109,16 +109,20 @@ pub(crate) fn bare(home: &TempDir) -> Command {
     command
 }
 
-pub(crate) async fn finish(mut command: Command) -> Ran {
+pub(crate) async fn finish(mut command: Command) -> CommandResult {
     let output = command.output().await.unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    Ran { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
+    CommandResult {
+        code: output.status.code().unwrap_or(-1),
+        out: text(output.stdout),
+        err: text(output.stderr),
+    }
 }
 
 /// Runs the command without an exchange and passes it this standard input.
-pub(crate) async fn alone(args: &[&str], typed: &str) -> Ran {
+pub(crate) async fn run_command(args: &[&str], typed: &str) -> CommandResult {
     let home = tempfile::tempdir().unwrap();
-    let mut command = bare(&home);
+    let mut command = command_with_home(&home);
     command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
@@ -126,10 +130,14 @@ pub(crate) async fn alone(args: &[&str], typed: &str) -> Ran {
     drop(stdin);
     let output = child.wait_with_output().await.unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    Ran { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
+    CommandResult {
+        code: output.status.code().unwrap_or(-1),
+        out: text(output.stdout),
+        err: text(output.stderr),
+    }
 }
 
-impl Desk {
+impl TestMachine {
     /// Creates a machine without a connection.
     pub(crate) async fn signed_out() -> Self {
         Self::with(|_| ()).await
@@ -153,16 +161,16 @@ impl Desk {
 
     /// Creates a machine with a signed-in member who allowed all capabilities.
     pub(crate) async fn connected() -> Self {
-        let desk = Self::signed_out().await;
-        desk.login(&["--all"]).await;
-        desk
+        let machine = Self::signed_out().await;
+        machine.login(&["--all"]).await;
+        machine
     }
 
     /// Creates a signed-in machine on which all areas were read.
     pub(crate) async fn synced() -> Self {
-        let desk = Self::connected().await;
-        assert_eq!(desk.run(&["sync"]).await.code, 0);
-        desk
+        let machine = Self::connected().await;
+        assert_eq!(machine.run(&["sync"]).await.code, 0);
+        machine
     }
 
     /// Returns the first entry of a list whose JSON contains a string.
@@ -199,17 +207,17 @@ impl Desk {
     }
 
     pub(crate) fn command(&self, args: &[&str]) -> Command {
-        let mut command = bare(&self.home);
+        let mut command = command_with_home(&self.home);
         command.env("EXCHANGE_SANDBOX", self.sandbox.origin()).args(args);
         command
     }
 
-    pub(crate) async fn run(&self, args: &[&str]) -> Ran {
+    pub(crate) async fn run(&self, args: &[&str]) -> CommandResult {
         finish(self.command(args)).await
     }
 
     /// Runs a command with `--json`.
-    pub(crate) async fn json(&self, args: &[&str]) -> Ran {
+    pub(crate) async fn json(&self, args: &[&str]) -> CommandResult {
         self.run(&[&["--json"], args].concat()).await
     }
 
@@ -218,11 +226,11 @@ impl Desk {
         start_login(self.command(&[&LOGIN, more].concat())).await
     }
 
-    pub(crate) async fn login(&self, more: &[&str]) -> Ran {
+    pub(crate) async fn login(&self, more: &[&str]) -> CommandResult {
         self.login_as(MEMBER, more).await
     }
 
-    pub(crate) async fn login_as(&self, member: &str, more: &[&str]) -> Ran {
+    pub(crate) async fn login_as(&self, member: &str, more: &[&str]) -> CommandResult {
         let (login_event, child) = self.begin_login(more).await;
         self.sandbox.approve(login_event["userCode"].as_str().unwrap(), member).await.unwrap();
         let ran = wait_for_exit(child).await;
@@ -254,8 +262,12 @@ pub(crate) async fn start_login(mut login: Command) -> (Value, Child) {
 }
 
 /// Waits until a command exits and returns its remaining output.
-pub(crate) async fn wait_for_exit(child: Child) -> Ran {
+pub(crate) async fn wait_for_exit(child: Child) -> CommandResult {
     let output = child.wait_with_output().await.unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    Ran { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
+    CommandResult {
+        code: output.status.code().unwrap_or(-1),
+        out: text(output.stdout),
+        err: text(output.stderr),
+    }
 }
