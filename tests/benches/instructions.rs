@@ -1,10 +1,22 @@
-//! Runs one step once under `valgrind --tool=callgrind`, which counts instructions; the count does not depend
-//! on the load of the machine. `cargo bench -p exchange-tests --bench instructions --no-run` prints the path
-//! of the program. Then run `valgrind --tool=callgrind --toggle-collect='*counted*' PROGRAM tables set`.
+//! Counts the instructions of one step of validation with `valgrind --tool=callgrind`. The count does not
+//! depend on the load of the machine.
 //!
-//! Arguments: `STEP DOCUMENT`. The step is `tables`, `typed`, `jsonschema`, `refuse`, `refuse-jsonschema` or
-//! `parse`; the document is `set`, `page` or `tombstones`. The step `derive` exists only for `set`, because
-//! the types without validation are those of a change set.
+//! ```text
+//! cargo bench -p exchange-tests --bench instructions --no-run      prints the path of PROGRAM
+//! valgrind --tool=callgrind --toggle-collect='*counted*' PROGRAM STEP DOCUMENT
+//! ```
+//!
+//! | STEP | measures |
+//! |---|---|
+//! | `tables` | the validation tables on a parsed, valid document |
+//! | `typed` | `is_valid` of the generated type on a parsed, valid document |
+//! | `jsonschema` | the `jsonschema` crate on a parsed, valid document |
+//! | `parse` | parsing a valid document into the generated type |
+//! | `refuse` | parsing and validating an invalid document with the generated type |
+//! | `refuse-jsonschema` | parsing and validating an invalid document with the `jsonschema` crate |
+//! | `derive` | parsing into types with derived `Deserialize`; only for the document `set` |
+//!
+//! DOCUMENT is `set`, `page` or `tombstones`.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a panic ends the benchmark")]
 

@@ -1,10 +1,10 @@
-//! The fixtures of the contract: the published files, and generated documents with a list of the maximum
-//! length.
+//! The fixtures of the contract: documents with the violations that each of them must cause.
 //!
-//! Tests normally use [`fixtures`], which returns both. Tests of CON-04, which applies only to the published
-//! files, use [`published`].
+//! [`published`] reads the files in `schemas/fixtures/`. [`fixtures`] returns these and the documents with
+//! long lists that [`RECIPES`] generate. Most tests use [`fixtures`]; tests of CON-04, which applies only to
+//! the files, use [`published`].
 
-mod made;
+mod recipes;
 
 use std::{
     fs,
@@ -15,7 +15,7 @@ use exchange_api::Json;
 
 use crate::schemas;
 
-pub use made::{RECIPES, Recipe};
+pub use recipes::{RECIPES, Recipe};
 
 /// A fixture: a document and the violations that it must cause.
 #[derive(Clone, Debug)]

@@ -76,9 +76,14 @@ fn ensure_toolchain(version: &str) -> Result<(), String> {
     report_progress("install", &format!("Rust {version}"));
     let mut rustup = Command::new("rustup");
     rustup.args(["toolchain", "install", version, "--profile", "minimal", "--no-self-update"]);
-    let how = "rustup and network access are required.";
-    run_checked(&mut rustup).map_err(|error| format!("cannot install Rust {version}: {error}\n{how}"))?;
-    if answers() { Ok(()) } else { Err(format!("rustup installed another version than {version}\n{how}")) }
+    let requirement = "rustup and network access are required.";
+    run_checked(&mut rustup)
+        .map_err(|error| format!("cannot install Rust {version}: {error}\n{requirement}"))?;
+    if answers() {
+        Ok(())
+    } else {
+        Err(format!("rustup installed another version than {version}\n{requirement}"))
+    }
 }
 
 /// Returns true if the output of `rustc --version` (`rustc 1.95.0 (…)`) shows the given version.

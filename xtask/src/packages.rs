@@ -161,13 +161,13 @@ impl PackageRegistry {
 
 /// Checks that Node.js is installed and recent enough.
 fn check_node() -> Result<(), String> {
-    let how = format!("Install Node.js {MIN_NODE_VERSION} or newer, which includes npm.");
+    let help = format!("Install Node.js {MIN_NODE_VERSION} or newer, which includes npm.");
     let output =
-        run_program(Command::new("node").arg("--version")).map_err(|error| format!("{error}\n{how}"))?;
+        run_program(Command::new("node").arg("--version")).map_err(|error| format!("{error}\n{help}"))?;
     let version = decode_output(&output.stdout);
     match parse_major_version(&version) {
         Some(MIN_NODE_VERSION..) => Ok(()),
-        _ => Err(format!("Node.js is too old: {}\n{how}", version.trim())),
+        _ => Err(format!("Node.js is too old: {}\n{help}", version.trim())),
     }
 }
 

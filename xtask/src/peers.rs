@@ -311,9 +311,9 @@ mod tests {
         let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(SCRIPTS_FOLDER);
         for peer in PeerProgram::value_variants() {
             let client = fs::read_to_string(scripts.join(peer.client_script())).unwrap();
-            let own = fs::read_to_string(scripts.join(format!("{}.mjs", peer.name()))).unwrap_or(client);
-            assert!(own.contains(&format!("`{}`", peer.name())), "{peer:?}");
-            assert!(own.contains(&format!("cargo xtask peers {}", peer.name())), "{peer:?}");
+            let script = fs::read_to_string(scripts.join(format!("{}.mjs", peer.name()))).unwrap_or(client);
+            assert!(script.contains(&format!("`{}`", peer.name())), "{peer:?}");
+            assert!(script.contains(&format!("cargo xtask peers {}", peer.name())), "{peer:?}");
         }
     }
 

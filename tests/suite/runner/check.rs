@@ -57,7 +57,7 @@ impl Group {
 
     /// Returns the results for a value: the verdicts of the tables and of the type, whether the value
     /// round-trips, and the violations that the tables report.
-    pub fn ask(&self, bytes: &[u8]) -> Value {
+    pub fn validate(&self, bytes: &[u8]) -> Value {
         let json = match Json::parse(bytes) {
             Ok(json) => json,
             Err(error) => return json!({ "why": error.to_string() }),

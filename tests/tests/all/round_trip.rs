@@ -43,13 +43,13 @@ fn no_member_is_written_twice() {
 /// generated fixture replaces a published one, and no long fixture is published.
 #[test]
 fn long_lists_are_generated() {
-    const LONGEST: usize = 16 * 1024;
+    const MAX_FIXTURE_BYTES: usize = 16 * 1024;
     let all = published();
     for fixture in &all {
         let size = fixture.bytes.len();
         assert!(
-            size <= LONGEST,
-            "{}: {size} bytes: write a recipe (tests/src/fixtures/made.rs)",
+            size <= MAX_FIXTURE_BYTES,
+            "{}: {size} bytes: write a recipe (tests/src/fixtures/recipes.rs)",
             fixture.name
         );
     }
@@ -57,12 +57,12 @@ fn long_lists_are_generated() {
         let (folder, list) = (recipe.folder, recipe.list);
         let lists = RECIPES.iter().filter(|other| (other.folder, other.list) == (folder, list));
         assert_eq!(lists.count(), 1, "{folder}{list}");
-        for made in recipe.make() {
-            let name = made.name.trim_end_matches(" (made)");
+        for instance in recipe.make() {
+            let name = instance.name.trim_end_matches(" (made)");
             assert!(all.iter().all(|stored| stored.name != name), "{name} is published too");
             assert!(all.iter().any(|stored| stored.folder == folder), "{folder}: nothing published");
-            let elements = recipe.bound + usize::from(made.expect.is_some());
-            let document = Json::parse(&made.bytes).unwrap();
+            let elements = recipe.bound + usize::from(instance.expect.is_some());
+            let document = Json::parse(&instance.bytes).unwrap();
             let found = document.as_object().and_then(|members| members.get(&list[1..]));
             assert_eq!(found.and_then(Json::as_array).map(<[Json]>::len), Some(elements), "{name}");
         }

@@ -101,8 +101,8 @@ fn render_report(args: &DriftArgs, context: CommandContext<'_>) -> Result<(Strin
 }
 
 /// Returns the prefix that turns file names of the contract into paths: the contract's folder and `/`.
-fn file_prefix(given: &Path, path: &Path) -> String {
-    let folder = if path.is_dir() { Some(given) } else { given.parent() };
+fn file_prefix(argument: &Path, path: &Path) -> String {
+    let folder = if path.is_dir() { Some(argument) } else { argument.parent() };
     let prefix = folder.map(|folder| folder.display().to_string().replace('\\', "/")).unwrap_or_default();
     let prefix = prefix.trim_start_matches("./").trim_end_matches('/');
     if prefix.is_empty() || prefix == "." { String::new() } else { format!("{prefix}/") }
@@ -140,16 +140,16 @@ fn open_older_version(
             let version = service::fetch_contract(address, args, new, copy.path())?;
             Ok(OlderVersion { version, prefix: String::new(), revision: None })
         }
-        Some(given) if root.join(given).exists() => {
-            let version = open_contract(&root.join(given), &given)?;
+        Some(argument) if root.join(argument).exists() => {
+            let version = open_contract(&root.join(argument), &argument)?;
             Ok(OlderVersion {
                 version,
-                prefix: file_prefix(Path::new(given), &root.join(given)),
+                prefix: file_prefix(Path::new(argument), &root.join(argument)),
                 revision: None,
             })
         }
-        given => {
-            let found = revision::open_revision(resolve_revision(given, root)?, path)
+        argument => {
+            let found = revision::open_revision(resolve_revision(argument, root)?, path)
                 .map_err(|problem| problem.to_string())?;
             let ContractRevision { version, revision, folder } = found;
             Ok(OlderVersion { version, prefix: folder, revision: Some(revision) })
@@ -158,8 +158,8 @@ fn open_older_version(
 }
 
 /// Returns the given revision. Without one, returns `origin/main`, or `HEAD` if that does not exist.
-fn resolve_revision<'a>(given: Option<&'a str>, root: &Path) -> Result<&'a str, String> {
-    let Some(given) = given else {
+fn resolve_revision<'a>(argument: Option<&'a str>, root: &Path) -> Result<&'a str, String> {
+    let Some(argument) = argument else {
         let default = ["origin/main", "HEAD"].into_iter().find(|name| revision::is_commit(root, name));
         return default.ok_or_else(|| {
             "neither `origin/main` nor `HEAD` exists\n\
@@ -167,12 +167,12 @@ fn resolve_revision<'a>(given: Option<&'a str>, root: &Path) -> Result<&'a str, 
                 .to_owned()
         });
     };
-    let commit = given.split(':').next().unwrap_or(given);
-    if revision::is_commit(root, given) || revision::is_commit(root, commit) {
-        return Ok(given);
+    let commit = argument.split(':').next().unwrap_or(argument);
+    if revision::is_commit(root, argument) || revision::is_commit(root, commit) {
+        return Ok(argument);
     }
     Err(format!(
-        "`{given}` is not a file, a folder or a revision of this repository\n\
+        "`{argument}` is not a file, a folder or a revision of this repository\n\
          help: `git fetch --tags` fetches remote tags and branches; URLs start with http:// or https://"
     ))
 }

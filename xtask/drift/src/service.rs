@@ -218,8 +218,8 @@ fn walk_references(document: &Json, base: &Url, found: &mut VecDeque<Url>) {
     match document {
         Json::Array(elements) => elements.iter().for_each(|element| walk_references(element, base, found)),
         Json::Object(members) => {
-            let own = members.get("$id").and_then(Json::as_str).and_then(|id| base.join(id).ok());
-            let base = own.as_ref().unwrap_or(base);
+            let uri = members.get("$id").and_then(Json::as_str).and_then(|id| base.join(id).ok());
+            let base = uri.as_ref().unwrap_or(base);
             for (key, value) in members {
                 match key {
                     // The values of these keywords are data, not schemas.

@@ -71,14 +71,14 @@ impl PeerResult {
     pub(super) fn render_json(&self) -> String {
         let Self { name, package: by, steps, time } = self;
         let step = |PeerStep { name, ok, why }: &PeerStep| json!({ "name": name, "ok": ok, "why": why });
-        let whole = json!({
+        let result = json!({
             "peer": name,
             "by": by,
             "agrees": self.is_passed(),
             "steps": steps.iter().map(step).collect::<Vec<_>>(),
             "seconds": time.as_secs_f64(),
         });
-        format!("{whole}\n")
+        format!("{result}\n")
     }
 }
 

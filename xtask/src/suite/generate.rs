@@ -82,16 +82,16 @@ pub(super) enum OptionSet {
 
 impl OptionSet {
     fn to_config(self) -> Config {
-        let own = TypeOptions::default();
+        let options = TypeOptions::default();
         let types = match self {
             Self::Exact => TypeOptions {
                 unbounded_integers: UnboundedIntegerType::Exact,
                 implied_objects: false,
                 builders: BuilderScope::None,
-                ..own
+                ..options
             },
             // This is the package in which the builders of all types are compiled.
-            Self::Defaults => TypeOptions { builders: BuilderScope::All, ..own },
+            Self::Defaults => TypeOptions { builders: BuilderScope::All, ..options },
         };
         Config {
             output: OutputConfig {

@@ -189,7 +189,7 @@ pub(super) fn run_cross_checks(folder: &Path, groups: &[SchemaGroup]) -> Result<
     let cases = groups.iter().filter(|group| group.part != SuitePart::Format).flat_map(|group| &group.cases);
     cases.for_each(|case| collect_values(&case.data, &mut values));
     let questions: String = values.into_iter().map(|value| format!("{value}\n")).collect();
-    run_runner(folder, &["across"], &questions)
+    run_runner(folder, &["compare-all"], &questions)
 }
 
 /// Collects the JSON of a value and of all values nested in it.

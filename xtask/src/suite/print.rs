@@ -101,14 +101,12 @@ impl SuiteRun {
                 let _ = writeln!(out, "  … {} more; `--json` prints all", count - MAX_SHOWN);
             }
         };
-        for WrongCase { file, group, case, valid, wrong_part: by, details: how, .. } in
-            new.iter().take(MAX_SHOWN)
-        {
+        for WrongCase { file, group, case, valid, wrong_part, details, .. } in new.iter().take(MAX_SHOWN) {
             let valid = if *valid { "valid" } else { "invalid" };
-            let how: String = how.chars().take(600).collect();
+            let details: String = details.chars().take(600).collect();
             let _ = writeln!(
                 out,
-                "{FAILURE}{file}{FAILURE:#}: {group}: {case} ({valid})\n  failed by {by}: {how}"
+                "{FAILURE}{file}{FAILURE:#}: {group}: {case} ({valid})\n  failed by {wrong_part}: {details}"
             );
         }
         more(out, new.len());
@@ -121,35 +119,34 @@ impl SuiteRun {
     /// Renders the result as one JSON object.
     pub(super) fn render_json(&self) -> String {
         let tally = |name: &str, tally: &CaseTally| {
-            let CaseTally { groups, cases, validators, types, accepted_invalid: loose, excluded: assumed } =
-                tally;
-            json!({ "name": name, "groups": groups, "cases": cases, "validators": validators, "types": types, "loose": loose, "assumed": assumed })
+            let CaseTally { groups, cases, validators, types, accepted_invalid, excluded } = tally;
+            json!({ "name": name, "groups": groups, "cases": cases, "validators": validators, "types": types, "acceptedInvalid": accepted_invalid, "excluded": excluded })
         };
         let wrong = |wrong: &WrongCase| {
-            let WrongCase { file, group, case, valid, wrong_part: by, details: how, reason } = wrong;
-            json!({ "file": file, "group": group, "case": case, "valid": valid, "by": by, "how": how, "known": reason })
+            let WrongCase { file, group, case, valid, wrong_part, details, reason } = wrong;
+            json!({ "file": file, "group": group, "case": case, "valid": valid, "wrongPart": wrong_part, "details": details, "known": reason })
         };
         let SuiteScore { parts, files, wrong: list, unreported, cross_checks, disagreements } = &self.score;
         let parts: Vec<Value> = parts.iter().map(|(part, each)| tally(part.label(), each)).collect();
         let files: Vec<Value> = files.iter().map(|(_, file, each)| tally(file, each)).collect();
         let PackageSize { modules, lines, bytes } = self.size;
-        let whole = json!({
+        let result = json!({
             "draft": self.name,
             "suite": self.suite,
             "parts": parts,
             "files": files,
             "wrong": list.iter().map(wrong).collect::<Vec<_>>(),
             "unreported": unreported,
-            "asked": cross_checks, "apart": disagreements,
+            "crossChecks": cross_checks, "disagreements": disagreements,
             "modules": modules, "lines": lines, "bytes": bytes,
             "seconds": {
                 "generating": self.generating.as_secs_f64(),
                 "compiling": self.compiling.as_secs_f64(),
-                "asking": self.running.as_secs_f64(),
+                "running": self.running.as_secs_f64(),
             },
             "problems": self.problems,
         });
-        format!("{whole}\n")
+        format!("{result}\n")
     }
 }
 

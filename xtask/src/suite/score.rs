@@ -134,12 +134,12 @@ impl RunnerAnswer<'_> {
 
     fn describe_result(&self) -> String {
         let names = ["tables", "quick", "read", "valid", "accepted", "same"].into_iter();
-        let mut how: Vec<String> = names
+        let mut failures: Vec<String> = names
             .map(|name| if self.is_true(name) { name.to_owned() } else { format!("not {name}") })
             .collect();
-        how.extend(self.string_field("written").map(|written| format!("serialized as {written}")));
-        how.extend(self.string_field("why").map(str::to_owned));
-        how.join(", ")
+        failures.extend(self.string_field("written").map(|written| format!("serialized as {written}")));
+        failures.extend(self.string_field("why").map(str::to_owned));
+        failures.join(", ")
     }
 }
 
@@ -169,7 +169,7 @@ pub(super) fn score_cases(
         }
         score.parts.entry(group.part).or_default().add_tally(tally);
         match score.files.last_mut() {
-            Some((_, file, whole)) if *file == group.file => whole.add_tally(tally),
+            Some((_, file, total)) if *file == group.file => total.add_tally(tally),
             _ => score.files.push((group.part, group.file.clone(), tally)),
         }
     }
@@ -191,11 +191,11 @@ pub(super) fn score_cross_checks(
         let (number, value) = question.split_once(' ').unwrap_or_default();
         let group = number.parse().ok().and_then(|number: usize| generated.get(number));
         let place = group.map(|group| format!("{}: {}", group.file, group.description)).unwrap_or_default();
-        let how = Json::parse(answer.as_bytes()).map_err(|error| format!("{error}: {answer}"))?;
-        if setting.excludes(&RunnerAnswer(&how), true) {
+        let details = Json::parse(answer.as_bytes()).map_err(|error| format!("{error}: {answer}"))?;
+        if setting.excludes(&RunnerAnswer(&details), true) {
             continue;
         }
-        score.disagreements.push(format!("{place}: {value}: {}", RunnerAnswer(&how).describe_result()));
+        score.disagreements.push(format!("{place}: {value}: {}", RunnerAnswer(&details).describe_result()));
     }
     Ok(())
 }
@@ -231,14 +231,14 @@ fn score_case(
     }
 }
 
-fn wrong_case(group: &SchemaGroup, case: &SuiteCase, by: &'static str, how: String) -> WrongCase {
+fn wrong_case(group: &SchemaGroup, case: &SuiteCase, wrong_part: &'static str, details: String) -> WrongCase {
     WrongCase {
         file: group.file.clone(),
         group: group.description.clone(),
         case: case.description.clone(),
         valid: case.valid,
-        wrong_part: by,
-        details: how,
+        wrong_part,
+        details,
         reason: None,
     }
 }

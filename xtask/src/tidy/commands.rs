@@ -183,21 +183,22 @@ fn verify_cargo(
 
 fn verify_build(command: &str, args: &[String], known: &WorkspaceMetadata) -> Result<(), String> {
     let end = args.iter().position(|arg| arg == "--").unwrap_or(args.len());
-    let (own, rest) = args.split_at(end);
-    let package = option_value(own, "-p").or_else(|| option_value(own, "--package"));
+    let (own_args, rest) = args.split_at(end);
+    let package = option_value(own_args, "-p").or_else(|| option_value(own_args, "--package"));
     if let Some(name) = package
         && !known.packages.contains_key(name)
     {
         return Err(format!("the workspace has no package `{name}`"));
     }
     for kind in ["bin", "example", "test", "bench"] {
-        if let Some(name) = option_value(own, &format!("--{kind}"))
+        if let Some(name) = option_value(own_args, &format!("--{kind}"))
             && !known.has_target(package, kind, name)
         {
             return Err(format!("there is no {kind} `{name}`"));
         }
     }
-    let features = option_value(own, "--features").or_else(|| option_value(own, "-F")).unwrap_or_default();
+    let features =
+        option_value(own_args, "--features").or_else(|| option_value(own_args, "-F")).unwrap_or_default();
     for feature in features.split([',', ' ']).filter(|feature| !feature.is_empty()) {
         let has =
             |name: &str| known.packages.get(name).is_none_or(|package| package.features.contains(feature));
@@ -205,11 +206,11 @@ fn verify_build(command: &str, args: &[String], known: &WorkspaceMetadata) -> Re
             return Err(format!("`{}` has no feature `{feature}`", package.unwrap_or_default()));
         }
     }
-    if command != "run" || option_value(own, "--example").is_some() {
+    if command != "run" || option_value(own_args, "--example").is_some() {
         return Ok(());
     }
     let program =
-        option_value(own, "--bin").or_else(|| package.and_then(|package| known.only_program(package)));
+        option_value(own_args, "--bin").or_else(|| package.and_then(|package| known.only_program(package)));
     match program {
         Some(program) => verify_arguments(program, rest.get(1..).unwrap_or_default(), known),
         None => Err("no program is selected: add `-p PACKAGE`".to_owned()),

@@ -16,8 +16,9 @@ const EXTERNAL_TEXT: [&str; 2] = ["Cargo.lock", "codegen/tests/cases/"];
 
 /// Checks every line of every file.
 pub(super) fn check(repository: &RepositoryFiles) -> Vec<RuleViolation> {
-    let own = |file: &&SourceFile| !EXTERNAL_TEXT.iter().any(|foreign| file.path.starts_with(foreign));
-    repository.files.iter().filter(own).flat_map(check_file).collect()
+    let is_own_file =
+        |file: &&SourceFile| !EXTERNAL_TEXT.iter().any(|foreign| file.path.starts_with(foreign));
+    repository.files.iter().filter(is_own_file).flat_map(check_file).collect()
 }
 
 fn check_file(file: &SourceFile) -> Vec<RuleViolation> {

@@ -181,7 +181,7 @@ fn doc_blocks(text: &str) -> Vec<DocBlock<'_>> {
             continue;
         };
         let in_code = match open {
-            Some((own, in_code)) if own == marker => in_code,
+            Some((open_marker, in_code)) if open_marker == marker => in_code,
             _ => {
                 blocks.push(DocBlock { first: index + 1, lines: Vec::new() });
                 false

@@ -90,8 +90,8 @@ fn heading_anchors(page: &SourceFile) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for (_, text) in prose_lines(page) {
         let Some(heading) = text.strip_prefix('#').map(|rest| rest.trim_start_matches('#')) else { continue };
-        let kept = |c: &char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_');
-        let name: String = heading.trim().to_lowercase().chars().filter(kept).collect();
+        let is_kept = |c: &char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_');
+        let name: String = heading.trim().to_lowercase().chars().filter(is_kept).collect();
         let name = name.replace(' ', "-");
         let mut unique = name.clone();
         let mut number = 0;

@@ -199,8 +199,8 @@ fn row_ids(text: &str) -> impl Iterator<Item = &str> {
         let inside =
             |byte: Option<&u8>| byte.is_some_and(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
         let before = start.checked_sub(1).and_then(|i| bytes.get(i));
-        let whole = !inside(before) && !inside(bytes.get(end));
-        ((2..=3).contains(&(dash - start)) && digits == 2 && whole).then(|| &text[start..end])
+        let is_word = !inside(before) && !inside(bytes.get(end));
+        ((2..=3).contains(&(dash - start)) && digits == 2 && is_word).then(|| &text[start..end])
     })
 }
 
