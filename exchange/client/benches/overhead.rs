@@ -141,7 +141,7 @@ fn loopback_bare_reqwest(bencher: Bencher<'_, '_>, size: usize) {
 /// Measures the same request with the generated client.
 #[divan::bench(args = SIZES)]
 fn loopback_unsigned_call(bencher: Bencher<'_, '_>, size: usize) {
-    let api = Client::new(&serve(size), ReqwestTransport::from_client(network()));
+    let api = Client::new(serve(size), ReqwestTransport::from_client(network()));
     bencher.bench_local(|| RUNTIME.block_on(api.org_units_read()).expect("the call succeeds"));
 }
 
