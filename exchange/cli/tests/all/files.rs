@@ -104,7 +104,7 @@ async fn shells_get_their_completions() {
 async fn commands_have_manual_pages() {
     let home = tempfile::tempdir().unwrap();
     let folder = home.path().join("new/man1");
-    let ran = alone(&["man", folder.to_str().unwrap()], "").await;
+    let ran = run_command(&["man", folder.to_str().unwrap()], "").await;
     assert!(ran.code == 0 && ran.err.is_empty(), "{}", ran.shown());
     for (page, text) in [("exchange.1", "exchange\\-stock(1)"), ("exchange-stock-list.1", "\\-\\-json")] {
         let page = std::fs::read_to_string(folder.join(page)).unwrap();
