@@ -44,7 +44,7 @@ pub(crate) fn run(args: &VendorsArgs, root: &Path) -> CommandOutcome {
     for (vendor, document) in found {
         report_progress(vendor, &document.display().to_string());
         match run_vendor(vendor, &document, root) {
-            Ok(printed) => print!("{printed}"),
+            Ok(printed) => anstream::print!("{printed}"),
             Err(error) => {
                 report_error(&format!("{vendor}: {error}"));
                 outcome = CommandOutcome::Failed;

@@ -69,7 +69,7 @@ async fn serve(cut: CutPosition) -> (Client, JoinHandle<()>) {
             send_events(connection, length).await;
         }
     });
-    (Client::new(&format!("http://{address}"), ReqwestTransport::new().unwrap()), server)
+    (Client::new(format!("http://{address}"), ReqwestTransport::new().unwrap()), server)
 }
 
 async fn send_events(mut connection: TcpStream, length: Option<usize>) {
