@@ -3,7 +3,7 @@
 //!
 //! Each peer is a script in `exchange/service/tests/peers/` that uses packages installed below `target/`. It
 //! prints one line of JSON per step, which [`mod@print`] renders. The service runs as a background process
-//! ([`background`](crate::background)): as the sandbox for clients, and as `serve` with an external issuer for `oidc-provider`.
+//! ([`crate::background`]): as the sandbox for clients, and as `serve` with an external issuer for `oidc-provider`.
 //! For `oauth4webapi` the roles are reversed: our client, an example of its crate, runs against two peers in
 //! background processes. Except for `oracles`, no other command needs Node.js or Python.
 
