@@ -40,20 +40,11 @@ for command in contract-codegen exchange; do
   fi
   documents=$staging/documents/$command
   mkdir -p "$documents"
-  if "$host/$command" completions --help >/dev/null 2>&1; then
-    mkdir "$documents/completions"
-    "$host/$command" completions bash > "$documents/completions/$command.bash"
-    "$host/$command" completions fish > "$documents/completions/$command.fish"
-    "$host/$command" completions zsh > "$documents/completions/_$command"
-  else
-    echo "$command has no command \`completions\`: the archives contain none" >&2
-  fi
-  if "$host/$command" man --help >/dev/null 2>&1; then
-    mkdir "$documents/man"
-    "$host/$command" man "$documents/man"
-  else
-    echo "$command has no command \`man\`: the archives contain no man pages" >&2
-  fi
+  mkdir "$documents/completions" "$documents/man"
+  "$host/$command" completions bash > "$documents/completions/$command.bash"
+  "$host/$command" completions fish > "$documents/completions/$command.fish"
+  "$host/$command" completions zsh > "$documents/completions/_$command"
+  "$host/$command" man "$documents/man"
 
   for folder in "$binaries"/*/; do
     target=$(basename "$folder")

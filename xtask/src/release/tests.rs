@@ -102,19 +102,19 @@ fn invalid_checksums_and_placeholders_are_reported() {
 fn archives_and_package_files_agree() {
     let folder = tempfile::tempdir().unwrap();
     let binaries = folder.path().join("binaries");
-    // Each command has one of the two optional commands.
-    let exchange = "#!/bin/sh\n\
-                    case $1 in --version) echo exchange 1.2.0 ;; completions) echo \"script of $2\" ;; *) exit 2 ;; esac\n";
-    let codegen = "#!/bin/sh\n\
-                   case $1$2 in --version) echo contract-codegen 1.2.0 ;; man--help) ;; \
-                   man*) echo page > \"$2/contract-codegen.1\" ;; *) exit 2 ;; esac\n";
+    let script = |name: &str| {
+        format!(
+            "#!/bin/sh\ncase $1 in --version) echo {name} 1.2.0 ;; completions) echo \"script of $2\" ;; \
+             man) echo page > \"$2/{name}.1\" ;; *) exit 2 ;; esac\n"
+        )
+    };
     let has_zip = Command::new("zip").arg("-v").output().is_ok();
     let targets = || TARGETS.into_iter().filter(|target| has_zip || !target.contains("windows"));
     for target in targets() {
         let suffix = if target.contains("windows") { ".exe" } else { "" };
         fs::create_dir_all(binaries.join(target)).unwrap();
-        for (command, script) in [("contract-codegen", codegen), ("exchange", exchange)] {
-            fs::write(binaries.join(target).join(format!("{command}{suffix}")), script).unwrap();
+        for command in ["contract-codegen", "exchange"] {
+            fs::write(binaries.join(target).join(format!("{command}{suffix}")), script(command)).unwrap();
         }
     }
     let archive = |output: &str| {
@@ -140,13 +140,17 @@ fn archives_and_package_files_agree() {
         let output = Command::new("tar").arg("-tvzf").arg(path).output().unwrap();
         String::from_utf8(output.stdout).unwrap()
     };
-    for (command, documents) in [
-        ("contract-codegen", ["man/contract-codegen.1"].as_slice()),
-        ("exchange", &["completions/_exchange", "completions/exchange.bash", "completions/exchange.fish"]),
-    ] {
+    for command in ["contract-codegen", "exchange"] {
+        let documents = [
+            format!("completions/_{command}"),
+            format!("completions/{command}.bash"),
+            format!("completions/{command}.fish"),
+            format!("man/{command}.1"),
+        ];
         let name = format!("{command}-{VERSION}-x86_64-unknown-linux-musl");
         let content = list_archive(&name);
-        for file in ["LICENSE-APACHE", "LICENSE-MIT", "README.md", command].iter().chain(documents) {
+        let others = ["LICENSE-APACHE", "LICENSE-MIT", "README.md", command].map(str::to_owned);
+        for file in others.iter().chain(&documents) {
             assert!(content.contains(&format!(" {name}/{file}\n")), "{file}\n{content}");
         }
         let is_program =
