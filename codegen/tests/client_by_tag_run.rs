@@ -64,7 +64,7 @@ async fn operations_of_a_tag_are_methods_of_its_client() {
     issues.move_(created.id).await.unwrap();
     client.users_teams().users_get().await.unwrap();
     // The call of a temporary client can be sent later.
-    let pending = client.status_operations().status_list();
+    let pending = client.status_operations().list();
     pending.await.unwrap();
     client.status().await.unwrap();
     assert_eq!(

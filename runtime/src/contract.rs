@@ -365,7 +365,7 @@ pub fn read_string<'de, D: Deserializer<'de>, T, E: fmt::Display>(
 pub fn missing_members(validator: Validator<'_>, members: &[(&str, bool)]) -> Violations {
     let violation = |pointer: String| Violation::new(pointer, "required", validator.schema_location());
     let root = InstancePath::Root;
-    let all = members.iter().filter(|(_, members)| !members);
+    let all = members.iter().filter(|(_, is_set)| !is_set);
     let all = all.map(|(name, _)| violation(root.key(name).to_pointer())).collect();
     Violations::new(all).unwrap_or_else(|| Violations::from_violation(violation(String::new())))
 }

@@ -32,6 +32,7 @@ pub use bodies::{
     BodyFormat, BodyType, BodyVariant, MediaTypePlan, ParameterRow, RequestBodyPlan, RequestMark,
 };
 pub use client_groups::ClientGroup;
+pub(crate) use client_groups::method_prefix;
 pub use headers::{HeaderStruct, PlannedHeader};
 pub(crate) use idempotency::{add_idempotency_headers, check_idempotency_header};
 pub(crate) use operation_names::method_name;

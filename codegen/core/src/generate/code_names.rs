@@ -13,7 +13,7 @@ use crate::{
     diagnostics::{Diagnostic, Diagnostics},
     names,
     options::{SchemaOptions, ValueName},
-    plan::{ContractPlan, method_name},
+    plan::{ContractPlan, method_name, method_prefix},
     schema::{
         Schema, SchemaGraph, SchemaId,
         values::{VALUE_LABEL_EXTENSIONS, label_key},
@@ -48,10 +48,8 @@ pub(super) fn apply_operation_names(
         let mut found = false;
         for operation in all.filter(|each| each.method == method && each.path == path) {
             let tag = operation.tags.first().filter(|tag| config.client.by_tag && !tag.is_empty());
-            operation.rust_name = Some(match tag.map(|tag| names::field_name(tag)) {
-                Some(tag) if !names::field_name(name).starts_with(&format!("{tag}_")) => {
-                    format!("{tag}_{name}")
-                }
+            operation.rust_name = Some(match tag.map(|tag| method_prefix(tag)) {
+                Some(prefix) if !names::field_name(name).starts_with(&prefix) => format!("{prefix}{name}"),
                 _ => name.clone(),
             });
             found = true;
@@ -212,11 +210,8 @@ pub(super) fn check_operation_names(
         let operation = call.operation;
         let key = format!("{} {}", operation.method, operation.path);
         let Some(name) = config.names.get(&key) else { continue };
-        let is_named = match call.accessor {
-            Some(_) => [method_name(name), names::field_name(name)].contains(&call.client_method),
-            None => call.method == method_name(name) && call.id == names::type_name(name),
-        };
-        if is_named || call.method == method_name(name) && call.id == names::type_name(name) {
+        let has_name = call.method == method_name(name) && call.id == names::type_name(name);
+        if has_name || (call.accessor.is_some() && call.client_method == names::field_name(name)) {
             continue;
         }
         let message =

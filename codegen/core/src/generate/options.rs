@@ -35,6 +35,7 @@ pub const RESERVED: &[&str] = &[
     "calls",
     "responses",
     "headers",
+    "servers",
     "cli",
     "client",
     "credentials",

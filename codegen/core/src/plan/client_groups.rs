@@ -48,11 +48,16 @@ pub(super) fn group_calls(calls: &mut [PlannedCall<'_>]) -> Vec<ClientGroup> {
     groups
 }
 
-/// Removes the name of the group from the start of method names, unless another method of the group has the rest
-/// as its name.
+/// Returns the start of method names that repeats a tag: `issues_` for `issues`. It does not depend on the name of
+/// the accessor, which other tags can change.
+pub(crate) fn method_prefix(tag: &str) -> String {
+    format!("{}_", names::field_name(tag).trim_end_matches('_'))
+}
+
+/// Removes the tag from the start of method names, unless another method of the group has the rest as its name.
 fn shorten_methods(calls: &mut [PlannedCall<'_>]) {
     let shorten = |call: &PlannedCall<'_>| {
-        let rest = call.method.strip_prefix(call.accessor.as_deref()?)?.strip_prefix('_')?;
+        let rest = call.method.strip_prefix(method_prefix(first_tag(call)?).as_str())?;
         let name = names::field_name(rest);
         let is_free = !RESERVED_METHODS.contains(&name.as_str());
         (is_free && rest.starts_with(char::is_alphabetic)).then_some(name)
@@ -90,7 +95,7 @@ pub(super) fn accessor_names(groups: &[ClientGroup]) -> impl Iterator<Item = (Op
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{generate::Project, load::Sources, plan::OperationSide};
+    use crate::{config::OutputLayout, generate::Project, load::Sources, plan::OperationSide};
 
     /// A configured name is unique among the methods of its tag.
     #[test]
@@ -103,17 +108,63 @@ mod tests {
             path("SSH Keys", "readAllKeys"),
             path("boxes", "boxes_all")
         );
+        // The names of the last two tags are taken: one is that of a method, the other a keyword.
+        let document = document.replacen(
+            "\"/boxes\"",
+            &format!(
+                "\"/clones\": {}, \"/types\": {}, \"/boxes\"",
+                path("clone", "all"),
+                path("type", "every")
+            ),
+            1,
+        );
         let mut project = Project::default();
         project.config.client.by_tag = true;
-        project.config.names =
-            BTreeMap::from(["GET /keys", "GET /boxes"].map(|key| (key.to_owned(), "list".to_owned())));
+        project.config.names = BTreeMap::from(
+            ["GET /keys", "GET /boxes", "GET /clones", "GET /types"]
+                .map(|key| (key.to_owned(), "list".to_owned())),
+        );
         let contract =
             project.analyze_sources(Sources::from_texts(&[("a.json", "", &document)]).unwrap()).unwrap();
         let plan = project.operation_plan(&contract, OperationSide::Paths);
         let names = plan.calls.iter().map(|call| (call.client_path(), call.name.as_str()));
-        let expected = [("ssh_keys().list", "SshKeysListCall"), ("boxes().list", "BoxesListCall")];
+        let expected = [
+            ("ssh_keys().list", "SshKeysListCall"),
+            ("clone_operations().list", "CloneListCall"),
+            ("type_().list", "TypeListCall"),
+            ("boxes().list", "BoxesListCall"),
+        ];
         assert_eq!(names.collect::<Vec<_>>(), expected.map(|(path, name)| (path.to_owned(), name)));
         assert!(project.generate_from(contract).is_ok());
+    }
+
+    /// In the layout with one file, the client of a tag is a module inside the module of the main client.
+    #[test]
+    fn a_single_file_contains_the_clients_of_tags() {
+        let document = r#"{"openapi": "3.1.0", "info": {"title": "", "version": "1"}, "paths": {"/keys": {
+            "get": {"operationId": "listKeys", "tags": ["keys"], "responses": {}}}}}"#;
+        let mut project = Project::default();
+        project.config.client.by_tag = true;
+        project.config.output.layout = OutputLayout::File;
+        let contract =
+            project.analyze_sources(Sources::from_texts(&[("a.json", "", document)]).unwrap()).unwrap();
+        let files = project.generate_from(contract).unwrap().files.0;
+        let code: String = files.into_values().collect();
+        let file = syn::parse_file(&code).unwrap();
+        let client = find_module(&file.items, "client").expect("the module of the main client");
+        let keys = find_module(client, "keys").expect("the module of the tag's client");
+        let is_client = |item: &syn::Item| matches!(item, syn::Item::Struct(it) if it.ident == "KeysClient");
+        assert!(keys.iter().any(is_client), "{code}");
+    }
+
+    /// Returns the items of an inline module.
+    fn find_module<'f>(items: &'f [syn::Item], name: &str) -> Option<&'f [syn::Item]> {
+        items.iter().find_map(|item| match item {
+            syn::Item::Mod(module) if module.ident == name => {
+                module.content.as_ref().map(|(_, items)| &items[..])
+            }
+            _ => None,
+        })
     }
 
     /// Returns the calls of the client as `group().method`, by operation id.
@@ -179,10 +230,10 @@ mod tests {
                 "b().list",
                 "a().a_clone",
                 "status",
-                "status_operations().status_list",
-                "clone_operations().clone_get",
-                "upper_x().x_get",
-                "lower_x().x_put",
+                "status_operations().list",
+                "clone_operations().get",
+                "upper_x().get",
+                "lower_x().put",
             ]
         );
     }

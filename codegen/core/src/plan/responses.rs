@@ -1,9 +1,9 @@
 //! Plans the success and error responses of operations for client and server.
 //!
 //! `2XX`, `101` and `304` are success responses. `101` passes the connection to the caller, and `304` confirms
-//! that the caller's copy is current. Other `3XX` are success responses if an operation has no `2XX` (such as a redirected download), and errors otherwise.
-//! `default` covers every error without an entry, and also `2XX` if the contract lists no success response
-//! (OpenAPI 3.1, 4.8.16).
+//! that the caller's copy is current. Other `3XX` are success responses if an operation has no `2XX` (such as a
+//! redirected download), and errors otherwise. `default` covers every error without an entry, and also
+//! `2XX` if the contract lists no success response (OpenAPI 3.1, 4.8.16).
 //!
 //! If all success responses of an operation have the same type, the generated method returns this type, and
 //! otherwise an enum with one variant for each status. If all error responses have the same type, it is the

@@ -228,8 +228,8 @@ impl ShapeBuilder<'_> {
     }
 
     /// Builds the enum for a union of objects without a tag, or with a tag that they may lack. Their
-    /// properties select the variant. Returns `None` if the branches declare the same properties, if a branch declares no properties of its own, or
-    /// if there are too many branches.
+    /// properties select the variant. Returns `None` if the branches declare the same properties, if a branch declares
+    /// no properties of its own, or if there are too many branches.
     fn member_union(
         &mut self,
         conj: &SchemaConjunction,

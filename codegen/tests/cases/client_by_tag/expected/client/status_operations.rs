@@ -18,7 +18,7 @@ impl<'a> StatusOperationsClient<'a> {
     /// # Errors
     ///
     /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
-    pub fn status_list(&self) -> PendingCall<'a, super::calls::StatusListCall> {
+    pub fn list(&self) -> PendingCall<'a, super::calls::StatusListCall> {
         self.inner.send(super::calls::StatusListCall::request_for(self.inner))
     }
 }
