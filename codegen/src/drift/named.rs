@@ -204,7 +204,7 @@ impl<'c, 'g> NamedSchemaComparer<'c, 'g> {
             let message = format!("no schema has the identifier `{}` any more", before.uri);
             let place: Option<DocumentLocation> = address(old, before);
             self.comparison.report_contract_change(
-                rules::ID_GONE,
+                rules::ID_REMOVED,
                 (place.as_ref(), None),
                 &schema_label(old, root),
                 message,

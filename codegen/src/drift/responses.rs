@@ -67,7 +67,7 @@ impl<'c, 'g> ResponseComparer<'c, 'g> {
         } else if is_success(before.status) {
             (rules::RESPONSE_REMOVED, format!("{status} was removed"))
         } else {
-            (rules::REFUSAL_REMOVED, format!("{status} was removed"))
+            (rules::ERROR_RESPONSE_REMOVED, format!("{status} was removed"))
         };
         self.report(rule, (Some(&before.place), Some(&new.place)), &subject, message);
     }

@@ -173,16 +173,16 @@ rules! {
         R,
         "The wire format is the same; code that uses the name of the scheme must change.",
     );
-    SECURITY_SCHEME_UNASKED = new_rule(
-        "security-scheme-unasked",
+    SECURITY_SCHEME_CHANGED_UNUSED = new_rule(
+        "security-scheme-changed-unused",
         "security scheme changed that no operation requires",
         A,
         A,
         "No operation of the old version required its credentials.",
     );
-    SCOPE_NEW = new_rule("scope-new", "scope added to the contract", A, A, "No client requested it before.");
-    SCOPE_GONE = removal_rule(new_rule(
-        "scope-gone",
+    SCOPE_ADDED = new_rule("scope-added", "scope added to the contract", A, A, "No client requested it before.");
+    SCOPE_REMOVED = removal_rule(new_rule(
+        "scope-removed",
         "scope removed from the contract",
         B,
         B,
@@ -299,7 +299,7 @@ rules! {
         S,
         "Clients that expect it get another response.",
     ));
-    REFUSAL_REMOVED = removal_rule(new_rule("refusal-removed", "error status removed", A, S, "There is less to handle."));
+    ERROR_RESPONSE_REMOVED = removal_rule(new_rule("error-response-removed", "error status removed", A, S, "There is less to handle."));
     RESPONSE_MEDIA_TYPE_ADDED = new_rule(
         "response-media-type-added",
         "response media type added",
@@ -635,8 +635,8 @@ rules! {
         B,
         "References and links to the old identifier are broken.",
     );
-    ID_GONE = removal_rule(new_rule(
-        "id-gone",
+    ID_REMOVED = removal_rule(new_rule(
+        "id-removed",
         "identifier of a schema removed",
         A,
         A,

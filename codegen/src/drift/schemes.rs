@@ -73,7 +73,7 @@ impl<'c, 'g> SchemeComparer<'c, 'g> {
         let places = (old.as_ref(), new.as_ref());
         for scope in scopes.new.difference(&scopes.old) {
             let (subject, message) = (format!("scope {scope}"), format!("`{scope}` is new"));
-            self.comparison.report_contract_change(rules::SCOPE_NEW, places, &subject, message);
+            self.comparison.report_contract_change(rules::SCOPE_ADDED, places, &subject, message);
         }
         for scope in scopes.old.difference(&scopes.new) {
             let message = match required.contains(scope) {
@@ -81,7 +81,7 @@ impl<'c, 'g> SchemeComparer<'c, 'g> {
                 false => format!("`{scope}` is no longer declared"),
             };
             let subject = format!("scope {scope}");
-            self.comparison.report_contract_change(rules::SCOPE_GONE, places, &subject, message);
+            self.comparison.report_contract_change(rules::SCOPE_REMOVED, places, &subject, message);
         }
     }
 
@@ -111,12 +111,12 @@ impl<'c, 'g> SchemeComparer<'c, 'g> {
             for scope in old_scopes.difference(&new_scopes).filter(|scope| scopes.new.contains(**scope)) {
                 let message = format!("`{flow}` of `{name}` no longer grants `{scope}`");
                 let subject = format!("scope {scope}");
-                self.comparison.report_contract_change(rules::SCOPE_GONE, places, &subject, message);
+                self.comparison.report_contract_change(rules::SCOPE_REMOVED, places, &subject, message);
             }
             for scope in new_scopes.difference(&old_scopes).filter(|scope| scopes.old.contains(**scope)) {
                 let message = format!("`{flow}` of `{name}` also grants `{scope}`");
                 let subject = format!("scope {scope}");
-                self.comparison.report_contract_change(rules::SCOPE_NEW, places, &subject, message);
+                self.comparison.report_contract_change(rules::SCOPE_ADDED, places, &subject, message);
             }
         }
         // If the old scheme has no flows, only its other properties are reported.
@@ -133,9 +133,10 @@ impl<'c, 'g> SchemeComparer<'c, 'g> {
                     let message = format!("credentials of `{name}` may stop working: {changes}");
                     (rules::SECURITY_SCHEME_CHANGED, message)
                 }
-                false => {
-                    (rules::SECURITY_SCHEME_UNASKED, format!("no operation requires `{name}`: {changes}"))
-                }
+                false => (
+                    rules::SECURITY_SCHEME_CHANGED_UNUSED,
+                    format!("no operation requires `{name}`: {changes}"),
+                ),
             };
             self.comparison.report_contract_change(rule, places, &subject, message);
         }

@@ -145,7 +145,7 @@ const HOOKS: &[Case] = &[
         B,
     ),
     (
-        "refusal-removed",
+        "error-response-removed",
         r#""responses":{"200":{"description":""},"410":{"description":""}}"#,
         r#""responses":{"200":{"description":""}}"#,
         S,
@@ -154,7 +154,7 @@ const HOOKS: &[Case] = &[
     // The old version accepts other error statuses of the range in responses, which the new version does not
     // declare.
     (
-        "refusal-removed",
+        "error-response-removed",
         r#""responses":{"4XX":{"description":""}}"#,
         r#""responses":{"410":{"description":""}}"#,
         S,
@@ -256,7 +256,7 @@ fn messages_depend_on_the_sender() {
         messages,
         ["410 was removed; values that writers of the old version send may be refused or ignored"]
     );
-    let explanation = report::explain_rule(Some("refusal-removed")).unwrap();
+    let explanation = report::explain_rule(Some("error-response-removed")).unwrap();
     assert!(
         explanation.contains("In webhooks and callbacks") && explanation.contains("For writers: breaking"),
         "{explanation}"

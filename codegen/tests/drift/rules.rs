@@ -435,8 +435,8 @@ const OPERATIONS: &[Case] = &[
     ("sign-in-dropped", r#""security":[{"s":["a"]}]"#, r#""security":[{"s":["a"]},{}]"#, A, A),
     ("scope-required", r#""security":[{"s":["a"]}]"#, r#""security":[{"s":["a","b"]}]"#, B, B),
     ("scope-released", r#""security":[{"s":["a","b"]}]"#, r#""security":[{"s":["a"]}]"#, A, A),
-    ("scope-new", r#""security":[{"s":["a"]}]"#, r#""security":[{"s":["a"]},{"s":["c"]}]"#, A, A),
-    ("scope-gone", r#""security":[{"s":["a","c"]}]"#, r#""security":[{"s":["a"]}]"#, B, B),
+    ("scope-added", r#""security":[{"s":["a"]}]"#, r#""security":[{"s":["a"]},{"s":["c"]}]"#, A, A),
+    ("scope-removed", r#""security":[{"s":["a","c"]}]"#, r#""security":[{"s":["a"]}]"#, B, B),
     ("security-changed", r#""security":[{"s":["a"]}]"#, r#""security":[{"k":[]}]"#, B, B),
     (
         "security-alternative-added",
@@ -580,7 +580,7 @@ const OPERATIONS: &[Case] = &[
         S,
     ),
     (
-        "refusal-removed",
+        "error-response-removed",
         r#""responses":{"200":{"description":""},"404":{"description":""}}"#,
         r#""responses":{"200":{"description":""}}"#,
         A,
@@ -693,7 +693,7 @@ fn removed_ids_are_reported() {
         read(&[("a.json", "", user), ("b.json", "", r#"{"$id":"https://x.example/b","type":"string"}"#)]);
     let new = read(&[("a.json", "", r#"{"$id":"https://x.example/a","type":"string"}"#)]);
     let found = compare(&old, &new, &CompareOptions::default()).changes;
-    assert_eq!(found.iter().map(|change| change.rule).collect::<Vec<_>>(), ["id-gone"]);
+    assert_eq!(found.iter().map(|change| change.rule).collect::<Vec<_>>(), ["id-removed"]);
 }
 
 #[test]
@@ -708,7 +708,7 @@ fn every_rule_has_a_case() {
     .concat();
     let cases = [SCHEMAS, DOCUMENTS, OPERATIONS, ALONE, others.as_slice()].concat();
     let mut named: BTreeSet<&str> = cases.iter().map(|case| case.0).collect();
-    named.insert("id-gone");
+    named.insert("id-removed");
     named.extend(crate::formats::RULES);
     let without: Vec<&str> = RULES.iter().map(|rule| rule.id).filter(|id| !named.contains(id)).collect();
     assert!(without.is_empty(), "{without:?}");

@@ -36,11 +36,11 @@ fn described(rule: &'static str, level: ChangeLevel, message: &str) -> (&'static
 fn declared_scopes_are_additive() {
     let (one, two) = (flow("clientCredentials", "t", &["r"]), flow("clientCredentials", "t", &["r", "w"]));
     let (before, after) = (text(r#""r""#, &one), text(r#""r""#, &two));
-    assert_eq!(describe_changes(&before, &after), [described("scope-new", A, "`w` is new")]);
+    assert_eq!(describe_changes(&before, &after), [described("scope-added", A, "`w` is new")]);
     assert_eq!(
         describe_changes(&after, &before),
         [described(
-            "scope-gone",
+            "scope-removed",
             B,
             "`w` is no longer declared; readers and writers of the old version may fail"
         )]
@@ -65,14 +65,14 @@ fn flows_are_compared_separately() {
     assert_eq!(
         describe_changes(&of(&both, &both), &of(&["r"], &both)),
         [described(
-            "scope-gone",
+            "scope-removed",
             B,
             "`clientCredentials` of `s` no longer grants `w`; readers and writers of the old version may fail"
         )]
     );
     assert_eq!(
         describe_changes(&of(&["r"], &both), &of(&both, &both)),
-        [described("scope-new", A, "`clientCredentials` of `s` also grants `w`")]
+        [described("scope-added", A, "`clientCredentials` of `s` also grants `w`")]
     );
     let one = text(r#""r""#, &flow("authorizationCode", "t", &both));
     assert_eq!(

@@ -234,7 +234,7 @@ const OPERATIONS: &[Case] = &[
 /// Changes of whole documents.
 const ALONE: &[Case] = &[
     (
-        "security-scheme-unasked",
+        "security-scheme-changed-unused",
         r#"{"openapi":"3.1.0","info":{"title":"","version":"1"},"paths":{},"components":{"securitySchemes":{"k":{"type":"apiKey","in":"header","name":"K"}}}}"#,
         r#"{"openapi":"3.1.0","info":{"title":"","version":"1"},"paths":{},"components":{"securitySchemes":{"k":{"type":"apiKey","in":"header","name":"L"}}}}"#,
         A,

@@ -173,7 +173,7 @@ impl RevertEffect {
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
-            Self::Restored => "put-back",
+            Self::Restored => "restored",
             Self::Removed => "removed",
             Self::Changed => "changed",
         }
@@ -214,7 +214,7 @@ impl UndoConflict {
             Self::Reserved => "reserved",
             Self::UnitLeft => "unit-left",
             Self::LinkTaken => "link-taken",
-            Self::LinkedEntryKept => "other-half",
+            Self::LinkedEntryKept => "linked-entry",
             Self::Offered => "offered",
             Self::HolderLeft => "holder-left",
             Self::TargetEnded => "target-ended",

@@ -443,12 +443,12 @@ mod tests {
         check_halves(&[(to, &["a:3@2"], &[]), (from, &[], &["a:3@3"])], &["a"]);
         // A conflict of either lot prevents the revert of both.
         let left: &[&[&str]] = &[&["a:3@1 v"], &[]];
-        check_halves(&[(left, &[], &["unit-left"]), (to, &["a:3@2"], &["other-half"])], &["a"]);
-        check_halves(&[(from, &[], &["other-half"]), (to, &["a:4@3"], &["changed-since"])], &["a"]);
-        check_halves(&[(from, &[], &["other-half"]), (to, &["a:3@2 reserved=1"], &["reserved"])], &["a"]);
+        check_halves(&[(left, &[], &["unit-left"]), (to, &["a:3@2"], &["linked-entry"])], &["a"]);
+        check_halves(&[(from, &[], &["linked-entry"]), (to, &["a:4@3"], &["changed-since"])], &["a"]);
+        check_halves(&[(from, &[], &["linked-entry"]), (to, &["a:3@2 reserved=1"], &["reserved"])], &["a"]);
         // A row is never restored while it exists, whatever the journal contains.
-        check(&[(from, &[], &["other-half"])], &["a"]);
-        check(&[(from, &[], &["other-half"]), (to, &["a:4@3"], &["changed-since"])], &["a"]);
+        check(&[(from, &[], &["linked-entry"])], &["a"]);
+        check(&[(from, &[], &["linked-entry"]), (to, &["a:4@3"], &["changed-since"])], &["a"]);
     }
 
     /// STK-19: the same holds for a move of a part, which created a new row.
@@ -456,8 +456,8 @@ mod tests {
     fn moved_part_of_a_row_returns() {
         let (from, to): (&[&[&str]], &[&[&str]]) = (&[&["a:5@1"], &["a:3@2"]], &[&[], &["b:2@1"]]);
         check_halves(&[(from, &["a:3@2"], &["a:5@3"]), (to, &["b:2@1"], &[])], &[]);
-        check_halves(&[(from, &["a:3@2"], &["other-half"]), (to, &["b:1@2"], &["changed-since"])], &[]);
-        check_halves(&[(from, &["a:4@3"], &["changed-since"]), (to, &["b:2@1"], &["other-half"])], &[]);
+        check_halves(&[(from, &["a:3@2"], &["linked-entry"]), (to, &["b:1@2"], &["changed-since"])], &[]);
+        check_halves(&[(from, &["a:4@3"], &["changed-since"]), (to, &["b:2@1"], &["linked-entry"])], &[]);
     }
 
     /// The versions that a moved row had in the other lot are not reused.

@@ -208,9 +208,9 @@ async fn both_sides_of_a_move_are_reverted_or_none() {
     let part = entry(&fixture, "u-1", ORE.place("Station")).await;
     apply_on_web(&fixture, "m-1", vec![build_partial_op("book-out", "u-1", &part, ORE, 1)]).await;
     let expect = [
-        "Quanta Cannon, City: put-back",
+        "Quanta Cannon, City: restored",
         "Quanta Cannon, Station: removed",
-        "Quanta Ore, City: other-half",
+        "Quanta Ore, City: linked-entry",
         "Quanta Ore, Station: changed-since",
     ];
     assert_eq!(undo(&fixture).await, expect);
@@ -251,7 +251,7 @@ async fn sale_is_reverted_completely_or_not_at_all() {
             let sold = stored(&fixture).await;
             assert_eq!(
                 undo(&fixture).await,
-                ["Quanta Ore, City: other-half", "Quanta Ore, sold at Port: sale-changed"]
+                ["Quanta Ore, City: linked-entry", "Quanta Ore, sold at Port: sale-changed"]
             );
             assert_eq!(stored(&fixture).await, sold);
         } else {
@@ -325,7 +325,10 @@ async fn conflicting_entries_are_not_reverted() {
         vec![with(build_partial_op("move-location", "u-1", &(id, 3), ORE, 1), "location", station())],
     )
     .await;
-    assert_eq!(undo(&fixture).await, ["Quanta Ore, City: changed-since", "Quanta Ore, Station: other-half"]);
+    assert_eq!(
+        undo(&fixture).await,
+        ["Quanta Ore, City: changed-since", "Quanta Ore, Station: linked-entry"]
+    );
 }
 
 /// An administrator's undo is a change by the system with a notice to the member. The member's current roles

@@ -70,11 +70,11 @@ async fn client_changes_are_reverted() {
     let expect = [
         "blueprints Sandbox arms: changed afterwards by web",
         "blueprints Sandbox rifle: removed",
-        "blueprints Sandbox knife: put-back",
+        "blueprints Sandbox knife: restored",
         "stock Quanta Metal, City: changed afterwards by web",
         "stock Quanta Ore, City: changed",
         "ships Big Hauler: removed",
-        "ships Big Hauler: put-back",
+        "ships Big Hauler: restored",
     ];
     let mut promised = undo(&fixture, UndoMode::Preview).await;
     let mut done = undo(&fixture, UndoMode::Apply).await;
@@ -226,7 +226,7 @@ async fn reservations_stay_and_offers_are_not_restored() {
     done.sort();
     let expect = [
         "stock Quanta Metal, City: more of it is reserved than its former amount",
-        "stock Quanta Ore, City: put-back",
+        "stock Quanta Ore, City: restored",
     ];
     assert_eq!(done, expect);
     assert_eq!(
@@ -392,7 +392,7 @@ async fn span_before_the_journal_floor_is_rejected() {
         .undo_writes(writes(from), &UndoArea::ALL, UndoMode::Apply)
         .await
         .expect("the undo succeeds");
-    assert_eq!(shown(&done), ["blueprints Sandbox rifle: put-back"]);
+    assert_eq!(shown(&done), ["blueprints Sandbox rifle: restored"]);
 }
 
 /// STK-19: re-marked stock is reverted on both sides or on neither, so that no stock is lost or duplicated.
@@ -547,7 +547,7 @@ async fn recreated_ship_is_removed_only_if_original_returns() {
     fixture.sql("INSERT INTO membership (member, unit) VALUES ('m-1', 'u-1')").await;
     let mut done = undo(&fixture, UndoMode::Apply).await;
     done.sort();
-    assert_eq!(done, ["ships Big Hauler: put-back", "ships Big Hauler: removed"]);
+    assert_eq!(done, ["ships Big Hauler: removed", "ships Big Hauler: restored"]);
     assert_eq!(only_ship(&fixture).await, (removed, 2));
     assert_eq!(undo(&fixture, UndoMode::Apply).await, [""; 0]);
 }
@@ -571,7 +571,7 @@ async fn ship_recreated_by_another_author_is_a_conflict() {
         .await
         .expect("the undo succeeds");
     assert_eq!(shown(&done), ["ships Big Hauler: removed"]);
-    assert_eq!(undo(&fixture, UndoMode::Apply).await, ["ships Big Hauler: put-back"]);
+    assert_eq!(undo(&fixture, UndoMode::Apply).await, ["ships Big Hauler: restored"]);
     assert_eq!(only_ship(&fixture).await.0, removed);
 }
 
@@ -608,7 +608,7 @@ async fn unchanged_entries_are_recorded_as_undone() {
     fixture.check(&first(), SET, vec![ORE.set(3, 0), ORE.stolen().set(0, 3)], &[]).await;
     fixture.clock.advance(DAY);
     fixture.check(&first(), SET, vec![ORE.stolen().set(3, 0)], &[]).await;
-    assert_eq!(undo(&fixture, UndoMode::Apply).await, ["stock Quanta Ore, City: put-back"]);
+    assert_eq!(undo(&fixture, UndoMode::Apply).await, ["stock Quanta Ore, City: restored"]);
     let later = UndoSelection { from: fixture.clock.now(), ..writes(&fixture, "c-1") };
     let done = fixture
         .backend()
