@@ -29,7 +29,7 @@ pub enum ExchangeAddressError {
     #[error("{0:?} is not an https URL: without TLS, requests can be modified in transit")]
     InsecureScheme(String),
     /// The address has a query or a fragment, or, for a gateway, a path.
-    #[error("{0:?} is not an origin: remove path, query, and fragment")]
+    #[error("{0:?} must have no query or fragment, and a gateway also no path")]
     NotAnOrigin(String),
 }
 

@@ -1,5 +1,5 @@
-//! Catalog references, resolved in batches and remembered with the key that the exchange returned, and the
-//! list of locations, read once per session (RES-13, RES-15, TYP-03).
+//! Resolves catalog references in batches, and remembers the key that the exchange returned for each. Also
+//! reads the list of locations, once per session (RES-13, RES-15, TYP-03).
 
 mod memory;
 
@@ -57,7 +57,8 @@ pub struct ReferenceLookup {
     pub loc_key_unresolved: bool,
 }
 
-/// Resolves catalog references. Caches the results, and for the session also the list of locations.
+/// Resolves catalog references and caches the results. Also caches the list of locations, for the current
+/// session.
 pub struct CatalogResolver {
     api: Client,
     memory: std::sync::Mutex<CatalogMemory>,

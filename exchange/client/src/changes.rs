@@ -207,11 +207,12 @@ impl<O: ChangeOp> Changes<O> {
     /// Splits the changes into batches of at most `max_ops` ops, which is `limits.batchMaxOps` of the service
     /// document or less. The batches, sent in order, have the same effect as one change set with all ops.
     ///
-    /// Batches of org stock are smaller if their ops have long ids. The exchange must be able to store a
-    /// response that rejects every op under the idempotency key (LIM-22), because a booking whose response is
-    /// lost must not be applied twice.
+    /// Batches of org stock are smaller if their ops have long ids. The exchange stores the response under
+    /// the idempotency key, and even a response that rejects every op must be small enough for that (LIM-22).
+    /// Otherwise, a booking whose response is lost could be applied twice.
     ///
-    /// The ops keep their order if possible; otherwise, tied ops move up to the first of them.
+    /// The ops keep their order if possible. Otherwise, tied ops are moved forward, next to the first of
+    /// them.
     ///
     /// # Errors
     /// Returns `TooLarge` if tied ops exceed the limit, and `Invalid` if there is no op.

@@ -112,8 +112,8 @@ impl Exchange {
         }
     }
 
-    /// Stores data about a connection. Only logs an error, because this process keeps the value in memory and
-    /// the exchange returns it again in the next session.
+    /// Stores data about a connection. If this fails, the error is only logged, because this process keeps
+    /// the value in memory and the exchange returns it again in the next session.
     async fn record_note(&self, of: &Ownership, note: ConnectionNote<'_>) {
         if let Err(error) = self.tokens().record_note(of, note).await {
             tracing::warn!(%error, "cannot store the note about this installation");

@@ -135,8 +135,8 @@ impl<'d> DemandByMaterials<'d> {
     }
 }
 
-/// The schedule of reading demand: when the member opens the view, and then at most every 5 minutes (DEM-11,
-/// LIM-38). Closing and opening the view again does not shorten the interval.
+/// The schedule of reading demand: when the member opens the view, and then at most once every 5 minutes
+/// (DEM-11, LIM-38). Closing and opening the view again does not shorten the interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DemandCadence {
     read_at: Option<UnixTime>,
@@ -362,8 +362,8 @@ mod tests {
         assert!(matches!(demand(&both), Demand::Withheld(_)));
     }
 
-    /// DEM-11, LIM-38: demand is read when the view is opened, then at most every five minutes. A clock that
-    /// was set back does not block reads.
+    /// DEM-11, LIM-38: demand is read when the view is opened, then at most once every five minutes. A clock
+    /// that was set back does not block reads.
     #[test]
     fn demand_is_read_at_most_every_five_minutes() {
         let at = UnixTime::from_secs;

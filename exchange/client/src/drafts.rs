@@ -18,7 +18,7 @@ use crate::{
     transport::SendConditions,
 };
 
-/// A factory of draft stagings.
+/// A factory for [`BlueprintStaging`] and [`RefineryStaging`].
 #[derive(Clone)]
 pub struct DraftStager {
     api: Client,
@@ -243,7 +243,7 @@ impl StagingKey {
 }
 
 impl StagingKey {
-    /// Returns the installation that used the key first, with its ids that became known since.
+    /// Returns the installation that used the key first, including ids of it that became known later.
     fn owner(&mut self) -> Option<Ownership> {
         let now = self.signers.owner();
         let is_own =

@@ -99,7 +99,7 @@ impl ProviderFailure {
         self.error.retry_after().filter(|_| self.error.status().is_none())
     }
 
-    /// Returns the result of a poll; `None` if the failure ends the login.
+    /// Converts the failure of a poll into its result; `None` if the failure ends the login.
     pub(crate) fn poll_result(&self) -> Option<PollResult> {
         match self.error.oauth_error() {
             Some(OauthError::AuthorizationPending) => Some(PollResult::Pending),
@@ -124,7 +124,8 @@ pub(crate) struct IdentityProvider {
     environment: Environment,
     /// The `Retry-After` times of the provider.
     retry_after: RetryAfterTable,
-    /// The endpoints, and the time of their discovery by the monotonic clock.
+    /// The endpoints, and the monotonic time at which they were discovered. `None` before the first
+    /// discovery.
     load_endpoints: Mutex<Option<(Arc<ProviderEndpoints>, Duration)>>,
 }
 

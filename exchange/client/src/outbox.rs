@@ -60,8 +60,8 @@ pub struct OutboxPolicy {
     /// and its replay fit into one day and leave a fifth for other writes. A change set that cannot be split
     /// that far may use the whole limit. A larger change set is never sent.
     pub writes_per_day: usize,
-    /// The maximum number of ops in a change set that is enqueued within an hour of `RELAY_BUSY`, which
-    /// affects only large change sets (ERR-36).
+    /// The maximum number of ops in a change set that is enqueued less than an hour after a `RELAY_BUSY`
+    /// error. The exchange returns this error only for large change sets (ERR-36).
     pub max_ops_when_busy: usize,
     /// The number of times that a change set with an unknown outcome is sent again before it has to be
     /// compared with the feed.

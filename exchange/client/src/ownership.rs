@@ -69,8 +69,9 @@ impl<T: Default> OwnedCache<T> {
         Self { for_owner: None, value }
     }
 
-    /// Returns the value for the current owner. Resets it to the default if the owner changed: any login or
-    /// logout counts as a change, unless both connections are known to have the same installation.
+    /// Returns the cached value for the owner `now`, and makes it the owner of the cache. The value is reset
+    /// to its default first if the previous owner was another one, or may have been: a different connection
+    /// counts as another owner unless both are known to belong to the same installation.
     pub(crate) fn owner(&mut self, now: Option<&Ownership>) -> &mut T {
         let is_own = match (&self.for_owner, now) {
             (None, _) => true,

@@ -209,7 +209,7 @@ impl RateLimiter {
         changed
     }
 
-    /// Records a `Retry-After` from the response to a call of `whose`.
+    /// Records a `Retry-After` from the response to a call of the owner `whose`.
     pub(crate) fn record_wait(
         &mut self,
         scope: WaitScope,

@@ -1,4 +1,4 @@
-//! The retention period of the organization's data, which replica, demand, and outbox use.
+//! The retention period of the organization's data, used by the replica, the demand and the outbox.
 
 use std::time::Duration;
 

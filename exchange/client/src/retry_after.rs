@@ -154,9 +154,9 @@ impl RetryAfterTable {
         let _ = self.0.reload_hook.set(Box::new(hears));
     }
 
-    /// Returns a future that reads the waits of other processes, which the caller awaits before it sends a
-    /// request. Returns `None` if there is no reload hook, or if the last reload was less than
-    /// [`RELOAD_INTERVAL`] ago.
+    /// Returns a future that reads the `Retry-After` times saved by other processes. The caller awaits it
+    /// before it sends a request. Returns `None` if there is no reload hook, or if the last reload was less
+    /// than [`RELOAD_INTERVAL`] ago.
     pub(crate) fn reload_if_due(&self, now: Duration) -> Option<BoxFuture<'static, ()>> {
         let hears = self.0.reload_hook.get()?;
         let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
@@ -168,7 +168,7 @@ impl RetryAfterTable {
         Some(hears())
     }
 
-    /// Records a wait from the response to a call of `ownership`. `until` is a time of the monotonic clock.
+    /// Records a wait from the response to a call of `owner`. `until` is a time of the monotonic clock.
     pub(crate) fn record_wait(
         &self,
         scope: WaitScope,

@@ -62,12 +62,12 @@ pub struct SessionBuilder {
     transport: Option<Arc<dyn Transport>>,
 }
 
-/// The data of a connection that an earlier process recorded in the state folder.
+/// Data about a connection that an earlier process recorded in the state folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ConnectionSummary {
     /// The id of this installation at the exchange (SVC-07). It is cleared when the tokens of a new
-    /// connection are stored, until the exchange has returned the id for that connection.
+    /// connection are stored, and set again once the exchange has returned the id for that connection.
     pub installation_id: Option<String>,
     /// True if a member signed in and no end of the connection was recorded.
     pub was_connected: bool,
@@ -104,7 +104,7 @@ impl SessionBuilder {
         self
     }
 
-    /// Reads the data of the connection that an earlier process recorded in the [state
+    /// Reads the data about a connection that an earlier process recorded in the [state
     /// folder](Self::state_folder). Does not access the secret store, which may be locked. The connection may
     /// have ended since.
     ///

@@ -83,7 +83,7 @@ pub(crate) struct EndNote {
     pub(crate) why: String,
 }
 
-/// The remaining waits that servers requested, saved for the next process (CLI-02).
+/// The remaining `Retry-After` times of the servers, saved for the next process (CLI-02).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct SavedWaits {

@@ -443,8 +443,8 @@ impl TransportInner {
         }
     }
 
-    /// Records the `Retry-After` of a response so that later calls respect it as well. Ignored unless the
-    /// server is down, the call has to wait or renew its token, or a quota is exceeded.
+    /// Records the `Retry-After` of a response so that later calls respect it as well. Does nothing unless
+    /// the server is down, the call has to wait or renew its token, or a quota is exceeded.
     fn record_retry_after(
         &self,
         operation: &'static Operation,
@@ -483,7 +483,8 @@ impl TransportInner {
         }
     }
 
-    /// Returns the last response to the caller. Reports an error that affects the session to the session.
+    /// Returns the last response to the caller. If it is an error that affects the session, reports it to the
+    /// session first.
     async fn finish_call(
         &self,
         mut course: CallState,

@@ -16,7 +16,7 @@ use serde::{Deserialize, de::IgnoredAny};
 use self::completeness::looks_complete;
 use crate::rate_limiter::ServerHealth;
 
-/// What a response or transport error means for its call.
+/// The consequence of a response or transport error for its call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// The response is final, and the caller gets it.

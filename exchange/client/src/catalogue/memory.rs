@@ -1,4 +1,5 @@
-//! Remembered results of catalog lookups, so that the keys of the exchange are sent from then on (RES-13).
+//! Remembers the results of catalog lookups, so that later requests contain the keys of the exchange
+//! (RES-13).
 
 use std::{collections::HashMap, path::Path};
 
@@ -16,7 +17,7 @@ pub struct CatalogMemory {
     entries: HashMap<(CatalogKind, ReferenceNames), CatalogEntry>,
 }
 
-/// The fields of a reference that identify its entry, which excludes extensions.
+/// The fields of a reference that identify its entry. Extensions are not among them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ReferenceNames {
@@ -46,8 +47,8 @@ struct MemoryRecord {
 pub struct CatalogMemoryError(#[from] serde_json::Error);
 
 impl CatalogMemory {
-    /// Returns the remembered entry of a reference, or `None` if there is none. References that already
-    /// contain the id `bt` need no lookup; the result is `None`.
+    /// Returns the remembered entry of a reference. Returns `None` if there is none, and for a reference that
+    /// already contains the id `bt` and thus needs no lookup.
     #[must_use]
     pub fn entry(&self, kind: CatalogKind, reference: &ItemRef) -> Option<&CatalogEntry> {
         if reference.bt.is_some() {

@@ -39,8 +39,8 @@ pub trait ChangeOp: Contract + Clone + PartialEq + Send + Sync + sealed::Sealed 
         None
     }
 
-    /// Returns whether the op increases or decreases stock. Ops that share a name must be in one batch only
-    /// if one increases and another decreases stock. `None` if they must always be in one batch.
+    /// Returns whether the op increases or decreases stock. Ops that share a name are tied only if one of
+    /// them increases and another decreases stock. With `None`, they are always tied.
     fn stock_direction(&self) -> Option<Ordering> {
         None
     }
@@ -142,8 +142,8 @@ impl ChangeOp for StockOp {
     const LANE: Lane = Lane::Stock;
     const INDEPENDENT: bool = true;
 
-    /// Returns the names of the material: a move, and a change of the stolen mark, decrease and increase the
-    /// same material (STK-19, STK-20).
+    /// Returns the names of the material. A move, or a change of the stolen mark, is a decrease and an
+    /// increase of one material, so both ops share its names (STK-19, STK-20).
     fn subject_names(&self) -> Vec<String> {
         let Self::SetQuantity(op) = self;
         comparable_names(&op.material)
@@ -236,8 +236,9 @@ impl TargetEntry for OrgStockOp {
     }
 }
 
-/// Returns all names of a reference, in the form in which the exchange compares them (TYP-02). References
-/// with a common name may identify the same thing; it does no harm if they do not.
+/// Returns all names of a reference, in the form in which the exchange compares them (TYP-02). If two
+/// references share a name, they may identify the same thing. Callers assume that they do, which is safe even
+/// if it is wrong.
 pub(super) fn comparable_names(item: &ItemRef) -> Vec<String> {
     let text = |kind: &str, value: &Option<String>| {
         value.as_ref().map(|value| format!("{kind} {}", value.to_lowercase()))

@@ -113,7 +113,7 @@ impl EntryOps<'_> {
         self.push_op(op)
     }
 
-    /// Moves stock to another holder of the roster of a unit.
+    /// Moves stock to another holder, who must be in the roster of `unit`.
     ///
     /// # Errors
     /// Returns the errors of [`Changes::push`].

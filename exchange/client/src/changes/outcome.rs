@@ -281,9 +281,9 @@ impl<O: ChangeOp> ChangeSetOutcome<O> {
         notices.into_iter().flatten().collect()
     }
 
-    /// Returns the ops that were rejected because their entry was removed elsewhere and that the member still
-    /// wants, now with `override` (WRT-14). Calls `wants` for each such op. Returns `None` if the member
-    /// wants none.
+    /// Returns the changes to send again with `override` (WRT-14): the ops that were rejected because their
+    /// entry was removed elsewhere, if the member still wants them. Calls `wants` for each such op. Returns
+    /// `None` if the member wants none.
     #[must_use]
     pub fn override_changes(&self, mut wants: impl FnMut(&O) -> bool) -> Option<Changes<O>> {
         let confirmable = self.unapplied_ops().filter(|(_, remedy)| *remedy == OpRemedy::AskThenOverride);

@@ -15,7 +15,9 @@ use crate::error::{Error, ErrorKind};
 /// # Errors
 /// Returns `Invalid` unless the string is a number from 0 to 1,000,000,000.
 pub fn scu(text: &str) -> Result<Quantity, Error> {
-    let number = Number::parse(text).map_err(|_| Error::new(ErrorKind::Invalid, "invalid amount"))?;
+    let number = Number::parse(text).map_err(|_| {
+        Error::new(ErrorKind::Invalid, "the amount of SCU is not a decimal number, such as 12.5")
+    })?;
     from_number(number, QuantityUnit::Scu)
 }
 

@@ -42,7 +42,7 @@ pub(super) enum SplitError {
     /// A group of this many tied ops exceeds the limit.
     Group(usize),
     /// The ops in this range (inclusive) cannot be cut without separating tied ops or changing their order.
-    /// The flag is true if the number of ops is within the limit, so that only their results are too large.
+    /// The flag is true if the number of ops is within the limit and only their results are too large.
     Stretch(RangeInclusive<usize>, bool),
 }
 

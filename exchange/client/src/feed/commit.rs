@@ -5,7 +5,7 @@ use std::fmt;
 use super::{Area, AreaState, FeedReader, FeedRemoval};
 
 /// One atomic change of an area. A store applies the parts in this order: `clear`, `strip`, `upserts`,
-/// `removals`, `units`, `sweep`. Then `kept` replaces the stored state.
+/// `removals`, `units`, `sweep`. Then `area_state` replaces the stored state.
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub struct AreaCommit {
@@ -17,8 +17,8 @@ pub struct AreaCommit {
     pub clear: bool,
     /// True to delete the details of all entries (OST-10).
     pub strip: bool,
-    /// Entries to insert or replace by key (FED-06). They get the generation of `kept`, and their recorded
-    /// removals are deleted.
+    /// Entries to insert or replace by key (FED-06). They get the generation of `area_state`, and the removal
+    /// records of their keys are deleted.
     pub upserts: Vec<ReplicaRow>,
     /// Removals to apply: the entry is deleted by key if it is stored, and the removal is recorded in any
     /// case.
@@ -26,7 +26,7 @@ pub struct AreaCommit {
     /// If set, the entries of all other units are deleted (OST-05), including those that this commit
     /// inserted.
     pub units: Option<Vec<Box<str>>>,
-    /// True to delete the entries with an older generation than that of `kept` (FED-09).
+    /// True to delete the entries with an older generation than that of `area_state` (FED-09).
     pub sweep: bool,
     /// The new state of the area.
     pub area_state: AreaState,
@@ -79,7 +79,7 @@ pub enum CommitOutcome {
     Superseded(AreaState),
 }
 
-/// The effects of a commit that its fields do not contain.
+/// The effects of a commit that its fields do not show, because they depend on the stored entries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CommitTally {

@@ -108,7 +108,7 @@ pub struct AreaState {
     pub reader: FeedReader,
     /// The request time of the last page that reached the end, which determines the age of the copy.
     pub as_of: Option<UnixTime>,
-    /// The request time of the last page, from which its cursor is valid for 90 days (FED-08).
+    /// The request time of the last page. The cursor of that page is valid for 90 days from then on (FED-08).
     pub read_at: Option<UnixTime>,
     /// The time of the oldest data that was not confirmed since. Copies of the organization's data expire 7
     /// days after this time (OST-14).

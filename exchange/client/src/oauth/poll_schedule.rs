@@ -115,9 +115,10 @@ impl PollSchedule {
 
     /// Returns the remaining lifetime of the code.
     ///
-    /// Uses the clock that advanced less, because one of the clocks may have been set or run fast, and
-    /// because the provider reports the expiry after a suspend. The result is zero at the latest after twice
-    /// the lifetime by the monotonic clock.
+    /// The elapsed time is that of the clock that advanced less, because the other one may have been set
+    /// forward or may run fast. If the machine was suspended, the result may be too long, but then the
+    /// provider reports that the code has expired. The result is zero at the latest after twice the lifetime
+    /// by the monotonic clock.
     pub(crate) fn remaining(&self, now: ClockReading) -> Duration {
         let steady = now.monotonic.saturating_sub(self.started_at.monotonic);
         let wall = now.wall.saturating_since(self.started_at.wall);

@@ -114,8 +114,8 @@ struct TokenResponseBody {
 }
 
 impl TokenResponse {
-    /// Parses a token response. Rejects tokens that are not bound to a key: their `token_type` is not `DPoP`,
-    /// ignoring case (IDP-17; RFC 6749, 5.1).
+    /// Parses a token response. Rejects a token that is not bound to a key: its `token_type` must be `DPoP`,
+    /// compared case-insensitively (IDP-17; RFC 6749, 5.1).
     pub(crate) fn parse(body: &[u8]) -> Result<Self, ResponseError> {
         let wire: TokenResponseBody = serde_json::from_slice(body).map_err(|_| ResponseError::Unreadable)?;
         let refresh = wire.refresh_token.filter(|token| !token.is_empty()).map(RefreshToken::new);

@@ -123,8 +123,8 @@ impl Outbox {
     ///
     /// # Errors
     /// Returns the errors of [`Changes::into_batches`], with `TooLarge` also if tied ops on org stock exceed
-    /// the number of writes per day. Returns `Storage` if the store fails; nothing was stored then, unless
-    /// the store could not determine this.
+    /// the number of writes per day. Returns `Storage` if the store fails. Nothing was stored then, unless
+    /// the store could not determine whether it stored the changes.
     pub async fn enqueue<O: ChangeOp>(&self, changes: Changes<O>) -> Result<Vec<EntryNumber>, Error> {
         let inner = &self.0;
         let batches = cut_batches(
@@ -239,7 +239,10 @@ impl Outbox {
     ) -> Result<(), Error> {
         let mut batches = changes.into_batches(self.0.policy.max_ops)?;
         let (Some(batch), true) = (batches.pop(), batches.is_empty()) else {
-            return Err(Error::new(ErrorKind::TooLarge, "the changes need more than one set"));
+            return Err(Error::new(
+                ErrorKind::TooLarge,
+                "the changes do not fit into one change set, and an outbox entry holds only one",
+            ));
         };
         if let Some(error) = self.0.policy.quota_error(O::LANE, batch.ops().len()) {
             return Err(error);
@@ -385,7 +388,7 @@ impl Outbox {
         Err(contention_error())
     }
 
-    /// Removes the decided entries among these, and returns the number of removed entries.
+    /// Removes those of the given entries that are decided, and returns their number.
     ///
     /// # Errors
     /// Returns `Storage` if the store fails.

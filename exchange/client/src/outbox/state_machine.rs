@@ -97,8 +97,9 @@ impl OutboxEntry {
         }
     }
 
-    /// Returns the time since the last request: the minimum of the values by both clocks, because a late
-    /// delivery is still possible after the wall clock was set forward.
+    /// Returns the time since the last request: `sent`, the time measured by this process, or the time on the
+    /// wall clock, whichever is shorter. If the wall clock was set forward, its value is too large, while the
+    /// request may still arrive.
     fn quiet_duration(&self, now: u64, sent: Option<Duration>) -> Duration {
         let by_wall = self.last_sent_at.map_or(Duration::MAX, |at| millis(now.saturating_sub(at)));
         by_wall.min(sent.unwrap_or(Duration::MAX))

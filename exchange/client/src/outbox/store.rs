@@ -75,7 +75,7 @@ pub trait OutboxStore: Send + Sync {
     /// Returns the row with this number.
     fn get_row(&self, number: u64) -> StoreFuture<'_, Option<EntryRow>>;
 
-    /// Returns the first row of an owner's area that is not done.
+    /// Returns the row with the lowest number among the rows of this owner and lane with `done == false`.
     fn first_pending<'a>(&'a self, owner: &'a str, lane: Lane) -> StoreFuture<'a, Option<EntryRow>>;
 
     /// Returns all rows of an owner in order of their numbers.

@@ -25,8 +25,9 @@ pub trait LocalData: Send + Sync {
     /// Returns an error if some of the data may still exist.
     fn delete(&self) -> BoxFuture<'_, Result<(), Error>>;
 
-    /// Returns the value that the session keeps to delete the data; by default the value itself. Data that
-    /// holds the session must return a smaller handle, to avoid a reference cycle that keeps both alive.
+    /// Returns the value that the session keeps in order to delete the data later. By default this is `self`.
+    /// Data that holds the session must return a smaller handle, to avoid a reference cycle that keeps both
+    /// alive.
     fn into_registered(self) -> Arc<dyn LocalData>
     where
         Self: Sized + 'static,
@@ -154,8 +155,8 @@ impl SessionInner {
         self.revoke_token(&keyed, &refresh).await
     }
 
-    /// Revokes a token under the names of earlier versions, which is no longer used but still valid at the
-    /// provider.
+    /// Revokes the token that an earlier version stored under its own name. The token is no longer used, but
+    /// the provider still accepts it.
     async fn revoke_legacy(&self) -> StepOutcome {
         let earlier = self.vault.without_gateway();
         let refresh = match earlier.read_entry(CredentialEntry::RefreshToken).await {

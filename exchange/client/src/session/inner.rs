@@ -47,9 +47,9 @@ pub(super) struct SessionInner {
     process_lock: Arc<tokio::sync::Mutex<()>>,
     /// The running refresh, if any.
     pub(super) active_refresh: Mutex<Option<RefreshReceiver>>,
-    /// The waits that the gateway requested. The waits of the provider are in `provider`.
+    /// The `Retry-After` times of the gateway. Those of the identity provider are in `provider`.
     pub(super) gateway_waits: RetryAfterTable,
-    /// The rate limiter of the gateway, which shares these waits.
+    /// The rate limiter of the gateway, which uses `gateway_waits`.
     pub(super) limiter: SharedLimiter,
     /// The number of running background tasks.
     pub(super) background_tasks: watch::Sender<usize>,
@@ -571,7 +571,8 @@ impl SessionInner {
         }
     }
 
-    /// Returns the grant for signing calls; `None` if there is no token, or not the key to which it is bound.
+    /// Returns the grant for signing calls. Returns `None` if there is no token, or if the key to which it is
+    /// bound is missing.
     pub(super) fn grant(&self) -> Option<AccessGrant> {
         let state = self.connection_state();
         let (access, keyed) = (state.access.as_ref()?, state.key_proofs.as_ref()?);

@@ -48,9 +48,9 @@ pub(super) struct RefreshThrottle {
     /// The number of consecutive failures.
     failure_count: u32,
     last_failure: Option<(Duration, Error)>,
-    /// The number of consecutive new tokens that the gateway rejected, and the earliest time of the next
-    /// refresh.
+    /// The number of consecutive new tokens that the gateway rejected.
     refused_tokens: u32,
+    /// The earliest monotonic time at which a rejected new token is replaced; `None` if there is no limit.
     next_replacement: Option<Duration>,
 }
 

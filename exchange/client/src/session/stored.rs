@@ -10,9 +10,9 @@ use zeroize::Zeroize as _;
 
 use crate::{credentials::SecretBytes, oauth::RefreshToken};
 
-/// The time before expiry at which a token is refreshed, and the maximum random addition to it, which spreads
-/// the refreshes of many clients.
+/// The minimum time before its expiry at which a token is refreshed.
 const REFRESH_MARGIN: Duration = Duration::from_secs(60);
+/// The maximum random addition to [`REFRESH_MARGIN`], which spreads the refreshes of many clients.
 const REFRESH_JITTER: Duration = Duration::from_secs(15);
 /// The tolerated set-back of the wall clock. If the clock was set back further, stored times are invalid.
 const CLOCK_TOLERANCE: Duration = Duration::from_secs(60);
@@ -47,7 +47,8 @@ pub(super) struct TokenLifetime {
 }
 
 impl TokenLifetime {
-    /// Creates the lifetime of a token that was received now. `fraction` is a random number in `0.0..1.0`.
+    /// Creates the lifetime of a token that was received now. `fraction`, a random number in `0.0..1.0`,
+    /// determines how much earlier than [`REFRESH_MARGIN`] before its end the token is refreshed.
     pub(super) fn starting_at(now: ClockReading, expires_in: Duration, fraction: f64) -> Self {
         let margin = (REFRESH_MARGIN + REFRESH_JITTER.mul_f64(fraction.clamp(0.0, 1.0))).min(expires_in / 2);
         let at = |after| (now.wall.saturating_add(after), now.monotonic.saturating_add(after));

@@ -1,5 +1,5 @@
 //! The check of the token's capabilities while a program runs. When a capability is lost, its data is deleted
-//! (OST-10, OST-14). A new capability is used.
+//! (OST-10, OST-14). When one is added, its data is read.
 
 use std::{sync::Arc, time::Duration};
 
@@ -61,9 +61,9 @@ impl ReplicaSync {
         has_begun.then(|| session.capability_check.at.saturating_add(MIN_SYNC_INTERVAL))
     }
 
-    /// Checks the access of the token if this is due, and begins the session again if the access changed. If
-    /// the program read the connection itself and it has no installation id, it is not checked, because its
-    /// owner is unknown.
+    /// Checks the access of the token if this is due, and begins the session again if the access changed. A
+    /// connection without an installation id that the program read itself is not checked, because its owner
+    /// is unknown.
     pub(super) async fn refresh_capabilities(&self) {
         let (Some(exchange), Some(due)) = (&self.0.exchange, self.next_capability_check()) else { return };
         let now = self.capability_check(self.monotonic_time());

@@ -1,4 +1,4 @@
-//! The connection of an outbox with a synchronization: areas that were written to are read again.
+//! Lets a [`ReplicaSync`] react to the events of an outbox: an area that the outbox wrote to is read again.
 
 use tokio::sync::broadcast::error::RecvError;
 

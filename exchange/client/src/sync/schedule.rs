@@ -32,8 +32,8 @@ struct AreaSchedule {
     /// True if the current read belongs to an earlier session. Its result then does not change when the area
     /// is due for the new session.
     of_former: bool,
-    /// Set if, during the read, the member requested another read, or a write was made that may have been too
-    /// late for the pages.
+    /// Set if the area has to be read again after the current read: the member requested it, or a write may
+    /// have come too late to be on the pages of this read. The value is the initiator of the next read.
     again: Option<CallInitiator>,
 }
 
@@ -239,8 +239,8 @@ mod tests {
         schedule
     }
 
-    /// LIM-17: areas are read at the start of a session, after a local change, and otherwise at most every 5
-    /// minutes.
+    /// LIM-17: areas are read at the start of a session, after a local change, and otherwise at most once
+    /// every 5 minutes.
     #[test]
     fn areas_are_read_on_start_after_a_change_and_by_timer() {
         let mut schedule = SyncSchedule::new(at(1));

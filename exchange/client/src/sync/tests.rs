@@ -55,7 +55,8 @@ enum ScriptedFailure {
     Silence,
     /// The exchange responds after this many seconds.
     Slow(u64),
-    /// A proxy page that exceeds the size limit.
+    /// A response of a proxy with this status and `Retry-After` in seconds, whose body exceeds the size
+    /// limit.
     Huge(u16, u64),
     /// An empty page with an unchanged cursor and `hasMore`.
     Circle,

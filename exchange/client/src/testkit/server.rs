@@ -190,7 +190,8 @@ impl ScriptedServer {
         self.state().seen.len()
     }
 
-    /// Returns the idempotency key of every write that the server applied, once for each time.
+    /// Returns the idempotency keys of all writes that the server applied. The key of a write that was
+    /// applied twice occurs twice.
     #[must_use]
     pub fn applied_keys(&self) -> Vec<String> {
         self.state().carried_out.clone()
@@ -497,7 +498,7 @@ impl Drop for ServerInner {
     }
 }
 
-/// A transport that passes each request to the scripted server with its origin.
+/// A transport for several scripted servers. Each request goes to the server whose origin it addresses.
 #[derive(Clone, Debug)]
 pub struct ServerNetwork(Arc<[ScriptedServer]>);
 

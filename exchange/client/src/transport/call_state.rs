@@ -24,7 +24,8 @@ use crate::{
     verdict::{self, ErrorBody, ResponseAssessment, Verdict},
 };
 
-/// The id by which the operators of the exchange find all requests of a call (GW-13).
+/// The request header with the correlation id, by which the operators of the exchange find all requests of a
+/// call (GW-13).
 const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
 
 /// Statistics of a call, which are in the extensions of its response.

@@ -23,7 +23,7 @@ pub(crate) struct SendConditions {
 
 impl SendConditions {
     /// Checks that the grant belongs to the owner of the call. Otherwise fails before anything is sent,
-    /// because the session may belong to another member since, and a write is meant for one account only.
+    /// because the session may belong to another member by now, and a write is meant for one account only.
     pub(super) fn check_owner(&self, grant: &AccessGrant) -> Result<(), Error> {
         match self.owner.compare_with(&grant.owner) {
             OwnershipMatch::Same => Ok(()),

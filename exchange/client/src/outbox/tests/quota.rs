@@ -1,4 +1,4 @@
-//! Tests of the daily quota of org stock, which counts ops: the size of change sets, and the areas that a
+//! Tests of the daily quota of org stock, which counts ops: the size of change sets, and the areas that an
 //! exceeded quota affects.
 
 use exchange_api::types::StockOp;

@@ -352,8 +352,8 @@ async fn new_connection_has_no_installation_id() {
     assert_eq!((session.installation_id(), machine.process().await.installation_id()), (None, None));
 }
 
-/// The recorded data of a connection can be read without the secret store, also for an ended connection and
-/// without any connection.
+/// The connection summary is read without the secret store. Before the first login and after a disconnect, it
+/// has the default value.
 #[tokio::test(start_paused = true)]
 async fn connection_summary_needs_no_store() {
     let machine = Machine::new();

@@ -131,8 +131,8 @@ async fn unknown_outcome_stays_unknown() {
     }
 }
 
-/// GW-12: the outcome also stays unknown if the write cannot be sent again: because there is no token, or not
-/// in time, because of a halt, or because the connection has ended.
+/// GW-12: the outcome also stays unknown if the write is not sent again. Possible reasons are a missing or
+/// late token, a halt, and the end of the connection.
 #[tokio::test(start_paused = true)]
 async fn unknown_outcome_stays_unknown_without_a_resend() {
     let time = seconds(60);

@@ -310,8 +310,8 @@ async fn account_check_limit_delays_only_account_checks() {
     assert_eq!(fixture.gateway.request_count(), 2);
 }
 
-/// The time limit of a call also applies while it waits for a refresh, for the response to another first
-/// request, or for a probe.
+/// The time limit of a call also applies while it waits for a refresh, for the first response to another
+/// call, or for a probe.
 #[tokio::test(start_paused = true)]
 async fn call_timeout_includes_waiting_for_other_calls() {
     let patience = |time| RetryPolicy::new(1, seconds(time), CallInitiator::Member);
