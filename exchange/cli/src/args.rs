@@ -38,7 +38,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Options of every command")]
 pub(crate) struct GlobalArgs {
-    /// Print JSON. Commands that take long print one JSON line for each event.
+    /// Print JSON. A long-running command prints one JSON line for each event.
     #[arg(long, global = true)]
     pub(crate) json: bool,
     /// When to use colors: auto (on a terminal, unless NO_COLOR is set), always, never.
@@ -72,7 +72,7 @@ pub(crate) enum Command {
     Whoami,
     /// Name this installation, as you see it among your connected applications.
     Label(LabelArgs),
-    /// Check whether a game-account handle is yours; the exit code is 7 unless it may be synchronized.
+    /// Check whether a game-account handle is yours; the exit code is 7 unless its data may be synchronized.
     CheckHandle(CheckHandleArgs),
     /// Look up references in the catalogue.
     Resolve(ResolveArgs),
@@ -292,7 +292,8 @@ pub(crate) enum OrgUnitsCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DemandCommand {
-    /// List the demand. It is requested at most every five minutes; in between, the last result is shown.
+    /// List the demand. It is requested at most once every five minutes; in between, the last result is
+    /// shown.
     List(DemandArgs),
     /// Show the open demand for one item or material.
     Show(DemandShowArgs),

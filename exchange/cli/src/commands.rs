@@ -464,7 +464,7 @@ impl CommandContext {
 struct LocalChanges {
     /// The readable changes of this connection.
     entries: Vec<OutboxEntry>,
-    /// The changes of this connection that have a format which this version cannot read.
+    /// The changes of this connection in a format that this version cannot read.
     unreadable: Vec<UnreadableEntry>,
     /// The number of undecided changes of earlier connections, which this installation cannot send (ERR-13).
     earlier: u64,

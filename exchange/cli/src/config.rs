@@ -149,8 +149,8 @@ mod tests {
 
     use super::*;
 
-    /// Connections with different issuers, gateways, clients or profiles use different folders and different
-    /// secret names, however similar the names are.
+    /// Connections that differ in issuer, gateway, client or profile never share a folder or a secret, even
+    /// if these values differ only in case or in one character.
     #[cfg(unix)]
     #[test]
     fn connections_have_separate_folders_and_secrets() {

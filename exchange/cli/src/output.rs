@@ -18,7 +18,7 @@ use serde::Serialize;
 /// The format of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OutputFormat {
-    /// Tables and sentences for people.
+    /// Human-readable tables and sentences.
     Text,
     /// JSON for programs, one document per line.
     Json,
@@ -145,7 +145,7 @@ impl Output {
         }
     }
 
-    /// Appends an indented JSON document for people.
+    /// Appends an indented, human-readable JSON document.
     pub(crate) fn write_pretty_json(&mut self, value: &impl Serialize) {
         if let Ok(text) = serde_json::to_string_pretty(value) {
             self.write_line(escape_controls_in_json(&text));

@@ -61,8 +61,9 @@ impl FromStr for CatalogueReference {
                 return Ok(Self(JsonObject::default().with(member, value.trim_start_matches('@')).into()));
             }
             if field == "uex" {
-                let id: i64 =
-                    value.parse().map_err(|_| format!("{value:?} is not an id of the external catalogue"))?;
+                let id: i64 = value.parse().map_err(|_| {
+                    format!("{text:?} is not a UEX id: expected a whole number, such as uex:42")
+                })?;
                 return Ok(Self(JsonObject::default().with("uexId", id).into()));
             }
         }
@@ -72,7 +73,7 @@ impl FromStr for CatalogueReference {
     }
 }
 
-/// A place: its exact name, or its id in the external catalogue.
+/// A place: its exact name, or its id in the external catalogue (UEX).
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LocationValue(pub(crate) Json);
 
@@ -88,7 +89,9 @@ impl FromStr for LocationValue {
         let Some((kind, id)) = linked else {
             return Ok(Self(JsonObject::default().with("name", text).into()));
         };
-        let id: i64 = id.parse().map_err(|_| format!("{id:?} is not an id of the external catalogue"))?;
+        let id: i64 = id
+            .parse()
+            .map_err(|_| format!("{text:?} is not a UEX id: expected a whole number, such as city:42"))?;
         let link = JsonObject::default().with("kind", kind).with("id", id);
         Ok(Self(JsonObject::default().with("uex", Json::from(link)).into()))
     }

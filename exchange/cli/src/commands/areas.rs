@@ -311,8 +311,8 @@ fn print_separated(at: usize, facts: &FactList, output: &mut Output) {
     facts.print(output);
 }
 
-/// DEM-11: requests the demand at most every five minutes, also across processes. Failed requests count as
-/// well. The cached demand of another installation is not displayed (DEM-10).
+/// DEM-11: requests the demand at most once every five minutes, also across processes. Failed requests count
+/// as well. The cached demand of another installation is not displayed (DEM-10).
 async fn read_demand(app: &CommandContext, output: &mut Output) -> Result<OrgDemand, CommandError> {
     let now = app.wall_clock_now();
     let copies = app.replica_view().await?;

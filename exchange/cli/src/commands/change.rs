@@ -1,5 +1,5 @@
-//! Sends changes of entries. Each change is stored in the outbox before it is sent (GW-12). [`outcomes`]
-//! prints the outcomes.
+//! Sends the changes that a command makes to blueprints, stock, ships or org stock. Each change is stored in
+//! the outbox before it is sent (GW-12). [`outcomes`] prints the results.
 
 use std::{
     fs::{File, TryLockError},

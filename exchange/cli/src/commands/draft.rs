@@ -141,8 +141,8 @@ mod tests {
         );
     }
 
-    /// DRF-13, DRF-15: after a draft is staged, the interrupt notice and the error of an unopened link state
-    /// that the draft is staged.
+    /// DRF-13, DRF-15: once a draft is staged, the interrupt notice mentions this, and so does the error for
+    /// a link that was not opened.
     #[tokio::test(start_paused = true)]
     async fn lost_link_is_reported_as_staged() {
         let machine = VirtualEnvironment::new(1);

@@ -28,8 +28,8 @@ pub(super) fn ensure_link_can_open(
     }
 }
 
-/// The reason why a link was not opened. The caller adds the consequences and whether a new link can be
-/// created.
+/// The reason why a link was not opened. The caller converts it into an error, which also states what happens
+/// to the linked data and whether a new link can be created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LinkNotOpened {
     /// The member declined, or there is no terminal for the prompt.
@@ -39,7 +39,7 @@ pub(super) enum LinkNotOpened {
 }
 
 impl LinkNotOpened {
-    /// Creates the error for a link that the same command can create again.
+    /// Creates the error for a link that the user can request again with the same command.
     pub(super) fn into_error(self, what: &'static str) -> CommandError {
         match self {
             Self::Declined => {

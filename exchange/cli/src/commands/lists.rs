@@ -16,7 +16,7 @@ use crate::{
 
 /// The display of a replica entry.
 pub(super) trait EntryView: FeedEntry {
-    /// Returns the name, in which the filter of `list` searches.
+    /// Returns the name of the entry. `list PART` matches against it.
     fn display_name(&self) -> String;
     /// Returns the column titles of the table. A title that starts with `>` aligns its column to the right.
     fn table_head() -> &'static [&'static str];

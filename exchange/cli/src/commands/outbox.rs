@@ -60,7 +60,7 @@ pub(super) async fn run_outbox(
 }
 
 /// Converts the error of an operation on an entry. If the entry does not exist or is in another state, the
-/// error advises to list the outbox.
+/// error advises the user to list the outbox.
 fn entry_error(error: Error) -> CommandError {
     match error.kind() {
         ErrorKind::Invalid if error.status().is_none() => {
@@ -294,8 +294,8 @@ async fn drop_change(
     Ok(ExitStatus::Done)
 }
 
-/// Records whether the member found the change applied, after a `sync`. If not, the change is sent again as a
-/// new one.
+/// Records what the member found after a `sync`: whether the change was applied. A change that was not
+/// applied is sent again as a new one.
 async fn resolve_change(
     app: &CommandContext,
     args: &OutboxResolve,

@@ -221,7 +221,7 @@ mod tests {
     }
 
     /// DEM-10, DEM-11: if demand cannot be read, the cached demand is displayed with the time at which it was
-    /// read, for up to seven days. Demand is requested at most every five minutes, even after a failure.
+    /// read, for up to seven days. Demand is requested at most once every five minutes, even after a failure.
     #[tokio::test]
     async fn cached_demand_is_shown_if_reading_fails() {
         let copies = copies(Some("i-1"), Some("i-1"));
@@ -248,7 +248,8 @@ mod tests {
         assert_eq!(refused.exit_status(), ExitStatus::Wait);
     }
 
-    /// OST-14: data is not displayed if another run replaces it with its own data during the read.
+    /// OST-14: if another process replaces the data with that of another installation during the read,
+    /// nothing is displayed.
     #[test]
     fn data_that_changes_its_owner_is_not_shown() {
         let copies = copies(Some("i-1"), Some("i-1"));

@@ -76,8 +76,8 @@ async fn choose_file_store(
         Err(error) if app.connection_summary().await?.was_connected => {
             let what =
                 format!("you signed in before, and it is unknown whether you still are: {}", error.message());
-            let next = "unlock the secret store, or run `exchange logout` first, which lists what stays in it, or sign in \
-                        with another --profile";
+            let next = "unlock the secret store, sign in with another --profile, or run `exchange logout` \
+                        first (it lists the secrets that it cannot delete)";
             return Err(CommandError::new(ExitStatus::Conflict, what, next));
         }
         Ok(_) | Err(_) => {}
@@ -379,7 +379,7 @@ impl fmt::Display for OutboxCounts {
     }
 }
 
-/// The state of this installation, with its output for people and for programs.
+/// The state of this installation, and its human-readable and JSON output.
 struct ConnectionStatus {
     look: TextStyle,
     state: String,

@@ -157,7 +157,7 @@ async fn units_and_rosters_are_listed() {
 }
 
 /// DEM-07, DEM-08, DEM-11: demand is counted by items or by materials, never by both. It is requested at most
-/// every five minutes. If it is withheld, the reason is shown.
+/// once every five minutes. If it is withheld, the reason is shown.
 #[tokio::test]
 async fn demand_is_shown_and_requested_rarely() {
     let machine = TestMachine::connected().await;

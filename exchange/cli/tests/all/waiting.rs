@@ -1,5 +1,5 @@
-//! Tests of changes that wait for other changes, for the member, or for the exchange, and of outcomes, which
-//! are reported once.
+//! Tests of changes that have to wait for another change, the member or the exchange, and of outcomes, each
+//! of which is reported once.
 
 use std::{process::Stdio, time::Duration};
 
