@@ -81,8 +81,8 @@ impl From<std::io::Error> for CommandError {
 
 /// Runs `work` on its own thread and turns a panic into an error message that asks for a bug report.
 ///
-/// `JoinHandle::join` does not report the location of a panic, so a panic hook records it. The hook also
-/// silences panics of proof threads, which the code that starts these threads catches.
+/// `JoinHandle::join` does not report the location of a panic, so a panic hook records it. Panics of proof
+/// threads are caught where these threads are started, so the hook prints nothing for them.
 fn run_guarded(work: impl FnOnce() -> u8 + Send + 'static) -> u8 {
     let panic_message = Arc::new(Mutex::new(String::new()));
     let recorded_message = Arc::clone(&panic_message);

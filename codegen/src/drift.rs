@@ -390,9 +390,9 @@ pub struct CompareOptions {
     /// Whether both versions belong to one major version. If so, no declared element may be removed, even if
     /// readers do not depend on it.
     pub within_major: bool,
-    /// Whether to try to prove if a change breaks clients where the rule alone cannot decide this. Proofs
-    /// take time. Without them, a harmless change may be reported as breaking, and an equivalent rewrite as a
-    /// change.
+    /// Whether to try proofs for changes about which the rule alone cannot decide whether they break clients.
+    /// Proofs take time. Without them, a harmless change may be reported as breaking, and an equivalent
+    /// rewrite as a change.
     pub proofs: bool,
     /// The current date, which decides whether the `x-sunset` of a removed element has passed. Without it,
     /// `x-sunset` has no effect.
@@ -473,7 +473,7 @@ pub struct ContractDrift {
     /// `info.version` of the old contract, as returned by [`ContractVersion::info_version`]. It applies to
     /// the changes of all documents.
     pub old_version: String,
-    /// `info.version` of the new contract, in the same way.
+    /// `info.version` of the new contract, as returned by [`ContractVersion::info_version`].
     pub new_version: String,
     /// The faults that only the new version has. The loader repaired or skipped them, and the comparison uses
     /// the repaired contract.

@@ -227,8 +227,8 @@ impl Explainer<'_> {
         all
     }
 
-    /// Returns the schemas whose rules the explanation of the field's type lists, so that they need not be
-    /// repeated at the field.
+    /// Returns the schemas whose rules the explanation of the field's type lists. The explanation of the
+    /// field does not repeat these rules.
     fn schemas_of_type(&self, ty: &TypeRef) -> Vec<SchemaId> {
         match ty {
             TypeRef::Named(id) => self.applied_schemas(&self.contract.shapes.get(*id).conj),

@@ -155,7 +155,8 @@ fn inspect_reading(project: &Project, contract: &AnalyzedContract) -> Result<Ini
     Ok(InitFindings { diagnostics, ..found })
 }
 
-/// Returns the options that the configuration lacks and that this contract has a use for, one sentence each.
+/// Returns a sentence about each option that the configuration lacks and that would be useful for this
+/// contract.
 #[must_use]
 pub fn unused_options(project: &Project, contract: &AnalyzedContract) -> Vec<String> {
     run_on_deep_stack(|| {
@@ -225,7 +226,8 @@ fn find_unresolved_uris(contract: &AnalyzedContract) -> Vec<String> {
     uris.collect::<BTreeSet<String>>().into_iter().collect()
 }
 
-/// Adds the names of idempotency headers and of headers that a transport typically sets to `found`.
+/// Finds the names of idempotency headers, and of headers that a transport typically sets. Adds them to
+/// `found`.
 fn find_special_headers(plan: &SidePlan<'_>, found: &mut InitFindings) {
     // An idempotency key is recognized by the name of the header or by its description.
     let mut names: BTreeMap<&str, bool> = BTreeMap::new();

@@ -14,10 +14,10 @@
 //! }
 //! ```
 //!
-//! [`BuildScript`] is the short form for build scripts. It needs none of the features
-//! (`default-features = false`). [`Project`] is the full interface: it takes inputs and a [`config::Config`]
-//! and returns a [`AnalyzedContract`], or the [`OutputFiles`] of a complete output. [`Sources`] takes
-//! documents from memory. Problems are returned as [`diagnostics::Diagnostics`] with file and JSON Pointer.
+//! [`BuildScript`] is the short form for build scripts. It needs none of the features (`default-features =
+//! false`). [`Project`] is the full interface: it takes inputs and a [`config::Config`] and returns an
+//! [`AnalyzedContract`], or the [`OutputFiles`] of a complete output. [`Sources`] takes documents from
+//! memory. Problems are returned as [`diagnostics::Diagnostics`] with file and JSON Pointer.
 //!
 //! ```
 //! use contract_codegen::{Project, Sources, config::OutputLayout};

@@ -94,7 +94,7 @@ pub struct LooserType {
     pub place: String,
     /// The Rust form, and the reason for this form.
     pub reason: String,
-    /// The mechanism that enforces the rules of the schema that the Rust form does not.
+    /// The mechanism that enforces those rules of the schema that the Rust form does not enforce.
     pub enforced: &'static str,
 }
 

@@ -78,7 +78,8 @@ impl GenerationRun {
         }
     }
 
-    /// Returns sentences about options that the contract has a use for.
+    /// Returns a sentence about each option that the configuration lacks and that would be useful for this
+    /// contract.
     fn unused_options(&self) -> Vec<String> {
         init::unused_options(&self.project, &self.generated.contract)
     }

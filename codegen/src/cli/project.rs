@@ -47,7 +47,7 @@ pub(crate) fn resolve_inputs(given: &[PathBuf], after: &str) -> Result<Vec<PathB
     }
     let usual = find_default_config().ok_or_else(|| {
         CommandError::Usage(format!(
-            "found neither codegen.toml nor schemas/codegen.toml: name the contract{after}"
+            "found neither codegen.toml nor schemas/codegen.toml: pass the path of the contract{after}"
         ))
     })?;
     Ok(vec![usual])

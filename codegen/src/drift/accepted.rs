@@ -15,7 +15,7 @@ use super::{ChangeLevel, ContractChange, ContractDrift, SourceLocation, dates::C
 /// The usual name of the file that lists accepted changes.
 pub const ACCEPTED_FILE: &str = "drift.toml";
 
-/// The reason why a breaking change is accepted, and the period.
+/// The reason why a breaking change is accepted, and until when.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Acceptance {
     /// Why the change is accepted. Never empty.
@@ -135,7 +135,7 @@ impl AcceptedChanges {
     }
 }
 
-/// Describes an entry that covers no change, and what to do about it.
+/// Describes an entry that covers no change, and the remedy.
 fn describe_uncovered(entry: &AcceptedEntry, drift: &ContractDrift) -> (String, String) {
     let AcceptedEntry { rule, place, difference, .. } = entry;
     let now = drift.changes.iter().find(|change| entry.is_at(change));

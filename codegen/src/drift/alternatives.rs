@@ -111,8 +111,8 @@ impl AlternativeComparer<'_, '_> {
     }
 }
 
-/// Returns the union, and those of its branches that correspond to the schema in the other version, if only
-/// one version has a union and no version lists its values.
+/// If only one version has a union, and no version lists its values, returns the union and those of its
+/// branches that correspond to the schema of the other version.
 pub(super) fn find_alternatives<'g>(
     comparison: &mut Comparison<'g>,
     pair: &SchemaPair<'g>,

@@ -19,8 +19,8 @@ struct AnnotationComparer<'c, 'g> {
     pair: &'c SchemaPair<'g>,
 }
 
-/// Compares the annotations of a pair, unless they were already compared with those of the union whose only
-/// branch the pair is.
+/// Compares the annotations of a pair. Skips a pair whose annotations were already compared together with
+/// those of the union around it ([`AnnotationSource::AlreadyCompared`]).
 pub(super) fn compare_annotations<'g>(comparison: &mut Comparison<'g>, pair: &SchemaPair<'g>) {
     if pair.site.annotations != AnnotationSource::AlreadyCompared {
         let with_union = with_union_annotations(pair);

@@ -15,7 +15,8 @@ use super::{
     verdicts::KeywordFacet,
 };
 
-/// The maximum nesting depth to which conditions are analyzed. Deeper conditions may match old values.
+/// The maximum nesting depth to which conditions are analyzed. A deeper condition is assumed to match values
+/// of the old version.
 const MAX_CONDITION_DEPTH: u8 = 4;
 
 /// A comparer for `if`, `not`, the dependency keywords and the `unevaluated…` keywords of a pair of schemas.

@@ -356,7 +356,7 @@ impl<'c, 'g> ObjectComparer<'c, 'g> {
         }
     }
 
-    /// Compares which names are declared where all other properties are forbidden in both versions.
+    /// Compares the declared names of closed objects, in which both versions forbid all other properties.
     fn compare_closed_names(&mut self) {
         let pair = self.pair;
         let closings = |flat: &FlattenedSchema<'g>, other: &FlattenedSchema<'g>| {

@@ -33,9 +33,8 @@ impl<'c, 'g> OverlapComparer<'c, 'g> {
         Self { comparison, pair }
     }
 
-    /// Reports that values that match two branches became invalid, because a schema became one branch of a
-    /// `oneOf`, or that they became valid, because of the reverse change. `side` is the version with the
-    /// union.
+    /// Reports values that match two branches of a `oneOf`. They became invalid because a schema became one
+    /// branch of the `oneOf`, or valid because of the reverse change. `side` is the version with the union.
     pub(super) fn compare_overlap(&mut self, side: VersionSide, union: SchemaUnion<'g>) {
         let pair = self.pair;
         let (rule, value_use, message) = match side {

@@ -233,9 +233,9 @@ pub(super) struct ResolvedPaths {
 }
 
 impl ResolvedPaths {
-    /// Returns the subject and the uses of a change, given the edges that lead to it with the level of each:
-    /// the shortest path among those with the highest level, and all bases that reach one of the edges,
-    /// sorted.
+    /// Returns the subject and the uses of a change. `edges` contains the edges that lead to it, each with
+    /// its level. The subject is the shortest path among those with the highest level. The uses are all bases
+    /// that reach one of the edges, sorted.
     pub(super) fn describe_paths(&self, edges: &BTreeMap<PathEdge, ChangeLevel>) -> (String, Vec<String>) {
         let subject = self.worst_path(edges).map_or_else(String::new, |edge| self.full_path(edge));
         let mut uses: BTreeSet<&str> = BTreeSet::new();

@@ -212,8 +212,8 @@ const fn is_success(status: StatusPattern) -> bool {
     matches!(status, StatusPattern::Code(100..400) | StatusPattern::Range(1..=3))
 }
 
-/// Returns the wider entry that applies to a status without its own entry (OpenAPI 3.1, 4.8.16). If there are
-/// success responses, `default` is considered an error response.
+/// Returns the range or `default` entry that applies to a status without its own entry (OpenAPI 3.1, 4.8.16).
+/// If there are success responses, `default` is considered an error response.
 fn covering_response(responses: &[Response], status: StatusPattern) -> Option<&Response> {
     let range = match status {
         StatusPattern::Code(code) => u8::try_from(code / 100).ok().map(StatusPattern::Range),
@@ -225,7 +225,9 @@ fn covering_response(responses: &[Response], status: StatusPattern) -> Option<&R
     range.and_then(find).or_else(|| by_default.then(|| find(StatusPattern::Default)).flatten())
 }
 
-/// Returns the new statuses that a wider entry of the old version covered, each with that entry.
+/// Returns each response of the new version whose status has no entry of its own in the old version, but was
+/// covered by a range such as `4XX` or by `default` there. Each is paired with the old entry, which comes
+/// first.
 fn newly_named_statuses<'g>(
     old: &'g [Response],
     new: &'g [Response],

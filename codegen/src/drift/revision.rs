@@ -335,7 +335,7 @@ impl RevisionExtractor<'_> {
     }
 }
 
-/// Returns true if a path is equal to the path of a file or of a folder that contains the file.
+/// Returns true if `path` is `file` itself or a folder that contains it.
 fn contains_path(path: &str, file: &str) -> bool {
     path.is_empty() || file.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }

@@ -18,7 +18,9 @@ pub struct DriftRule {
     pub writers: ChangeLevel,
     /// Why the rule has these levels.
     pub reason: &'static str,
-    /// Whether the change removes a declared element, which is breaking within a major version.
+    /// Whether the change removes something that must remain available within a major version. If only
+    /// versions within a major version are compared, the level of such a change is raised to breaking
+    /// (Semantic Versioning, item 8).
     pub is_permanent: bool,
     /// Whether the change removes an element, so that reports show the old location.
     pub is_removal: bool,

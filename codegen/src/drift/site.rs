@@ -52,7 +52,8 @@ pub(super) enum AnnotationSource {
     /// In one version, the site is a branch of a union: there, the annotations of the schemas that contain
     /// the union count as well.
     Around(VersionSide, Rc<[SchemaId]>),
-    /// No schemas, because the annotations were already compared at the union whose only branch this is.
+    /// No schemas. The site is the only branch (except `null`) of a union in both versions, and its
+    /// annotations were already compared together with those of the union.
     AlreadyCompared,
 }
 
@@ -126,13 +127,13 @@ impl ComparisonSite {
         Self { types: within, ..self }
     }
 
-    /// Returns the site with the value itself, its properties and their elements sent as plain strings if
-    /// they are scalars.
+    /// Returns the site with [`StringScope::Members`]: scalars are sent as plain strings if they are the
+    /// value itself, a property of it, or an element of such a property.
     pub(super) fn with_string_members(self) -> Self {
         Self { string_scope: StringScope::Members, ..self }
     }
 
-    /// Returns the site with the value sent as a plain string if it is a scalar.
+    /// Returns the site with [`StringScope::Value`]: the value is sent as a plain string if it is a scalar.
     pub(super) fn with_string_value(self) -> Self {
         Self { string_scope: StringScope::Value, ..self }
     }

@@ -56,9 +56,9 @@ impl PatternCache {
         compiled
     }
 
-    /// Returns true if a string matches a pattern (ECMA-262), as decided by generated code. If the runtime
-    /// does not support the pattern, `jsonschema` evaluates it; a pattern that neither supports matches
-    /// nothing.
+    /// Returns true if a string matches a pattern (ECMA-262). The matcher of the runtime decides, as in
+    /// generated code. If it does not support the pattern, `jsonschema` evaluates it; a pattern that neither
+    /// supports matches nothing.
     pub(super) fn matches_pattern(&self, pattern: &str, text: &str) -> bool {
         match self.compile(pattern).as_ref() {
             Ok(program) => program.is_match(text),

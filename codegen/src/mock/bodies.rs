@@ -184,8 +184,8 @@ impl MockServer {
         self.project.plan_input(self.contract).stream_item(media)
     }
 
-    /// Converts an item type into a row of the runtime, which determines how items are decoded and where the
-    /// stream ends.
+    /// Converts an item type into the [`ItemFormat`] of the operation table, which determines how items are
+    /// decoded and where the stream ends.
     pub(super) fn item_row(&self, item: &StreamItem) -> ItemFormat {
         let plain = ItemFormat { encoding: item.form, ..ItemFormat::new(item.framing) };
         match item.framing {

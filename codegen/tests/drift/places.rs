@@ -45,7 +45,8 @@ const CONFIG: &str = "inputs = [\"api\"]\n[mounts]\n\"https://shared.example/\" 
 const ROOT: &str = r#"{"$id":"https://x.example/root","type":"object","properties":{"p":{"$ref":"https://shared.example/part.json"},"q":{"maxLength":3}}}"#;
 const PART: &str = "{\"type\": \"object\", \"properties\": {\n  \"a\": {\n    \"type\": \"string\",\n    \"maxLength\": 5\n  }\n}}";
 
-/// File names of changes in the inputs and mounts of a `codegen.toml` are relative to its folder.
+/// If an input or mount of a `codegen.toml` changed, the file name in the report is relative to the folder of
+/// the `codegen.toml`.
 #[test]
 fn locations_of_configured_inputs_exist() {
     let version = |name: &str, limit: &str| {

@@ -106,8 +106,9 @@ impl<'a> OperationLowerer<'a, '_> {
         }
     }
 
-    /// Returns the Server Objects of the given servers. An object is copied from `servers` at one of the
-    /// locations if its URL, with substituted variables, is the same.
+    /// Writes the given servers as Server Objects. If the `servers` list at one of the locations has an entry
+    /// with the same URL after its variables are substituted, the fields of this entry are copied. Otherwise
+    /// only the URL is written.
     pub fn write_servers(&mut self, locations: &[DocumentLocation], servers: &[Server]) -> Value {
         let lists: Vec<_> =
             locations.iter().filter_map(|location| self.resolve_path(location, &["servers"])).collect();
@@ -140,7 +141,7 @@ impl<'a> OperationLowerer<'a, '_> {
         servers.iter().map(write_server).collect()
     }
 
-    /// Reports each callback of an operation that was not written as a loss. Such a callback is shared by
+    /// Reports as a loss each callback of an operation that was not written. Such a callback is shared by
     /// reference with another operation, and a copy would declare a second callback.
     pub fn report_shared_callbacks(&mut self, operation: &Operation, written_callbacks: &Value) {
         let Some((container, tree)) = self.resolve_path(&operation.place, &["callbacks"]) else { return };
