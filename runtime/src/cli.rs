@@ -95,8 +95,8 @@ pub struct ArgumentSpec {
     pub values: &'static [&'static str],
     /// Whether the contract marks the parameter as `deprecated`.
     pub deprecated: bool,
-    /// Whether clients leave the parameter to their transport. The transport of the command line does not
-    /// supply it, so the option is optional.
+    /// Whether clients leave the parameter to their transport. The transport of the command line does not add
+    /// it, so the user can pass the option, but does not have to.
     pub supplied: bool,
 }
 
@@ -317,7 +317,9 @@ impl CliProgram {
 
 /// Splits a credential at its first colon. The error does not contain the credential.
 fn split_pair<'t>(text: &'t str, option: &str, form: &str) -> Result<(&'t str, &'t str), CliError> {
-    text.split_once(':').ok_or_else(|| CliError::usage_error(format!("--{option} is {form}; no `:` found")))
+    text.split_once(':').ok_or_else(|| {
+        CliError::usage_error(format!("--{option} must have the form {form}, but contains no `:`"))
+    })
 }
 
 /// Prints a note for each deprecated operation or parameter that is used.

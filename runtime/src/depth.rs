@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(stack_levels(document), SHALLOW_DEPTH);
     }
 
-    /// A slice of the document has the stack levels of the document, but a copy has not.
+    /// A slice of the document has the stack levels of the document, but a copy does not.
     #[test]
     fn stack_is_sized_for_one_document() {
         let (document, other) = ("[[1], 2]", "[[1], 2]".to_owned());

@@ -127,7 +127,7 @@ pub trait FileParts: Sized {
     /// Returns the files.
     fn files(&self) -> impl Iterator<Item = &FilePart>;
 
-    /// Converts the files of a part; `None` if their number does not fit.
+    /// Converts the files of a part; `None` if `Self` cannot hold that number of files.
     fn from_files(files: Vec<FilePart>) -> Option<Self>;
 }
 
@@ -185,7 +185,8 @@ pub(crate) fn find_untyped<'r>(rows: &'r [PartSpec], fields: &[MultipartField]) 
     })
 }
 
-/// Converts the parts into one JSON object by their rows, so that it is valid if possible.
+/// Converts the parts into one JSON object by their rows. A part that can be read as different types is read
+/// such that the object is valid, if possible.
 ///
 /// # Errors
 /// The violations of the schema, or `None` if a part cannot be decoded.

@@ -66,9 +66,9 @@ impl ItemFraming {
 /// The position of an item. Index and offset count from 0 over all connections of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct ItemPosition {
-    /// The number of items before it, including unreadable ones.
+    /// The number of earlier items, including unreadable ones.
     pub index: u64,
-    /// The byte offset of its start.
+    /// The byte offset of the start of the item.
     pub offset: u64,
 }
 

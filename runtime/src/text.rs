@@ -37,7 +37,7 @@ pub const fn char_count_at_least(text: &str, least: usize) -> bool {
 
 /// Returns true if `text` has at most `max` code points.
 ///
-/// Constant time unless the byte length lies between `max` and `4 * most`.
+/// Constant time unless the byte length lies between `max` and `4 * max`.
 #[inline]
 #[must_use]
 pub const fn char_count_at_most(text: &str, max: usize) -> bool {

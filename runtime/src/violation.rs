@@ -34,8 +34,8 @@ pub struct Violation {
     /// The location of the schema object with the keyword: resource URI, `#`, JSON Pointer. Consecutive
     /// violations of the same schema share one allocation.
     pub schema: Arc<str>,
-    /// The value of the keyword in the schema as English text, such as `50` for `maximum: 50`. `None` where a
-    /// message needs none, or would be too long. Never the invalid value.
+    /// The value of the keyword in the schema as English text, such as `50` for `maximum: 50`. `None` if the
+    /// message needs no limit, or if the limit would be too long. Never the invalid value.
     pub limit: Option<Arc<str>>,
 }
 
@@ -46,8 +46,8 @@ impl Violation {
         Self { pointer: pointer.into(), keyword, schema: schema.into(), limit: None }
     }
 
-    /// Returns a message for people, the predicate of a sentence about the value: `must be at most 50`. It never
-    /// contains the invalid value.
+    /// Returns a human-readable message. It is the predicate of a sentence about the value, such as `must be
+    /// at most 50`, and never contains the invalid value.
     ///
     /// ```
     /// use contract_runtime::violation::Violation;

@@ -44,7 +44,7 @@ pub(super) fn parse_argument(parameter: &Parameter, texts: &[&str]) -> Result<Js
             }
         }
     }
-    first.unwrap_or_else(|| Err("has no form".to_owned()))
+    first.unwrap_or_else(|| Err("has no accepted form, so it cannot be given on the command line".to_owned()))
 }
 
 fn parse_shape(shape: ValueShape, texts: &[&str], as_text: bool) -> Result<Json, String> {

@@ -504,7 +504,7 @@ fn credentials_are_sent_but_not_printed() {
     }
     run.run("write abc --body - --person hush")
         .assert_exit(CliExit::Usage)
-        .assert_errors(&["--person is NAME:PASSWORD"]);
+        .assert_errors(&["--person must have the form NAME:PASSWORD"]);
 }
 
 /// A token is requested with the scopes of the alternative in use, even if other alternatives require other

@@ -187,8 +187,9 @@ fn a_type_stricter_than_its_schema_is_noticed() {
     debug_assert_rejected(&Ok(()), Validator::new(&TABLES, SchemaId(1)));
 }
 
-/// A value that the type cannot represent is located in an otherwise valid document. The first of several
-/// such values is reported, and none that the type can represent.
+/// If a document is valid except for numbers that the type cannot represent, the error contains the location
+/// of the first such number. Large numbers that the type can represent, such as those in undeclared
+/// properties, are not reported.
 #[test]
 fn numbers_beyond_their_type_are_found() {
     let large = "9223372036854775808";

@@ -392,8 +392,8 @@ fn deep_values_are_usable_on_the_current_stack() {
     assert!(format!("{deepest:?}").len() > text.len());
 }
 
-/// Member names round-trip, even if there are more keys than slots in the key cache and if the capacity hint
-/// of an object is that of a different one.
+/// Member names round-trip, even if there are more distinct names than slots in the name cache, and if the
+/// capacity of an object is derived from an object of a different size.
 #[test]
 fn member_names_round_trip() {
     let mut names: Vec<String> = (0..200_u32).map(|at| format!("n{}", at * at)).collect();

@@ -281,7 +281,8 @@ impl<'t> KeywordWriter<'_, '_, 't> {
         }
     }
 
-    /// Adds required names. They are stored in two keywords of the tables.
+    /// Adds names to `required`. The tables split the names between `Keyword::Properties` and
+    /// `Keyword::Required`, so this may be called twice for one schema.
     fn write_required(&mut self, names: &[&str]) {
         if names.is_empty() {
             return;

@@ -21,8 +21,8 @@ use crate::{
 /// A transport that sends requests through a clone of a service and reads response bodies up to a limit. The
 /// service can read the `&'static Operation` from the extensions of the request.
 ///
-/// The service takes requests with a [`BufferedBody`], which an axum router and a hyper client accept like any
-/// HTTP body. A test calls its own server without a socket by a router as the service.
+/// The service takes requests with a [`BufferedBody`], which an axum router and a hyper client accept like
+/// any HTTP body. With a router as the service, a test can call its own server without a socket.
 ///
 /// Bodies are buffered; streaming methods require another transport.
 ///

@@ -12,8 +12,8 @@ macro_rules! format_type {
             @type
             $(#[$meta])*
             ///
-            /// Two values are equal if their parsed values are, however they are written; strings without a value are
-            /// compared as strings.
+            /// Two values are equal if their parsed values are equal, even if the strings differ. Strings
+            /// that cannot be parsed are compared as strings.
             $name: $value = $format, $parse, $format_value
         }
         impl ::std::cmp::PartialEq for $name {

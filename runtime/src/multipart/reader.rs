@@ -39,7 +39,8 @@ impl MultipartReader {
         }
     }
 
-    /// Returns the files of a field; `None` if their number does not fit.
+    /// Returns the files of a field; `None` if `F` cannot hold that number of files, such as two files for a
+    /// single [`FilePart`].
     #[must_use]
     pub fn read_files<F: FileParts>(&self, name: &str) -> Option<F> {
         F::from_files(

@@ -31,14 +31,15 @@ mod rust_decimal_impls {
 
     use super::{Number, NumberError};
 
-    /// Prints the decimal without an exponent and with all of its decimals.
+    /// Prints the decimal without an exponent and with all of its decimal places.
     impl From<Decimal> for Number {
         fn from(value: Decimal) -> Self {
             Self::from_printed(value.to_string())
         }
     }
 
-    /// Converts with the decimals as written, if these fit.
+    /// Converts a number and keeps its decimal places, including trailing zeros. If they do not fit into a
+    /// `Decimal`, trailing zeros are dropped.
     impl TryFrom<&Number> for Decimal {
         type Error = NumberError;
 

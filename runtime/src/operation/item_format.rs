@@ -17,7 +17,7 @@ pub struct ItemFormat {
     pub encoding: ItemEncoding,
     /// Event data that ends the stream without being an item, such as `[DONE]`.
     pub end_markers: &'static [&'static str],
-    /// Names of events that are the last of a stream, such as `message_stop`.
+    /// Names of events that end the stream, such as `message_stop`.
     pub last_events: &'static [&'static str],
 }
 

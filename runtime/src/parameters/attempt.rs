@@ -197,7 +197,7 @@ impl ReadAttempt {
     }
 
     /// Reads the members of an object. `decoded` states whether the names are already decoded. The values are
-    /// never decoded yet.
+    /// not decoded yet.
     fn read_object<'a>(
         self,
         fields: &[(&'static str, ValueShape)],

@@ -28,8 +28,8 @@ pub enum MalformedPart {
 }
 
 impl MalformedQuery {
-    /// Returns a message for people, the predicate of a sentence about the query: `must be percent-encoded
-    /// UTF-8, but the value of parameter 2 is not`.
+    /// Returns a human-readable message. It is the predicate of a sentence about the query, such as `must be
+    /// percent-encoded UTF-8, but the value of parameter 2 is not`.
     #[must_use]
     pub fn message(&self) -> String {
         let position = self.position;

@@ -32,8 +32,8 @@ pub struct ParameterFault {
 }
 
 impl ParameterFault {
-    /// Returns a message for people, the predicate of a sentence about the parameter: `must be at most 50`. It never
-    /// contains the invalid value.
+    /// Returns a human-readable message. It is the predicate of a sentence about the parameter, such as `must
+    /// be at most 50`, and never contains the invalid value.
     #[must_use]
     pub fn message(&self) -> String {
         violation_message(self.keyword, self.limit.as_deref())

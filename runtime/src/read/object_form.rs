@@ -63,7 +63,8 @@ pub struct MemberRule {
     pub types: &'static [JsonType],
     /// The values that the member may have; empty if it may have any value.
     pub literals: &'static [TagValue<'static>],
-    /// Whether the member is a tag: an object with an unlisted value of it does not have this form.
+    /// Whether the member is a tag. An object whose tag has a value that is not in `literals` does not have
+    /// this form.
     pub is_tag: bool,
 }
 
@@ -123,8 +124,9 @@ fn is_literal(text: &str, literal: &TagValue<'_>) -> bool {
 /// forms if none is accepted, it selects the form that declares the most members, and the first one of equal
 /// forms. `read` reads the members as the form with the given index.
 ///
-/// An object that fits no form, or that its form cannot represent, is passed to `unknown`, as is an object
-/// that several forms fit within 64 such objects. Without `unknown`, it is an error.
+/// An object that fits no form, or that its form cannot represent, is passed to `unknown`. So is an object
+/// that several forms fit, if it is nested in 64 such objects. Without `unknown`, each of these objects is an
+/// error.
 pub fn read_by_form<'de, A: MapAccess<'de>, T>(
     mut map: A,
     forms: &'static [ObjectForm],
@@ -204,7 +206,8 @@ mod tests {
 
     crate::read_object!(Nested);
 
-    /// The number of times that a document is read has a limit. Objects beyond it are `Unknown`.
+    /// The nesting of objects that several forms fit has a limit, which bounds the number of times that a
+    /// document is read. Objects beyond the limit are `Unknown`.
     #[test]
     fn nested_ambiguous_objects_have_a_limit() {
         for levels in [1, 10, 64, 65, 100] {

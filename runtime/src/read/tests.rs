@@ -571,7 +571,8 @@ fn embedded_document_has_its_own_nesting_limit() {
     assert_eq!(levels, 400 + 1 + 120 + 1 + 120);
 }
 
-/// A document in a string is limited like on an ordinary stack, even if it is read on a larger one.
+/// If a string in a deep document contains JSON text, the depth of this text is limited to that of a shallow
+/// document, even though the enclosing document is read on a larger stack.
 #[test]
 fn string_within_a_deep_document_is_shallow() {
     #[derive(Debug)]

@@ -111,7 +111,7 @@ impl<'de, T: ReadJson<'de>> Visitor<'de> for ArrayVisitor<T> {
 macro_rules! read_tuple {
     ($expecting:literal: $($name:ident)*) => {
         impl<'de, $($name: ReadJson<'de>),*> ReadJson<'de> for ($($name,)*) {
-            /// Fails if the array has a different length.
+            /// Fails if the array does not have the length of the tuple.
             fn read_json<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 deserializer.deserialize_seq(TupleVisitor::<Self>(PhantomData))
             }

@@ -5,10 +5,10 @@ use super::Literal;
 use super::Schema;
 use super::TypeSet;
 
-/// The largest number of values of an `enum` that a message lists.
+/// The maximum number of values of an `enum` that a message lists.
 const MAX_LISTED_VALUES: usize = 10;
 
-/// The largest number of characters of a message's limit.
+/// The maximum number of characters of a limit in a message.
 const MAX_LIMIT_LENGTH: usize = 200;
 
 /// Returns the value of a keyword of a schema as text: `50`, `an integer or null`. `None` for applicators, for

@@ -20,17 +20,17 @@ use crate::stream::KeepAlive;
 /// Settings of a router.
 #[derive(Clone)]
 pub struct RouterOptions {
-    /// Largest request body in bytes. Default 2 MiB.
+    /// The maximum size of a request body in bytes. The default is 2 MiB.
     pub body_limit: usize,
     /// Selects the responses that are validated against the contract. An invalid one is not sent; the
     /// service's `reject` receives [`Rejection::InvalidResponse`]. Validation takes time: by default it is on
     /// in debug builds only.
     pub response_checks: ResponseChecks,
-    /// Largest request body in bytes of an operation that streams it. Default 1 GiB.
+    /// The maximum size in bytes of a request body that an operation streams. The default is 1 GiB.
     #[cfg(feature = "stream")]
     pub stream_limit: u64,
-    /// Comments that keep idle event streams open. Default every 15 seconds with the feature `tokio`, none
-    /// without it.
+    /// Comments that keep idle event streams open. By default, one is sent every 15 seconds with the feature
+    /// `tokio`, and none without it.
     #[cfg(feature = "stream")]
     pub keep_alive: Option<KeepAlive>,
     /// Called for server-side errors that clients do not see.
@@ -96,7 +96,7 @@ impl fmt::Debug for ResponseChecks {
     }
 }
 
-/// Receives server-side errors and the request in which they occurred.
+/// A hook that receives server-side errors and the request in which they occurred.
 pub type EventHook = Arc<dyn Fn(&RequestContext, ServerEvent<'_>) + Send + Sync>;
 
 /// A server-side error.
@@ -107,8 +107,8 @@ pub enum ServerEvent<'a> {
     Panicked,
     /// A response violates the contract and was not sent.
     InvalidResponse(&'a InvalidResponse),
-    /// An item of a streaming response cannot be encoded, or violates the contract where responses are
-    /// validated. The response ended before it.
+    /// An item of a streaming response cannot be encoded, or violates the contract while responses are
+    /// validated. The response ended before this item.
     #[cfg(feature = "stream")]
     InvalidItem(&'a crate::stream::InvalidItem),
 }
@@ -116,7 +116,7 @@ pub enum ServerEvent<'a> {
 /// The future of a handler with its encoded result.
 pub type HandlerFuture<'a> = Pin<Box<dyn Future<Output = HandlerResult> + Send + 'a>>;
 
-/// Parses the arguments of a request, calls the service's method and encodes its result.
+/// A function that parses the arguments of a request, calls the service's method and encodes its result.
 pub type OperationHandler<S> = for<'a> fn(&'a S, &'a IncomingRequest) -> HandlerFuture<'a>;
 
 /// The `reject` method of a service.

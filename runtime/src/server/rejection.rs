@@ -10,7 +10,7 @@ use crate::json::{JsonError, JsonErrorKind};
 use crate::parameters::{MalformedQuery, ParameterFault, ParameterFaultKind};
 use crate::violation::{Violation, Violations, violation_message};
 
-/// Largest number of violations that [`Rejection::violations`] returns.
+/// The maximum number of violations that [`Rejection::violations`] returns.
 pub const MAX_REQUEST_VIOLATIONS: usize = 50;
 
 /// The reason why a request was not served. The service's `reject` turns it into a response. It contains no
@@ -77,7 +77,8 @@ pub struct RequestViolation {
     pub pointer: String,
     /// The violated JSON Schema keyword.
     pub keyword: &'static str,
-    /// A message for people, the predicate of a sentence about the value: `must be at most 50`.
+    /// A human-readable message. It is the predicate of a sentence about the value, such as `must be at most
+    /// 50`.
     pub message: String,
 }
 
@@ -129,7 +130,7 @@ impl Rejection {
         }
     }
 
-    /// Returns the status that HTTP defines for this case. Contracts often use their own.
+    /// Returns the status that HTTP defines for this case. Contracts often define a different one.
     #[must_use]
     pub const fn status(&self) -> u16 {
         match self {

@@ -15,13 +15,13 @@ use crate::operation::{self, BodyFormat, Operation};
 use crate::violation::Violations;
 use crate::{Json, depth};
 
-/// A successful response with headers, or with another status than the first of the contract.
+/// A successful response with headers, or with a status other than the first one in the contract.
 ///
 /// Methods whose response has headers in the contract return this type. A body converts into it with
 /// [`TypedResponse::new`] or `into`.
 #[derive(Clone)]
 pub struct TypedResponse<T> {
-    /// The status; `None` for the first of the contract.
+    /// The status; `None` for the first one in the contract.
     pub status: Option<StatusCode>,
     /// Headers to send. `Content-Type` overrides the one of the contract.
     pub headers: HeaderMap,
@@ -305,7 +305,8 @@ impl IncomingRequest {
         }
     }
 
-    /// Returns true for error statuses of the contract; for undocumented ones, for 4xx and 5xx.
+    /// Returns true if the contract lists the status as an error, or if it does not list the status and this
+    /// is 4xx or 5xx.
     fn is_error_status(&self, status: StatusCode) -> bool {
         match self.operation().response_kind(status.as_u16()) {
             Some(outcome) => outcome == operation::ResponseKind::Error,
@@ -387,7 +388,7 @@ impl IncomingRequest {
         EncodedResponse { status, headers, body }
     }
 
-    /// Returns the media type that the contract lists for a status: JSON may have several names.
+    /// Returns the media type for a status as the contract writes it, because JSON has several media types.
     fn media_type_for(&self, status: StatusCode, usual: &'static str) -> &'static str {
         let Some(response) = self.operation().response_for_status(status.as_u16()) else { return usual };
         if response.content_for(usual).is_some() || !MediaType::parse(usual).is_json() {

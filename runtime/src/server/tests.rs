@@ -486,8 +486,8 @@ async fn hook_receives_details_of_internal_errors() {
     assert_eq!(*heard.lock().unwrap(), ["/name", "panic", "SuccessStatus(200)"]);
 }
 
-/// The compiler must prove this for every operation of a document with 700 operations over one chain of
-/// schemas.
+/// The future of an unimplemented method is `Send`. The compiler must prove this for every operation of a
+/// document with 700 operations over one chain of schemas.
 #[test]
 fn not_implemented_future_is_send() {
     fn sent<T>(response: impl Future<Output = Result<T, ErrorResponse<T>>> + Send) -> impl Sized {

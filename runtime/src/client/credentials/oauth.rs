@@ -109,8 +109,8 @@ impl fmt::Debug for ClientCredentials {
     }
 }
 
-/// The error if no token could be fetched. The call that requires it was not sent. The error contains no
-/// secret.
+/// The error if no token could be fetched. The call that requires the token was not sent. The error contains
+/// no secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenError {
     reason: String,

@@ -294,8 +294,9 @@ impl Build {
         })
     }
 
-    /// A `discriminator` next to the branches stands for the proof of the generator. `x-certainty` selects a
-    /// weaker certainty.
+    /// Creates the branch selector of a union from the `discriminator` beside it, and `None` without one. The
+    /// certainty is [`TagCertainty::Required`], as if the generator had proven it, unless `x-certainty` sets
+    /// a weaker one.
     fn choice(
         &self,
         branches: &Value,

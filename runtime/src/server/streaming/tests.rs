@@ -110,7 +110,8 @@ async fn encoding_error_is_reported_without_checks() {
     assert_eq!(*heard.lock().unwrap(), ["item 1 cannot be written"]);
 }
 
-/// As for buffered bodies: only a body without a media type may be missing.
+/// A body with content but without a media type is rejected, as if it were buffered. An empty body needs no
+/// media type.
 #[tokio::test]
 async fn body_without_a_media_type_is_not_read() {
     let put = async |media_type: Option<&str>, body: &'static str| {
