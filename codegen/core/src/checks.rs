@@ -300,8 +300,8 @@ impl<'a> CheckBuilder<'a> {
         Check::all_distinct(conj.ids.iter().map(|&id| self.schema_at(id, at, skip, depth)).collect())
     }
 
-    /// If the check of the value's type covers exactly the schemas of `conj`, returns a call of it, or
-    /// `Always` if it is trivial.
+    /// If the check of the value's type covers exactly the schemas of `conj`, returns a call of that check,
+    /// or `Always` if the check is trivial.
     fn own_check(&self, conj: &SchemaConjunction, at: &TypedPlace<'a>) -> Option<Check> {
         if self.focus.is_some_and(|focus| conj.ids.contains(&focus.id)) {
             return None;

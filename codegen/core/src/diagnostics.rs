@@ -202,8 +202,8 @@ impl Diagnostics {
         self.list.retain(pass);
     }
 
-    /// Stores the source texts of `holder` for excerpts, and replaces the locations of values that an overlay
-    /// inserted by those in the overlay. The texts are shared, not copied.
+    /// Stores the source texts of `holder` for excerpts; they are shared, not copied. If a location refers to
+    /// a value from an overlay, replaces it with the location in the overlay.
     pub fn attach_sources(&mut self, holder: &impl SourceTextProvider) {
         for each in &mut self.list {
             let labels = each.labels.iter_mut().map(|(place, _)| place);

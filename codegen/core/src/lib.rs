@@ -1,9 +1,9 @@
 //! The pipeline of `contract-codegen`: reads OpenAPI 3.0, 3.1, 3.2 and JSON Schema 2020-12 documents and generates
 //! Rust types, validators, clients and servers.
 //!
-//! Use the crate `contract-codegen`: it exports the API of this crate, and adds the command, comparisons, reports
-//! and the mock server. Those are based on the stages below, which are public for them alone: they are hidden from
-//! the documentation and change without notice.
+//! Use the crate `contract-codegen`: it exports the API of this crate, and adds the command, comparisons,
+//! reports and the mock server. Those use the stages below. The stages are public only for that purpose: they
+//! are hidden from the documentation and change without notice.
 //!
 //! # Stages
 //!

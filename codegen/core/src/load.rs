@@ -324,8 +324,8 @@ impl Sources {
     }
 
     /// Returns the input to which an overlay applies. A document with this URI or full name takes precedence
-    /// over one whose name or path ends with the given path, and that over one with this file name. File
-    /// names are compared only if the overlay names no folder, or if `extends` is an absolute URI.
+    /// over one whose name or path ends with the given path, which takes precedence over one with this file
+    /// name. File names are compared only if the overlay names no folder, or if `extends` is an absolute URI.
     fn find_overlay_target(&self, named: Option<OverlayTarget<'_>>) -> Result<SourceId, String> {
         let inputs = || self.ids().filter(|id| self.is_input(*id) && !self.is_broken(*id));
         let all = |passes: &SourcePredicate<'_>| -> Vec<SourceId> {

@@ -128,8 +128,9 @@ impl TypeNames {
     }
 
     /// Assigns names to all schemas that the contract or the configuration names. If several schemas have the
-    /// same name, the name is qualified with the file name, except for a document or component that is the
-    /// only one of them that operations use.
+    /// same name, the first document or component among them keeps it, and the names of the others are
+    /// qualified with the file name. If operations use exactly one of these documents and components, this
+    /// one comes first.
     fn assign_declared_names(&mut self, graph: &SchemaGraph, api: &OpenApiDocument, options: &SchemaOptions) {
         let mut ids_by_name: BTreeMap<String, Vec<SchemaId>> = BTreeMap::new();
         for id in graph.ids() {

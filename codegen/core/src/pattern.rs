@@ -6,7 +6,6 @@
 //! matching is provably exact for a pattern, its program is a chain that is matched in one pass (`assemble`).
 //! Otherwise, it is a small table of states (`determinize`) or, as a last resort, a nondeterministic program.
 //! Patterns that cannot be matched in linear time are rejected.
-//! linear time are rejected.
 //!
 //! The compiler is more lenient than the `u` flag if all dialects agree: an escaped space or ASCII
 //! punctuation character matches itself, and so do `]`, `}`, a `{` that does not begin a quantifier, and a

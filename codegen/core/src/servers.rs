@@ -14,7 +14,7 @@ use crate::{
     operations::{StringEnumItem, StringValue, doc_attributes},
 };
 
-/// The longest description of a server, in words, that becomes its name.
+/// The maximum number of words of a description that becomes the name of a server.
 const MAX_NAME_WORDS: usize = 3;
 /// Words of a description that do not distinguish servers.
 const COMMON_WORDS: &[&str] =

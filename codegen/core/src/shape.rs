@@ -228,8 +228,8 @@ pub struct ObjectUnion {
     pub holder: SchemaId,
     /// The method by which the variant of an object is selected.
     pub selector: VariantSelector,
-    /// The tag that objects may lack, if the forms of the variants select the variant. Validation selects the
-    /// branch of an object that has the tag by its value.
+    /// The tag that objects may lack, if the forms of the variants select the variant. For an object that has
+    /// the tag, validation selects the branch by the value of the tag.
     pub optional_tag: Option<VariantTag>,
     /// The variants in document order.
     pub variants: Vec<ObjectVariant>,

@@ -45,8 +45,8 @@ impl EnforcedBy {
     }
 }
 
-/// Determines for each keyword of a contract what enforces it: the Rust type, the comparisons in `is_valid`,
-/// or the validation tables.
+/// Determines the mechanism that enforces each keyword of a contract: the Rust type, the comparisons in
+/// `is_valid`, or the validation tables.
 #[derive(Debug)]
 pub struct Enforcement<'a> {
     scope: CheckScope<'a>,

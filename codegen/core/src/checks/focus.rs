@@ -1,5 +1,5 @@
 //! Builds the check of a single keyword, as if its schema contained only this keyword and the keywords that
-//! it depends on. [`super::enforcement`] uses this to determine what enforces the keyword.
+//! it depends on. [`super::enforcement`] uses this to determine the mechanism that enforces the keyword.
 
 use std::{cell::Cell, rc::Rc};
 

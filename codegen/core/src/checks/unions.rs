@@ -44,8 +44,8 @@ impl<'a> CheckBuilder<'a> {
         variants_check(ValuePlace::Own, false, id, arms.collect(), None)
     }
 
-    /// Returns true if `branch` is the index of the base schema `holder` itself. In a family, it follows the
-    /// indices of the schemas that extend the base.
+    /// Returns true if `branch` is the index of the base schema `holder` itself. In a family, this index
+    /// follows those of the schemas that extend the base.
     fn is_family_base(&self, holder: SchemaId, branch: usize) -> bool {
         let family = self.graph_schema(holder).family_members();
         !family.is_empty() && family.len() == branch

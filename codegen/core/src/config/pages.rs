@@ -55,7 +55,7 @@ pub struct CursorPagination {
     expecting = "`link` is a relation (`\"next\"`), or `{ rel = \"next\", targets = \"path\" }` with the targets `path`, `origin` or `any`"
 )]
 pub enum LinkPagination {
-    /// The relation of the link, for links to the path of the call.
+    /// The relation of the link. Links to the origin of the call are followed ([`LinkTargetScope::Origin`]).
     Rel(String),
     /// The relation of the link, and the targets that are allowed.
     Table(LinkPaginationTable),
@@ -79,7 +79,8 @@ pub struct LinkPaginationTable {
     expecting = "`next-url` is a JSON Pointer (`\"/next\"`), or `{ from = \"/next\", targets = \"path\" }` with the targets `path`, `origin` or `any`"
 )]
 pub enum NextUrlPagination {
-    /// The pointer of the URL in the body, for URLs with the path of the call.
+    /// The pointer of the next page's URL in the body. URLs with the origin of the call are followed
+    /// ([`LinkTargetScope::Origin`]).
     From(String),
     /// The pointer of the URL in the body, and the targets that are allowed.
     Table(NextUrlTable),

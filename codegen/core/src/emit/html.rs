@@ -10,9 +10,10 @@ use std::{borrow::Cow, ops::Range};
 use self::tokens::{Tag, Token, TokenKind, character_reference, tokenize};
 use super::markdown::url_length;
 
-/// Depth up to which nested inline tags are converted.
+/// The maximum depth of nested inline tags that are converted.
 const MAX_INLINE_DEPTH: usize = 8;
-/// Depth up to which nested lists are indented. The items of deeper lists are items of the list around them.
+/// The maximum depth of nested lists that are indented. The items of deeper lists become items of the list
+/// around them.
 const MAX_LIST_DEPTH: usize = 16;
 
 #[cfg(test)]
@@ -47,7 +48,7 @@ enum List {
     Numbers(usize),
 }
 
-/// Writes Markdown; the state is that of the block around the next text.
+/// A writer of Markdown. Its state describes the block around the next text.
 #[derive(Default)]
 struct Writer<'t> {
     source: &'t str,
@@ -62,7 +63,7 @@ struct Writer<'t> {
     pending_breaks: usize,
     /// True if the block does not contain text yet.
     is_block_start: bool,
-    /// True if white space before the next text belongs to the HTML source.
+    /// True if white space before the next text only formats the HTML source, so that it is not written.
     skips_space: bool,
     /// True if the line contains text that is not the marker of a quote or list item.
     has_line_text: bool,
@@ -139,7 +140,7 @@ impl<'t> Writer<'t> {
         self.skips_space = true;
     }
 
-    /// Writes a decoded character, with a backslash if it would be Markdown.
+    /// Writes a decoded character, with a backslash if Markdown would interpret it.
     fn write_reference(&mut self, c: char, token: &Token<'_>) {
         let next = self.source[token.range.end..].chars().next();
         let is_line_start = !self.has_line_text || self.pending_breaks > 0;
@@ -301,8 +302,8 @@ impl<'t> Writer<'t> {
         " ".repeat(widths.sum())
     }
 
-    /// Writes an inline element or a block of code with its content, of which the tags are at the indices
-    /// `start` and `end`. Returns false if the element is nested too deeply.
+    /// Writes an inline element or a block of code, whose tags are at the indices `start` and `end`, with its
+    /// content. Returns false if the element is nested too deeply.
     fn write_element(&mut self, tag: &Tag<'_>, start: usize, end: usize, depth: usize) -> bool {
         let (Some(first), Some(last)) = (self.tokens.get(start), self.tokens.get(end)) else { return false };
         let inner = &self.source[first.range.end..last.range.start];
@@ -492,7 +493,7 @@ mod tests {
         }
     }
 
-    /// Markdown, and what only resembles HTML, stays unchanged or is escaped.
+    /// Markdown, and text that only resembles HTML, stays unchanged or is escaped.
     #[test]
     fn other_text_is_escaped() {
         for (text, expect) in [
@@ -565,8 +566,8 @@ mod tests {
         }
     }
 
-    /// Conversion takes linear time: no tag or back-tick searches the rest of the text for its end, and no line
-    /// is indented by all lists that are open.
+    /// Conversion takes linear time: the rest of the text is not searched again for the end of each tag or
+    /// code span, and the indentation of nested lists is limited.
     #[test]
     fn large_input_is_converted_in_linear_time() {
         const COUNT: usize = 5_000;

@@ -24,7 +24,7 @@ use crate::{
 const OPTION: &str = "names";
 /// Separates the selector of a schema from a value of its enumeration.
 const VALUE_SEPARATOR: &str = "/enum/";
-/// Number of values or operations that a help text lists.
+/// The maximum number of values or operations that a help text lists.
 const MAX_LISTED: usize = 5;
 
 /// Returns the method and the path of a key such as `GET /users/{id}`, or the method and the name of a
@@ -35,8 +35,8 @@ pub(super) fn operation_key(key: &str) -> Option<(&str, &str)> {
     (is_method && (path.starts_with('/') || !path.contains('#'))).then_some((method, path))
 }
 
-/// Names operations; reports entries that name none. In the client of a tag, the name is that of the method, and the
-/// names of types start with the tag.
+/// Applies the configured names of operations, and reports entries that match no operation. In the client of
+/// a tag, the method of the operation has this name, and the names of its types start with the tag.
 pub(super) fn apply_operation_names(
     config: &Config,
     api: &mut OpenApiDocument,
@@ -71,8 +71,8 @@ pub(super) fn apply_operation_names(
     }
 }
 
-/// Returns the schemas that a key selects together with a value, and the name of the value, if the key is not
-/// the selector of a schema.
+/// Splits a key of the form `selector/enum/value`. Returns the schemas that the selector matches, and the
+/// value. Returns `None` if the key has another form, or if the whole key is the selector of a schema.
 pub(super) fn variant_key<'k>(graph: &SchemaGraph, key: &'k str) -> Option<(Vec<SchemaId>, &'k str)> {
     if !key.contains(VALUE_SEPARATOR) || !select_schemas(graph, key).is_empty() {
         return None;
@@ -150,7 +150,8 @@ fn add_label(schema: &mut Schema, value: &str, name: &str) {
     schema.extensions.insert(extension.to_owned(), Json::Object(labels));
 }
 
-/// Reports names of values that no variant or constant has: another one has the name, or the value has none.
+/// Reports configured names that no variant or constant has, because another variant already has the name, or
+/// because the value has no variant.
 pub(super) fn check_variant_names(
     config: &Config,
     graph: &SchemaGraph,

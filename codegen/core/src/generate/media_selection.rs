@@ -94,8 +94,10 @@ impl OmittedMediaTypes {
         let list = if config.operations.media.is_empty() { &default[..] } else { &config.operations.media };
         let all: Vec<String> =
             list.iter().chain(self.counts.keys()).map(|name| format!("{name:?}")).collect();
-        let message =
-            format!("media types are left out beside others of the same body: {}", names.join(", "));
+        let message = format!(
+            "some bodies have several media types, of which these are not generated: {}",
+            names.join(", ")
+        );
         let help = format!("to generate them as well, set `[operations] media = [{}]`", all.join(", "));
         Some(Diagnostic::note("media-types", message).with_place(place).help(help))
     }
@@ -211,8 +213,8 @@ paths:
     fn one_note_names_media_types_and_option() {
         let content = CONTENT.replace("text/event-stream", "text/csv");
         let (_, notes) = analyze(&content, "").unwrap();
-        let expected = "media types are left out beside others of the same body: `application/xml` of 2 bodies, \
-            `text/csv` of 2 bodies; to generate them as well, set `[operations] media = \
+        let expected = "some bodies have several media types, of which these are not generated: \
+            `application/xml` of 2 bodies, `text/csv` of 2 bodies; to generate them as well, set `[operations] media = \
             [\"application/json\", \"application/xml\", \"text/csv\"]`";
         assert_eq!(notes, [expected]);
         assert!(analyze("{ application/xml: {} }", "").unwrap().1.is_empty());

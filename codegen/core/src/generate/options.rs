@@ -336,9 +336,9 @@ pub(super) fn apply_implied_otherwise(
     }
 }
 
-/// Determines which discriminator bases become enums of the schemas that extend them, and records these
-/// schemas in the graph: those in `types.families` or, by default, all that values use and that require their
-/// tag.
+/// Determines which base schemas with a discriminator become enums of the schemas that extend them, and
+/// records the extending schemas in the graph. The bases are those in `types.families` or, by default, those
+/// that are the schema of a value and require their tag.
 pub(super) fn apply_families(config: &Config, graph: &mut SchemaGraph, diagnostics: &mut Diagnostics) {
     let named: Option<BTreeSet<SchemaId>> = config.types.families.as_ref().map(|named| {
         let named = named.iter();

@@ -9,7 +9,7 @@ use crate::{
     schema::{ResourceId, SchemaGraph, SchemaId},
 };
 
-/// What the schemas that can share a type have in common.
+/// The key that schemas must have in common to share a type.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum LocalKey {
     /// The local name, followed by the path from there to the schema.

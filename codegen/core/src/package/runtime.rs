@@ -12,7 +12,7 @@ use crate::render::OutputFiles;
 
 include!(concat!(env!("OUT_DIR"), "/runtime.rs"));
 
-/// Modules for operations, which no feature selects: types do not use them.
+/// The modules of the runtime that only operations use. They have no Cargo feature of their own.
 const OPERATION_MODULES: [&str; 4] = ["operation", "parameters", "path_template", "sequence"];
 
 /// The part of the runtime that a package includes.

@@ -66,7 +66,7 @@ pub(super) fn name_operations(operations: &[Operation]) -> Vec<OperationNames> {
     all.map(|(((id, method), options), call)| OperationNames { id, method, options, call }).collect()
 }
 
-/// Returns the method of an operation without others.
+/// Returns the method name of an operation, regardless of the names of other operations.
 pub(crate) fn method_name(wire: &str) -> String {
     let name = names::field_name(wire);
     if RESERVED_METHODS.contains(&name.as_str()) { format!("call_{name}") } else { name }

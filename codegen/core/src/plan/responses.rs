@@ -23,7 +23,7 @@ use crate::{
     shape::{Shapes, TypeRef},
 };
 
-/// The largest number of types that the name of an error enum lists: `ProblemOrText`.
+/// The maximum number of types that the name of an error enum lists: `ProblemOrText`.
 const MAX_NAMED_TYPES: usize = 3;
 
 /// Whether a response is a success or an error of the operation.

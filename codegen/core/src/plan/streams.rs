@@ -45,8 +45,9 @@ pub struct StreamedResponse {
     /// The media type as written in the contract.
     pub media_type: String,
     pub content: StreamContent,
-    /// The value of the `Accept` header: this media type, followed by those of error responses, with a lower
-    /// quality (RFC 9110, 12.4.2) if a whole success response has them as well.
+    /// The value of the `Accept` header: this media type, followed by those of error responses. A media type
+    /// of an error response has a lower quality (RFC 9110, 12.4.2) if a whole success response has it as
+    /// well.
     pub accept: String,
     /// True if the operation also has success responses that are not streamed, so that it has two client
     /// methods.

@@ -139,11 +139,11 @@ fn divide_bases(graph: &mut SchemaGraph, problems: &mut Diagnostics) {
 struct BaseSearch<'g> {
     graph: &'g SchemaGraph,
     targets: ArenaMap<Schema, Vec<SchemaId>>,
-    /// The cycles of in-place applicators: a schema of the cycle, which identifies it, and true unless the
-    /// schema is on no cycle.
+    /// For each schema, a schema that identifies its cycle of in-place applicators, and true if the schema is
+    /// on a cycle.
     cycles: ArenaMap<Schema, (SchemaId, bool)>,
-    /// The schemas that include each schema by `$ref` or `allOf` on a cycle, so that every valid value of
-    /// them must also satisfy this schema.
+    /// For each schema, the schemas on its cycle that include it by `$ref` or `allOf`. Every valid value of
+    /// these must also satisfy the schema.
     including: ArenaMap<Schema, Vec<SchemaId>>,
     /// The number of schemas that may still be visited.
     visits_left: usize,

@@ -3,7 +3,6 @@
 //!
 //! The walk uses a queue instead of recursion, so that no document can exhaust the stack. It visits every
 //! position once, so that its run time is linear in the size of the input.
-//! position once, so that its run time is linear in the size of the input.
 
 mod reach;
 mod references;
@@ -217,7 +216,7 @@ impl<'t> Discovery<'t> {
             if let Some((member, text)) = named
                 && let Err(reason) = uri::resolve_reference("file:///", text)
             {
-                let message = format!("`{}` is not a URI reference: {reason}", member.key);
+                let message = format!("invalid `{}`: {reason}", member.key);
                 let problem = Diagnostic::error("invalid-schema", message).with_place(member.place(id, ""));
                 self.problems.push(problem.with_fallback("the URI of its file is used"));
             }
@@ -405,7 +404,7 @@ impl<'t> Discovery<'t> {
                 Some(index)
             }
             Err(reason) => {
-                let message = format!("`$id` is not a URI reference: {reason}");
+                let message = format!("invalid `$id`: {reason}");
                 let problem = Diagnostic::error("invalid-schema", message).with_place(place.clone());
                 self.problems.push(problem.with_fallback("it is left out"));
                 None

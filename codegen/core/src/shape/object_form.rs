@@ -99,9 +99,9 @@ impl ObjectForm {
         self.closed && self.members.is_empty()
     }
 
-    /// Returns true if an object has this form. A property must equal its constant, and a tag must have one of
-    /// its values. Another property may have a value that is not in its list of several values: such lists may
-    /// grow in the future, and unlisted values are kept.
+    /// Returns true if an object has this form. A property with a single allowed value must have this value,
+    /// and a tag must have one of its values. For other properties, the list of allowed values is ignored,
+    /// because it may grow in future versions and unlisted values are kept.
     #[must_use]
     pub fn fits(&self, object: &Map<Json>) -> bool {
         let fits = |rule: &MemberRule| match object.get(&rule.name) {

@@ -360,9 +360,9 @@ impl ShapeBuilder<'_> {
         }
     }
 
-    /// Records that a variant needs no field for the tag, because only the tag value `only` selects it. If
-    /// the schemas of its type `found` allow other values, for example because several variants share a base,
-    /// a separate type is built later.
+    /// Decides how a variant omits the tag, for which `only` is the only value that selects it. If the type
+    /// `found` of the variant allows no other value, its field for the tag is omitted. Otherwise, for example
+    /// because several variants share a base, the variant is queued and gets a struct of its own later.
     fn queue_variant(&mut self, variant: PendingVariant, only: &Json, found: TypeId) {
         if self.is_constant(&self.shapes.get(found).conj.clone(), &variant.tag, only) {
             self.tag_fields.push((found, variant.tag));
@@ -497,8 +497,9 @@ impl ShapeBuilder<'_> {
         Some(TypeRef::Named(id))
     }
 
-    /// Returns the JSON types of the elements of each array branch if there are several and no type occurs in
-    /// two branches, or else `None`.
+    /// Returns, for each of at least two array branches, the JSON types of its elements. Returns `None` if
+    /// two branches share a type, or if the types of a branch are unknown, so that elements cannot
+    /// distinguish the branches.
     fn item_types(&self, kind: TypeSet, branches: &[&UnionBranch]) -> Option<Vec<TypeSet>> {
         if kind != TypeSet::ARRAY || branches.len() < 2 {
             return None;

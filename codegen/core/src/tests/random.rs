@@ -167,8 +167,9 @@ fn build_validator(
     options.should_validate_formats(document.asserts).build(&schema).unwrap()
 }
 
-/// Builds an independent validator for each schema that has a type. The assumptions of the options are added
-/// to the document: the types that keywords imply, and the bounds of `i64`.
+/// Builds an independent validator for each schema that has a type, from a copy of the document with two
+/// additions that correspond to options of the generator: the `type` that other keywords imply, and the
+/// bounds of `i64`.
 fn build_assuming_validators(
     document: &contracts::Document,
     contract: &AnalyzedContract,

@@ -5,7 +5,7 @@ use std::{collections::HashMap, ops::Range};
 use super::count_steps;
 use crate::emit::markdown::{CodeSpans, back_tick_count, fence_opening, split_prefix};
 
-/// Longest name of a character reference, with `&` and `;`.
+/// The maximum length in bytes of a character reference, including `&` and `;`.
 const MAX_REFERENCE_BYTES: usize = 12;
 
 /// A part of the input.
@@ -183,7 +183,8 @@ impl<'t> Tokenizer<'t> {
         }
     }
 
-    /// Adds a tag, and with the start tag of code its content and end tag. Returns the end of the last token.
+    /// Adds a tag. For the start tag of a code element, also adds its content and end tag. Returns the end of
+    /// the last token.
     fn push_tag(&mut self, tag: Tag<'t>, at: usize, code_ends: &HashMap<usize, usize>) -> usize {
         let length = tag.length;
         let (name, is_end) = (tag.name.clone(), tag.is_end);
@@ -222,8 +223,8 @@ impl<'t> Tokenizer<'t> {
     }
 }
 
-/// Returns the positions of the end tags of code, by the positions of the start tags. The content of such an
-/// element is no Markdown: its back-ticks do not enclose code.
+/// Maps the position of each start tag of `code`, `tt` and `pre` to the position of its end tag. The content
+/// of these elements is not Markdown: back-ticks in it do not delimit code spans.
 fn code_element_ends(text: &str) -> HashMap<usize, usize> {
     let mut ends = HashMap::new();
     let mut open: HashMap<String, Vec<usize>> = HashMap::new();

@@ -53,7 +53,7 @@ fn elements_are_removed_by_original_index() {
     assert_eq!(root_removal, "`$` is the whole document, which cannot be removed at /actions/0");
 }
 
-/// Each action applies to the document as the actions before it have changed it.
+/// Each action applies to the result of the actions before it.
 #[test]
 fn actions_see_earlier_changes() {
     let overlay = "overlay: 1.0.0\nactions:\n  - {target: $, update: {b: {c: 1}}}\n  - {target: $.a, remove: true}\n  - {target: $.b, update: {d: [2]}}\n  - {target: $.b.d, update: 3}\n  - {target: '$.b.d[0]', remove: true}\n  - {target: $.a, update: {}}\n";

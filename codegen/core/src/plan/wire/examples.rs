@@ -137,7 +137,7 @@ mod tests {
         check("x[a]=1&x[b][c]=2&x[d]={\"e\":1}", Some(NestedSetting::Indices), None);
     }
 
-    /// A name in brackets shows how an object is encoded, but not how the values inside of it are.
+    /// A name in brackets shows how an object is encoded, but not how the values inside of it are encoded.
     #[test]
     fn one_name_in_brackets_is_weak_evidence() {
         let nested = |style: &str, text: &str| settings("x", style, text).nested;

@@ -193,8 +193,10 @@ impl<'t> Discovery<'t> {
             && kind.allows_reference()
             && kind.components_section() != Some(section)
         {
-            let message =
-                format!("`{reference}` refers to `components/{section}` instead of {}", kind.display_name());
+            let message = format!(
+                "expected a reference to {}, but `{reference}` refers to `components/{section}`",
+                kind.display_name()
+            );
             if !kind.is_compatible_with(section) {
                 return self.report_invalid(place, message, kind.fallback_if_unresolved());
             }
