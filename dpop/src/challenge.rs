@@ -117,8 +117,8 @@ impl Challenge {
     /// Builds a challenge with the given parameter names and values, in this order.
     ///
     /// # Errors
-    /// Returns an error if the scheme or a name is not a token, a name is repeated (compared without case),
-    /// or a value contains a control character other than the tab.
+    /// Returns an error if the scheme or a name is not a token, a name is repeated (compared
+    /// case-insensitively), or a value contains a control character other than the tab.
     pub fn with_parameters<'a>(
         scheme: &str,
         parameters: impl IntoIterator<Item = (&'a str, &'a str)>,
@@ -166,7 +166,7 @@ impl Challenge {
         self.scheme.as_str()
     }
 
-    /// Returns true if the challenge has this scheme, compared without case (RFC 9110, 11.1).
+    /// Returns true if the challenge has this scheme, compared case-insensitively (RFC 9110, 11.1).
     #[must_use]
     pub fn has_scheme(&self, scheme: &str) -> bool {
         self.scheme.matches(scheme)
@@ -191,7 +191,7 @@ impl Challenge {
         list.iter().map(|parameter| (parameter.name.as_str(), &*parameter.value))
     }
 
-    /// Returns the value of a parameter. The name is compared without case (RFC 9110, 11.2).
+    /// Returns the value of a parameter. The name is compared case-insensitively (RFC 9110, 11.2).
     #[must_use]
     pub fn param(&self, name: &str) -> Option<&str> {
         self.parameters().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value)

@@ -66,7 +66,7 @@ impl CredentialsError {
 ///
 /// # Errors
 /// Returns an error if there is not exactly one header of each name, or if `Authorization` does not have the
-/// DPoP scheme (compared without case: RFC 9110, 11.1) and a `token68`.
+/// DPoP scheme (compared case-insensitively: RFC 9110, 11.1) and a `token68`.
 pub fn parse_credentials<'a>(
     authorization: impl IntoIterator<Item = &'a [u8]>,
     proofs: impl IntoIterator<Item = &'a [u8]>,

@@ -181,8 +181,9 @@ mod tests {
             cases: 200, failure_persistence: None, ..Default::default()
         })]
 
-        /// The p256 crate agrees about points that are computed from compressed coordinates, half of which
-        /// are on the curve, and about the same points with one bit flipped.
+        /// `is_on_curve` and the p256 crate agree. For random x coordinates, half of which belong to a point,
+        /// both accept the decompressed point. After one bit of the point is flipped, both accept or both
+        /// reject it.
         #[test]
         fn p256_crate_agrees_about_points(x: [u8; 32], odd: bool, at in 0usize..64, bit in 0u8..8) {
             use p256::{PublicKey, Sec1Point};

@@ -27,26 +27,27 @@
 //! a proof with an `iat` in one of the spans is rejected as [`ReplayError::Expired`]. The consequences:
 //!
 //! - *A step forward*: the removed records lie before the window, where proofs are invalid anyway. No effect.
-//! - *A step back* by *s* seconds: some valid proofs have an `iat` whose records were removed. They are
-//!   rejected for at most *s* seconds, or *s* plus the window's length if records ahead of the window were
-//!   removed. While *s* is less than `past`, proofs that are created now are not affected. Two threads that
-//!   read the clock in one order and arrive in the other are the same case with a far smaller *s*.
-//! - *A step far ahead and back*, for example by a year: the step ahead removes all records, the step back
-//!   those that were accepted in between. The memory is free immediately, so no limit locks clients out. The
-//!   cache rejects proofs from the time before the step, for no longer than they would have been valid, and a
-//!   year later proofs from the duration of the accident. The time in between stays unaffected, because the
-//!   cache stores a set of times and not only the latest one.
-//! - *A wider window* ([`ReplayCache::set_window`]): times that the narrower window removed stay removed for
-//!   as long as the window was widened by.
+//! - *A step back* by *s* seconds: proofs with an `iat` whose records were removed are rejected, although
+//!   they are valid, for at most *s* seconds (plus the window's length if records ahead of the window were
+//!   removed). If *s* is less than `past`, proofs that are created after the step are not affected. A tiny
+//!   step back also occurs without a clock error: two threads read the clock in one order and call the store
+//!   in the other.
+//! - *A step far ahead and back*, for example by a year: the step ahead removes all records, and the step
+//!   back removes the records that were added in between. Memory is freed at once, so no client is locked out
+//!   by a limit. Two time spans remain in which proofs are rejected: the one before the step, until its
+//!   proofs would have expired anyway, and, a year later, the one during which the clock was wrong. Times
+//!   between them are unaffected, because the cache stores a set of spans and not only the latest time.
+//! - *A wider window* ([`ReplayCache::set_window`]): proofs whose records were removed because of the
+//!   narrower window stay rejected. This lasts as long as the difference between the windows.
 //!
 //! # Cost
 //!
-//! An admission takes two SHA-256 of short strings, one lookup in each of two hash tables and one in a tree
-//! with one entry per distinct time (61 with 30 s on either side, as `iat` has whole seconds). Each record is
-//! removed once, by the first call after its expiry, so the work of a call is proportional to the number of
-//! records that expired since the previous call. Calling [`ReplayCache::remove_expired`] on a timer limits
-//! it. If all records have expired, the tables are dropped as a whole. Their size is limited by
-//! [`ReplayLimits`], see [`ReplayCache::BYTES_PER_PROOF`].
+//! An admission computes two SHA-256 hashes of short strings and makes three lookups: one in each of two hash
+//! tables, and one in a tree with one entry for each second of the window (61 entries for the default
+//! window). Each record is removed once, by the first call after its expiry, so the work of a call is
+//! proportional to the number of records that expired since the previous call. Calling
+//! [`ReplayCache::remove_expired`] on a timer limits it. If all records have expired, the tables are dropped
+//! as a whole. Their size is limited by [`ReplayLimits`], see [`ReplayCache::BYTES_PER_PROOF`].
 
 #[cfg(any(test, feature = "contract-tests"))]
 pub mod contract;
@@ -80,8 +81,8 @@ use crate::{ProofWindow, Thumbprint, UnixTime, time::IatTiming};
 pub struct ReplayLimits {
     /// The maximum per account, over all its keys and clients ([`ProofHolder::Account`]).
     pub per_account: usize,
-    /// The maximum per source if the account is not known yet ([`ProofHolder::Source`]). It prevents that one
-    /// host with a new key for each request uses up the total. Set it far below `total`.
+    /// The maximum per source if the account is not known yet ([`ProofHolder::Source`]). It prevents one host
+    /// with a new key for each request from using up the total. Set it far below `total`.
     pub per_source: usize,
     /// The maximum over all holders.
     pub total: usize,

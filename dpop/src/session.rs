@@ -50,7 +50,7 @@
 //!     }
 //! };
 //! assert_eq!(status, 200);
-//! // SavedSession for the next process, which then starts without a challenge.
+//! // The state for the next process, which then starts without a challenge.
 //! let saved = serde_json::to_string(&session.save(clocks()))?;
 //! # let _ = saved;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -92,7 +92,8 @@ pub struct Session<S, R> {
     state: Arc<SharedState>,
 }
 
-/// The state of the servers. Never locked across an `await`.
+/// What a session remembers about each server: nonces, clock offsets and first requests. Never locked across
+/// an `await`.
 type SharedState = Mutex<SessionState>;
 
 #[derive(Default)]

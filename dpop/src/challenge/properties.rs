@@ -87,7 +87,8 @@ impl RandomChoices<'_> {
         out
     }
 
-    /// Writes the challenges with random, valid formatting, over several lines.
+    /// Formats the challenges as several header lines, with random whitespace, commas, case and quoting. The
+    /// result is valid.
     fn malformed_bytes(&mut self, list: &[Challenge]) -> Vec<Vec<u8>> {
         let mut lines = vec![Vec::new()];
         for challenge in list {

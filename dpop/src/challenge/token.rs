@@ -4,7 +4,7 @@ use std::hash::{Hash, Hasher};
 
 use crate::grammar::is_token;
 
-/// A token that is compared without case: a scheme or the name of a parameter.
+/// A token that is compared case-insensitively: a scheme or the name of a parameter.
 #[derive(Clone, Debug)]
 pub(super) struct CaseInsensitiveToken(Box<str>);
 

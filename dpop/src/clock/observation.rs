@@ -34,8 +34,8 @@ pub enum ObservationError {
 }
 
 impl ClockObservation {
-    /// The maximum round trip of a usable response. The bounds are as wide as the round trip, and no window
-    /// is longer than this.
+    /// The maximum round trip of a usable response. The server's time is known only within a range as wide as
+    /// the round trip, so a slower response would be too imprecise for the usual windows of up to a minute.
     pub const MAX_ROUND_TRIP: Duration = Duration::from_secs(60);
 
     /// Creates a measurement from a `Date`, truncated to whole seconds.

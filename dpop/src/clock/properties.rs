@@ -22,8 +22,8 @@ enum ClockEvent {
     StepWall(i128),
 }
 
-/// Generates responses and disturbances of one kind. Every disturbance leaves one of the local clocks
-/// correct.
+/// Generates a history of responses, idle times and disturbances. All disturbances of a history are of the
+/// same kind, sleep or steps of the wall clock, so one of the two local clocks is always correct.
 fn clock_history() -> impl Strategy<Value = Vec<ClockEvent>> {
     let event = |sleeps: bool| {
         let trouble = if sleeps {

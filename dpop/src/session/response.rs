@@ -32,7 +32,7 @@ impl fmt::Debug for ResponseHead<'_> {
 }
 
 impl<'a> ResponseHead<'a> {
-    /// Creates a response from its status and its header lines. Names are compared without case.
+    /// Creates a response from its status and its header lines. Names are compared case-insensitively.
     pub fn new(status: u16, headers: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Self {
         let mut response = Self { status, ..Self::default() };
         for (name, value) in headers {

@@ -72,7 +72,7 @@ fn word(response: Answer) -> String {
 }
 
 /// Returns one valid proof and the cases of `proof_requirements`, `proof_encoding` and `freshness`, except
-/// proofs longer than `LONGEST`.
+/// proofs longer than [`MAX_PROOF_BYTES`].
 fn ours() -> Vectors {
     let lists = [proof_requirements::all(), proof_encoding::all(), freshness::all()].concat();
     let mut cases = vec![Case {
