@@ -177,12 +177,14 @@ fn rewrite_file(connection: &Connection) -> rusqlite::Result<()> {
 /// file.
 const IN_MEMORY: &str = "MEMORY";
 
-/// Locks a connection. After a panic, its transaction has been rolled back.
+/// Locks a connection, even if a thread panicked while it held the lock. The transaction of that thread was
+/// rolled back.
 fn lock_connection(connection: &Mutex<Connection>) -> MutexGuard<'_, Connection> {
     connection.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Opens the writing and the reading connection. The first one migrates the file.
+/// Opens a connection for reading and one for writing, in the order of the result. The file is created if
+/// necessary, and migrated by the writing connection.
 fn open_connections(path: &Path, plan: &DatabasePlan) -> Result<(Connection, Connection), DatabaseFault> {
     create_file(path)?;
     let mut writer = open_connection(path, plan)?;

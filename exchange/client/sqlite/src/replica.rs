@@ -42,18 +42,27 @@ static ORGANISATION: DatabasePlan = DatabasePlan {
 /// A persistent replica store.
 ///
 /// Each commit is one transaction, which is on the disk when the call returns. Several processes may share
-/// the folder. [`ReplicaStore::forget`] erases the deleted data from all files. Organization data that was
-/// deleted by a page is erased by the next [`ReplicaStore::purge_removed`] if the member may no longer see
-/// it. Otherwise it is erased a day later, and before it is 7 days old. Copies that a file system or a disk
-/// keeps are not erased.
+/// the folder.
+///
+/// Deleted data can remain in the files until its bytes are erased:
+///
+/// * [`ReplicaStore::forget`] erases the data that it deletes.
+/// * Organization data that a commit deletes because the member may no longer see it is erased by the next
+///   [`ReplicaStore::purge_removed`].
+/// * Other organization data that a commit deletes is erased a day later, or earlier if it would become 7
+///   days old.
+///
+/// Copies that a file system or a disk keeps are not erased.
+///
+/// Newer and corrupt files are handled as follows:
 ///
 /// * A file of a newer version is left unchanged, and opening it fails.
 /// * A corrupt file is replaced, because the exchange has all of its data. It is renamed to
 ///   `replica.db.damaged`, or deleted if it contains organization data.
 #[derive(Debug)]
 pub struct SqliteReplica {
-    /// The file of the member's own collections. If it cannot be opened, this is the error, because
-    /// organization data must be deleted in any case.
+    /// The file of the member's own collections, or the error that occurred when it was opened. The store is
+    /// opened in spite of such an error, because expired organization data must be deleted in any case.
     own: Result<Database, Error>,
     organisation: Database,
     aside: std::path::PathBuf,
@@ -64,8 +73,9 @@ impl SqliteReplica {
     /// cache.
     ///
     /// Use a separate folder for caches that is not synchronized, not roaming and not part of a backup
-    /// (DEM-10): `XDG_CACHE_HOME` on Linux, `~/Library/Caches` on macOS, `LOCALAPPDATA` on Windows. Only the
-    /// location excludes it from backups; in addition, this crate writes a `CACHEDIR.TAG`.
+    /// (DEM-10): `XDG_CACHE_HOME` on Linux, `~/Library/Caches` on macOS, `LOCALAPPDATA` on Windows. This
+    /// crate also writes a `CACHEDIR.TAG`, but most backup programs ignore it by default, so the location is
+    /// decisive.
     ///
     /// * Linux has no standard backup program. Most backup programs respect the tag only with an option
     ///   (`--exclude-caches` of borg, restic and tar).
@@ -73,8 +83,9 @@ impl SqliteReplica {
     ///   an extended attribute, which neither the standard library nor SQLite can set. To set it, use `tmutil
     ///   addexclusion`.
     /// * Windows: File History covers libraries and the desktop, but not `LOCALAPPDATA`. A disk image
-    ///   contains all paths except those that an administrator excludes in the registry (`FilesNotToBackup`,
-    ///   `FilesNotToSnapshot`), which an installer has to do.
+    ///   contains all paths except those that are listed in the registry (`FilesNotToBackup`,
+    ///   `FilesNotToSnapshot`). Only an administrator can add paths there, so the installer of the program
+    ///   has to do this.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Storage`](exchange_client::ErrorKind::Storage) if a file cannot be created or

@@ -267,8 +267,7 @@ fn files_are_private_to_the_user() {
     assert_eq!(fs::metadata(sub).unwrap().permissions().mode() & 0o777, 0o700);
 }
 
-/// SQLite features that are not used are not compiled in, neither here nor in the service
-/// (`.cargo/config.toml`).
+/// SQLite is built without the features that neither this crate nor the service uses (`.cargo/config.toml`).
 #[test]
 fn sqlite_is_built_with_required_features_only() {
     let connection = Connection::open_in_memory().unwrap();

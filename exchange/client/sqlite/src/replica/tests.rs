@@ -172,7 +172,7 @@ fn entries_removed_by_the_feed_are_erased_by_timer() {
 }
 
 /// OST-05, OST-14: copies that SQLite leaves when it moves rows between pages are erased as well: a day after
-/// entries were removed, and immediately after the loss of a unit.
+/// entries were removed, and immediately if the member can no longer see their unit.
 #[test]
 fn copies_left_by_page_moves_are_erased() {
     let folder = tempfile::tempdir().unwrap();
@@ -229,8 +229,8 @@ fn copies_left_by_page_moves_are_erased() {
     assert_eq!(found(), BTreeSet::new());
 }
 
-/// OST-14, DEM-10, LIM-38: copies of data that is replaced when it is almost seven days old are erased in
-/// less than a day.
+/// OST-14, DEM-10, LIM-38: data may be replaced shortly before it is seven days old. Its copies are then
+/// erased before that age, and not a day after the replacement as usual.
 #[test]
 fn copies_of_late_replacements_are_erased_in_time() {
     const HOUR: Duration = Duration::from_secs(3600);
