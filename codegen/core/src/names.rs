@@ -202,7 +202,7 @@ pub fn make_distinct(wires: &[&str], names: &mut [String]) {
 
 pub(crate) fn pascal_case(wire: &str) -> String {
     let spelled = replace_symbols(wire);
-    let name = spelled.to_pascal_case();
+    let name = normalize_plural_abbreviations(&spelled).to_pascal_case();
     if name.is_empty() {
         return if wire.is_empty() { "Empty".to_owned() } else { code_point_name(wire) };
     }
@@ -225,7 +225,7 @@ pub fn snake_case(wire: &str) -> String {
 /// Converts one word of a `camelCase` name. Alternating capitals and single lowercase letters are an
 /// abbreviation, so `DPoP` is one word.
 fn snake_word(word: &str) -> String {
-    let snake = normalize_capitals(word).to_snake_case();
+    let snake = normalize_capitals(&normalize_plural_abbreviations(word)).to_snake_case();
     let parts: Vec<usize> = snake.split('_').map(|part| part.chars().count()).collect();
     let short = parts.iter().all(|&count| count <= 2) && parts.contains(&1);
     if parts.len() > 2 && short && snake.chars().all(|c| c.is_ascii_lowercase() || c == '_') {
@@ -249,6 +249,30 @@ fn normalize_capitals(word: &str) -> Cow<'_, str> {
         }
     }
     word
+}
+
+/// Converts plurals of abbreviations to words: `floatingIPs` becomes `floatingIps`, and `URLsOfVPCs` becomes
+/// `UrlsOfVpcs`. Such a plural has at least two capitals, and no lowercase letter after its `s`.
+fn normalize_plural_abbreviations(name: &str) -> Cow<'_, str> {
+    let letters: Vec<char> = name.chars().collect();
+    let is_upper = |at: usize| letters.get(at).is_some_and(|c| c.is_ascii_uppercase());
+    let is_plural_end = |at: usize| {
+        letters[at] == 's'
+            && at >= 2
+            && is_upper(at - 1)
+            && is_upper(at - 2)
+            && !letters.get(at + 1).is_some_and(|c| c.is_lowercase())
+    };
+    let ends: Vec<usize> = (0..letters.len()).filter(|at| is_plural_end(*at)).collect();
+    if ends.is_empty() {
+        return Cow::Borrowed(name);
+    }
+    let mut normalized = letters.clone();
+    for end in ends {
+        let first = (0..end).rev().take_while(|at| is_upper(*at)).last().unwrap_or(end);
+        normalized[first + 1..end].iter_mut().for_each(|c| *c = c.to_ascii_lowercase());
+    }
+    Cow::Owned(normalized.into_iter().collect())
 }
 
 fn escape_keyword(name: &str) -> String {
@@ -318,6 +342,11 @@ mod tests {
             ("IPv4Address", "IPv4Address", "ipv4_address"),
             ("isOk", "IsOk", "is_ok"),
             ("xAxis", "XAxis", "x_axis"),
+            ("floatingIPs_create", "FloatingIpsCreate", "floating_ips_create"),
+            ("VPCs", "Vpcs", "vpcs"),
+            ("URLsOfIDs", "UrlsOfIds", "urls_of_ids"),
+            ("listDNSsec", "ListDnSsec", "list_dn_ssec"),
+            ("HTTPServer", "HttpServer", "http_server"),
             ("self", "SelfValue", "self_"),
             ("+1", "Plus1", "plus_1"),
             ("-1", "Minus1", "minus_1"),
