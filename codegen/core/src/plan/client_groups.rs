@@ -54,11 +54,30 @@ pub(crate) fn method_prefix(tag: &str) -> String {
     format!("{}_", names::field_name(tag).trim_end_matches('_'))
 }
 
-/// Removes the tag from the start of method names, unless another method of the group has the rest as its name.
+/// Returns the part of an operation id after the segment that equals the tag: `list` for `calendar.events.list` and
+/// the tag `events`. The method must have the name of the operation id, not a configured name.
+fn after_tag_segment<'o>(call: &'o PlannedCall<'_>, tag: &str) -> Option<&'o str> {
+    let id = call.operation.id.as_str();
+    let prefix = method_prefix(tag);
+    let mut start = 0;
+    let rest = id.match_indices(['.', '/']).find_map(|(end, separator)| {
+        let is_tag = method_prefix(&id[start..end]) == prefix;
+        start = end + separator.len();
+        is_tag.then(|| &id[start..])
+    });
+    rest.filter(|rest| call.method.ends_with(&format!("{prefix}{}", names::snake_case(rest))))
+}
+
+/// Removes the tag, and segments of the operation id before it, from the start of method names, unless another method
+/// of the group has the rest as its name.
 fn shorten_methods(calls: &mut [PlannedCall<'_>]) {
     let shorten = |call: &PlannedCall<'_>| {
-        let rest = call.method.strip_prefix(method_prefix(first_tag(call)?).as_str())?;
-        let name = names::field_name(rest);
+        let tag = first_tag(call)?;
+        let rest = match after_tag_segment(call, tag) {
+            Some(rest) => names::snake_case(rest),
+            None => call.method.strip_prefix(method_prefix(tag).as_str())?.to_owned(),
+        };
+        let name = names::field_name(&rest);
         let is_free = !RESERVED_METHODS.contains(&name.as_str());
         (is_free && rest.starts_with(char::is_alphabetic)).then_some(name)
     };
@@ -193,6 +212,9 @@ mod tests {
             ("issues/2fa", r#"["issues"]"#),
             ("codeScanning_get", r#"["Code Scanning"]"#),
             ("untagged/list", "[]"),
+            ("calendar.events.list", r#"["events"]"#),
+            ("calendar.eventTypes.list", r#"["events"]"#),
+            ("calendar.list.events", r#"["events"]"#),
         ]);
         assert_eq!(
             paths,
@@ -203,6 +225,9 @@ mod tests {
                 "issues().issues_2fa",
                 "code_scanning().get",
                 "untagged_list",
+                "events().list",
+                "events().calendar_event_types_list",
+                "events().calendar_list_events",
             ]
         );
     }
