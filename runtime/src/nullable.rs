@@ -87,6 +87,12 @@ impl<T> From<T> for Nullable<T> {
     }
 }
 
+impl From<&str> for Nullable<String> {
+    fn from(value: &str) -> Self {
+        Self::Value(value.to_owned())
+    }
+}
+
 impl<T> From<Option<T>> for Nullable<T> {
     /// Converts `None` into [`Nullable::Null`].
     fn from(value: Option<T>) -> Self {
@@ -158,6 +164,7 @@ mod tests {
         assert_eq!(Nullable::<i32>::Null.map(|n| n + 1).value(), None);
         let text = Nullable::from(String::from("a"));
         assert_eq!(text.as_ref().map(String::len), Nullable::Value(1));
+        assert_eq!(Nullable::<String>::from("a"), text);
         assert_eq!(Nullable::<i32>::default(), Nullable::Null);
     }
 }
