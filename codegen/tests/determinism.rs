@@ -106,7 +106,8 @@ fn output_of_files_does_not_depend_on_their_order() {
     }
 }
 
-/// Documents from strings are not sorted by folder, but only the list of inputs depends on their order.
+/// Documents that are passed as strings are not sorted by folder. Their order changes nothing but the list of
+/// inputs.
 #[test]
 fn output_of_strings_does_not_depend_on_their_order() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/openapi_files/input");
@@ -268,7 +269,8 @@ fn fields_are_named_after_their_own_place() {
     assert!(models.contains("pub type GetChargesCreatedObject = GetAccountsCreatedObject;"), "{models}");
 }
 
-/// An equal schema elsewhere removes no name: also the values of an object's other properties keep theirs.
+/// No type loses its name because an equal schema exists elsewhere. This also applies to the values of
+/// `additionalProperties`.
 #[test]
 fn equal_schemas_keep_their_names() {
     let document = |other: &str| -> Json {

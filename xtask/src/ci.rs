@@ -210,7 +210,8 @@ mod tests {
         check([Failed, NotRun, Failed], true, 3, 3, NotRun);
     }
 
-    /// The two exceptions check code without some features, which a build with all features cannot do.
+    /// The two steps with other flags check code without some features, which a build with all features
+    /// cannot do.
     #[test]
     fn all_builds_except_two_share_their_flags() {
         let others = STEPS.iter().filter(|step| match step.action {

@@ -82,7 +82,8 @@ impl PeerProgram {
         }
     }
 
-    /// Returns the timeout of the peer's client, several times its duration on a small idle machine.
+    /// Returns the timeout of the script or program that acts as the client. It is several times the duration
+    /// of a run on a small idle machine.
     const fn time_limit(self) -> Duration {
         match self {
             Self::Schemathesis => Duration::from_secs(600),
@@ -262,7 +263,8 @@ impl PeerRun<'_> {
         self.root.join(SCRIPTS_FOLDER).join(name)
     }
 
-    /// Runs the client with the directory as its argument and returns its steps.
+    /// Runs the client of the peer and returns its steps. Its only argument is the JSON with the addresses of
+    /// the service.
     fn run_client(&self, directory: &str) -> Result<Vec<PeerStep>, String> {
         let name = self.peer.client_script();
         let script = |registry: packages::PackageRegistry| {

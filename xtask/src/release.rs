@@ -1,8 +1,8 @@
 //! `release-check` and `release-files`: the conditions of a release, and the files for package managers.
 //!
-//! The manifest of the workspace contains the version and the public address, [`COMMANDS`] and `TARGETS`
-//! define the archives. `packaging/archive.sh` creates the archives, `.github/workflows/release.yml` runs
-//! everything. Nothing here builds, signs or uploads.
+//! The manifest of the workspace contains the version and the public address; [`COMMANDS`] and `TARGETS`
+//! define the archives. `packaging/archive.sh` creates the archives, and `.github/workflows/release.yml` runs
+//! all steps. This module does not build, sign or upload anything.
 
 use std::{collections::BTreeMap, fs, path::Path};
 

@@ -25,7 +25,7 @@ use crate::{
 const VENDORS: [&str; 3] = ["code_hosting", "language_model", "payments"];
 /// The folder of the programs and their settings.
 const PROGRAMS: &str = "codegen/examples/vendors";
-/// The time in which the mock server reads a document of several megabytes.
+/// The maximum time that the mock server may take to start. It reads a document of several megabytes.
 const MOCK_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Runs the programs of all vendors whose documents are in the folder.

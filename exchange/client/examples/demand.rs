@@ -1,4 +1,4 @@
-//! Reads the demand of the member's units: when the view is opened, and then at most every five minutes.
+//! Reads the demand of the member's units: when the view is opened, and then at most once every five minutes.
 //!
 //! Start `cargo xtask sandbox`, set the variable that it prints, then run
 //! `cargo run -p exchange-client --example demand`.

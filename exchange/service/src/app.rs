@@ -59,8 +59,8 @@ pub enum AppError {
     /// The configured cost of password hashing is invalid.
     #[error("cannot hash passwords with the configured cost: {0}")]
     Passwords(#[from] PasswordError),
-    /// The system provides no random numbers.
-    #[error("no random numbers available")]
+    /// The random number generator failed.
+    #[error("the random number generator failed")]
     Random(#[from] dpop_bound::random::RandomError),
     /// The configured origin of the gateway is invalid.
     #[error("gateway-origin: {0}")]

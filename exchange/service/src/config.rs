@@ -46,9 +46,9 @@ pub struct Config {
 pub struct LimitsConfig {
     /// The maximum number of requests per minute and source address (LIM-04).
     pub per_address: u32,
-    /// The maximum number of requests per second whose token and proof are verified for newcomers: all
-    /// addresses together that sent no valid proof in the last ten minutes. This bounds the cost of a flood
-    /// from many addresses.
+    /// The maximum number of token and proof verifications per second for all newcomers together. Newcomers
+    /// are addresses that sent no valid proof in the last ten minutes. This bounds the cost of a flood from
+    /// many addresses.
     pub newcomers_per_second: u32,
     /// The maximum number of requests per minute, client and member, unless the registry sets another limit
     /// (LIM-18).
@@ -240,12 +240,14 @@ impl Default for ServeConfig {
 pub struct GuardConfig {
     /// The length of the window in which removals are counted, in seconds.
     pub window_seconds: u64,
-    /// The number of removals in the window above which a batch is held.
+    /// The maximum number of removals in the window, including those of the batch. A batch that exceeds it is
+    /// held.
     pub removals: u32,
-    /// The number of removals in the window from which a batch is held if they also exceed the fraction
-    /// [`GuardConfig::share`].
+    /// The minimum number of removals in the window for which [`GuardConfig::share`] applies: from this number
+    /// on, a batch is also held if the removals exceed the fraction.
     pub removals_of_share: u32,
-    /// The fraction of the existing entries, as its denominator: 5 means one fifth.
+    /// The fraction of the existing entries that removals may not exceed, as its denominator: 5 means one
+    /// fifth.
     pub share: u32,
     /// How long a held batch can be confirmed, in seconds.
     pub held_seconds: u64,

@@ -14,7 +14,7 @@ pub(crate) fn correlation_id(head: &Parts, environment: &Environment) -> Correla
     values.and_then(|id| CorrelationId::new(id).ok()).unwrap_or_else(|| generate_id(environment))
 }
 
-/// Generates a random UUID (RFC 9562, section 5.4). If the system has no random numbers, the UUID is a
+/// Generates a random UUID (RFC 9562, section 5.4). If the random number generator fails, the UUID is a
 /// constant, because the id need not be secret.
 fn generate_id(environment: &Environment) -> CorrelationId {
     let mut bytes = environment.random_id().unwrap_or_default();

@@ -29,7 +29,7 @@ use crate::store::{StoreError, epoch};
 /// a store was opened or emptied.
 ///
 /// # Errors
-/// Returns [`StoreError::Random`] if no random numbers are available, or another [`StoreError`] if the
+/// Returns [`StoreError::Random`] if the random number generator fails, or another [`StoreError`] if the
 /// database fails.
 pub fn prepare_store(connection: &Connection, random: &dyn RandomSource) -> Result<(), StoreError> {
     epoch::ensure_epoch(connection, random)?;

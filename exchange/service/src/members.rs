@@ -43,7 +43,7 @@ pub enum RegistrationState {
 }
 
 impl RegistrationState {
-    /// Parses the stored name. An unknown name is treated as disabled.
+    /// Parses the state as stored in the database. An unknown string counts as disabled.
     #[must_use]
     pub fn from_stored(text: &str) -> Self {
         match text {
@@ -161,8 +161,8 @@ pub fn list_units(connection: &Connection, member: &MemberId) -> Result<Vec<Unit
 }
 
 /// Adds a member to a unit or changes the member's role; `None` removes the member from the unit. If nothing
-/// changes, writes nothing, not even an audit entry. Returns false if the unit does not exist or the member
-/// does not exist or was deleted, and for a removal if the member was not in the unit.
+/// changes, writes nothing, not even an audit entry. Returns false if the unit does not exist, if the member
+/// does not exist or was deleted, or if the member to remove was not in the unit.
 ///
 /// # Errors
 /// Returns a [`StoreError`] if the database fails.

@@ -187,7 +187,7 @@ struct SandboxInner {
     app: ArcSwap<App>,
     seed: Arc<SandboxSeed>,
     accounts: Vec<SandboxAccount>,
-    /// Held during a reset, so that resets run one after the other.
+    /// The lock that is held during a reset, so that resets run one after the other.
     resetting: Mutex<()>,
 }
 

@@ -91,7 +91,7 @@ impl Moment {
 }
 
 impl Moment {
-    /// Formats the moment for people, such as `2026-11-22 13:19 UTC`.
+    /// Formats the moment for display, such as `2026-11-22 13:19 UTC`.
     #[must_use]
     pub fn to_the_minute(self) -> String {
         let text = self.to_string();

@@ -127,8 +127,8 @@ mod tests {
         assert_eq!(body.collect().await.unwrap().to_bytes(), "piece");
     }
 
-    /// A late body fails at its timeout, and every later poll fails as well. The error is recognized inside
-    /// other errors.
+    /// A body that is not complete at the timeout fails then, and every later poll fails as well.
+    /// [`is_body_timeout`] also finds the error among the sources of another error.
     #[tokio::test(start_paused = true)]
     async fn late_body_fails() {
         let before = Instant::now();

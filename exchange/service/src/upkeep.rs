@@ -131,7 +131,7 @@ impl Upkeep {
     /// Creates the upkeep. All tasks are due.
     ///
     /// # Errors
-    /// Returns a [`RandomError`] if no random numbers are available.
+    /// Returns a [`RandomError`] if the random number generator fails.
     pub fn new(store: Store, environment: Environment, config: Arc<Config>) -> Result<Self, RandomError> {
         let holder = environment.random_token::<16>()?.into();
         Ok(Self { store, environment, config, holder, ended: Mutex::default() })

@@ -72,7 +72,7 @@ pub(super) enum AbsentField {
     Rejected,
     /// The empty value of the type.
     Empty,
-    /// `None`, for properties only: an array element must be present.
+    /// `None`. This applies only to properties; an element of an array must be present.
     Null,
     /// A default value from the contract.
     DefaultValue,

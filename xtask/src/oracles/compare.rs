@@ -1,5 +1,6 @@
-//! Compares the results of a library for our proofs with the expected results and the known differences, and
-//! the results of our verifier for the library's proofs with the expected results. Works on plain data.
+//! Compares results, as plain data. The results of a library for our proofs are compared with the expected
+//! results and the known differences; the results of our verifier for the library's proofs are compared with
+//! the expected results.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The libraries, with the package and the script of each.
+//! The JOSE libraries that serve as oracles for DPoP proofs, with the package and the script of each.
 
 use std::path::Path;
 

@@ -95,8 +95,8 @@ fn invalid_checksums_and_placeholders_are_reported() {
     assert_eq!(fill("@sha256 exchange t@").unwrap_err(), "no checksum of `exchange-1.2.0-t.tar.gz`");
 }
 
-/// Creates the archives of simulated binaries, then the files for package managers. Only on Linux, because the
-/// script requires GNU tar; without `zip`, the archive for Windows is left out.
+/// Creates the archives of simulated binaries, then the files for package managers. This runs only on Linux,
+/// because the script requires GNU tar. Without `zip`, the archive for Windows is left out.
 #[cfg(target_os = "linux")]
 #[test]
 fn archives_and_package_files_agree() {
@@ -248,7 +248,8 @@ fn release_workflow_builds_each_target() {
     assert_eq!(targets, TARGETS.into_iter().collect());
 }
 
-/// The address is set in one place, and actions are pinned by commit hash, as in the CI workflow.
+/// All packages inherit `repository` and `homepage` from the workspace. The workflows and `action.yml` pin
+/// actions by commit hash.
 #[test]
 fn manifests_inherit_the_address_and_actions_are_pinned() {
     let workspace: toml::Table = read("Cargo.toml").parse().unwrap();

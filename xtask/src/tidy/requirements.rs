@@ -214,7 +214,8 @@ mod tests {
         check(repository).0
     }
 
-    /// Files with tests for the rows of the service and of the client.
+    /// Test files that cover `AA-01` for the service and `AA-02` for the client, so that only rows of the
+    /// contract can be uncovered.
     const OTHERS: [(&str, &str); 2] =
         [("exchange/service/tests/all/a.rs", "// AA-01\n"), ("exchange/cli/tests/all/a.rs", "// AA-02\n")];
 

@@ -1,8 +1,9 @@
 //! Prepares a data folder for the service: signed-in members with blueprints, and a journal of a given
 //! length.
 //!
-//! Members sign in over HTTP, as clients do, to a sandbox on this folder, which ends before the measurement.
-//! The catalogue and the blueprints are written through the library, the journal directly into its table.
+//! Members sign in over HTTP, as clients do, at a sandbox on this folder. The sandbox ends before the
+//! measurement. The catalogue and the blueprints are written through the library, and the journal directly
+//! into its table.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -200,8 +201,8 @@ fn catalogue(connection: &Connection) -> Result<CatalogueContents, StoreError> {
     Ok(contents)
 }
 
-/// Writes journal rows over the last ninety days, members and products: twenty rows per change set, of which
-/// one in fifty is a removal.
+/// Writes journal rows that are distributed over the last ninety days, the members and the products. Each
+/// change set has twenty rows, and one row in fifty is a removal.
 fn write_journal(connection: &Connection, rows: std::ops::Range<u32>) -> Result<(), StoreError> {
     const SET: u32 = 20;
     let now = exchange_service::time::SystemClock.now().as_millis();

@@ -126,7 +126,7 @@ pub fn compare_catalogue(
 /// Replaces the whole catalogue and returns the effect.
 ///
 /// # Errors
-/// Returns [`AdminError::Store`] if the database fails or no random numbers are available.
+/// Returns [`AdminError::Store`] if the database fails or the random number generator fails.
 pub fn import_catalogue(
     connection: &Connection,
     admin: &AdminContext<'_>,

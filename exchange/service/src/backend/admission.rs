@@ -19,7 +19,8 @@ pub(crate) struct AdmittedCaller<'a> {
     pub(crate) caller: &'a Caller,
     pub(crate) member: Member,
     pub(crate) client: RegisteredClient,
-    /// Read from the store if the gateway could not determine it (SVC-03).
+    /// The installation that made the call. It is read from the store if the gateway could not determine it
+    /// (SVC-03).
     installation: Option<InstallationId>,
 }
 

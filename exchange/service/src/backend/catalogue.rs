@@ -78,14 +78,14 @@ fn to_catalog_entry(found: &CatalogueEntry) -> Result<CatalogEntry, StoreError> 
     catalog_entry(&found.key, found.name.clone())
 }
 
-/// Creates the contract's catalogue entry from a key that clients may see and a name.
+/// Creates the contract's catalogue entry from a name and a key that clients may see.
 pub(super) fn catalog_entry(key: &str, name: String) -> Result<CatalogEntry, StoreError> {
     let bt = CatalogKey::new(key).map_err(|_| StoreError::Corrupt("invalid catalogue key"))?;
     Ok(CatalogEntry { bt, name, extra: Map::new() })
 }
 
-/// Returns the location with a key as the contract's type. If the location no longer exists, its key becomes
-/// the name.
+/// Returns the location with this key, as the contract's type. If the location no longer exists, its key
+/// becomes the name.
 pub(super) fn location_of(index: &CatalogueIndex, id: &str) -> Result<Location, StoreError> {
     if let Some(place) = index.locations().get(id) {
         return to_location(place);

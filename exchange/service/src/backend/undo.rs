@@ -11,9 +11,8 @@
 //! overwritten. Entries between which one change set moved stock are either all reverted or all kept. The
 //! same holds for a removed entry and its replacement.
 //!
-//! The journal records which changes each revert undid. A second run therefore finds nothing to undo, and a
-//! run after an interruption continues where the first one ended, because committed pieces are not found
-//! again.
+//! The journal records which changes each revert undid. A second run therefore finds nothing to undo. After
+//! an interruption, the next run continues with the changes that the interrupted run did not undo.
 //!
 //! Stock and org stock change the same rows, and the journal records a row's changes under every Logistician
 //! who made one. A client's change of a row in one area can therefore depend on an earlier change in another
@@ -191,7 +190,7 @@ pub enum UndoConflict {
     UnitLeft,
     /// The external id of the ship now belongs to another ship.
     LinkTaken,
-    /// An entry that is linked by a move or a replacement is not reverted.
+    /// Another entry, which is linked to this one by a move or a replacement, is not reverted.
     LinkedEntryKept,
     /// The offered amount exceeds the earlier amount of the entry.
     Offered,

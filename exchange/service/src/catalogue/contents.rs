@@ -152,7 +152,7 @@ pub struct NewLocation {
 /// Replaces the whole catalogue and assigns a new revision. Must run within one transaction.
 ///
 /// # Errors
-/// Returns [`StoreError::Random`] if no random numbers are available, or another [`StoreError`] if the
+/// Returns [`StoreError::Random`] if the random number generator fails, or another [`StoreError`] if the
 /// database fails.
 pub fn replace_contents(
     connection: &Connection,

@@ -19,7 +19,7 @@ pub(super) const MAX_SUGGESTIONS: usize = 10;
 
 type Trigram = [char; 3];
 
-/// An index of the names of one kind of entries by trigrams.
+/// A trigram index of the names of all entries of one kind.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FuzzyIndex {
     /// The characters of each name, and the position of the entry.

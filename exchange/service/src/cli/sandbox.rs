@@ -18,8 +18,9 @@ pub(super) fn run_sandbox(args: SandboxArgs) -> Result<(), CommandError> {
             Sandbox::with_options(options).await.map_err(|error| CommandError::Failed(error.to_string()))?;
         let directory = sandbox.directory();
         if json {
-            let line = serde_json::to_string(&directory)
-                .map_err(|error| CommandError::failed("cannot print")(&error))?;
+            let line = serde_json::to_string(&directory).map_err(|error| {
+                CommandError::failed("cannot write the addresses of the sandbox as JSON")(&error)
+            })?;
             print_line(&line);
         } else {
             print_line(&welcome_text(&directory));

@@ -166,8 +166,8 @@ fn value_origin(from: &figment::Metadata, key: &str) -> String {
 /// Prints the effective configuration.
 pub(super) fn print_config(args: &ConfigArgs) -> Result<(), CommandError> {
     let config = load_config(args)?;
-    let text =
-        toml::to_string_pretty(&config).map_err(|error| CommandError::failed("cannot print")(&error))?;
+    let text = toml::to_string_pretty(&config)
+        .map_err(|error| CommandError::failed("cannot write the configuration as TOML")(&error))?;
     print_line(text.trim_end());
     Ok(())
 }

@@ -83,7 +83,7 @@ pub(super) struct CursorSeal {
 /// Creates the key for cursors if the store does not have one.
 ///
 /// # Errors
-/// Returns [`StoreError::Random`] if no random numbers are available, or another [`StoreError`] if the
+/// Returns [`StoreError::Random`] if the random number generator fails, or another [`StoreError`] if the
 /// database fails.
 pub(super) fn ensure_cursor_key(
     connection: &Connection,

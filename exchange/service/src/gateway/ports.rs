@@ -74,7 +74,7 @@ impl GatewayParts {
     /// the process ends.
     ///
     /// # Errors
-    /// Returns [`RandomError`] if no random numbers are available for the nonce key.
+    /// Returns [`RandomError`] if the random number generator fails while the nonce key is created.
     pub fn in_process(
         store: &Store,
         environment: &Environment,

@@ -37,7 +37,7 @@ pub enum PasswordError {
     /// Too many other checks are running. Contains the delay before a retry.
     #[error("too many sign-ins at once")]
     Busy(Duration),
-    /// The configured cost is invalid, or no random numbers are available.
+    /// The configured cost is invalid, or the random number generator fails.
     #[error("passwords cannot be hashed with this configuration")]
     Failed,
 }
@@ -62,7 +62,7 @@ impl PasswordHasher {
     /// Creates a hasher with the configured cost.
     ///
     /// # Errors
-    /// Returns [`PasswordError::Failed`] if the cost is invalid or no random numbers are available.
+    /// Returns [`PasswordError::Failed`] if the cost is invalid or the random number generator fails.
     pub fn new(config: &IdpConfig, environment: &Environment) -> Result<Self, PasswordError> {
         let params = Params::new(config.password_kib, config.password_passes, 1, None);
         let params = params.map_err(|_| PasswordError::Failed)?;
@@ -77,8 +77,8 @@ impl PasswordHasher {
     /// Returns the hash of a password in PHC format, with salt and cost. Takes as long as a check.
     ///
     /// # Errors
-    /// Returns [`PasswordError::Failed`] if the password has more than 1,024 bytes, or if no random numbers
-    /// are available.
+    /// Returns [`PasswordError::Failed`] if the password has more than 1,024 bytes, or if the random number
+    /// generator fails.
     pub fn hash_password(&self, password: &str, environment: &Environment) -> Result<String, PasswordError> {
         if password.len() > MAX_PASSWORD_BYTES {
             return Err(PasswordError::Failed);

@@ -28,7 +28,7 @@ impl UserCode {
     /// Generates a random code.
     ///
     /// # Errors
-    /// Returns a [`RandomError`] if no random numbers are available.
+    /// Returns a [`RandomError`] if the random number generator fails.
     pub fn generate(environment: &Environment) -> Result<Self, RandomError> {
         let mut text = String::with_capacity(CODE_LENGTH);
         while text.len() < CODE_LENGTH {
@@ -79,7 +79,7 @@ impl UserCode {
         &self.0
     }
 
-    /// Formats the code for people, as two groups of four letters.
+    /// Formats the code for display, as two groups of four letters.
     #[must_use]
     pub fn to_display(&self) -> String {
         let (first, second) = self.0.split_at(CODE_LENGTH / 2);
@@ -99,7 +99,8 @@ mod tests {
 
     use super::*;
 
-    /// Typed codes are normalized, such as `wdjb-mjht`.
+    /// A user code is normalized when it is entered: `wdjb-mjht` becomes `WDJBMJHT`, and characters that look
+    /// similar are replaced.
     #[test]
     fn typed_codes_are_normalized() {
         let check = |typed: &str, expect: Option<&str>| {

@@ -108,7 +108,8 @@ pub(super) enum RefreshDecision {
     End(EndReason),
 }
 
-/// Decides how to respond to a refresh with a token, given its hash, by a client with a key.
+/// Decides how to respond to a refresh request. `token` is the hash of the refresh token. The client and the
+/// key are those of the request.
 pub(super) fn decide_refresh(
     connection: &ClientConnection,
     around: &ConnectionContext,

@@ -20,7 +20,8 @@ use crate::time::Moment;
 /// The `typ` of access tokens (RFC 9068, section 2.1).
 pub(super) const TOKEN_TYPE: &str = "at+jwt";
 const CACHE_AGE: Duration = Duration::from_secs(5);
-/// The maximum age of loaded keys that are used if a token names an unknown key.
+/// If a token names an unknown key, the keys are loaded again, unless they were loaded more recently than
+/// this.
 const MISS_CACHE_AGE: Duration = Duration::from_secs(1);
 
 /// How long a retired key is kept in the store.

@@ -19,7 +19,7 @@ pub enum OauthErrorResponse {
     Error {
         /// The OAuth error code.
         error: OauthError,
-        /// A description for people: the rule that was violated, without the values that violated it.
+        /// A human-readable description: the rule that was violated, without the values that violated it.
         description: String,
     },
     /// Tokens of this type cannot be revoked (RFC 7009, section 2.2.1).

@@ -30,8 +30,8 @@ pub(super) struct ProofContext<'a> {
     /// The URL of the endpoint, which the claim `htu` must equal (DPP-08).
     pub(super) endpoint: &'a Htu,
     pub(super) peer: PeerAddr,
-    /// The id of the client, which must be registered: arbitrary ids would not bound the number of stored
-    /// proofs.
+    /// The id of the client. It must be that of a registered client, because arbitrary ids would not bound
+    /// the number of stored proofs.
     pub(super) client: &'a str,
 }
 

@@ -78,7 +78,7 @@ impl SharedProviderState {
     /// Creates the state in the memory of one process. Nonces are lost when the process ends.
     ///
     /// # Errors
-    /// Returns a [`RandomError`] if no random numbers are available for the nonce key.
+    /// Returns a [`RandomError`] if the random number generator fails while the nonce key is created.
     pub fn in_memory(config: &Config, environment: &Environment) -> Result<Self, RandomError> {
         let window = ProofWindow::from_secs(config.idp.proof_past_seconds, config.idp.proof_future_seconds);
         Ok(Self {

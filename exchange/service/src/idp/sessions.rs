@@ -38,7 +38,7 @@ impl fmt::Debug for BrowserSession {
 /// Begins a session and returns it with its secret. The secret must only be stored in the cookie.
 ///
 /// # Errors
-/// Returns a [`StoreError`] if the database fails or no random numbers are available.
+/// Returns a [`StoreError`] if the database fails or the random number generator fails.
 pub fn begin_session(
     connection: &Connection,
     environment: &Environment,

@@ -53,7 +53,7 @@ impl RelayKey {
     /// Loads the key from the store that gateways and backends share. Creates the key on first use.
     ///
     /// # Errors
-    /// Returns a [`StoreError`] if the database fails or no random numbers are available.
+    /// Returns a [`StoreError`] if the database fails or the random number generator fails.
     pub fn from_store(connection: &Connection, random: &dyn RandomSource) -> Result<Self, StoreError> {
         ensure_key(connection, random, "relay").map(Self)
     }

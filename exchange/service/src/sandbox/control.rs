@@ -479,7 +479,7 @@ impl SandboxInner {
     }
 }
 
-/// Returns an error if `is` is false, because the object with the given id does not exist.
+/// Returns the error for an object that does not exist, unless `is` is true.
 fn require_found(is: bool) -> Result<(), SandboxError> {
     if is { Ok(()) } else { Err(SandboxError::Refused("not found")) }
 }

@@ -148,7 +148,7 @@ impl SandboxSeed {
     /// [`accounts`](Self::accounts), in the same order.
     ///
     /// # Errors
-    /// Returns [`StoreError::Random`] if no random numbers are available, or another [`StoreError`] if the
+    /// Returns [`StoreError::Random`] if the random number generator fails, or another [`StoreError`] if the
     /// database fails.
     pub(super) fn plant_all(
         &self,

@@ -37,7 +37,7 @@ pub(super) struct CheckpointControl {
 
 struct CheckpointThread {
     wake: SyncSender<()>,
-    /// Dropped to end the pause of the thread. Nothing is sent.
+    /// The sender that ends the pause of the thread when it is dropped. Nothing is sent through it.
     alive: Sender<()>,
     thread: JoinHandle<()>,
 }

@@ -16,7 +16,7 @@ const NAME: &str = "epoch";
 /// Returns the epoch of the store. Creates one if the store has none.
 ///
 /// # Errors
-/// Returns [`StoreError::Random`] if no random numbers are available, or another [`StoreError`] if the
+/// Returns [`StoreError::Random`] if the random number generator fails, or another [`StoreError`] if the
 /// database fails.
 pub fn ensure_epoch(connection: &Connection, random: &dyn RandomSource) -> Result<StoreEpoch, StoreError> {
     match find_epoch(connection)? {
@@ -37,7 +37,7 @@ pub fn find_epoch(connection: &Connection) -> Result<Option<StoreEpoch>, StoreEr
 /// Replaces the epoch of the store with a new one.
 ///
 /// # Errors
-/// Returns [`StoreError::Random`] if no random numbers are available, or another [`StoreError`] if the
+/// Returns [`StoreError::Random`] if the random number generator fails, or another [`StoreError`] if the
 /// database fails.
 pub fn renew_epoch(connection: &Connection, random: &dyn RandomSource) -> Result<StoreEpoch, StoreError> {
     let mut epoch = StoreEpoch::default();

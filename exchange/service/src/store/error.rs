@@ -28,7 +28,7 @@ pub enum StoreError {
     #[error("a read or write of the store panicked")]
     Panicked,
     /// The random number generator failed.
-    #[error("no random numbers are available")]
+    #[error("the random number generator failed")]
     Random,
 }
 
@@ -114,6 +114,6 @@ pub enum OpenError {
     #[error("cannot start a thread: {0}")]
     Thread(std::io::Error),
     /// The random number generator failed.
-    #[error("no random numbers are available")]
+    #[error("the random number generator failed")]
     Random(#[from] dpop_bound::random::RandomError),
 }

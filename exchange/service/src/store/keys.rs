@@ -6,10 +6,10 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::StoreError;
 
-/// Returns the key with a name. Creates it if it does not exist.
+/// Returns the key with this name. Creates it if it does not exist.
 ///
 /// # Errors
-/// Returns [`StoreError::Random`] if no random numbers are available, or another [`StoreError`] if the
+/// Returns [`StoreError::Random`] if the random number generator fails, or another [`StoreError`] if the
 /// database fails.
 pub(crate) fn ensure_key(
     connection: &Connection,

@@ -111,7 +111,8 @@ mod tests {
         rows.query_map([], row).unwrap().collect::<Result<_, _>>().unwrap()
     }
 
-    /// WRT-03: a migration preserves the journal. Consecutive entries of one change set form one set.
+    /// WRT-03: a migration preserves the journal. Consecutive entries of one change set become one row of
+    /// `journal_set`.
     #[test]
     fn migration_preserves_the_journal() {
         let mut connection = left_by(1);

@@ -111,7 +111,7 @@ fn record(targets: &str, known: &str) -> ScoreRecord {
 }
 
 /// Compares the results of two cases with the record; with `wrong`, the first case fails. Returns the
-/// problems without the last one, which is always that two cases are not the whole suite.
+/// problems except the last one, which reports that two cases are fewer than the suite has.
 fn record_problems(record: &ScoreRecord, wrong: bool) -> Vec<String> {
     let group = group([true, true]);
     let first = if wrong { REJECTED } else { ACCEPTED };

@@ -21,7 +21,7 @@ use crate::registry;
 use crate::store::{StoreError, sql_limit};
 use crate::time::Moment;
 
-/// The maximum number of reviews per member. A new review replaces the oldest one if there are more.
+/// The maximum number of reviews per member. At this number, a new review replaces the oldest one.
 const MAX_OPEN_REVIEWS: usize = 10;
 /// The maximum number of rows for which similar names are searched.
 const MAX_SUGGESTION_ROWS: usize = 200;

@@ -222,8 +222,8 @@ fn revert_record(
     Ok(Some(record_delta(key, now.cloned(), Some(requested))))
 }
 
-/// Returns the reason why a record is not reverted. The record must differ from the state that the client
-/// left.
+/// Returns the reason why a record is not reverted. Call this only for a record that differs from the state
+/// in which the client left it.
 fn conflict_reason(now: Option<&PoolRecord>, after: Option<&PoolRecord>) -> UndoConflict {
     match (now, after) {
         (_, Some(PoolRecord::Sale(_))) => UndoConflict::SaleChanged,

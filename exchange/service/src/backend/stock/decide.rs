@@ -122,8 +122,8 @@ pub(crate) fn decide_ops(
     BatchDecision { statuses: ends, touched: touched.collect(), extras, notices: Vec::new() }
 }
 
-/// Decides one op with the checks four to eight (STK-09 to STK-13). The first check that fails determines the
-/// reason.
+/// Decides one op with the checks of STK-09 to STK-13, in this order. The first check that fails determines
+/// the reason.
 fn decide_op(
     state: &mut WorkingLot,
     index: usize,

@@ -451,7 +451,8 @@ mod tests {
         check(&[(from, &[], &["linked-entry"]), (to, &["a:4@3"], &["changed-since"])], &["a"]);
     }
 
-    /// STK-19: the same holds for a move of a part, which created a new row.
+    /// STK-19: if part of a row was moved, which created a new row, the part is restored, and neither lot is
+    /// reverted without the other.
     #[test]
     fn moved_part_of_a_row_returns() {
         let (from, to): (&[&[&str]], &[&[&str]]) = (&[&["a:5@1"], &["a:3@2"]], &[&[], &["b:2@1"]]);

@@ -41,8 +41,8 @@ pub(super) struct PlannedEntry {
 pub(super) struct JournalFold {
     /// The changes by key, starting with the client's first one.
     entries: HashMap<String, Vec<(i64, EventAuthor)>>,
-    /// Replacements by other authors, by the key of the new entry: the journal id of the replacement, and the
-    /// key of the entry that it replaced.
+    /// Replacements that other authors made. The key is that of the new entry; the value is the journal id of
+    /// the replacement and the key of the entry that it replaced.
     replacing: HashMap<String, (i64, String)>,
 }
 

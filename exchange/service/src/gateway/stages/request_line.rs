@@ -78,7 +78,8 @@ mod tests {
         }
     }
 
-    /// These paths may be unknown routes, but those are refused only after the token was verified.
+    /// Every unambiguous path passes this stage, even if it is an unknown route: unknown routes are refused
+    /// only after the token was verified.
     #[test]
     fn unambiguous_paths_are_routed() {
         for path in [

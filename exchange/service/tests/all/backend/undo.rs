@@ -459,7 +459,8 @@ async fn moved_stock_is_reverted_at_both_locations() {
     assert_eq!(fixture.rows(rows).await[0], "Text(\"metal\") Text(\"l-1\") Integer(24000)");
 }
 
-/// STK-20: this also applies to the pool of a unit that the member has left.
+/// STK-20: if stock was moved out of the pool of a unit that the member has left, neither side of the move is
+/// reverted.
 #[tokio::test]
 async fn move_out_of_a_left_units_pool_is_not_reverted() {
     let fixture = BackendFixture::unguarded().await;
@@ -575,8 +576,8 @@ async fn ship_recreated_by_another_author_is_a_conflict() {
     assert_eq!(only_ship(&fixture).await.0, removed);
 }
 
-/// Linked entries are never split between parts of an undo, even if it has hundreds of moves and a part has
-/// 200.
+/// Linked entries are never split between parts of an undo, even if the undo has hundreds of moves and a part
+/// has 200 entries.
 #[tokio::test]
 async fn linked_entries_stay_in_one_piece() {
     let fixture = BackendFixture::unguarded().await;

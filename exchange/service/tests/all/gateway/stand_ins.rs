@@ -156,7 +156,7 @@ pub(crate) fn fixture(operation: &str) -> EncodedResponse {
 pub(crate) struct SwitchablePort<T> {
     pub(crate) port: T,
     off: AtomicBool,
-    /// Whether it is also off for the limits per address, which are checked first.
+    /// Whether the port is also off for the limits per address, which are checked first.
     wholly: AtomicBool,
 }
 

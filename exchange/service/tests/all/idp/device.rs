@@ -358,7 +358,8 @@ async fn online_connection_ends_at_sign_out() {
     world.refresh(&offline_tokens.refresh, &offline).await.expect(200);
 }
 
-/// IDP-08: such a connection also ends when the session expires, and no token is valid for longer.
+/// IDP-08: without `offline_access`, a connection also ends when the browser session expires, and no token is
+/// valid for longer.
 #[tokio::test]
 async fn online_connection_ends_with_an_expired_session() {
     let world = World::new().await;
@@ -371,7 +372,8 @@ async fn online_connection_ends_with_an_expired_session() {
     world.refresh(&last.refresh, &device).await.expect_error(400, "invalid_grant");
 }
 
-/// IDP-08: the connection ends if the member signs out after the approval and before the tokens are issued.
+/// IDP-08: without `offline_access`, the connection ends if the member signs out after the approval and
+/// before the tokens are issued.
 #[tokio::test]
 async fn pending_approval_ends_at_sign_out() {
     let world = World::new().await;

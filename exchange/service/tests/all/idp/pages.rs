@@ -260,7 +260,7 @@ async fn unverified_attempts_do_not_count() {
     assert_eq!(location(&browser.submit(&world, "/sign-in", &valid_login).await), "/");
 }
 
-/// User names are compared without case and after Unicode normalization.
+/// User names are compared case-insensitively and after Unicode normalization.
 #[tokio::test]
 async fn user_names_match_case_insensitively() {
     let world = World::new().await;
