@@ -311,6 +311,45 @@ pub mod union_of_children {
     pub mod types;
 }
 
+#[path = "../cases/vendor_calendar/expected"]
+pub mod vendor_calendar {
+    pub mod calls;
+    pub mod client;
+    pub mod credentials;
+    pub mod models;
+    pub mod operations;
+    pub mod schemas;
+    pub mod servers;
+    pub mod types;
+}
+
+#[path = "../cases/vendor_chat/expected"]
+pub mod vendor_chat {
+    pub mod calls;
+    pub mod client;
+    pub mod credentials;
+    pub mod headers;
+    pub mod models;
+    pub mod operations;
+    pub mod responses;
+    pub mod schemas;
+    pub mod servers;
+    pub mod types;
+}
+
+#[path = "../cases/vendor_cloud/expected"]
+pub mod vendor_cloud {
+    pub mod calls;
+    pub mod client;
+    pub mod credentials;
+    pub mod headers;
+    pub mod models;
+    pub mod operations;
+    pub mod schemas;
+    pub mod servers;
+    pub mod types;
+}
+
 #[path = "../cases/vendor_code_hosting/expected"]
 pub mod vendor_code_hosting {
     pub mod calls;
@@ -324,9 +363,45 @@ pub mod vendor_code_hosting {
     pub mod types;
 }
 
+#[path = "../cases/vendor_commerce/expected"]
+pub mod vendor_commerce {
+    pub mod calls;
+    pub mod client;
+    pub mod credentials;
+    pub mod models;
+    pub mod operations;
+    pub mod schemas;
+    pub mod servers;
+    pub mod types;
+}
+
+#[path = "../cases/vendor_dns/expected"]
+pub mod vendor_dns {
+    pub mod calls;
+    pub mod client;
+    pub mod credentials;
+    pub mod models;
+    pub mod operations;
+    pub mod schemas;
+    pub mod servers;
+    pub mod types;
+}
+
 #[path = "../cases/vendor_language_model/expected"]
 pub mod vendor_language_model {
     pub mod bodies;
+    pub mod calls;
+    pub mod client;
+    pub mod credentials;
+    pub mod models;
+    pub mod operations;
+    pub mod schemas;
+    pub mod servers;
+    pub mod types;
+}
+
+#[path = "../cases/vendor_messaging/expected"]
+pub mod vendor_messaging {
     pub mod calls;
     pub mod client;
     pub mod credentials;

@@ -307,10 +307,22 @@ pub mod unique_items;
 pub mod unknown_kept;
 #[path = "../cases/vendor/expected/root.rs"]
 pub mod vendor;
+#[path = "../cases/vendor_calendar/expected/root.rs"]
+pub mod vendor_calendar;
+#[path = "../cases/vendor_chat/expected/root.rs"]
+pub mod vendor_chat;
+#[path = "../cases/vendor_cloud/expected/root.rs"]
+pub mod vendor_cloud;
 #[path = "../cases/vendor_code_hosting/expected/root.rs"]
 pub mod vendor_code_hosting;
+#[path = "../cases/vendor_commerce/expected/root.rs"]
+pub mod vendor_commerce;
+#[path = "../cases/vendor_dns/expected/root.rs"]
+pub mod vendor_dns;
 #[path = "../cases/vendor_language_model/expected/root.rs"]
 pub mod vendor_language_model;
+#[path = "../cases/vendor_messaging/expected/root.rs"]
+pub mod vendor_messaging;
 #[path = "../cases/vendor_payments/expected/root.rs"]
 pub mod vendor_payments;
 #[path = "../cases/views/expected/root.rs"]
@@ -474,8 +486,14 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "unique_items" => models!(unique_items: Input, InputObjectsItem),
         "unknown_kept" => models!(unknown_kept: Input, InputItemsItem),
         "vendor" => models!(vendor: Input, InputBy, InputFew, InputKind, InputMood, InputState, InputTold, InputTwin, Sky),
+        "vendor_calendar" => models!(vendor_calendar: CalendarEventsListOrderBy, Event, EventAttendee, EventDateTime, Events),
+        "vendor_chat" => models!(vendor_chat: CreateGuildChannelRequest, ErrorResponse, GuildChannelResponse, GuildMemberResponse, MessageAllowedMentionsRequest, MessageAllowedMentionsRequestParseItem, MessageCreateRequest, MessageEditRequestPartial, MessageResponse, RatelimitedResponse, RichEmbed, SnowflakeType, UserResponse),
+        "vendor_cloud" => models!(vendor_cloud: Droplet, DropletCreateImage, DropletCreateSshKeysItem, DropletMultiCreate, DropletSingleCreate, DropletsCreateBody, DropletsCreateResponse202, DropletsCreateResponse202MultipleDropletResponse, DropletsCreateResponse202SingleDropletResponse, DropletsListResponse200, Error, MetaMeta, Project, ProjectBaseEnvironment, ProjectsPatchResponse200, Region),
         "vendor_code_hosting" => models!(vendor_code_hosting: BasicError, Issue, IssueLabelsItem, IssueLabelsItemObject, IssuePullRequest, IssuesCreateBody, IssuesCreateBodyLabelsItem, IssuesCreateBodyLabelsItemObject, IssuesCreateBodyMilestone, IssuesCreateBodyTitle, IssuesListForRepoSort, IssuesListForRepoState, IssuesUpdateBody, IssuesUpdateBodyLabelsItem, IssuesUpdateBodyLabelsItemObject, IssuesUpdateBodyState, IssuesUpdateBodyStateReason, IssuesUpdateBodyTitle, NullableMilestone, NullableMilestoneValue, NullableMilestoneValueState, NullableSimpleUser, NullableSimpleUserValue, ReleaseAsset, ReleaseAssetState, ScimError, ServiceUnavailableResponse, SimpleUser, ValidationError, ValidationErrorErrorsItem),
+        "vendor_commerce" => models!(vendor_commerce: CreateCustomerRequest, CreateCustomerResponse, CreateOrderRequest, CreateOrderResponse, CreatePaymentRequest, CreatePaymentResponse, Customer, Error, ListCustomersResponse, Money, Order, OrderLineItem, Payment),
+        "vendor_dns" => models!(vendor_dns: Deploy, DnsRecord, DnsRecordCreate, DnsZone, DnsZoneSetup, Error, File),
         "vendor_language_model" => models!(vendor_language_model: ChatCompletionRequestAssistantMessage, ChatCompletionRequestMessage, ChatCompletionRequestSystemMessage, ChatCompletionRequestSystemMessageContent, ChatCompletionRequestUserMessage, ChatCompletionRequestUserMessageContent, CompletionUsage, ContentPartText, ContentPartTextType, CreateChatCompletionRequest, CreateChatCompletionRequestStop, CreateChatCompletionResponse, CreateChatCompletionResponseChoicesItem, CreateChatCompletionResponseChoicesItemFinishReason, CreateChatCompletionResponseChoicesItemMessage, CreateChatCompletionResponseChoicesItemMessageRole, CreateChatCompletionResponseObject, CreateChatCompletionStreamResponse, CreateChatCompletionStreamResponseChoicesItem, CreateChatCompletionStreamResponseChoicesItemDelta, CreateChatCompletionStreamResponseChoicesItemDeltaRole, CreateChatCompletionStreamResponseChoicesItemFinishReason, CreateChatCompletionStreamResponseObject, CreateFileRequest, CreateFileRequestPurpose, CreateSpeechRequest, CreateSpeechRequestModel, Error, ErrorResponse, File, FileObject, FilePurpose, ListFilesOrder, ListFilesResponse200, ListModelsResponse200, ListModelsResponse200Object, Model, ModelIdsShared, ModelObject, SpeechAudioEvent, SpeechAudioEventType, VoiceIdsOrCustomVoice, VoiceIdsOrCustomVoiceObject, VoiceIdsShared),
+        "vendor_messaging" => models!(vendor_messaging: CreateMessageBody, Error, ListMessageResponse200, Message, MessageEnumStatus, MessageEnumUpdateStatus, UpdateMessageBody),
         "vendor_payments" => models!(vendor_payments: ApiErrors, ApiErrorsType, Customer, CustomerObject, DeletedCustomer, DeletedCustomerObject, Error, File, FileObject, FilePurpose, GetCustomersCreated, GetCustomersCreatedObject, GetCustomersResponse200, GetCustomersResponse200Object, PaymentIntent, PaymentIntentCustomer, PaymentIntentCustomerObject, PaymentIntentObject, PaymentIntentStatus, PostCustomersBody, PostCustomersBodyAddress, PostCustomersBodyAddressObject, PostCustomersBodyAddressText, PostCustomersBodyMetadata, PostCustomersBodyMetadataText, PostFilesBody, PostFilesBodyPurpose, PostPaymentIntentsBody, PostPaymentIntentsBodyAutomaticPaymentMethods, PostPaymentIntentsIntentBody, PostPaymentIntentsIntentBodyMetadata, PostPaymentIntentsIntentBodyMetadataText),
         "views" => models!(views: CrewPage, Dock, Member, Order, Ship, ShipPage, Side, Sort),
         "vocabulary" => models!(vocabulary: Loose, Meta, Root),
