@@ -271,6 +271,8 @@ pub mod union_discriminated;
 pub mod union_exactly_one;
 #[path = "../cases/union_family/expected/root.rs"]
 pub mod union_family;
+#[path = "../cases/union_flattened/expected/root.rs"]
+pub mod union_flattened;
 #[path = "../cases/union_int_tag/expected/root.rs"]
 pub mod union_int_tag;
 #[path = "../cases/union_nested/expected/root.rs"]
@@ -462,12 +464,13 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "union_bool_tag" => models!(union_bool_tag: Input, InputOkFalse, InputOkTrue),
         "union_by_items" => models!(union_by_items: Input, InputInput, InputLists, InputListsObjectListItem, InputListsTextListItem),
         "union_by_kind" => models!(union_by_kind: Input, InputId, InputMaybe, InputMaybeText, InputValue, InputValueObject),
-        "union_by_members" => models!(union_by_members: Area, AreaUnit, Cat, Dog, Fork, Input, InputAuthor, InputAuthorEmpty, InputNested, InputNestedUserOrOrg, InputOwner, InputPet, InputPets, InputPetsObject, InputPlace, InputPrice, InputPriceAmount, InputPricePercent, InputStrict, Large, Leaf, Org, Point, PointUnit, Small, Tree, User),
+        "union_by_members" => models!(union_by_members: Area, AreaUnit, Cat, Dog, Fork, Input, InputAuthor, InputAuthorEmpty, InputNested, InputNestedUserOrOrg, InputOwner, InputPet, InputPets, InputPlace, InputPrice, InputPriceAmount, InputPricePercent, InputStrict, Large, Leaf, Org, Point, PointUnit, Small, Tree, User),
         "union_closed" => models!(union_closed: Event, EventJoined, EventLeft, Input),
         "union_const_tag" => models!(union_const_tag: Input, InputAdd, InputRemoveAll),
         "union_discriminated" => models!(union_discriminated: ByCode, ByLink, ByLinkWay, ByPassword, ByText, ByTextWay, Cat, Dog, Login, Pet, PetValue, Recovery),
         "union_exactly_one" => models!(union_exactly_one: Input),
         "union_family" => models!(union_family: Bird, BirdKind, Cat, Dog, Pet, PetBase, Puppy, Shelter),
+        "union_flattened" => models!(union_flattened: Customer, DeletedCustomer, Input, InputChecked, InputCheckedObject, InputCustomer, InputOwner, InputParts, InputParty, InputPayer, Party, Text, User),
         "union_int_tag" => models!(union_int_tag: Input, InputVersion1, InputVersion2, InputVersion3),
         "union_nested" => models!(union_nested: Input, Ship, Stock, StockArea, StockClear, StockSet),
         "union_of_children" => models!(union_of_children: Animal, Cat, Dog),
@@ -494,7 +497,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "vendor_dns" => models!(vendor_dns: Deploy, DnsRecord, DnsRecordCreate, DnsZone, DnsZoneSetup, Error, File),
         "vendor_language_model" => models!(vendor_language_model: ChatCompletionRequestAssistantMessage, ChatCompletionRequestMessage, ChatCompletionRequestSystemMessage, ChatCompletionRequestSystemMessageContent, ChatCompletionRequestUserMessage, ChatCompletionRequestUserMessageContent, CompletionUsage, ContentPartText, ContentPartTextType, CreateChatCompletionRequest, CreateChatCompletionRequestStop, CreateChatCompletionResponse, CreateChatCompletionResponseChoicesItem, CreateChatCompletionResponseChoicesItemFinishReason, CreateChatCompletionResponseChoicesItemMessage, CreateChatCompletionResponseChoicesItemMessageRole, CreateChatCompletionResponseObject, CreateChatCompletionStreamResponse, CreateChatCompletionStreamResponseChoicesItem, CreateChatCompletionStreamResponseChoicesItemDelta, CreateChatCompletionStreamResponseChoicesItemDeltaRole, CreateChatCompletionStreamResponseChoicesItemFinishReason, CreateChatCompletionStreamResponseObject, CreateFileRequest, CreateFileRequestPurpose, CreateSpeechRequest, CreateSpeechRequestModel, Error, ErrorResponse, File, FileObject, FilePurpose, ListFilesOrder, ListFilesResponse200, ListModelsResponse200, ListModelsResponse200Object, Model, ModelIdsShared, ModelObject, SpeechAudioEvent, SpeechAudioEventType, VoiceIdsOrCustomVoice, VoiceIdsOrCustomVoiceObject, VoiceIdsShared),
         "vendor_messaging" => models!(vendor_messaging: CreateMessageBody, Error, ListMessageResponse200, Message, MessageEnumStatus, MessageEnumUpdateStatus, UpdateMessageBody),
-        "vendor_payments" => models!(vendor_payments: ApiErrors, ApiErrorsType, Customer, CustomerObject, DeletedCustomer, DeletedCustomerObject, Error, File, FileObject, FilePurpose, GetCustomersCreated, GetCustomersCreatedObject, GetCustomersResponse200, GetCustomersResponse200Object, PaymentIntent, PaymentIntentCustomer, PaymentIntentCustomerObject, PaymentIntentObject, PaymentIntentStatus, PostCustomersBody, PostCustomersBodyAddress, PostCustomersBodyAddressObject, PostCustomersBodyAddressText, PostCustomersBodyMetadata, PostCustomersBodyMetadataText, PostFilesBody, PostFilesBodyPurpose, PostPaymentIntentsBody, PostPaymentIntentsBodyAutomaticPaymentMethods, PostPaymentIntentsIntentBody, PostPaymentIntentsIntentBodyMetadata, PostPaymentIntentsIntentBodyMetadataText),
+        "vendor_payments" => models!(vendor_payments: ApiErrors, ApiErrorsType, Customer, CustomerObject, DeletedCustomer, DeletedCustomerObject, Error, File, FileObject, FilePurpose, GetCustomersCreated, GetCustomersCreatedObject, GetCustomersResponse200, GetCustomersResponse200Object, PaymentIntent, PaymentIntentCustomer, PaymentIntentObject, PaymentIntentStatus, PostCustomersBody, PostCustomersBodyAddress, PostCustomersBodyAddressObject, PostCustomersBodyAddressText, PostCustomersBodyMetadata, PostCustomersBodyMetadataText, PostFilesBody, PostFilesBodyPurpose, PostPaymentIntentsBody, PostPaymentIntentsBodyAutomaticPaymentMethods, PostPaymentIntentsIntentBody, PostPaymentIntentsIntentBodyMetadata, PostPaymentIntentsIntentBodyMetadataText),
         "views" => models!(views: CrewPage, Dock, Member, Order, Ship, ShipPage, Side, Sort),
         "vocabulary" => models!(vocabulary: Loose, Meta, Root),
         "webhooks_only" => models!(webhooks_only: Event),

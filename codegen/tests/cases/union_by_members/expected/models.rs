@@ -818,50 +818,13 @@ impl Contract for InputPet {
 
 /// Generated from `input.json#/properties/pets`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum InputPets {
-    /// The value is an array.
-    List(Vec<Cat>),
-    /// The value is an object.
-    Object(InputPetsObject),
-}
-
-::contract_runtime::untagged_union! {
-    InputPets expects "an array or an object" {
-        variants { List = Array, Object = Object }
-    }
-}
-
-::contract_runtime::union_variants! {
-    InputPets {
-        access {
-            List: one Vec<Cat> = as_list into_list,
-            Object: one InputPetsObject = as_object into_object,
-        }
-        from { List(Vec<Cat>), Object(InputPetsObject) }
-        nested { List, Object }
-    }
-}
-
-impl Contract for InputPets {
-    const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT.offset_by(3),
-    );
-
-    fn is_valid(&self) -> bool {
-        match self {
-            Self::List(value) => value.iter().all(|value| value.is_valid()),
-            Self::Object(value) => value.is_valid(),
-        }
-    }
-}
-
-/// Generated from `input.json#/properties/pets`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
     reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
 )]
-pub enum InputPetsObject {
+pub enum InputPets {
+    /// The value is an array.
+    List(Vec<Cat>),
     /// An object that may have `meow`, `age`.
     Cat(Cat),
     /// An object that may have `bark`, `age`.
@@ -871,21 +834,25 @@ pub enum InputPetsObject {
 }
 
 ::contract_runtime::object_union! {
-    InputPetsObject open Unknown {
+    InputPets open Unknown {
+        [others expects "an array or an object"] { List = Array }
         Cat(Cat) { "meow" optional [Boolean], "age" optional [Number] }
         Dog(Dog) { "bark" optional [Boolean], "age" optional [Number] }
     }
 }
 
 ::contract_runtime::union_variants! {
-    InputPetsObject {
-        access { Cat: one Cat = as_cat into_cat, Dog: one Dog = as_dog into_dog }
-        from { Cat(Cat), Dog(Dog) }
-        nested { Cat, Dog }
+    InputPets {
+        access {
+            Cat: one Cat = as_cat into_cat, Dog: one Dog = as_dog into_dog,
+            List: one Vec<Cat> = as_list into_list,
+        }
+        from { Cat(Cat), Dog(Dog), List(Vec<Cat>) }
+        nested { Cat, Dog, List }
     }
 }
 
-impl Contract for InputPetsObject {
+impl Contract for InputPets {
     const VALIDATOR: Validator<'static> = schemas::validator(
         schemas::INPUT.offset_by(3),
     );
@@ -913,6 +880,7 @@ impl Contract for InputPetsObject {
                     }) && value.age.as_ref().is_none_or(|value| *value <= 30)
                     && is_disjoint(&value.extra, Dog::DECLARED)) != (value.is_valid())
             }
+            Self::List(value) => value.iter().all(|value| value.is_valid()),
             Self::Unknown(value) => {
                 schemas::validator(schemas::INPUT.offset_by(3)).is_valid(value)
             }

@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, Nullable, contract, read::is_disjoint, schema::Validator,
+    Contract, Json, Map, Nullable, read::is_disjoint, schema::Validator,
     text::char_count_at_most,
 };
 use super::schemas;
@@ -558,84 +558,81 @@ impl Contract for PaymentIntent {
                     Nullable::Null => true,
                     Nullable::Value(value) => {
                         match value {
+                            PaymentIntentCustomer::Customer(value) => {
+                                (value.is_valid()
+                                    || value.extra.contains_key("deleted")
+                                        && char_count_at_most(&value.id, 5000)
+                                        && value.object.is_valid()
+                                        && value
+                                            .extra
+                                            .get("deleted")
+                                            .is_none_or(|value| {
+                                                schemas::validator(
+                                                        schemas::INPUT_SCHEMAS_DELETED_CUSTOMER.offset_by(3),
+                                                    )
+                                                    .is_valid(value)
+                                            })) && is_disjoint(&value.extra, Customer::DECLARED)
+                            }
+                            PaymentIntentCustomer::DeletedCustomer(value) => {
+                                (value.extra.contains_key("created")
+                                    && value.extra.contains_key("livemode")
+                                    && char_count_at_most(&value.id, 5000)
+                                    && value.object.is_valid()
+                                    && value
+                                        .extra
+                                        .get("created")
+                                        .is_none_or(|value| {
+                                            schemas::validator(
+                                                    schemas::INPUT_SCHEMAS_CUSTOMER.offset_by(3),
+                                                )
+                                                .is_valid(value)
+                                        })
+                                    && value
+                                        .extra
+                                        .get("email")
+                                        .is_none_or(|value| {
+                                            schemas::validator(
+                                                    schemas::INPUT_SCHEMAS_CUSTOMER.offset_by(4),
+                                                )
+                                                .is_valid(value)
+                                        })
+                                    && value
+                                        .extra
+                                        .get("name")
+                                        .is_none_or(|value| {
+                                            schemas::validator(
+                                                    schemas::INPUT_SCHEMAS_CUSTOMER.offset_by(5),
+                                                )
+                                                .is_valid(value)
+                                        })
+                                    && value
+                                        .extra
+                                        .get("livemode")
+                                        .is_none_or(|value| {
+                                            schemas::validator(
+                                                    schemas::INPUT_SCHEMAS_CUSTOMER.offset_by(6),
+                                                )
+                                                .is_valid(value)
+                                        })
+                                    && value
+                                        .extra
+                                        .get("metadata")
+                                        .is_none_or(|value| {
+                                            schemas::validator(
+                                                    schemas::INPUT_SCHEMAS_CUSTOMER.offset_by(7),
+                                                )
+                                                .is_valid(value)
+                                        }) || value.is_valid())
+                                    && is_disjoint(&value.extra, DeletedCustomer::DECLARED)
+                            }
                             PaymentIntentCustomer::Text(value) => {
                                 char_count_at_most(value, 5000)
                             }
-                            PaymentIntentCustomer::Object(value) => {
-                                match value {
-                                    PaymentIntentCustomerObject::Customer(value) => {
-                                        (value.is_valid()
-                                            || value.extra.contains_key("deleted")
-                                                && char_count_at_most(&value.id, 5000)
-                                                && value.object.is_valid()
-                                                && value
-                                                    .extra
-                                                    .get("deleted")
-                                                    .is_none_or(|value| {
-                                                        schemas::validator(
-                                                                schemas::INPUT_SCHEMAS_DELETED_CUSTOMER.offset_by(3),
-                                                            )
-                                                            .is_valid(value)
-                                                    })) && contract::is_serializable(value)
-                                    }
-                                    PaymentIntentCustomerObject::DeletedCustomer(value) => {
-                                        (value.extra.contains_key("created")
-                                            && value.extra.contains_key("livemode")
-                                            && char_count_at_most(&value.id, 5000)
-                                            && value.object.is_valid()
-                                            && value
-                                                .extra
-                                                .get("created")
-                                                .is_none_or(|value| {
-                                                    schemas::validator(
-                                                            schemas::INPUT_SCHEMAS_CUSTOMER.offset_by(3),
-                                                        )
-                                                        .is_valid(value)
-                                                })
-                                            && value
-                                                .extra
-                                                .get("email")
-                                                .is_none_or(|value| {
-                                                    schemas::validator(
-                                                            schemas::INPUT_SCHEMAS_CUSTOMER.offset_by(4),
-                                                        )
-                                                        .is_valid(value)
-                                                })
-                                            && value
-                                                .extra
-                                                .get("name")
-                                                .is_none_or(|value| {
-                                                    schemas::validator(
-                                                            schemas::INPUT_SCHEMAS_CUSTOMER.offset_by(5),
-                                                        )
-                                                        .is_valid(value)
-                                                })
-                                            && value
-                                                .extra
-                                                .get("livemode")
-                                                .is_none_or(|value| {
-                                                    schemas::validator(
-                                                            schemas::INPUT_SCHEMAS_CUSTOMER.offset_by(6),
-                                                        )
-                                                        .is_valid(value)
-                                                })
-                                            && value
-                                                .extra
-                                                .get("metadata")
-                                                .is_none_or(|value| {
-                                                    schemas::validator(
-                                                            schemas::INPUT_SCHEMAS_CUSTOMER.offset_by(7),
-                                                        )
-                                                        .is_valid(value)
-                                                }) || value.is_valid()) && contract::is_serializable(value)
-                                    }
-                                    PaymentIntentCustomerObject::Unknown(value) => {
-                                        schemas::validator(
-                                                schemas::INPUT_SCHEMAS_PAYMENT_INTENT.offset_by(7),
-                                            )
-                                            .is_valid(value)
-                                    }
-                                }
+                            PaymentIntentCustomer::Unknown(value) => {
+                                schemas::validator(
+                                        schemas::INPUT_SCHEMAS_PAYMENT_INTENT.offset_by(7),
+                                    )
+                                    .is_valid(value)
                             }
                         }
                     }
@@ -658,51 +655,13 @@ impl Contract for PaymentIntent {
 
 /// Generated from `input.json#/components/schemas/payment_intent/properties/customer`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum PaymentIntentCustomer {
-    /// The value is a string.
-    Text(String),
-    /// The value is an object.
-    Object(PaymentIntentCustomerObject),
-}
-
-::contract_runtime::untagged_union! {
-    PaymentIntentCustomer expects "a string or an object" {
-        variants { Text = String, Object = Object }
-    }
-}
-
-::contract_runtime::union_variants! {
-    PaymentIntentCustomer {
-        access {
-            Text: text String = as_text into_text,
-            Object: one PaymentIntentCustomerObject = as_object into_object,
-        }
-        from { Text(String), Object(PaymentIntentCustomerObject) }
-        from_text { Text }
-        nested { Object }
-    }
-}
-
-impl Contract for PaymentIntentCustomer {
-    const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_SCHEMAS_PAYMENT_INTENT.offset_by(7),
-    );
-
-    fn is_valid(&self) -> bool {
-        match self {
-            Self::Text(value) => char_count_at_most(value, 5000),
-            Self::Object(value) => value.is_valid(),
-        }
-    }
-}
-
-/// Generated from `input.json#/components/schemas/payment_intent/properties/customer`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
     reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
 )]
-pub enum PaymentIntentCustomerObject {
+pub enum PaymentIntentCustomer {
+    /// The value is a string.
+    Text(String),
     /// An object with `id`, `object`, `created`, `livemode`.
     Customer(Customer),
     /// An object with `id`, `object`, `deleted`.
@@ -712,7 +671,8 @@ pub enum PaymentIntentCustomerObject {
 }
 
 ::contract_runtime::object_union! {
-    PaymentIntentCustomerObject open Unknown {
+    PaymentIntentCustomer open Unknown {
+        [others expects "a string or an object"] { Text = String }
         Customer(Customer) {
             "id" required [String], "object" required [String] = Text("customer"),
             "created" required [Number], "email" optional [Null, String],
@@ -727,17 +687,19 @@ pub enum PaymentIntentCustomerObject {
 }
 
 ::contract_runtime::union_variants! {
-    PaymentIntentCustomerObject {
+    PaymentIntentCustomer {
         access {
             Customer: one Customer = as_customer into_customer,
             DeletedCustomer: one DeletedCustomer = as_deleted_customer into_deleted_customer,
+            Text: text String = as_text into_text,
         }
-        from { Customer(Customer), DeletedCustomer(DeletedCustomer) }
+        from { Customer(Customer), DeletedCustomer(DeletedCustomer), Text(String) }
+        from_text { Text }
         nested { Customer, DeletedCustomer }
     }
 }
 
-impl Contract for PaymentIntentCustomerObject {
+impl Contract for PaymentIntentCustomer {
     const VALIDATOR: Validator<'static> = schemas::validator(
         schemas::INPUT_SCHEMAS_PAYMENT_INTENT.offset_by(7),
     );
@@ -809,6 +771,7 @@ impl Contract for PaymentIntentCustomerObject {
                                     .is_valid(value)
                             }) && is_disjoint(&value.extra, DeletedCustomer::DECLARED)
             }
+            Self::Text(value) => char_count_at_most(value, 5000),
             Self::Unknown(value) => {
                 schemas::validator(schemas::INPUT_SCHEMAS_PAYMENT_INTENT.offset_by(7))
                     .is_valid(value)
