@@ -155,6 +155,8 @@ pub mod language_model {
     #[rustfmt::skip]
     pub mod schemas;
     #[rustfmt::skip]
+    pub mod security_requirements;
+    #[rustfmt::skip]
     pub mod servers;
     #[rustfmt::skip]
     pub mod types;
@@ -198,6 +200,8 @@ pub mod payments {
     pub mod operations;
     #[rustfmt::skip]
     pub mod schemas;
+    #[rustfmt::skip]
+    pub mod security_requirements;
     #[rustfmt::skip]
     pub mod servers;
     #[rustfmt::skip]
