@@ -342,7 +342,7 @@ impl<'t> Discovery<'t> {
             && dialect.supports_keyword(Keyword::Schema)
         {
             let place = member.place(source, &pointer);
-            let message = "`$schema` belongs to the root of a schema resource, beside its `$id`";
+            let message = "`$schema` is allowed only at the root of a schema resource, beside its `$id`";
             let problem = Diagnostic::error("invalid-schema", message).with_place(place);
             self.problems.push(problem.with_fallback("it is ignored"));
         }
