@@ -122,7 +122,7 @@ fn global_arguments(program: &'static CliProgram) -> Vec<Arg> {
         server => format!(" [default: {server}]"),
     };
     let mut all = vec![
-        option(SERVER).value_name("URL").help(format!("Where requests go {}{default}", from(SERVER))),
+        option(SERVER).value_name("URL").help(format!("The URL of the server {}{default}", from(SERVER))),
         option(JSON).action(ArgAction::SetTrue).help("Print responses unchanged, and errors as JSON"),
         option(OUTPUT)
             .value_name("FILE")

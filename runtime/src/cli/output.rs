@@ -118,7 +118,10 @@ async fn print_response(
     let is_text = media_type.is_text() || media_type.is_form();
     if !(media_type.is_json() || is_text || media_type.essence().is_empty()) {
         if outlet.is_terminal {
-            let message = format!("the response is `{}`, which a terminal cannot show", media_type.essence());
+            let message = format!(
+                "the response has the media type `{}`, which a terminal cannot show",
+                media_type.essence()
+            );
             return Err(CliError::failure(message).with_help("give --output FILE"));
         }
         return copy_body(body, outlet.output).await;
@@ -200,7 +203,7 @@ async fn print_items(
 fn finish_items(faults: usize) -> Result<(), CliError> {
     match faults {
         0 => Ok(()),
-        faults => Err(CliError::failure(format!("unreadable items: {faults}"))),
+        faults => Err(CliError::failure(format!("items that cannot be read: {faults}"))),
     }
 }
 
