@@ -490,7 +490,7 @@ mod tests {
                 OutputFormat::Text,
                 expect![[r#"
             AREA        ENTRIES  AS OF
-            blueprints        0  not read yet          the server refused: RELAY_BUSY (503): Busy with large change sets [correlation id <id>]
+            blueprints        0  not read yet          the server rejected the request: RELAY_BUSY (503): Busy with large change sets [correlation id <id>]
             stock             0  2026-09-21T14:15:00Z  up to date
             ships             0  not read yet          not read
         "#]],
@@ -498,7 +498,7 @@ mod tests {
             (
                 OutputFormat::Json,
                 expect![[r#"
-            {"areas":{"blueprints":{"asOf":null,"entries":0,"error":{"code":"RELAY_BUSY","exit":6,"message":"the server refused: RELAY_BUSY (503): Busy with large change sets [correlation id <id>]","next":"wait, then try again","requestId":"<id>","retryAfterSeconds":7},"read":false},"ships":{"asOf":null,"entries":0,"error":null,"read":false},"stock":{"asOf":"2026-09-21T14:15:00Z","entries":0,"error":null,"read":true}},"event":"result"}
+            {"areas":{"blueprints":{"asOf":null,"entries":0,"error":{"code":"RELAY_BUSY","exit":6,"message":"the server rejected the request: RELAY_BUSY (503): Busy with large change sets [correlation id <id>]","next":"wait, then try again","requestId":"<id>","retryAfterSeconds":7},"read":false},"ships":{"asOf":null,"entries":0,"error":null,"read":false},"stock":{"asOf":"2026-09-21T14:15:00Z","entries":0,"error":null,"read":true}},"event":"result"}
         "#]],
             ),
         ] {

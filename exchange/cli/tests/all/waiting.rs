@@ -212,7 +212,7 @@ async fn applied_changes_are_reported_while_others_wait() {
     assert_eq!((kept.code, &own["state"]), (6, &json!("pending")), "{}", kept.shown());
     assert_eq!(own["error"]["code"], "QUOTA_EXCEEDED");
     let message = own["error"]["message"].as_str().unwrap();
-    assert!(message.starts_with("the exchange requested a wait beyond"), "{message}");
+    assert!(message.starts_with("the exchange requires a wait that is longer"), "{message}");
 }
 
 /// CLI-04: an outcome that was not read is reported by the next command that sends changes.
