@@ -158,7 +158,7 @@ impl SyncProgress {
     fn print_complete(&self, area: Area, output: &mut Output) {
         let read = self.read.get(&area).copied().unwrap_or_default();
         if !output.is_json() && !output.has_status() {
-            output.print_note(format!("{area}: {} changed, {} gone", read.changed, read.removed));
+            output.print_note(format!("{area}: {} changed, {} removed", read.changed, read.removed));
         }
     }
 }
@@ -276,7 +276,11 @@ impl CommandContext {
     ) -> Result<ReplicaSync, CommandError> {
         let sync = exchange.sync(self.replica()?);
         for forgotten in sync.begin_session(connection).await? {
-            output.print_note(format!("forgotten: {} of {}", forgotten.entries, forgotten.collection.name()));
+            output.print_note(format!(
+                "local entries deleted: {} of {}",
+                forgotten.entries,
+                forgotten.collection.name()
+            ));
         }
         Ok(sync)
     }

@@ -119,7 +119,7 @@ async fn exchange_is_configured() {
     expect![[r#"
         exit 2
         err| error: no exchange is configured
-        err|   -> write issuer, gateway, client-id and info-url into a file and name it with --config, or point EXCHANGE_CONFIG at it
+        err|   -> write issuer, gateway, client-id and info-url into a file, and pass its path with --config or in EXCHANGE_CONFIG
     "#]].assert_eq(&run_command(&["locations"], "").await.shown());
     let home = tempfile::tempdir().unwrap();
     let file = home.path().join("config.toml");

@@ -119,7 +119,7 @@ async fn held_change_is_listed_in_json() {
     // The member states that the change was applied.
     expect![[r#"
         exit 0
-        err| change 1 is decided: the requested state is there
+        err| change 1 is decided: the exchange has the requested state
     "#]]
     .assert_eq(&machine.run(&["outbox", "resolve", "1", "--applied"]).await.shown());
     for args in [&["resolve", "1", "--applied"][..], &["show", "1"], &["confirm", "99"], &["retry", "1"]] {
