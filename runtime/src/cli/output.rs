@@ -330,7 +330,7 @@ mod tests {
         failure.print_to(false, &mut errors);
         assert_eq!((failure.exit, output.len()), (CliExit::RetryLater, 0));
         let expected = "note: the body of the response is incomplete: the connection ended before the response was complete\n\
-                    error: the server returned 503 Service Unavailable and requests to wait 7 s\n  slowly\n";
+                    error: the server returned 503 Service Unavailable and requires a wait of 7 s\n  slowly\n";
         assert_eq!(String::from_utf8(errors).unwrap(), expected);
     }
 

@@ -551,7 +551,7 @@ fn exit_codes_depend_on_the_outcome() {
             Ok(response)
         },
         CliExit::RetryLater,
-        "requests to wait 7 s",
+        "requires a wait of 7 s",
     );
     check(
         || {
@@ -561,7 +561,7 @@ fn exit_codes_depend_on_the_outcome() {
             Ok(response)
         },
         CliExit::RetryLater,
-        "requests to wait 20 s",
+        "requires a wait of 20 s",
     );
     check(
         || {
