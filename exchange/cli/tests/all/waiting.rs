@@ -74,7 +74,7 @@ async fn change_behind_a_held_one_is_reported() {
         exit 0
         out| CHANGE  OP                RESULT    WHY
         out|      2  1   set-quantity  applied
-        out|      3  1   set-quantity  rejected  VERSION_CONFLICT: this was changed meanwhile: synchronize, then review it
+        out|      3  1   set-quantity  rejected  VERSION_CONFLICT: this was changed in the meantime: synchronize, then review it
         out|      5  1   remove        applied
         err| change 2, stored earlier, is decided: this is its outcome
         err| change 3, stored earlier, is decided: this is its outcome
@@ -263,7 +263,7 @@ async fn unread_outcome_is_reported_by_the_next_command() {
     expect![[r#"
         exit 0
         out| OP                RESULT    WHY
-        out| 1   set-quantity  rejected  VERSION_CONFLICT: this was changed meanwhile: synchronize, then review it
+        out| 1   set-quantity  rejected  VERSION_CONFLICT: this was changed in the meantime: synchronize, then review it
         err| change 4, stored earlier, is decided: this is its outcome
         err| no stored change can be sent now
     "#]].assert_eq(&machine.run(&["outbox", "retry"]).await.shown());
