@@ -412,7 +412,7 @@ pub fn check_operation_lists(options: &Config, api: &OpenApiDocument, diagnostic
             diagnostics.push(
                 Diagnostic::error("config", message)
                     .with_optional_place(options.option_place(option, id))
-                    .help("an operation is named by its `operationId`"),
+                    .help("use the `operationId` of an operation"),
             );
         }
     }

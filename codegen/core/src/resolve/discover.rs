@@ -445,7 +445,9 @@ impl<'t> Discovery<'t> {
                     Diagnostic::error("unsupported", format!("no input contains the dialect `{name}`"))
                         .with_place(place.clone())
                         .with_fallback("its schemas are read with the default dialect")
-                        .help(format!("mount its meta-schema: `{uri}` = a file"));
+                        .help(format!(
+                            "add the file of its meta-schema to `mounts`: \"{uri}\" = \"path/to/file\""
+                        ));
                 self.missing.push((uri, place.clone()));
                 self.lost.push(problem);
             }
