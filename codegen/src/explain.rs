@@ -30,7 +30,7 @@ use contract_codegen_core::{
     generate::Project,
     plan::{ContractPlan, OperationSide},
     schema::{Schema, SchemaId},
-    shape::{StructField, TypeBody, TypeId, TypeRef, VariantSelector},
+    shape::{KindVariant, StructField, TypeBody, TypeId, TypeRef, VariantSelector},
     stack::run_on_deep_stack,
     tables::TableArenas,
     tree::DocumentLocation,
@@ -165,31 +165,31 @@ impl Explainer<'_> {
             description: None,
             rules: Vec::new(),
         };
+        let by_kind = |v: &KindVariant| variant(reason::describe_kind(v), &v.name, &v.ty, "JSON type");
         match &def.body {
             TypeBody::Struct(body) => {
                 (0..body.fields.len()).filter_map(|index| self.field_part(id, index)).collect()
             }
-            TypeBody::Objects(body) => match &body.selector {
-                VariantSelector::Tag(tag) => {
-                    let parts = body.variants.iter().zip(&tag.literals).map(|(v, literals)| {
-                        let literals: Vec<String> = literals.iter().map(ToString::to_string).collect();
-                        variant(literals.join(" or "), &v.name, &v.ty, &format!("value of `{}`", tag.name))
-                    });
-                    parts.collect()
+            TypeBody::Objects(body) => {
+                let mut parts: Vec<ExplainedPart> = body.others.iter().map(by_kind).collect();
+                match &body.selector {
+                    VariantSelector::Tag(tag) => {
+                        parts.extend(body.variants.iter().zip(&tag.literals).map(|(v, literals)| {
+                            let literals: Vec<String> = literals.iter().map(ToString::to_string).collect();
+                            let presence = format!("value of `{}`", tag.name);
+                            variant(literals.join(" or "), &v.name, &v.ty, &presence)
+                        }));
+                    }
+                    VariantSelector::Members(forms) => parts.extend(
+                        body.variants
+                            .iter()
+                            .zip(forms)
+                            .map(|(v, form)| variant(form.to_string(), &v.name, &v.ty, "properties")),
+                    ),
                 }
-                VariantSelector::Members(forms) => {
-                    let parts = body
-                        .variants
-                        .iter()
-                        .zip(forms)
-                        .map(|(v, form)| variant(form.to_string(), &v.name, &v.ty, "properties"));
-                    parts.collect()
-                }
-            },
-            TypeBody::ByKind(variants) => variants
-                .iter()
-                .map(|v| variant(reason::describe_kind(v), &v.name, &v.ty, "JSON type"))
-                .collect(),
+                parts
+            }
+            TypeBody::ByKind(variants) => variants.iter().map(by_kind).collect(),
             TypeBody::Enum(list) => {
                 let parts = list.values.iter().map(|(wire, rust, doc)| ExplainedPart {
                     description: doc.clone(),

@@ -285,7 +285,7 @@ fn manifest_lists_only_needed_features() {
     let text = fs::read_to_string(folder.0.join("api/Cargo.toml")).unwrap();
     for (part, needed) in [
         ("client", vec!["client", "credentials", "stream"]),
-        ("server", vec!["server", "stream", "tokio"]),
+        ("server", vec!["server", "authentication", "stream", "tokio"]),
         ("schemars", vec!["schemars"]),
         ("proptest", vec!["proptest"]),
     ] {

@@ -24,9 +24,29 @@ macro_rules! deserialize_by_read_json {
     };
 }
 
-/// Implements `ReadJson` and `Deserialize` for a type with [`FromMap`](crate::read::FromMap).
+/// Implements `ReadJson` and `Deserialize` for a type with [`FromMap`](crate::read::FromMap). With `or`, values
+/// of other JSON types are read as the listed variants; see [`untagged_union!`](crate::untagged_union).
 #[macro_export]
 macro_rules! read_object {
+    ($name:ident or $expected:literal { $($other:ident = $json_type:ident $([$($item:ident),*])?),* }) => {
+        impl<'de> $crate::read::ReadJson<'de> for $name {
+            fn read_json<D: ::serde::Deserializer<'de>>(
+                deserializer: D,
+            ) -> ::std::result::Result<Self, D::Error> {
+                let value = $crate::read::peek_value(deserializer)?;
+                match value.json_type() {
+                    $crate::JsonType::Object => value.read_object(),
+                    $(
+                        $crate::JsonType::$json_type
+                            $(if value.may_have_items(&[$($crate::JsonType::$item),*]))?
+                        => value.read_value().map(Self::$other),
+                    )*
+                    _ => ::std::result::Result::Err(value.type_error($expected)),
+                }
+            }
+        }
+        $crate::deserialize_by_read_json!($name);
+    };
     ($name:ident) => {
         impl<'de> $crate::read::ReadJson<'de> for $name {
             fn read_json<D: ::serde::Deserializer<'de>>(
@@ -454,11 +474,17 @@ macro_rules! builder {
 
 /// Implements a closed union of objects that are discriminated by a tag, given each variant with its tag
 /// values. Objects with another tag are rejected.
+///
+/// A union of objects may also have variants for values of other JSON types, in the section `others`; see
+/// [`untagged_union!`](crate::untagged_union).
 #[macro_export]
 macro_rules! closed_union {
     (
         $name:ident by tag $tag:literal {
             variants { $($variant:ident = $first:literal $(| $more:literal)*),* $(,)? }
+            $(others expects $expected:literal {
+                $($other_variant:ident = $json_type:ident $([$($item:ident),*])?),* $(,)?
+            })?
         }
     ) => {
         impl<'de> $crate::read::FromMap<'de> for $name {
@@ -479,10 +505,13 @@ macro_rules! closed_union {
             ) -> ::std::result::Result<S::Ok, S::Error> {
                 match self {
                     $(Self::$variant(value) => ::serde::Serialize::serialize(value, serializer),)*
+                    $($(Self::$other_variant(value) => ::serde::Serialize::serialize(value, serializer),)*)?
                 }
             }
         }
-        $crate::read_object!($name);
+        $crate::read_object!(
+            $name $(or $expected { $($other_variant = $json_type $([$($item),*])?),* })?
+        );
     };
 }
 
@@ -498,6 +527,9 @@ macro_rules! open_union {
     (
         $name:ident by $by:ident $tag:literal $($default:ident)? {
             variants { $($variant:ident = $first:literal $(| $more:literal)*),* $(,)? }
+            $(others expects $expected:literal {
+                $($other_variant:ident = $json_type:ident $([$($item:ident),*])?),* $(,)?
+            })?
         }
     ) => {
         impl $name {
@@ -520,11 +552,14 @@ macro_rules! open_union {
             ) -> ::std::result::Result<S::Ok, S::Error> {
                 match self {
                     $(Self::$variant(value) => ::serde::Serialize::serialize(value, serializer),)*
+                    $($(Self::$other_variant(value) => ::serde::Serialize::serialize(value, serializer),)*)?
                     Self::Unknown(value) => ::serde::Serialize::serialize(value, serializer),
                 }
             }
         }
-        $crate::read_object!($name);
+        $crate::read_object!(
+            $name $(or $expected { $($other_variant = $json_type $([$($item),*])?),* })?
+        );
     };
     (@tag $map:ident $tag:literal [] $($variants:tt)*) => {
         $crate::open_union!(@read read_tagged $map $tag $($variants)*)
@@ -568,6 +603,9 @@ macro_rules! open_union {
 macro_rules! object_union {
     (
         $name:ident $(open $unknown:ident)? {
+            $([others expects $expected:literal] {
+                $($other_variant:ident = $json_type:ident $([$($item:ident),*])?),* $(,)?
+            })?
             $(
                 $variant:ident($ty:ty) $($closed:ident)? {
                     $(
@@ -628,11 +666,14 @@ macro_rules! object_union {
             ) -> ::std::result::Result<S::Ok, S::Error> {
                 match self {
                     $(Self::$variant(value) => ::serde::Serialize::serialize(value, serializer),)*
+                    $($(Self::$other_variant(value) => ::serde::Serialize::serialize(value, serializer),)*)?
                     $(Self::$unknown(value) => ::serde::Serialize::serialize(value, serializer),)?
                 }
             }
         }
-        $crate::read_object!($name);
+        $crate::read_object!(
+            $name $(or $expected { $($other_variant = $json_type $([$($item),*])?),* })?
+        );
     };
     (@required) => { true };
     (@optional) => { false };

@@ -87,7 +87,7 @@ pub trait FromMap<'de>: Sized {
 
 /// Reads a JSON object. Fails if the value is not an object, or if `T::from_map` returns an error.
 pub fn read_object<'de, T: FromMap<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
-    deserializer.deserialize_map(ObjectVisitor(PhantomData))
+    ObjectVisitor(PhantomData).deserialize(deserializer)
 }
 
 impl<'de, T: ReadJson<'de>> FromMap<'de> for Map<T> {
@@ -155,6 +155,14 @@ pub fn read_document<T: for<'de> ReadJson<'de> + Send>(bytes: &[u8], depth: usiz
 }
 
 struct ObjectVisitor<T>(PhantomData<T>);
+
+impl<'de, T: FromMap<'de>> DeserializeSeed<'de> for ObjectVisitor<T> {
+    type Value = T;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
 
 impl<'de, T: FromMap<'de>> Visitor<'de> for ObjectVisitor<T> {
     type Value = T;

@@ -28,6 +28,7 @@
 
 mod array;
 mod assertion;
+mod closest_branch;
 mod evaluate;
 mod evaluated;
 mod limit_text;

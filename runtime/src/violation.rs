@@ -34,8 +34,9 @@ pub struct Violation {
     /// The location of the schema object with the keyword: resource URI, `#`, JSON Pointer. Consecutive
     /// violations of the same schema share one allocation.
     pub schema: Arc<str>,
-    /// The value of the keyword in the schema as English text, such as `50` for `maximum: 50`. `None` if the
-    /// message needs no limit, or if the limit would be too long. Never the invalid value.
+    /// The value of the keyword in the schema as English text, such as `50` for `maximum: 50`. For a union, the
+    /// name of the closest branch, whose violations are in the same list. `None` if the message needs no limit, or
+    /// if the limit would be too long. Never the invalid value.
     pub limit: Option<Arc<str>>,
 }
 
@@ -65,7 +66,11 @@ impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // `/` would be the member with an empty name.
         let pointer = if self.pointer.is_empty() { "#" } else { &self.pointer };
-        write!(f, "{pointer}: {} ({})", self.keyword, self.schema)
+        write!(f, "{pointer}: {} ({})", self.keyword, self.schema)?;
+        match (self.keyword, &self.limit) {
+            ("anyOf" | "oneOf", Some(explanation)) => write!(f, "; {explanation}"),
+            _ => Ok(()),
+        }
     }
 }
 

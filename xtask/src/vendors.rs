@@ -22,7 +22,17 @@ use crate::{
 };
 
 /// The vendors: the names of their programs, and of the modules that these import.
-const VENDORS: [&str; 3] = ["code_hosting", "language_model", "payments"];
+const VENDORS: [&str; 9] = [
+    "calendar",
+    "chat",
+    "cloud",
+    "code_hosting",
+    "commerce",
+    "dns",
+    "language_model",
+    "messaging",
+    "payments",
+];
 /// The folder of the programs and their settings.
 const PROGRAMS: &str = "codegen/examples/vendors";
 /// The maximum time that the mock server may take to start. It reads a document of several megabytes.
@@ -33,9 +43,9 @@ pub(crate) fn run(args: &VendorsArgs, root: &Path) -> CommandOutcome {
     let found: Vec<(&str, PathBuf)> =
         VENDORS.iter().filter_map(|vendor| find_document(&args.folder, vendor)).collect();
     if found.is_empty() {
-        let names = VENDORS.map(|vendor| format!("{vendor}.json")).join(", ");
         report_error(&format!(
-            "{} contains none of {names}: the comments of {PROGRAMS}/*.toml say where the documents are published",
+            "{} contains no document of a vendor, such as `payments.json`: the comments of {PROGRAMS}/*.toml name \
+             the packages and repositories with the documents",
             args.folder.display()
         ));
         return CommandOutcome::NotRun;
@@ -54,9 +64,10 @@ pub(crate) fn run(args: &VendorsArgs, root: &Path) -> CommandOutcome {
     outcome
 }
 
+/// Finds the document of a vendor: a file, or a folder with several files.
 fn find_document(folder: &Path, vendor: &'static str) -> Option<(&'static str, PathBuf)> {
-    let document = folder.join(format!("{vendor}.json"));
-    document.is_file().then_some((vendor, document))
+    let candidates = [folder.join(format!("{vendor}.json")), folder.join(vendor)];
+    candidates.into_iter().find(|path| path.exists()).map(|path| (vendor, path))
 }
 
 /// Generates, compiles and runs, and returns what the program printed.
@@ -93,7 +104,10 @@ fn write_program(vendor: &str, document: &Path, root: &Path, folder: &Path) -> s
     // Beside the package, because both are workspaces.
     let program = folder.join("program");
     fs::create_dir_all(program.join("src"))?;
-    fs::copy(document, folder.join(format!("{vendor}.json")))?;
+    match document.is_dir() {
+        true => copy_folder(document, &folder.join(vendor))?,
+        false => fs::copy(document, folder.join(format!("{vendor}.json"))).map(drop)?,
+    }
     let settings = fs::read_to_string(programs.join(format!("{vendor}.toml")))?;
     // The folder lies in the workspace of this repository.
     fs::write(folder.join("codegen.toml"), settings.replace("[output]\n", "[output]\nmember = false\n"))?;
@@ -111,6 +125,20 @@ fn write_program(vendor: &str, document: &Path, root: &Path, folder: &Path) -> s
          http = \"1\"\ntokio = {{ version = \"1\", features = [\"macros\", \"rt\"] }}\n"
     );
     fs::write(program.join("Cargo.toml"), manifest)
+}
+
+/// Copies a folder with everything in it.
+fn copy_folder(from: &Path, to: &Path) -> std::io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        match entry.file_type()?.is_dir() {
+            true => copy_folder(&entry.path(), &target)?,
+            false => fs::copy(entry.path(), target).map(drop)?,
+        }
+    }
+    Ok(())
 }
 
 /// Returns the address in the first line that the mock server prints.
@@ -137,7 +165,9 @@ mod tests {
             let text = |ending: &str| {
                 fs::read_to_string(root.join(PROGRAMS).join(format!("{vendor}.{ending}"))).expect(vendor)
             };
-            assert!(text("toml").contains(&format!("inputs = [\"{vendor}.json\"]")), "{vendor}");
+            let settings = text("toml");
+            let is_input = |start: &str| settings.contains(&format!("inputs = [\"{vendor}{start}"));
+            assert!(is_input(".json\"") || is_input("/"), "{vendor}");
             assert!(text("rs").contains(&format!("use crate::{vendor}::{{")), "{vendor}");
         }
     }

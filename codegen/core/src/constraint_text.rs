@@ -40,7 +40,7 @@ pub fn describe_limits(schemas: &[&Schema]) -> String {
     phrases.extend(below.map(|n| format!("less than {n}")));
     phrases.extend(schemas.iter().find_map(|s| s.multiple_of.as_ref()).map(|n| format!("a multiple of {n}")));
     if schemas.iter().any(|s| s.unique_items) {
-        phrases.push("no two equal".to_owned());
+        phrases.push("unique items".to_owned());
     }
     let formats: BTreeSet<&str> = schemas.iter().filter_map(|s| s.format.as_deref()).collect();
     phrases.extend(formats.into_iter().filter(|f| !f.contains('`')).map(|f| format!("format `{f}`")));

@@ -275,9 +275,10 @@ impl<'a> ModelEmitter<'a> {
     }
 
     fn alias_item(&self, name: &str, target: TypeId) -> TokenStream {
+        let doc = format!(" Alias of [`{}`], because the schemas are equal.", self.shapes.get(target).name);
         let (name, target) = (ident(name), self.type_tokens(&TypeRef::Named(target)));
         quote! {
-            #[doc = " Another name of a type, for an equal schema."]
+            #[doc = #doc]
             pub type #name = #target;
         }
     }

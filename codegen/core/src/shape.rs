@@ -163,7 +163,8 @@ pub enum TypeBody {
     Pending,
     /// An object with declared properties.
     Struct(StructBody),
-    /// An enum of objects, of which a tag or other properties select the variant.
+    /// An enum of objects, of which a tag or other properties select the variant. It may also have variants
+    /// for other JSON types.
     Objects(ObjectUnion),
     /// An enum whose variant is selected by the JSON type of the value.
     ByKind(Vec<KindVariant>),
@@ -181,7 +182,7 @@ impl TypeBody {
             Self::Struct(body) => {
                 Box::new(body.fields.iter().filter(|f| !f.omitted).map(|f| &f.ty).chain(&body.additional))
             }
-            Self::Objects(body) => Box::new(body.variants.iter().map(|v| &v.ty)),
+            Self::Objects(body) => Box::new(body.contents().map(|(_, ty)| ty)),
             Self::ByKind(variants) => Box::new(variants.iter().map(|v| &v.ty)),
             Self::Newtype(inner) => Box::new(std::iter::once(inner)),
             Self::Enum(_) | Self::Pending => Box::new(std::iter::empty()),
@@ -221,7 +222,7 @@ pub struct StructField {
     pub omitted: bool,
 }
 
-/// The structure of an enum whose variants are objects.
+/// The structure of an enum whose variants are objects, and possibly values of other JSON types.
 #[derive(Clone, Debug)]
 pub struct ObjectUnion {
     /// The schema with the `oneOf` or `anyOf`.
@@ -235,9 +236,37 @@ pub struct ObjectUnion {
     pub variants: Vec<ObjectVariant>,
     /// True if objects that match no variant are kept.
     pub open: bool,
+    /// The schemas that apply to the objects: those of the type, with the inner unions chosen that the type
+    /// includes.
+    pub conj: SchemaConjunction,
+    /// The variants for other JSON types. Empty if all values are objects.
+    pub others: Vec<KindVariant>,
 }
 
 impl ObjectUnion {
+    /// Iterates over the names and types of all variants. The variants of objects precede those of other JSON
+    /// types.
+    pub fn contents(&self) -> impl Iterator<Item = (&str, &TypeRef)> {
+        let objects = self.variants.iter().map(|v| (v.name.as_str(), &v.ty));
+        objects.chain(self.others.iter().map(|v| (v.name.as_str(), &v.ty)))
+    }
+
+    /// Renames variants of objects that have the name of a variant of another JSON type, such as `Text`.
+    fn with_distinct_names(mut self) -> Self {
+        for index in 0..self.variants.len() {
+            while self.contents().filter(|(name, _)| *name == self.variants[index].name).count() > 1 {
+                self.variants[index].name.push_str("Object");
+            }
+        }
+        self
+    }
+
+    /// Iterates over the types of all variants, in the order of [`contents`](Self::contents).
+    pub(crate) fn content_types_mut(&mut self) -> impl Iterator<Item = &mut TypeRef> {
+        let objects = self.variants.iter_mut().map(|v| &mut v.ty);
+        objects.chain(self.others.iter_mut().map(|v| &mut v.ty))
+    }
+
     /// Returns the tag, if the union has one.
     #[must_use]
     pub fn tag(&self) -> Option<&VariantTag> {

@@ -256,9 +256,9 @@ fn tag_choices(graph: &SchemaGraph, shapes: &Shapes) -> BTreeMap<SchemaId, TagBr
         // the schema with the union itself, or for a union that only adds `null` to it.
         let around = |id: &SchemaId| {
             let schema = graph.schema(*id);
-            def.conj.chosen.contains(id) && schema.is_constrained_only_by(&[Rule::AnyOf, Rule::OneOf])
+            tagged.conj.chosen.contains(id) && schema.is_constrained_only_by(&[Rule::AnyOf, Rule::OneOf])
         };
-        if !def.conj.ids.iter().all(|id| *id == tagged.holder || around(id)) {
+        if !tagged.conj.ids.iter().all(|id| *id == tagged.holder || around(id)) {
             continue;
         }
         let variants = tagged.variants.iter().zip(&tag.literals);

@@ -219,7 +219,11 @@ fn read_objects(
     json: &Json,
     left: u8,
 ) -> Option<TypedValue> {
-    let object = json.as_object()?;
+    let Some(object) = json.as_object() else {
+        let other = body.others.iter().position(|variant| variant.selects(json))?;
+        let typed = read_at(shapes, &body.others[other].ty, json, left)?;
+        return Some(TypedValue::Variant(id, body.variants.len() + other, Box::new(typed)));
+    };
     let unknown = || body.open.then(|| TypedValue::UnknownObject(id, json.clone()));
     let read = |at: usize| {
         let typed = read_at(shapes, &body.variants.get(at)?.ty, json, left)?;

@@ -13,9 +13,8 @@ use crate::payments::{
     runtime::{client::pages::PageError, transport::Transport},
     servers,
     types::{
-        ApiErrorsType, GetCustomersCreatedObject, PaymentIntentCustomerObject, PostCustomersBody,
-        PostFilesBodyPurpose, PostPaymentIntentsBody, PostPaymentIntentsBodyAutomaticPaymentMethods,
-        PostPaymentIntentsIntentBody,
+        ApiErrorsType, GetCustomersCreatedObject, PostCustomersBody, PostFilesBodyPurpose,
+        PostPaymentIntentsBody, PostPaymentIntentsBodyAutomaticPaymentMethods, PostPaymentIntentsIntentBody,
     },
 };
 
@@ -55,8 +54,8 @@ pub(crate) async fn run(
     let options = PostPaymentIntentsOptions::new().idempotency_key("order-6735");
     let intent = client.post_payment_intents(&payment, options).await?;
     // The string alone is the id of a customer that is not expanded.
-    let expanded = intent.customer.as_ref().and_then(|customer| customer.value()?.as_object());
-    if let Some(PaymentIntentCustomerObject::Customer(customer)) = expanded {
+    let expanded = intent.customer.as_ref().and_then(|customer| customer.value()?.as_customer());
+    if let Some(customer) = expanded {
         lines.push(format!("{} by {}", intent.status, customer.id));
     }
 

@@ -1,5 +1,5 @@
-//! Runs the program of one vendor against a mock server, and prints each request and each result. `cargo xtask
-//! vendors` copies this file into a package, beside the program and the generated package.
+//! Runs the program of one vendor against a mock server, and prints each request with its body, and each result.
+//! `cargo xtask vendors` copies this file into a package, beside the program and the generated package.
 //!
 //! The first argument is the URL of the mock server. Requests keep their path and query.
 
@@ -43,6 +43,11 @@ impl Redirect {
 impl Transport for Redirect {
     fn send<'a>(&'a self, operation: &'static Operation, mut request: http::Request<Bytes>) -> ResponseFuture<'a> {
         self.redirect(&mut request);
+        if let Ok(body) = std::str::from_utf8(request.body()).map(str::trim)
+            && !body.is_empty()
+        {
+            println!("    {body}");
+        }
         self.transport.send(operation, request)
     }
 

@@ -5,7 +5,7 @@ use contract_codegen_core::{
     conjunction::{SchemaConjunction, SchemaFacts},
     enforced_constraints::join_type_names,
     schema::TypeSet,
-    shape::{self, KindVariant, TypeBody, TypeDef, TypeRef, VariantTag},
+    shape::{self, KindVariant, ObjectUnion, TypeBody, TypeDef, TypeRef, VariantTag},
 };
 use contract_runtime::schema::TagCertainty;
 
@@ -30,35 +30,12 @@ pub(crate) fn type_form(contract: &AnalyzedContract, def: &TypeDef) -> String {
             }
             text
         }
-        TypeBody::Objects(body) => {
-            let count = body.variants.len();
-            let kept = if body.open { "; objects that fit none are kept" } else { "" };
-            let Some(VariantTag { name: tag, certainty, .. }) = body.tag() else {
-                let tag = body.optional_tag.as_ref();
-                let tag = tag.map(|tag| format!("tag `{}`, and where it is absent by ", tag.name));
-                return format!(
-                    "enum by {}properties: the names, JSON types and constants of an object's properties select one of {count} branches{kept}",
-                    tag.unwrap_or_default()
-                );
-            };
-            match certainty {
-                TagCertainty::Required => format!(
-                    "enum by tag `{tag}`: each of the {count} branches requires it with distinct values{}",
-                    if body.open { "; objects with another tag are kept" } else { "" }
-                ),
-                TagCertainty::Present => format!(
-                    "enum by tag `{tag}`: each of the {count} branches has distinct values for it; objects with another tag, or without it, are kept"
-                ),
-                TagCertainty::Hint if !contract.graph.schema(body.holder).family_members().is_empty() => {
-                    format!(
-                        "enum by tag `{tag}`: the discriminator assigns distinct values to {count} schemas; objects that do not match their schema are kept, and only the base schema is validated"
-                    )
-                }
-                TagCertainty::Hint => format!(
-                    "enum by tag `{tag}`: the discriminator assigns distinct values to the {count} branches; objects that do not match their branch are kept, and validation checks which branches accept a value"
-                ),
-            }
+        TypeBody::Objects(body) if !body.others.is_empty() => {
+            let kinds: Vec<String> = body.others.iter().map(describe_kind).collect();
+            let objects = describe_objects(contract, body);
+            format!("enum by JSON type: {}, object; for objects, {objects}", kinds.join(", "))
         }
+        TypeBody::Objects(body) => describe_objects(contract, body),
         TypeBody::ByKind(variants) => {
             let kinds: Vec<String> = variants.iter().map(describe_kind).collect();
             format!("enum by JSON type: {}", kinds.join(", "))
@@ -79,6 +56,37 @@ pub(crate) fn type_form(contract: &AnalyzedContract, def: &TypeDef) -> String {
             format!("newtype around `{}`: a value with its own name and rules", type_name(contract, inner))
         }
         TypeBody::Pending => "undecided".to_owned(),
+    }
+}
+
+/// Describes how the variant of an object is selected.
+fn describe_objects(contract: &AnalyzedContract, body: &ObjectUnion) -> String {
+    let count = body.variants.len();
+    let kept = if body.open { "; objects that fit none are kept" } else { "" };
+    let Some(VariantTag { name: tag, certainty, .. }) = body.tag() else {
+        let tag = body.optional_tag.as_ref();
+        let tag = tag.map(|tag| format!("tag `{}`, and where it is absent by ", tag.name));
+        return format!(
+            "enum by {}properties: the names, JSON types and constants of an object's properties select one of {count} branches{kept}",
+            tag.unwrap_or_default()
+        );
+    };
+    match certainty {
+        TagCertainty::Required => format!(
+            "enum by tag `{tag}`: each of the {count} branches requires it with distinct values{}",
+            if body.open { "; objects with another tag are kept" } else { "" }
+        ),
+        TagCertainty::Present => format!(
+            "enum by tag `{tag}`: each of the {count} branches has distinct values for it; objects with another tag, or without it, are kept"
+        ),
+        TagCertainty::Hint if !contract.graph.schema(body.holder).family_members().is_empty() => {
+            format!(
+                "enum by tag `{tag}`: the discriminator assigns distinct values to {count} schemas; objects that do not match their schema are kept, and only the base schema is validated"
+            )
+        }
+        TagCertainty::Hint => format!(
+            "enum by tag `{tag}`: the discriminator assigns distinct values to the {count} branches; objects that do not match their branch are kept, and validation checks which branches accept a value"
+        ),
     }
 }
 

@@ -6,6 +6,17 @@
 #![allow(clippy::duplicate_mod, reason = "other tests compile the same files without clients and servers")]
 #![allow(dead_code, reason = "the tests do not use all generated items")]
 
+#[path = "../cases/authentication/expected"]
+pub mod authentication {
+    pub mod calls;
+    pub mod models;
+    pub mod operations;
+    pub mod schemas;
+    pub mod security_requirements;
+    pub mod server;
+    pub mod types;
+}
+
 #[path = "../cases/client_by_tag/expected"]
 pub mod client_by_tag {
     pub mod calls;
@@ -30,6 +41,7 @@ pub mod command_line {
     pub mod models;
     pub mod operations;
     pub mod schemas;
+    pub mod security_requirements;
     pub mod servers;
     pub mod types;
 }
@@ -56,6 +68,7 @@ pub mod credentials {
     pub mod models;
     pub mod operations;
     pub mod schemas;
+    pub mod security_requirements;
     pub mod types;
 }
 
@@ -128,6 +141,7 @@ pub mod hangar {
     pub mod operations;
     pub mod responses;
     pub mod schemas;
+    pub mod security_requirements;
     pub mod server;
     pub mod types;
 }
@@ -186,6 +200,7 @@ pub mod operations {
     pub mod models;
     pub mod operations;
     pub mod schemas;
+    pub mod security_requirements;
     pub mod server;
     pub mod servers;
     pub mod types;
@@ -311,6 +326,48 @@ pub mod union_of_children {
     pub mod types;
 }
 
+#[path = "../cases/vendor_calendar/expected"]
+pub mod vendor_calendar {
+    pub mod calls;
+    pub mod client;
+    pub mod credentials;
+    pub mod models;
+    pub mod operations;
+    pub mod schemas;
+    pub mod security_requirements;
+    pub mod servers;
+    pub mod types;
+}
+
+#[path = "../cases/vendor_chat/expected"]
+pub mod vendor_chat {
+    pub mod calls;
+    pub mod client;
+    pub mod credentials;
+    pub mod headers;
+    pub mod models;
+    pub mod operations;
+    pub mod responses;
+    pub mod schemas;
+    pub mod security_requirements;
+    pub mod servers;
+    pub mod types;
+}
+
+#[path = "../cases/vendor_cloud/expected"]
+pub mod vendor_cloud {
+    pub mod calls;
+    pub mod client;
+    pub mod credentials;
+    pub mod headers;
+    pub mod models;
+    pub mod operations;
+    pub mod schemas;
+    pub mod security_requirements;
+    pub mod servers;
+    pub mod types;
+}
+
 #[path = "../cases/vendor_code_hosting/expected"]
 pub mod vendor_code_hosting {
     pub mod calls;
@@ -324,6 +381,32 @@ pub mod vendor_code_hosting {
     pub mod types;
 }
 
+#[path = "../cases/vendor_commerce/expected"]
+pub mod vendor_commerce {
+    pub mod calls;
+    pub mod client;
+    pub mod credentials;
+    pub mod models;
+    pub mod operations;
+    pub mod schemas;
+    pub mod security_requirements;
+    pub mod servers;
+    pub mod types;
+}
+
+#[path = "../cases/vendor_dns/expected"]
+pub mod vendor_dns {
+    pub mod calls;
+    pub mod client;
+    pub mod credentials;
+    pub mod models;
+    pub mod operations;
+    pub mod schemas;
+    pub mod security_requirements;
+    pub mod servers;
+    pub mod types;
+}
+
 #[path = "../cases/vendor_language_model/expected"]
 pub mod vendor_language_model {
     pub mod bodies;
@@ -333,6 +416,20 @@ pub mod vendor_language_model {
     pub mod models;
     pub mod operations;
     pub mod schemas;
+    pub mod security_requirements;
+    pub mod servers;
+    pub mod types;
+}
+
+#[path = "../cases/vendor_messaging/expected"]
+pub mod vendor_messaging {
+    pub mod calls;
+    pub mod client;
+    pub mod credentials;
+    pub mod models;
+    pub mod operations;
+    pub mod schemas;
+    pub mod security_requirements;
     pub mod servers;
     pub mod types;
 }
@@ -346,6 +443,7 @@ pub mod vendor_payments {
     pub mod models;
     pub mod operations;
     pub mod schemas;
+    pub mod security_requirements;
     pub mod servers;
     pub mod types;
 }

@@ -25,6 +25,8 @@ pub mod areas;
 pub mod array_limits;
 #[path = "../cases/attributes/expected/root.rs"]
 pub mod attributes;
+#[path = "../cases/authentication/expected/root.rs"]
+pub mod authentication;
 #[path = "../cases/boolean_schemas/expected/root.rs"]
 pub mod boolean_schemas;
 #[path = "../cases/client_by_tag/expected/root.rs"]
@@ -271,6 +273,8 @@ pub mod union_discriminated;
 pub mod union_exactly_one;
 #[path = "../cases/union_family/expected/root.rs"]
 pub mod union_family;
+#[path = "../cases/union_flattened/expected/root.rs"]
+pub mod union_flattened;
 #[path = "../cases/union_int_tag/expected/root.rs"]
 pub mod union_int_tag;
 #[path = "../cases/union_nested/expected/root.rs"]
@@ -307,10 +311,22 @@ pub mod unique_items;
 pub mod unknown_kept;
 #[path = "../cases/vendor/expected/root.rs"]
 pub mod vendor;
+#[path = "../cases/vendor_calendar/expected/root.rs"]
+pub mod vendor_calendar;
+#[path = "../cases/vendor_chat/expected/root.rs"]
+pub mod vendor_chat;
+#[path = "../cases/vendor_cloud/expected/root.rs"]
+pub mod vendor_cloud;
 #[path = "../cases/vendor_code_hosting/expected/root.rs"]
 pub mod vendor_code_hosting;
+#[path = "../cases/vendor_commerce/expected/root.rs"]
+pub mod vendor_commerce;
+#[path = "../cases/vendor_dns/expected/root.rs"]
+pub mod vendor_dns;
 #[path = "../cases/vendor_language_model/expected/root.rs"]
 pub mod vendor_language_model;
+#[path = "../cases/vendor_messaging/expected/root.rs"]
+pub mod vendor_messaging;
 #[path = "../cases/vendor_payments/expected/root.rs"]
 pub mod vendor_payments;
 #[path = "../cases/views/expected/root.rs"]
@@ -333,6 +349,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "areas" => models!(areas: Id, Level, Org, Shared, Ship),
         "array_limits" => models!(array_limits: Input, Matrix, Row),
         "attributes" => models!(attributes: Amount, Colour, Input, Painted, Part, PartBolt, PartPlate, Size),
+        "authentication" => models!(authentication: Refused),
         "boolean_schemas" => models!(boolean_schemas: Input, Open),
         "client_by_tag" => models!(client_by_tag: Issue, IssuesListState, NewIssue, Problem),
         "combined_types" => models!(combined_types: Builder, Colour, IdOrName, Input, InputBuilder, InputListItem, Shape, ShapeBox, ShapeDot),
@@ -450,12 +467,13 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "union_bool_tag" => models!(union_bool_tag: Input, InputOkFalse, InputOkTrue),
         "union_by_items" => models!(union_by_items: Input, InputInput, InputLists, InputListsObjectListItem, InputListsTextListItem),
         "union_by_kind" => models!(union_by_kind: Input, InputId, InputMaybe, InputMaybeText, InputValue, InputValueObject),
-        "union_by_members" => models!(union_by_members: Area, AreaUnit, Cat, Dog, Fork, Input, InputAuthor, InputAuthorEmpty, InputNested, InputNestedUserOrOrg, InputOwner, InputPet, InputPets, InputPetsObject, InputPlace, InputPrice, InputPriceAmount, InputPricePercent, InputStrict, Large, Leaf, Org, Point, PointUnit, Small, Tree, User),
+        "union_by_members" => models!(union_by_members: Area, AreaUnit, Cat, Dog, Fork, Input, InputAuthor, InputAuthorEmpty, InputNested, InputNestedUserOrOrg, InputOwner, InputPet, InputPets, InputPlace, InputPrice, InputPriceAmount, InputPricePercent, InputStrict, Large, Leaf, Org, Point, PointUnit, Small, Tree, User),
         "union_closed" => models!(union_closed: Event, EventJoined, EventLeft, Input),
         "union_const_tag" => models!(union_const_tag: Input, InputAdd, InputRemoveAll),
         "union_discriminated" => models!(union_discriminated: ByCode, ByLink, ByLinkWay, ByPassword, ByText, ByTextWay, Cat, Dog, Login, Pet, PetValue, Recovery),
         "union_exactly_one" => models!(union_exactly_one: Input),
         "union_family" => models!(union_family: Bird, BirdKind, Cat, Dog, Pet, PetBase, Puppy, Shelter),
+        "union_flattened" => models!(union_flattened: Customer, DeletedCustomer, Input, InputChecked, InputCheckedObject, InputCustomer, InputOwner, InputParts, InputParty, InputPayer, Party, Text, User),
         "union_int_tag" => models!(union_int_tag: Input, InputVersion1, InputVersion2, InputVersion3),
         "union_nested" => models!(union_nested: Input, Ship, Stock, StockArea, StockClear, StockSet),
         "union_of_children" => models!(union_of_children: Animal, Cat, Dog),
@@ -474,9 +492,15 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "unique_items" => models!(unique_items: Input, InputObjectsItem),
         "unknown_kept" => models!(unknown_kept: Input, InputItemsItem),
         "vendor" => models!(vendor: Input, InputBy, InputFew, InputKind, InputMood, InputState, InputTold, InputTwin, Sky),
+        "vendor_calendar" => models!(vendor_calendar: CalendarEventsDeleteSendUpdates, CalendarEventsListOrderBy, Event, EventAttendee, EventDateTime, Events),
+        "vendor_chat" => models!(vendor_chat: CreateGuildChannelRequest, ErrorResponse, GuildChannelResponse, GuildMemberResponse, MessageAllowedMentionsRequest, MessageAllowedMentionsRequestParseItem, MessageCreateRequest, MessageEditRequestPartial, MessageResponse, RatelimitedResponse, RichEmbed, SnowflakeType, UserResponse),
+        "vendor_cloud" => models!(vendor_cloud: Droplet, DropletCreateImage, DropletCreateSshKeysItem, DropletMultiCreate, DropletSingleCreate, DropletsCreateBody, DropletsCreateResponse202, DropletsCreateResponse202MultipleDropletResponse, DropletsCreateResponse202SingleDropletResponse, DropletsListResponse200, Error, MetaMeta, Project, ProjectBaseEnvironment, ProjectsPatchResponse200, Region),
         "vendor_code_hosting" => models!(vendor_code_hosting: BasicError, Issue, IssueLabelsItem, IssueLabelsItemObject, IssuePullRequest, IssuesCreateBody, IssuesCreateBodyLabelsItem, IssuesCreateBodyLabelsItemObject, IssuesCreateBodyMilestone, IssuesCreateBodyTitle, IssuesListForRepoSort, IssuesListForRepoState, IssuesUpdateBody, IssuesUpdateBodyLabelsItem, IssuesUpdateBodyLabelsItemObject, IssuesUpdateBodyState, IssuesUpdateBodyStateReason, IssuesUpdateBodyTitle, NullableMilestone, NullableMilestoneValue, NullableMilestoneValueState, NullableSimpleUser, NullableSimpleUserValue, ReleaseAsset, ReleaseAssetState, ScimError, ServiceUnavailableResponse, SimpleUser, ValidationError, ValidationErrorErrorsItem),
+        "vendor_commerce" => models!(vendor_commerce: CreateCustomerRequest, CreateCustomerResponse, CreateOrderRequest, CreateOrderResponse, CreatePaymentRequest, CreatePaymentResponse, Customer, Error, ListCustomersResponse, Money, Order, OrderLineItem, Payment),
+        "vendor_dns" => models!(vendor_dns: Deploy, DnsRecord, DnsRecordCreate, DnsZone, DnsZoneSetup, Error, File),
         "vendor_language_model" => models!(vendor_language_model: ChatCompletionRequestAssistantMessage, ChatCompletionRequestMessage, ChatCompletionRequestSystemMessage, ChatCompletionRequestSystemMessageContent, ChatCompletionRequestUserMessage, ChatCompletionRequestUserMessageContent, CompletionUsage, ContentPartText, ContentPartTextType, CreateChatCompletionRequest, CreateChatCompletionRequestStop, CreateChatCompletionResponse, CreateChatCompletionResponseChoicesItem, CreateChatCompletionResponseChoicesItemFinishReason, CreateChatCompletionResponseChoicesItemMessage, CreateChatCompletionResponseChoicesItemMessageRole, CreateChatCompletionResponseObject, CreateChatCompletionStreamResponse, CreateChatCompletionStreamResponseChoicesItem, CreateChatCompletionStreamResponseChoicesItemDelta, CreateChatCompletionStreamResponseChoicesItemDeltaRole, CreateChatCompletionStreamResponseChoicesItemFinishReason, CreateChatCompletionStreamResponseObject, CreateFileRequest, CreateFileRequestPurpose, CreateSpeechRequest, CreateSpeechRequestModel, Error, ErrorResponse, File, FileObject, FilePurpose, ListFilesOrder, ListFilesResponse200, ListModelsResponse200, ListModelsResponse200Object, Model, ModelIdsShared, ModelObject, SpeechAudioEvent, SpeechAudioEventType, VoiceIdsOrCustomVoice, VoiceIdsOrCustomVoiceObject, VoiceIdsShared),
-        "vendor_payments" => models!(vendor_payments: ApiErrors, ApiErrorsType, Customer, CustomerObject, DeletedCustomer, DeletedCustomerObject, Error, File, FileObject, FilePurpose, GetCustomersCreated, GetCustomersCreatedObject, GetCustomersResponse200, GetCustomersResponse200Object, PaymentIntent, PaymentIntentCustomer, PaymentIntentCustomerObject, PaymentIntentObject, PaymentIntentStatus, PostCustomersBody, PostCustomersBodyAddress, PostCustomersBodyAddressObject, PostCustomersBodyAddressText, PostCustomersBodyMetadata, PostCustomersBodyMetadataText, PostFilesBody, PostFilesBodyPurpose, PostPaymentIntentsBody, PostPaymentIntentsBodyAutomaticPaymentMethods, PostPaymentIntentsIntentBody, PostPaymentIntentsIntentBodyMetadata, PostPaymentIntentsIntentBodyMetadataText),
+        "vendor_messaging" => models!(vendor_messaging: CreateMessageBody, Error, ListMessageResponse200, Message, MessageEnumStatus, MessageEnumUpdateStatus, UpdateMessageBody),
+        "vendor_payments" => models!(vendor_payments: ApiErrors, ApiErrorsType, Customer, CustomerObject, DeletedCustomer, DeletedCustomerObject, Error, File, FileObject, FilePurpose, GetCustomersCreated, GetCustomersCreatedObject, GetCustomersResponse200, GetCustomersResponse200Object, PaymentIntent, PaymentIntentCustomer, PaymentIntentObject, PaymentIntentStatus, PostCustomersBody, PostCustomersBodyAddress, PostCustomersBodyAddressObject, PostCustomersBodyAddressText, PostCustomersBodyMetadata, PostCustomersBodyMetadataText, PostFilesBody, PostFilesBodyPurpose, PostPaymentIntentsBody, PostPaymentIntentsBodyAutomaticPaymentMethods, PostPaymentIntentsIntentBody, PostPaymentIntentsIntentBodyMetadata, PostPaymentIntentsIntentBodyMetadataText),
         "views" => models!(views: CrewPage, Dock, Member, Order, Ship, ShipPage, Side, Sort),
         "vocabulary" => models!(vocabulary: Loose, Meta, Root),
         "webhooks_only" => models!(webhooks_only: Event),

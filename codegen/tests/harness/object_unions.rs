@@ -4,7 +4,7 @@
 use contract_runtime::{Contract, Json};
 
 use crate::compiled::union_by_members::types::{
-    Input, InputNested, InputOwner, InputPet, InputPetsObject, InputPrice, InputStrict, Tree,
+    Input, InputNested, InputOwner, InputPet, InputPets, InputPrice, InputStrict, Tree,
 };
 
 /// Parses a document with one property of the root type, and checks that it serializes to the same JSON.
@@ -68,12 +68,29 @@ fn the_schemas_decide_between_several_forms() {
     assert!(matches!(pet(r#"{"bark":true,"age":25}"#), InputPet::Cat(_)));
     assert!(matches!(pet(r#"{"bark":true,"age":19}"#), InputPet::Dog(_)));
     assert!(matches!(pet(r#"{"meow":true,"bark":1}"#), InputPet::Cat(_)));
-    let object = |value| read("pets", value).pets.unwrap();
-    let crate::compiled::union_by_members::types::InputPets::Object(object) = object(r#"{"bark":true}"#)
-    else {
-        panic!("an object must not be parsed as a list")
-    };
-    assert!(matches!(object, InputPetsObject::Dog(_)));
+    let pets = |value| read("pets", value).pets.unwrap();
+    assert!(matches!(pets(r#"{"bark":true}"#), InputPets::Dog(_)));
+    assert!(matches!(pets(r#"[{"bark":true}]"#), InputPets::List(_)));
+}
+
+/// A union of a string and of objects is one enum, also if the objects are a union of their own without a name.
+#[test]
+fn alternatives_of_alternatives_are_one_enum() {
+    use crate::compiled::union_flattened::types::{Input, InputCustomer, InputOwner, InputPayer};
+    let read = |text: &str| Input::parse(text.as_bytes()).unwrap();
+    let expanded =
+        r#"{"customer":{"object":"customer","id":"c"},"payer":{"deleted":true,"object":"deleted","id":"d"}}"#;
+    let found = read(expanded);
+    assert!(matches!(&found.customer, Some(InputCustomer::Customer(customer)) if customer.id == "c"));
+    assert!(matches!(&found.payer, Some(InputPayer::Deleted(payer)) if payer.id == "d"));
+    assert!(matches!(read(r#"{"customer":"c"}"#).customer, Some(InputCustomer::Text(_))));
+    assert!(matches!(read(r#"{"payer":{"object":"new"}}"#).payer, Some(InputPayer::Unknown(_))));
+    assert!(matches!(read(r#"{"owner":7}"#).owner, Some(InputOwner::Integer(7))));
+    assert!(matches!(read(r#"{"owner":{"text":"t","lang":"de"}}"#).owner, Some(InputOwner::Text(_))));
+    assert!(matches!(read(r#"{"owner":{"name":"n"}}"#).owner, Some(InputOwner::Unknown(_))));
+    let error = serde_json::from_str::<InputOwner>(r#""x""#).unwrap_err();
+    let expected = "expected true or false or a whole number or an object";
+    assert!(error.to_string().contains(expected), "{error}");
 }
 
 /// An object that no branch accepts is parsed as the most similar variant and is invalid.

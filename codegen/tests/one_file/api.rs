@@ -72,7 +72,8 @@ pub mod client {
             self.inner.base_url()
         }
 
-        /// Returns the untyped client, which sends calls that are values and stored requests.
+        /// Returns the underlying client, which can send a call built as a struct and repeat a stored
+        /// request.
         #[must_use]
         pub const fn api_client(&self) -> &ApiClient {
             &self.inner
@@ -84,13 +85,14 @@ pub mod client {
         ///
         /// # Arguments
         ///
-        /// * `id`: `id` in the path, at least 4 characters.
+        /// * `id`: path parameter `id`, at least 4 characters.
         ///
         /// # Errors
         ///
         /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: no
         /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-        /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+        /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+        /// * [`Error::Transport`] if no response is received.
         pub fn read_ticket(
             &self,
             id: &str,
@@ -140,9 +142,7 @@ pub mod models {
     };
     use super::schemas;
 
-    /// `Fare` of the contract.
-    ///
-    /// Schema: `tickets.yaml#/components/schemas/Fare`.
+    /// Generated from `tickets.yaml#/components/schemas/Fare`.
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
     #[allow(
         clippy::large_enum_variant,
@@ -183,9 +183,7 @@ pub mod models {
         }
     }
 
-    /// `FareFree` of the contract.
-    ///
-    /// Schema: `tickets.yaml#/components/schemas/Fare`, `tickets.yaml#/components/schemas/Fare/oneOf/1`.
+    /// Generated from `tickets.yaml#/components/schemas/Fare`, `tickets.yaml#/components/schemas/Fare/oneOf/1`.
     #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
     pub struct FareFree {
         /// Members that the contract does not declare, kept unchanged.
@@ -204,12 +202,10 @@ pub mod models {
         }
     }
 
-    /// `FareFull` of the contract.
-    ///
-    /// Schema: `tickets.yaml#/components/schemas/Fare`, `tickets.yaml#/components/schemas/Fare/oneOf/0`.
+    /// Generated from `tickets.yaml#/components/schemas/Fare`, `tickets.yaml#/components/schemas/Fare/oneOf/0`.
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
     pub struct FareFull {
-        /// `price`
+        /// The property `price`.
         pub price: Number,
         /// Members that the contract does not declare, kept unchanged.
         pub extra: Map<Json>,
@@ -234,12 +230,10 @@ pub mod models {
         }
     }
 
-    /// `Problem` of the contract.
-    ///
-    /// Schema: `tickets.yaml#/components/schemas/Problem`.
+    /// Generated from `tickets.yaml#/components/schemas/Problem`.
     #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
     pub struct Problem {
-        /// `title`
+        /// The property `title`.
         pub title: Option<String>,
         /// Members that the contract does not declare, kept unchanged.
         pub extra: Map<Json>,
@@ -264,13 +258,13 @@ pub mod models {
     /// Schema: `tickets.yaml#/components/schemas/Ticket`.
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
     pub struct Ticket {
-        /// `seat`
+        /// The property `seat`.
         ///
         /// Limits: 1 to 99.
         pub seat: i64,
-        /// `fare`
+        /// The property `fare`.
         pub fare: Fare,
-        /// `note`
+        /// The property `note`.
         ///
         /// Limits: at most 40 characters; matches `^[^\n"\\]*$`.
         pub note: Option<Nullable<String>>,
@@ -357,7 +351,7 @@ pub mod operations {
         ///
         /// `GET /tickets/{id}`
         ///
-        /// `readTicket`
+        /// The value `readTicket`.
         ReadTicket,
     }
 

@@ -221,10 +221,10 @@ impl Contract for BlueprintChangeSet {
 pub struct BlueprintKey(pub(super) String);
 
 impl BlueprintKey {
-    /// The least number of characters.
+    /// The minimum length in characters (`minLength`).
     pub const MIN_LENGTH: usize = 1;
 
-    /// The greatest number of characters.
+    /// The maximum length in characters (`maxLength`).
     pub const MAX_LENGTH: usize = 128;
 }
 

@@ -70,7 +70,8 @@ impl Client {
         self.inner.base_url()
     }
 
-    /// Returns the untyped client, which sends calls that are values and stored requests.
+    /// Returns the underlying client, which can send a call built as a struct and repeat a stored
+    /// request.
     #[must_use]
     pub const fn api_client(&self) -> &ApiClient {
         &self.inner
@@ -89,7 +90,8 @@ impl Client {
     /// # Errors
     ///
     /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn service_document(
         &self,
     ) -> PendingCall<'_, super::calls::ServiceDocumentCall> {
@@ -114,7 +116,8 @@ impl Client {
     ///
     /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn installation_label(
         &self,
         body: &super::types::LabelledInstallation,
@@ -141,7 +144,8 @@ impl Client {
     ///
     /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn account_check(
         &self,
         body: &super::types::AccountCheckRequest,
@@ -167,7 +171,8 @@ impl Client {
     ///
     /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn catalog_resolve(
         &self,
         body: &super::types::ResolveRequest,
@@ -186,7 +191,8 @@ impl Client {
     /// # Errors
     ///
     /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn catalog_locations(
         &self,
     ) -> PendingCall<'_, super::calls::CatalogLocationsCall> {
@@ -213,7 +219,8 @@ impl Client {
     ///
     /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn blueprints_read(
         &self,
         options: super::calls::BlueprintsReadOptions,
@@ -240,14 +247,15 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `idempotency_key`: `Idempotency-Key` header, 8 to 128 characters; matches `^[A-Za-z0-9._~-]{8,128}$`. A random key of the client's for this write, kept over its retries together with the exact body; answers are kept 24 hours by default. Missing or malformed it is `400 IDEMPOTENCY_KEY_MISSING`.
+    /// * `idempotency_key`: header `Idempotency-Key`, 8 to 128 characters; matches `^[A-Za-z0-9._~-]{8,128}$`. A random key of the client's for this write, kept over its retries together with the exact body; answers are kept 24 hours by default. Missing or malformed it is `400 IDEMPOTENCY_KEY_MISSING`.
     /// * `body`: `application/json`. 1 to 500 blueprint ops.
     ///
     /// # Errors
     ///
     /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn blueprints_write(
         &self,
         idempotency_key: &str,
@@ -283,7 +291,8 @@ impl Client {
     ///
     /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn stock_read(
         &self,
         options: super::calls::StockReadOptions,
@@ -311,14 +320,15 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `idempotency_key`: `Idempotency-Key` header, 8 to 128 characters; matches `^[A-Za-z0-9._~-]{8,128}$`. A random key of the client's for this write, kept over its retries together with the exact body; answers are kept 24 hours by default. Missing or malformed it is `400 IDEMPOTENCY_KEY_MISSING`.
+    /// * `idempotency_key`: header `Idempotency-Key`, 8 to 128 characters; matches `^[A-Za-z0-9._~-]{8,128}$`. A random key of the client's for this write, kept over its retries together with the exact body; answers are kept 24 hours by default. Missing or malformed it is `400 IDEMPOTENCY_KEY_MISSING`.
     /// * `body`: `application/json`. 1 to 500 stock ops.
     ///
     /// # Errors
     ///
     /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn stock_write(
         &self,
         idempotency_key: &str,
@@ -354,7 +364,8 @@ impl Client {
     ///
     /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn ships_read(
         &self,
         options: super::calls::ShipsReadOptions,
@@ -384,14 +395,15 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `idempotency_key`: `Idempotency-Key` header, 8 to 128 characters; matches `^[A-Za-z0-9._~-]{8,128}$`. A random key of the client's for this write, kept over its retries together with the exact body; answers are kept 24 hours by default. Missing or malformed it is `400 IDEMPOTENCY_KEY_MISSING`.
+    /// * `idempotency_key`: header `Idempotency-Key`, 8 to 128 characters; matches `^[A-Za-z0-9._~-]{8,128}$`. A random key of the client's for this write, kept over its retries together with the exact body; answers are kept 24 hours by default. Missing or malformed it is `400 IDEMPOTENCY_KEY_MISSING`.
     /// * `body`: `application/json`. 1 to 500 ship ops.
     ///
     /// # Errors
     ///
     /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn ships_write(
         &self,
         idempotency_key: &str,
@@ -416,7 +428,8 @@ impl Client {
     /// # Errors
     ///
     /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn org_units_read(&self) -> PendingCall<'_, super::calls::OrgUnitsReadCall> {
         self.inner.send(super::calls::OrgUnitsReadCall::request_for(&self.inner))
     }
@@ -445,7 +458,8 @@ impl Client {
     ///
     /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn org_stock_read(
         &self,
         options: super::calls::OrgStockReadOptions,
@@ -464,13 +478,14 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `unit`: `unit` in the query, 1 to 128 characters. The id of an org unit of which the member is a Logistician.
+    /// * `unit`: query parameter `unit`, 1 to 128 characters. The id of an org unit of which the member is a Logistician.
     ///
     /// # Errors
     ///
     /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn org_stock_members(
         &self,
         unit: &super::types::UnitId,
@@ -497,14 +512,15 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `idempotency_key`: `Idempotency-Key` header, 8 to 128 characters; matches `^[A-Za-z0-9._~-]{8,128}$`. A random key of the client's for this write, kept over its retries together with the exact body; answers are kept 24 hours by default. Missing or malformed it is `400 IDEMPOTENCY_KEY_MISSING`.
+    /// * `idempotency_key`: header `Idempotency-Key`, 8 to 128 characters; matches `^[A-Za-z0-9._~-]{8,128}$`. A random key of the client's for this write, kept over its retries together with the exact body; answers are kept 24 hours by default. Missing or malformed it is `400 IDEMPOTENCY_KEY_MISSING`.
     /// * `body`: `application/json`. 1 to 500 org-stock ops.
     ///
     /// # Errors
     ///
     /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn org_stock_write(
         &self,
         idempotency_key: &str,
@@ -533,7 +549,8 @@ impl Client {
     /// # Errors
     ///
     /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn demand_read(&self) -> PendingCall<'_, super::calls::DemandReadCall> {
         self.inner.send(super::calls::DemandReadCall::request_for(&self.inner))
     }
@@ -554,14 +571,15 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `idempotency_key`: `Idempotency-Key` header, 8 to 128 characters; matches `^[A-Za-z0-9._~-]{8,128}$`. A random key of the client's for this write, kept over its retries together with the exact body; answers are kept 24 hours by default. Missing or malformed it is `400 IDEMPOTENCY_KEY_MISSING`.
+    /// * `idempotency_key`: header `Idempotency-Key`, 8 to 128 characters; matches `^[A-Za-z0-9._~-]{8,128}$`. A random key of the client's for this write, kept over its retries together with the exact body; answers are kept 24 hours by default. Missing or malformed it is `400 IDEMPOTENCY_KEY_MISSING`.
     /// * `body`: `application/json`. A blueprint envelope.
     ///
     /// # Errors
     ///
     /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn drafts_blueprints(
         &self,
         idempotency_key: &str,
@@ -593,14 +611,15 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `idempotency_key`: `Idempotency-Key` header, 8 to 128 characters; matches `^[A-Za-z0-9._~-]{8,128}$`. A random key of the client's for this write, kept over its retries together with the exact body; answers are kept 24 hours by default. Missing or malformed it is `400 IDEMPOTENCY_KEY_MISSING`.
+    /// * `idempotency_key`: header `Idempotency-Key`, 8 to 128 characters; matches `^[A-Za-z0-9._~-]{8,128}$`. A random key of the client's for this write, kept over its retries together with the exact body; answers are kept 24 hours by default. Missing or malformed it is `400 IDEMPOTENCY_KEY_MISSING`.
     /// * `body`: `application/json`. The refinery orders read by the client.
     ///
     /// # Errors
     ///
     /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn drafts_refinery(
         &self,
         idempotency_key: &str,
@@ -632,7 +651,8 @@ impl Client {
     ///
     /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn contract_openapi(
         &self,
         options: super::calls::ContractOpenapiOptions,
@@ -651,14 +671,15 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `name`: `name` in the path, 1 to 64 characters; matches `^[a-z0-9]+(-[a-z0-9]+)*$`. The name of a schema file, without `.schema.json`.
+    /// * `name`: path parameter `name`, 1 to 64 characters; matches `^[a-z0-9]+(-[a-z0-9]+)*$`. The name of a schema file, without `.schema.json`.
     /// * `options`: optional parameters.
     ///
     /// # Errors
     ///
     /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn contract_schema(
         &self,
         name: &str,

@@ -14,147 +14,147 @@
 pub enum Code {
     /// Refresh once and retry; after invalid_grant start a device login when the member asks; never loop.
     ///
-    /// `UNAUTHENTICATED`
+    /// The value `UNAUTHENTICATED`.
     Unauthenticated,
     /// Send the DPoP scheme with a proof, and request tokens with a proof.
     ///
-    /// `DPOP_REQUIRED`
+    /// The value `DPOP_REQUIRED`.
     DpopRequired,
     /// On use_dpop_nonce retry once with the answer's nonce, a write under the same key; on invalid_dpop_proof correct the clock once if it is off, otherwise stop.
     ///
-    /// `DPOP_INVALID`
+    /// The value `DPOP_INVALID`.
     DpopInvalid,
     /// Wait at least Retry-After (until the member's earliest live proof no longer counts, one second after its window), send a new proof, and send more slowly.
     ///
-    /// `DPOP_PROOF_LIMIT`
+    /// The value `DPOP_PROOF_LIMIT`.
     DpopProofLimit,
     /// Wait Retry-After and send a new proof; 60 s for a store or a draft that cannot be staged, 30 s when the quota cannot be counted, 5 s for the identity provider (no nonce), computed for the global proof cap.
     ///
-    /// `SERVICE_UNAVAILABLE`
+    /// The value `SERVICE_UNAVAILABLE`.
     ServiceUnavailable,
     /// Stop the area; start a new device login with the scope if the member wants the feature.
     ///
-    /// `SCOPE_MISSING`
+    /// The value `SCOPE_MISSING`.
     ScopeMissing,
     /// Discard the tokens and keep the key; a device login only when the member asks.
     ///
-    /// `CLIENT_REVOKED`
+    /// The value `CLIENT_REVOKED`.
     ClientRevoked,
     /// Discard the tokens and the key; a device login with a new key only when the member asks.
     ///
-    /// `INSTALLATION_REVOKED`
+    /// The value `INSTALLATION_REVOKED`.
     InstallationRevoked,
     /// Stop.
     ///
-    /// `CLIENT_NOT_ALLOWED`
+    /// The value `CLIENT_NOT_ALLOWED`.
     ClientNotAllowed,
     /// Stop and tell the member; retry at the next start or on request, never on a timer.
     ///
-    /// `CLIENT_SUSPENDED`
+    /// The value `CLIENT_SUSPENDED`.
     ClientSuspended,
     /// Stop and ask the member to update the client.
     ///
-    /// `CLIENT_VERSION_UNSUPPORTED`
+    /// The value `CLIENT_VERSION_UNSUPPORTED`.
     ClientVersionUnsupported,
     /// Stop and ask the member to accept the terms in the web application.
     ///
-    /// `TERMS_NOT_ACCEPTED`
+    /// The value `TERMS_NOT_ACCEPTED`.
     TermsNotAccepted,
     /// Stop and tell the member.
     ///
-    /// `PENDING_APPROVAL`
+    /// The value `PENDING_APPROVAL`.
     PendingApproval,
     /// Stop and tell the member.
     ///
-    /// `NO_ROLE`
+    /// The value `NO_ROLE`.
     NoRole,
     /// Stop and tell the member.
     ///
-    /// `ACTING_MEMBER_REFUSED`
+    /// The value `ACTING_MEMBER_REFUSED`.
     ActingMemberRefused,
     /// Stop and do not retry; the rest of the client goes on.
     ///
-    /// `NOT_PERMITTED`
+    /// The value `NOT_PERMITTED`.
     NotPermitted,
     /// Never resend unchanged; errors\[\] names the pointers, and is absent where the content and not the shape was refused; no nonce for a malformed query.
     ///
-    /// `SCHEMA_INVALID`
+    /// The value `SCHEMA_INVALID`.
     SchemaInvalid,
     /// Send 8 to 128 characters of A-Za-z0-9._~-; the answer is not stored for a key.
     ///
-    /// `IDEMPOTENCY_KEY_MISSING`
+    /// The value `IDEMPOTENCY_KEY_MISSING`.
     IdempotencyKeyMissing,
     /// Do not retry under this key; a different write needs a key of its own.
     ///
-    /// `IDEMPOTENCY_KEY_REUSED`
+    /// The value `IDEMPOTENCY_KEY_REUSED`.
     IdempotencyKeyReused,
     /// Back off and resend the same body under the same key.
     ///
-    /// `IDEMPOTENCY_IN_PROGRESS`
+    /// The value `IDEMPOTENCY_IN_PROGRESS`.
     IdempotencyInProgress,
     /// Pull the feed, merge, and resend under a new key.
     ///
-    /// `VERSION_CONFLICT`
+    /// The value `VERSION_CONFLICT`.
     VersionConflict,
     /// Nothing was written; let the member open confirmationUrl, which is a secret, and read the feed afterwards.
     ///
-    /// `MASS_CHANGE_CONFIRMATION_REQUIRED`
+    /// The value `MASS_CHANGE_CONFIRMATION_REQUIRED`.
     MassChangeConfirmationRequired,
     /// Read a new snapshot without cursor.
     ///
-    /// `CURSOR_EXPIRED`
+    /// The value `CURSOR_EXPIRED`.
     CursorExpired,
     /// Do not retry; no nonce when the path or method cannot be routed at all and on anonymous reads.
     ///
-    /// `NOT_FOUND`
+    /// The value `NOT_FOUND`.
     NotFound,
     /// Send the content type; the answer is not stored for a key.
     ///
-    /// `UNSUPPORTED_MEDIA_TYPE`
+    /// The value `UNSUPPORTED_MEDIA_TYPE`.
     UnsupportedMediaType,
     /// Do not retry unchanged; a body over the cap is refused before the token and without a nonce, a prepared draft later and with one.
     ///
-    /// `PAYLOAD_TOO_LARGE`
+    /// The value `PAYLOAD_TOO_LARGE`.
     PayloadTooLarge,
     /// Do not retry unchanged; split the set into smaller ones under new keys.
     ///
-    /// `BATCH_TOO_LARGE`
+    /// The value `BATCH_TOO_LARGE`.
     BatchTooLarge,
     /// Wait Retry-After and send a new proof; the limit per source address is refused before the token and without a nonce.
     ///
-    /// `RATE_LIMITED`
+    /// The value `RATE_LIMITED`.
     RateLimited,
     /// Stop writing until the next UTC midnight, which Retry-After counts to; reads go on.
     ///
-    /// `QUOTA_EXCEEDED`
+    /// The value `QUOTA_EXCEEDED`.
     QuotaExceeded,
     /// Wait Retry-After (at most 3600 s) and resend under the same key; costs no write.
     ///
-    /// `EXCHANGE_BUDGET_EXHAUSTED`
+    /// The value `EXCHANGE_BUDGET_EXHAUSTED`.
     ExchangeBudgetExhausted,
     /// Wait Retry-After and resend under the same key; costs no write.
     ///
-    /// `RELAY_BUSY`
+    /// The value `RELAY_BUSY`.
     RelayBusy,
     /// Whether a write happened is unknown: back off and resend under the same key, then pull the feed and compare.
     ///
-    /// `BACKEND_RELAY_FAILED`
+    /// The value `BACKEND_RELAY_FAILED`.
     BackendRelayFailed,
     /// Whether a write happened is unknown: back off and resend under the same key, then pull the feed and compare; no nonce on anonymous reads.
     ///
-    /// `INTERNAL_ERROR`
+    /// The value `INTERNAL_ERROR`.
     InternalError,
     /// Wait Retry-After and try again.
     ///
-    /// `EXCHANGE_DISABLED`
+    /// The value `EXCHANGE_DISABLED`.
     ExchangeDisabled,
     /// Wait Retry-After and try again.
     ///
-    /// `REGISTRY_UNAVAILABLE`
+    /// The value `REGISTRY_UNAVAILABLE`.
     RegistryUnavailable,
     /// Retired: never sent, and the code is never reused; the status only keeps the row complete.
     ///
-    /// `LEGACY_ENDPOINT_GONE`
+    /// The value `LEGACY_ENDPOINT_GONE`.
     LegacyEndpointGone,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -823,11 +823,11 @@ impl Code {
 /// The values of `side`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Side {
-    /// `gateway`
+    /// The value `gateway`.
     Gateway,
-    /// `both`
+    /// The value `both`.
     Both,
-    /// `backend`
+    /// The value `backend`.
     Backend,
 }
 
@@ -840,11 +840,11 @@ pub enum Side {
 /// The values of `retryAfter`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RetryAfter {
-    /// `never`
+    /// The value `never`.
     Never,
-    /// `computed`
+    /// The value `computed`.
     Computed,
-    /// `always`
+    /// The value `always`.
     Always,
 }
 
@@ -857,11 +857,11 @@ pub enum RetryAfter {
 /// The values of `nonce`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NonceSent {
-    /// `always`
+    /// The value `always`.
     Always,
-    /// `sometimes`
+    /// The value `sometimes`.
     Sometimes,
-    /// `never`
+    /// The value `never`.
     Never,
 }
 
@@ -874,31 +874,31 @@ pub enum NonceSent {
 /// The values of `action`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Action {
-    /// `refresh-once`
+    /// The value `refresh-once`.
     RefreshOnce,
-    /// `bug`
+    /// The value `bug`.
     Bug,
-    /// `retry-with-nonce-or-stop`
+    /// The value `retry-with-nonce-or-stop`.
     RetryWithNonceOrStop,
-    /// `wait-and-resend`
+    /// The value `wait-and-resend`.
     WaitAndResend,
-    /// `new-login-with-scope`
+    /// The value `new-login-with-scope`.
     NewLoginWithScope,
-    /// `end-connection`
+    /// The value `end-connection`.
     EndConnection,
-    /// `end-connection-and-key`
+    /// The value `end-connection-and-key`.
     EndConnectionAndKey,
-    /// `stop-client`
+    /// The value `stop-client`.
     StopClient,
-    /// `stop-area`
+    /// The value `stop-area`.
     StopArea,
-    /// `pull-and-merge`
+    /// The value `pull-and-merge`.
     PullAndMerge,
-    /// `confirm`
+    /// The value `confirm`.
     Confirm,
-    /// `read-snapshot`
+    /// The value `read-snapshot`.
     ReadSnapshot,
-    /// `outcome-unknown`
+    /// The value `outcome-unknown`.
     OutcomeUnknown,
 }
 

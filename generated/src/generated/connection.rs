@@ -93,11 +93,11 @@ impl Contract for AccountCheckResponse {
 /// Schema: `account-check-response.schema.json#/$defs/accountCheckResult`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AccountCheckResult {
-    /// `match`
+    /// The value `match`.
     Match,
-    /// `mismatch`
+    /// The value `mismatch`.
     Mismatch,
-    /// `unknown`
+    /// The value `unknown`.
     UnknownValue,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -130,10 +130,10 @@ impl Contract for AccountCheckResult {
 pub struct AccountHandle(pub(super) String);
 
 impl AccountHandle {
-    /// The least number of characters.
+    /// The minimum length in characters (`minLength`).
     pub const MIN_LENGTH: usize = 3;
 
-    /// The greatest number of characters.
+    /// The maximum length in characters (`maxLength`).
     pub const MAX_LENGTH: usize = 60;
 }
 
@@ -261,10 +261,10 @@ impl Contract for Installation {
 pub struct InstallationId(pub(super) String);
 
 impl InstallationId {
-    /// The least number of characters.
+    /// The minimum length in characters (`minLength`).
     pub const MIN_LENGTH: usize = 1;
 
-    /// The greatest number of characters.
+    /// The maximum length in characters (`maxLength`).
     pub const MAX_LENGTH: usize = 128;
 }
 
@@ -289,10 +289,10 @@ impl Contract for InstallationId {
 pub struct InstallationLabel(pub(super) String);
 
 impl InstallationLabel {
-    /// The least number of characters.
+    /// The minimum length in characters (`minLength`).
     pub const MIN_LENGTH: usize = 1;
 
-    /// The greatest number of characters.
+    /// The maximum length in characters (`maxLength`).
     pub const MAX_LENGTH: usize = 40;
 }
 
@@ -398,7 +398,7 @@ pub struct ServiceDocument {
     pub api_version: String,
     /// The scopes granted by both the token and the client registry, sorted. Offer only the features they cover.
     ///
-    /// Limits: at most 100 entries; no two equal.
+    /// Limits: at most 100 entries; unique items.
     pub capabilities: Vec<super::scopes::Scope>,
     /// Id of this installation: store it. Absent when the server could not look it up.
     pub installation_id: Option<InstallationId>,

@@ -21,7 +21,7 @@ use super::{
 /// Schema: `org-demand.schema.json#/$defs/demandReason`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DemandReason {
-    /// `NOT_PERMITTED`
+    /// The value `NOT_PERMITTED`.
     NotPermitted,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -50,9 +50,9 @@ impl Contract for DemandReason {
 /// Schema: `org-demand.schema.json#/$defs/demandSource`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DemandSource {
-    /// `material-order`
+    /// The value `material-order`.
     MaterialOrder,
-    /// `item-order`
+    /// The value `item-order`.
     ItemOrder,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.

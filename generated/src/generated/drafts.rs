@@ -101,9 +101,9 @@ impl Contract for BlueprintDraft {
 /// Schema: `draft-result.schema.json#/$defs/draftKind`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DraftKind {
-    /// `BLUEPRINT`
+    /// The value `BLUEPRINT`.
     Blueprint,
-    /// `REFINERY`
+    /// The value `REFINERY`.
     Refinery,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -251,7 +251,7 @@ impl Contract for Envelope {
 /// Schema: `envelope.schema.json#/properties/format`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EnvelopeFormat {
-    /// `svc.blueprints`
+    /// The value `svc.blueprints`.
     SvcBlueprints,
 }
 
@@ -323,7 +323,7 @@ impl Contract for EnvelopeItem {
 pub struct FrontendUrl(pub(super) Secret);
 
 impl FrontendUrl {
-    /// The greatest number of characters.
+    /// The maximum length in characters (`maxLength`).
     pub const MAX_LENGTH: usize = 2048;
 }
 
@@ -392,10 +392,10 @@ impl Contract for GeneratorInfo {
 pub struct HandoffId(pub(super) Secret);
 
 impl HandoffId {
-    /// The least number of characters.
+    /// The minimum length in characters (`minLength`).
     pub const MIN_LENGTH: usize = 1;
 
-    /// The greatest number of characters.
+    /// The maximum length in characters (`maxLength`).
     pub const MAX_LENGTH: usize = 128;
 }
 
@@ -416,7 +416,7 @@ impl Contract for HandoffId {
 /// Schema: `refinery-draft.schema.json#/$defs/panelType`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PanelType {
-    /// `SETUP`
+    /// The value `SETUP`.
     Setup,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.

@@ -14,51 +14,51 @@
 pub enum OauthError {
     /// The member has not decided yet; poll again after the interval.
     ///
-    /// `authorization_pending`
+    /// The value `authorization_pending`.
     AuthorizationPending,
     /// Polled too fast; add 5 s to the interval for good.
     ///
-    /// `slow_down`
+    /// The value `slow_down`.
     SlowDown,
     /// The member declined; ask again only when the member starts it.
     ///
-    /// `access_denied`
+    /// The value `access_denied`.
     AccessDenied,
     /// The device code expired after 600 s; a new device authorization request when the member asks.
     ///
-    /// `expired_token`
+    /// The value `expired_token`.
     ExpiredToken,
     /// The connection is over; delete the refresh token, and start a device login only when the member asks.
     ///
-    /// `invalid_grant`
+    /// The value `invalid_grant`.
     InvalidGrant,
     /// Says nothing about the refresh token: keep it, fix the proof or the clock, and retry once with a new proof.
     ///
-    /// `invalid_dpop_proof`
+    /// The value `invalid_dpop_proof`.
     InvalidDpopProof,
     /// Says nothing about the refresh token: keep it, fix the request, the proof or the clock, and retry once with a new proof.
     ///
-    /// `invalid_request`
+    /// The value `invalid_request`.
     InvalidRequest,
     /// Retry once with a new proof that carries the answer's DPoP-Nonce.
     ///
-    /// `use_dpop_nonce`
+    /// The value `use_dpop_nonce`.
     UseDpopNonce,
     /// The provider does not know the client id, or it is switched off; stop and tell the member. Says nothing about the refresh token: keep it.
     ///
-    /// `invalid_client`
+    /// The value `invalid_client`.
     InvalidClient,
     /// A scope that does not exist, that the client is not registered for, or on a refresh that was not granted; correct the request. Says nothing about the refresh token: keep it.
     ///
-    /// `invalid_scope`
+    /// The value `invalid_scope`.
     InvalidScope,
     /// The provider has no such grant; correct the request. Says nothing about the refresh token: keep it.
     ///
-    /// `unsupported_grant_type`
+    /// The value `unsupported_grant_type`.
     UnsupportedGrantType,
     /// The client is not registered for this grant; stop and tell the member. Says nothing about the refresh token: keep it.
     ///
-    /// `unauthorized_client`
+    /// The value `unauthorized_client`.
     UnauthorizedClient,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -201,23 +201,23 @@ impl OauthError {
 /// The values of `action`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LoginAction {
-    /// `poll-again`
+    /// The value `poll-again`.
     PollAgain,
-    /// `poll-slower`
+    /// The value `poll-slower`.
     PollSlower,
-    /// `stop-login`
+    /// The value `stop-login`.
     StopLogin,
-    /// `restart-login`
+    /// The value `restart-login`.
     RestartLogin,
-    /// `end-connection`
+    /// The value `end-connection`.
     EndConnection,
-    /// `fix-and-retry-once`
+    /// The value `fix-and-retry-once`.
     FixAndRetryOnce,
-    /// `retry-with-nonce`
+    /// The value `retry-with-nonce`.
     RetryWithNonce,
-    /// `stop-client`
+    /// The value `stop-client`.
     StopClient,
-    /// `bug`
+    /// The value `bug`.
     Bug,
 }
 

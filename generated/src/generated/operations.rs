@@ -520,121 +520,121 @@ pub enum OperationId {
     ///
     /// `GET /exchange/v1`
     ///
-    /// `service_document`
+    /// The value `service_document`.
     ServiceDocument,
     /// Label this installation.
     ///
     /// `POST /exchange/v1/me/installation`
     ///
-    /// `installation_label`
+    /// The value `installation_label`.
     InstallationLabel,
     /// Check a game-account handle.
     ///
     /// `POST /exchange/v1/me/account-check`
     ///
-    /// `account_check`
+    /// The value `account_check`.
     AccountCheck,
     /// Resolve references to catalogue entries.
     ///
     /// `POST /exchange/v1/catalog/resolve`
     ///
-    /// `catalog_resolve`
+    /// The value `catalog_resolve`.
     CatalogResolve,
     /// List the warehouse locations.
     ///
     /// `GET /exchange/v1/catalog/locations`
     ///
-    /// `catalog_locations`
+    /// The value `catalog_locations`.
     CatalogLocations,
     /// Read the member's blueprints.
     ///
     /// `GET /exchange/v1/me/blueprints`
     ///
-    /// `blueprints_read`
+    /// The value `blueprints_read`.
     BlueprintsRead,
     /// Change the member's blueprints.
     ///
     /// `POST /exchange/v1/me/blueprints/changes`
     ///
-    /// `blueprints_write`
+    /// The value `blueprints_write`.
     BlueprintsWrite,
     /// Read the member's stock.
     ///
     /// `GET /exchange/v1/me/stock`
     ///
-    /// `stock_read`
+    /// The value `stock_read`.
     StockRead,
     /// Change the member's stock.
     ///
     /// `POST /exchange/v1/me/stock/changes`
     ///
-    /// `stock_write`
+    /// The value `stock_write`.
     StockWrite,
     /// Read the member's ships.
     ///
     /// `GET /exchange/v1/me/ships`
     ///
-    /// `ships_read`
+    /// The value `ships_read`.
     ShipsRead,
     /// Change the member's ships.
     ///
     /// `POST /exchange/v1/me/ships/changes`
     ///
-    /// `ships_write`
+    /// The value `ships_write`.
     ShipsWrite,
     /// List the member's org units.
     ///
     /// `GET /exchange/v1/me/org-units`
     ///
-    /// `org_units_read`
+    /// The value `org_units_read`.
     OrgUnitsRead,
     /// Read the shared stock of the member's org units.
     ///
     /// `GET /exchange/v1/org-stock`
     ///
-    /// `org_stock_read`
+    /// The value `org_stock_read`.
     OrgStockRead,
     /// Read the roster of an org unit.
     ///
     /// `GET /exchange/v1/org-stock/members`
     ///
-    /// `org_stock_members`
+    /// The value `org_stock_members`.
     OrgStockMembers,
     /// Change the shared stock of an org unit.
     ///
     /// `POST /exchange/v1/org-stock/changes`
     ///
-    /// `org_stock_write`
+    /// The value `org_stock_write`.
     OrgStockWrite,
     /// Read the open demand of the member's org units.
     ///
     /// `GET /exchange/v1/me/org-demand`
     ///
-    /// `demand_read`
+    /// The value `demand_read`.
     DemandRead,
     /// Stage a blueprint import.
     ///
     /// `POST /exchange/v1/me/drafts/blueprints`
     ///
-    /// `drafts_blueprints`
+    /// The value `drafts_blueprints`.
     DraftsBlueprints,
     /// Stage a refinery order.
     ///
     /// `POST /exchange/v1/me/drafts/refinery-orders`
     ///
-    /// `drafts_refinery`
+    /// The value `drafts_refinery`.
     DraftsRefinery,
     /// Read this document.
     ///
     /// `GET /exchange/v1/openapi.json`
     ///
-    /// `contract_openapi`
+    /// The value `contract_openapi`.
     ContractOpenapi,
     /// Read a schema file.
     ///
     /// `GET /exchange/v1/schemas/{name}.schema.json`
     ///
-    /// `contract_schema`
+    /// The value `contract_schema`.
     ContractSchema,
 }
 

@@ -268,10 +268,10 @@ impl Contract for EarmarkSplit {
 pub struct EntryId(pub(super) String);
 
 impl EntryId {
-    /// The least number of characters.
+    /// The minimum length in characters (`minLength`).
     pub const MIN_LENGTH: usize = 1;
 
-    /// The greatest number of characters.
+    /// The maximum length in characters (`maxLength`).
     pub const MAX_LENGTH: usize = 128;
 }
 
@@ -296,7 +296,7 @@ impl Contract for EntryId {
 pub struct EntryVersion(pub(super) i64);
 
 impl EntryVersion {
-    /// The least value.
+    /// The minimum value.
     pub const MIN: i64 = 0;
 }
 
@@ -371,10 +371,10 @@ impl Contract for Holder {
 pub struct HolderRef(pub(super) String);
 
 impl HolderRef {
-    /// The least number of characters.
+    /// The minimum length in characters (`minLength`).
     pub const MIN_LENGTH: usize = 1;
 
-    /// The greatest number of characters.
+    /// The maximum length in characters (`maxLength`).
     pub const MAX_LENGTH: usize = 128;
 }
 
@@ -449,10 +449,10 @@ impl Contract for JobOrderEarmark {
 pub struct JobOrderId(pub(super) String);
 
 impl JobOrderId {
-    /// The least number of characters.
+    /// The minimum length in characters (`minLength`).
     pub const MIN_LENGTH: usize = 1;
 
-    /// The greatest number of characters.
+    /// The maximum length in characters (`maxLength`).
     pub const MAX_LENGTH: usize = 128;
 }
 
@@ -623,10 +623,10 @@ impl Contract for MissionEarmark {
 pub struct MissionId(pub(super) String);
 
 impl MissionId {
-    /// The least number of characters.
+    /// The minimum length in characters (`minLength`).
     pub const MIN_LENGTH: usize = 1;
 
-    /// The greatest number of characters.
+    /// The maximum length in characters (`maxLength`).
     pub const MAX_LENGTH: usize = 128;
 }
 
@@ -1021,10 +1021,10 @@ impl Contract for NamedHolder {
 pub struct OrgLotKey(pub(super) String);
 
 impl OrgLotKey {
-    /// The least number of characters.
+    /// The minimum length in characters (`minLength`).
     pub const MIN_LENGTH: usize = 1;
 
-    /// The greatest number of characters.
+    /// The maximum length in characters (`maxLength`).
     pub const MAX_LENGTH: usize = 128;
 }
 
@@ -1402,7 +1402,7 @@ pub struct OrgStockPage {
     pub has_more: bool,
     /// The unit of every pool that the member reads now, on every page. A unit no longer listed is gone with all its lots.
     ///
-    /// Limits: at most 1000 entries; no two equal.
+    /// Limits: at most 1000 entries; unique items.
     pub units: Vec<OrgUnit>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

@@ -70,13 +70,13 @@ impl Contract for OrgUnit {
 /// Schema: `org-unit.schema.json#/$defs/orgUnitKind`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum OrgUnitKind {
-    /// `SQUADRON`
+    /// The value `SQUADRON`.
     Squadron,
-    /// `SPECIAL_COMMAND`
+    /// The value `SPECIAL_COMMAND`.
     SpecialCommand,
-    /// `BEREICH`
+    /// The value `BEREICH`.
     Bereich,
-    /// `ORGANISATIONSLEITUNG`
+    /// The value `ORGANISATIONSLEITUNG`.
     Organisationsleitung,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -116,7 +116,7 @@ impl Contract for OrgUnitKind {
 pub struct OrgUnitList {
     /// The units, ordered by name.
     ///
-    /// Limits: at most 1000 entries; no two equal.
+    /// Limits: at most 1000 entries; unique items.
     pub items: Vec<OrgUnit>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -156,10 +156,10 @@ impl Contract for OrgUnitList {
 pub struct UnitId(pub(super) String);
 
 impl UnitId {
-    /// The least number of characters.
+    /// The minimum length in characters (`minLength`).
     pub const MIN_LENGTH: usize = 1;
 
-    /// The greatest number of characters.
+    /// The maximum length in characters (`maxLength`).
     pub const MAX_LENGTH: usize = 128;
 }
 

@@ -23,7 +23,7 @@ use super::schemas;
 pub struct ConfirmationUrl(pub(super) Secret);
 
 impl ConfirmationUrl {
-    /// The greatest number of characters.
+    /// The maximum length in characters (`maxLength`).
     pub const MAX_LENGTH: usize = 2048;
 }
 
@@ -49,10 +49,10 @@ impl Contract for ConfirmationUrl {
 pub struct CorrelationId(pub(super) String);
 
 impl CorrelationId {
-    /// The least number of characters.
+    /// The minimum length in characters (`minLength`).
     pub const MIN_LENGTH: usize = 1;
 
-    /// The greatest number of characters.
+    /// The maximum length in characters (`maxLength`).
     pub const MAX_LENGTH: usize = 128;
 }
 
@@ -78,7 +78,7 @@ impl Contract for CorrelationId {
 pub struct JsonPointer(pub(super) String);
 
 impl JsonPointer {
-    /// The greatest number of characters.
+    /// The maximum length in characters (`maxLength`).
     pub const MAX_LENGTH: usize = 200;
 }
 

@@ -14,75 +14,75 @@
 pub enum Reason {
     /// A reference matches nothing, an h: key belongs to no product, or the ship is not the member's or never existed; show the member.
     ///
-    /// `UNMATCHED`
+    /// The value `UNMATCHED`.
     Unmatched,
     /// A reference matches several entries; let the member pick.
     ///
-    /// `AMBIGUOUS`
+    /// The value `AMBIGUOUS`.
     Ambiguous,
     /// The blueprint is granted by default and cannot be removed.
     ///
-    /// `DEFAULT_NOT_REMOVABLE`
+    /// The value `DEFAULT_NOT_REMOVABLE`.
     DefaultNotRemovable,
     /// Removed by the web, the app, the system, another client or another installation; ask the member first, then send the op with override: true.
     ///
-    /// `REMOVED_ELSEWHERE`
+    /// The value `REMOVED_ELSEWHERE`.
     RemovedElsewhere,
     /// The place is no warehouse location; read the locations.
     ///
-    /// `LOCATION_UNKNOWN`
+    /// The value `LOCATION_UNKNOWN`.
     LocationUnknown,
     /// A quantity is not in the unit of its material or item (PIECE for an item).
     ///
-    /// `UNIT_MISMATCH`
+    /// The value `UNIT_MISMATCH`.
     UnitMismatch,
     /// Marking stock as stolen is switched off.
     ///
-    /// `STOLEN_MARKING_DISABLED`
+    /// The value `STOLEN_MARKING_DISABLED`.
     StolenMarkingDisabled,
     /// The lot, ship or entry changed since it was read, an earlier op of the set counting, or the client id is already linked to a ship; pull the feed, merge, resend under a new key.
     ///
-    /// `VERSION_CONFLICT`
+    /// The value `VERSION_CONFLICT`.
     VersionConflict,
     /// The part to take is reserved for a job order or mission or pledged as a donation; ask the member to release it in the web application.
     ///
-    /// `STOCK_EARMARKED`
+    /// The value `STOCK_EARMARKED`.
     StockEarmarked,
     /// This installation links the ship to another client id; pull the feed and link again.
     ///
-    /// `LINK_TARGET_TAKEN`
+    /// The value `LINK_TARGET_TAKEN`.
     LinkTargetTaken,
     /// The member does not directly belong to the org unit; read the member's units again.
     ///
-    /// `ORG_UNIT_NOT_ALLOWED`
+    /// The value `ORG_UNIT_NOT_ALLOWED`.
     OrgUnitNotAllowed,
     /// The org unit changes without orgUnitVersion or with a stale one; pull the feed and ask again with the unit and counter shown.
     ///
-    /// `ORG_UNIT_VERSION_CONFLICT`
+    /// The value `ORG_UNIT_VERSION_CONFLICT`.
     OrgUnitVersionConflict,
     /// A unit of the op is not one where the member is both Logistician and direct member, the entry is unknown, personal or in another pool, or move-holder names its own holder in another pool (use move-pool).
     ///
-    /// `NOT_PERMITTED`
+    /// The value `NOT_PERMITTED`.
     NotPermitted,
     /// The holder is not on the roster of the receiving unit, or for move-pool no direct member of it; read the roster again.
     ///
-    /// `HOLDER_UNKNOWN`
+    /// The value `HOLDER_UNKNOWN`.
     HolderUnknown,
     /// The entry holds less than the quantity; pull the feed.
     ///
-    /// `INSUFFICIENT_STOCK`
+    /// The value `INSUFFICIENT_STOCK`.
     InsufficientStock,
     /// The rest of the entry would hold less than it offers on the Material Exchange.
     ///
-    /// `STOCK_OFFERED`
+    /// The value `STOCK_OFFERED`.
     StockOffered,
     /// The earmarks of one kind add up to more than the quantity.
     ///
-    /// `OVER_ALLOCATION`
+    /// The value `OVER_ALLOCATION`.
     OverAllocation,
     /// An earmark names a job order that does not need the stock, an unknown mission, a mission for an item, a target twice, or one to which the entry is not earmarked for that much.
     ///
-    /// `EARMARK_TARGET_INVALID`
+    /// The value `EARMARK_TARGET_INVALID`.
     EarmarkTargetInvalid,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -347,11 +347,11 @@ impl Reason {
 /// The values of `result`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RefusedAs {
-    /// `unmatched`
+    /// The value `unmatched`.
     Unmatched,
-    /// `ambiguous`
+    /// The value `ambiguous`.
     Ambiguous,
-    /// `rejected`
+    /// The value `rejected`.
     Rejected,
 }
 

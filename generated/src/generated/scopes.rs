@@ -14,59 +14,59 @@
 pub enum Scope {
     /// Connect to the exchange: name this installation and check your game-account handle
     ///
-    /// `exchange.connect`
+    /// The value `exchange.connect`.
     ExchangeConnect,
     /// See your blueprints
     ///
-    /// `exchange.blueprints.read`
+    /// The value `exchange.blueprints.read`.
     ExchangeBlueprintsRead,
     /// Add and remove your blueprints
     ///
-    /// `exchange.blueprints.write`
+    /// The value `exchange.blueprints.write`.
     ExchangeBlueprintsWrite,
     /// See your warehouse stock
     ///
-    /// `exchange.stock.read`
+    /// The value `exchange.stock.read`.
     ExchangeStockRead,
     /// Change your warehouse stock
     ///
-    /// `exchange.stock.write`
+    /// The value `exchange.stock.write`.
     ExchangeStockWrite,
     /// See your ships
     ///
-    /// `exchange.hangar.read`
+    /// The value `exchange.hangar.read`.
     ExchangeHangarRead,
     /// Add, change and remove your ships
     ///
-    /// `exchange.hangar.write`
+    /// The value `exchange.hangar.write`.
     ExchangeHangarWrite,
     /// See the org units you belong to
     ///
-    /// `exchange.orgunits.read`
+    /// The value `exchange.orgunits.read`.
     ExchangeOrgunitsRead,
     /// See the shared stock of your org units
     ///
-    /// `exchange.orgstock.read`
+    /// The value `exchange.orgstock.read`.
     ExchangeOrgstockRead,
     /// Change the shared stock of org units where you are a Logistician
     ///
-    /// `exchange.orgstock.write`
+    /// The value `exchange.orgstock.write`.
     ExchangeOrgstockWrite,
     /// See who holds the shared stock of org units where you are a Logistician
     ///
-    /// `exchange.orgstock.details`
+    /// The value `exchange.orgstock.details`.
     ExchangeOrgstockDetails,
     /// See the open demand of your org units
     ///
-    /// `exchange.demand.read`
+    /// The value `exchange.demand.read`.
     ExchangeDemandRead,
     /// Prepare blueprint imports for you to confirm
     ///
-    /// `exchange.drafts.blueprints`
+    /// The value `exchange.drafts.blueprints`.
     ExchangeDraftsBlueprints,
     /// Prepare refinery orders for you to confirm
     ///
-    /// `exchange.drafts.refinery`
+    /// The value `exchange.drafts.refinery`.
     ExchangeDraftsRefinery,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -229,15 +229,15 @@ impl Scope {
 /// The values of `access`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Access {
-    /// `connect`
+    /// The value `connect`.
     Connect,
-    /// `read`
+    /// The value `read`.
     Read,
-    /// `write`
+    /// The value `write`.
     Write,
-    /// `details`
+    /// The value `details`.
     Details,
-    /// `draft`
+    /// The value `draft`.
     Draft,
 }
 

@@ -85,10 +85,10 @@ impl Contract for CatalogEntry {
 pub struct CatalogKey(pub(super) String);
 
 impl CatalogKey {
-    /// The least number of characters.
+    /// The minimum length in characters (`minLength`).
     pub const MIN_LENGTH: usize = 1;
 
-    /// The greatest number of characters.
+    /// The maximum length in characters (`maxLength`).
     pub const MAX_LENGTH: usize = 128;
 }
 
@@ -109,13 +109,13 @@ impl Contract for CatalogKey {
 /// Schema: `item-ref.schema.json#/$defs/catalogKind`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CatalogKind {
-    /// `BLUEPRINT`
+    /// The value `BLUEPRINT`.
     Blueprint,
-    /// `ITEM`
+    /// The value `ITEM`.
     Item,
-    /// `MATERIAL`
+    /// The value `MATERIAL`.
     Material,
-    /// `SHIP_TYPE`
+    /// The value `SHIP_TYPE`.
     ShipType,
 }
 
@@ -297,10 +297,10 @@ impl Contract for ChangeSet {
 pub struct ClientId(pub(super) String);
 
 impl ClientId {
-    /// The least number of characters.
+    /// The minimum length in characters (`minLength`).
     pub const MIN_LENGTH: usize = 1;
 
-    /// The greatest number of characters.
+    /// The maximum length in characters (`maxLength`).
     pub const MAX_LENGTH: usize = 64;
 }
 
@@ -325,10 +325,10 @@ impl Contract for ClientId {
 pub struct Cursor(pub(super) String);
 
 impl Cursor {
-    /// The least number of characters.
+    /// The minimum length in characters (`minLength`).
     pub const MIN_LENGTH: usize = 1;
 
-    /// The greatest number of characters.
+    /// The maximum length in characters (`maxLength`).
     pub const MAX_LENGTH: usize = 128;
 }
 
@@ -661,9 +661,9 @@ impl Contract for LocationLink {
 /// Schema: `location.schema.json#/$defs/locationLinkKind`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LocationLinkKind {
-    /// `CITY`
+    /// The value `CITY`.
     City,
-    /// `SPACE_STATION`
+    /// The value `SPACE_STATION`.
     SpaceStation,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -696,10 +696,10 @@ impl Contract for LocationLinkKind {
 pub struct LocationName(pub(super) String);
 
 impl LocationName {
-    /// The least number of characters.
+    /// The minimum length in characters (`minLength`).
     pub const MIN_LENGTH: usize = 1;
 
-    /// The greatest number of characters.
+    /// The maximum length in characters (`maxLength`).
     pub const MAX_LENGTH: usize = 200;
 }
 
@@ -818,11 +818,11 @@ impl Contract for MaterialKind {
 /// Schema: `material-kind.schema.json#/$defs/materialType`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MaterialType {
-    /// `RAW`
+    /// The value `RAW`.
     Raw,
-    /// `REFINED`
+    /// The value `REFINED`.
     Refined,
-    /// `NO_REFINE`
+    /// The value `NO_REFINE`.
     NoRefine,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -855,10 +855,10 @@ impl Contract for MaterialType {
 pub struct OpId(pub(super) String);
 
 impl OpId {
-    /// The least number of characters.
+    /// The minimum length in characters (`minLength`).
     pub const MIN_LENGTH: usize = 1;
 
-    /// The greatest number of characters.
+    /// The maximum length in characters (`maxLength`).
     pub const MAX_LENGTH: usize = 64;
 }
 
@@ -935,13 +935,13 @@ impl Contract for OpOutcome {
 /// Schema: `change-result.schema.json#/$defs/opResult`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum OpResult {
-    /// `unchanged`
+    /// The value `unchanged`.
     Unchanged,
-    /// `unmatched`
+    /// The value `unmatched`.
     Unmatched,
-    /// `ambiguous`
+    /// The value `ambiguous`.
     Ambiguous,
-    /// `rejected`
+    /// The value `rejected`.
     Rejected,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -1127,15 +1127,15 @@ impl Contract for Provenance {
 /// Schema: `provenance.schema.json#/$defs/provenanceSource`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ProvenanceSource {
-    /// `log`
+    /// The value `log`.
     Log,
-    /// `manual`
+    /// The value `manual`.
     Manual,
-    /// `import`
+    /// The value `import`.
     Import,
-    /// `default`
+    /// The value `default`.
     Default,
-    /// `other`
+    /// The value `other`.
     Other,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -1172,10 +1172,10 @@ impl Contract for ProvenanceSource {
 pub struct Quality(pub(super) i64);
 
 impl Quality {
-    /// The least value.
+    /// The minimum value.
     pub const MIN: i64 = 0;
 
-    /// The greatest value.
+    /// The maximum value.
     pub const MAX: i64 = 1000;
 }
 
@@ -1254,9 +1254,9 @@ impl Contract for QuantityAmount {
 /// Schema: `quantity.schema.json#/$defs/quantityUnit`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum QuantityUnit {
-    /// `SCU`
+    /// The value `SCU`.
     Scu,
-    /// `PIECE`
+    /// The value `PIECE`.
     Piece,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -1281,13 +1281,13 @@ impl Contract for QuantityUnit {
 /// Schema: `tombstone.schema.json#/$defs/removalChannel`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RemovalChannel {
-    /// `web`
+    /// The value `web`.
     Web,
-    /// `app`
+    /// The value `app`.
     App,
-    /// `client`
+    /// The value `client`.
     Client,
-    /// `system`
+    /// The value `system`.
     System,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -1372,7 +1372,7 @@ impl Contract for RemovedBy {
 pub struct Timestamp(pub(super) String);
 
 impl Timestamp {
-    /// The greatest number of characters.
+    /// The maximum length in characters (`maxLength`).
     pub const MAX_LENGTH: usize = 40;
 }
 
@@ -1441,10 +1441,10 @@ impl Contract for Tombstone {
 pub struct TombstoneKey(pub(super) String);
 
 impl TombstoneKey {
-    /// The least number of characters.
+    /// The minimum length in characters (`minLength`).
     pub const MIN_LENGTH: usize = 1;
 
-    /// The greatest number of characters.
+    /// The maximum length in characters (`maxLength`).
     pub const MAX_LENGTH: usize = 128;
 }
 
@@ -1469,7 +1469,7 @@ impl Contract for TombstoneKey {
 pub struct UexId(pub(super) i64);
 
 impl UexId {
-    /// The least value.
+    /// The minimum value.
     pub const MIN: i64 = 1;
 }
 
@@ -1528,9 +1528,9 @@ impl Contract for Warning {
 /// Schema: `change-result.schema.json#/$defs/warningCode`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum WarningCode {
-    /// `UNKNOWN_FIELD`
+    /// The value `UNKNOWN_FIELD`.
     UnknownField,
-    /// `LOC_KEY_UNRESOLVED`
+    /// The value `LOC_KEY_UNRESOLVED`.
     LocKeyUnresolved,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.

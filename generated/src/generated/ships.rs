@@ -29,10 +29,10 @@ use super::{
 pub struct ExternalId(pub(super) String);
 
 impl ExternalId {
-    /// The least number of characters.
+    /// The minimum length in characters (`minLength`).
     pub const MIN_LENGTH: usize = 1;
 
-    /// The greatest number of characters.
+    /// The maximum length in characters (`maxLength`).
     pub const MAX_LENGTH: usize = 128;
 }
 
@@ -218,7 +218,7 @@ impl Contract for MonthlyInsurance {
 pub struct OrgUnitVersion(pub(super) i64);
 
 impl OrgUnitVersion {
-    /// The least value.
+    /// The minimum value.
     pub const MIN: i64 = 0;
 }
 
@@ -433,10 +433,10 @@ impl Contract for ShipChangeSet {
 pub struct ShipId(pub(super) String);
 
 impl ShipId {
-    /// The least number of characters.
+    /// The minimum length in characters (`minLength`).
     pub const MIN_LENGTH: usize = 1;
 
-    /// The greatest number of characters.
+    /// The maximum length in characters (`maxLength`).
     pub const MAX_LENGTH: usize = 128;
 }
 
@@ -459,10 +459,10 @@ impl Contract for ShipId {
 pub struct ShipName(pub(super) String);
 
 impl ShipName {
-    /// The least number of characters.
+    /// The minimum length in characters (`minLength`).
     pub const MIN_LENGTH: usize = 1;
 
-    /// The greatest number of characters.
+    /// The maximum length in characters (`maxLength`).
     pub const MAX_LENGTH: usize = 255;
 }
 
@@ -608,7 +608,7 @@ impl Contract for ShipPage {
 pub struct ShipVersion(pub(super) i64);
 
 impl ShipVersion {
-    /// The least value.
+    /// The minimum value.
     pub const MIN: i64 = 0;
 }
 

@@ -9,7 +9,7 @@ use std::vec;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess};
 
-use super::{FromMap, MemberKey, ReadJson, ReadSeed};
+use super::{FromMap, MemberKey, ObjectVisitor, ReadJson, ReadSeed};
 use crate::{Json, JsonType, Number, raw};
 
 /// The value of the tag member of an object.
@@ -299,6 +299,11 @@ impl<'de, E: Error> PeekedValue<'de, E> {
     /// value is nested too deeply.
     pub fn read_value<T: ReadJson<'de>>(&self) -> Result<T, E> {
         raw::parse_value(self.text.clone(), ReadSeed::<T>::default())
+    }
+
+    /// Deserializes an object from its members. Fails as [`read_value`](Self::read_value) does.
+    pub fn read_object<T: FromMap<'de>>(&self) -> Result<T, E> {
+        raw::parse_value(self.text.clone(), ObjectVisitor(PhantomData))
     }
 
     /// Returns the error for a value of the wrong type, such as `invalid type: string, expected …`.

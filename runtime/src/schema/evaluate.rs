@@ -100,13 +100,16 @@ pub(super) struct SchemaApplication<'a> {
 pub(super) struct Evaluation<'t> {
     pub(super) tables: &'t SchemaTables<'t>,
     depth: usize,
-    effort: u64,
-    exceeded_limit: Option<Violation>,
+    pub(super) effort: u64,
+    /// The effort that remains for the comparison of branches.
+    pub(super) comparison_effort: u64,
+    pub(super) exceeded_limit: Option<Violation>,
 }
 
 impl<'t> Evaluation<'t> {
     fn new(tables: &'t SchemaTables<'t>, limits: &ValidationLimits) -> Self {
-        Self { tables, depth: limits.depth, effort: limits.effort, exceeded_limit: None }
+        let ValidationLimits { depth, effort, .. } = *limits;
+        Self { tables, depth, effort, comparison_effort: effort, exceeded_limit: None }
     }
 
     fn apply_root<S: ViolationSink>(&mut self, sink: &mut S, root: SchemaId, value: &Json) -> bool {

@@ -14,8 +14,23 @@ pub(super) trait ViolationSink {
     /// Whether the sink stores the failures.
     const COLLECTS: bool;
 
+    /// Whether the violations of a union include those of the closest branch.
+    const FINDS_CLOSEST: bool;
+
     /// Records that the value at `path` violates `keyword` of `schema`. An implementation may drop it.
     fn record_violation(&mut self, path: &InstancePath<'_>, keyword: &'static str, schema: &Schema<'_>);
+
+    /// Records a violation like [`Self::record_violation`], with a limit other than the value of the keyword.
+    fn record_with_limit(
+        &mut self,
+        path: &InstancePath<'_>,
+        keyword: &'static str,
+        schema: &Schema<'_>,
+        limit: String,
+    ) {
+        let _ = limit;
+        self.record_violation(path, keyword, schema);
+    }
 
     /// Returns true if further failures have no effect.
     fn is_done(&self) -> bool;
@@ -30,6 +45,7 @@ pub(super) struct ProbeSink;
 
 impl ViolationSink for ProbeSink {
     const COLLECTS: bool = false;
+    const FINDS_CLOSEST: bool = false;
 
     #[inline]
     fn record_violation(&mut self, _: &InstancePath<'_>, _: &'static str, _: &Schema<'_>) {}
@@ -100,6 +116,27 @@ impl<'t> ViolationCollector<'t> {
         limit
     }
 
+    /// Records a violation. Without `limit`, its limit is the value of the keyword.
+    fn record(
+        &mut self,
+        path: &InstancePath<'_>,
+        keyword: &'static str,
+        schema: &Schema<'_>,
+        limit: Option<Arc<str>>,
+    ) {
+        let depth = path.depth();
+        if self.make_room(depth) {
+            if self.found.len() <= depth {
+                self.found.resize_with(depth + 1, Vec::new);
+            }
+            let location = self.shared_location(schema);
+            let limit = limit.or_else(|| self.shared_limit(schema, keyword));
+            if let Some(found) = self.found.get_mut(depth) {
+                found.push(Violation { pointer: path.to_pointer(), keyword, schema: location, limit });
+            }
+        }
+    }
+
     /// Makes room for a violation at this depth, displacing a deeper one if necessary. Returns false if there
     /// is no room.
     fn make_room(&mut self, depth: usize) -> bool {
@@ -122,21 +159,24 @@ impl<'t> ViolationCollector<'t> {
 
 impl ViolationSink for ViolationCollector<'_> {
     const COLLECTS: bool = true;
+    const FINDS_CLOSEST: bool = true;
 
     #[cold]
     #[inline(never)]
     fn record_violation(&mut self, path: &InstancePath<'_>, keyword: &'static str, schema: &Schema<'_>) {
-        let depth = path.depth();
-        if self.make_room(depth) {
-            if self.found.len() <= depth {
-                self.found.resize_with(depth + 1, Vec::new);
-            }
-            let location = self.shared_location(schema);
-            let limit = self.shared_limit(schema, keyword);
-            if let Some(found) = self.found.get_mut(depth) {
-                found.push(Violation { pointer: path.to_pointer(), keyword, schema: location, limit });
-            }
-        }
+        self.record(path, keyword, schema, None);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn record_with_limit(
+        &mut self,
+        path: &InstancePath<'_>,
+        keyword: &'static str,
+        schema: &Schema<'_>,
+        limit: String,
+    ) {
+        self.record(path, keyword, schema, Some(limit.into()));
     }
 
     /// Returns true if the collector is full with violations of the document itself, which no other violation

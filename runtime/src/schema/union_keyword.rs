@@ -5,6 +5,7 @@ use super::Keyword;
 use super::Literal;
 use super::SchemaId;
 use super::TagCertainty;
+use super::closest_branch::ClosestBranch;
 use super::evaluate::Evaluation;
 use super::evaluate::SchemaApplication;
 use super::evaluated::EvaluatedSet;
@@ -142,20 +143,68 @@ impl Evaluation<'_> {
                 sink.record_violation(at.path, if all_refuse { "type" } else { union.as_str() }, at.schema);
             }
             (None, _) => {
-                let only = |by| {
-                    let mut open = branches.iter().filter(|id| !refusing(id, by));
-                    open.next().filter(|_| open.next().is_none())
+                let open = |by| {
+                    let all = branches.iter().copied().enumerate();
+                    all.filter(|(_, id)| !refusing(&id, by)).collect::<Vec<_>>()
                 };
-                let single = if let [single] = branches { Some(single) } else { None };
                 // Types are checked first, because an unknown value of an enumeration next to `null` has the
                 // right type.
-                let meant =
-                    single.or_else(|| only(MismatchLevel::Type)).or_else(|| only(MismatchLevel::TypeOrValue));
-                match meant.copied() {
-                    Some(id) => drop(self.apply_in_place(sink, at, id, evaluated)),
-                    None => sink.record_violation(at.path, union.as_str(), at.schema),
+                let (by_type, by_value) = (open(MismatchLevel::Type), open(MismatchLevel::TypeOrValue));
+                match (branches, by_type.as_slice(), by_value.as_slice()) {
+                    ([id], ..) | (_, [(_, id)], _) | (_, _, [(_, id)]) => {
+                        let _ = self.apply_in_place(sink, at, *id, evaluated);
+                    }
+                    (_, _, []) => self.report_closest(sink, at, union, &by_type, evaluated),
+                    _ => self.report_closest(sink, at, union, &by_value, evaluated),
                 }
             }
+        }
+    }
+
+    /// Records the violation of the union and the violations of the branch to which the value is closest, if there
+    /// is one.
+    fn report_closest<S: ViolationSink>(
+        &mut self,
+        sink: &mut S,
+        at: &SchemaApplication<'_>,
+        union: UnionKeyword,
+        candidates: &[(usize, SchemaId)],
+        evaluated: Option<&mut EvaluatedSet>,
+    ) {
+        let closest =
+            if S::FINDS_CLOSEST { self.find_closest(at, candidates, evaluated.is_some()) } else { None };
+        match closest {
+            None => sink.record_violation(at.path, union.as_str(), at.schema),
+            Some(ClosestBranch::Missing(names)) => {
+                let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+                let limit = format!("{} is required", names.join(" or "));
+                sink.record_with_limit(at.path, union.as_str(), at.schema, limit);
+            }
+            Some(ClosestBranch::Branch { id, index, effort }) => {
+                let limit = format!("the closest is {}", self.branch_name(id, index));
+                sink.record_with_limit(at.path, union.as_str(), at.schema, limit);
+                // The comparison has shown that this effort suffices.
+                let remaining = std::mem::replace(&mut self.effort, effort);
+                self.apply_in_place(sink, at, id, evaluated);
+                self.effort = remaining;
+            }
+        }
+    }
+
+    /// Returns the name of a branch for messages: the last part of its location, or else its number.
+    fn branch_name(&self, mut id: SchemaId, index: usize) -> String {
+        for _ in 0..MAX_FOLLOWED_REFERENCES {
+            let [Keyword::Ref(target)] = self.tables.schema(id).keywords else { break };
+            id = *target;
+        }
+        let location = self.tables.schema_location(self.tables.schema(id));
+        let (resource, pointer) = location.split_once('#').unwrap_or((&location, ""));
+        let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+        let name = if pointer.is_empty() { last(resource) } else { last(pointer) };
+        if name.is_empty() || name.bytes().all(|byte| byte.is_ascii_digit()) {
+            format!("alternative {}", index + 1)
+        } else {
+            format!("`{name}`")
         }
     }
 

@@ -66,6 +66,7 @@ fn message_with_limit(keyword: &str, limit: &str) -> Option<String> {
         "maxProperties" => format!("must have at most {}", count(limit, "property", "properties")),
         "pattern" => format!("must match the pattern {limit}"),
         "format" => format!("must be a valid {limit}"),
+        "anyOf" | "oneOf" => format!("{}; {limit}", violation_message(keyword, None)),
         _ => return None,
     })
 }

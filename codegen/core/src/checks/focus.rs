@@ -48,6 +48,7 @@ impl<'a> CheckBuilder<'a> {
             && let TypeBody::Objects(body) = &self.scope.shapes.get(*named).body
             && body.holder == id
             && !body.open
+            && body.others.is_empty()
             && body.has_reliable_tag()
             && matches!(keyword, "oneOf" | "anyOf")
         {

@@ -18,30 +18,34 @@ use crate::{
 impl<'a> CheckBuilder<'a> {
     pub(super) fn objects_definition(&self, id: TypeId, def: &TypeDef, body: &'a ObjectUnion) -> Check {
         let branches = self.branches_of(body.holder);
-        let arms = body.variants.iter().map(|v| {
+        let objects = body.variants.iter().map(|v| {
             let conj = match branches.get(v.branch) {
-                Some(&branch) if body.has_reliable_tag() => def.conj.choose_branch(body.holder, branch),
+                Some(&branch) if body.has_reliable_tag() => body.conj.choose_branch(body.holder, branch),
                 // In a family, which is an enum of a base schema and the schemas that extend it, this is the
                 // variant of the base.
                 None if self.is_family_base(body.holder, v.branch) => {
-                    def.conj.choose_branch(body.holder, body.holder)
+                    body.conj.choose_branch(body.holder, body.holder)
                 }
                 // The tag may be missing or wrong in a value that user code builds. Therefore, any branch may
                 // accept the content.
-                _ => def.conj.clone(),
+                _ => def.conj.within(body.conj.within),
             };
             variant_arm(&v.name, self.conjunction_check(&conj, &TypedPlace::bound_value(&v.ty), MAX_DEPTH))
         });
+        let others = body.others.iter().map(|v| self.kind_arm(def, v));
         let unknown = body.open.then(|| def.conj.ids.clone());
-        variants_check(ValuePlace::Own, false, id, arms.collect(), unknown)
+        variants_check(ValuePlace::Own, false, id, objects.chain(others).collect(), unknown)
     }
 
     pub(super) fn kinds_definition(&self, id: TypeId, def: &TypeDef, all: &'a [KindVariant]) -> Check {
-        let arms = all.iter().map(|v| {
-            let conj = def.conj.within(v.types);
-            variant_arm(&v.name, self.conjunction_check(&conj, &TypedPlace::bound_value(&v.ty), MAX_DEPTH))
-        });
+        let arms = all.iter().map(|v| self.kind_arm(def, v));
         variants_check(ValuePlace::Own, false, id, arms.collect(), None)
+    }
+
+    fn kind_arm(&self, def: &TypeDef, variant: &'a KindVariant) -> VariantArm {
+        let conj = def.conj.within(variant.types);
+        let place = TypedPlace::bound_value(&variant.ty);
+        variant_arm(&variant.name, self.conjunction_check(&conj, &place, MAX_DEPTH))
     }
 
     /// Returns true if `branch` is the index of the base schema `holder` itself. In a family, this index
@@ -64,10 +68,9 @@ impl<'a> CheckBuilder<'a> {
         at: &TypedPlace<'a>,
         depth: u8,
     ) -> Check {
-        let arms = body
-            .variants
-            .iter()
-            .map(|v| variant_arm(&v.name, self.schema_check(id, &TypedPlace::bound_value(&v.ty), depth - 1)));
+        let arms = body.contents().map(|(name, ty)| {
+            variant_arm(name, self.schema_check(id, &TypedPlace::bound_value(ty), depth - 1))
+        });
         let unknown = body.open.then(|| vec![id]);
         variants_check(at.place.clone(), at.boxed, of, arms.collect(), unknown)
     }

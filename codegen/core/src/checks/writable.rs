@@ -49,7 +49,7 @@ impl UnwritableTypes {
             TypeBody::Struct(body) => {
                 !body.fields.is_empty() || body.additional.as_ref().is_some_and(|ty| self.contains(ty))
             }
-            TypeBody::Objects(body) => body.variants.iter().any(|variant| self.contains(&variant.ty)),
+            TypeBody::Objects(body) => body.contents().any(|(_, ty)| self.contains(ty)),
             TypeBody::ByKind(variants) => variants.iter().any(|variant| self.contains(&variant.ty)),
             TypeBody::Newtype(inner) => self.contains(inner),
             TypeBody::Enum(_) | TypeBody::Pending => false,
@@ -306,15 +306,15 @@ impl<'a> CheckBuilder<'a> {
         if each.iter().all(|check| *check == Always) {
             return Always;
         }
-        let (names, is_open): (Vec<&String>, bool) = match body {
-            TypeBody::Objects(body) => {
-                (body.variants.iter().map(|variant| &variant.name).collect(), body.open)
+        let (names, is_open): (Vec<&str>, bool) = match body {
+            TypeBody::Objects(body) => (body.contents().map(|(name, _)| name).collect(), body.open),
+            TypeBody::ByKind(variants) => {
+                (variants.iter().map(|variant| variant.name.as_str()).collect(), false)
             }
-            TypeBody::ByKind(variants) => (variants.iter().map(|variant| &variant.name).collect(), false),
             _ => return Always,
         };
         let arms =
-            names.into_iter().zip(each).map(|(name, check)| VariantArm { variant: name.clone(), check });
+            names.into_iter().zip(each).map(|(name, check)| VariantArm { variant: name.to_owned(), check });
         let (arms, unknown) = (arms.collect(), is_open.then(Vec::new));
         ValueTest::Variants { at: at.place.clone(), boxed: at.boxed, of: id, arms, unknown }.into()
     }
@@ -322,7 +322,7 @@ impl<'a> CheckBuilder<'a> {
     /// Returns the type of each variant's content, in the order of the enum's variants.
     fn variants_of(&self, id: TypeId) -> Vec<&'a TypeRef> {
         match &self.scope.shapes.get(id).body {
-            TypeBody::Objects(body) => body.variants.iter().map(|variant| &variant.ty).collect(),
+            TypeBody::Objects(body) => body.contents().map(|(_, ty)| ty).collect(),
             TypeBody::ByKind(variants) => variants.iter().map(|variant| &variant.ty).collect(),
             _ => Vec::new(),
         }

@@ -57,13 +57,13 @@ pub(super) fn operation_lines(writer: &ClientWriter<'_>, call: &PlannedCall<'_>)
         }
         for (_, parameter) in call.required_parameters() {
             let place = match parameter.row.location {
-                ParameterIn::Path => "in the path",
-                ParameterIn::Query => "in the query",
+                ParameterIn::Path => "path parameter",
+                ParameterIn::Query => "query parameter",
                 ParameterIn::Header => "header",
                 ParameterIn::Cookie => "cookie",
-                ParameterIn::QueryString => "the whole query",
+                ParameterIn::QueryString => "the whole query string",
             };
-            let mut facts = vec![format!("`{}` {place}", parameter.row.name)];
+            let mut facts = vec![format!("{place} `{}`", parameter.row.name)];
             let limits = parameter.row.schema.map(|id| describe_schema_limits(graph, id)).unwrap_or_default();
             if !limits.is_empty() {
                 facts.push(limits);
@@ -154,7 +154,9 @@ fn error_lines(writer: &ClientWriter<'_>, call: &PlannedCall<'_>) -> Vec<String>
         let body = refusal_link(writer, &call.errors, response.status);
         let body = body.map(|name| format!(" with {name}")).unwrap_or_default();
         let status = match response.status {
-            StatusPattern::Default if call.errors.cases.len() > 1 => "any other `4XX` or `5XX`".to_owned(),
+            StatusPattern::Default if call.errors.cases.len() > 1 => {
+                "any `4XX` or `5XX` that is not listed here".to_owned()
+            }
             StatusPattern::Default => "any `4XX` or `5XX`".to_owned(),
             status => format!("`{}`", status.key()),
         };
@@ -170,9 +172,9 @@ fn error_lines(writer: &ClientWriter<'_>, call: &PlannedCall<'_>) -> Vec<String>
         );
     }
     lines.push(
-        "* [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none."
-            .to_owned(),
+        "* [`Error::UnexpectedResponse`] for a response that the contract does not describe.".to_owned(),
     );
+    lines.push("* [`Error::Transport`] if no response is received.".to_owned());
     lines
 }
 

@@ -65,9 +65,9 @@ pub(super) fn assemble_module(writer: &ClientWriter<'_>) -> ModuleItems {
     let servers = sent().any(|call| !call.operation.servers.is_empty());
     let base_only = (servers && side == OperationSide::Paths).then(|| {
         quote! {
-            /// Sends every request to the address given to [`Client::new`]. By default, operations with
-            /// servers of their own go to the first of those; a server that is only a path replaces the
-            /// path of the address.
+            /// Sends every request to the base URL given to [`Client::new`]. Without this, an operation with its
+            /// own servers uses the first of them. If that server is only a path, it replaces the path of the
+            /// base URL.
             #[must_use]
             pub fn with_base_url_only(self) -> Self {
                 Self { inner: self.inner.with_base_url_only() }
@@ -156,7 +156,8 @@ pub(super) fn assemble_module(writer: &ClientWriter<'_>) -> ModuleItems {
 
             #base_url
 
-            /// Returns the untyped client, which sends calls that are values and stored requests.
+            /// Returns the underlying client, which can send a call built as a struct and repeat a stored
+            /// request.
             #[must_use]
             pub const fn api_client(&self) -> &ApiClient {
                 &self.inner

@@ -29,8 +29,11 @@ impl ModelEmitter<'_> {
             paragraphs.extend(schema.title.as_deref().map(end_sentence));
             paragraphs.extend(schema.description.as_deref().map(str::to_owned));
         }
-        if paragraphs.is_empty() {
-            paragraphs.push(format!("`{}` of the contract.", def.name));
+        let from: Vec<String> = def.conj.ids.iter().map(|&id| self.schema_reference(id)).collect();
+        let from = from.join(", ");
+        let is_described = !paragraphs.is_empty();
+        if !is_described {
+            paragraphs.push(format!("Generated from {from}."));
         }
         let rules = match &def.body {
             TypeBody::Struct(_) => String::new(),
@@ -41,8 +44,9 @@ impl ModelEmitter<'_> {
             paragraphs.push(format!("Limits: {rules}."));
         }
         paragraphs.extend(describe_default(&schemas));
-        let from: Vec<String> = def.conj.ids.iter().map(|&id| self.schema_reference(id)).collect();
-        paragraphs.push(format!("Schema: {}.", from.join(", ")));
+        if is_described {
+            paragraphs.push(format!("Schema: {from}."));
+        }
         let docs = doc_lines(&paragraphs);
         let deprecated = is_deprecated(self.graph, def).then(deprecated_attribute);
         let mut ids: BTreeSet<SchemaId> = def.conj.ids.iter().copied().collect();
@@ -93,7 +97,7 @@ impl ModelEmitter<'_> {
         paragraphs.push(match (text, title) {
             (Some(text), _) => text.to_owned(),
             (None, Some(title)) => end_sentence(title),
-            (None, None) => format!("`{}`", field.wire),
+            (None, None) => format!("The property `{}`.", field.wire),
         });
         let schemas: Vec<&Schema> = facts.unconditional.iter().map(|&m| self.graph.schema(m)).collect();
         // The limits of a named type are in the documentation of that type.

@@ -105,8 +105,18 @@ impl ModelEmitter<'_> {
             TypeRef::String | TypeRef::Secret => {
                 let min = schemas.iter().filter_map(|s| s.min_length).max();
                 let max = schemas.iter().filter_map(|s| s.max_length).min();
-                constant("MIN_LENGTH", quote!(usize), min.map(size), " The least number of characters.");
-                constant("MAX_LENGTH", quote!(usize), max.map(size), " The greatest number of characters.");
+                constant(
+                    "MIN_LENGTH",
+                    quote!(usize),
+                    min.map(size),
+                    " The minimum length in characters (`minLength`).",
+                );
+                constant(
+                    "MAX_LENGTH",
+                    quote!(usize),
+                    max.map(size),
+                    " The maximum length in characters (`maxLength`).",
+                );
             }
             TypeRef::Int(IntKind::I64) => {
                 let whole = |n: i128| {
@@ -120,8 +130,8 @@ impl ModelEmitter<'_> {
                 };
                 let min = limits([ComparisonOperator::AtLeast, ComparisonOperator::Above]).max();
                 let max = limits([ComparisonOperator::AtMost, ComparisonOperator::Below]).min();
-                constant("MIN", quote!(i64), min.and_then(whole), " The least value.");
-                constant("MAX", quote!(i64), max.and_then(whole), " The greatest value.");
+                constant("MIN", quote!(i64), min.and_then(whole), " The minimum value.");
+                constant("MAX", quote!(i64), max.and_then(whole), " The maximum value.");
             }
             _ => {}
         }
@@ -156,7 +166,7 @@ pub(crate) fn string_enum_macro<'v>(
 ) -> TokenStream {
     let (name, kind) = (ident(name), ident(if open.is_some() { "open_enum" } else { "closed_enum" }));
     let rows = values.map(|(wire, variant, docs)| {
-        let (variant, doc) = (ident(variant), format!(" `{}`", wire.escape_debug()));
+        let (variant, doc) = (ident(variant), format!(" The value `{}`.", wire.escape_debug()));
         let blank = (!docs.is_empty()).then(|| quote!(#[doc = ""]));
         (quote!(#docs #blank #[doc = #doc] #variant,), quote!(#variant = #wire))
     });

@@ -27,10 +27,11 @@ impl ModelEmitter<'_> {
             }
             None => self.derive_list(id),
         };
-        let large = (body.variants.len() > 1).then(|| {
+        let large = (body.contents().count() > 1).then(|| {
             quote!(#[allow(clippy::large_enum_variant, reason = "variants are held one at a time or in a list; a pointer for each costs more than the space")])
         });
-        let variants = self.variants_macro(def, body.variants.iter().map(|v| (&v.name, &v.ty)).collect());
+        let variants = self.variants_macro(def, body.contents().collect());
+        let others = body.others.iter().map(|v| self.kind_variant(v));
         let (declared, unknown_doc, implementation) = match &body.selector {
             VariantSelector::Tag(tag) => self.tag_selection(def, body, tag),
             VariantSelector::Members(forms) => self.form_selection(def, body, forms),
@@ -45,6 +46,7 @@ impl ModelEmitter<'_> {
             #[derive(#derives)]
             #large
             pub enum #name {
+                #(#others)*
                 #(#declared)*
                 #unknown
             }
@@ -87,8 +89,9 @@ impl ModelEmitter<'_> {
             TagCertainty::Hint => "discriminator",
         });
         let (name, kind) = (ident(&def.name), ident(if body.open { "open_union" } else { "closed_union" }));
+        let others = other_kinds(body).map(|(head, rows)| quote!(#head #rows));
         let implementation = quote! {
-            ::contract_runtime::#kind! { #name by #by #tag_name #default { variants { #(#rows),* } } }
+            ::contract_runtime::#kind! { #name by #by #tag_name #default { variants { #(#rows),* } #others } }
         };
         (declared, unknown_doc, implementation)
     }
@@ -125,7 +128,8 @@ impl ModelEmitter<'_> {
         let (declared, rows): (Vec<_>, Vec<_>) = rows.unzip();
         let name = ident(&def.name);
         let rest = body.open.then(|| quote!(open Unknown));
-        let implementation = quote!(::contract_runtime::object_union! { #name #rest { #(#rows)* } });
+        let others = other_kinds(body).map(|(head, rows)| quote!([#head] #rows));
+        let implementation = quote!(::contract_runtime::object_union! { #name #rest { #others #(#rows)* } });
         (declared, "Any other object, as received.".to_owned(), implementation)
     }
 
@@ -155,11 +159,11 @@ impl ModelEmitter<'_> {
     /// Generates a `Debug` implementation that hides unknown objects, or returns `None` if no variant of the
     /// union contains secrets or the union is closed. Unknown objects may contain secrets as well.
     fn secret_debug_impl(&self, def: &TypeDef, body: &ObjectUnion) -> Option<TokenStream> {
-        if !body.open || !body.variants.iter().any(|v| self.may_hold_secrets.place_contains(&v.ty)) {
+        if !body.open || !body.contents().any(|(_, ty)| self.may_hold_secrets.place_contains(ty)) {
             return None;
         }
         let (name, tag) = (ident(&def.name), body.tag().map(|tag| &tag.name));
-        let variants = body.variants.iter().map(|v| ident(&v.name));
+        let variants = body.contents().map(|(name, _)| ident(name));
         Some(quote!(::contract_runtime::secret_union! { #name #tag { #(#variants),* } }))
     }
 
@@ -167,22 +171,11 @@ impl ModelEmitter<'_> {
         let name = ident(&def.name);
         let docs = self.type_docs(def);
         let derives = self.derive_list(id);
-        let declared = variants.iter().map(|v| {
-            let (variant, ty) = (ident(&v.name), self.place_type_tokens(&v.ty, &v.conj));
-            let doc = format!(" The value is {}.", kind_phrase(v));
-            quote!(#[doc = #doc] #variant(#ty),)
-        });
-        let rows = variants.iter().map(|v| {
-            let (variant, kind) = (ident(&v.name), runtime_kind(v.types));
-            let items = (v.items != TypeSet::ALL).then(|| {
-                let kinds = runtime_kinds(v.items);
-                quote!([#(#kinds),*])
-            });
-            quote!(#variant = #kind #items)
-        });
+        let declared = variants.iter().map(|v| self.kind_variant(v));
+        let rows = variants.iter().map(kind_row);
         let all: Vec<String> = variants.iter().map(kind_phrase).collect();
         let expected = all.join(" or ");
-        let held = self.variants_macro(def, variants.iter().map(|v| (&v.name, &v.ty)).collect());
+        let held = self.variants_macro(def, variants.iter().map(|v| (v.name.as_str(), &v.ty)).collect());
         quote! {
             #docs
             #[derive(#derives)]
@@ -194,9 +187,16 @@ impl ModelEmitter<'_> {
         }
     }
 
+    /// Generates the declaration of a variant that the JSON type selects.
+    fn kind_variant(&self, v: &KindVariant) -> TokenStream {
+        let (variant, ty) = (ident(&v.name), self.place_type_tokens(&v.ty, &v.conj));
+        let doc = format!(" The value is {}.", kind_phrase(v));
+        quote!(#[doc = #doc] #variant(#ty),)
+    }
+
     /// Generates a macro call that implements methods to access the value of each variant, `From` for every
     /// variant with a unique type, and the search for undeclared properties.
-    fn variants_macro(&self, def: &TypeDef, variants: Vec<(&String, &TypeRef)>) -> TokenStream {
+    fn variants_macro(&self, def: &TypeDef, variants: Vec<(&str, &TypeRef)>) -> TokenStream {
         let name = ident(&def.name);
         let access = macro_section("access", self.accessor_rows(&variants).into_iter());
         let unique = variants.iter().filter(|(_, ty)| {
@@ -223,7 +223,7 @@ impl ModelEmitter<'_> {
     /// Returns the macro row of each variant whose value has access methods, such as
     /// `User: one User = as_user into_user`. Variants of untyped JSON, and variants with the same method
     /// names, have none.
-    fn accessor_rows(&self, variants: &[(&String, &TypeRef)]) -> Vec<TokenStream> {
+    fn accessor_rows(&self, variants: &[(&str, &TypeRef)]) -> Vec<TokenStream> {
         let words: Vec<String> = variants.iter().map(|(variant, _)| names::snake_case(variant)).collect();
         let rows = variants.iter().zip(&words).filter(|((_, ty), word)| {
             **ty != TypeRef::Json && words.iter().filter(|other| other == word).count() == 1
@@ -274,6 +274,28 @@ fn runtime_kind(types: TypeSet) -> Ident {
 fn runtime_kinds(types: TypeSet) -> Vec<Ident> {
     let kinds = KINDS.into_iter().filter(|(kind, _)| !kind.intersection(types).is_empty());
     kinds.map(|(_, name)| ident(name)).collect()
+}
+
+/// Returns the part of a macro call that lists the variants of an object union for other JSON types, such as
+/// `others expects "a string or an object"` and `{ Text = String }`.
+fn other_kinds(body: &ObjectUnion) -> Option<(TokenStream, TokenStream)> {
+    if body.others.is_empty() {
+        return None;
+    }
+    let kinds: Vec<String> = body.others.iter().map(kind_phrase).collect();
+    let expected = format!("{} or {}", kinds.join(" or "), type_phrase(TypeSet::OBJECT));
+    let rows = body.others.iter().map(kind_row);
+    Some((quote!(others expects #expected), quote!({ #(#rows),* })))
+}
+
+/// Returns the macro row of a variant that the JSON type selects, such as `Text = String`.
+fn kind_row(variant: &KindVariant) -> TokenStream {
+    let (name, kind) = (ident(&variant.name), runtime_kind(variant.types));
+    let items = (variant.items != TypeSet::ALL).then(|| {
+        let kinds = runtime_kinds(variant.items);
+        quote!([#(#kinds),*])
+    });
+    quote!(#name = #kind #items)
 }
 
 fn kind_phrase(variant: &KindVariant) -> String {

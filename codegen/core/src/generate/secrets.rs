@@ -19,7 +19,7 @@ use crate::{
         Schema, SchemaGraph, SchemaId,
         reachable::{direct_dependencies, dynamic_anchor, schemas_with_anchor},
     },
-    shape::{self, ObjectUnion, ObjectVariant, Shapes, TypeBody, TypeDef, TypeId, TypeRef},
+    shape::{self, KindVariant, ObjectUnion, ObjectVariant, Shapes, TypeBody, TypeDef, TypeId, TypeRef},
 };
 
 /// Reports an error for every selector of `secrets` for which a type prints the value, and a warning for each
@@ -177,22 +177,27 @@ impl SecretSearch<'_> {
                 let branches = if holder.one_of.is_empty() { &holder.any_of } else { &holder.one_of };
                 for variant in &body.variants {
                     if let Some(&branch) = branches.get(variant.branch) {
-                        self.visit_place(&conj.choose_branch(body.holder, branch), &variant.ty);
+                        self.visit_place(&body.conj.choose_branch(body.holder, branch), &variant.ty);
                     }
                 }
                 if body.is_loose() {
-                    self.visit_branches(conj, body, branches);
+                    self.visit_branches(&body.conj, body, branches);
                 }
+                body.others.iter().for_each(|variant| self.visit_kind(conj, variant));
             }
-            TypeBody::ByKind(variants) => variants.iter().for_each(|variant| {
-                self.visit_place(&conj.within(variant.types), &variant.ty);
-                // The conjunction of the variant includes the branch that it stands for.
-                self.visit_place(&variant.conj, &variant.ty);
-            }),
+            TypeBody::ByKind(variants) => {
+                variants.iter().for_each(|variant| self.visit_kind(conj, variant));
+            }
             TypeBody::Newtype(inner) => self.visit_place(conj, inner),
             TypeBody::Enum(_) => self.visit_string(conj, &TypeRef::Named(id)),
             TypeBody::Pending => {}
         }
+    }
+
+    fn visit_kind(&mut self, conj: &SchemaConjunction, variant: &KindVariant) {
+        self.visit_place(&conj.within(variant.types), &variant.ty);
+        // The conjunction of the variant includes the branch that it stands for.
+        self.visit_place(&variant.conj, &variant.ty);
     }
 
     /// Records properties of a union that may be parsed as untyped JSON. A value that the `discriminator`

@@ -239,8 +239,10 @@ fn names_apply_to_extensible_enums() {
     assert_eq!(pointers, ["few", "text", "told", "whole"].map(|name| format!("/properties/{name}")));
     let files = project.generate_from(contract).unwrap().files.0;
     let models = &files["src/models.rs"];
-    for line in ["/// One.\n    ///\n    /// `a`\n    First,", "/// Two.\n    ///\n    /// `b`\n    Second,"]
-    {
+    for line in [
+        "/// One.\n    ///\n    /// The value `a`.\n    First,",
+        "/// Two.\n    ///\n    /// The value `b`.\n    Second,",
+    ] {
         assert!(models.contains(line), "{line}: {models}");
     }
 }

@@ -11,7 +11,9 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     schema::TypeSet,
-    shape::{IntKind, ObjectUnion, Shapes, StructBody, TypeBody, TypeDef, TypeId, TypeRef, VariantTag},
+    shape::{
+        IntKind, KindVariant, ObjectUnion, Shapes, StructBody, TypeBody, TypeDef, TypeId, TypeRef, VariantTag,
+    },
 };
 
 /// The limit of the integers that an integer type is described to hold: 2^53, because the proof engine
@@ -81,13 +83,13 @@ impl<'a> AcceptedSchemaWriter<'a> {
     fn write_body(&self, def: &TypeDef) -> Value {
         match &def.body {
             TypeBody::Struct(body) => self.write_struct(body),
-            TypeBody::Objects(body) => self.write_objects(body),
+            TypeBody::Objects(body) if body.others.is_empty() => self.write_objects(body),
+            TypeBody::Objects(body) => {
+                let others = body.others.iter().map(|v| self.write_kind(v));
+                json!({ "anyOf": others.chain([self.write_objects(body)]).collect::<Vec<_>>() })
+            }
             TypeBody::ByKind(variants) => {
-                let variants = variants.iter().map(|v| {
-                    let items = json!({ "items": kind_schema(v.items) });
-                    json!({ "allOf": [kind_schema(v.types), items, self.write_variant(&v.ty)] })
-                });
-                json!({ "anyOf": variants.collect::<Vec<_>>() })
+                json!({ "anyOf": variants.iter().map(|v| self.write_kind(v)).collect::<Vec<_>>() })
             }
             TypeBody::Enum(list) if list.open => json!({ "type": "string" }),
             TypeBody::Enum(list) => {
@@ -96,6 +98,11 @@ impl<'a> AcceptedSchemaWriter<'a> {
             TypeBody::Newtype(inner) => self.write_type(inner),
             TypeBody::Pending => Value::Bool(false),
         }
+    }
+
+    fn write_kind(&self, variant: &KindVariant) -> Value {
+        let items = json!({ "items": kind_schema(variant.items) });
+        json!({ "allOf": [kind_schema(variant.types), items, self.write_variant(&variant.ty)] })
     }
 
     fn write_struct(&self, body: &StructBody) -> Value {
@@ -220,7 +227,7 @@ fn direct_named_type(ty: &TypeRef) -> Option<TypeId> {
 /// Returns the named types in a body that represent the same value as the body.
 fn types_at_same_value(body: &TypeBody) -> Vec<TypeId> {
     match body {
-        TypeBody::Objects(t) => t.variants.iter().filter_map(|v| direct_named_type(&v.ty)).collect(),
+        TypeBody::Objects(t) => t.contents().filter_map(|(_, ty)| direct_named_type(ty)).collect(),
         TypeBody::ByKind(v) => v.iter().filter_map(|v| direct_named_type(&v.ty)).collect(),
         TypeBody::Newtype(inner) => direct_named_type(inner).into_iter().collect(),
         TypeBody::Struct(_) | TypeBody::Enum(_) | TypeBody::Pending => Vec::new(),
@@ -242,7 +249,7 @@ fn mentioned_types(body: &TypeBody) -> Vec<TypeId> {
         TypeBody::Struct(s) => {
             s.fields.iter().map(|f| &f.ty).chain(&s.additional).for_each(|t| add(t, &mut out))
         }
-        TypeBody::Objects(t) => t.variants.iter().for_each(|v| add(&v.ty, &mut out)),
+        TypeBody::Objects(t) => t.contents().for_each(|(_, ty)| add(ty, &mut out)),
         TypeBody::ByKind(v) => v.iter().for_each(|v| add(&v.ty, &mut out)),
         TypeBody::Newtype(inner) => add(inner, &mut out),
         TypeBody::Enum(_) | TypeBody::Pending => {}

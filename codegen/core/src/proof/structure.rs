@@ -10,7 +10,7 @@ use crate::{
     conjunction::{SchemaConjunction, SchemaFacts},
     diagnostics::{Diagnostic, Diagnostics},
     schema::{SchemaGraph, SchemaId, TypeSet},
-    shape::{Shapes, StructBody, TypeBody, TypeId, TypeRef},
+    shape::{KindVariant, Shapes, StructBody, TypeBody, TypeId, TypeRef},
 };
 
 /// A requirement of a type that its schemas do not have, so that the type cannot hold some valid values.
@@ -52,10 +52,11 @@ pub(crate) fn find_mismatches(
                         // Only objects have a tag, even if the branch itself also allows other types.
                         report(
                             &variant.ty,
-                            &def.conj.choose_branch(body.holder, branch).within(TypeSet::OBJECT),
+                            &body.conj.choose_branch(body.holder, branch).within(TypeSet::OBJECT),
                         );
                     }
                 }
+                body.others.iter().for_each(|v| report(&v.ty, &v.conj));
             }
             TypeBody::ByKind(variants) => variants.iter().for_each(|v| report(&v.ty, &v.conj)),
             TypeBody::Newtype(inner) => report(inner, &def.conj),
@@ -150,15 +151,20 @@ impl MismatchFinder<'_> {
             TypeRef::Nullable(inner) => TypeSet::NULL.union(self.accepted_types(inner, left)),
             TypeRef::Boxed(inner) => self.accepted_types(inner, left),
             TypeRef::Named(id) => match &self.shapes.get(*id).body {
-                TypeBody::Struct(_) | TypeBody::Objects(_) => TypeSet::OBJECT,
-                TypeBody::ByKind(variants) => variants.iter().fold(TypeSet::default(), |all, v| {
-                    all.union(v.types.intersection(self.accepted_types(&v.ty, left)))
-                }),
+                TypeBody::Struct(_) => TypeSet::OBJECT,
+                TypeBody::Objects(body) => TypeSet::OBJECT.union(self.variant_types(&body.others, left)),
+                TypeBody::ByKind(variants) => self.variant_types(variants, left),
                 TypeBody::Enum(_) => TypeSet::STRING,
                 TypeBody::Newtype(inner) => self.accepted_types(inner, left),
                 TypeBody::Pending => TypeSet::default(),
             },
         }
+    }
+
+    /// Returns the JSON types that the variants of an enum accept.
+    fn variant_types(&self, variants: &[KindVariant], left: u8) -> TypeSet {
+        let types = |v: &KindVariant| v.types.intersection(self.accepted_types(&v.ty, left));
+        variants.iter().map(types).fold(TypeSet::default(), TypeSet::union)
     }
 
     /// Returns the struct inside nullable types, boxes and newtypes.

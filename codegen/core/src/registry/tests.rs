@@ -47,7 +47,10 @@ fn closed_tables_return_values_directly() {
     config.describe = Some("title".to_owned());
     config.enums.insert("side".to_owned(), "Side".to_owned());
     let code = run(&config, ROWS).unwrap();
-    assert_contains(&code, r#"#[doc = " Not found"] #[doc = ""] #[doc = " `NOT_FOUND`"] NotFound"#);
+    assert_contains(
+        &code,
+        r#"#[doc = " Not found"] #[doc = ""] #[doc = " The value `NOT_FOUND`."] NotFound"#,
+    );
     assert_contains(
         &code,
         "struct CodeRow { status: u16, title: &'static str, side: Side, retry: Option<u32>, headers: &'static [&'static str] }",

@@ -70,7 +70,7 @@ fn box_matching(ty: &mut TypeRef, recursive: &dyn Fn(TypeId) -> bool) {
 fn inline_types_mut(body: &mut TypeBody) -> Vec<&mut TypeRef> {
     match body {
         TypeBody::Struct(s) => s.fields.iter_mut().map(|f| &mut f.ty).collect(),
-        TypeBody::Objects(t) => t.variants.iter_mut().map(|v| &mut v.ty).collect(),
+        TypeBody::Objects(t) => t.content_types_mut().collect(),
         TypeBody::ByKind(v) => v.iter_mut().map(|v| &mut v.ty).collect(),
         TypeBody::Newtype(inner) => vec![inner],
         TypeBody::Enum(_) | TypeBody::Pending => Vec::new(),
@@ -112,7 +112,7 @@ fn collect_types(body: &TypeBody, boxes: IndirectionMode, out: &mut Vec<TypeId>)
                 add(others, boxes, out);
             }
         }
-        TypeBody::Objects(t) => t.variants.iter().for_each(|v| add(&v.ty, boxes, out)),
+        TypeBody::Objects(t) => t.contents().for_each(|(_, ty)| add(ty, boxes, out)),
         TypeBody::ByKind(v) => v.iter().for_each(|v| add(&v.ty, boxes, out)),
         TypeBody::Newtype(inner) => add(inner, boxes, out),
         TypeBody::Enum(_) | TypeBody::Pending => {}

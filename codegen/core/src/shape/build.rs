@@ -106,7 +106,7 @@ pub(super) struct ShapeBuilder<'a> {
     pub(super) graph: &'a SchemaGraph,
     pub(super) options: &'a SchemaOptions,
     pub(super) shapes: Shapes,
-    names: TypeNames,
+    pub(super) names: TypeNames,
     types_by_place: BTreeMap<SchemaConjunction, TypeRef>,
     /// The named types that have no body yet. Bodies are built later, so that the result does not depend on
     /// the order of references.

@@ -13,9 +13,7 @@ fn lines(shapes: &Shapes) -> Vec<String> {
             let fields = body.fields.iter().filter(|field| !field.omitted);
             fields.map(|field| format!(" {}: {}", field.wire, display(&field.ty))).collect::<String>()
         }
-        TypeBody::Objects(body) => {
-            body.variants.iter().map(|variant| format!(" | {}", display(&variant.ty))).collect()
-        }
+        TypeBody::Objects(body) => body.contents().map(|(_, ty)| format!(" | {}", display(ty))).collect(),
         TypeBody::ByKind(variants) => {
             variants.iter().map(|variant| format!(" | {}", display(&variant.ty))).collect()
         }

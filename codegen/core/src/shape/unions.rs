@@ -18,7 +18,7 @@ use crate::{
     conjunction::{SchemaConjunction, SchemaFacts},
     names,
     options::SchemaOptions,
-    schema::{SchemaGraph, SchemaId, SchemaOrigin, TypeSet},
+    schema::{SchemaGraph, SchemaId, SchemaOrigin, TypeSet, keywords::Keyword},
 };
 
 /// The maximum number of variants that are distinguished by their properties. Parsing compares an object with
@@ -158,19 +158,33 @@ impl ShapeBuilder<'_> {
         }
         let all = |types: TypeSet| branches.iter().all(|b| types.contains(b.facts.types));
         if all(TypeSet::OBJECT) {
-            let tag = tags::strongest_tag(self.graph, self.options, holder, &branches);
-            let Some(tag) = tag else { return self.member_union(conj, holder, &branches, None, hint, slot) };
-            // Without a `discriminator`, an object that lacks an optional tag is a value of the branch that
-            // accepts it.
-            let by_form = (tag.certainty == TagCertainty::Present && schema.discriminator.is_none())
-                .then(|| self.member_union(conj, holder, &branches, Some(&tag), hint, slot))
-                .flatten();
-            Some(by_form.unwrap_or_else(|| self.tagged_union(conj, holder, &branches, tag, hint, slot)))
+            self.object_union(conj, holder, &branches, hint, slot)
         } else if all(TypeSet::STRING) {
             self.string_union(conj, &branches, any, hint, slot)
         } else {
             self.kind_union(conj, &branches, hint, slot)
         }
+    }
+
+    /// Builds the enum for a union of objects. Returns `None` if neither a tag nor the properties of an object
+    /// select the variant.
+    fn object_union(
+        &mut self,
+        conj: &SchemaConjunction,
+        holder: SchemaId,
+        branches: &[UnionBranch],
+        hint: &str,
+        slot: Option<TypeId>,
+    ) -> Option<TypeRef> {
+        let tag = tags::strongest_tag(self.graph, self.options, holder, branches);
+        let Some(tag) = tag else { return self.member_union(conj, holder, branches, None, hint, slot) };
+        // Without a `discriminator`, an object that lacks an optional tag is a value of the branch that
+        // accepts it.
+        let has_discriminator = self.graph.schema(holder).discriminator.is_some();
+        let by_form = (tag.certainty == TagCertainty::Present && !has_discriminator)
+            .then(|| self.member_union(conj, holder, branches, Some(&tag), hint, slot))
+            .flatten();
+        Some(by_form.unwrap_or_else(|| self.tagged_union(conj, holder, branches, tag, hint, slot)))
     }
 
     fn type_of_branch(&mut self, branch: &UnionBranch, hint: &str, slot: Option<TypeId>) -> TypeRef {
@@ -222,7 +236,8 @@ impl ShapeBuilder<'_> {
         let open = certainty != TagCertainty::Required || self.keeps_unknown(conj);
         let tag = VariantTag { name: tag.to_owned(), certainty, literals, default_variant: otherwise };
         let selector = VariantSelector::Tag(tag);
-        let union = ObjectUnion { holder, selector, optional_tag: None, variants, open };
+        let (conj, others) = (conj.clone(), Vec::new());
+        let union = ObjectUnion { holder, selector, optional_tag: None, variants, open, conj, others };
         self.shapes.types[id].body = TypeBody::Objects(union);
         TypeRef::Named(id)
     }
@@ -301,7 +316,8 @@ impl ShapeBuilder<'_> {
             literals: tag.literals.clone(),
             default_variant: None,
         });
-        let union = ObjectUnion { holder, selector, optional_tag, variants, open };
+        let (conj, others) = (conj.clone(), Vec::new());
+        let union = ObjectUnion { holder, selector, optional_tag, variants, open, conj, others };
         self.shapes.types[id].body = TypeBody::Objects(union);
         Some(TypeRef::Named(id))
     }
@@ -472,6 +488,7 @@ impl ShapeBuilder<'_> {
         let id = self.type_slot(conj, hint, slot);
         let hint = self.shapes.get(id).name.clone();
         let mut variants = Vec::new();
+        let mut objects = None;
         for (kind, holding, items) in groups {
             if let Some(items) = items {
                 for (branch, items) in holding.into_iter().zip(items) {
@@ -490,11 +507,48 @@ impl ShapeBuilder<'_> {
                 // the whole conjunction for this JSON type.
                 _ => conj.within(types),
             };
+            if kind == TypeSet::OBJECT && (holding.len() > 1 || self.is_plain_union(holding[0].id)) {
+                objects = self.inner_objects(&conj, &hint, id);
+                if objects.is_some() {
+                    continue;
+                }
+            }
             let ty = self.type_of(&conj, &format!("{hint}{name}"));
             variants.push(KindVariant { name: name.to_owned(), types, items: TypeSet::ALL, conj, ty });
         }
-        self.shapes.types[id].body = TypeBody::ByKind(variants);
+        self.shapes.types[id].body = match objects {
+            Some(union) => TypeBody::Objects(ObjectUnion { others: variants, ..union }.with_distinct_names()),
+            None => TypeBody::ByKind(variants),
+        };
         Some(TypeRef::Named(id))
+    }
+
+    /// Builds the variants for the objects of the union that becomes the type `id`. Returns `None` if all objects
+    /// have the same type.
+    fn inner_objects(&mut self, conj: &SchemaConjunction, hint: &str, id: TypeId) -> Option<ObjectUnion> {
+        let facts = self.facts_of(conj);
+        let &[holder] = facts.open_unions.as_slice() else { return None };
+        let schema = self.graph.schema(holder);
+        let ids = match (schema.any_of.as_slice(), schema.one_of.as_slice()) {
+            (ids, []) | ([], ids) => ids,
+            _ => return None,
+        };
+        let branches = possible_branches(self.graph, self.options, conj, TypeSet::OBJECT, holder, ids);
+        if branches.len() < 2 || branches.iter().any(|branch| branch.facts.has_dynamic_reference) {
+            return None;
+        }
+        self.object_union(conj, holder, &branches, hint, Some(id))?;
+        match std::mem::replace(&mut self.shapes.types[id].body, TypeBody::Pending) {
+            TypeBody::Objects(union) => Some(union),
+            _ => None,
+        }
+    }
+
+    /// Returns true if a schema is only a list of alternatives: it has no name, and only its branches and its
+    /// `type` can make a value invalid.
+    fn is_plain_union(&self, id: SchemaId) -> bool {
+        self.names.name_of(id).is_none()
+            && self.graph.schema(id).is_constrained_only_by(&[Keyword::AnyOf, Keyword::OneOf, Keyword::Type])
     }
 
     /// Returns, for each of at least two array branches, the JSON types of its elements. Returns `None` if

@@ -83,7 +83,7 @@ fn change_types(body: &mut TypeBody, change: &mut dyn FnMut(&mut TypeRef)) {
             body.fields.iter_mut().for_each(|f| change(&mut f.ty));
             body.additional.iter_mut().for_each(change);
         }
-        TypeBody::Objects(body) => body.variants.iter_mut().for_each(|v| change(&mut v.ty)),
+        TypeBody::Objects(body) => body.content_types_mut().for_each(change),
         TypeBody::ByKind(variants) => variants.iter_mut().for_each(|v| change(&mut v.ty)),
         TypeBody::Newtype(inner) => change(inner),
         TypeBody::Enum(_) | TypeBody::Pending => {}

@@ -128,7 +128,7 @@ fn contained_types(shapes: &Shapes, id: TypeId) -> BTreeSet<TypeId> {
     let mut waiting = vec![id];
     while let Some(next) = waiting.pop() {
         let inner_types: Vec<&TypeRef> = match &shapes.get(next).body {
-            TypeBody::Objects(union) => union.variants.iter().map(|variant| &variant.ty).collect(),
+            TypeBody::Objects(union) => union.contents().map(|(_, ty)| ty).collect(),
             TypeBody::ByKind(variants) => variants.iter().map(|variant| &variant.ty).collect(),
             TypeBody::Newtype(inner) => vec![inner],
             TypeBody::Struct(_) | TypeBody::Enum(_) | TypeBody::Pending => Vec::new(),

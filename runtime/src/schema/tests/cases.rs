@@ -262,6 +262,76 @@ fn unions_without_a_tag() {
     );
 }
 
+const CREATE: &str = r##"{
+    "oneOf":[
+        {"$ref":"#/$defs/single"},
+        {"allOf":[{"$ref":"#/$defs/base"}],"required":["names"],"properties":{"names":{"type":"array","items":{"type":"string"}}}}
+    ],
+    "$defs":{
+        "base":{"type":"object","required":["region"],"properties":{
+            "region":{"enum":["ams","nyc"]},"backup":{"oneOf":[{"required":["hour"],"properties":{"hour":{"maximum":23}}},{"required":["day"]}]}
+        }},
+        "single":{"allOf":[{"$ref":"#/$defs/base"}],"required":["name"],"properties":{"name":{"type":"string","minLength":1}}}
+    }}"##;
+
+/// A union also reports the violations of the branch to which the value is closest: the branch with the fewest
+/// members that are missing or have a wrong type.
+#[test]
+fn closest_branches_are_reported() {
+    check(
+        CREATE,
+        &[
+            (r#"{"region":"ams","name":"a"}"#, OK),
+            (r#"{"region":"sfo","name":"a"}"#, &[" oneOf", "/region enum"]),
+            (r#"{"region":"sfo","names":["a"]}"#, &[" oneOf", "/region enum"]),
+            (r#"{"names":["a",1]}"#, &[" oneOf", "/names/1 type", "/region required"]),
+            (r#"{"region":"ams","name":""}"#, &[" oneOf", "/name minLength"]),
+            (r#"{"region":"ams","name":"a","names":["a"]}"#, &[" oneOf"]),
+            // Both branches are equally close.
+            (r#"{"region":"ams"}"#, &[" oneOf"]),
+            (r#"{"region":"ams","name":1,"names":2}"#, &[" oneOf"]),
+            // Unions inside of the closest branch.
+            (
+                r#"{"region":"ams","name":"a","backup":{"hour":24}}"#,
+                &[" oneOf", "/backup oneOf", "/backup/hour maximum"],
+            ),
+        ],
+    );
+    // Only branches for the type of the value are compared.
+    check(
+        r#"{"anyOf":[{"type":"string"},{"type":"array","items":{"type":"string"}},{"type":"array","minItems":2,"items":{"type":"integer"}}]}"#,
+        &[("[1]", &[" anyOf", " minItems"]), ("[\"a\",true]", &[" anyOf", "/1 type"]), ("{}", &[" anyOf"])],
+    );
+}
+
+/// The violation of a union names the closest branch, or the members that are missing.
+#[test]
+fn unions_name_the_closest_branch() {
+    let explain = |schema: &str, value: &str| {
+        let found = compile(&json(schema)).validate(&Json::parse(value.as_bytes()).unwrap()).unwrap_err();
+        found.as_slice()[0].message()
+    };
+    assert_eq!(
+        explain(CREATE, r#"{"region":"sfo","name":"a"}"#),
+        "must match exactly one of the alternatives; the closest is `single`"
+    );
+    assert_eq!(
+        explain(CREATE, r#"{"region":"sfo","names":[]}"#),
+        "must match exactly one of the alternatives; the closest is alternative 2"
+    );
+    assert_eq!(
+        explain(CREATE, r#"{"region":"ams"}"#),
+        "must match exactly one of the alternatives; `name` or `names` is required"
+    );
+    let any = r#"{"anyOf":[{"required":["a"],"maxProperties":0},{"required":["b"]},{"required":["c"]}]}"#;
+    assert_eq!(explain(any, "{}"), "matches none of the alternatives; `a` or `b` or `c` is required");
+    assert_eq!(explain(any, r#"{"a":1}"#), "matches none of the alternatives; the closest is alternative 1");
+    let open = r#"{"anyOf":[{"const":1},{"const":2}]}"#;
+    assert_eq!(explain(open, "3"), "matches none of the alternatives");
+    let found = compile(&json(CREATE)).validate(&Json::parse(br#"{"region":"ams"}"#).unwrap()).unwrap_err();
+    assert_eq!(found.to_string(), format!("#: oneOf ({ROOT}#); `name` or `names` is required"));
+}
+
 const OPS: &str = r##"{
     "items": {"oneOf":[{"$ref":"#/$defs/add"},{"$ref":"#/$defs/drop"}],"discriminator":{"propertyName":"op"}},
     "$defs":{
@@ -319,8 +389,8 @@ fn unions_with_a_tag() {
             (r#"{"t":"a","n":1}"#, &[" oneOf"]),
             (r#"{"t":"a","m":0}"#, &["/n required"]),
             (r#"{"t":"b","m":0}"#, &["/m minimum"]),
-            (r#"{"t":"c","m":0}"#, &[" oneOf"]),
-            (r#"{"m":0}"#, &[" oneOf"]),
+            (r#"{"t":"c","m":0}"#, &[" oneOf", "/m minimum"]),
+            (r#"{"m":0}"#, &[" oneOf", "/m minimum", "/t required"]),
         ],
     );
     // A tag is also evaluated for a union with a single branch.

@@ -173,6 +173,34 @@ fn conditions_on_one_member_cost_as_much_as_an_application() {
     }
 }
 
+/// The comparison of branches does not take the effort of the validation: with any effort that suffices to find
+/// that a value is invalid, the violations are those without a limit, or only those of the union.
+#[test]
+fn comparisons_of_branches_have_their_own_effort() {
+    let schema = json!({
+        "$defs": {"node": {"oneOf": [
+            {"type": "object", "required": ["a"], "properties": {"next": {"$ref": "#/$defs/node"}}},
+            {"type": "object", "required": ["b", "c"], "properties": {"next": {"$ref": "#/$defs/node"}}}
+        ]}},
+        "$ref": "#/$defs/node"
+    });
+    let validator = compile(&schema);
+    let value = (0..5).fold(json!({"next": 1}), |inner, _| json!({"a": 1, "next": inner}));
+    let value = Json::parse(value.to_string().as_bytes()).unwrap();
+    let all = validator.validate(&value).unwrap_err();
+    assert!(all.len() > 5, "{all}");
+    let mut exceeded = true;
+    for effort in (1..6_000).step_by(7) {
+        let limits = ValidationLimits { effort, ..ValidationLimits::DEFAULT };
+        let found = validator.validate_with_limits(&value, &limits).unwrap_err();
+        let gives_up = found.iter().any(|one| one.keyword == "effort");
+        assert!(exceeded || !gives_up, "{effort} does not suffice, but less does: {found}");
+        exceeded = gives_up;
+        assert!(gives_up || found.iter().all(|one| all.iter().any(|other| one.pointer == other.pointer)));
+    }
+    assert!(!exceeded);
+}
+
 #[test]
 fn number_of_violations_is_limited() {
     let validator = compile(&json!({ "items": { "type": "string", "minLength": 1 } }));

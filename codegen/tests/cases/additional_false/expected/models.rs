@@ -6,9 +6,7 @@
 use ::contract_runtime::{Contract, Json, Map, schema::Validator};
 use super::schemas;
 
-/// `Empty` of the contract.
-///
-/// Schema: `input.json#/$defs/empty`.
+/// Generated from `input.json#/$defs/empty`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Empty(pub Map<Json>);
 
@@ -22,14 +20,12 @@ impl Contract for Empty {
     }
 }
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `a`
+    /// The property `a`.
     pub a: Option<String>,
-    /// `never`
+    /// The property `never`.
     pub never: Option<Json>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

@@ -8,12 +8,10 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Amount` of the contract.
-///
-/// Schema: `input.json#/$defs/amount`.
+/// Generated from `input.json#/$defs/amount`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Amount {
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 0.
     pub value: Number,
@@ -37,9 +35,7 @@ impl Contract for Amount {
     }
 }
 
-/// `Amounts` of the contract.
-///
-/// Schema: `input.json#/$defs/amounts`.
+/// Generated from `input.json#/$defs/amounts`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Amounts(pub Map<Vec<Amount>>);
 
@@ -55,14 +51,12 @@ impl Contract for Amounts {
     }
 }
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
-    /// `name`
+    /// The property `name`.
     pub name: String,
-    /// `ratio`
+    /// The property `ratio`.
     pub ratio: Option<Number>,
     /// The other members of the object.
     pub extra: Map<Amount>,

@@ -6,12 +6,10 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
-/// `Named` of the contract.
-///
-/// Schema: `input.json#/$defs/named`.
+/// Generated from `input.json#/$defs/named`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Named {
-    /// `name`
+    /// The property `name`.
     pub name: String,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -42,12 +40,10 @@ impl Contract for Named {
     }
 }
 
-/// `Ship` of the contract.
-///
-/// Schema: `input.json#/$defs/ship`.
+/// Generated from `input.json#/$defs/ship`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Ship {
-    /// `name`
+    /// The property `name`.
     pub name: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

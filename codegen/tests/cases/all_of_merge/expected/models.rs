@@ -8,22 +8,20 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
-    /// `name`
+    /// The property `name`.
     ///
     /// Limits: 1 to 3 characters.
     pub name: String,
-    /// `count`
+    /// The property `count`.
     ///
     /// Limits: 0 to 10; a multiple of 2.
     pub count: i64,
-    /// `note`
+    /// The property `note`.
     pub note: String,
-    /// `own`
+    /// The property `own`.
     pub own: Option<bool>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

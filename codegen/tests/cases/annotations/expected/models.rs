@@ -28,20 +28,20 @@ pub struct Input {
     pub id: String,
     /// Never sent back.
     pub password: Option<String>,
-    /// `old`
+    /// The property `old`.
     #[deprecated = "deprecated by the contract"]
     pub old: Option<String>,
-    /// `size`
+    /// The property `size`.
     ///
     /// Default: `5`.
     pub size: Option<i64>,
-    /// `odd`
+    /// The property `odd`.
     ///
     /// Limits: at least 3.
     ///
     /// Default: `1`.
     pub odd: Option<i64>,
-    /// `text`
+    /// The property `text`.
     ///
     /// Default: `7`.
     pub text: Option<String>,

@@ -9,14 +9,12 @@ use super::{
     shared::Id,
 };
 
-/// `Ship` of the contract.
-///
-/// Schema: `ship.schema.json`.
+/// Generated from `ship.schema.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ship {
-    /// `id`
+    /// The property `id`.
     pub id: Id,
-    /// `owner`
+    /// The property `owner`.
     pub owner: Option<Box<Org>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

@@ -9,16 +9,14 @@ use super::{
     shared::{Id, Level},
 };
 
-/// `Org` of the contract.
-///
-/// Schema: `org.schema.json`.
+/// Generated from `org.schema.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Org {
-    /// `id`
+    /// The property `id`.
     pub id: Option<Id>,
-    /// `flagship`
+    /// The property `flagship`.
     pub flagship: Option<Box<Ship>>,
-    /// `level`
+    /// The property `level`.
     pub level: Option<Level>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

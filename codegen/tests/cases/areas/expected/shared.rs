@@ -6,16 +6,14 @@
 use ::contract_runtime::{Contract, Json, schema::Validator};
 use super::schemas;
 
-/// `Id` of the contract.
+/// Generated from `shared.schema.json#/$defs/id`.
 ///
 /// Limits: at least 1 character.
-///
-/// Schema: `shared.schema.json#/$defs/id`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Id(pub(super) String);
 
 impl Id {
-    /// The least number of characters.
+    /// The minimum length in characters (`minLength`).
     pub const MIN_LENGTH: usize = 1;
 }
 
@@ -29,14 +27,12 @@ impl Contract for Id {
     }
 }
 
-/// `Level` of the contract.
-///
-/// Schema: `shared.schema.json#/$defs/level`.
+/// Generated from `shared.schema.json#/$defs/level`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
-    /// `low`
+    /// The value `low`.
     Low,
-    /// `high`
+    /// The value `high`.
     High,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -54,9 +50,7 @@ impl Contract for Level {
     }
 }
 
-/// `Shared` of the contract.
-///
-/// Schema: `shared.schema.json`.
+/// Generated from `shared.schema.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Shared(pub Json);
 

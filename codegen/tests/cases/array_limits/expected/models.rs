@@ -6,11 +6,9 @@
 use ::contract_runtime::{Contract, Nullable, Number, schema::Validator};
 use super::schemas;
 
-/// `Input` of the contract.
+/// Generated from `input.json`.
 ///
 /// Limits: 1 to 3 entries.
-///
-/// Schema: `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input(pub Vec<Row>);
 
@@ -25,11 +23,9 @@ impl Contract for Input {
     }
 }
 
-/// `Matrix` of the contract.
+/// Generated from `input.json#/$defs/matrix`.
 ///
 /// Limits: each each each at least 1 character.
-///
-/// Schema: `input.json#/$defs/matrix`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Matrix(pub Vec<Vec<Vec<String>>>);
 
@@ -47,11 +43,9 @@ impl Contract for Matrix {
     }
 }
 
-/// `Row` of the contract.
+/// Generated from `input.json#/$defs/row`.
 ///
 /// Limits: at least 2 entries; each less than 10.
-///
-/// Schema: `input.json#/$defs/row`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Row(pub Vec<Nullable<Number>>);
 

@@ -8,9 +8,7 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Amount` of the contract.
-///
-/// Schema: `input.json#/$defs/amount`.
+/// Generated from `input.json#/$defs/amount`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Amount {
     /// The value is a whole number.
@@ -39,14 +37,12 @@ pub enum Amount {
     Amount = schemas::validator(schemas::INPUT_DEFS_AMOUNT)
 );
 
-/// `Colour` of the contract.
-///
-/// Schema: `input.json#/$defs/colour`.
+/// Generated from `input.json#/$defs/colour`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Colour {
-    /// `red`
+    /// The value `red`.
     Red,
-    /// `green`
+    /// The value `green`.
     Green,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -64,25 +60,23 @@ impl Contract for Colour {
     }
 }
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `name`
+    /// The property `name`.
     ///
     /// Limits: at most 5 characters.
     #[doc(alias = "title")]
     pub name: Option<String>,
-    /// `size`
+    /// The property `size`.
     pub size: Option<Size>,
-    /// `colour`
+    /// The property `colour`.
     pub colour: Option<Colour>,
-    /// `painted`
+    /// The property `painted`.
     pub painted: Option<Painted>,
-    /// `part`
+    /// The property `part`.
     pub part: Option<Part>,
-    /// `amount`
+    /// The property `amount`.
     pub amount: Option<Amount>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -112,12 +106,10 @@ impl Contract for Input {
     }
 }
 
-/// `Painted` of the contract.
-///
-/// Schema: `input.json#/$defs/painted`.
+/// Generated from `input.json#/$defs/painted`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Painted {
-    /// `colour`
+    /// The property `colour`.
     pub colour: Colour,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -141,9 +133,7 @@ impl Contract for Painted {
     }
 }
 
-/// `Part` of the contract.
-///
-/// Schema: `input.json#/$defs/part`.
+/// Generated from `input.json#/$defs/part`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
@@ -188,12 +178,10 @@ impl Contract for Part {
     }
 }
 
-/// `PartBolt` of the contract.
-///
-/// Schema: `input.json#/$defs/part`, `input.json#/$defs/part/oneOf/0`.
+/// Generated from `input.json#/$defs/part`, `input.json#/$defs/part/oneOf/0`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct PartBolt {
-    /// `length`
+    /// The property `length`.
     pub length: Option<i64>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -217,12 +205,10 @@ impl Contract for PartBolt {
     }
 }
 
-/// `PartPlate` of the contract.
-///
-/// Schema: `input.json#/$defs/part`, `input.json#/$defs/part/oneOf/1`.
+/// Generated from `input.json#/$defs/part`, `input.json#/$defs/part/oneOf/1`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PartPlate {
-    /// `painted`
+    /// The property `painted`.
     pub painted: Painted,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -248,21 +234,19 @@ impl Contract for PartPlate {
     }
 }
 
-/// `Size` of the contract.
+/// Generated from `input.json#/$defs/size`.
 ///
 /// Limits: 0 to 9.
-///
-/// Schema: `input.json#/$defs/size`.
 #[derive(Default)]
 /// Measured, not reckoned.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Copy, PartialOrd, Ord)]
 pub struct Size(pub(super) i64);
 
 impl Size {
-    /// The least value.
+    /// The minimum value.
     pub const MIN: i64 = 0;
 
-    /// The greatest value.
+    /// The maximum value.
     pub const MAX: i64 = 9;
 }
 

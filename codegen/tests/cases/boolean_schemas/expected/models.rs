@@ -6,24 +6,22 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `any`
+    /// The property `any`.
     pub any: Option<Json>,
-    /// `never`
+    /// The property `never`.
     pub never: Option<Json>,
-    /// `empty`
+    /// The property `empty`.
     pub empty: Option<Json>,
-    /// `list`
+    /// The property `list`.
     pub list: Option<Vec<Json>>,
-    /// `none`
+    /// The property `none`.
     pub none: Option<Vec<Json>>,
-    /// `map`
+    /// The property `map`.
     pub map: Option<Map<Json>>,
-    /// `all`
+    /// The property `all`.
     pub all: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -54,9 +52,7 @@ impl Contract for Input {
     }
 }
 
-/// `Open` of the contract.
-///
-/// Schema: `input.json#/$defs/open`.
+/// Generated from `input.json#/$defs/open`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Open(pub Json);
 

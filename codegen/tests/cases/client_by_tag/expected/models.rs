@@ -6,16 +6,14 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
-/// `Issue` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Issue`.
+/// Generated from `input.json#/components/schemas/Issue`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Issue {
-    /// `id`
+    /// The property `id`.
     ///
     /// Limits: 1 to 1000000.
     pub id: i64,
-    /// `title`
+    /// The property `title`.
     pub title: String,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -39,14 +37,12 @@ impl Contract for Issue {
     }
 }
 
-/// `IssuesListState` of the contract.
-///
-/// Schema: `input.json#/paths/~1issues/get/parameters/0/schema`.
+/// Generated from `input.json#/paths/~1issues/get/parameters/0/schema`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum IssuesListState {
-    /// `open`
+    /// The value `open`.
     Open,
-    /// `closed`
+    /// The value `closed`.
     Closed,
 }
 
@@ -56,12 +52,10 @@ pub enum IssuesListState {
     IssuesListState = schemas::validator(schemas::INPUT_PATHS_ISSUES_GET)
 );
 
-/// `NewIssue` of the contract.
-///
-/// Schema: `input.json#/components/schemas/NewIssue`.
+/// Generated from `input.json#/components/schemas/NewIssue`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NewIssue {
-    /// `title`
+    /// The property `title`.
     ///
     /// Limits: at least 1 character.
     pub title: String,
@@ -93,12 +87,10 @@ impl Contract for NewIssue {
     }
 }
 
-/// `Problem` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Problem`.
+/// Generated from `input.json#/components/schemas/Problem`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Problem {
-    /// `message`
+    /// The property `message`.
     pub message: String,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

@@ -199,39 +199,39 @@ pub const TABLE: OperationTable = OperationTable::new(
 pub enum OperationId {
     /// `GET /issues`
     ///
-    /// `issues/list`
+    /// The value `issues/list`.
     IssuesList,
     /// `POST /issues`
     ///
-    /// `issues/create`
+    /// The value `issues/create`.
     IssuesCreate,
     /// `POST /issues/{id}/move`
     ///
-    /// `issues/move`
+    /// The value `issues/move`.
     IssuesMove,
     /// `GET /issues/events`
     ///
-    /// `issues/watch`
+    /// The value `issues/watch`.
     IssuesWatch,
     /// `GET /issues/list`
     ///
-    /// `list`
+    /// The value `list`.
     List,
     /// `GET /users`
     ///
-    /// `users/get`
+    /// The value `users/get`.
     UsersGet,
     /// `GET /base`
     ///
-    /// `base/get`
+    /// The value `base/get`.
     BaseGet,
     /// `GET /status`
     ///
-    /// `status`
+    /// The value `status`.
     Status,
     /// `GET /statuses`
     ///
-    /// `status/list`
+    /// The value `status/list`.
     StatusList,
 }
 

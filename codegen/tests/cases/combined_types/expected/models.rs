@@ -9,12 +9,10 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Builder` of the contract.
-///
-/// Schema: `input.json#/$defs/builder`.
+/// Generated from `input.json#/$defs/builder`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Builder {
-    /// `a`
+    /// The property `a`.
     pub a: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -34,16 +32,14 @@ impl Contract for Builder {
     }
 }
 
-/// `Colour` of the contract.
-///
-/// Schema: `input.json#/$defs/colour`.
+/// Generated from `input.json#/$defs/colour`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Colour {
-    /// `red`
+    /// The value `red`.
     Red,
-    /// `green`
+    /// The value `green`.
     Green,
-    /// `blue`
+    /// The value `blue`.
     Blue,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -61,11 +57,9 @@ impl Contract for Colour {
     }
 }
 
-/// `IdOrName` of the contract.
+/// Generated from `input.json#/$defs/idOrName`.
 ///
 /// Limits: at least 1 character; at least 1.
-///
-/// Schema: `input.json#/$defs/idOrName`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum IdOrName {
     /// The value is a whole number.
@@ -103,36 +97,34 @@ impl Contract for IdOrName {
     }
 }
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `integer`
+    /// The property `integer`.
     ///
     /// Limits: at least 1 character; at least 1.
     pub integer: Option<i64>,
-    /// `either`
+    /// The property `either`.
     pub either: Option<IdOrName>,
-    /// `text`
+    /// The property `text`.
     ///
     /// Limits: 1 to 2 characters; at least 1.
     pub text: Option<String>,
-    /// `notNull`
+    /// The property `notNull`.
     ///
     /// Limits: at most 3 characters.
     pub not_null: Option<Nullable<String>>,
-    /// `sure`
+    /// The property `sure`.
     ///
     /// Limits: at most 3 characters.
     pub sure: Option<String>,
-    /// `colour`
+    /// The property `colour`.
     pub colour: Option<Colour>,
-    /// `fewer`
+    /// The property `fewer`.
     pub fewer: Option<Colour>,
-    /// `shape`
+    /// The property `shape`.
     pub shape: Option<Shape>,
-    /// `list`
+    /// The property `list`.
     pub list: Option<Vec<Nullable<InputListItem>>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -230,14 +222,12 @@ impl Contract for Input {
     }
 }
 
-/// `InputBuilder` of the contract.
-///
-/// Schema: `input.json#/$defs/inputBuilder`.
+/// Generated from `input.json#/$defs/inputBuilder`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputBuilder {
-    /// `build`
+    /// The property `build`.
     pub build: Option<String>,
-    /// `build_field`
+    /// The property `build_field`.
     pub build_field: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -269,9 +259,7 @@ impl Contract for InputBuilder {
     }
 }
 
-/// `InputListItem` of the contract.
-///
-/// Schema: `input.json#/properties/list/items`.
+/// Generated from `input.json#/properties/list/items`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum InputListItem {
     /// The value is a string.
@@ -326,9 +314,7 @@ impl Contract for InputListItem {
     }
 }
 
-/// `Shape` of the contract.
-///
-/// Schema: `input.json#/$defs/shape`.
+/// Generated from `input.json#/$defs/shape`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
@@ -367,12 +353,10 @@ impl Contract for Shape {
     }
 }
 
-/// `ShapeBox` of the contract.
-///
-/// Schema: `input.json#/$defs/shape`, `input.json#/$defs/shape/oneOf/0`.
+/// Generated from `input.json#/$defs/shape`, `input.json#/$defs/shape/oneOf/0`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ShapeBox {
-    /// `side`
+    /// The property `side`.
     pub side: i64,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -399,9 +383,7 @@ impl Contract for ShapeBox {
     }
 }
 
-/// `ShapeDot` of the contract.
-///
-/// Schema: `input.json#/$defs/shape`, `input.json#/$defs/shape/oneOf/1`.
+/// Generated from `input.json#/$defs/shape`, `input.json#/$defs/shape/oneOf/1`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct ShapeDot {
     /// Members that the contract does not declare, kept unchanged.

@@ -68,7 +68,8 @@ impl Client {
         self.inner.base_url()
     }
 
-    /// Returns the untyped client, which sends calls that are values and stored requests.
+    /// Returns the underlying client, which can send a call built as a struct and repeat a stored
+    /// request.
     #[must_use]
     pub const fn api_client(&self) -> &ApiClient {
         &self.inner
@@ -88,7 +89,8 @@ impl Client {
     ///
     /// * [`Error::ErrorResponse`] for `429`: Too many.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn list_tickets(
         &self,
         options: super::calls::ListTicketsOptions,
@@ -103,14 +105,15 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `path_id`: `id` in the path, at least 4 characters.
+    /// * `path_id`: path parameter `id`, at least 4 characters.
     /// * `options`: optional parameters.
     ///
     /// # Errors
     ///
     /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for `404`: None.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn read_ticket(
         &self,
         path_id: &str,
@@ -128,13 +131,14 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `id`: `id` in the path, at least 4 characters.
+    /// * `id`: path parameter `id`, at least 4 characters.
     /// * `body`: `application/json`. All of the ticket.
     ///
     /// # Errors
     ///
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn write_ticket(
         &self,
         id: &str,
@@ -148,12 +152,13 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `id`: `id` in the path, at least 4 characters.
+    /// * `id`: path parameter `id`, at least 4 characters.
     ///
     /// # Errors
     ///
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     #[deprecated = "deprecated by the contract"]
     pub fn drop_ticket(
         &self,
@@ -166,12 +171,13 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `id`: `id` in the path.
+    /// * `id`: path parameter `id`.
     ///
     /// # Errors
     ///
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn read_scan(&self, id: &str) -> PendingCall<'_, super::calls::ReadScanCall> {
         self.inner.send(super::calls::ReadScanCall::request_for(&self.inner, id))
     }
@@ -182,12 +188,13 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `id`: `id` in the path.
+    /// * `id`: path parameter `id`.
     ///
     /// # Errors
     ///
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn read_scan_stream(
         &self,
         id: &str,
@@ -204,13 +211,14 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `id`: `id` in the path.
+    /// * `id`: path parameter `id`.
     /// * `body`: `multipart/form-data` or `image/*`.
     ///
     /// # Errors
     ///
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn add_scan(
         &self,
         id: &str,
@@ -223,7 +231,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn watch_events(&self) -> PendingCall<'_, super::calls::WatchEventsCall> {
         self.inner.send(super::calls::WatchEventsCall::request_for(&self.inner))
     }
@@ -234,7 +243,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn watch_events_stream(
         &self,
     ) -> ::contract_runtime::client::PendingStreamCall<
@@ -250,7 +260,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn completions(&self) -> PendingCall<'_, super::calls::CompletionsCall> {
         self.inner.send(super::calls::CompletionsCall::request_for(&self.inner))
     }

@@ -8,16 +8,14 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `AddScanBody` of the contract.
-///
-/// Schema: `input.json#/paths/~1tickets~1{id}~1scan/post/requestBody/content/multipart~1form-data/schema`.
+/// Generated from `input.json#/paths/~1tickets~1{id}~1scan/post/requestBody/content/multipart~1form-data/schema`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AddScanBody {
-    /// `picture`
+    /// The property `picture`.
     ///
     /// Limits: format `binary`.
     pub picture: String,
-    /// `taken`
+    /// The property `taken`.
     pub taken: Option<i64>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -49,14 +47,12 @@ impl Contract for AddScanBody {
     }
 }
 
-/// `Class` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Class`.
+/// Generated from `input.json#/components/schemas/Class`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
-    /// `first`
+    /// The value `first`.
     First,
-    /// `second`
+    /// The value `second`.
     Second,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -76,14 +72,12 @@ impl Contract for Class {
     }
 }
 
-/// `ListTicketsFare` of the contract.
-///
-/// Schema: `input.json#/paths/~1tickets/get/parameters/4/schema`.
+/// Generated from `input.json#/paths/~1tickets/get/parameters/4/schema`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct ListTicketsFare {
-    /// `least`
+    /// The property `least`.
     pub least: Option<Number>,
-    /// `most`
+    /// The property `most`.
     pub most: Option<Number>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -106,12 +100,10 @@ impl Contract for ListTicketsFare {
     }
 }
 
-/// `Problem` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Problem`.
+/// Generated from `input.json#/components/schemas/Problem`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Problem {
-    /// `title`
+    /// The property `title`.
     pub title: String,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -135,16 +127,14 @@ impl Contract for Problem {
     }
 }
 
-/// `Ticket` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Ticket`.
+/// Generated from `input.json#/components/schemas/Ticket`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ticket {
-    /// `seat`
+    /// The property `seat`.
     ///
     /// Limits: 1 to 99.
     pub seat: i64,
-    /// `class`
+    /// The property `class`.
     pub class: Option<Class>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

@@ -209,39 +209,39 @@ pub enum OperationId {
     ///
     /// `GET /tickets`
     ///
-    /// `listTickets`
+    /// The value `listTickets`.
     ListTickets,
     /// One ticket.
     ///
     /// `GET /tickets/{id}`
     ///
-    /// `readTicket`
+    /// The value `readTicket`.
     ReadTicket,
     /// Changes a ticket.
     ///
     /// `PUT /tickets/{id}`
     ///
-    /// `writeTicket`
+    /// The value `writeTicket`.
     WriteTicket,
     /// `DELETE /tickets/{id}`
     ///
-    /// `dropTicket`
+    /// The value `dropTicket`.
     DropTicket,
     /// `GET /tickets/{id}/scan`
     ///
-    /// `readScan`
+    /// The value `readScan`.
     ReadScan,
     /// `POST /tickets/{id}/scan`
     ///
-    /// `addScan`
+    /// The value `addScan`.
     AddScan,
     /// `GET /events`
     ///
-    /// `watchEvents`
+    /// The value `watchEvents`.
     WatchEvents,
     /// `GET /completions`
     ///
-    /// `completions`
+    /// The value `completions`.
     Completions,
 }
 
@@ -274,7 +274,7 @@ impl OperationId {
 pub enum Scope {
     /// Tickets.
     ///
-    /// `tickets`
+    /// The value `tickets`.
     Tickets,
 }
 

@@ -6,9 +6,7 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
-/// `AddNoteWhere` of the contract.
-///
-/// Schema: `input.json#/paths/~1notes/post/parameters/2/schema`.
+/// Generated from `input.json#/paths/~1notes/post/parameters/2/schema`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum AddNoteWhere {
     /// The value is a string.
@@ -35,14 +33,12 @@ pub enum AddNoteWhere {
     AddNoteWhere = schemas::validator(schemas::INPUT_PATHS_NOTES_POST.offset_by(2))
 );
 
-/// `Note` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Note`.
+/// Generated from `input.json#/components/schemas/Note`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Note {
-    /// `text`
+    /// The property `text`.
     pub text: String,
-    /// `tags`
+    /// The property `tags`.
     pub tags: Option<Vec<String>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

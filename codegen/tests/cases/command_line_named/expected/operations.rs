@@ -73,11 +73,11 @@ pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[0, 1]);
 pub enum OperationId {
     /// `POST /notes`
     ///
-    /// `add_note`
+    /// The value `add_note`.
     LowerAddNote2,
     /// `GET /notes/{from}..{to}`
     ///
-    /// `add-note`
+    /// The value `add-note`.
     LowerAddNote,
 }
 

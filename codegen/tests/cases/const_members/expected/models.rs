@@ -6,28 +6,26 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
-    /// `version`
+    /// The property `version`.
     pub version: InputVersion,
-    /// `kind`
+    /// The property `kind`.
     pub kind: Kind,
-    /// `count`
+    /// The property `count`.
     ///
     /// Always `3`.
     pub count: i64,
-    /// `on`
+    /// The property `on`.
     ///
     /// Always `true`.
     pub on: bool,
-    /// `off`
+    /// The property `off`.
     ///
     /// Always `false`.
     pub off: Option<bool>,
-    /// `name`
+    /// The property `name`.
     pub name: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -63,12 +61,10 @@ impl Contract for Input {
     }
 }
 
-/// `InputVersion` of the contract.
-///
-/// Schema: `input.json#/properties/version`.
+/// Generated from `input.json#/properties/version`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InputVersion {
-    /// `1.0`
+    /// The value `1.0`.
     N10,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -88,14 +84,12 @@ impl Contract for InputVersion {
     }
 }
 
-/// `Kind` of the contract.
-///
-/// Schema: `input.json#/$defs/kind`.
+/// Generated from `input.json#/$defs/kind`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
-    /// `a`
+    /// The value `a`.
     A,
-    /// `b`
+    /// The value `b`.
     B,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.

@@ -8,34 +8,32 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
-    /// `text`
+    /// The property `text`.
     pub text: InputText,
-    /// `number`
+    /// The property `number`.
     ///
     /// Always `1`.
     pub number: Option<i64>,
-    /// `decimal`
+    /// The property `decimal`.
     ///
     /// Always `1.50`.
     pub decimal: Option<Number>,
-    /// `flag`
+    /// The property `flag`.
     ///
     /// Always `true`.
     pub flag: Option<bool>,
-    /// `nothing`
+    /// The property `nothing`.
     ///
     /// Always `null`.
     pub nothing: Option<Json>,
-    /// `list`
+    /// The property `list`.
     ///
     /// Always `[1,"a"]`.
     pub list: Option<Vec<Json>>,
-    /// `object`
+    /// The property `object`.
     ///
     /// Always `{"a":1}`.
     pub object: Option<Map<Json>>,
@@ -88,12 +86,10 @@ impl Contract for Input {
     }
 }
 
-/// `InputText` of the contract.
-///
-/// Schema: `input.json#/properties/text`.
+/// Generated from `input.json#/properties/text`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InputText {
-    /// `yes`
+    /// The value `yes`.
     Yes,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.

@@ -8,16 +8,14 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `one`
+    /// The property `one`.
     pub one: Option<Vec<i64>>,
-    /// `few`
+    /// The property `few`.
     pub few: Option<Vec<String>>,
-    /// `none`
+    /// The property `none`.
     pub none: Option<Vec<Json>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

@@ -9,28 +9,26 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
-    /// `image`
+    /// The property `image`.
     pub image: String,
-    /// `document`
+    /// The property `document`.
     ///
     /// Limits: at most 40 characters.
     pub document: String,
-    /// `any`
+    /// The property `any`.
     pub any: Option<Json>,
-    /// `when`
+    /// The property `when`.
     ///
     /// Limits: format `date-time`.
     pub when: Option<String>,
-    /// `mail`
+    /// The property `mail`.
     ///
     /// Limits: format `email`.
     pub mail: Option<String>,
-    /// `number`
+    /// The property `number`.
     ///
     /// Limits: format `double`.
     pub number: Option<Number>,

@@ -6,18 +6,16 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `any`
+    /// The property `any`.
     pub any: Option<InputAny>,
-    /// `one`
+    /// The property `one`.
     pub one: Option<InputOne>,
-    /// `none`
+    /// The property `none`.
     pub none: Option<InputNone>,
-    /// `never`
+    /// The property `never`.
     pub never: Option<InputNever>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -43,12 +41,10 @@ impl Contract for Input {
     }
 }
 
-/// `InputAny` of the contract.
-///
-/// Schema: `input.json#/properties/any`.
+/// Generated from `input.json#/properties/any`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputAny {
-    /// `a`
+    /// The property `a`.
     pub a: Option<Json>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -71,12 +67,10 @@ impl Contract for InputAny {
     }
 }
 
-/// `InputNever` of the contract.
-///
-/// Schema: `input.json#/properties/never`.
+/// Generated from `input.json#/properties/never`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputNever {
-    /// `a`
+    /// The property `a`.
     pub a: Json,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -100,12 +94,10 @@ impl Contract for InputNever {
     }
 }
 
-/// `InputNone` of the contract.
-///
-/// Schema: `input.json#/properties/none`.
+/// Generated from `input.json#/properties/none`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputNone {
-    /// `a`
+    /// The property `a`.
     pub a: Option<Json>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -129,12 +121,10 @@ impl Contract for InputNone {
     }
 }
 
-/// `InputOne` of the contract.
-///
-/// Schema: `input.json#/properties/one`.
+/// Generated from `input.json#/properties/one`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputOne {
-    /// `a`
+    /// The property `a`.
     pub a: Json,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

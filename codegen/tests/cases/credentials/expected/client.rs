@@ -48,7 +48,8 @@ impl Client {
         self.inner.base_url()
     }
 
-    /// Returns the untyped client, which sends calls that are values and stored requests.
+    /// Returns the underlying client, which can send a call built as a struct and repeat a stored
+    /// request.
     #[must_use]
     pub const fn api_client(&self) -> &ApiClient {
         &self.inner
@@ -58,7 +59,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn open(&self) -> PendingCall<'_, super::calls::OpenCall> {
         self.inner.send(super::calls::OpenCall::request_for(&self.inner))
     }
@@ -68,7 +70,8 @@ impl Client {
     /// # Errors
     ///
     /// * [`Error::ErrorResponse`] with [`Refused`](super::types::Refused) for `403`: Not for this one.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn keyed(&self) -> PendingCall<'_, super::calls::KeyedCall> {
         self.inner.send(super::calls::KeyedCall::request_for(&self.inner))
     }
@@ -77,7 +80,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn maybe(&self) -> PendingCall<'_, super::calls::MaybeCall> {
         self.inner.send(super::calls::MaybeCall::request_for(&self.inner))
     }
@@ -91,7 +95,8 @@ impl Client {
     /// # Errors
     ///
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn both(
         &self,
         options: super::calls::BothOptions,
@@ -104,7 +109,8 @@ impl Client {
     /// # Errors
     ///
     /// * [`Error::ErrorResponse`] for `401`: Not any more.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn machine(&self) -> PendingCall<'_, super::calls::MachineCall> {
         self.inner.send(super::calls::MachineCall::request_for(&self.inner))
     }
@@ -113,7 +119,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn with_token(&self) -> PendingCall<'_, super::calls::WithTokenCall> {
         self.inner.send(super::calls::WithTokenCall::request_for(&self.inner))
     }

@@ -6,12 +6,10 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
-/// `Refused` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Refused`.
+/// Generated from `input.json#/components/schemas/Refused`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Refused {
-    /// `why`
+    /// The property `why`.
     pub why: String,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

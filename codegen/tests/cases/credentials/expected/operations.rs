@@ -134,27 +134,27 @@ pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[3, 1, 4, 2, 
 pub enum OperationId {
     /// `GET /open`
     ///
-    /// `open`
+    /// The value `open`.
     Open,
     /// `GET /keyed`
     ///
-    /// `keyed`
+    /// The value `keyed`.
     Keyed,
     /// `GET /maybe`
     ///
-    /// `maybe`
+    /// The value `maybe`.
     Maybe,
     /// `GET /both`
     ///
-    /// `both`
+    /// The value `both`.
     Both,
     /// `GET /machine`
     ///
-    /// `machine`
+    /// The value `machine`.
     Machine,
     /// `GET /token`
     ///
-    /// `withToken`
+    /// The value `withToken`.
     WithToken,
 }
 
@@ -186,7 +186,7 @@ impl OperationId {
 pub enum Scope {
     /// Read.
     ///
-    /// `read`
+    /// The value `read`.
     Read,
 }
 

@@ -8,34 +8,32 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `dryRun`
+    /// The property `dryRun`.
     ///
     /// Default: `false`.
     pub dry_run: Option<bool>,
-    /// `limit`
+    /// The property `limit`.
     ///
     /// Limits: at most 100.
     ///
     /// Default: `50`.
     pub limit: Option<i64>,
-    /// `unit`
+    /// The property `unit`.
     ///
     /// Default: `"SCU"`.
     pub unit: Option<InputUnit>,
-    /// `tags`
+    /// The property `tags`.
     ///
     /// Default: `[]`.
     pub tags: Option<Vec<String>>,
-    /// `nested`
+    /// The property `nested`.
     ///
     /// Default: `{}`.
     pub nested: Option<InputNested>,
-    /// `nullable`
+    /// The property `nullable`.
     ///
     /// Default: `null`.
     pub nullable: Option<Nullable<String>>,
@@ -99,14 +97,12 @@ impl Contract for Input {
     }
 }
 
-/// `InputNested` of the contract.
+/// Generated from `input.json#/properties/nested`.
 ///
 /// Default: `{}`.
-///
-/// Schema: `input.json#/properties/nested`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputNested {
-    /// `on`
+    /// The property `on`.
     ///
     /// Default: `true`.
     pub on: Option<bool>,
@@ -136,16 +132,14 @@ impl Contract for InputNested {
     }
 }
 
-/// `InputUnit` of the contract.
+/// Generated from `input.json#/properties/unit`.
 ///
 /// Default: `"SCU"`.
-///
-/// Schema: `input.json#/properties/unit`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InputUnit {
-    /// `SCU`
+    /// The value `SCU`.
     Scu,
-    /// `PIECE`
+    /// The value `PIECE`.
     Piece,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.

@@ -6,16 +6,14 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `card`
+    /// The property `card`.
     pub card: Option<String>,
-    /// `owner`
+    /// The property `owner`.
     pub owner: Option<String>,
-    /// `street`
+    /// The property `street`.
     pub street: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

@@ -6,18 +6,16 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `kind`
+    /// The property `kind`.
     pub kind: Option<String>,
-    /// `months`
+    /// The property `months`.
     ///
     /// Limits: at least 1.
     pub months: Option<i64>,
-    /// `until`
+    /// The property `until`.
     pub until: Option<Json>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

@@ -13,23 +13,21 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
-    /// `old`
+    /// The property `old`.
     ///
     /// Limits: at most 5 characters.
     #[deprecated = "deprecated by the contract"]
     pub old: String,
-    /// `kind`
+    /// The property `kind`.
     pub kind: Option<Kind>,
-    /// `part`
+    /// The property `part`.
     pub part: Option<Part>,
-    /// `parts`
+    /// The property `parts`.
     pub parts: Option<Vec<Part>>,
-    /// `either`
+    /// The property `either`.
     pub either: Option<InputEither>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -61,9 +59,7 @@ impl Contract for Input {
     }
 }
 
-/// `InputEither` of the contract.
-///
-/// Schema: `input.json#/properties/either`.
+/// Generated from `input.json#/properties/either`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
@@ -108,15 +104,13 @@ impl Contract for InputEither {
     }
 }
 
-/// `Kind` of the contract.
-///
-/// Schema: `input.json#/$defs/kind`.
+/// Generated from `input.json#/$defs/kind`.
 #[deprecated = "deprecated by the contract"]
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
-    /// `a`
+    /// The value `a`.
     A,
-    /// `b`
+    /// The value `b`.
     B,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -134,13 +128,11 @@ impl Contract for Kind {
     }
 }
 
-/// `Part` of the contract.
-///
-/// Schema: `input.json#/$defs/part`.
+/// Generated from `input.json#/$defs/part`.
 #[deprecated = "deprecated by the contract"]
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Part {
-    /// `size`
+    /// The property `size`.
     ///
     /// Limits: at most 9.
     #[deprecated = "deprecated by the contract"]
@@ -166,9 +158,7 @@ impl Contract for Part {
     }
 }
 
-/// `Whole` of the contract.
-///
-/// Schema: `input.json#/$defs/whole`.
+/// Generated from `input.json#/$defs/whole`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Whole {
     /// Members that the contract does not declare, kept unchanged.

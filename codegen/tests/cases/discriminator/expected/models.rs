@@ -6,12 +6,10 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
-/// `Cat` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Cat`.
+/// Generated from `input.json#/components/schemas/Cat`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Cat {
-    /// `lives`
+    /// The property `lives`.
     ///
     /// Limits: at most 9.
     pub lives: i64,
@@ -36,14 +34,12 @@ impl Contract for Cat {
     }
 }
 
-/// `Derived` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Derived`.
+/// Generated from `input.json#/components/schemas/Derived`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Derived {
-    /// `kind`
+    /// The property `kind`.
     pub kind: String,
-    /// `more`
+    /// The property `more`.
     pub more: Option<i64>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -68,12 +64,10 @@ impl Contract for Derived {
     }
 }
 
-/// `Dog` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Dog`.
+/// Generated from `input.json#/components/schemas/Dog`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Dog {
-    /// `bark`
+    /// The property `bark`.
     pub bark: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -95,9 +89,7 @@ impl Contract for Dog {
     }
 }
 
-/// `Pet` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Pet`.
+/// Generated from `input.json#/components/schemas/Pet`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,

@@ -6,12 +6,10 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
-/// `BothD` of the contract.
-///
-/// Schema: `input.json#/$defs/both\u{202e}d`.
+/// Generated from `input.json#/$defs/both\u{202e}d`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct BothD {
-    /// `one`
+    /// The property `one`.
     pub one: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -33,17 +31,17 @@ impl Contract for BothD {
 /// Schema: `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `a\rb`
+    /// The property `a\rb`.
     ///
     /// Default: `"x\ry"`.
     pub a_b: Option<String>,
-    /// `turn`
+    /// The property `turn`.
     pub turn: Option<InputTurn>,
-    /// `plain`
+    /// The property `plain`.
     ///
     /// Limits: matches `^[^\u{202a}-\u{202e}]*$`.
     pub plain: Option<String>,
-    /// `both`
+    /// The property `both`.
     pub both: Option<BothD>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -81,18 +79,16 @@ impl Contract for Input {
     }
 }
 
-/// `InputTurn` of the contract.
-///
-/// Schema: `input.json#/properties/turn`.
+/// Generated from `input.json#/properties/turn`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InputTurn {
-    /// `left\u{202e}right`
+    /// The value `left\u{202e}right`.
     LeftRight,
-    /// `a\rb`
+    /// The value `a\rb`.
     LowerAB2,
-    /// `a\nb`
+    /// The value `a\nb`.
     LowerAB,
-    /// `tab\tbed`
+    /// The value `tab\tbed`.
     TabBed,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.

@@ -9,14 +9,12 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Part` of the contract.
-///
-/// Schema: `part.json`.
+/// Generated from `part.json`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Part {
-    /// `a`
+    /// The value `a`.
     A,
-    /// `b`
+    /// The value `b`.
     B,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -34,9 +32,7 @@ impl Contract for Part {
     }
 }
 
-/// `Placed` of the contract.
-///
-/// Schema: `root.json#/definitions/placed`.
+/// Generated from `root.json#/definitions/placed`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Copy)]
 pub struct Placed(pub bool);
 
@@ -46,22 +42,20 @@ pub struct Placed(pub bool);
     Placed = schemas::validator(schemas::ROOT_DEFINITIONS_PLACED)
 );
 
-/// `Root` of the contract.
-///
-/// Schema: `root.json`.
+/// Generated from `root.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Root {
-    /// `part`
+    /// The property `part`.
     pub part: RootPart,
-    /// `named`
+    /// The property `named`.
     pub named: Option<Part>,
-    /// `placed`
+    /// The property `placed`.
     pub placed: Option<Placed>,
-    /// `id`
+    /// The property `id`.
     ///
     /// Limits: at most 3 characters.
     pub id: Option<String>,
-    /// `pair`
+    /// The property `pair`.
     pub pair: Option<Vec<Json>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -92,19 +86,17 @@ impl Contract for Root {
     }
 }
 
-/// `RootPart` of the contract.
+/// Generated from `root.json#/definitions/part`.
 ///
 /// Limits: at most 9; more than 0.
-///
-/// Schema: `root.json#/definitions/part`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Copy, PartialOrd, Ord)]
 pub struct RootPart(pub(super) i64);
 
 impl RootPart {
-    /// The least value.
+    /// The minimum value.
     pub const MIN: i64 = 1;
 
-    /// The greatest value.
+    /// The maximum value.
     pub const MAX: i64 = 9;
 }
 

@@ -9,16 +9,14 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Root` of the contract.
-///
-/// Schema: `root.json`.
+/// Generated from `root.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Root {
-    /// `pair`
+    /// The property `pair`.
     pub pair: Vec<Json>,
-    /// `card`
+    /// The property `card`.
     pub card: Option<Map<Json>>,
-    /// `sibling`
+    /// The property `sibling`.
     pub sibling: Option<Short>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -52,16 +50,14 @@ impl Contract for Root {
     }
 }
 
-/// `Short` of the contract.
+/// Generated from `root.json#/definitions/short`.
 ///
 /// Limits: at most 3 characters.
-///
-/// Schema: `root.json#/definitions/short`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Short(pub(super) String);
 
 impl Short {
-    /// The greatest number of characters.
+    /// The maximum length in characters (`maxLength`).
     pub const MAX_LENGTH: usize = 3;
 }
 

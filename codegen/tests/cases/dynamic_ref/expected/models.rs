@@ -8,14 +8,12 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Root` of the contract.
-///
-/// Schema: `root.json`.
+/// Generated from `root.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Root {
-    /// `data`
+    /// The property `data`.
     pub data: Option<Json>,
-    /// `children`
+    /// The property `children`.
     pub children: Option<Vec<Root>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -41,14 +39,12 @@ impl Contract for Root {
     }
 }
 
-/// `Tree` of the contract.
-///
-/// Schema: `tree.json`.
+/// Generated from `tree.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Tree {
-    /// `data`
+    /// The property `data`.
     pub data: Option<Json>,
-    /// `children`
+    /// The property `children`.
     pub children: Option<Vec<Tree>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

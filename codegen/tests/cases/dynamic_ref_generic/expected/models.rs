@@ -8,14 +8,12 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `AddShipsBody` of the contract.
-///
-/// Schema: `openapi.yaml#/components/schemas/Page`.
+/// Generated from `openapi.yaml#/components/schemas/Page`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AddShipsBody {
-    /// `items`
+    /// The property `items`.
     pub items: Vec<Item>,
-    /// `next`
+    /// The property `next`.
     pub next: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -48,16 +46,14 @@ impl Contract for AddShipsBody {
     }
 }
 
-/// `Item` of the contract.
+/// Generated from `openapi.yaml#/paths/~1ships/post/requestBody/content/application~1json/schema/$defs/item`.
 ///
 /// Limits: at most 3 characters.
-///
-/// Schema: `openapi.yaml#/paths/~1ships/post/requestBody/content/application~1json/schema/$defs/item`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Item(pub(super) String);
 
 impl Item {
-    /// The greatest number of characters.
+    /// The maximum length in characters (`maxLength`).
     pub const MAX_LENGTH: usize = 3;
 }
 
@@ -73,12 +69,10 @@ impl Contract for Item {
     }
 }
 
-/// `Person` of the contract.
-///
-/// Schema: `openapi.yaml#/components/schemas/Person`.
+/// Generated from `openapi.yaml#/components/schemas/Person`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Person {
-    /// `name`
+    /// The property `name`.
     pub name: String,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -107,9 +101,9 @@ impl Contract for Person {
 /// Schema: `openapi.yaml#/components/schemas/PersonPage`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PersonPage {
-    /// `items`
+    /// The property `items`.
     pub items: Vec<Person>,
-    /// `next`
+    /// The property `next`.
     pub next: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

@@ -62,11 +62,11 @@ pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[0, 1]);
 pub enum OperationId {
     /// `GET /people`
     ///
-    /// `listPeople`
+    /// The value `listPeople`.
     ListPeople,
     /// `POST /ships`
     ///
-    /// `addShips`
+    /// The value `addShips`.
     AddShips,
 }
 

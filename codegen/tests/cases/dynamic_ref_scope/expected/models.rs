@@ -6,9 +6,7 @@
 use ::contract_runtime::{Contract, Json, schema::Validator, text::char_count_at_most};
 use super::schemas;
 
-/// `Any` of the contract.
-///
-/// Schema: `list#/$defs/any`.
+/// Generated from `list#/$defs/any`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Any(pub Json);
 
@@ -22,16 +20,14 @@ impl Contract for Any {
     }
 }
 
-/// `Element` of the contract.
+/// Generated from `input.json#/$defs/element`.
 ///
 /// Limits: at most 3 characters.
-///
-/// Schema: `input.json#/$defs/element`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Element(pub(super) String);
 
 impl Element {
-    /// The greatest number of characters.
+    /// The maximum length in characters (`maxLength`).
     pub const MAX_LENGTH: usize = 3;
 }
 
@@ -47,9 +43,7 @@ impl Contract for Element {
     }
 }
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input(pub Vec<Element>);
 
@@ -63,9 +57,7 @@ impl Contract for Input {
     }
 }
 
-/// `List` of the contract.
-///
-/// Schema: `list`.
+/// Generated from `list`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct List(pub Vec<Any>);
 

@@ -8,16 +8,14 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Colour` of the contract.
-///
-/// Schema: `input.json#/$defs/colour`.
+/// Generated from `input.json#/$defs/colour`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Colour {
-    /// `red`
+    /// The value `red`.
     Red,
-    /// `green`
+    /// The value `green`.
     Green,
-    /// `blue`
+    /// The value `blue`.
     Blue,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -35,16 +33,14 @@ impl Contract for Colour {
     }
 }
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `colour`
+    /// The property `colour`.
     pub colour: Option<Colour>,
-    /// `level`
+    /// The property `level`.
     pub level: Option<i64>,
-    /// `nullable`
+    /// The property `nullable`.
     pub nullable: Option<Nullable<Colour>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

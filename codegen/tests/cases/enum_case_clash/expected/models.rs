@@ -6,12 +6,10 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `size`
+    /// The property `size`.
     pub size: Option<InputSize>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -28,24 +26,22 @@ impl Contract for Input {
     }
 }
 
-/// `InputSize` of the contract.
-///
-/// Schema: `input.json#/properties/size`.
+/// Generated from `input.json#/properties/size`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InputSize {
-    /// `a`
+    /// The value `a`.
     LowerA,
-    /// `A`
+    /// The value `A`.
     UpperA,
-    /// `b`
+    /// The value `b`.
     B,
-    /// `low_value`
+    /// The value `low_value`.
     LowerLowValue2,
-    /// `low-value`
+    /// The value `low-value`.
     LowerLowValue,
-    /// `LOW VALUE`
+    /// The value `LOW VALUE`.
     UpperLowValue,
-    /// `Low Value`
+    /// The value `Low Value`.
     LowValue,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.

@@ -8,24 +8,22 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `level`
+    /// The property `level`.
     pub level: Option<Nullable<InputLevel>>,
-    /// `flag`
+    /// The property `flag`.
     pub flag: Option<Nullable<InputFlag>>,
-    /// `only`
+    /// The property `only`.
     ///
     /// Always `null`.
     pub only: Option<Json>,
-    /// `shape`
+    /// The property `shape`.
     pub shape: Option<InputShape>,
-    /// `twice`
+    /// The property `twice`.
     pub twice: Option<InputTwice>,
-    /// `again`
+    /// The property `again`.
     pub again: Option<InputAgain>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -77,14 +75,12 @@ impl Contract for Input {
     }
 }
 
-/// `InputAgain` of the contract.
-///
-/// Schema: `input.json#/properties/again`.
+/// Generated from `input.json#/properties/again`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InputAgain {
-    /// `x`
+    /// The value `x`.
     X,
-    /// `y`
+    /// The value `y`.
     Y,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -104,9 +100,7 @@ impl Contract for InputAgain {
     }
 }
 
-/// `InputFlag` of the contract.
-///
-/// Schema: `input.json#/properties/flag`.
+/// Generated from `input.json#/properties/flag`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum InputFlag {
     /// The value is true or false.
@@ -148,12 +142,10 @@ impl Contract for InputFlag {
     }
 }
 
-/// `InputFlagText` of the contract.
-///
-/// Schema: `input.json#/properties/flag`.
+/// Generated from `input.json#/properties/flag`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InputFlagText {
-    /// `auto`
+    /// The value `auto`.
     Auto,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -173,14 +165,12 @@ impl Contract for InputFlagText {
     }
 }
 
-/// `InputLevel` of the contract.
-///
-/// Schema: `input.json#/properties/level`.
+/// Generated from `input.json#/properties/level`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InputLevel {
-    /// `low`
+    /// The value `low`.
     Low,
-    /// `high`
+    /// The value `high`.
     High,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -200,9 +190,7 @@ impl Contract for InputLevel {
     }
 }
 
-/// `InputShape` of the contract.
-///
-/// Schema: `input.json#/properties/shape`.
+/// Generated from `input.json#/properties/shape`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum InputShape {
     /// The value is a string.
@@ -254,12 +242,10 @@ impl Contract for InputShape {
     }
 }
 
-/// `InputShapeText` of the contract.
-///
-/// Schema: `input.json#/properties/shape`.
+/// Generated from `input.json#/properties/shape`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InputShapeText {
-    /// `none`
+    /// The value `none`.
     None,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -279,9 +265,7 @@ impl Contract for InputShapeText {
     }
 }
 
-/// `InputTwice` of the contract.
-///
-/// Schema: `input.json#/properties/twice`.
+/// Generated from `input.json#/properties/twice`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum InputTwice {
     /// The value is a whole number.
@@ -320,12 +304,10 @@ impl Contract for InputTwice {
     }
 }
 
-/// `InputTwiceText` of the contract.
-///
-/// Schema: `input.json#/properties/twice`.
+/// Generated from `input.json#/properties/twice`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InputTwiceText {
-    /// `a`
+    /// The value `a`.
     A,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.

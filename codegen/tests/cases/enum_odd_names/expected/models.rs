@@ -6,44 +6,42 @@
 use ::contract_runtime::{Contract, schema::Validator};
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Input {
-    /// `+1`
+    /// The value `+1`.
     Plus1,
-    /// `-1`
+    /// The value `-1`.
     Minus1,
-    /// ``
+    /// The value ``.
     Empty,
-    /// `self`
+    /// The value `self`.
     LowerSelfValue,
-    /// `Self`
+    /// The value `Self`.
     SelfValue,
-    /// `1`
+    /// The value `1`.
     N1,
-    /// `1.5`
+    /// The value `1.5`.
     N15,
-    /// `15`
+    /// The value `15`.
     N152,
-    /// `☃`
+    /// The value `☃`.
     U2603,
-    /// `a b`
+    /// The value `a b`.
     AB,
-    /// `*`
+    /// The value `*`.
     Star,
-    /// `/`
+    /// The value `/`.
     Slash,
-    /// `type`
+    /// The value `type`.
     Type,
-    /// `Unknown`
+    /// The value `Unknown`.
     UnknownValue,
-    /// `größe`
+    /// The value `größe`.
     Größe,
-    /// `\n`
+    /// The value `\n`.
     UA,
-    /// ```
+    /// The value ```.
     U60,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.

@@ -8,14 +8,12 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
     /// Why.
     pub code: Option<InputCode>,
-    /// `limited`
+    /// The property `limited`.
     pub limited: Option<InputLimited>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -44,13 +42,13 @@ impl Contract for Input {
 pub enum InputCode {
     /// The first.
     ///
-    /// `A_B`
+    /// The value `A_B`.
     AB,
     /// The second
     ///
-    /// `C`
+    /// The value `C`.
     C,
-    /// `UNKNOWN`
+    /// The value `UNKNOWN`.
     UnknownValue,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -68,14 +66,12 @@ pub enum InputCode {
     InputCode = schemas::validator(schemas::INPUT.offset_by(1))
 );
 
-/// `InputLimited` of the contract.
-///
-/// Schema: `input.json#/properties/limited`.
+/// Generated from `input.json#/properties/limited`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InputLimited {
-    /// `x`
+    /// The value `x`.
     X,
-    /// `y`
+    /// The value `y`.
     Y,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.

@@ -6,14 +6,12 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `name`
+    /// The property `name`.
     pub name: Option<InputName>,
-    /// `open`
+    /// The property `open`.
     pub open: Option<InputOpen>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -30,54 +28,52 @@ impl Contract for Input {
     }
 }
 
-/// `InputName` of the contract.
-///
-/// Schema: `input.json#/properties/name`.
+/// Generated from `input.json#/properties/name`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InputName {
-    /// `Self`
+    /// The value `Self`.
     SelfValue,
-    /// `self`
+    /// The value `self`.
     LowerSelfValue,
-    /// `Object`
+    /// The value `Object`.
     Object,
-    /// `Array`
+    /// The value `Array`.
     Array,
-    /// `Other`
+    /// The value `Other`.
     Other,
-    /// `Ok`
+    /// The value `Ok`.
     Ok,
-    /// `None`
+    /// The value `None`.
     None,
-    /// `Some`
+    /// The value `Some`.
     Some,
-    /// `Default`
+    /// The value `Default`.
     Default,
-    /// `Box`
+    /// The value `Box`.
     Box,
-    /// `Vec`
+    /// The value `Vec`.
     Vec,
-    /// `String`
+    /// The value `String`.
     String,
-    /// `Option`
+    /// The value `Option`.
     Option,
-    /// `Result`
+    /// The value `Result`.
     Result,
-    /// `Contract`
+    /// The value `Contract`.
     Contract,
-    /// `KNOWN`
+    /// The value `KNOWN`.
     Known,
-    /// `as_str`
+    /// The value `as_str`.
     AsStr,
-    /// `true`
+    /// The value `true`.
     True,
-    /// `fn`
+    /// The value `fn`.
     Fn,
-    /// `crate`
+    /// The value `crate`.
     Crate,
-    /// `Error`
+    /// The value `Error`.
     Error,
-    /// `Err`
+    /// The value `Err`.
     Err,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -107,20 +103,18 @@ impl Contract for InputName {
     }
 }
 
-/// `InputOpen` of the contract.
-///
-/// Schema: `input.json#/properties/open`.
+/// Generated from `input.json#/properties/open`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InputOpen {
-    /// `Self`
+    /// The value `Self`.
     SelfValue,
-    /// `Unknown`
+    /// The value `Unknown`.
     UnknownValue,
-    /// `Other`
+    /// The value `Other`.
     Other,
-    /// `Object`
+    /// The value `Object`.
     Object,
-    /// `Error`
+    /// The value `Error`.
     Error,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.

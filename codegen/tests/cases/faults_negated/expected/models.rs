@@ -9,44 +9,42 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `either`
+    /// The property `either`.
     pub either: Option<Nullable<InputEither>>,
-    /// `never`
+    /// The property `never`.
     ///
     /// Limits: at most 3 characters.
     pub never: Option<String>,
-    /// `when`
+    /// The property `when`.
     pub when: Option<Map<Json>>,
-    /// `tree`
+    /// The property `tree`.
     pub tree: Option<Node>,
-    /// `word`
+    /// The property `word`.
     pub word: Option<Nullable<InputWord>>,
-    /// `deep`
+    /// The property `deep`.
     pub deep: Option<Json>,
-    /// `few`
+    /// The property `few`.
     pub few: Option<Vec<Json>>,
-    /// `some`
+    /// The property `some`.
     pub some: Option<Vec<Json>>,
-    /// `open`
+    /// The property `open`.
     pub open: Option<Map<Json>>,
-    /// `list`
+    /// The property `list`.
     pub list: Option<Vec<Json>>,
     /// The schema should also satisfy `#/$defs/gone`, which the contract does not contain.
     pub base: Option<Map<Json>>,
-    /// `part`
+    /// The property `part`.
     pub part: Option<InputPart>,
-    /// `rows`
+    /// The property `rows`.
     pub rows: Option<Vec<Json>>,
-    /// `kept`
+    /// The property `kept`.
     pub kept: Option<InputKept>,
-    /// `tagged`
+    /// The property `tagged`.
     pub tagged: Option<InputTagged>,
-    /// `titled`
+    /// The property `titled`.
     pub titled: Option<Nullable<InputTitled>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -109,9 +107,7 @@ impl Contract for Input {
     }
 }
 
-/// `InputEither` of the contract.
-///
-/// Schema: `input.json#/properties/either`.
+/// Generated from `input.json#/properties/either`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum InputEither {
     /// The value is true or false.
@@ -148,12 +144,10 @@ pub enum InputEither {
     InputEither = schemas::validator(schemas::INPUT.offset_by(1))
 );
 
-/// `InputKept` of the contract.
-///
-/// Schema: `input.json#/properties/kept`.
+/// Generated from `input.json#/properties/kept`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputKept {
-    /// `a`
+    /// The property `a`.
     pub a: Option<i64>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -174,12 +168,10 @@ impl Contract for InputKept {
     }
 }
 
-/// `InputPart` of the contract.
-///
-/// Schema: `input.json#/properties/part`.
+/// Generated from `input.json#/properties/part`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputPart {
-    /// `a`
+    /// The property `a`.
     pub a: Option<Json>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -197,9 +189,7 @@ impl Contract for InputPart {
     }
 }
 
-/// `InputTagged` of the contract.
-///
-/// Schema: `input.json#/properties/tagged`.
+/// Generated from `input.json#/properties/tagged`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
@@ -240,9 +230,7 @@ impl Contract for InputTagged {
     }
 }
 
-/// `InputTaggedA` of the contract.
-///
-/// Schema: `input.json#/properties/tagged`, `input.json#/properties/tagged/oneOf/0`.
+/// Generated from `input.json#/properties/tagged`, `input.json#/properties/tagged/oneOf/0`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputTaggedA {
     /// Any JSON: the contract does not contain `#/$defs/gone`.
@@ -274,9 +262,7 @@ impl Contract for InputTaggedA {
     }
 }
 
-/// `InputTaggedB` of the contract.
-///
-/// Schema: `input.json#/properties/tagged`, `input.json#/properties/tagged/oneOf/1`.
+/// Generated from `input.json#/properties/tagged`, `input.json#/properties/tagged/oneOf/1`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputTaggedB {
     /// Members that the contract does not declare, kept unchanged.
@@ -295,9 +281,7 @@ impl Contract for InputTaggedB {
     }
 }
 
-/// `InputTitled` of the contract.
-///
-/// Schema: `input.json#/properties/titled`.
+/// Generated from `input.json#/properties/titled`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum InputTitled {
     /// The value is true or false.
@@ -346,9 +330,7 @@ impl Contract for InputTitled {
     }
 }
 
-/// `InputWord` of the contract.
-///
-/// Schema: `input.json#/properties/word`.
+/// Generated from `input.json#/properties/word`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum InputWord {
     /// The value is true or false.
@@ -385,9 +367,7 @@ pub enum InputWord {
     InputWord = schemas::validator(schemas::INPUT.offset_by(9))
 );
 
-/// `Leaf` of the contract.
-///
-/// Schema: `input.json#/$defs/leaf`.
+/// Generated from `input.json#/$defs/leaf`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Leaf(pub Map<Json>);
 
@@ -401,9 +381,7 @@ impl Contract for Leaf {
     }
 }
 
-/// `Node` of the contract.
-///
-/// Schema: `input.json#/$defs/node`.
+/// Generated from `input.json#/$defs/node`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Node(pub Nullable<NodeValue>);
 
@@ -413,9 +391,7 @@ pub struct Node(pub Nullable<NodeValue>);
     Node = schemas::validator(schemas::INPUT_DEFS_NODE)
 );
 
-/// `NodeValue` of the contract.
-///
-/// Schema: `input.json#/$defs/node`.
+/// Generated from `input.json#/$defs/node`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum NodeValue {
     /// The value is true or false.

@@ -48,7 +48,8 @@ impl Client {
         self.inner.base_url()
     }
 
-    /// Returns the untyped client, which sends calls that are values and stored requests.
+    /// Returns the underlying client, which can send a call built as a struct and repeat a stored
+    /// request.
     #[must_use]
     pub const fn api_client(&self) -> &ApiClient {
         &self.inner
@@ -59,7 +60,8 @@ impl Client {
     /// # Errors
     ///
     /// * [`Error::ErrorResponse`] for `4XX`: Refused.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn twice(&self) -> PendingCall<'_, super::calls::TwiceCall> {
         self.inner.send(super::calls::TwiceCall::request_for(&self.inner))
     }
@@ -68,7 +70,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn post_a(&self) -> PendingCall<'_, super::calls::PostACall> {
         self.inner.send(super::calls::PostACall::request_for(&self.inner))
     }
@@ -77,7 +80,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn read_b(&self) -> PendingCall<'_, super::calls::ReadBCall> {
         self.inner.send(super::calls::ReadBCall::request_for(&self.inner))
     }
@@ -86,16 +90,17 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `shape`: `shape` in the query.
+    /// * `shape`: query parameter `shape`.
     /// * `options`: optional parameters.
     ///
     /// # Errors
     ///
     /// * [`Error::ErrorResponse`] with [`BytesOrEmpty::Empty`](super::responses::BytesOrEmpty::Empty) for `4XX`: One.
     /// * [`Error::ErrorResponse`] with [`BytesOrEmpty::Empty`](super::responses::BytesOrEmpty::Empty) for `5XX`: Three.
-    /// * [`Error::ErrorResponse`] with [`BytesOrEmpty::Bytes`](super::responses::BytesOrEmpty::Bytes) for any other `4XX` or `5XX`: The contract does not describe this response.
+    /// * [`Error::ErrorResponse`] with [`BytesOrEmpty::Bytes`](super::responses::BytesOrEmpty::Bytes) for any `4XX` or `5XX` that is not listed here: The contract does not describe this response.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn bodies(
         &self,
         shape: &str,
@@ -109,7 +114,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn named(&self) -> PendingCall<'_, super::calls::NamedCall> {
         self.inner.send(super::calls::NamedCall::request_for(&self.inner))
     }

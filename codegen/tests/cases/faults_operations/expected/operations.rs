@@ -130,23 +130,23 @@ pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[0, 1, 2, 3, 
 pub enum OperationId {
     /// `GET /a`
     ///
-    /// `twice`
+    /// The value `twice`.
     Twice,
     /// `POST /a`
     ///
-    /// `postA`
+    /// The value `postA`.
     PostA,
     /// `GET /b`
     ///
-    /// `readB`
+    /// The value `readB`.
     ReadB,
     /// `PUT /b`
     ///
-    /// `bodies`
+    /// The value `bodies`.
     Bodies,
     /// `GET /c`
     ///
-    /// `named`
+    /// The value `named`.
     Named,
 }
 

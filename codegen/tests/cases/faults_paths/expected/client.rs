@@ -48,7 +48,8 @@ impl Client {
         self.inner.base_url()
     }
 
-    /// Returns the untyped client, which sends calls that are values and stored requests.
+    /// Returns the underlying client, which can send a call built as a struct and repeat a stored
+    /// request.
     #[must_use]
     pub const fn api_client(&self) -> &ApiClient {
         &self.inner
@@ -58,12 +59,13 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `digest`: `digest` in the path.
+    /// * `digest`: path parameter `digest`.
     ///
     /// # Errors
     ///
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn read_image(
         &self,
         digest: &str,
@@ -75,12 +77,13 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `id`: `id` in the path, 1 to 9.
+    /// * `id`: path parameter `id`, 1 to 9.
     ///
     /// # Errors
     ///
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn remove_image(
         &self,
         id: i64,
@@ -92,12 +95,13 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `id`: `id` in the path.
+    /// * `id`: path parameter `id`.
     ///
     /// # Errors
     ///
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn same_image(&self, id: &str) -> PendingCall<'_, super::calls::SameImageCall> {
         self.inner.send(super::calls::SameImageCall::request_for(&self.inner, id))
     }
@@ -106,12 +110,13 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `name`: `name` in the path.
+    /// * `name`: path parameter `name`.
     ///
     /// # Errors
     ///
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn undeclared(
         &self,
         name: &str,
@@ -123,13 +128,14 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `id`: `id` in the path, at most 4 characters.
-    /// * `id2`: `id2` in the path, at most 4 characters.
+    /// * `id`: path parameter `id`, at most 4 characters.
+    /// * `id2`: path parameter `id2`, at most 4 characters.
     ///
     /// # Errors
     ///
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn doubled(
         &self,
         id: &str,
@@ -142,12 +148,13 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `id`: `id` in the path.
+    /// * `id`: path parameter `id`.
     ///
     /// # Errors
     ///
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn optional(&self, id: &str) -> PendingCall<'_, super::calls::OptionalCall> {
         self.inner.send(super::calls::OptionalCall::request_for(&self.inner, id))
     }
@@ -156,7 +163,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn idle(&self) -> PendingCall<'_, super::calls::IdleCall> {
         self.inner.send(super::calls::IdleCall::request_for(&self.inner))
     }
@@ -165,7 +173,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn rootless(&self) -> PendingCall<'_, super::calls::RootlessCall> {
         self.inner.send(super::calls::RootlessCall::request_for(&self.inner))
     }

@@ -6,16 +6,14 @@
 use ::contract_runtime::{Contract, schema::Validator};
 use super::schemas;
 
-/// `Name` of the contract.
+/// Generated from `api.yaml#/components/schemas/Name`.
 ///
 /// Limits: at least 1 character.
-///
-/// Schema: `api.yaml#/components/schemas/Name`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Name(pub(super) String);
 
 impl Name {
-    /// The least number of characters.
+    /// The minimum length in characters (`minLength`).
     pub const MIN_LENGTH: usize = 1;
 }
 

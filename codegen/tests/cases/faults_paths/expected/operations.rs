@@ -179,35 +179,35 @@ pub const TABLE: OperationTable = OperationTable::new(
 pub enum OperationId {
     /// `GET /images/{digest}`
     ///
-    /// `readImage`
+    /// The value `readImage`.
     ReadImage,
     /// `DELETE /images/{id}`
     ///
-    /// `removeImage`
+    /// The value `removeImage`.
     RemoveImage,
     /// `GET /images/{id}`
     ///
-    /// `sameImage`
+    /// The value `sameImage`.
     SameImage,
     /// `GET /undeclared/{name}`
     ///
-    /// `undeclared`
+    /// The value `undeclared`.
     Undeclared,
     /// `GET /doubled/{id}/of/{id2}`
     ///
-    /// `doubled`
+    /// The value `doubled`.
     Doubled,
     /// `GET /optional/{id}`
     ///
-    /// `optional`
+    /// The value `optional`.
     Optional,
     /// `GET /idle`
     ///
-    /// `idle`
+    /// The value `idle`.
     Idle,
     /// `GET /rootless`
     ///
-    /// `rootless`
+    /// The value `rootless`.
     Rootless,
 }
 

@@ -8,16 +8,14 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `name`
+    /// The property `name`.
     ///
     /// Limits: at most 4 characters; matches `^(?!x)[a-z]+$`.
     pub name: Option<String>,
-    /// `other`
+    /// The property `other`.
     pub other: Option<Json>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

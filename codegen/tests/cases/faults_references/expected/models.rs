@@ -8,9 +8,7 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Either` of the contract.
-///
-/// Schema: `input.json#/$defs/either`.
+/// Generated from `input.json#/$defs/either`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Either(pub Nullable<EitherValue>);
 
@@ -20,9 +18,7 @@ pub struct Either(pub Nullable<EitherValue>);
     Either = schemas::validator(schemas::INPUT_DEFS_EITHER)
 );
 
-/// `EitherValue` of the contract.
-///
-/// Schema: `input.json#/$defs/either`.
+/// Generated from `input.json#/$defs/either`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum EitherValue {
     /// The value is true or false.
@@ -75,9 +71,7 @@ impl Contract for Idle {
     }
 }
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
     /// Any JSON: the contract does not contain `#/$defs/gone`.
@@ -88,11 +82,11 @@ pub struct Input {
     pub told: Option<Json>,
     /// Any JSON: the contract does not contain `elsewhere.json#/$defs/far`.
     pub far: Option<Json>,
-    /// `list`
+    /// The property `list`.
     pub list: Option<Vec<Json>>,
-    /// `circle`
+    /// The property `circle`.
     pub circle: Option<Second>,
-    /// `either`
+    /// The property `either`.
     pub either: Option<Either>,
     /// Any JSON: the contract does not contain `#/$comment`.
     pub text: Option<Json>,
@@ -149,9 +143,7 @@ impl Contract for Input {
     }
 }
 
-/// `Second` of the contract.
-///
-/// Schema: `input.json#/$defs/second`.
+/// Generated from `input.json#/$defs/second`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Second(pub Json);
 

@@ -9,9 +9,7 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Idle` of the contract.
-///
-/// Schema: `input.json#/$defs/idle`.
+/// Generated from `input.json#/$defs/idle`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Idle(pub Map<Json>);
 
@@ -21,44 +19,42 @@ pub struct Idle(pub Map<Json>);
     Idle = schemas::validator(schemas::INPUT_DEFS_IDLE)
 );
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
-    /// `name`
+    /// The property `name`.
     ///
     /// Limits: 2 to 9 characters.
     pub name: Option<String>,
-    /// `part`
+    /// The property `part`.
     ///
     /// Limits: 0 to 9.
     pub part: i64,
-    /// `odd`
+    /// The property `odd`.
     pub odd: Option<Json>,
-    /// `mixed`
+    /// The property `mixed`.
     pub mixed: Option<Json>,
     /// 7.
     pub maybe: Option<Nullable<String>>,
-    /// `pair`
+    /// The property `pair`.
     pub pair: Option<Vec<Json>>,
-    /// `above`
+    /// The property `above`.
     ///
     /// Limits: at most 9; more than 1.
     pub above: Option<i64>,
-    /// `shown`
+    /// The property `shown`.
     pub shown: Option<String>,
-    /// `anchored`
+    /// The property `anchored`.
     pub anchored: Option<String>,
-    /// `number`
+    /// The property `number`.
     pub number: Option<String>,
     /// The schema should also satisfy `#/$defs/gone`, which the contract does not contain.
     pub beside: Option<String>,
-    /// `open`
+    /// The property `open`.
     pub open: Option<i64>,
-    /// `twice`
+    /// The property `twice`.
     pub twice: Option<Map<Json>>,
-    /// `none`
+    /// The property `none`.
     pub none: Option<Json>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

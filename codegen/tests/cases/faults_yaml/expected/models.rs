@@ -9,12 +9,10 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Base` of the contract.
-///
-/// Schema: `api.yaml#/components/schemas/Base`.
+/// Generated from `api.yaml#/components/schemas/Base`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Base {
-    /// `name`
+    /// The property `name`.
     ///
     /// Limits: at most 5 characters.
     pub name: String,
@@ -38,24 +36,22 @@ impl Contract for Base {
     }
 }
 
-/// `Derived` of the contract.
-///
-/// Schema: `api.yaml#/components/schemas/Derived`.
+/// Generated from `api.yaml#/components/schemas/Derived`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Derived {
-    /// `age`
+    /// The property `age`.
     ///
     /// Limits: 31 to 99.
     pub age: Option<i64>,
-    /// `step`
+    /// The property `step`.
     ///
     /// Default: `1`.
     pub step: Option<i64>,
-    /// `share`
+    /// The property `share`.
     ///
     /// Limits: at most 0.5.
     pub share: Option<Number>,
-    /// `name`
+    /// The property `name`.
     ///
     /// Limits: at most 5 characters.
     pub name: String,
@@ -99,22 +95,20 @@ impl Contract for Derived {
     }
 }
 
-/// `ReadPhone` of the contract.
+/// Generated from `api.yaml#/paths/~1a/get/parameters/0/schema`.
 ///
 /// Limits: at least 7 characters.
 ///
 /// Default: `"+5547999"`.
-///
-/// Schema: `api.yaml#/paths/~1a/get/parameters/0/schema`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ReadPhone {
-    /// `+5547999`
+    /// The value `+5547999`.
     Plus5547999,
-    /// `090`
+    /// The value `090`.
     N090,
-    /// `in ] quotes`
+    /// The value `in ] quotes`.
     InQuotes,
-    /// `007`
+    /// The value `007`.
     N007,
 }
 

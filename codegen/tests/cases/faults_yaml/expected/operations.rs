@@ -78,15 +78,15 @@ pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[0, 1, 2]);
 pub enum OperationId {
     /// `GET /a`
     ///
-    /// `read`
+    /// The value `read`.
     Read,
     /// `POST /a`
     ///
-    /// `write`
+    /// The value `write`.
     Write,
     /// `PUT /a`
     ///
-    /// `change`
+    /// The value `change`.
     Change,
 }
 

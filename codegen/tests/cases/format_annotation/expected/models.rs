@@ -8,28 +8,26 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `at`
+    /// The property `at`.
     ///
     /// Limits: format `date-time`.
     pub at: Option<String>,
-    /// `id`
+    /// The property `id`.
     ///
     /// Limits: format `uuid`.
     pub id: Option<String>,
-    /// `size`
+    /// The property `size`.
     ///
     /// Limits: format `int32`.
     pub size: Option<i64>,
-    /// `link`
+    /// The property `link`.
     pub link: Option<Link>,
     /// Compared by the moment that it means.
     pub made: Option<Moment>,
-    /// `unit`
+    /// The property `unit`.
     ///
     /// Limits: format `x-unit`.
     pub unit: Option<String>,
@@ -56,16 +54,14 @@ impl Contract for Input {
     }
 }
 
-/// `Link` of the contract.
+/// Generated from `input.json#/$defs/link`.
 ///
 /// Limits: at most 20 characters; format `uri`.
-///
-/// Schema: `input.json#/$defs/link`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Link(pub(super) String);
 
 impl Link {
-    /// The greatest number of characters.
+    /// The maximum length in characters (`maxLength`).
     pub const MAX_LENGTH: usize = 20;
 }
 
@@ -88,7 +84,7 @@ impl Contract for Link {
 pub struct Moment(pub(super) String);
 
 impl Moment {
-    /// The greatest number of characters.
+    /// The maximum length in characters (`maxLength`).
     pub const MAX_LENGTH: usize = 40;
 }
 

@@ -8,44 +8,42 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Booking` of the contract.
-///
-/// Schema: `booking.json`.
+/// Generated from `booking.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Booking {
-    /// `id`
+    /// The property `id`.
     pub id: Option<Id>,
-    /// `at`
+    /// The property `at`.
     ///
     /// Limits: format `date-time`.
     pub at: Option<String>,
-    /// `page`
+    /// The property `page`.
     ///
     /// Limits: format `uri`.
     pub page: Option<Json>,
-    /// `kind`
+    /// The property `kind`.
     pub kind: Option<BookingKind>,
-    /// `phone`
+    /// The property `phone`.
     ///
     /// Limits: format `phone-number`.
     pub phone: Option<String>,
-    /// `when`
+    /// The property `when`.
     ///
     /// Limits: format `date`.
     pub when: Option<Nullable<String>>,
-    /// `hosts`
+    /// The property `hosts`.
     ///
     /// Limits: each format `ipv6`.
     pub hosts: Option<Map<Json>>,
-    /// `free`
+    /// The property `free`.
     pub free: Option<String>,
-    /// `told`
+    /// The property `told`.
     pub told: Option<Told>,
-    /// `rule`
+    /// The property `rule`.
     ///
     /// Limits: format `regex`.
     pub rule: Option<String>,
-    /// `other`
+    /// The property `other`.
     pub other: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -113,16 +111,14 @@ impl Contract for Booking {
     }
 }
 
-/// `BookingKind` of the contract.
+/// Generated from `booking.json#/properties/kind`.
 ///
 /// Limits: format `ipv4`.
-///
-/// Schema: `booking.json#/properties/kind`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum BookingKind {
-    /// `127.0.0.1`
+    /// The value `127.0.0.1`.
     N127001,
-    /// `nowhere`
+    /// The value `nowhere`.
     Nowhere,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -146,11 +142,9 @@ impl Contract for BookingKind {
     }
 }
 
-/// `Id` of the contract.
+/// Generated from `booking.json#/$defs/id`.
 ///
 /// Limits: format `uuid`.
-///
-/// Schema: `booking.json#/$defs/id`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Id(pub(super) String);
 
@@ -164,9 +158,7 @@ impl Contract for Id {
     }
 }
 
-/// `Meta` of the contract.
-///
-/// Schema: `with-formats`.
+/// Generated from `with-formats`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Meta {
     /// The value is true or false.
@@ -194,11 +186,9 @@ pub enum Meta {
     Meta = schemas::validator(schemas::WITH_FORMATS)
 );
 
-/// `Told` of the contract.
+/// Generated from `told.json`.
 ///
 /// Limits: format `date`.
-///
-/// Schema: `told.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Told(pub(super) String);
 

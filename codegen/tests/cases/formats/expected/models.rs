@@ -9,50 +9,48 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Booking` of the contract.
-///
-/// Schema: `api.json#/components/schemas/Booking`.
+/// Generated from `api.json#/components/schemas/Booking`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Booking {
     /// Which booking.
     pub id: Id,
-    /// `at`
+    /// The property `at`.
     ///
     /// Limits: at most 30 characters; format `date-time`.
     pub at: super::formats::DateTime,
-    /// `until`
+    /// The property `until`.
     ///
     /// Limits: format `date-time`.
     pub until: Option<Nullable<super::formats::DateTime>>,
-    /// `days`
+    /// The property `days`.
     ///
-    /// Limits: no two equal; each format `date`.
+    /// Limits: unique items; each format `date`.
     pub days: Option<Vec<super::formats::Date>>,
-    /// `link`
+    /// The property `link`.
     ///
     /// Limits: format `uri`.
     pub link: Option<super::formats::Uri>,
-    /// `from`
+    /// The property `from`.
     ///
     /// Limits: format `ipv4`.
     pub from: Option<super::formats::Ipv4>,
-    /// `scan`
+    /// The property `scan`.
     pub scan: Option<super::formats::Byte>,
-    /// `sku`
+    /// The property `sku`.
     ///
     /// Limits: format `x-sku`.
     pub sku: Option<super::formats::XSku>,
-    /// `token`
+    /// The property `token`.
     ///
     /// Limits: format `uuid`.
     pub token: Option<Secret>,
-    /// `others`
+    /// The property `others`.
     ///
     /// Limits: each format `uuid`.
     pub others: Option<Map<super::formats::Uuid>>,
-    /// `kind`
+    /// The property `kind`.
     pub kind: Option<BookingKind>,
-    /// `any`
+    /// The property `any`.
     pub any: Option<BookingAny>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -109,11 +107,9 @@ impl Contract for Booking {
     }
 }
 
-/// `BookingAny` of the contract.
+/// Generated from `api.json#/components/schemas/Booking/properties/any`.
 ///
 /// Limits: format `uuid`.
-///
-/// Schema: `api.json#/components/schemas/Booking/properties/any`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum BookingAny {
     /// The value is a whole number.
@@ -151,16 +147,14 @@ impl Contract for BookingAny {
     }
 }
 
-/// `BookingKind` of the contract.
+/// Generated from `api.json#/components/schemas/Booking/properties/kind`.
 ///
 /// Limits: format `date`.
-///
-/// Schema: `api.json#/components/schemas/Booking/properties/kind`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum BookingKind {
-    /// `2026-01-01`
+    /// The value `2026-01-01`.
     N20260101,
-    /// `2026-07-01`
+    /// The value `2026-07-01`.
     N20260701,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.

@@ -44,7 +44,7 @@ pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[0]);
 pub enum OperationId {
     /// `GET /bookings/{id}`
     ///
-    /// `bookings_read`
+    /// The value `bookings_read`.
     BookingsRead,
 }
 

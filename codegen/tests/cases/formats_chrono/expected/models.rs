@@ -6,16 +6,14 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `at`
+    /// The property `at`.
     ///
     /// Limits: format `date-time`.
     pub at: Option<super::formats::DateTime>,
-    /// `day`
+    /// The property `day`.
     ///
     /// Limits: format `date`.
     pub day: Option<super::formats::Date>,

@@ -59,7 +59,8 @@ impl Client {
         self.inner.base_url()
     }
 
-    /// Returns the untyped client, which sends calls that are values and stored requests.
+    /// Returns the underlying client, which can send a call built as a struct and repeat a stored
+    /// request.
     #[must_use]
     pub const fn api_client(&self) -> &ApiClient {
         &self.inner
@@ -73,8 +74,8 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `ship_id`: `shipId` in the path, at most 64 characters. The ship.
-    /// * `type_`: `type` in the query, at most 64 characters.
+    /// * `ship_id`: path parameter `shipId`, at most 64 characters. The ship.
+    /// * `type_`: query parameter `type`, at most 64 characters.
     /// * `options`: optional parameters.
     ///
     /// # Errors
@@ -83,7 +84,8 @@ impl Client {
     /// * [`Error::ErrorResponse`] with [`EmptyOrProblem::Problem`](super::responses::EmptyOrProblem::Problem) for `4XX`: A refusal.
     /// * [`Error::ErrorResponse`] with [`EmptyOrProblem::Problem`](super::responses::EmptyOrProblem::Problem) for `5XX`: A refusal.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn ships_read(
         &self,
         ship_id: &str,
@@ -107,16 +109,17 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `idempotency_key`: `Idempotency-Key` header, 8 to 16 characters; matches `^[A-Za-z0-9._~ -]+$`.
+    /// * `idempotency_key`: header `Idempotency-Key`, 8 to 16 characters; matches `^[A-Za-z0-9._~ -]+$`.
     /// * `body`: `application/merge-patch+json`. What changes.
     /// * `options`: optional parameters.
     ///
     /// # Errors
     ///
     /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for `409`: Conflict.
-    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any other `4XX` or `5XX`: A refusal.
+    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX` that is not listed here: A refusal.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn ships_write(
         &self,
         idempotency_key: &super::types::IdempotencyKey,
@@ -138,14 +141,15 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `path_body`: `body` in the path.
+    /// * `path_body`: path parameter `body`.
     ///
     /// # Errors
     ///
     /// * [`Error::ErrorResponse`] with [`OtherOrProblem::Problem`](super::responses::OtherOrProblem::Problem) for `404`: Unknown.
     /// * [`Error::ErrorResponse`] with [`OtherOrProblem::Other`](super::responses::OtherOrProblem::Other) for `409`: In use.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     #[deprecated = "deprecated by the contract"]
     pub fn ship_remove(
         &self,
@@ -164,7 +168,8 @@ impl Client {
     /// # Errors
     ///
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn picture(
         &self,
         options: super::calls::PictureOptions,
@@ -183,7 +188,8 @@ impl Client {
     /// # Errors
     ///
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn picture_stream(
         &self,
         options: super::calls::PictureOptions,
@@ -206,7 +212,8 @@ impl Client {
     ///
     /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn import(&self, body: &str) -> PendingCall<'_, super::calls::ImportCall> {
         self.inner.send(super::calls::ImportCall::request_for(&self.inner, body))
     }
@@ -220,7 +227,8 @@ impl Client {
     /// # Errors
     ///
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn resolve(
         &self,
         body: &super::types::Ship,
@@ -232,9 +240,9 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `path_name`: `name` in the path.
-    /// * `query_name`: `Name` in the query.
-    /// * `lower_query_name`: `name` in the query.
+    /// * `path_name`: path parameter `name`.
+    /// * `query_name`: query parameter `Name`.
+    /// * `lower_query_name`: query parameter `name`.
     /// * `body`: `application/json`.
     /// * `options`: optional parameters.
     ///
@@ -242,7 +250,8 @@ impl Client {
     ///
     /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for `404`: None.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn manual(
         &self,
         path_name: &str,

@@ -9,19 +9,17 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `IdempotencyKey` of the contract.
+/// Generated from `input.json#/components/schemas/IdempotencyKey`.
 ///
 /// Limits: 8 to 16 characters; matches `^[A-Za-z0-9._~ -]+$`.
-///
-/// Schema: `input.json#/components/schemas/IdempotencyKey`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct IdempotencyKey(pub(super) String);
 
 impl IdempotencyKey {
-    /// The least number of characters.
+    /// The minimum length in characters (`minLength`).
     pub const MIN_LENGTH: usize = 8;
 
-    /// The greatest number of characters.
+    /// The maximum length in characters (`maxLength`).
     pub const MAX_LENGTH: usize = 16;
 }
 
@@ -38,14 +36,12 @@ impl Contract for IdempotencyKey {
     }
 }
 
-/// `ManualRange` of the contract.
-///
-/// Schema: `input.json#/paths/~1manual~1{name}/put/parameters/3/schema`.
+/// Generated from `input.json#/paths/~1manual~1{name}/put/parameters/3/schema`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct ManualRange {
-    /// `from`
+    /// The property `from`.
     pub from: Option<i64>,
-    /// `to`
+    /// The property `to`.
     pub to: Option<i64>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -68,12 +64,10 @@ impl Contract for ManualRange {
     }
 }
 
-/// `Other` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Other`.
+/// Generated from `input.json#/components/schemas/Other`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Other {
-    /// `other`
+    /// The property `other`.
     pub other: String,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -97,14 +91,12 @@ impl Contract for Other {
     }
 }
 
-/// `Problem` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Problem`.
+/// Generated from `input.json#/components/schemas/Problem`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Problem {
-    /// `code`
+    /// The property `code`.
     pub code: String,
-    /// `id`
+    /// The property `id`.
     pub id: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -129,12 +121,10 @@ impl Contract for Problem {
     }
 }
 
-/// `Ship` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Ship`.
+/// Generated from `input.json#/components/schemas/Ship`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ship {
-    /// `name`
+    /// The property `name`.
     pub name: String,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -160,16 +150,14 @@ impl Contract for Ship {
     }
 }
 
-/// `ShipChangeSet` of the contract.
+/// Generated from `input.json#/components/schemas/ShipChangeSet`.
 ///
 /// Limits: at most 16 characters.
-///
-/// Schema: `input.json#/components/schemas/ShipChangeSet`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ShipChangeSet(pub(super) String);
 
 impl ShipChangeSet {
-    /// The greatest number of characters.
+    /// The maximum length in characters (`maxLength`).
     pub const MAX_LENGTH: usize = 16;
 }
 
@@ -185,12 +173,10 @@ impl Contract for ShipChangeSet {
     }
 }
 
-/// `ShipPage` of the contract.
-///
-/// Schema: `input.json#/components/schemas/ShipPage`.
+/// Generated from `input.json#/components/schemas/ShipPage`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ShipPage {
-    /// `ships`
+    /// The property `ships`.
     pub ships: Vec<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

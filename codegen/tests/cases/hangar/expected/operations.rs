@@ -204,33 +204,33 @@ pub enum OperationId {
     ///
     /// `GET /ships/{shipId}/parts`
     ///
-    /// `ships_read`
+    /// The value `ships_read`.
     ShipsRead,
     /// Change ships.
     ///
     /// `POST /ships/changes`
     ///
-    /// `ships_write`
+    /// The value `ships_write`.
     ShipsWrite,
     /// `DELETE /ships/{body}`
     ///
-    /// `shipRemove`
+    /// The value `shipRemove`.
     ShipRemove,
     /// `PUT /ships/picture`
     ///
-    /// `picture`
+    /// The value `picture`.
     Picture,
     /// `POST /ships/import`
     ///
-    /// `import`
+    /// The value `import`.
     Import,
     /// `POST /ships/resolve`
     ///
-    /// `resolve`
+    /// The value `resolve`.
     Resolve,
     /// `PUT /manual/{name}`
     ///
-    /// `manual`
+    /// The value `manual`.
     Manual,
 }
 
@@ -262,11 +262,11 @@ impl OperationId {
 pub enum Scope {
     /// Read ships
     ///
-    /// `hangar.read`
+    /// The value `hangar.read`.
     HangarRead,
     /// Change ships
     ///
-    /// `hangar.write`
+    /// The value `hangar.write`.
     HangarWrite,
 }
 

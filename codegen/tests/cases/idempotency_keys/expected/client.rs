@@ -48,7 +48,8 @@ impl Client {
         self.inner.base_url()
     }
 
-    /// Returns the untyped client, which sends calls that are values and stored requests.
+    /// Returns the underlying client, which can send a call built as a struct and repeat a stored
+    /// request.
     #[must_use]
     pub const fn api_client(&self) -> &ApiClient {
         &self.inner
@@ -58,7 +59,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn list_charges(&self) -> PendingCall<'_, super::calls::ListChargesCall> {
         self.inner.send(super::calls::ListChargesCall::request_for(&self.inner))
     }
@@ -75,7 +77,8 @@ impl Client {
     /// # Errors
     ///
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn charge(
         &self,
         body: &super::types::Charge,
@@ -94,7 +97,8 @@ impl Client {
     /// # Errors
     ///
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn refund(
         &self,
         options: super::calls::RefundOptions,
@@ -111,7 +115,8 @@ impl Client {
     /// # Errors
     ///
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn replace_refund(
         &self,
         options: super::calls::ReplaceRefundOptions,
@@ -124,12 +129,13 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `idempotency_key`: `Idempotency-Key` header.
+    /// * `idempotency_key`: header `Idempotency-Key`.
     ///
     /// # Errors
     ///
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn pay_out(
         &self,
         idempotency_key: &str,

@@ -6,12 +6,10 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
-/// `Charge` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Charge`.
+/// Generated from `input.json#/components/schemas/Charge`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Charge {
-    /// `amount`
+    /// The property `amount`.
     pub amount: i64,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

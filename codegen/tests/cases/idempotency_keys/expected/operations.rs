@@ -123,23 +123,23 @@ pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[0, 1, 4, 2, 
 pub enum OperationId {
     /// `GET /charges`
     ///
-    /// `listCharges`
+    /// The value `listCharges`.
     ListCharges,
     /// `POST /charges`
     ///
-    /// `charge`
+    /// The value `charge`.
     Charge,
     /// `POST /refunds`
     ///
-    /// `refund`
+    /// The value `refund`.
     Refund,
     /// `PUT /refunds`
     ///
-    /// `replaceRefund`
+    /// The value `replaceRefund`.
     ReplaceRefund,
     /// `POST /payouts`
     ///
-    /// `payOut`
+    /// The value `payOut`.
     PayOut,
 }
 

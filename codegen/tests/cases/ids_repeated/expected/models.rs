@@ -8,14 +8,12 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `name`
+    /// The property `name`.
     pub name: Option<Part>,
-    /// `size`
+    /// The property `size`.
     pub size: Option<PartPart>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -33,16 +31,14 @@ impl Contract for Input {
     }
 }
 
-/// `Part` of the contract.
+/// Generated from `part`.
 ///
 /// Limits: at most 3 characters.
-///
-/// Schema: `part`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Part(pub(super) String);
 
 impl Part {
-    /// The greatest number of characters.
+    /// The maximum length in characters (`maxLength`).
     pub const MAX_LENGTH: usize = 3;
 }
 
@@ -56,16 +52,14 @@ impl Contract for Part {
     }
 }
 
-/// `PartPart` of the contract.
+/// Generated from `part`.
 ///
 /// Limits: at least 0.
-///
-/// Schema: `part`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Copy, PartialOrd, Ord)]
 pub struct PartPart(pub(super) i64);
 
 impl PartPart {
-    /// The least value.
+    /// The minimum value.
     pub const MIN: i64 = 0;
 }
 

@@ -8,20 +8,18 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `unit`
+    /// The property `unit`.
     pub unit: Option<InputUnit>,
-    /// `amount`
+    /// The property `amount`.
     ///
     /// Limits: at least 0.
     pub amount: Option<Number>,
-    /// `note`
+    /// The property `note`.
     pub note: Option<String>,
-    /// `late`
+    /// The property `late`.
     pub late: Option<Json>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -64,14 +62,12 @@ impl Contract for Input {
     }
 }
 
-/// `InputUnit` of the contract.
-///
-/// Schema: `input.json#/properties/unit`.
+/// Generated from `input.json#/properties/unit`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InputUnit {
-    /// `SCU`
+    /// The value `SCU`.
     Scu,
-    /// `PIECE`
+    /// The value `PIECE`.
     Piece,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.

@@ -6,16 +6,14 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
-    /// `name`
+    /// The property `name`.
     ///
     /// Limits: at least 1 character.
     pub name: String,
-    /// `inner`
+    /// The property `inner`.
     pub inner: Option<Map<Json>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

@@ -8,9 +8,7 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Any` of the contract.
-///
-/// Schema: `input.json#/$defs/any`.
+/// Generated from `input.json#/$defs/any`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Any(pub Nullable<AnyValue>);
 
@@ -37,9 +35,7 @@ impl Contract for Any {
     }
 }
 
-/// `AnyValue` of the contract.
-///
-/// Schema: `input.json#/$defs/any`.
+/// Generated from `input.json#/$defs/any`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum AnyValue {
     /// The value is true or false.
@@ -86,16 +82,14 @@ impl Contract for AnyValue {
     }
 }
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `plain`
+    /// The property `plain`.
     pub plain: Option<InputPlain>,
-    /// `loose`
+    /// The property `loose`.
     pub loose: Option<Json>,
-    /// `any`
+    /// The property `any`.
     pub any: Option<Any>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -124,12 +118,10 @@ impl Contract for Input {
     }
 }
 
-/// `InputPlain` of the contract.
-///
-/// Schema: `input.json#/properties/plain`.
+/// Generated from `input.json#/properties/plain`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputPlain {
-    /// `a`
+    /// The property `a`.
     pub a: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

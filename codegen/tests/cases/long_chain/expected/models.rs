@@ -6,14 +6,12 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
-/// `Link00` of the contract.
-///
-/// Schema: `input.json#/$defs/link00`.
+/// Generated from `input.json#/$defs/link00`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link00 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link01>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 0.
     pub value: Option<i64>,
@@ -39,14 +37,12 @@ impl Contract for Link00 {
     }
 }
 
-/// `Link01` of the contract.
-///
-/// Schema: `input.json#/$defs/link01`.
+/// Generated from `input.json#/$defs/link01`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link01 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link02>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 1.
     pub value: Option<i64>,
@@ -72,14 +68,12 @@ impl Contract for Link01 {
     }
 }
 
-/// `Link02` of the contract.
-///
-/// Schema: `input.json#/$defs/link02`.
+/// Generated from `input.json#/$defs/link02`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link02 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link03>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 2.
     pub value: Option<i64>,
@@ -105,14 +99,12 @@ impl Contract for Link02 {
     }
 }
 
-/// `Link03` of the contract.
-///
-/// Schema: `input.json#/$defs/link03`.
+/// Generated from `input.json#/$defs/link03`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link03 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Box<Link04>>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 3.
     pub value: Option<i64>,
@@ -138,14 +130,12 @@ impl Contract for Link03 {
     }
 }
 
-/// `Link04` of the contract.
-///
-/// Schema: `input.json#/$defs/link04`.
+/// Generated from `input.json#/$defs/link04`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link04 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link05>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 4.
     pub value: Option<i64>,
@@ -171,14 +161,12 @@ impl Contract for Link04 {
     }
 }
 
-/// `Link05` of the contract.
-///
-/// Schema: `input.json#/$defs/link05`.
+/// Generated from `input.json#/$defs/link05`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link05 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link06>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 5.
     pub value: Option<i64>,
@@ -204,14 +192,12 @@ impl Contract for Link05 {
     }
 }
 
-/// `Link06` of the contract.
-///
-/// Schema: `input.json#/$defs/link06`.
+/// Generated from `input.json#/$defs/link06`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link06 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link07>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 6.
     pub value: Option<i64>,
@@ -237,14 +223,12 @@ impl Contract for Link06 {
     }
 }
 
-/// `Link07` of the contract.
-///
-/// Schema: `input.json#/$defs/link07`.
+/// Generated from `input.json#/$defs/link07`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link07 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link08>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 7.
     pub value: Option<i64>,
@@ -270,14 +254,12 @@ impl Contract for Link07 {
     }
 }
 
-/// `Link08` of the contract.
-///
-/// Schema: `input.json#/$defs/link08`.
+/// Generated from `input.json#/$defs/link08`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link08 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link09>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 8.
     pub value: Option<i64>,
@@ -303,14 +285,12 @@ impl Contract for Link08 {
     }
 }
 
-/// `Link09` of the contract.
-///
-/// Schema: `input.json#/$defs/link09`.
+/// Generated from `input.json#/$defs/link09`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link09 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link10>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 9.
     pub value: Option<i64>,
@@ -336,14 +316,12 @@ impl Contract for Link09 {
     }
 }
 
-/// `Link10` of the contract.
-///
-/// Schema: `input.json#/$defs/link10`.
+/// Generated from `input.json#/$defs/link10`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link10 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link11>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 10.
     pub value: Option<i64>,
@@ -369,14 +347,12 @@ impl Contract for Link10 {
     }
 }
 
-/// `Link11` of the contract.
-///
-/// Schema: `input.json#/$defs/link11`.
+/// Generated from `input.json#/$defs/link11`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link11 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link12>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 11.
     pub value: Option<i64>,
@@ -402,14 +378,12 @@ impl Contract for Link11 {
     }
 }
 
-/// `Link12` of the contract.
-///
-/// Schema: `input.json#/$defs/link12`.
+/// Generated from `input.json#/$defs/link12`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link12 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link13>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 12.
     pub value: Option<i64>,
@@ -435,14 +409,12 @@ impl Contract for Link12 {
     }
 }
 
-/// `Link13` of the contract.
-///
-/// Schema: `input.json#/$defs/link13`.
+/// Generated from `input.json#/$defs/link13`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link13 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link14>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 13.
     pub value: Option<i64>,
@@ -468,14 +440,12 @@ impl Contract for Link13 {
     }
 }
 
-/// `Link14` of the contract.
-///
-/// Schema: `input.json#/$defs/link14`.
+/// Generated from `input.json#/$defs/link14`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link14 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link15>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 14.
     pub value: Option<i64>,
@@ -501,14 +471,12 @@ impl Contract for Link14 {
     }
 }
 
-/// `Link15` of the contract.
-///
-/// Schema: `input.json#/$defs/link15`.
+/// Generated from `input.json#/$defs/link15`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link15 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link16>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 15.
     pub value: Option<i64>,
@@ -534,14 +502,12 @@ impl Contract for Link15 {
     }
 }
 
-/// `Link16` of the contract.
-///
-/// Schema: `input.json#/$defs/link16`.
+/// Generated from `input.json#/$defs/link16`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link16 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link17>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 16.
     pub value: Option<i64>,
@@ -567,14 +533,12 @@ impl Contract for Link16 {
     }
 }
 
-/// `Link17` of the contract.
-///
-/// Schema: `input.json#/$defs/link17`.
+/// Generated from `input.json#/$defs/link17`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link17 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link18>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 17.
     pub value: Option<i64>,
@@ -600,14 +564,12 @@ impl Contract for Link17 {
     }
 }
 
-/// `Link18` of the contract.
-///
-/// Schema: `input.json#/$defs/link18`.
+/// Generated from `input.json#/$defs/link18`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link18 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link19>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 18.
     pub value: Option<i64>,
@@ -633,14 +595,12 @@ impl Contract for Link18 {
     }
 }
 
-/// `Link19` of the contract.
-///
-/// Schema: `input.json#/$defs/link19`.
+/// Generated from `input.json#/$defs/link19`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link19 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Box<Link20>>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 19.
     pub value: Option<i64>,
@@ -666,14 +626,12 @@ impl Contract for Link19 {
     }
 }
 
-/// `Link20` of the contract.
-///
-/// Schema: `input.json#/$defs/link20`.
+/// Generated from `input.json#/$defs/link20`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link20 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link21>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 20.
     pub value: Option<i64>,
@@ -699,14 +657,12 @@ impl Contract for Link20 {
     }
 }
 
-/// `Link21` of the contract.
-///
-/// Schema: `input.json#/$defs/link21`.
+/// Generated from `input.json#/$defs/link21`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link21 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link22>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 21.
     pub value: Option<i64>,
@@ -732,14 +688,12 @@ impl Contract for Link21 {
     }
 }
 
-/// `Link22` of the contract.
-///
-/// Schema: `input.json#/$defs/link22`.
+/// Generated from `input.json#/$defs/link22`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link22 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link23>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 22.
     pub value: Option<i64>,
@@ -765,14 +719,12 @@ impl Contract for Link22 {
     }
 }
 
-/// `Link23` of the contract.
-///
-/// Schema: `input.json#/$defs/link23`.
+/// Generated from `input.json#/$defs/link23`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link23 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link24>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 23.
     pub value: Option<i64>,
@@ -798,14 +750,12 @@ impl Contract for Link23 {
     }
 }
 
-/// `Link24` of the contract.
-///
-/// Schema: `input.json#/$defs/link24`.
+/// Generated from `input.json#/$defs/link24`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link24 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link25>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 24.
     pub value: Option<i64>,
@@ -831,14 +781,12 @@ impl Contract for Link24 {
     }
 }
 
-/// `Link25` of the contract.
-///
-/// Schema: `input.json#/$defs/link25`.
+/// Generated from `input.json#/$defs/link25`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link25 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link26>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 25.
     pub value: Option<i64>,
@@ -864,14 +812,12 @@ impl Contract for Link25 {
     }
 }
 
-/// `Link26` of the contract.
-///
-/// Schema: `input.json#/$defs/link26`.
+/// Generated from `input.json#/$defs/link26`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link26 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link27>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 26.
     pub value: Option<i64>,
@@ -897,14 +843,12 @@ impl Contract for Link26 {
     }
 }
 
-/// `Link27` of the contract.
-///
-/// Schema: `input.json#/$defs/link27`.
+/// Generated from `input.json#/$defs/link27`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link27 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link28>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 27.
     pub value: Option<i64>,
@@ -930,14 +874,12 @@ impl Contract for Link27 {
     }
 }
 
-/// `Link28` of the contract.
-///
-/// Schema: `input.json#/$defs/link28`.
+/// Generated from `input.json#/$defs/link28`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link28 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link29>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 28.
     pub value: Option<i64>,
@@ -963,14 +905,12 @@ impl Contract for Link28 {
     }
 }
 
-/// `Link29` of the contract.
-///
-/// Schema: `input.json#/$defs/link29`.
+/// Generated from `input.json#/$defs/link29`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link29 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link30>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 29.
     pub value: Option<i64>,
@@ -996,14 +936,12 @@ impl Contract for Link29 {
     }
 }
 
-/// `Link30` of the contract.
-///
-/// Schema: `input.json#/$defs/link30`.
+/// Generated from `input.json#/$defs/link30`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link30 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link31>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 30.
     pub value: Option<i64>,
@@ -1029,14 +967,12 @@ impl Contract for Link30 {
     }
 }
 
-/// `Link31` of the contract.
-///
-/// Schema: `input.json#/$defs/link31`.
+/// Generated from `input.json#/$defs/link31`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link31 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link32>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 31.
     pub value: Option<i64>,
@@ -1062,14 +998,12 @@ impl Contract for Link31 {
     }
 }
 
-/// `Link32` of the contract.
-///
-/// Schema: `input.json#/$defs/link32`.
+/// Generated from `input.json#/$defs/link32`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link32 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link33>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 32.
     pub value: Option<i64>,
@@ -1095,14 +1029,12 @@ impl Contract for Link32 {
     }
 }
 
-/// `Link33` of the contract.
-///
-/// Schema: `input.json#/$defs/link33`.
+/// Generated from `input.json#/$defs/link33`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link33 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link34>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 33.
     pub value: Option<i64>,
@@ -1128,14 +1060,12 @@ impl Contract for Link33 {
     }
 }
 
-/// `Link34` of the contract.
-///
-/// Schema: `input.json#/$defs/link34`.
+/// Generated from `input.json#/$defs/link34`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link34 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link35>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 34.
     pub value: Option<i64>,
@@ -1161,14 +1091,12 @@ impl Contract for Link34 {
     }
 }
 
-/// `Link35` of the contract.
-///
-/// Schema: `input.json#/$defs/link35`.
+/// Generated from `input.json#/$defs/link35`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link35 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Box<Link36>>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 35.
     pub value: Option<i64>,
@@ -1194,14 +1122,12 @@ impl Contract for Link35 {
     }
 }
 
-/// `Link36` of the contract.
-///
-/// Schema: `input.json#/$defs/link36`.
+/// Generated from `input.json#/$defs/link36`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link36 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link37>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 36.
     pub value: Option<i64>,
@@ -1227,14 +1153,12 @@ impl Contract for Link36 {
     }
 }
 
-/// `Link37` of the contract.
-///
-/// Schema: `input.json#/$defs/link37`.
+/// Generated from `input.json#/$defs/link37`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link37 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link38>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 37.
     pub value: Option<i64>,
@@ -1260,14 +1184,12 @@ impl Contract for Link37 {
     }
 }
 
-/// `Link38` of the contract.
-///
-/// Schema: `input.json#/$defs/link38`.
+/// Generated from `input.json#/$defs/link38`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link38 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link39>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 38.
     pub value: Option<i64>,
@@ -1293,14 +1215,12 @@ impl Contract for Link38 {
     }
 }
 
-/// `Link39` of the contract.
-///
-/// Schema: `input.json#/$defs/link39`.
+/// Generated from `input.json#/$defs/link39`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link39 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link40>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 39.
     pub value: Option<i64>,
@@ -1326,14 +1246,12 @@ impl Contract for Link39 {
     }
 }
 
-/// `Link40` of the contract.
-///
-/// Schema: `input.json#/$defs/link40`.
+/// Generated from `input.json#/$defs/link40`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link40 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link41>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 40.
     pub value: Option<i64>,
@@ -1359,14 +1277,12 @@ impl Contract for Link40 {
     }
 }
 
-/// `Link41` of the contract.
-///
-/// Schema: `input.json#/$defs/link41`.
+/// Generated from `input.json#/$defs/link41`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link41 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link42>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 41.
     pub value: Option<i64>,
@@ -1392,14 +1308,12 @@ impl Contract for Link41 {
     }
 }
 
-/// `Link42` of the contract.
-///
-/// Schema: `input.json#/$defs/link42`.
+/// Generated from `input.json#/$defs/link42`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link42 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link43>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 42.
     pub value: Option<i64>,
@@ -1425,14 +1339,12 @@ impl Contract for Link42 {
     }
 }
 
-/// `Link43` of the contract.
-///
-/// Schema: `input.json#/$defs/link43`.
+/// Generated from `input.json#/$defs/link43`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link43 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link44>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 43.
     pub value: Option<i64>,
@@ -1458,14 +1370,12 @@ impl Contract for Link43 {
     }
 }
 
-/// `Link44` of the contract.
-///
-/// Schema: `input.json#/$defs/link44`.
+/// Generated from `input.json#/$defs/link44`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link44 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link45>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 44.
     pub value: Option<i64>,
@@ -1491,14 +1401,12 @@ impl Contract for Link44 {
     }
 }
 
-/// `Link45` of the contract.
-///
-/// Schema: `input.json#/$defs/link45`.
+/// Generated from `input.json#/$defs/link45`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link45 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link46>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 45.
     pub value: Option<i64>,
@@ -1524,14 +1432,12 @@ impl Contract for Link45 {
     }
 }
 
-/// `Link46` of the contract.
-///
-/// Schema: `input.json#/$defs/link46`.
+/// Generated from `input.json#/$defs/link46`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link46 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link47>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 46.
     pub value: Option<i64>,
@@ -1557,14 +1463,12 @@ impl Contract for Link46 {
     }
 }
 
-/// `Link47` of the contract.
-///
-/// Schema: `input.json#/$defs/link47`.
+/// Generated from `input.json#/$defs/link47`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link47 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link48>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 47.
     pub value: Option<i64>,
@@ -1590,14 +1494,12 @@ impl Contract for Link47 {
     }
 }
 
-/// `Link48` of the contract.
-///
-/// Schema: `input.json#/$defs/link48`.
+/// Generated from `input.json#/$defs/link48`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link48 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link49>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 48.
     pub value: Option<i64>,
@@ -1623,14 +1525,12 @@ impl Contract for Link48 {
     }
 }
 
-/// `Link49` of the contract.
-///
-/// Schema: `input.json#/$defs/link49`.
+/// Generated from `input.json#/$defs/link49`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link49 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link50>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 49.
     pub value: Option<i64>,
@@ -1656,14 +1556,12 @@ impl Contract for Link49 {
     }
 }
 
-/// `Link50` of the contract.
-///
-/// Schema: `input.json#/$defs/link50`.
+/// Generated from `input.json#/$defs/link50`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link50 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link51>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 50.
     pub value: Option<i64>,
@@ -1689,14 +1587,12 @@ impl Contract for Link50 {
     }
 }
 
-/// `Link51` of the contract.
-///
-/// Schema: `input.json#/$defs/link51`.
+/// Generated from `input.json#/$defs/link51`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link51 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Box<Link52>>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 51.
     pub value: Option<i64>,
@@ -1722,14 +1618,12 @@ impl Contract for Link51 {
     }
 }
 
-/// `Link52` of the contract.
-///
-/// Schema: `input.json#/$defs/link52`.
+/// Generated from `input.json#/$defs/link52`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link52 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link53>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 52.
     pub value: Option<i64>,
@@ -1755,14 +1649,12 @@ impl Contract for Link52 {
     }
 }
 
-/// `Link53` of the contract.
-///
-/// Schema: `input.json#/$defs/link53`.
+/// Generated from `input.json#/$defs/link53`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link53 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link54>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 53.
     pub value: Option<i64>,
@@ -1788,14 +1680,12 @@ impl Contract for Link53 {
     }
 }
 
-/// `Link54` of the contract.
-///
-/// Schema: `input.json#/$defs/link54`.
+/// Generated from `input.json#/$defs/link54`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link54 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link55>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 54.
     pub value: Option<i64>,
@@ -1821,14 +1711,12 @@ impl Contract for Link54 {
     }
 }
 
-/// `Link55` of the contract.
-///
-/// Schema: `input.json#/$defs/link55`.
+/// Generated from `input.json#/$defs/link55`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link55 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link56>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 55.
     pub value: Option<i64>,
@@ -1854,14 +1742,12 @@ impl Contract for Link55 {
     }
 }
 
-/// `Link56` of the contract.
-///
-/// Schema: `input.json#/$defs/link56`.
+/// Generated from `input.json#/$defs/link56`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link56 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link57>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 56.
     pub value: Option<i64>,
@@ -1887,14 +1773,12 @@ impl Contract for Link56 {
     }
 }
 
-/// `Link57` of the contract.
-///
-/// Schema: `input.json#/$defs/link57`.
+/// Generated from `input.json#/$defs/link57`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link57 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link58>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 57.
     pub value: Option<i64>,
@@ -1920,14 +1804,12 @@ impl Contract for Link57 {
     }
 }
 
-/// `Link58` of the contract.
-///
-/// Schema: `input.json#/$defs/link58`.
+/// Generated from `input.json#/$defs/link58`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link58 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link59>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 58.
     pub value: Option<i64>,
@@ -1953,14 +1835,12 @@ impl Contract for Link58 {
     }
 }
 
-/// `Link59` of the contract.
-///
-/// Schema: `input.json#/$defs/link59`.
+/// Generated from `input.json#/$defs/link59`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link59 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link60>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 59.
     pub value: Option<i64>,
@@ -1986,14 +1866,12 @@ impl Contract for Link59 {
     }
 }
 
-/// `Link60` of the contract.
-///
-/// Schema: `input.json#/$defs/link60`.
+/// Generated from `input.json#/$defs/link60`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link60 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link61>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 60.
     pub value: Option<i64>,
@@ -2019,14 +1897,12 @@ impl Contract for Link60 {
     }
 }
 
-/// `Link61` of the contract.
-///
-/// Schema: `input.json#/$defs/link61`.
+/// Generated from `input.json#/$defs/link61`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link61 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link62>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 61.
     pub value: Option<i64>,
@@ -2052,14 +1928,12 @@ impl Contract for Link61 {
     }
 }
 
-/// `Link62` of the contract.
-///
-/// Schema: `input.json#/$defs/link62`.
+/// Generated from `input.json#/$defs/link62`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link62 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link63>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 62.
     pub value: Option<i64>,
@@ -2085,14 +1959,12 @@ impl Contract for Link62 {
     }
 }
 
-/// `Link63` of the contract.
-///
-/// Schema: `input.json#/$defs/link63`.
+/// Generated from `input.json#/$defs/link63`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link63 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link64>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 63.
     pub value: Option<i64>,
@@ -2118,14 +1990,12 @@ impl Contract for Link63 {
     }
 }
 
-/// `Link64` of the contract.
-///
-/// Schema: `input.json#/$defs/link64`.
+/// Generated from `input.json#/$defs/link64`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link64 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link65>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 64.
     pub value: Option<i64>,
@@ -2151,14 +2021,12 @@ impl Contract for Link64 {
     }
 }
 
-/// `Link65` of the contract.
-///
-/// Schema: `input.json#/$defs/link65`.
+/// Generated from `input.json#/$defs/link65`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link65 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link66>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 65.
     pub value: Option<i64>,
@@ -2184,14 +2052,12 @@ impl Contract for Link65 {
     }
 }
 
-/// `Link66` of the contract.
-///
-/// Schema: `input.json#/$defs/link66`.
+/// Generated from `input.json#/$defs/link66`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link66 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link67>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 66.
     pub value: Option<i64>,
@@ -2217,14 +2083,12 @@ impl Contract for Link66 {
     }
 }
 
-/// `Link67` of the contract.
-///
-/// Schema: `input.json#/$defs/link67`.
+/// Generated from `input.json#/$defs/link67`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link67 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Box<Link68>>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 67.
     pub value: Option<i64>,
@@ -2250,14 +2114,12 @@ impl Contract for Link67 {
     }
 }
 
-/// `Link68` of the contract.
-///
-/// Schema: `input.json#/$defs/link68`.
+/// Generated from `input.json#/$defs/link68`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link68 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link69>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 68.
     pub value: Option<i64>,
@@ -2283,14 +2145,12 @@ impl Contract for Link68 {
     }
 }
 
-/// `Link69` of the contract.
-///
-/// Schema: `input.json#/$defs/link69`.
+/// Generated from `input.json#/$defs/link69`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link69 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link70>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 69.
     pub value: Option<i64>,
@@ -2316,14 +2176,12 @@ impl Contract for Link69 {
     }
 }
 
-/// `Link70` of the contract.
-///
-/// Schema: `input.json#/$defs/link70`.
+/// Generated from `input.json#/$defs/link70`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link70 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link71>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 70.
     pub value: Option<i64>,
@@ -2349,14 +2207,12 @@ impl Contract for Link70 {
     }
 }
 
-/// `Link71` of the contract.
-///
-/// Schema: `input.json#/$defs/link71`.
+/// Generated from `input.json#/$defs/link71`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link71 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link72>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 71.
     pub value: Option<i64>,
@@ -2382,14 +2238,12 @@ impl Contract for Link71 {
     }
 }
 
-/// `Link72` of the contract.
-///
-/// Schema: `input.json#/$defs/link72`.
+/// Generated from `input.json#/$defs/link72`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link72 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link73>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 72.
     pub value: Option<i64>,
@@ -2415,14 +2269,12 @@ impl Contract for Link72 {
     }
 }
 
-/// `Link73` of the contract.
-///
-/// Schema: `input.json#/$defs/link73`.
+/// Generated from `input.json#/$defs/link73`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link73 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link74>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 73.
     pub value: Option<i64>,
@@ -2448,14 +2300,12 @@ impl Contract for Link73 {
     }
 }
 
-/// `Link74` of the contract.
-///
-/// Schema: `input.json#/$defs/link74`.
+/// Generated from `input.json#/$defs/link74`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link74 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link75>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 74.
     pub value: Option<i64>,
@@ -2481,14 +2331,12 @@ impl Contract for Link74 {
     }
 }
 
-/// `Link75` of the contract.
-///
-/// Schema: `input.json#/$defs/link75`.
+/// Generated from `input.json#/$defs/link75`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link75 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link76>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 75.
     pub value: Option<i64>,
@@ -2514,14 +2362,12 @@ impl Contract for Link75 {
     }
 }
 
-/// `Link76` of the contract.
-///
-/// Schema: `input.json#/$defs/link76`.
+/// Generated from `input.json#/$defs/link76`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link76 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link77>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 76.
     pub value: Option<i64>,
@@ -2547,14 +2393,12 @@ impl Contract for Link76 {
     }
 }
 
-/// `Link77` of the contract.
-///
-/// Schema: `input.json#/$defs/link77`.
+/// Generated from `input.json#/$defs/link77`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link77 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link78>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 77.
     pub value: Option<i64>,
@@ -2580,14 +2424,12 @@ impl Contract for Link77 {
     }
 }
 
-/// `Link78` of the contract.
-///
-/// Schema: `input.json#/$defs/link78`.
+/// Generated from `input.json#/$defs/link78`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link78 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link79>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 78.
     pub value: Option<i64>,
@@ -2613,14 +2455,12 @@ impl Contract for Link78 {
     }
 }
 
-/// `Link79` of the contract.
-///
-/// Schema: `input.json#/$defs/link79`.
+/// Generated from `input.json#/$defs/link79`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link79 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link80>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 79.
     pub value: Option<i64>,
@@ -2646,14 +2486,12 @@ impl Contract for Link79 {
     }
 }
 
-/// `Link80` of the contract.
-///
-/// Schema: `input.json#/$defs/link80`.
+/// Generated from `input.json#/$defs/link80`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link80 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link81>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 80.
     pub value: Option<i64>,
@@ -2679,14 +2517,12 @@ impl Contract for Link80 {
     }
 }
 
-/// `Link81` of the contract.
-///
-/// Schema: `input.json#/$defs/link81`.
+/// Generated from `input.json#/$defs/link81`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link81 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link82>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 81.
     pub value: Option<i64>,
@@ -2712,14 +2548,12 @@ impl Contract for Link81 {
     }
 }
 
-/// `Link82` of the contract.
-///
-/// Schema: `input.json#/$defs/link82`.
+/// Generated from `input.json#/$defs/link82`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link82 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link83>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 82.
     pub value: Option<i64>,
@@ -2745,14 +2579,12 @@ impl Contract for Link82 {
     }
 }
 
-/// `Link83` of the contract.
-///
-/// Schema: `input.json#/$defs/link83`.
+/// Generated from `input.json#/$defs/link83`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link83 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Box<Link84>>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 83.
     pub value: Option<i64>,
@@ -2778,14 +2610,12 @@ impl Contract for Link83 {
     }
 }
 
-/// `Link84` of the contract.
-///
-/// Schema: `input.json#/$defs/link84`.
+/// Generated from `input.json#/$defs/link84`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link84 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link85>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 84.
     pub value: Option<i64>,
@@ -2811,14 +2641,12 @@ impl Contract for Link84 {
     }
 }
 
-/// `Link85` of the contract.
-///
-/// Schema: `input.json#/$defs/link85`.
+/// Generated from `input.json#/$defs/link85`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link85 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link86>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 85.
     pub value: Option<i64>,
@@ -2844,14 +2672,12 @@ impl Contract for Link85 {
     }
 }
 
-/// `Link86` of the contract.
-///
-/// Schema: `input.json#/$defs/link86`.
+/// Generated from `input.json#/$defs/link86`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link86 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link87>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 86.
     pub value: Option<i64>,
@@ -2877,14 +2703,12 @@ impl Contract for Link86 {
     }
 }
 
-/// `Link87` of the contract.
-///
-/// Schema: `input.json#/$defs/link87`.
+/// Generated from `input.json#/$defs/link87`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link87 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link88>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 87.
     pub value: Option<i64>,
@@ -2910,14 +2734,12 @@ impl Contract for Link87 {
     }
 }
 
-/// `Link88` of the contract.
-///
-/// Schema: `input.json#/$defs/link88`.
+/// Generated from `input.json#/$defs/link88`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link88 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link89>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 88.
     pub value: Option<i64>,
@@ -2943,14 +2765,12 @@ impl Contract for Link88 {
     }
 }
 
-/// `Link89` of the contract.
-///
-/// Schema: `input.json#/$defs/link89`.
+/// Generated from `input.json#/$defs/link89`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link89 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link90>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 89.
     pub value: Option<i64>,
@@ -2976,14 +2796,12 @@ impl Contract for Link89 {
     }
 }
 
-/// `Link90` of the contract.
-///
-/// Schema: `input.json#/$defs/link90`.
+/// Generated from `input.json#/$defs/link90`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link90 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link91>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 90.
     pub value: Option<i64>,
@@ -3009,14 +2827,12 @@ impl Contract for Link90 {
     }
 }
 
-/// `Link91` of the contract.
-///
-/// Schema: `input.json#/$defs/link91`.
+/// Generated from `input.json#/$defs/link91`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link91 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link92>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 91.
     pub value: Option<i64>,
@@ -3042,14 +2858,12 @@ impl Contract for Link91 {
     }
 }
 
-/// `Link92` of the contract.
-///
-/// Schema: `input.json#/$defs/link92`.
+/// Generated from `input.json#/$defs/link92`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link92 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link93>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 92.
     pub value: Option<i64>,
@@ -3075,14 +2889,12 @@ impl Contract for Link92 {
     }
 }
 
-/// `Link93` of the contract.
-///
-/// Schema: `input.json#/$defs/link93`.
+/// Generated from `input.json#/$defs/link93`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link93 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link94>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 93.
     pub value: Option<i64>,
@@ -3108,14 +2920,12 @@ impl Contract for Link93 {
     }
 }
 
-/// `Link94` of the contract.
-///
-/// Schema: `input.json#/$defs/link94`.
+/// Generated from `input.json#/$defs/link94`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link94 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link95>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 94.
     pub value: Option<i64>,
@@ -3141,14 +2951,12 @@ impl Contract for Link94 {
     }
 }
 
-/// `Link95` of the contract.
-///
-/// Schema: `input.json#/$defs/link95`.
+/// Generated from `input.json#/$defs/link95`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link95 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link96>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 95.
     pub value: Option<i64>,
@@ -3174,14 +2982,12 @@ impl Contract for Link95 {
     }
 }
 
-/// `Link96` of the contract.
-///
-/// Schema: `input.json#/$defs/link96`.
+/// Generated from `input.json#/$defs/link96`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link96 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link97>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 96.
     pub value: Option<i64>,
@@ -3207,14 +3013,12 @@ impl Contract for Link96 {
     }
 }
 
-/// `Link97` of the contract.
-///
-/// Schema: `input.json#/$defs/link97`.
+/// Generated from `input.json#/$defs/link97`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link97 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link98>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 97.
     pub value: Option<i64>,
@@ -3240,14 +3044,12 @@ impl Contract for Link97 {
     }
 }
 
-/// `Link98` of the contract.
-///
-/// Schema: `input.json#/$defs/link98`.
+/// Generated from `input.json#/$defs/link98`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link98 {
-    /// `next`
+    /// The property `next`.
     pub next: Option<Link99>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 98.
     pub value: Option<i64>,
@@ -3273,12 +3075,10 @@ impl Contract for Link98 {
     }
 }
 
-/// `Link99` of the contract.
-///
-/// Schema: `input.json#/$defs/link99`.
+/// Generated from `input.json#/$defs/link99`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link99 {
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 99.
     pub value: Option<i64>,

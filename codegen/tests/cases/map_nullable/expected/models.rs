@@ -8,18 +8,16 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `names`
+    /// The property `names`.
     ///
     /// Limits: each at least 1 character.
     pub names: Option<Map<Nullable<String>>>,
-    /// `slots`
+    /// The property `slots`.
     pub slots: Option<Vec<Nullable<Slot>>>,
-    /// `bySlot`
+    /// The property `bySlot`.
     pub by_slot: Option<Map<Nullable<Slot>>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -73,12 +71,10 @@ impl Contract for Input {
     }
 }
 
-/// `Slot` of the contract.
-///
-/// Schema: `input.json#/$defs/slot`.
+/// Generated from `input.json#/$defs/slot`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Slot {
-    /// `at`
+    /// The property `at`.
     ///
     /// Limits: at least 0.
     pub at: Nullable<i64>,

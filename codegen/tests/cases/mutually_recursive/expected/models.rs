@@ -8,11 +8,9 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Arguments` of the contract.
+/// Generated from `input.json#/$defs/arguments`.
 ///
 /// Limits: at most 2 entries.
-///
-/// Schema: `input.json#/$defs/arguments`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Arguments(pub Vec<Expression>);
 
@@ -28,16 +26,14 @@ impl Contract for Arguments {
     }
 }
 
-/// `Call` of the contract.
-///
-/// Schema: `input.json#/$defs/call`.
+/// Generated from `input.json#/$defs/call`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Call {
-    /// `arguments`
+    /// The property `arguments`.
     pub arguments: Arguments,
-    /// `otherwise`
+    /// The property `otherwise`.
     pub otherwise: Option<Box<Expression>>,
-    /// `last`
+    /// The property `last`.
     pub last: Option<Box<Expression>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -78,9 +74,7 @@ impl Contract for Call {
     }
 }
 
-/// `Expression` of the contract.
-///
-/// Schema: `input.json#/$defs/expression`.
+/// Generated from `input.json#/$defs/expression`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
@@ -127,12 +121,10 @@ impl Contract for Expression {
     }
 }
 
-/// `Literal` of the contract.
-///
-/// Schema: `input.json#/$defs/literal`.
+/// Generated from `input.json#/$defs/literal`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Literal {
-    /// `value`
+    /// The property `value`.
     pub value: Number,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

@@ -6,14 +6,12 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
-/// `Choice` of the contract.
-///
-/// Schema: `input.json#/properties/b/properties/c`.
+/// Generated from `input.json#/properties/b/properties/c`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Choice {
-    /// `x`
+    /// The value `x`.
     X,
-    /// `y`
+    /// The value `y`.
     Y,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -33,12 +31,10 @@ impl Contract for Choice {
     }
 }
 
-/// `Inner` of the contract.
-///
-/// Schema: `input.json#/properties/b`.
+/// Generated from `input.json#/properties/b`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Inner {
-    /// `c`
+    /// The property `c`.
     pub c: Option<Choice>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -57,14 +53,12 @@ impl Contract for Inner {
     }
 }
 
-/// `Outer` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Outer {
-    /// `a`
+    /// The property `a`.
     pub a: Option<Renamed>,
-    /// `b`
+    /// The property `b`.
     pub b: Option<Inner>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -88,16 +82,14 @@ impl Contract for Outer {
     }
 }
 
-/// `Renamed` of the contract.
+/// Generated from `input.json#/$defs/thing`.
 ///
 /// Limits: at least 1 character.
-///
-/// Schema: `input.json#/$defs/thing`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Renamed(pub(super) String);
 
 impl Renamed {
-    /// The least number of characters.
+    /// The minimum length in characters (`minLength`).
     pub const MIN_LENGTH: usize = 1;
 }
 

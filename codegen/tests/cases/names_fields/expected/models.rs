@@ -8,88 +8,86 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
-    /// `type`
+    /// The property `type`.
     pub type_: String,
-    /// `self`
+    /// The property `self`.
     pub lower_self_value: String,
-    /// `Self`
+    /// The property `Self`.
     pub self_: Option<String>,
-    /// `super`
+    /// The property `super`.
     pub super_: Option<String>,
-    /// `crate`
+    /// The property `crate`.
     pub crate_: Option<String>,
-    /// `extra`
+    /// The property `extra`.
     pub extra_field: Option<InputExtra>,
-    /// `extra_field`
+    /// The property `extra_field`.
     pub extra_field_2: Option<i64>,
-    /// `map`
+    /// The property `map`.
     pub map: Option<Map<String>>,
-    /// `key`
+    /// The property `key`.
     pub key: String,
-    /// `key_slot`
+    /// The property `key_slot`.
     pub key_slot: Option<String>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 1.
     pub value: Option<i64>,
-    /// `name`
+    /// The property `name`.
     ///
     /// Limits: at least 1 character.
     pub name: Option<String>,
-    /// `text`
+    /// The property `text`.
     ///
     /// Limits: at most 9 characters.
     pub text: Option<String>,
-    /// `at`
+    /// The property `at`.
     pub at: Option<InputAt>,
-    /// `found`
+    /// The property `found`.
     pub found: Option<Vec<InputFoundItem>>,
-    /// `given`
+    /// The property `given`.
     pub given: Option<String>,
-    /// `serializer`
+    /// The property `serializer`.
     pub serializer: Option<String>,
-    /// `read`
+    /// The property `read`.
     pub read: Option<String>,
-    /// `fooBar`
+    /// The property `fooBar`.
     pub foo_bar: Option<String>,
-    /// `foo_bar`
+    /// The property `foo_bar`.
     pub lower_foo_bar: Option<String>,
-    /// `FOO BAR`
+    /// The property `FOO BAR`.
     pub upper_foo_bar: Option<String>,
-    /// `a`
+    /// The property `a`.
     pub lower_a: Option<bool>,
-    /// `A`
+    /// The property `A`.
     pub upper_a: Option<bool>,
-    /// \`\`
+    /// The property \`\`.
     pub empty: Option<String>,
-    /// `1st`
+    /// The property `1st`.
     pub n1st: Option<String>,
-    /// `☃`
+    /// The property `☃`.
     pub u2603: Option<String>,
-    /// `$ref`
+    /// The property `$ref`.
     pub ref_: Option<String>,
-    /// `async`
+    /// The property `async`.
     pub async_: Option<String>,
-    /// `_`
+    /// The property `_`.
     pub u5f: Option<String>,
-    /// `builder`
+    /// The property `builder`.
     pub builder: Option<String>,
-    /// `build`
+    /// The property `build`.
     pub build: Option<String>,
-    /// `default`
+    /// The property `default`.
     pub default: Option<String>,
-    /// `clone`
+    /// The property `clone`.
     pub clone: Option<String>,
-    /// `into`
+    /// The property `into`.
     pub into: Option<String>,
-    /// `validate`
+    /// The property `validate`.
     pub validate: Option<String>,
-    /// `is_valid`
+    /// The property `is_valid`.
     pub is_valid: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -156,12 +154,10 @@ impl Contract for Input {
     }
 }
 
-/// `InputAt` of the contract.
-///
-/// Schema: `input.json#/properties/at`.
+/// Generated from `input.json#/properties/at`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputAt {
-    /// `found`
+    /// The property `found`.
     pub found: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -181,12 +177,10 @@ impl Contract for InputAt {
     }
 }
 
-/// `InputExtra` of the contract.
-///
-/// Schema: `input.json#/properties/extra`.
+/// Generated from `input.json#/properties/extra`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputExtra {
-    /// `extra`
+    /// The property `extra`.
     pub extra_field: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -210,12 +204,10 @@ impl Contract for InputExtra {
     }
 }
 
-/// `InputFoundItem` of the contract.
-///
-/// Schema: `input.json#/properties/found/items`.
+/// Generated from `input.json#/properties/found/items`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputFoundItem {
-    /// `i`
+    /// The property `i`.
     pub i: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

@@ -6,18 +6,16 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `unit`
+    /// The property `unit`.
     pub unit: Option<InputUnit>,
-    /// `имя`
+    /// The property `имя`.
     ///
     /// Limits: at least 1 character.
     pub имя: Option<String>,
-    /// `名前`
+    /// The property `名前`.
     pub 名前: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -40,24 +38,22 @@ impl Contract for Input {
     }
 }
 
-/// `InputUnit` of the contract.
-///
-/// Schema: `input.json#/properties/unit`.
+/// Generated from `input.json#/properties/unit`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InputUnit {
-    /// `µ`
+    /// The value `µ`.
     LowerΜ,
-    /// `μ`
+    /// The value `μ`.
     LowerΜ2,
-    /// `Å`
+    /// The value `Å`.
     U212b,
-    /// `Å`
+    /// The value `Å`.
     Å,
-    /// `é`
+    /// The value `é`.
     E,
-    /// `é`
+    /// The value `é`.
     É,
-    /// `m`
+    /// The value `m`.
     M,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.

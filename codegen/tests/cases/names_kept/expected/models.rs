@@ -13,9 +13,9 @@ use super::schemas;
 pub struct Input {
     /// How large it is.
     pub size: Size,
-    /// `part`
+    /// The property `part`.
     pub part: Option<Part>,
-    /// `same`
+    /// The property `same`.
     pub same: Option<Part>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -41,12 +41,10 @@ impl Contract for Input {
     }
 }
 
-/// `Part` of the contract.
-///
-/// Schema: `input.json#/$defs/part`.
+/// Generated from `input.json#/$defs/part`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Part {
-    /// `name`
+    /// The property `name`.
     ///
     /// Limits: at least 1 character.
     pub name: Option<String>,
@@ -70,9 +68,9 @@ impl Contract for Part {
 /// Schema: `input.json#/$defs/size`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Size {
-    /// `small`
+    /// The value `small`.
     Small,
-    /// `large`
+    /// The value `large`.
     Large,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.

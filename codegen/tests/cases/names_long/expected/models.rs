@@ -13,23 +13,23 @@ use super::schemas;
 /// Schema: `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
-    /// `the-longest-name-that-somebody-gave-to-what-is-open-in-a-contract-of-theirs-and-kept-ever-since`
+    /// The property `the-longest-name-that-somebody-gave-to-what-is-open-in-a-contract-of-theirs-and-kept-ever-since`.
     pub the_longest_name_that_somebody_gave_to_what_is_open_in_a_contract_of_theirs_and_kept_ever_since: TheLongestNameThatSomebodyGaveToWhatIsOpenInAContractOfTheirsAndKeptEverSince,
-    /// `the-longest-name-that-somebody-gave-to-what-is-closed-in-a-contract-of-theirs-and-kept-ever-since`
+    /// The property `the-longest-name-that-somebody-gave-to-what-is-closed-in-a-contract-of-theirs-and-kept-ever-since`.
     pub the_longest_name_that_somebody_gave_to_what_is_closed_in_a_contract_of_theirs_and_kept_ever_since: Option<
         TheLongestNameThatSomebodyGaveToWhatIsClosedInAContractOfTheirsAndKeptEverSince,
     >,
-    /// `the-longest-name-that-somebody-gave-to-what-is-map-in-a-contract-of-theirs-and-kept-ever-since`
+    /// The property `the-longest-name-that-somebody-gave-to-what-is-map-in-a-contract-of-theirs-and-kept-ever-since`.
     pub the_longest_name_that_somebody_gave_to_what_is_map_in_a_contract_of_theirs_and_kept_ever_since: Option<
         TheLongestNameThatSomebodyGaveToWhatIsMapInAContractOfTheirsAndKeptEverSince,
     >,
-    /// `the-longest-name-that-somebody-gave-to-what-is-kinds-in-a-contract-of-theirs-and-kept-ever-since`
+    /// The property `the-longest-name-that-somebody-gave-to-what-is-kinds-in-a-contract-of-theirs-and-kept-ever-since`.
     pub the_longest_name_that_somebody_gave_to_what_is_kinds_in_a_contract_of_theirs_and_kept_ever_since: Option<
         Vec<
             TheLongestNameThatSomebodyGaveToWhatIsKindsInAContractOfTheirsAndKeptEverSince,
         >,
     >,
-    /// `the-longest-name-that-somebody-gave-to-what-is-word-in-a-contract-of-theirs-and-kept-ever-since`
+    /// The property `the-longest-name-that-somebody-gave-to-what-is-word-in-a-contract-of-theirs-and-kept-ever-since`.
     pub the_longest_name_that_somebody_gave_to_what_is_word_in_a_contract_of_theirs_and_kept_ever_since: Option<
         Nullable<
             TheLongestNameThatSomebodyGaveToWhatIsWordInAContractOfTheirsAndKeptEverSince,
@@ -92,9 +92,7 @@ impl Contract for Input {
     }
 }
 
-/// `TheLongestNameThatSomebodyGaveToWhatIsClosedInAContractOfTheirsAndKeptEverSince` of the contract.
-///
-/// Schema: `input.json#/$defs/the-longest-name-that-somebody-gave-to-what-is-closed-in-a-contract-of-theirs-and-kept-ever-since`.
+/// Generated from `input.json#/$defs/the-longest-name-that-somebody-gave-to-what-is-closed-in-a-contract-of-theirs-and-kept-ever-since`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
@@ -145,12 +143,10 @@ for TheLongestNameThatSomebodyGaveToWhatIsClosedInAContractOfTheirsAndKeptEverSi
     }
 }
 
-/// `TheLongestNameThatSomebodyGaveToWhatIsFirstInAContractOfTheirsAndKeptEverSince` of the contract.
-///
-/// Schema: `input.json#/$defs/the-longest-name-that-somebody-gave-to-what-is-first-in-a-contract-of-theirs-and-kept-ever-since`.
+/// Generated from `input.json#/$defs/the-longest-name-that-somebody-gave-to-what-is-first-in-a-contract-of-theirs-and-kept-ever-since`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct TheLongestNameThatSomebodyGaveToWhatIsFirstInAContractOfTheirsAndKeptEverSince {
-    /// `amount`
+    /// The property `amount`.
     pub amount: Option<i64>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -175,9 +171,7 @@ for TheLongestNameThatSomebodyGaveToWhatIsFirstInAContractOfTheirsAndKeptEverSin
     }
 }
 
-/// `TheLongestNameThatSomebodyGaveToWhatIsKindsInAContractOfTheirsAndKeptEverSince` of the contract.
-///
-/// Schema: `input.json#/$defs/the-longest-name-that-somebody-gave-to-what-is-kinds-in-a-contract-of-theirs-and-kept-ever-since`.
+/// Generated from `input.json#/$defs/the-longest-name-that-somebody-gave-to-what-is-kinds-in-a-contract-of-theirs-and-kept-ever-since`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum TheLongestNameThatSomebodyGaveToWhatIsKindsInAContractOfTheirsAndKeptEverSince {
     /// The value is true or false.
@@ -234,11 +228,9 @@ for TheLongestNameThatSomebodyGaveToWhatIsKindsInAContractOfTheirsAndKeptEverSin
     }
 }
 
-/// `TheLongestNameThatSomebodyGaveToWhatIsListInAContractOfTheirsAndKeptEverSince` of the contract.
+/// Generated from `input.json#/$defs/the-longest-name-that-somebody-gave-to-what-is-list-in-a-contract-of-theirs-and-kept-ever-since`.
 ///
 /// Limits: at most 2 entries.
-///
-/// Schema: `input.json#/$defs/the-longest-name-that-somebody-gave-to-what-is-list-in-a-contract-of-theirs-and-kept-ever-since`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TheLongestNameThatSomebodyGaveToWhatIsListInAContractOfTheirsAndKeptEverSince(
     pub Vec<
@@ -263,9 +255,7 @@ for TheLongestNameThatSomebodyGaveToWhatIsListInAContractOfTheirsAndKeptEverSinc
     }
 }
 
-/// `TheLongestNameThatSomebodyGaveToWhatIsMapInAContractOfTheirsAndKeptEverSince` of the contract.
-///
-/// Schema: `input.json#/$defs/the-longest-name-that-somebody-gave-to-what-is-map-in-a-contract-of-theirs-and-kept-ever-since`.
+/// Generated from `input.json#/$defs/the-longest-name-that-somebody-gave-to-what-is-map-in-a-contract-of-theirs-and-kept-ever-since`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TheLongestNameThatSomebodyGaveToWhatIsMapInAContractOfTheirsAndKeptEverSince(
     pub Map<
@@ -290,9 +280,7 @@ for TheLongestNameThatSomebodyGaveToWhatIsMapInAContractOfTheirsAndKeptEverSince
     }
 }
 
-/// `TheLongestNameThatSomebodyGaveToWhatIsOpenInAContractOfTheirsAndKeptEverSince` of the contract.
-///
-/// Schema: `input.json#/$defs/the-longest-name-that-somebody-gave-to-what-is-open-in-a-contract-of-theirs-and-kept-ever-since`.
+/// Generated from `input.json#/$defs/the-longest-name-that-somebody-gave-to-what-is-open-in-a-contract-of-theirs-and-kept-ever-since`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
@@ -351,12 +339,10 @@ for TheLongestNameThatSomebodyGaveToWhatIsOpenInAContractOfTheirsAndKeptEverSinc
     }
 }
 
-/// `TheLongestNameThatSomebodyGaveToWhatIsSecondInAContractOfTheirsAndKeptEverSince` of the contract.
-///
-/// Schema: `input.json#/$defs/the-longest-name-that-somebody-gave-to-what-is-second-in-a-contract-of-theirs-and-kept-ever-since`.
+/// Generated from `input.json#/$defs/the-longest-name-that-somebody-gave-to-what-is-second-in-a-contract-of-theirs-and-kept-ever-since`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct TheLongestNameThatSomebodyGaveToWhatIsSecondInAContractOfTheirsAndKeptEverSince {
-    /// `text`
+    /// The property `text`.
     pub text: Option<
         TheLongestNameThatSomebodyGaveToWhatIsTextInAContractOfTheirsAndKeptEverSince,
     >,
@@ -384,11 +370,9 @@ for TheLongestNameThatSomebodyGaveToWhatIsSecondInAContractOfTheirsAndKeptEverSi
     }
 }
 
-/// `TheLongestNameThatSomebodyGaveToWhatIsTextInAContractOfTheirsAndKeptEverSince` of the contract.
+/// Generated from `input.json#/$defs/the-longest-name-that-somebody-gave-to-what-is-text-in-a-contract-of-theirs-and-kept-ever-since`.
 ///
 /// Limits: matches `^[a-z]+$`.
-///
-/// Schema: `input.json#/$defs/the-longest-name-that-somebody-gave-to-what-is-text-in-a-contract-of-theirs-and-kept-ever-since`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TheLongestNameThatSomebodyGaveToWhatIsTextInAContractOfTheirsAndKeptEverSince(
     pub(super) String,
@@ -409,14 +393,12 @@ for TheLongestNameThatSomebodyGaveToWhatIsTextInAContractOfTheirsAndKeptEverSinc
     }
 }
 
-/// `TheLongestNameThatSomebodyGaveToWhatIsWordInAContractOfTheirsAndKeptEverSince` of the contract.
-///
-/// Schema: `input.json#/$defs/the-longest-name-that-somebody-gave-to-what-is-word-in-a-contract-of-theirs-and-kept-ever-since`.
+/// Generated from `input.json#/$defs/the-longest-name-that-somebody-gave-to-what-is-word-in-a-contract-of-theirs-and-kept-ever-since`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TheLongestNameThatSomebodyGaveToWhatIsWordInAContractOfTheirsAndKeptEverSince {
-    /// `the-longest-name-that-somebody-gave-to-what-is-one-in-a-contract-of-theirs-and-kept-ever-since`
+    /// The value `the-longest-name-that-somebody-gave-to-what-is-one-in-a-contract-of-theirs-and-kept-ever-since`.
     TheLongestNameThatSomebodyGaveToWhatIsOneInAContractOfTheirsAndKeptEverSince,
-    /// `the-longest-name-that-somebody-gave-to-what-is-two-in-a-contract-of-theirs-and-kept-ever-since`
+    /// The value `the-longest-name-that-somebody-gave-to-what-is-two-in-a-contract-of-theirs-and-kept-ever-since`.
     TheLongestNameThatSomebodyGaveToWhatIsTwoInAContractOfTheirsAndKeptEverSince,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.

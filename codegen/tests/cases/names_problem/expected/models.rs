@@ -8,14 +8,12 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Error` of the contract.
-///
-/// Schema: `input.json#/$defs/error`.
+/// Generated from `input.json#/$defs/error`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Error {
-    /// `pointer`
+    /// The property `pointer`.
     pub pointer: String,
-    /// `errors`
+    /// The property `errors`.
     pub errors: Option<Vec<Error>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -43,38 +41,36 @@ impl Contract for Error {
     }
 }
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
-    /// `type`
+    /// The property `type`.
     pub type_: String,
-    /// `status`
+    /// The property `status`.
     ///
     /// Limits: 100 to 599.
     pub status: Option<i64>,
-    /// `errors`
+    /// The property `errors`.
     ///
     /// Limits: at least 1 entry.
     pub errors: Vec<Error>,
-    /// `error`
+    /// The property `error`.
     pub error: Option<Error>,
-    /// `result`
+    /// The property `result`.
     pub result: Option<String>,
-    /// `violations`
+    /// The property `violations`.
     ///
     /// Limits: each at least 1 character.
     pub violations: Option<Vec<String>>,
-    /// `check`
+    /// The property `check`.
     ///
     /// Limits: at most 3 characters.
     pub check: Option<String>,
-    /// `to_json`
+    /// The property `to_json`.
     pub to_json: Option<String>,
-    /// `parse`
+    /// The property `parse`.
     pub parse: Option<bool>,
-    /// `ok`
+    /// The property `ok`.
     pub ok: Option<bool>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

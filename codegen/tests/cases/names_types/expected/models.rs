@@ -5,12 +5,10 @@
 use ::contract_runtime::{Json, Number, read::is_disjoint, text::char_count_at_most};
 use super::schemas;
 
-/// `Contract` of the contract.
-///
-/// Schema: `input.json#/$defs/contract`.
+/// Generated from `input.json#/$defs/contract`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Contract {
-    /// `json`
+    /// The property `json`.
     pub json: ::std::option::Option<::std::string::String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: ::contract_runtime::Map<Json>,
@@ -34,9 +32,7 @@ impl ::contract_runtime::Contract for Contract {
     }
 }
 
-/// `Default` of the contract.
-///
-/// Schema: `input.json#/$defs/default`.
+/// Generated from `input.json#/$defs/default`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Default(pub(super) Number);
 
@@ -46,12 +42,10 @@ pub struct Default(pub(super) Number);
     Default = schemas::validator(schemas::INPUT_DEFS_DEFAULT)
 );
 
-/// `Error` of the contract.
-///
-/// Schema: `input.json#/$defs/error`.
+/// Generated from `input.json#/$defs/error`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Error {
-    /// `error`
+    /// The property `error`.
     pub error: ::std::option::Option<::std::string::String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: ::contract_runtime::Map<Json>,
@@ -75,9 +69,7 @@ impl ::contract_runtime::Contract for Error {
     }
 }
 
-/// `From` of the contract.
-///
-/// Schema: `input.json#/$defs/from`.
+/// Generated from `input.json#/$defs/from`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct From(pub Vec<::std::string::String>);
 
@@ -87,52 +79,50 @@ pub struct From(pub Vec<::std::string::String>);
     From = schemas::validator(schemas::INPUT_DEFS_FROM)
 );
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `option`
+    /// The property `option`.
     pub option: ::std::option::Option<Option>,
-    /// `string`
+    /// The property `string`.
     pub string: ::std::option::Option<String>,
-    /// `contract`
+    /// The property `contract`.
     pub contract: ::std::option::Option<Contract>,
-    /// `kind`
+    /// The property `kind`.
     pub kind: ::std::option::Option<Kind>,
-    /// `path`
+    /// The property `path`.
     pub path: ::std::option::Option<Path>,
-    /// `tag`
+    /// The property `tag`.
     pub tag: ::std::option::Option<Tag>,
-    /// `key`
+    /// The property `key`.
     pub key: ::std::option::Option<Key>,
-    /// `read`
+    /// The property `read`.
     pub read: ::std::option::Option<Read>,
-    /// `serialize`
+    /// The property `serialize`.
     pub serialize: ::std::option::Option<Serialize>,
-    /// `default`
+    /// The property `default`.
     pub default: ::std::option::Option<Default>,
-    /// `from`
+    /// The property `from`.
     pub from: ::std::option::Option<From>,
-    /// `validator`
+    /// The property `validator`.
     pub validator: ::std::option::Option<Validator>,
-    /// `undeclared`
+    /// The property `undeclared`.
     pub undeclared: ::std::option::Option<Undeclared>,
-    /// `error`
+    /// The property `error`.
     pub error: ::std::option::Option<Error>,
-    /// `violations`
+    /// The property `violations`.
     pub violations: ::std::option::Option<Violations>,
-    /// `stock_lot`
+    /// The property `stock_lot`.
     pub lower_stock_lot: ::std::option::Option<InputStockLot2>,
-    /// `stockLot`
+    /// The property `stockLot`.
     pub stock_lot: ::std::option::Option<InputStockLot>,
-    /// `input`
+    /// The property `input`.
     pub input: ::std::option::Option<InputInput>,
-    /// `inputStockLot`
+    /// The property `inputStockLot`.
     pub input_stock_lot: ::std::option::Option<InputInputStockLot>,
-    /// `digit`
+    /// The property `digit`.
     pub digit: ::std::option::Option<N1st>,
-    /// `map`
+    /// The property `map`.
     pub map: ::std::option::Option<Map>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: ::contract_runtime::Map<Json>,
@@ -194,9 +184,7 @@ impl ::contract_runtime::Contract for Input {
     }
 }
 
-/// `InputInput` of the contract.
-///
-/// Schema: `input.json#/$defs/input`.
+/// Generated from `input.json#/$defs/input`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct InputInput(pub(super) ::std::string::String);
 
@@ -206,12 +194,10 @@ pub struct InputInput(pub(super) ::std::string::String);
     InputInput = schemas::validator(schemas::INPUT_DEFS_INPUT)
 );
 
-/// `InputInputStockLot` of the contract.
-///
-/// Schema: `input.json#/properties/inputStockLot`.
+/// Generated from `input.json#/properties/inputStockLot`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputInputStockLot {
-    /// `a`
+    /// The property `a`.
     pub a: ::std::option::Option<i64>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: ::contract_runtime::Map<Json>,
@@ -235,9 +221,7 @@ impl ::contract_runtime::Contract for InputInputStockLot {
     }
 }
 
-/// `InputStockLot` of the contract.
-///
-/// Schema: `input.json#/$defs/stockLot`.
+/// Generated from `input.json#/$defs/stockLot`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Copy, PartialOrd, Ord)]
 pub struct InputStockLot(pub(super) i64);
 
@@ -247,9 +231,7 @@ pub struct InputStockLot(pub(super) i64);
     InputStockLot = schemas::validator(schemas::INPUT_DEFS_STOCK_LOT)
 );
 
-/// `InputStockLot2` of the contract.
-///
-/// Schema: `input.json#/$defs/stock_lot`.
+/// Generated from `input.json#/$defs/stock_lot`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct InputStockLot2(pub(super) ::std::string::String);
 
@@ -259,9 +241,7 @@ pub struct InputStockLot2(pub(super) ::std::string::String);
     InputStockLot2 = schemas::validator(schemas::INPUT_DEFS_STOCK_LOT2)
 );
 
-/// `Key` of the contract.
-///
-/// Schema: `input.json#/$defs/key`.
+/// Generated from `input.json#/$defs/key`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Copy, PartialOrd, Ord)]
 pub struct Key(pub(super) i64);
 
@@ -271,9 +251,7 @@ pub struct Key(pub(super) i64);
     Key = schemas::validator(schemas::INPUT_DEFS_KEY)
 );
 
-/// `Kind` of the contract.
-///
-/// Schema: `input.json#/$defs/kind`.
+/// Generated from `input.json#/$defs/kind`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// The value is a whole number.
@@ -303,9 +281,7 @@ pub enum Kind {
     Kind = schemas::validator(schemas::INPUT_DEFS_KIND)
 );
 
-/// `Map` of the contract.
-///
-/// Schema: `input.json#/$defs/map`.
+/// Generated from `input.json#/$defs/map`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Map(pub ::contract_runtime::Map<::std::string::String>);
 
@@ -317,9 +293,7 @@ pub struct Map(pub ::contract_runtime::Map<::std::string::String>);
     Map = schemas::validator(schemas::INPUT_DEFS_MAP)
 );
 
-/// `N1st` of the contract.
-///
-/// Schema: `input.json#/$defs/1st`.
+/// Generated from `input.json#/$defs/1st`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct N1st(pub(super) ::std::string::String);
 
@@ -329,16 +303,14 @@ pub struct N1st(pub(super) ::std::string::String);
     N1st = schemas::validator(schemas::INPUT_DEFS_N1ST)
 );
 
-/// `Option` of the contract.
+/// Generated from `input.json#/$defs/option`.
 ///
 /// Limits: at least 1 character.
-///
-/// Schema: `input.json#/$defs/option`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Option(pub(super) ::std::string::String);
 
 impl Option {
-    /// The least number of characters.
+    /// The minimum length in characters (`minLength`).
     pub const MIN_LENGTH: usize = 1;
 }
 
@@ -354,9 +326,7 @@ impl ::contract_runtime::Contract for Option {
     }
 }
 
-/// `Path` of the contract.
-///
-/// Schema: `input.json#/$defs/path`.
+/// Generated from `input.json#/$defs/path`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Path(pub(super) ::std::string::String);
 
@@ -366,9 +336,7 @@ pub struct Path(pub(super) ::std::string::String);
     Path = schemas::validator(schemas::INPUT_DEFS_PATH)
 );
 
-/// `Read` of the contract.
-///
-/// Schema: `input.json#/$defs/read`.
+/// Generated from `input.json#/$defs/read`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Copy)]
 pub struct Read(pub bool);
 
@@ -378,12 +346,10 @@ pub struct Read(pub bool);
     Read = schemas::validator(schemas::INPUT_DEFS_READ)
 );
 
-/// `Serialize` of the contract.
-///
-/// Schema: `input.json#/$defs/serialize`.
+/// Generated from `input.json#/$defs/serialize`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Serialize {
-    /// `serializer`
+    /// The property `serializer`.
     pub serializer: ::std::option::Option<::std::string::String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: ::contract_runtime::Map<Json>,
@@ -412,14 +378,12 @@ impl ::contract_runtime::Contract for Serialize {
     }
 }
 
-/// `String` of the contract.
-///
-/// Schema: `input.json#/$defs/string`.
+/// Generated from `input.json#/$defs/string`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum String {
-    /// `a`
+    /// The value `a`.
     A,
-    /// `b`
+    /// The value `b`.
     B,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -439,9 +403,7 @@ impl ::contract_runtime::Contract for String {
     }
 }
 
-/// `Tag` of the contract.
-///
-/// Schema: `input.json#/$defs/tag`.
+/// Generated from `input.json#/$defs/tag`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
@@ -482,14 +444,12 @@ impl ::contract_runtime::Contract for Tag {
     }
 }
 
-/// `TagX` of the contract.
-///
-/// Schema: `input.json#/$defs/tag`, `input.json#/$defs/tag/oneOf/0`.
+/// Generated from `input.json#/$defs/tag`, `input.json#/$defs/tag/oneOf/0`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct TagX {
-    /// `rest`
+    /// The property `rest`.
     pub rest: ::std::option::Option<::std::string::String>,
-    /// `value`
+    /// The property `value`.
     ///
     /// Limits: at least 1.
     pub value: ::std::option::Option<i64>,
@@ -522,9 +482,7 @@ impl ::contract_runtime::Contract for TagX {
     }
 }
 
-/// `TagY` of the contract.
-///
-/// Schema: `input.json#/$defs/tag`, `input.json#/$defs/tag/oneOf/1`.
+/// Generated from `input.json#/$defs/tag`, `input.json#/$defs/tag/oneOf/1`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct TagY {
     /// Members that the contract does not declare, kept unchanged.
@@ -545,12 +503,10 @@ impl ::contract_runtime::Contract for TagY {
     }
 }
 
-/// `Undeclared` of the contract.
-///
-/// Schema: `input.json#/$defs/undeclared`.
+/// Generated from `input.json#/$defs/undeclared`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Undeclared {
-    /// `a`
+    /// The property `a`.
     pub a: ::std::option::Option<::std::string::String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: ::contract_runtime::Map<Json>,
@@ -574,12 +530,10 @@ impl ::contract_runtime::Contract for Undeclared {
     }
 }
 
-/// `Validator` of the contract.
-///
-/// Schema: `input.json#/$defs/validator`.
+/// Generated from `input.json#/$defs/validator`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Validator {
-    /// `a`
+    /// The property `a`.
     pub a: ::std::option::Option<::std::string::String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: ::contract_runtime::Map<Json>,
@@ -603,16 +557,14 @@ impl ::contract_runtime::Contract for Validator {
     }
 }
 
-/// `Violations` of the contract.
+/// Generated from `input.json#/$defs/violations`.
 ///
 /// Limits: at most 4 characters.
-///
-/// Schema: `input.json#/$defs/violations`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Violations(pub(super) ::std::string::String);
 
 impl Violations {
-    /// The greatest number of characters.
+    /// The maximum length in characters (`maxLength`).
     pub const MAX_LENGTH: usize = 4;
 }
 

@@ -8,14 +8,12 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `sealed`
+    /// The property `sealed`.
     pub sealed: Option<Map<Json>>,
-    /// `short`
+    /// The property `short`.
     pub short: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

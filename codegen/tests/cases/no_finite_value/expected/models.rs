@@ -8,9 +8,7 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Floor` of the contract.
-///
-/// Schema: `input.json#/$defs/floor`.
+/// Generated from `input.json#/$defs/floor`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Floor(pub Json);
 
@@ -24,18 +22,16 @@ impl Contract for Floor {
     }
 }
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `chain`
+    /// The property `chain`.
     pub chain: Option<Link>,
-    /// `tower`
+    /// The property `tower`.
     pub tower: Option<Tower>,
-    /// `list`
+    /// The property `list`.
     pub list: Option<List>,
-    /// `name`
+    /// The property `name`.
     ///
     /// Limits: at most 3 characters.
     pub name: Option<String>,
@@ -62,9 +58,7 @@ impl Contract for Input {
     }
 }
 
-/// `Link` of the contract.
-///
-/// Schema: `input.json#/$defs/link`.
+/// Generated from `input.json#/$defs/link`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link(pub Json);
 
@@ -78,11 +72,9 @@ impl Contract for Link {
     }
 }
 
-/// `List` of the contract.
+/// Generated from `input.json#/$defs/list`.
 ///
 /// Limits: at least 1 entry.
-///
-/// Schema: `input.json#/$defs/list`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct List(pub Json);
 
@@ -96,9 +88,7 @@ impl Contract for List {
     }
 }
 
-/// `Tower` of the contract.
-///
-/// Schema: `input.json#/$defs/tower`.
+/// Generated from `input.json#/$defs/tower`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Tower(pub Json);
 

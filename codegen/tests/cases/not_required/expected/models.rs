@@ -6,14 +6,12 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
-    /// `id`
+    /// The property `id`.
     pub id: String,
-    /// `name`
+    /// The property `name`.
     pub name: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

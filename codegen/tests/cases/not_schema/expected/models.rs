@@ -9,20 +9,18 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `word`
+    /// The property `word`.
     pub word: Option<String>,
-    /// `number`
+    /// The property `number`.
     pub number: Option<Json>,
-    /// `short`
+    /// The property `short`.
     pub short: Option<String>,
-    /// `list`
+    /// The property `list`.
     pub list: Option<Vec<i64>>,
-    /// `nothing`
+    /// The property `nothing`.
     pub nothing: Option<Json>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

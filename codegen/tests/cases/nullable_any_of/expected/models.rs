@@ -8,12 +8,10 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `files`
+    /// The property `files`.
     pub files: Option<Map<Nullable<InputFilesValue>>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -48,14 +46,12 @@ impl Contract for Input {
     }
 }
 
-/// `InputFilesValue` of the contract.
-///
-/// Schema: `input.json#/properties/files/additionalProperties`.
+/// Generated from `input.json#/properties/files/additionalProperties`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputFilesValue {
-    /// `content`
+    /// The property `content`.
     pub content: Option<String>,
-    /// `filename`
+    /// The property `filename`.
     pub filename: Option<Nullable<String>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

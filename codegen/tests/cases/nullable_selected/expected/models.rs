@@ -9,20 +9,18 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
-    /// `name`
+    /// The property `name`.
     ///
     /// Limits: at least 1 character.
     pub name: Nullable<String>,
-    /// `size`
+    /// The property `size`.
     pub size: Nullable<InputSize>,
-    /// `owner`
+    /// The property `owner`.
     pub owner: Option<Nullable<Owner>>,
-    /// `crew`
+    /// The property `crew`.
     pub crew: Option<Vec<Owner>>,
     /// Upper case.
     pub code: Option<Nullable<String>>,
@@ -73,14 +71,12 @@ impl Contract for Input {
     }
 }
 
-/// `InputSize` of the contract.
-///
-/// Schema: `input.json#/properties/size`.
+/// Generated from `input.json#/properties/size`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InputSize {
-    /// `small`
+    /// The value `small`.
     Small,
-    /// `large`
+    /// The value `large`.
     Large,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -100,12 +96,10 @@ impl Contract for InputSize {
     }
 }
 
-/// `Owner` of the contract.
-///
-/// Schema: `input.json#/$defs/owner`.
+/// Generated from `input.json#/$defs/owner`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Owner {
-    /// `id`
+    /// The property `id`.
     pub id: i64,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

@@ -8,22 +8,20 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `any`
+    /// The property `any`.
     pub any: Option<Number>,
-    /// `least`
+    /// The property `least`.
     ///
     /// Limits: at least 1.
     pub least: Option<Number>,
-    /// `small`
+    /// The property `small`.
     ///
     /// Limits: 0 to 9.
     pub small: Option<i64>,
-    /// `named`
+    /// The property `named`.
     pub named: Option<Serial>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -51,11 +49,9 @@ impl Contract for Input {
     }
 }
 
-/// `Serial` of the contract.
+/// Generated from `input.json#/$defs/serial`.
 ///
 /// Limits: more than 9223372036854775807.
-///
-/// Schema: `input.json#/$defs/serial`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Serial(pub(super) Number);
 

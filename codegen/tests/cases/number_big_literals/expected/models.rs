@@ -8,22 +8,20 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `edge`
+    /// The property `edge`.
     ///
     /// Limits: -1e400 to 123456789012345678901234567890.5.
     pub edge: Option<Number>,
-    /// `one`
+    /// The property `one`.
     ///
     /// Always `100000000000000000000`.
     pub one: Option<Number>,
-    /// `few`
+    /// The property `few`.
     pub few: Option<Number>,
-    /// `unit`
+    /// The property `unit`.
     ///
     /// Always `10.0`.
     pub unit: Option<i64>,

@@ -8,19 +8,17 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Byte` of the contract.
+/// Generated from `input.json#/$defs/byte`.
 ///
 /// Limits: 0 to 255.
-///
-/// Schema: `input.json#/$defs/byte`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Copy, PartialOrd, Ord)]
 pub struct Byte(pub(super) i64);
 
 impl Byte {
-    /// The least value.
+    /// The minimum value.
     pub const MIN: i64 = 0;
 
-    /// The greatest value.
+    /// The maximum value.
     pub const MAX: i64 = 255;
 }
 
@@ -34,19 +32,17 @@ impl Contract for Byte {
     }
 }
 
-/// `Digit` of the contract.
+/// Generated from `input.json#/$defs/digit`.
 ///
 /// Limits: at least -5.5; more than -1; less than 9.5.
-///
-/// Schema: `input.json#/$defs/digit`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Copy, PartialOrd, Ord)]
 pub struct Digit(pub(super) i64);
 
 impl Digit {
-    /// The least value.
+    /// The minimum value.
     pub const MIN: i64 = 0;
 
-    /// The greatest value.
+    /// The maximum value.
     pub const MAX: i64 = 9;
 }
 
@@ -60,44 +56,42 @@ impl Contract for Digit {
     }
 }
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `open`
+    /// The property `open`.
     ///
     /// Limits: more than 0; less than 1.
     pub open: Option<Number>,
-    /// `closed`
+    /// The property `closed`.
     ///
     /// Limits: 0.1 to 0.3.
     pub closed: Option<Number>,
-    /// `count`
+    /// The property `count`.
     ///
     /// Limits: more than 0; less than 10.
     pub count: Option<i64>,
-    /// `fraction`
+    /// The property `fraction`.
     ///
     /// Limits: -1.5 to 1.5.
     pub fraction: Option<i64>,
-    /// `unsigned`
+    /// The property `unsigned`.
     ///
     /// Limits: 0 to 18446744073709551615.
     pub unsigned: Option<u64>,
-    /// `exponent`
+    /// The property `exponent`.
     ///
     /// Limits: at least 1.25e1; less than 205e-1.
     pub exponent: Option<i64>,
-    /// `below`
+    /// The property `below`.
     ///
     /// Limits: at least -9e18; less than -1e-9.
     pub below: Option<i64>,
-    /// `huge`
+    /// The property `huge`.
     ///
     /// Limits: at least 1e19.
     pub huge: Option<Number>,
-    /// `byte`
+    /// The property `byte`.
     pub byte: Option<Byte>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

@@ -8,28 +8,26 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `price`
+    /// The property `price`.
     ///
     /// Limits: at least 0; a multiple of 0.01.
     pub price: Option<Number>,
-    /// `tenth`
+    /// The property `tenth`.
     ///
     /// Limits: a multiple of 0.1.
     pub tenth: Option<Number>,
-    /// `step`
+    /// The property `step`.
     ///
     /// Limits: a multiple of 3.
     pub step: Option<i64>,
-    /// `half`
+    /// The property `half`.
     ///
     /// Limits: a multiple of 2.5.
     pub half: Option<i64>,
-    /// `big`
+    /// The property `big`.
     ///
     /// Limits: a multiple of 1e-10.
     pub big: Option<Number>,

@@ -8,44 +8,42 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `least`
+    /// The property `least`.
     ///
     /// Limits: at least 1e19.
     pub least: Option<Number>,
-    /// `unsigned`
+    /// The property `unsigned`.
     ///
     /// Limits: 0 to 1e19.
     pub unsigned: Option<u64>,
-    /// `most`
+    /// The property `most`.
     ///
     /// Limits: less than -1e19.
     pub most: Option<Number>,
-    /// `word`
+    /// The property `word`.
     ///
     /// Limits: at least 1e19; format `int64`.
     pub word: Option<Number>,
-    /// `above`
+    /// The property `above`.
     ///
     /// Limits: more than 9223372036854775807.
     pub above: Option<Number>,
-    /// `below`
+    /// The property `below`.
     ///
     /// Limits: less than -9223372036854775808; format `int64`.
     pub below: Option<Number>,
-    /// `last`
+    /// The property `last`.
     ///
     /// Limits: more than 9223372036854775805.5; format `int64`.
     pub last: Option<i64>,
-    /// `only`
+    /// The property `only`.
     ///
     /// Limits: at least 9223372036854775807; format `int64`.
     pub only: Option<i64>,
-    /// `nothing`
+    /// The property `nothing`.
     ///
     /// Limits: 0 to 0; format `uint64`.
     pub nothing: Option<i64>,

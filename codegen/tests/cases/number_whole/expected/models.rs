@@ -6,20 +6,18 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `count`
+    /// The property `count`.
     ///
     /// Limits: at most 100.
     pub count: Option<i64>,
-    /// `list`
+    /// The property `list`.
     pub list: Option<Vec<i64>>,
-    /// `kind`
+    /// The property `kind`.
     pub kind: Option<InputKind>,
-    /// `tag`
+    /// The property `tag`.
     pub tag: Option<i64>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -42,9 +40,7 @@ impl Contract for Input {
     }
 }
 
-/// `InputKind` of the contract.
-///
-/// Schema: `input.json#/properties/kind`.
+/// Generated from `input.json#/properties/kind`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum InputKind {
     /// The value is a whole number.

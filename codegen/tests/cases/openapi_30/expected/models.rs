@@ -9,30 +9,28 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Berth` of the contract.
-///
-/// Schema: `openapi.yaml#/components/schemas/Berth`.
+/// Generated from `openapi.yaml#/components/schemas/Berth`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Berth {
-    /// `id`
+    /// The property `id`.
     ///
     /// Limits: more than 0; format `int64`.
     pub id: i64,
-    /// `depth`
+    /// The property `depth`.
     ///
     /// Limits: less than 30.5.
     pub depth: Option<Nullable<Number>>,
-    /// `width`
+    /// The property `width`.
     ///
     /// Limits: at least 0.
     pub width: Option<Number>,
-    /// `ship`
+    /// The property `ship`.
     pub ship: Nullable<BerthShip>,
-    /// `state`
+    /// The property `state`.
     pub state: Option<Nullable<BerthState>>,
-    /// `next`
+    /// The property `next`.
     pub next: Option<Box<Berth>>,
-    /// `image`
+    /// The property `image`.
     ///
     /// Limits: format `byte`.
     pub image: Option<String>,
@@ -85,12 +83,10 @@ impl Contract for Berth {
     }
 }
 
-/// `BerthShip` of the contract.
-///
-/// Schema: `openapi.yaml#/components/schemas/Berth/properties/ship`.
+/// Generated from `openapi.yaml#/components/schemas/Berth/properties/ship`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct BerthShip {
-    /// `name`
+    /// The property `name`.
     ///
     /// Limits: at most 5 characters.
     pub name: String,
@@ -116,14 +112,12 @@ impl Contract for BerthShip {
     }
 }
 
-/// `BerthState` of the contract.
-///
-/// Schema: `openapi.yaml#/components/schemas/Berth/properties/state`.
+/// Generated from `openapi.yaml#/components/schemas/Berth/properties/state`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum BerthState {
-    /// `FREE`
+    /// The value `FREE`.
     Free,
-    /// `TAKEN`
+    /// The value `TAKEN`.
     Taken,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -143,18 +137,16 @@ impl Contract for BerthState {
     }
 }
 
-/// `Keeper` of the contract.
-///
-/// Schema: `openapi.yaml#/components/schemas/Keeper`.
+/// Generated from `openapi.yaml#/components/schemas/Keeper`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Keeper {
-    /// `id`
+    /// The property `id`.
     pub id: Option<i64>,
-    /// `name`
+    /// The property `name`.
     pub name: String,
-    /// `password`
+    /// The property `password`.
     pub password: Option<String>,
-    /// `deputy`
+    /// The property `deputy`.
     pub deputy: Option<Box<Keeper>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -191,12 +183,10 @@ impl Contract for Keeper {
     }
 }
 
-/// `Problem` of the contract.
-///
-/// Schema: `openapi.yaml#/components/schemas/Problem`.
+/// Generated from `openapi.yaml#/components/schemas/Problem`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Problem {
-    /// `type`
+    /// The property `type`.
     pub type_: String,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

@@ -68,11 +68,11 @@ pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[0, 1]);
 pub enum OperationId {
     /// `GET /berths/{berth}`
     ///
-    /// `readBerth`
+    /// The value `readBerth`.
     ReadBerth,
     /// `POST /keepers`
     ///
-    /// `addKeeper`
+    /// The value `addKeeper`.
     AddKeeper,
 }
 

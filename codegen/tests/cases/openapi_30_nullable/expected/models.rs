@@ -9,26 +9,24 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Berth` of the contract.
-///
-/// Schema: `openapi.yaml#/components/schemas/Berth`.
+/// Generated from `openapi.yaml#/components/schemas/Berth`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Berth {
-    /// `id`
+    /// The property `id`.
     pub id: i64,
-    /// `next`
+    /// The property `next`.
     pub next: Nullable<Box<Berth>>,
     /// Who lies there.
     pub ship: Option<Nullable<Ship>>,
-    /// `guest`
+    /// The property `guest`.
     pub guest: Option<Nullable<Ship>>,
-    /// `cargo`
+    /// The property `cargo`.
     pub cargo: Option<Nullable<BerthCargo>>,
-    /// `load`
+    /// The property `load`.
     pub load: Option<Nullable<BerthLoad>>,
-    /// `state`
+    /// The property `state`.
     pub state: Option<Nullable<BerthState>>,
-    /// `owner`
+    /// The property `owner`.
     pub owner: Option<Nullable<Ship>>,
     /// A load, or none.
     pub named: Option<Maybe>,
@@ -124,9 +122,7 @@ impl Contract for Berth {
     }
 }
 
-/// `BerthCargo` of the contract.
-///
-/// Schema: `openapi.yaml#/components/schemas/Berth/properties/cargo`.
+/// Generated from `openapi.yaml#/components/schemas/Berth/properties/cargo`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum BerthCargo {
     /// The value is a string.
@@ -163,9 +159,7 @@ impl Contract for BerthCargo {
     }
 }
 
-/// `BerthLoad` of the contract.
-///
-/// Schema: `openapi.yaml#/components/schemas/Berth/properties/load`, `openapi.yaml#/components/schemas/Berth/properties/load`.
+/// Generated from `openapi.yaml#/components/schemas/Berth/properties/load`, `openapi.yaml#/components/schemas/Berth/properties/load`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
@@ -211,14 +205,12 @@ impl Contract for BerthLoad {
     }
 }
 
-/// `BerthState` of the contract.
-///
-/// Schema: `openapi.yaml#/components/schemas/Berth/properties/state`.
+/// Generated from `openapi.yaml#/components/schemas/Berth/properties/state`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum BerthState {
-    /// `FREE`
+    /// The value `FREE`.
     Free,
-    /// `TAKEN`
+    /// The value `TAKEN`.
     Taken,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -238,12 +230,10 @@ impl Contract for BerthState {
     }
 }
 
-/// `Boxes` of the contract.
-///
-/// Schema: `openapi.yaml#/components/schemas/Boxes`.
+/// Generated from `openapi.yaml#/components/schemas/Boxes`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Boxes {
-    /// `count`
+    /// The property `count`.
     ///
     /// Limits: at least 0.
     pub count: i64,
@@ -270,12 +260,10 @@ impl Contract for Boxes {
     }
 }
 
-/// `Bulk` of the contract.
-///
-/// Schema: `openapi.yaml#/components/schemas/Bulk`.
+/// Generated from `openapi.yaml#/components/schemas/Bulk`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Bulk {
-    /// `tons`
+    /// The property `tons`.
     ///
     /// Limits: at least 0.
     pub tons: Number,
@@ -380,16 +368,14 @@ impl Contract for MaybeValue {
     }
 }
 
-/// `Ship` of the contract.
-///
-/// Schema: `openapi.yaml#/components/schemas/Ship`.
+/// Generated from `openapi.yaml#/components/schemas/Ship`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ship {
-    /// `name`
+    /// The property `name`.
     ///
     /// Limits: at most 5 characters.
     pub name: String,
-    /// `flag`
+    /// The property `flag`.
     pub flag: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

@@ -6,12 +6,10 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
-/// `Book` of the contract.
-///
-/// Schema: `shelves.json#/components/schemas/Book`.
+/// Generated from `shelves.json#/components/schemas/Book`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Book {
-    /// `title`
+    /// The property `title`.
     pub title: String,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -35,14 +33,12 @@ impl Contract for Book {
     }
 }
 
-/// `Disc` of the contract.
-///
-/// Schema: `shelves.json#/components/schemas/Disc`.
+/// Generated from `shelves.json#/components/schemas/Disc`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Disc {
-    /// `kind`
+    /// The property `kind`.
     pub kind: String,
-    /// `minutes`
+    /// The property `minutes`.
     ///
     /// Limits: at least 0.
     pub minutes: i64,
@@ -68,12 +64,10 @@ impl Contract for Disc {
     }
 }
 
-/// `Filter` of the contract.
-///
-/// Schema: `shelves.json#/components/schemas/Filter`.
+/// Generated from `shelves.json#/components/schemas/Filter`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Filter {
-    /// `title`
+    /// The property `title`.
     pub title: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -93,9 +87,7 @@ impl Contract for Filter {
     }
 }
 
-/// `Medium` of the contract.
-///
-/// Schema: `shelves.json#/components/schemas/Medium`.
+/// Generated from `shelves.json#/components/schemas/Medium`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
@@ -152,14 +144,12 @@ impl Contract for Medium {
     }
 }
 
-/// `Paper` of the contract.
-///
-/// Schema: `shelves.json#/components/schemas/Paper`.
+/// Generated from `shelves.json#/components/schemas/Paper`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Paper {
-    /// `kind`
+    /// The property `kind`.
     pub kind: Option<String>,
-    /// `pages`
+    /// The property `pages`.
     pub pages: Option<i64>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -182,14 +172,12 @@ impl Contract for Paper {
     }
 }
 
-/// `Search` of the contract.
-///
-/// Schema: `shelves.json#/components/schemas/Search`.
+/// Generated from `shelves.json#/components/schemas/Search`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Search {
-    /// `words`
+    /// The property `words`.
     pub words: Option<Vec<String>>,
-    /// `limit`
+    /// The property `limit`.
     ///
     /// Limits: at least 1.
     pub limit: Option<i64>,

@@ -142,27 +142,27 @@ pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[1, 0, 5, 2, 
 pub enum OperationId {
     /// `QUERY /books`
     ///
-    /// `findBooks`
+    /// The value `findBooks`.
     FindBooks,
     /// `COPY /books`
     ///
-    /// `copyBooks`
+    /// The value `copyBooks`.
     CopyBooks,
     /// `GET /search`
     ///
-    /// `searchBooks`
+    /// The value `searchBooks`.
     SearchBooks,
     /// `GET /select`
     ///
-    /// `selectBooks`
+    /// The value `selectBooks`.
     SelectBooks,
     /// `DELETE /select`
     ///
-    /// `dropBooks`
+    /// The value `dropBooks`.
     DropBooks,
     /// `GET /log`
     ///
-    /// `log`
+    /// The value `log`.
     Log,
 }
 

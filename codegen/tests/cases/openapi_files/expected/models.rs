@@ -9,19 +9,17 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `AB` of the contract.
+/// Generated from `text.json#/$defs/a~1b~0%`.
 ///
 /// Limits: 1 to 8 characters.
-///
-/// Schema: `text.json#/$defs/a~1b~0%`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AB(pub(super) String);
 
 impl AB {
-    /// The least number of characters.
+    /// The minimum length in characters (`minLength`).
     pub const MIN_LENGTH: usize = 1;
 
-    /// The greatest number of characters.
+    /// The maximum length in characters (`maxLength`).
     pub const MAX_LENGTH: usize = 8;
 }
 
@@ -35,14 +33,12 @@ impl Contract for AB {
     }
 }
 
-/// `Hull` of the contract.
-///
-/// Schema: `hull.yaml`.
+/// Generated from `hull.yaml`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Hull {
-    /// `name`
+    /// The property `name`.
     pub name: AB,
-    /// `spare`
+    /// The property `spare`.
     pub spare: Option<Nullable<String>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -72,19 +68,17 @@ impl Contract for Hull {
     }
 }
 
-/// `Limit` of the contract.
+/// Generated from `openapi.yaml#/components/schemas/Limit`.
 ///
 /// Limits: at most 100; more than 0.
-///
-/// Schema: `openapi.yaml#/components/schemas/Limit`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Copy, PartialOrd, Ord)]
 pub struct Limit(pub(super) i64);
 
 impl Limit {
-    /// The least value.
+    /// The minimum value.
     pub const MIN: i64 = 1;
 
-    /// The greatest value.
+    /// The maximum value.
     pub const MAX: i64 = 100;
 }
 
@@ -100,16 +94,14 @@ impl Contract for Limit {
     }
 }
 
-/// `Page` of the contract.
-///
-/// Schema: `page.schema.json`.
+/// Generated from `page.schema.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Page {
-    /// `items`
+    /// The property `items`.
     ///
     /// Limits: at most 2 entries.
     pub items: Vec<Hull>,
-    /// `limit`
+    /// The property `limit`.
     pub limit: Option<Limit>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -135,9 +127,7 @@ impl Contract for Page {
     }
 }
 
-/// `Text` of the contract.
-///
-/// Schema: `text.json`.
+/// Generated from `text.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Text(pub Json);
 

@@ -65,11 +65,11 @@ pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[0, 1]);
 pub enum OperationId {
     /// `GET /hulls`
     ///
-    /// `listHulls`
+    /// The value `listHulls`.
     ListHulls,
     /// `POST /hulls`
     ///
-    /// `addHull`
+    /// The value `addHull`.
     AddHull,
 }
 

@@ -48,7 +48,8 @@ impl Client {
         self.inner.base_url()
     }
 
-    /// Returns the untyped client, which sends calls that are values and stored requests.
+    /// Returns the underlying client, which can send a call built as a struct and repeat a stored
+    /// request.
     #[must_use]
     pub const fn api_client(&self) -> &ApiClient {
         &self.inner
@@ -62,15 +63,16 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `ship_id`: `shipId` in the path, 1 to 4 characters.
+    /// * `ship_id`: path parameter `shipId`, 1 to 4 characters.
     /// * `options`: optional parameters.
     ///
     /// # Errors
     ///
     /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for `404`: No such ship.
-    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any other `4XX` or `5XX`: Refused.
+    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX` that is not listed here: Refused.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn read_ship(
         &self,
         ship_id: &super::types::ShipId,
@@ -86,13 +88,14 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `ship_id`: `shipId` in the path, 1 to 4 characters.
+    /// * `ship_id`: path parameter `shipId`, 1 to 4 characters.
     ///
     /// # Errors
     ///
     /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: Refused.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn scrap_ship(
         &self,
         ship_id: &super::types::ShipId,
@@ -110,7 +113,8 @@ impl Client {
     ///
     /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: Refused.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn add_ship(
         &self,
         body: &super::types::NewShip,

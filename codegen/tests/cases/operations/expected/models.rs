@@ -8,16 +8,14 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `NewShip` of the contract.
-///
-/// Schema: `input.json#/components/schemas/NewShip`.
+/// Generated from `input.json#/components/schemas/NewShip`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NewShip {
-    /// `name`
+    /// The property `name`.
     ///
     /// Limits: at least 1 character.
     pub name: String,
-    /// `hull`
+    /// The property `hull`.
     pub hull: Option<NewShipHull>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -50,16 +48,14 @@ impl Contract for NewShip {
     }
 }
 
-/// `NewShipHull` of the contract.
-///
-/// Schema: `input.json#/components/schemas/NewShip/properties/hull`.
+/// Generated from `input.json#/components/schemas/NewShip/properties/hull`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NewShipHull {
-    /// `S`
+    /// The value `S`.
     S,
-    /// `M`
+    /// The value `M`.
     M,
-    /// `L`
+    /// The value `L`.
     L,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -79,20 +75,18 @@ impl Contract for NewShipHull {
     }
 }
 
-/// `Problem` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Problem`.
+/// Generated from `input.json#/components/schemas/Problem`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Problem {
-    /// `type`
+    /// The property `type`.
     pub type_: String,
-    /// `status`
+    /// The property `status`.
     ///
     /// Limits: 400 to 599.
     pub status: i64,
-    /// `code`
+    /// The property `code`.
     pub code: Option<ProblemCode>,
-    /// `errors`
+    /// The property `errors`.
     pub errors: Option<Vec<ProblemErrorsItem>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -123,12 +117,10 @@ impl Contract for Problem {
     }
 }
 
-/// `ProblemCode` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Problem/properties/code`.
+/// Generated from `input.json#/components/schemas/Problem/properties/code`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ProblemCode {
-    /// `NOT_FOUND`
+    /// The value `NOT_FOUND`.
     NotFound,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -142,12 +134,10 @@ pub enum ProblemCode {
     ProblemCode = schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM.offset_by(3))
 );
 
-/// `ProblemErrorsItem` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Problem/properties/errors/items`.
+/// Generated from `input.json#/components/schemas/Problem/properties/errors/items`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct ProblemErrorsItem {
-    /// `pointer`
+    /// The property `pointer`.
     pub pointer: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -170,14 +160,12 @@ impl Contract for ProblemErrorsItem {
     }
 }
 
-/// `ReadShipWithItem` of the contract.
-///
-/// Schema: `input.json#/paths/~1ships~1{shipId}/get/parameters/2/schema/items`.
+/// Generated from `input.json#/paths/~1ships~1{shipId}/get/parameters/2/schema/items`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ReadShipWithItem {
-    /// `crew`
+    /// The value `crew`.
     Crew,
-    /// `cargo`
+    /// The value `cargo`.
     Cargo,
 }
 
@@ -188,18 +176,16 @@ pub enum ReadShipWithItem {
     .offset_by(3))
 );
 
-/// `Ship` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Ship`.
+/// Generated from `input.json#/components/schemas/Ship`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ship {
-    /// `name`
+    /// The property `name`.
     ///
     /// Limits: at least 1 character.
     pub name: String,
-    /// `hull`
+    /// The property `hull`.
     pub hull: Option<NewShipHull>,
-    /// `id`
+    /// The property `id`.
     pub id: ShipId,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -225,19 +211,17 @@ impl Contract for Ship {
     }
 }
 
-/// `ShipId` of the contract.
+/// Generated from `input.json#/components/schemas/ShipId`.
 ///
 /// Limits: 1 to 4 characters.
-///
-/// Schema: `input.json#/components/schemas/ShipId`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ShipId(pub(super) String);
 
 impl ShipId {
-    /// The least number of characters.
+    /// The minimum length in characters (`minLength`).
     pub const MIN_LENGTH: usize = 1;
 
-    /// The greatest number of characters.
+    /// The maximum length in characters (`maxLength`).
     pub const MAX_LENGTH: usize = 4;
 }
 

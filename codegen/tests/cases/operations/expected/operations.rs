@@ -98,15 +98,15 @@ pub enum OperationId {
     ///
     /// `GET /ships/{shipId}`
     ///
-    /// `readShip`
+    /// The value `readShip`.
     ReadShip,
     /// `DELETE /ships/{shipId}`
     ///
-    /// `scrapShip`
+    /// The value `scrapShip`.
     ScrapShip,
     /// `POST /ships`
     ///
-    /// `addShip`
+    /// The value `addShip`.
     AddShip,
 }
 
@@ -135,11 +135,11 @@ impl OperationId {
 pub enum Scope {
     /// Read.
     ///
-    /// `fleet.read`
+    /// The value `fleet.read`.
     FleetRead,
     /// Write.
     ///
-    /// `fleet.write`
+    /// The value `fleet.write`.
     FleetWrite,
 }
 

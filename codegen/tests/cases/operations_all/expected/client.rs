@@ -42,9 +42,9 @@ impl Client {
         }
     }
 
-    /// Sends every request to the address given to [`Client::new`]. By default, operations with
-    /// servers of their own go to the first of those; a server that is only a path replaces the
-    /// path of the address.
+    /// Sends every request to the base URL given to [`Client::new`]. Without this, an operation with its
+    /// own servers uses the first of them. If that server is only a path, it replaces the path of the
+    /// base URL.
     #[must_use]
     pub fn with_base_url_only(self) -> Self {
         Self {
@@ -69,7 +69,8 @@ impl Client {
         self.inner.base_url()
     }
 
-    /// Returns the untyped client, which sends calls that are values and stored requests.
+    /// Returns the underlying client, which can send a call built as a struct and repeat a stored
+    /// request.
     #[must_use]
     pub const fn api_client(&self) -> &ApiClient {
         &self.inner
@@ -81,15 +82,16 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `ids`: `ids` in the path.
-    /// * `range`: `range` in the path.
-    /// * `tags`: `tags` in the path.
+    /// * `ids`: path parameter `ids`.
+    /// * `range`: path parameter `range`.
+    /// * `tags`: path parameter `tags`.
     /// * `options`: optional parameters.
     ///
     /// # Errors
     ///
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn find(
         &self,
         ids: &[impl AsRef<str> + ::serde::Serialize],
@@ -113,16 +115,17 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `id`: `id` in the path.
+    /// * `id`: path parameter `id`.
     ///
     /// # Errors
     ///
     /// * [`Error::ErrorResponse`] with [`ProblemOrTextOrWait::Problem`](super::responses::ProblemOrTextOrWait::Problem) for `404`: A refusal.
     /// * [`Error::ErrorResponse`] with [`ProblemOrTextOrWait::Wait`](super::responses::ProblemOrTextOrWait::Wait) for `409`: Taken.
     /// * [`Error::ErrorResponse`] with [`ProblemOrTextOrWait::Text`](super::responses::ProblemOrTextOrWait::Text) for `4XX`: In words.
-    /// * [`Error::ErrorResponse`] with [`ProblemOrTextOrWait::Problem`](super::responses::ProblemOrTextOrWait::Problem) for any other `4XX` or `5XX`: A refusal.
+    /// * [`Error::ErrorResponse`] with [`ProblemOrTextOrWait::Problem`](super::responses::ProblemOrTextOrWait::Problem) for any `4XX` or `5XX` that is not listed here: A refusal.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn job(&self, id: &str) -> PendingCall<'_, super::calls::JobCall> {
         self.inner.send(super::calls::JobCall::request_for(&self.inner, id))
     }
@@ -136,7 +139,8 @@ impl Client {
     /// # Errors
     ///
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn parts(
         &self,
         body: &[::contract_runtime::multipart::MultipartField],
@@ -153,7 +157,8 @@ impl Client {
     /// # Errors
     ///
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn upload(
         &self,
         body: &super::bodies::UploadForm,
@@ -170,7 +175,8 @@ impl Client {
     /// # Errors
     ///
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn note(
         &self,
         options: super::calls::NoteOptions,
@@ -187,7 +193,8 @@ impl Client {
     /// # Errors
     ///
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn form(
         &self,
         body: &super::types::Note,
@@ -207,7 +214,8 @@ impl Client {
     ///
     /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn bytes(
         &self,
         body: impl Into<Bytes>,
@@ -229,7 +237,8 @@ impl Client {
     ///
     /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn bytes_stream(
         &self,
         body: impl Into<Bytes>,
@@ -246,7 +255,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn export(&self) -> PendingCall<'_, super::calls::ExportCall> {
         self.inner.send(super::calls::ExportCall::request_for(&self.inner))
     }

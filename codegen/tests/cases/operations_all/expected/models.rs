@@ -9,16 +9,14 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Filter` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Filter`.
+/// Generated from `input.json#/components/schemas/Filter`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Filter {
-    /// `name`
+    /// The property `name`.
     pub name: Option<String>,
-    /// `ages`
+    /// The property `ages`.
     pub ages: Option<Vec<i64>>,
-    /// `range`
+    /// The property `range`.
     pub range: Option<Range>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -51,9 +49,7 @@ impl Contract for Filter {
     }
 }
 
-/// `FindSku` of the contract.
-///
-/// Schema: `input.json#/paths/~1find~1{ids}~1{range}~1{tags}/get/parameters/8/schema`.
+/// Generated from `input.json#/paths/~1find~1{ids}~1{range}~1{tags}/get/parameters/8/schema`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum FindSku {
     /// The value is a string.
@@ -89,9 +85,7 @@ impl Contract for FindSku {
     }
 }
 
-/// `FindWorkflow` of the contract.
-///
-/// Schema: `input.json#/paths/~1find~1{ids}~1{range}~1{tags}/get/parameters/9/schema`.
+/// Generated from `input.json#/paths/~1find~1{ids}~1{range}~1{tags}/get/parameters/9/schema`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum FindWorkflow {
     /// The value is a whole number.
@@ -121,12 +115,10 @@ pub enum FindWorkflow {
     .offset_by(14))
 );
 
-/// `Job` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Job`.
+/// Generated from `input.json#/components/schemas/Job`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Job {
-    /// `id`
+    /// The property `id`.
     pub id: String,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -148,16 +140,14 @@ impl Contract for Job {
     }
 }
 
-/// `Note` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Note`.
+/// Generated from `input.json#/components/schemas/Note`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Note {
-    /// `text`
+    /// The property `text`.
     pub text: String,
-    /// `tags`
+    /// The property `tags`.
     pub tags: Option<Vec<String>>,
-    /// `filter`
+    /// The property `filter`.
     pub filter: Option<Filter>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -191,12 +181,10 @@ impl Contract for Note {
     }
 }
 
-/// `Problem` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Problem`.
+/// Generated from `input.json#/components/schemas/Problem`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Problem {
-    /// `code`
+    /// The property `code`.
     pub code: String,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -220,14 +208,12 @@ impl Contract for Problem {
     }
 }
 
-/// `Range` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Range`.
+/// Generated from `input.json#/components/schemas/Range`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Range {
-    /// `from`
+    /// The property `from`.
     pub from: Option<Number>,
-    /// `until`
+    /// The property `until`.
     pub until: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -256,28 +242,26 @@ impl Contract for Range {
     }
 }
 
-/// `UploadBody` of the contract.
-///
-/// Schema: `input.json#/paths/~1files/post/requestBody/content/multipart~1form-data/schema`.
+/// Generated from `input.json#/paths/~1files/post/requestBody/content/multipart~1form-data/schema`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct UploadBody {
-    /// `title`
+    /// The property `title`.
     ///
     /// Limits: at least 1 character.
     pub title: String,
-    /// `size`
+    /// The property `size`.
     pub size: Option<i64>,
-    /// `tags`
+    /// The property `tags`.
     ///
     /// Limits: at most 3 entries.
     pub tags: Option<Vec<String>>,
-    /// `meta`
+    /// The property `meta`.
     pub meta: Option<Filter>,
     /// The file itself.
     ///
     /// Limits: at most 16 characters; format `binary`.
     pub file: String,
-    /// `more`
+    /// The property `more`.
     pub more: Option<Vec<String>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -316,12 +300,10 @@ impl Contract for UploadBody {
     }
 }
 
-/// `Wait` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Wait`.
+/// Generated from `input.json#/components/schemas/Wait`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Wait {
-    /// `seconds`
+    /// The property `seconds`.
     pub seconds: i64,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

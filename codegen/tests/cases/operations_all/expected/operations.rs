@@ -225,35 +225,35 @@ pub enum OperationId {
     ///
     /// `GET /find/{ids}/{range}/{tags}`
     ///
-    /// `find`
+    /// The value `find`.
     Find,
     /// `GET /jobs/{id}`
     ///
-    /// `job`
+    /// The value `job`.
     Job,
     /// `POST /parts`
     ///
-    /// `parts`
+    /// The value `parts`.
     Parts,
     /// `POST /files`
     ///
-    /// `upload`
+    /// The value `upload`.
     Upload,
     /// `POST /notes`
     ///
-    /// `note`
+    /// The value `note`.
     Note,
     /// `POST /forms`
     ///
-    /// `form`
+    /// The value `form`.
     Form,
     /// `PUT /bytes`
     ///
-    /// `bytes`
+    /// The value `bytes`.
     Bytes,
     /// `GET /exports`
     ///
-    /// `export`
+    /// The value `export`.
     Export,
 }
 

@@ -71,13 +71,13 @@ pub const TABLE: OperationTable = OperationTable::new(WEBHOOKS, &[0, 1]);
 pub enum WebhookId {
     /// `POST scanned`
     ///
-    /// `scanned`
+    /// The value `scanned`.
     Scanned,
     /// A job is done.
     ///
     /// `POST /jobDone`
     ///
-    /// `jobDone`
+    /// The value `jobDone`.
     JobDone,
 }
 

@@ -48,7 +48,8 @@ impl Client {
         self.inner.base_url()
     }
 
-    /// Returns the untyped client, which sends calls that are values and stored requests.
+    /// Returns the underlying client, which can send a call built as a struct and repeat a stored
+    /// request.
     #[must_use]
     pub const fn api_client(&self) -> &ApiClient {
         &self.inner
@@ -58,12 +59,13 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `count`: `count` in the query, at most 9.
+    /// * `count`: query parameter `count`, at most 9.
     ///
     /// # Errors
     ///
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn run(&self, count: i64) -> PendingCall<'_, super::calls::RunCall> {
         self.inner.send(super::calls::RunCall::request_for(&self.inner, count))
     }
@@ -72,7 +74,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn stop(&self) -> PendingCall<'_, super::calls::StopCall> {
         self.inner.send(super::calls::StopCall::request_for(&self.inner))
     }
@@ -81,7 +84,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn list(&self) -> PendingCall<'_, super::calls::ListCall> {
         self.inner.send(super::calls::ListCall::request_for(&self.inner))
     }
@@ -90,7 +94,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn drop(&self) -> PendingCall<'_, super::calls::DropCall> {
         self.inner.send(super::calls::DropCall::request_for(&self.inner))
     }
@@ -99,13 +104,14 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `id`: `id` in the path.
-    /// * `key`: `key` in the query.
+    /// * `id`: path parameter `id`.
+    /// * `key`: query parameter `key`.
     ///
     /// # Errors
     ///
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn drop_key(
         &self,
         id: &str,
@@ -118,12 +124,13 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `id`: `id` in the path.
+    /// * `id`: path parameter `id`.
     ///
     /// # Errors
     ///
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn drop_all(&self, id: &str) -> PendingCall<'_, super::calls::DropAllCall> {
         self.inner.send(super::calls::DropAllCall::request_for(&self.inner, id))
     }
@@ -132,12 +139,13 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `id`: `id` in the query, at least 1 character.
+    /// * `id`: query parameter `id`, at least 1 character.
     ///
     /// # Errors
     ///
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn rest_get(&self, id: &str) -> PendingCall<'_, super::calls::RestGetCall> {
         self.inner.send(super::calls::RestGetCall::request_for(&self.inner, id))
     }
@@ -146,7 +154,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn rest_count(&self) -> PendingCall<'_, super::calls::RestCountCall> {
         self.inner.send(super::calls::RestCountCall::request_for(&self.inner))
     }
@@ -155,13 +164,14 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `to`: `to` in the query.
-    /// * `lat`: `lat` in the query.
+    /// * `to`: query parameter `to`.
+    /// * `lat`: query parameter `lat`.
     ///
     /// # Errors
     ///
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn near(
         &self,
         to: super::types::NearTo,

@@ -8,12 +8,10 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Machine` of the contract.
-///
-/// Schema: `api.yaml#/components/schemas/Machine`.
+/// Generated from `api.yaml#/components/schemas/Machine`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Machine {
-    /// `id`
+    /// The property `id`.
     ///
     /// Limits: at most 8 characters.
     pub id: String,
@@ -39,14 +37,12 @@ impl Contract for Machine {
     }
 }
 
-/// `NearTo` of the contract.
-///
-/// Schema: `api.yaml#/paths/~1near?lat={lat}&to={unit}/get/parameters/1/schema`.
+/// Generated from `api.yaml#/paths/~1near?lat={lat}&to={unit}/get/parameters/1/schema`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NearTo {
-    /// `km`
+    /// The value `km`.
     Km,
-    /// `mi`
+    /// The value `mi`.
     Mi,
 }
 
@@ -57,12 +53,10 @@ pub enum NearTo {
     .offset_by(1))
 );
 
-/// `Stop` of the contract.
-///
-/// Schema: `api.yaml#/components/schemas/Stop`.
+/// Generated from `api.yaml#/components/schemas/Stop`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Stop {
-    /// `Stop`
+    /// The value `Stop`.
     Stop,
 }
 

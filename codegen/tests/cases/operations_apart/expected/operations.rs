@@ -206,39 +206,39 @@ pub const TABLE: OperationTable = OperationTable::new(
 pub enum OperationId {
     /// `GET / with Action=Run`
     ///
-    /// `run`
+    /// The value `run`.
     Run,
     /// `GET / with Action=Stop`
     ///
-    /// `stop`
+    /// The value `stop`.
     Stop,
     /// `POST / with X-Target=Machines.List`
     ///
-    /// `list`
+    /// The value `list`.
     List,
     /// `POST / with X-Target=Machines.Drop`
     ///
-    /// `drop`
+    /// The value `drop`.
     Drop,
     /// `DELETE /machines/{id} with key`
     ///
-    /// `dropKey`
+    /// The value `dropKey`.
     DropKey,
     /// `DELETE /machines/{id}`
     ///
-    /// `dropAll`
+    /// The value `dropAll`.
     DropAll,
     /// `GET /rest?method=machines.get&of=a b`
     ///
-    /// `restGet`
+    /// The value `restGet`.
     RestGet,
     /// `GET /rest?method=machines.count`
     ///
-    /// `restCount`
+    /// The value `restCount`.
     RestCount,
     /// `GET /near?lat={lat}&to={unit}`
     ///
-    /// `near`
+    /// The value `near`.
     Near,
 }
 

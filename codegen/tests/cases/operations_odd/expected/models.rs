@@ -8,12 +8,10 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Note` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Note`.
+/// Generated from `input.json#/components/schemas/Note`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Note {
-    /// `text`
+    /// The property `text`.
     ///
     /// Limits: at most 9 characters.
     pub text: String,
@@ -41,14 +39,12 @@ impl Contract for Note {
     }
 }
 
-/// `Problem` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Problem`.
+/// Generated from `input.json#/components/schemas/Problem`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Problem {
-    /// `type`
+    /// The property `type`.
     pub type_: String,
-    /// `errors`
+    /// The property `errors`.
     pub errors: Option<Vec<String>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -73,14 +69,12 @@ impl Contract for Problem {
     }
 }
 
-/// `SearchType` of the contract.
-///
-/// Schema: `input.json#/paths/~1parameters/get/parameters/2/schema`.
+/// Generated from `input.json#/paths/~1parameters/get/parameters/2/schema`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SearchType {
-    /// `a`
+    /// The value `a`.
     LowerA,
-    /// `A`
+    /// The value `A`.
     UpperA,
 }
 
@@ -90,14 +84,12 @@ pub enum SearchType {
     SearchType = schemas::validator(schemas::INPUT_PATHS_PARAMETERS_GET.offset_by(1))
 );
 
-/// `UploadBody` of the contract.
-///
-/// Schema: `input.json#/paths/~1upload/post/requestBody/content/multipart~1form-data/schema`.
+/// Generated from `input.json#/paths/~1upload/post/requestBody/content/multipart~1form-data/schema`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct UploadBody {
-    /// `name`
+    /// The property `name`.
     pub name: String,
-    /// `file`
+    /// The property `file`.
     pub file: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

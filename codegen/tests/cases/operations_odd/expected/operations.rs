@@ -163,27 +163,27 @@ pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[2, 3, 4, 0, 
 pub enum OperationId {
     /// `POST /two`
     ///
-    /// `sendEither`
+    /// The value `sendEither`.
     SendEither,
     /// `POST /words`
     ///
-    /// `sendWords`
+    /// The value `sendWords`.
     SendWords,
     /// `PUT /optional`
     ///
-    /// `maybeSend`
+    /// The value `maybeSend`.
     MaybeSend,
     /// `GET /parameters`
     ///
-    /// `search`
+    /// The value `search`.
     Search,
     /// `GET /session`
     ///
-    /// `readSession`
+    /// The value `readSession`.
     ReadSession,
     /// `POST /upload`
     ///
-    /// `upload`
+    /// The value `upload`.
     Upload,
 }
 

@@ -6,16 +6,14 @@
 use ::contract_runtime::{Contract, schema::Validator};
 use super::schemas;
 
-/// `Note` of the contract.
+/// Generated from `input.json#/components/schemas/Note`.
 ///
 /// Limits: at least 1 character.
-///
-/// Schema: `input.json#/components/schemas/Note`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Note(pub(super) String);
 
 impl Note {
-    /// The least number of characters.
+    /// The minimum length in characters (`minLength`).
     pub const MIN_LENGTH: usize = 1;
 }
 

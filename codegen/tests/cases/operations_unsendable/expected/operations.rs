@@ -62,11 +62,11 @@ pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[0, 1]);
 pub enum OperationId {
     /// `GET /notes`
     ///
-    /// `read`
+    /// The value `read`.
     Read,
     /// `POST /notes`
     ///
-    /// `write`
+    /// The value `write`.
     Write,
 }
 

@@ -6,18 +6,16 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `text`
+    /// The property `text`.
     pub text: Option<String>,
-    /// `number`
+    /// The property `number`.
     pub number: Option<i64>,
-    /// `list`
+    /// The property `list`.
     pub list: Option<Vec<String>>,
-    /// `object`
+    /// The property `object`.
     pub object: Option<InputObject>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -40,12 +38,10 @@ impl Contract for Input {
     }
 }
 
-/// `InputObject` of the contract.
-///
-/// Schema: `input.json#/properties/object`.
+/// Generated from `input.json#/properties/object`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputObject {
-    /// `a`
+    /// The property `a`.
     pub a: Option<bool>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

@@ -8,14 +8,12 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Kind` of the contract.
-///
-/// Schema: `api.yaml#/components/schemas/Kind`.
+/// Generated from `api.yaml#/components/schemas/Kind`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
-    /// `cat`
+    /// The value `cat`.
     Cat,
-    /// `dog`
+    /// The value `dog`.
     Dog,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -33,18 +31,16 @@ impl Contract for Kind {
     }
 }
 
-/// `Pet` of the contract.
-///
-/// Schema: `api.yaml#/components/schemas/Pet`.
+/// Generated from `api.yaml#/components/schemas/Pet`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Pet {
-    /// `name`
+    /// The property `name`.
     ///
     /// Limits: at most 5 characters.
     pub name: String,
-    /// `kind`
+    /// The property `kind`.
     pub kind: Option<Kind>,
-    /// `tag`
+    /// The property `tag`.
     pub tag: Option<Tag>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -70,16 +66,14 @@ impl Contract for Pet {
     }
 }
 
-/// `Tag` of the contract.
+/// Generated from `api.yaml#/components/schemas/Tag`.
 ///
 /// Limits: at least 1 character.
-///
-/// Schema: `api.yaml#/components/schemas/Tag`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Tag(pub(super) String);
 
 impl Tag {
-    /// The least number of characters.
+    /// The minimum length in characters (`minLength`).
     pub const MIN_LENGTH: usize = 1;
 }
 

@@ -48,7 +48,8 @@ impl Client {
         self.inner.base_url()
     }
 
-    /// Returns the untyped client, which sends calls that are values and stored requests.
+    /// Returns the underlying client, which can send a call built as a struct and repeat a stored
+    /// request.
     #[must_use]
     pub const fn api_client(&self) -> &ApiClient {
         &self.inner
@@ -60,16 +61,17 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `depot`: `depot` in the path, matches `^[a-z]+$`.
-    /// * `kinds`: `kinds` in the query.
-    /// * `sizes`: `sizes` in the query.
+    /// * `depot`: path parameter `depot`, matches `^[a-z]+$`.
+    /// * `kinds`: query parameter `kinds`.
+    /// * `sizes`: query parameter `sizes`.
     /// * `options`: optional parameters.
     ///
     /// # Errors
     ///
     /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: Not for this one.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn list_parcels(
         &self,
         depot: &str,
@@ -141,7 +143,8 @@ impl Client {
     ///
     /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: Not for this one.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn search_parcels(
         &self,
         body: &super::types::Search,
@@ -195,7 +198,8 @@ impl Client {
     /// # Errors
     ///
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn charges(
         &self,
         options: super::calls::ChargesOptions,
@@ -236,7 +240,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn charges_items(&self) -> PendingCall<'_, super::calls::ChargesItemsCall> {
         self.inner.send(super::calls::ChargesItemsCall::request_for(&self.inner))
     }
@@ -252,7 +257,8 @@ impl Client {
     /// # Errors
     ///
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn list_events(
         &self,
         options: super::calls::ListEventsOptions,
@@ -293,7 +299,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn list_kinds(&self) -> PendingCall<'_, super::calls::ListKindsCall> {
         self.inner.send(super::calls::ListKindsCall::request_for(&self.inner))
     }
@@ -307,7 +314,8 @@ impl Client {
     /// # Errors
     ///
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     #[deprecated = "deprecated by the contract"]
     pub fn list_people(
         &self,
@@ -356,7 +364,8 @@ impl Client {
     /// # Errors
     ///
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn list_rows(
         &self,
         options: super::calls::ListRowsOptions,
@@ -402,7 +411,8 @@ impl Client {
     /// # Errors
     ///
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn read_log(
         &self,
         options: super::calls::ReadLogOptions,
@@ -443,7 +453,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn list_hooks(&self) -> PendingCall<'_, super::calls::ListHooksCall> {
         self.inner.send(super::calls::ListHooksCall::request_for(&self.inner))
     }
@@ -480,7 +491,8 @@ impl Client {
     /// # Errors
     ///
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn list_books(
         &self,
         options: super::calls::ListBooksOptions,
@@ -526,7 +538,8 @@ impl Client {
     /// # Errors
     ///
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn list_shelves(
         &self,
         options: super::calls::ListShelvesOptions,

@@ -8,11 +8,9 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Books` of the contract.
+/// Generated from `input.json#/components/schemas/Books`.
 ///
 /// Limits: at most 2 entries.
-///
-/// Schema: `input.json#/components/schemas/Books`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Books(pub Vec<String>);
 
@@ -28,12 +26,10 @@ impl Contract for Books {
     }
 }
 
-/// `Charge` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Charge`.
+/// Generated from `input.json#/components/schemas/Charge`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Charge {
-    /// `id`
+    /// The property `id`.
     pub id: i64,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -57,14 +53,12 @@ impl Contract for Charge {
     }
 }
 
-/// `Charges` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Charges`.
+/// Generated from `input.json#/components/schemas/Charges`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Charges {
-    /// `data`
+    /// The property `data`.
     pub data: Vec<Charge>,
-    /// `has_more`
+    /// The property `has_more`.
     pub has_more: bool,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -90,16 +84,14 @@ impl Contract for Charges {
     }
 }
 
-/// `Cursor` of the contract.
+/// Generated from `input.json#/components/schemas/Cursor`.
 ///
 /// Limits: at least 1 character.
-///
-/// Schema: `input.json#/components/schemas/Cursor`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Cursor(pub(super) String);
 
 impl Cursor {
-    /// The least number of characters.
+    /// The minimum length in characters (`minLength`).
     pub const MIN_LENGTH: usize = 1;
 }
 
@@ -115,12 +107,10 @@ impl Contract for Cursor {
     }
 }
 
-/// `Event` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Event`.
+/// Generated from `input.json#/components/schemas/Event`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Event {
-    /// `what`
+    /// The property `what`.
     pub what: String,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -144,12 +134,10 @@ impl Contract for Event {
     }
 }
 
-/// `Hooks` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Hooks`.
+/// Generated from `input.json#/components/schemas/Hooks`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Hooks {
-    /// `hooks`
+    /// The property `hooks`.
     pub hooks: Option<Vec<String>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -167,12 +155,10 @@ impl Contract for Hooks {
     }
 }
 
-/// `Parcel` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Parcel`.
+/// Generated from `input.json#/components/schemas/Parcel`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Parcel {
-    /// `id`
+    /// The property `id`.
     pub id: i64,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -196,14 +182,12 @@ impl Contract for Parcel {
     }
 }
 
-/// `ParcelPage` of the contract.
-///
-/// Schema: `input.json#/components/schemas/ParcelPage`.
+/// Generated from `input.json#/components/schemas/ParcelPage`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ParcelPage {
-    /// `items`
+    /// The property `items`.
     pub items: Vec<Parcel>,
-    /// `next_cursor`
+    /// The property `next_cursor`.
     pub next_cursor: Option<Nullable<Cursor>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -236,14 +220,12 @@ impl Contract for ParcelPage {
     }
 }
 
-/// `People` of the contract.
-///
-/// Schema: `input.json#/components/schemas/People`.
+/// Generated from `input.json#/components/schemas/People`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct People {
-    /// `found`
+    /// The property `found`.
     pub found: Option<PeopleFound>,
-    /// `links`
+    /// The property `links`.
     pub links: Option<Nullable<PeopleLinks>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -274,12 +256,10 @@ impl Contract for People {
     }
 }
 
-/// `PeopleFound` of the contract.
-///
-/// Schema: `input.json#/components/schemas/People/properties/found`.
+/// Generated from `input.json#/components/schemas/People/properties/found`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct PeopleFound {
-    /// `people`
+    /// The property `people`.
     pub people: Option<Nullable<Vec<String>>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -297,12 +277,10 @@ impl Contract for PeopleFound {
     }
 }
 
-/// `PeopleLinks` of the contract.
-///
-/// Schema: `input.json#/components/schemas/People/properties/links`.
+/// Generated from `input.json#/components/schemas/People/properties/links`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PeopleLinks {
-    /// `next`
+    /// The property `next`.
     pub next: Nullable<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -326,12 +304,10 @@ impl Contract for PeopleLinks {
     }
 }
 
-/// `Problem` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Problem`.
+/// Generated from `input.json#/components/schemas/Problem`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Problem {
-    /// `title`
+    /// The property `title`.
     pub title: String,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -355,16 +331,14 @@ impl Contract for Problem {
     }
 }
 
-/// `ReadLogOrder` of the contract.
+/// Generated from `input.json#/paths/~1log/get/parameters/3/schema`.
 ///
 /// Default: `"down"`.
-///
-/// Schema: `input.json#/paths/~1log/get/parameters/3/schema`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ReadLogOrder {
-    /// `up`
+    /// The value `up`.
     Up,
-    /// `down`
+    /// The value `down`.
     Down,
 }
 
@@ -374,12 +348,10 @@ pub enum ReadLogOrder {
     ReadLogOrder = schemas::validator(schemas::INPUT_PATHS_LOG_GET.offset_by(3))
 );
 
-/// `Row` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Row`.
+/// Generated from `input.json#/components/schemas/Row`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Row {
-    /// `n`
+    /// The property `n`.
     pub n: i64,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -395,14 +367,12 @@ impl Contract for Row {
     }
 }
 
-/// `Rows` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Rows`.
+/// Generated from `input.json#/components/schemas/Rows`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Rows {
-    /// `rows`
+    /// The property `rows`.
     pub rows: Vec<Row>,
-    /// `total`
+    /// The property `total`.
     pub total: i64,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -428,12 +398,10 @@ impl Contract for Rows {
     }
 }
 
-/// `Search` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Search`.
+/// Generated from `input.json#/components/schemas/Search`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Search {
-    /// `words`
+    /// The property `words`.
     pub words: String,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -459,14 +427,12 @@ impl Contract for Search {
     }
 }
 
-/// `Shelves` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Shelves`.
+/// Generated from `input.json#/components/schemas/Shelves`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Shelves {
-    /// `meta`
+    /// The property `meta`.
     pub meta: ShelvesMeta,
-    /// `shelves`
+    /// The property `shelves`.
     pub shelves: Option<Books>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -494,12 +460,10 @@ impl Contract for Shelves {
     }
 }
 
-/// `ShelvesMeta` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Shelves/properties/meta`.
+/// Generated from `input.json#/components/schemas/Shelves/properties/meta`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct ShelvesMeta {
-    /// `page_count`
+    /// The property `page_count`.
     pub page_count: Option<i64>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

@@ -278,51 +278,51 @@ pub enum OperationId {
     ///
     /// `GET /depots/{depot}/parcels`
     ///
-    /// `listParcels`
+    /// The value `listParcels`.
     ListParcels,
     /// `POST /parcels/search`
     ///
-    /// `searchParcels`
+    /// The value `searchParcels`.
     SearchParcels,
     /// `GET /charges`
     ///
-    /// `charges`
+    /// The value `charges`.
     Charges,
     /// `GET /charges/items`
     ///
-    /// `chargesItems`
+    /// The value `chargesItems`.
     ChargesItems,
     /// `GET /events`
     ///
-    /// `listEvents`
+    /// The value `listEvents`.
     ListEvents,
     /// `GET /kinds`
     ///
-    /// `listKinds`
+    /// The value `listKinds`.
     ListKinds,
     /// `GET /people`
     ///
-    /// `listPeople`
+    /// The value `listPeople`.
     ListPeople,
     /// `GET /rows`
     ///
-    /// `listRows`
+    /// The value `listRows`.
     ListRows,
     /// `GET /log`
     ///
-    /// `readLog`
+    /// The value `readLog`.
     ReadLog,
     /// `GET /hooks`
     ///
-    /// `listHooks`
+    /// The value `listHooks`.
     ListHooks,
     /// `GET /books`
     ///
-    /// `listBooks`
+    /// The value `listBooks`.
     ListBooks,
     /// `GET /shelves`
     ///
-    /// `listShelves`
+    /// The value `listShelves`.
     ListShelves,
 }
 

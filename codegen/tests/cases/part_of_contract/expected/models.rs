@@ -9,12 +9,10 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `BoxesAddBody2` of the contract.
-///
-/// Schema: `input.json#/paths/~1boxesAdd/post/requestBody/content/application~1json/schema`.
+/// Generated from `input.json#/paths/~1boxesAdd/post/requestBody/content/application~1json/schema`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct BoxesAddBody2 {
-    /// `size`
+    /// The property `size`.
     pub size: Option<BoxesAddBody2Size>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -45,12 +43,10 @@ impl Contract for BoxesAddBody2 {
     }
 }
 
-/// `BoxesAddBody2Size` of the contract.
-///
-/// Schema: `input.json#/paths/~1boxesAdd/post/requestBody/content/application~1json/schema/properties/size`.
+/// Generated from `input.json#/paths/~1boxesAdd/post/requestBody/content/application~1json/schema/properties/size`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct BoxesAddBody2Size {
-    /// `depth`
+    /// The property `depth`.
     pub depth: i64,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -80,9 +76,7 @@ impl Contract for BoxesAddBody2Size {
     }
 }
 
-/// `Cargo` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Cargo`.
+/// Generated from `input.json#/components/schemas/Cargo`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
@@ -133,12 +127,10 @@ impl Contract for Cargo {
     }
 }
 
-/// `CargoGas` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Cargo`, `input.json#/components/schemas/Cargo/oneOf/1`.
+/// Generated from `input.json#/components/schemas/Cargo`, `input.json#/components/schemas/Cargo/oneOf/1`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct CargoGas {
-    /// `volume`
+    /// The property `volume`.
     pub volume: Option<i64>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -168,12 +160,10 @@ impl Contract for CargoGas {
     }
 }
 
-/// `CargoOre` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Cargo`, `input.json#/components/schemas/Cargo/oneOf/0`.
+/// Generated from `input.json#/components/schemas/Cargo`, `input.json#/components/schemas/Cargo/oneOf/0`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct CargoOre {
-    /// `mass`
+    /// The property `mass`.
     pub mass: Option<i64>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -199,14 +189,12 @@ impl Contract for CargoOre {
     }
 }
 
-/// `CargoVariant3` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Cargo`, `input.json#/components/schemas/Cargo/oneOf/2`.
+/// Generated from `input.json#/components/schemas/Cargo`, `input.json#/components/schemas/Cargo/oneOf/2`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CargoVariant3 {
-    /// `kind`
+    /// The property `kind`.
     pub kind: CargoVariant3Kind,
-    /// `berths`
+    /// The property `berths`.
     pub berths: i64,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -236,14 +224,12 @@ impl Contract for CargoVariant3 {
     }
 }
 
-/// `CargoVariant3Kind` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Cargo/oneOf/2/properties/kind`.
+/// Generated from `input.json#/components/schemas/Cargo/oneOf/2/properties/kind`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CargoVariant3Kind {
-    /// `crew`
+    /// The value `crew`.
     Crew,
-    /// `guests`
+    /// The value `guests`.
     Guests,
 }
 
@@ -257,16 +243,14 @@ pub enum CargoVariant3Kind {
     CargoVariant3Kind = schemas::validator(schemas::INPUT_SCHEMAS_CARGO.offset_by(8))
 );
 
-/// `Hull` of the contract.
+/// Generated from `input.json#/components/schemas/Hull`.
 ///
 /// Limits: at least 1 character.
-///
-/// Schema: `input.json#/components/schemas/Hull`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Hull(pub(super) String);
 
 impl Hull {
-    /// The least number of characters.
+    /// The minimum length in characters (`minLength`).
     pub const MIN_LENGTH: usize = 1;
 }
 
@@ -282,12 +266,10 @@ impl Contract for Hull {
     }
 }
 
-/// `Named` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Named`.
+/// Generated from `input.json#/components/schemas/Named`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Named {
-    /// `name`
+    /// The property `name`.
     ///
     /// Limits: at most 5 characters.
     pub name: String,
@@ -315,20 +297,18 @@ impl Contract for Named {
     }
 }
 
-/// `Ship` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Ship`.
+/// Generated from `input.json#/components/schemas/Ship`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Ship {
-    /// `hull`
+    /// The property `hull`.
     pub hull: Option<Hull>,
-    /// `cargo`
+    /// The property `cargo`.
     pub cargo: Option<Cargo>,
-    /// `labels`
+    /// The property `labels`.
     pub labels: Option<Map<Json>>,
-    /// `strict`
+    /// The property `strict`.
     pub strict: Option<Named>,
-    /// `berth`
+    /// The property `berth`.
     pub berth: Option<Json>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

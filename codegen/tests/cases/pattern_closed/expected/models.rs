@@ -6,9 +6,7 @@
 use ::contract_runtime::{Contract, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
-/// `Alone` of the contract.
-///
-/// Schema: `input.json#/$defs/alone`.
+/// Generated from `input.json#/$defs/alone`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Alone(pub Map<String>);
 
@@ -22,12 +20,10 @@ impl Contract for Alone {
     }
 }
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `name`
+    /// The property `name`.
     pub name: Option<String>,
     /// The other members of the object.
     pub extra: Map<i64>,

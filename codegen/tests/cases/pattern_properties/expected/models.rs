@@ -6,9 +6,7 @@
 use ::contract_runtime::{Contract, Json, Map, schema::Validator};
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input(pub Map<Json>);
 

@@ -9,20 +9,18 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
-    /// `handle`
+    /// The property `handle`.
     ///
     /// Limits: at least 2 characters; matches `^(?!-)[a-z-]+$`.
     pub handle: String,
-    /// `twice`
+    /// The property `twice`.
     pub twice: Option<Twice>,
-    /// `named`
+    /// The property `named`.
     pub named: Option<Named>,
-    /// `checked`
+    /// The property `checked`.
     ///
     /// Limits: matches `^[a-z]+$`.
     pub checked: Option<String>,
@@ -53,11 +51,9 @@ impl Contract for Input {
     }
 }
 
-/// `Named` of the contract.
+/// Generated from `input.json#/$defs/named`.
 ///
 /// Limits: matches `^(?=y)`.
-///
-/// Schema: `input.json#/$defs/named`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Named(pub Map<Json>);
 
@@ -67,16 +63,14 @@ pub struct Named(pub Map<Json>);
     Named = schemas::validator(schemas::INPUT_DEFS_NAMED)
 );
 
-/// `Twice` of the contract.
+/// Generated from `input.json#/$defs/twice`.
 ///
 /// Limits: at most 8 characters; matches `^(.)\1$`.
-///
-/// Schema: `input.json#/$defs/twice`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Twice(pub(super) String);
 
 impl Twice {
-    /// The greatest number of characters.
+    /// The maximum length in characters (`maxLength`).
     pub const MAX_LENGTH: usize = 8;
 }
 

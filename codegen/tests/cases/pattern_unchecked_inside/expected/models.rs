@@ -9,22 +9,20 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `never`
+    /// The property `never`.
     ///
     /// Limits: at most 6 characters.
     pub never: Option<String>,
-    /// `either`
+    /// The property `either`.
     pub either: Option<String>,
-    /// `when`
+    /// The property `when`.
     pub when: Option<String>,
-    /// `few`
+    /// The property `few`.
     pub few: Option<Vec<Json>>,
-    /// `tagged`
+    /// The property `tagged`.
     pub tagged: Option<InputTagged>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -56,9 +54,7 @@ impl Contract for Input {
     }
 }
 
-/// `InputTagged` of the contract.
-///
-/// Schema: `input.json#/properties/tagged`.
+/// Generated from `input.json#/properties/tagged`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
@@ -99,12 +95,10 @@ impl Contract for InputTagged {
     }
 }
 
-/// `InputTaggedA` of the contract.
-///
-/// Schema: `input.json#/properties/tagged`, `input.json#/properties/tagged/oneOf/0`.
+/// Generated from `input.json#/properties/tagged`, `input.json#/properties/tagged/oneOf/0`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputTaggedA {
-    /// `fine`
+    /// The property `fine`.
     ///
     /// Limits: matches `^(?=c)`.
     pub fine: Option<String>,
@@ -130,9 +124,7 @@ impl Contract for InputTaggedA {
     }
 }
 
-/// `InputTaggedB` of the contract.
-///
-/// Schema: `input.json#/properties/tagged`, `input.json#/properties/tagged/oneOf/1`.
+/// Generated from `input.json#/properties/tagged`, `input.json#/properties/tagged/oneOf/1`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputTaggedB {
     /// Members that the contract does not declare, kept unchanged.

@@ -8,16 +8,14 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `x-known`
+    /// The property `x-known`.
     ///
     /// Limits: at most 5 characters.
     pub x_known: Option<String>,
-    /// `plain`
+    /// The property `plain`.
     pub plain: Option<i64>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

@@ -6,14 +6,12 @@
 use ::contract_runtime::{Contract, Json, read::is_disjoint, schema::Validator};
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
-    /// `a`
+    /// The property `a`.
     pub a: i64,
-    /// `b`
+    /// The property `b`.
     pub b: Option<i64>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: ::contract_runtime::Map<Json>,
@@ -38,11 +36,9 @@ impl Contract for Input {
     }
 }
 
-/// `Map` of the contract.
+/// Generated from `input.json#/$defs/map`.
 ///
 /// Limits: 1 to 2 members.
-///
-/// Schema: `input.json#/$defs/map`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Map(pub ::contract_runtime::Map<Json>);
 

@@ -8,9 +8,7 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Codes` of the contract.
-///
-/// Schema: `input.json#/$defs/codes`.
+/// Generated from `input.json#/$defs/codes`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Codes(pub Map<i64>);
 
@@ -24,14 +22,12 @@ impl Contract for Codes {
     }
 }
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `Known`
+    /// The property `Known`.
     pub known: Option<String>,
-    /// `ok`
+    /// The property `ok`.
     pub ok: Option<i64>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

@@ -8,22 +8,20 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
-    /// `name`
+    /// The property `name`.
     ///
     /// Limits: at least 1 character.
     pub name: String,
-    /// `parent`
+    /// The property `parent`.
     pub parent: Option<Box<Input>>,
-    /// `twin`
+    /// The property `twin`.
     pub twin: Option<Nullable<Box<Input>>>,
-    /// `children`
+    /// The property `children`.
     pub children: Option<Vec<Input>>,
-    /// `byName`
+    /// The property `byName`.
     pub by_name: Option<Map<Input>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

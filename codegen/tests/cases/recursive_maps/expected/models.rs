@@ -8,12 +8,10 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `tree`
+    /// The property `tree`.
     pub tree: Option<Tree>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -30,9 +28,7 @@ impl Contract for Input {
     }
 }
 
-/// `Tree` of the contract.
-///
-/// Schema: `input.json#/$defs/tree`.
+/// Generated from `input.json#/$defs/tree`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Tree(pub Map<Tree>);
 

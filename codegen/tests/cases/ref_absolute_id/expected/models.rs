@@ -8,16 +8,14 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `OddFileName` of the contract.
+/// Generated from `names.json`.
 ///
 /// Limits: at least 1 character.
-///
-/// Schema: `names.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct OddFileName(pub(super) String);
 
 impl OddFileName {
-    /// The least number of characters.
+    /// The minimum length in characters (`minLength`).
     pub const MIN_LENGTH: usize = 1;
 }
 
@@ -31,14 +29,12 @@ impl Contract for OddFileName {
     }
 }
 
-/// `Root` of the contract.
-///
-/// Schema: `root.json`.
+/// Generated from `root.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Root {
-    /// `name`
+    /// The property `name`.
     pub name: Option<Short>,
-    /// `tag`
+    /// The property `tag`.
     pub tag: Option<OddFileName>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -56,16 +52,14 @@ impl Contract for Root {
     }
 }
 
-/// `Short` of the contract.
+/// Generated from `names.json#/$defs/short`.
 ///
 /// Limits: at most 3 characters.
-///
-/// Schema: `names.json#/$defs/short`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Short(pub(super) String);
 
 impl Short {
-    /// The greatest number of characters.
+    /// The maximum length in characters (`maxLength`).
     pub const MAX_LENGTH: usize = 3;
 }
 

@@ -6,11 +6,9 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
-/// `A` of the contract.
+/// Generated from `input.json#/$defs/a`.
 ///
 /// Limits: matches `^[a-z]+$`.
-///
-/// Schema: `input.json#/$defs/a`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct A(pub(super) String);
 
@@ -24,16 +22,14 @@ impl Contract for A {
     }
 }
 
-/// `C` of the contract.
+/// Generated from `other.json#/$defs/c`.
 ///
 /// Limits: at most 9.
-///
-/// Schema: `other.json#/$defs/c`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Copy, PartialOrd, Ord)]
 pub struct C(pub(super) i64);
 
 impl C {
-    /// The greatest value.
+    /// The maximum value.
     pub const MAX: i64 = 9;
 }
 
@@ -47,14 +43,12 @@ impl Contract for C {
     }
 }
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `id`
+    /// The property `id`.
     pub id: Option<A>,
-    /// `other`
+    /// The property `other`.
     pub other: Option<C>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -72,9 +66,7 @@ impl Contract for Input {
     }
 }
 
-/// `Other` of the contract.
-///
-/// Schema: `other.json`.
+/// Generated from `other.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Other(pub Json);
 

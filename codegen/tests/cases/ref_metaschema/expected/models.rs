@@ -50,7 +50,7 @@ impl Contract for FormatAnnotation {
 /// Schema: `format-annotation`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct FormatAnnotationObject {
-    /// `format`
+    /// The property `format`.
     pub format: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -71,9 +71,7 @@ impl Contract for FormatAnnotationObject {
     }
 }
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
     /// Format vocabulary meta-schema for annotation results.

@@ -8,16 +8,14 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `AB` of the contract.
+/// Generated from `input.json#/$defs/a~1b`.
 ///
 /// Limits: at most 1 character.
-///
-/// Schema: `input.json#/$defs/a~1b`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AB(pub(super) String);
 
 impl AB {
-    /// The greatest number of characters.
+    /// The maximum length in characters (`maxLength`).
     pub const MAX_LENGTH: usize = 1;
 }
 
@@ -31,16 +29,14 @@ impl Contract for AB {
     }
 }
 
-/// `CD` of the contract.
+/// Generated from `input.json#/$defs/c~0d`.
 ///
 /// Limits: at most 2 characters.
-///
-/// Schema: `input.json#/$defs/c~0d`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CD(pub(super) String);
 
 impl CD {
-    /// The greatest number of characters.
+    /// The maximum length in characters (`maxLength`).
     pub const MAX_LENGTH: usize = 2;
 }
 
@@ -54,16 +50,14 @@ impl Contract for CD {
     }
 }
 
-/// `EF` of the contract.
+/// Generated from `input.json#/$defs/e%f`.
 ///
 /// Limits: at most 3 characters.
-///
-/// Schema: `input.json#/$defs/e%f`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EF(pub(super) String);
 
 impl EF {
-    /// The greatest number of characters.
+    /// The maximum length in characters (`maxLength`).
     pub const MAX_LENGTH: usize = 3;
 }
 
@@ -77,16 +71,14 @@ impl Contract for EF {
     }
 }
 
-/// `GH` of the contract.
+/// Generated from `input.json#/$defs/g"h`.
 ///
 /// Limits: at most 4 characters.
-///
-/// Schema: `input.json#/$defs/g"h`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct GH(pub(super) String);
 
 impl GH {
-    /// The greatest number of characters.
+    /// The maximum length in characters (`maxLength`).
     pub const MAX_LENGTH: usize = 4;
 }
 
@@ -100,16 +92,14 @@ impl Contract for GH {
     }
 }
 
-/// `IJ` of the contract.
+/// Generated from `input.json#/$defs/i j`.
 ///
 /// Limits: at most 5 characters.
-///
-/// Schema: `input.json#/$defs/i j`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct IJ(pub(super) String);
 
 impl IJ {
-    /// The greatest number of characters.
+    /// The maximum length in characters (`maxLength`).
     pub const MAX_LENGTH: usize = 5;
 }
 
@@ -123,22 +113,20 @@ impl Contract for IJ {
     }
 }
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `slash`
+    /// The property `slash`.
     pub slash: Option<AB>,
-    /// `tilde`
+    /// The property `tilde`.
     pub tilde: Option<CD>,
-    /// `percent`
+    /// The property `percent`.
     pub percent: Option<EF>,
-    /// `quote`
+    /// The property `quote`.
     pub quote: Option<GH>,
-    /// `space`
+    /// The property `space`.
     pub space: Option<IJ>,
-    /// `both`
+    /// The property `both`.
     pub both: Option<KL>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -168,16 +156,14 @@ impl Contract for Input {
     }
 }
 
-/// `KL` of the contract.
+/// Generated from `input.json#/$defs/k~1~0%l`.
 ///
 /// Limits: at most 6 characters.
-///
-/// Schema: `input.json#/$defs/k~1~0%l`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct KL(pub(super) String);
 
 impl KL {
-    /// The greatest number of characters.
+    /// The maximum length in characters (`maxLength`).
     pub const MAX_LENGTH: usize = 6;
 }
 

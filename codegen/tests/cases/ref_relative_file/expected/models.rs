@@ -6,16 +6,14 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
-/// `Part` of the contract.
-///
-/// Schema: `part.json`.
+/// Generated from `part.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Part {
-    /// `size`
+    /// The property `size`.
     ///
     /// Limits: at least 1.
     pub size: i64,
-    /// `whole`
+    /// The property `whole`.
     pub whole: Option<Box<Root>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -40,14 +38,12 @@ impl Contract for Part {
     }
 }
 
-/// `Root` of the contract.
-///
-/// Schema: `root.json`.
+/// Generated from `root.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Root {
-    /// `part`
+    /// The property `part`.
     pub part: Option<Box<Part>>,
-    /// `size`
+    /// The property `size`.
     ///
     /// Limits: at least 1.
     pub size: Option<i64>,

@@ -9,19 +9,17 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Count` of the contract.
+/// Generated from `input.json#/$defs/count`.
 ///
 /// Limits: 0 to 10.
-///
-/// Schema: `input.json#/$defs/count`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Copy, PartialOrd, Ord)]
 pub struct Count(pub(super) i64);
 
 impl Count {
-    /// The least value.
+    /// The minimum value.
     pub const MIN: i64 = 0;
 
-    /// The greatest value.
+    /// The maximum value.
     pub const MAX: i64 = 10;
 }
 
@@ -35,14 +33,12 @@ impl Contract for Count {
     }
 }
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
     /// Shorter here.
     pub name: Option<Name>,
-    /// `count`
+    /// The property `count`.
     ///
     /// Default: `7`.
     pub count: Option<Count>,
@@ -76,19 +72,17 @@ impl Contract for Input {
     }
 }
 
-/// `Name` of the contract.
+/// Generated from `input.json#/$defs/name`.
 ///
 /// Limits: 2 to 8 characters.
-///
-/// Schema: `input.json#/$defs/name`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Name(pub(super) String);
 
 impl Name {
-    /// The least number of characters.
+    /// The minimum length in characters (`minLength`).
     pub const MIN_LENGTH: usize = 2;
 
-    /// The greatest number of characters.
+    /// The maximum length in characters (`maxLength`).
     pub const MAX_LENGTH: usize = 8;
 }
 

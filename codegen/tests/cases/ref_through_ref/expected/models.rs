@@ -6,12 +6,10 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
-/// `Body` of the contract.
-///
-/// Schema: `checkout.json#/$defs/body`.
+/// Generated from `checkout.json#/$defs/body`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Body {
-    /// `lines`
+    /// The property `lines`.
     ///
     /// Limits: at least 1 entry.
     pub lines: Vec<Line>,
@@ -39,16 +37,14 @@ impl Contract for Body {
     }
 }
 
-/// `Line` of the contract.
-///
-/// Schema: `line.yaml`.
+/// Generated from `line.yaml`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Line {
-    /// `sku`
+    /// The property `sku`.
     ///
     /// Limits: matches `^[A-Z]{2}$`.
     pub sku: String,
-    /// `parent`
+    /// The property `parent`.
     pub parent: Option<Body>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -74,16 +70,14 @@ impl Contract for Line {
     }
 }
 
-/// `Root` of the contract.
-///
-/// Schema: `root.json`.
+/// Generated from `root.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Root {
-    /// `checkout`
+    /// The property `checkout`.
     pub checkout: Body,
     /// The same once more.
     pub again: Option<Body>,
-    /// `line`
+    /// The property `line`.
     pub line: Option<Line>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

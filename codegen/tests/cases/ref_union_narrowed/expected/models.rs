@@ -9,9 +9,7 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Event` of the contract.
-///
-/// Schema: `input.json#/$defs/event`.
+/// Generated from `input.json#/$defs/event`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
@@ -57,12 +55,10 @@ impl Contract for Event {
     }
 }
 
-/// `EventJoined` of the contract.
-///
-/// Schema: `input.json#/$defs/event`, `input.json#/$defs/event/oneOf/0`.
+/// Generated from `input.json#/$defs/event`, `input.json#/$defs/event/oneOf/0`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct EventJoined {
-    /// `at`
+    /// The property `at`.
     pub at: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -86,14 +82,12 @@ impl Contract for EventJoined {
     }
 }
 
-/// `EventLeft` of the contract.
-///
-/// Schema: `input.json#/$defs/event`, `input.json#/$defs/event/oneOf/1`.
+/// Generated from `input.json#/$defs/event`, `input.json#/$defs/event/oneOf/1`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct EventLeft {
-    /// `at`
+    /// The property `at`.
     pub at: Option<String>,
-    /// `why`
+    /// The property `why`.
     pub why: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -117,16 +111,14 @@ impl Contract for EventLeft {
     }
 }
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `label`
+    /// The property `label`.
     pub label: Option<Label>,
-    /// `text`
+    /// The property `text`.
     pub text: Option<String>,
-    /// `event`
+    /// The property `event`.
     pub event: Option<Event>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -166,9 +158,7 @@ impl Contract for Input {
     }
 }
 
-/// `Label` of the contract.
-///
-/// Schema: `input.json#/$defs/label`.
+/// Generated from `input.json#/$defs/label`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Label {
     /// The value is a whole number.

@@ -8,16 +8,14 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `NotedPage` of the contract.
-///
-/// Schema: `input.json#/$defs/notedPage`.
+/// Generated from `input.json#/$defs/notedPage`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NotedPage {
-    /// `items`
+    /// The property `items`.
     ///
     /// Limits: at most 2 entries.
     pub items: Vec<Thing>,
-    /// `hasMore`
+    /// The property `hasMore`.
     pub has_more: bool,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -55,16 +53,14 @@ impl Contract for NotedPage {
     }
 }
 
-/// `Page` of the contract.
-///
-/// Schema: `input.json#/$defs/page`.
+/// Generated from `input.json#/$defs/page`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Page {
-    /// `items`
+    /// The property `items`.
     ///
     /// Limits: at most 3 entries.
     pub items: Vec<Thing>,
-    /// `hasMore`
+    /// The property `hasMore`.
     pub has_more: bool,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -88,18 +84,16 @@ impl Contract for Page {
     }
 }
 
-/// `Ship` of the contract.
-///
-/// Schema: `input.json#/$defs/ship`.
+/// Generated from `input.json#/$defs/ship`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ship {
-    /// `id`
+    /// The property `id`.
     pub id: String,
-    /// `note`
+    /// The property `note`.
     ///
     /// Limits: at most 3 characters.
     pub note: Option<String>,
-    /// `hull`
+    /// The property `hull`.
     ///
     /// Limits: at least 1 character.
     pub hull: String,
@@ -125,18 +119,16 @@ impl Contract for Ship {
     }
 }
 
-/// `ShipPage` of the contract.
-///
-/// Schema: `input.json#/$defs/shipPage`.
+/// Generated from `input.json#/$defs/shipPage`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ShipPage {
-    /// `items`
+    /// The property `items`.
     ///
     /// Limits: at most 3 entries.
     pub items: Vec<Ship>,
-    /// `hasMore`
+    /// The property `hasMore`.
     pub has_more: bool,
-    /// `total`
+    /// The property `total`.
     ///
     /// Limits: at least 0.
     pub total: i64,
@@ -164,14 +156,12 @@ impl Contract for ShipPage {
     }
 }
 
-/// `Thing` of the contract.
-///
-/// Schema: `input.json#/$defs/thing`.
+/// Generated from `input.json#/$defs/thing`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Thing {
-    /// `id`
+    /// The property `id`.
     pub id: String,
-    /// `note`
+    /// The property `note`.
     pub note: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

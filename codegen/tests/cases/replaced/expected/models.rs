@@ -8,22 +8,20 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Input {
-    /// `temperature`
+    /// The property `temperature`.
     ///
     /// Limits: matches `^-?[0-9]+ °C$`.
     pub temperature: crate::outside::Temperature,
-    /// `history`
+    /// The property `history`.
     ///
     /// Limits: each matches `^-?[0-9]+ °C$`.
     pub history: Option<Vec<crate::outside::Temperature>>,
-    /// `outside`
+    /// The property `outside`.
     pub outside: Option<Nullable<crate::outside::Temperature>>,
-    /// `inline`
+    /// The property `inline`.
     ///
     /// Limits: at most 4 characters.
     pub inline: Option<crate::outside::Temperature>,

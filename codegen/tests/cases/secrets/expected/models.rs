@@ -9,30 +9,28 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Input {
-    /// `password`
+    /// The property `password`.
     ///
     /// Limits: at least 8 characters.
     pub password: Secret,
-    /// `token`
+    /// The property `token`.
     pub token: Option<Token>,
-    /// `pin`
+    /// The property `pin`.
     ///
     /// Limits: matches `^\d{4}$`.
     pub pin: Option<Nullable<Secret>>,
-    /// `list`
+    /// The property `list`.
     pub list: Option<Vec<Token>>,
-    /// `maybe`
+    /// The property `maybe`.
     pub maybe: Option<Nullable<Token>>,
-    /// `nullable`
+    /// The property `nullable`.
     pub nullable: Option<NullableToken>,
-    /// `user`
+    /// The property `user`.
     pub user: Option<String>,
-    /// `mode`
+    /// The property `mode`.
     pub mode: Option<Mode>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -93,16 +91,14 @@ impl Contract for Input {
     }
 }
 
-/// `Mode` of the contract.
+/// Generated from `input.json#/$defs/mode`.
 ///
 /// Limits: at least 3 characters.
-///
-/// Schema: `input.json#/$defs/mode`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mode(pub(super) Secret);
 
 impl Mode {
-    /// The least number of characters.
+    /// The minimum length in characters (`minLength`).
     pub const MIN_LENGTH: usize = 3;
 }
 
@@ -123,11 +119,9 @@ impl Contract for Mode {
     }
 }
 
-/// `NullableToken` of the contract.
+/// Generated from `input.json#/$defs/nullableToken`.
 ///
 /// Limits: at least 3 characters.
-///
-/// Schema: `input.json#/$defs/nullableToken`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NullableToken(pub Nullable<Secret>);
 
@@ -146,16 +140,14 @@ impl Contract for NullableToken {
     }
 }
 
-/// `Token` of the contract.
+/// Generated from `input.json#/$defs/token`.
 ///
 /// Limits: at least 3 characters.
-///
-/// Schema: `input.json#/$defs/token`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token(pub(super) Secret);
 
 impl Token {
-    /// The least number of characters.
+    /// The minimum length in characters (`minLength`).
     pub const MIN_LENGTH: usize = 3;
 }
 

@@ -9,14 +9,12 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Closed` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Closed`.
+/// Generated from `input.json#/components/schemas/Closed`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Closed {
-    /// `kind`
+    /// The property `kind`.
     pub kind: String,
-    /// `reason`
+    /// The property `reason`.
     pub reason: String,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -40,18 +38,16 @@ impl Contract for Closed {
     }
 }
 
-/// `Either` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Either`.
+/// Generated from `input.json#/components/schemas/Either`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Either {
-    /// `key`
+    /// The property `key`.
     pub key: Secret,
-    /// `codes`
+    /// The property `codes`.
     ///
     /// Limits: each at most 4 characters.
     pub codes: Option<Vec<Secret>>,
-    /// `late`
+    /// The property `late`.
     pub late: Option<Secret>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -89,9 +85,7 @@ impl Contract for Either {
     }
 }
 
-/// `Event` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Event`.
+/// Generated from `input.json#/components/schemas/Event`.
 #[derive(Clone, PartialEq, Eq)]
 #[allow(
     clippy::large_enum_variant,
@@ -170,16 +164,14 @@ impl Contract for Event {
     }
 }
 
-/// `Opened` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Opened`.
+/// Generated from `input.json#/components/schemas/Opened`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opened {
-    /// `kind`
+    /// The property `kind`.
     pub kind: String,
-    /// `token`
+    /// The property `token`.
     pub token: Token,
-    /// `count`
+    /// The property `count`.
     pub count: Option<i64>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -204,19 +196,17 @@ impl Contract for Opened {
     }
 }
 
-/// `Own` of the contract.
+/// Generated from `input.json#/components/schemas/Own`.
 ///
 /// Limits: 3 to 12 characters.
-///
-/// Schema: `input.json#/components/schemas/Own`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Own(pub(super) Secret);
 
 impl Own {
-    /// The least number of characters.
+    /// The minimum length in characters (`minLength`).
     pub const MIN_LENGTH: usize = 3;
 
-    /// The greatest number of characters.
+    /// The maximum length in characters (`maxLength`).
     pub const MAX_LENGTH: usize = 12;
 }
 
@@ -237,9 +227,7 @@ impl Contract for Own {
     }
 }
 
-/// `Step` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Step`.
+/// Generated from `input.json#/components/schemas/Step`.
 #[derive(Clone, PartialEq, Eq)]
 #[allow(
     clippy::large_enum_variant,
@@ -282,9 +270,7 @@ impl Contract for Step {
     }
 }
 
-/// `StepStop` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Step`, `input.json#/components/schemas/Step/oneOf/1`.
+/// Generated from `input.json#/components/schemas/Step`, `input.json#/components/schemas/Step/oneOf/1`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct StepStop {
     /// Members that the contract does not declare, kept unchanged.
@@ -303,12 +289,10 @@ impl Contract for StepStop {
     }
 }
 
-/// `StepWait` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Step`, `input.json#/components/schemas/Step/oneOf/0`.
+/// Generated from `input.json#/components/schemas/Step`, `input.json#/components/schemas/Step/oneOf/0`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepWait {
-    /// `then`
+    /// The property `then`.
     pub then: Vec<Event>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -335,16 +319,14 @@ impl Contract for StepWait {
     }
 }
 
-/// `Token` of the contract.
+/// Generated from `input.json#/components/schemas/Token`.
 ///
 /// Limits: at least 3 characters.
-///
-/// Schema: `input.json#/components/schemas/Token`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token(pub(super) Secret);
 
 impl Token {
-    /// The least number of characters.
+    /// The minimum length in characters (`minLength`).
     pub const MIN_LENGTH: usize = 3;
 }
 

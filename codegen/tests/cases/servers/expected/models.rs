@@ -6,12 +6,10 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
-/// `Place` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Place`.
+/// Generated from `input.json#/components/schemas/Place`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
-    /// `name`
+    /// The property `name`.
     pub name: String,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

@@ -39,7 +39,7 @@ pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[0]);
 pub enum OperationId {
     /// `GET /places`
     ///
-    /// `list`
+    /// The value `list`.
     List,
 }
 

@@ -52,15 +52,15 @@ impl From<RegionalServer> for String {
 pub enum RegionalServerRegion {
     /// `eu`
     ///
-    /// `eu`
+    /// The value `eu`.
     Eu,
     /// `us`
     ///
-    /// `us`
+    /// The value `us`.
     Us,
     /// `ap-south`
     ///
-    /// `ap-south`
+    /// The value `ap-south`.
     ApSouth,
 }
 
@@ -75,11 +75,11 @@ pub enum RegionalServerRegion {
 pub enum RegionalServerPort {
     /// `443`
     ///
-    /// `443`
+    /// The value `443`.
     N443,
     /// `8443`
     ///
-    /// `8443`
+    /// The value `8443`.
     N8443,
 }
 

@@ -61,7 +61,8 @@ impl Client {
         self.inner.base_url()
     }
 
-    /// Returns the untyped client, which sends calls that are values and stored requests.
+    /// Returns the underlying client, which can send a call built as a struct and repeat a stored
+    /// request.
     #[must_use]
     pub const fn api_client(&self) -> &ApiClient {
         &self.inner
@@ -79,7 +80,8 @@ impl Client {
     ///
     /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: Why not.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn create_chat(
         &self,
         body: &super::types::Ask,
@@ -101,7 +103,8 @@ impl Client {
     ///
     /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: Why not.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn create_chat_stream(
         &self,
         body: &super::types::Ask,
@@ -120,14 +123,15 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `thread`: `thread` in the path.
+    /// * `thread`: path parameter `thread`.
     /// * `options`: optional parameters.
     ///
     /// # Errors
     ///
     /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: Why not.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn watch_thread(
         &self,
         thread: &str,
@@ -147,14 +151,15 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `thread`: `thread` in the path.
+    /// * `thread`: path parameter `thread`.
     /// * `options`: optional parameters.
     ///
     /// # Errors
     ///
     /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: Why not.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn watch_thread_stream(
         &self,
         thread: &str,
@@ -178,7 +183,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn watch_moves(&self) -> PendingCall<'_, super::calls::WatchMovesCall> {
         self.inner.send(super::calls::WatchMovesCall::request_for(&self.inner))
     }
@@ -189,7 +195,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn watch_moves_stream(
         &self,
     ) -> ::contract_runtime::client::PendingStreamCall<
@@ -207,7 +214,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn ticker(&self) -> PendingCall<'_, super::calls::TickerCall> {
         self.inner.send(super::calls::TickerCall::request_for(&self.inner))
     }
@@ -220,7 +228,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn ticker_stream(
         &self,
     ) -> ::contract_runtime::client::PendingStreamCall<
@@ -236,7 +245,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn usage(&self) -> PendingCall<'_, super::calls::UsageCall> {
         self.inner.send(super::calls::UsageCall::request_for(&self.inner))
     }
@@ -247,7 +257,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn usage_stream(
         &self,
     ) -> ::contract_runtime::client::PendingStreamCall<
@@ -263,7 +274,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn journal(&self) -> PendingCall<'_, super::calls::JournalCall> {
         self.inner.send(super::calls::JournalCall::request_for(&self.inner))
     }
@@ -274,7 +286,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn journal_stream(
         &self,
     ) -> ::contract_runtime::client::PendingStreamCall<
@@ -298,7 +311,8 @@ impl Client {
     ///
     /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: Why not.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn create_batch(
         &self,
         body: impl Into<Bytes>,
@@ -320,7 +334,8 @@ impl Client {
     ///
     /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: Why not.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn create_batch_stream(
         &self,
         body: impl ::contract_runtime::stream::Stream<
@@ -342,13 +357,14 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `name`: `name` in the path.
+    /// * `name`: path parameter `name`.
     ///
     /// # Errors
     ///
     /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: Why not.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn read_file(&self, name: &str) -> PendingCall<'_, super::calls::ReadFileCall> {
         self.inner.send(super::calls::ReadFileCall::request_for(&self.inner, name))
     }
@@ -359,13 +375,14 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `name`: `name` in the path.
+    /// * `name`: path parameter `name`.
     ///
     /// # Errors
     ///
     /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: Why not.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn read_file_stream(
         &self,
         name: &str,
@@ -382,14 +399,15 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `name`: `name` in the path.
+    /// * `name`: path parameter `name`.
     /// * `body`: `application/octet-stream` or `application/json`.
     ///
     /// # Errors
     ///
     /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: Why not.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn write_file(
         &self,
         name: &str,
@@ -405,14 +423,15 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `name`: `name` in the path.
+    /// * `name`: path parameter `name`.
     /// * `body`: `application/octet-stream` or `application/json`.
     ///
     /// # Errors
     ///
     /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: Why not.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn write_file_stream(
         &self,
         name: &str,

@@ -9,16 +9,14 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Ask` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Ask`.
+/// Generated from `input.json#/components/schemas/Ask`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ask {
-    /// `prompt`
+    /// The property `prompt`.
     ///
     /// Limits: 1 to 100 characters.
     pub prompt: String,
-    /// `stream`
+    /// The property `stream`.
     pub stream: Option<bool>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -49,18 +47,16 @@ impl Contract for Ask {
     }
 }
 
-/// `Chunk` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Chunk`.
+/// Generated from `input.json#/components/schemas/Chunk`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Chunk {
-    /// `index`
+    /// The property `index`.
     ///
     /// Limits: at least 0.
     pub index: i64,
-    /// `delta`
+    /// The property `delta`.
     pub delta: String,
-    /// `finish`
+    /// The property `finish`.
     pub finish: Option<Nullable<ChunkFinish>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -92,14 +88,12 @@ impl Contract for Chunk {
     }
 }
 
-/// `ChunkFinish` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Chunk/properties/finish`.
+/// Generated from `input.json#/components/schemas/Chunk/properties/finish`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ChunkFinish {
-    /// `stop`
+    /// The value `stop`.
     Stop,
-    /// `length`
+    /// The value `length`.
     Length,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -119,14 +113,12 @@ impl Contract for ChunkFinish {
     }
 }
 
-/// `Day` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Day`.
+/// Generated from `input.json#/components/schemas/Day`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Day {
-    /// `day`
+    /// The property `day`.
     pub day: String,
-    /// `asked`
+    /// The property `asked`.
     ///
     /// Limits: at least 0.
     pub asked: i64,
@@ -156,14 +148,12 @@ impl Contract for Day {
     }
 }
 
-/// `Move` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Move`.
+/// Generated from `input.json#/components/schemas/Move`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Move {
-    /// `event`
+    /// The property `event`.
     pub event: MoveEvent,
-    /// `data`
+    /// The property `data`.
     ///
     /// Limits: at most 10 characters.
     pub data: String,
@@ -190,14 +180,12 @@ impl Contract for Move {
     }
 }
 
-/// `MoveEvent` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Move/properties/event`.
+/// Generated from `input.json#/components/schemas/Move/properties/event`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MoveEvent {
-    /// `joined`
+    /// The value `joined`.
     Joined,
-    /// `left`
+    /// The value `left`.
     Left,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -217,12 +205,10 @@ impl Contract for MoveEvent {
     }
 }
 
-/// `Problem` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Problem`.
+/// Generated from `input.json#/components/schemas/Problem`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Problem {
-    /// `title`
+    /// The property `title`.
     pub title: String,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -246,12 +232,10 @@ impl Contract for Problem {
     }
 }
 
-/// `Reply` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Reply`.
+/// Generated from `input.json#/components/schemas/Reply`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Reply {
-    /// `text`
+    /// The property `text`.
     pub text: String,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -275,14 +259,12 @@ impl Contract for Reply {
     }
 }
 
-/// `TickerXKindsItem` of the contract.
-///
-/// Schema: `input.json#/paths/~1ticker/get/responses/200/headers/X-Kinds/schema/items`.
+/// Generated from `input.json#/paths/~1ticker/get/responses/200/headers/X-Kinds/schema/items`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TickerXKindsItem {
-    /// `text`
+    /// The value `text`.
     Text,
-    /// `day`
+    /// The value `day`.
     Day,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -302,16 +284,14 @@ impl Contract for TickerXKindsItem {
     }
 }
 
-/// `WatchThreadResponse200Item` of the contract.
-///
-/// Schema: `input.json#/paths/~1threads~1{thread}~1events/get/responses/200/content/text~1event-stream/itemSchema/properties/data/contentSchema`.
+/// Generated from `input.json#/paths/~1threads~1{thread}~1events/get/responses/200/content/text~1event-stream/itemSchema/properties/data/contentSchema`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct WatchThreadResponse200Item {
-    /// `text`
+    /// The property `text`.
     ///
     /// Limits: at most 20 characters.
     pub text: String,
-    /// `by`
+    /// The property `by`.
     pub by: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

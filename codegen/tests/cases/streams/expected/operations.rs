@@ -220,43 +220,43 @@ pub enum OperationId {
     ///
     /// `POST /chat`
     ///
-    /// `createChat`
+    /// The value `createChat`.
     CreateChat,
     /// What happens in a thread.
     ///
     /// `GET /threads/{thread}/events`
     ///
-    /// `watchThread`
+    /// The value `watchThread`.
     WatchThread,
     /// `GET /moves`
     ///
-    /// `watchMoves`
+    /// The value `watchMoves`.
     WatchMoves,
     /// `GET /ticker`
     ///
-    /// `ticker`
+    /// The value `ticker`.
     Ticker,
     /// `GET /usage`
     ///
-    /// `usage`
+    /// The value `usage`.
     Usage,
     /// `GET /journal`
     ///
-    /// `journal`
+    /// The value `journal`.
     Journal,
     /// Asks many things at once.
     ///
     /// `POST /batches`
     ///
-    /// `createBatch`
+    /// The value `createBatch`.
     CreateBatch,
     /// `GET /files/{name}`
     ///
-    /// `readFile`
+    /// The value `readFile`.
     ReadFile,
     /// `PUT /files/{name}`
     ///
-    /// `writeFile`
+    /// The value `writeFile`.
     WriteFile,
 }
 

@@ -61,7 +61,8 @@ impl Client {
         self.inner.base_url()
     }
 
-    /// Returns the untyped client, which sends calls that are values and stored requests.
+    /// Returns the underlying client, which can send a call built as a struct and repeat a stored
+    /// request.
     #[must_use]
     pub const fn api_client(&self) -> &ApiClient {
         &self.inner
@@ -73,12 +74,13 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `run`: `run` in the path.
+    /// * `run`: path parameter `run`.
     ///
     /// # Errors
     ///
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn watch_run(&self, run: &str) -> PendingCall<'_, super::calls::WatchRunCall> {
         self.inner.send(super::calls::WatchRunCall::request_for(&self.inner, run))
     }
@@ -91,12 +93,13 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `run`: `run` in the path.
+    /// * `run`: path parameter `run`.
     ///
     /// # Errors
     ///
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn watch_run_stream(
         &self,
         run: &str,

@@ -6,16 +6,14 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
-/// `Delta` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Delta`.
+/// Generated from `input.json#/components/schemas/Delta`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Delta {
-    /// `index`
+    /// The property `index`.
     ///
     /// Limits: at least 0.
     pub index: i64,
-    /// `text`
+    /// The property `text`.
     pub text: String,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -39,12 +37,10 @@ impl Contract for Delta {
     }
 }
 
-/// `Done` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Done`.
+/// Generated from `input.json#/components/schemas/Done`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Done {
-    /// `data`
+    /// The property `data`.
     pub data: DoneData,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -69,12 +65,10 @@ impl Contract for Done {
     }
 }
 
-/// `DoneData` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Done/properties/data`.
+/// Generated from `input.json#/components/schemas/Done/properties/data`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DoneData {
-    /// `[DONE]`
+    /// The value `[DONE]`.
     Done,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -94,12 +88,10 @@ impl Contract for DoneData {
     }
 }
 
-/// `Failed` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Failed`.
+/// Generated from `input.json#/components/schemas/Failed`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Failed {
-    /// `data`
+    /// The property `data`.
     pub data: Problem,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -125,12 +117,10 @@ impl Contract for Failed {
     }
 }
 
-/// `MessageDelta` of the contract.
-///
-/// Schema: `input.json#/components/schemas/MessageDelta`.
+/// Generated from `input.json#/components/schemas/MessageDelta`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MessageDelta {
-    /// `data`
+    /// The property `data`.
     pub data: Delta,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -156,12 +146,10 @@ impl Contract for MessageDelta {
     }
 }
 
-/// `Problem` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Problem`.
+/// Generated from `input.json#/components/schemas/Problem`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Problem {
-    /// `code`
+    /// The property `code`.
     pub code: String,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -185,14 +173,12 @@ impl Contract for Problem {
     }
 }
 
-/// `Run` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Run`.
+/// Generated from `input.json#/components/schemas/Run`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Run {
-    /// `run`
+    /// The property `run`.
     pub run: String,
-    /// `model`
+    /// The property `model`.
     pub model: String,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -282,12 +268,10 @@ impl Contract for RunEvent {
     }
 }
 
-/// `Started` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Started`.
+/// Generated from `input.json#/components/schemas/Started`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Started {
-    /// `data`
+    /// The property `data`.
     pub data: Run,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -313,16 +297,14 @@ impl Contract for Started {
     }
 }
 
-/// `ToolCall` of the contract.
-///
-/// Schema: `input.json#/components/schemas/ToolCall`.
+/// Generated from `input.json#/components/schemas/ToolCall`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ToolCall {
-    /// `tool`
+    /// The property `tool`.
     ///
     /// Limits: at least 1 character.
     pub tool: String,
-    /// `arguments`
+    /// The property `arguments`.
     pub arguments: Map<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -346,12 +328,10 @@ impl Contract for ToolCall {
     }
 }
 
-/// `ToolCalled` of the contract.
-///
-/// Schema: `input.json#/components/schemas/ToolCalled`.
+/// Generated from `input.json#/components/schemas/ToolCalled`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ToolCalled {
-    /// `data`
+    /// The property `data`.
     pub data: ToolCall,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

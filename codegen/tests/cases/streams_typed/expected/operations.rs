@@ -44,7 +44,7 @@ pub enum OperationId {
     ///
     /// `GET /runs/{run}/events`
     ///
-    /// `watchRun`
+    /// The value `watchRun`.
     WatchRun,
 }
 

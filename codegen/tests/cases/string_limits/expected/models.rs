@@ -9,18 +9,16 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `short`
+    /// The property `short`.
     ///
     /// Limits: 1 to 3 characters.
     pub short: Option<String>,
-    /// `exact`
+    /// The property `exact`.
     pub exact: Option<Two>,
-    /// `empty`
+    /// The property `empty`.
     ///
     /// Limits: at most 0 characters.
     pub empty: Option<String>,
@@ -49,19 +47,17 @@ impl Contract for Input {
     }
 }
 
-/// `Two` of the contract.
+/// Generated from `input.json#/$defs/two`.
 ///
 /// Limits: exactly 2 characters.
-///
-/// Schema: `input.json#/$defs/two`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Two(pub(super) String);
 
 impl Two {
-    /// The least number of characters.
+    /// The minimum length in characters (`minLength`).
     pub const MIN_LENGTH: usize = 2;
 
-    /// The greatest number of characters.
+    /// The maximum length in characters (`maxLength`).
     pub const MAX_LENGTH: usize = 2;
 }
 

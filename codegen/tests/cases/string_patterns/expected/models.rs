@@ -6,40 +6,38 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `word`
+    /// The property `word`.
     ///
     /// Limits: matches `^\p{L}+$`.
     pub word: Option<String>,
-    /// `upper`
+    /// The property `upper`.
     ///
     /// Limits: matches `^\p{Lu}\p{Ll}*$`.
     pub upper: Option<String>,
-    /// `greek`
+    /// The property `greek`.
     ///
     /// Limits: matches `^\p{Script=Greek}+$`.
     pub greek: Option<String>,
-    /// `digits`
+    /// The property `digits`.
     ///
     /// Limits: matches `^\d{3}$`.
     pub digits: Option<String>,
-    /// `inside`
+    /// The property `inside`.
     ///
     /// Limits: matches `b+c?`.
     pub inside: Option<String>,
-    /// `astral`
+    /// The property `astral`.
     ///
     /// Limits: matches `^.$`.
     pub astral: Option<String>,
-    /// `class`
+    /// The property `class`.
     ///
     /// Limits: matches `^[^\s,;]+(, [^\s,;]+)*$`.
     pub class: Option<String>,
-    /// `slug`
+    /// The property `slug`.
     pub slug: Option<Slug>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -89,11 +87,9 @@ impl Contract for Input {
     }
 }
 
-/// `Slug` of the contract.
+/// Generated from `input.json#/$defs/slug`.
 ///
 /// Limits: matches `^(?:[a-z0-9]|[a-z0-9][a-z0-9-]*[a-z0-9])$`.
-///
-/// Schema: `input.json#/$defs/slug`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Slug(pub(super) String);
 

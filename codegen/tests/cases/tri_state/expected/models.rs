@@ -9,28 +9,26 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
-    /// `must`
+    /// The property `must`.
     ///
     /// Limits: at least 1 character.
     pub must: Nullable<String>,
-    /// `may`
+    /// The property `may`.
     ///
     /// Limits: 1 to 5.
     pub may: Option<Nullable<i64>>,
-    /// `ref`
+    /// The property `ref`.
     pub ref_: Option<Nullable<Name>>,
-    /// `level`
+    /// The property `level`.
     pub level: Option<Nullable<InputLevel>>,
-    /// `list`
+    /// The property `list`.
     pub list: Option<Nullable<Vec<Nullable<bool>>>>,
-    /// `inner`
+    /// The property `inner`.
     pub inner: Option<Nullable<InputInner>>,
-    /// `nullable`
+    /// The property `nullable`.
     pub nullable: Option<Maybe>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -100,12 +98,10 @@ impl Contract for Input {
     }
 }
 
-/// `InputInner` of the contract.
-///
-/// Schema: `input.json#/properties/inner`.
+/// Generated from `input.json#/properties/inner`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputInner {
-    /// `a`
+    /// The property `a`.
     pub a: String,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -131,14 +127,12 @@ impl Contract for InputInner {
     }
 }
 
-/// `InputLevel` of the contract.
-///
-/// Schema: `input.json#/properties/level`.
+/// Generated from `input.json#/properties/level`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InputLevel {
-    /// `low`
+    /// The value `low`.
     Low,
-    /// `high`
+    /// The value `high`.
     High,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -158,11 +152,9 @@ impl Contract for InputLevel {
     }
 }
 
-/// `Maybe` of the contract.
+/// Generated from `input.json#/$defs/maybe`.
 ///
 /// Limits: matches `^m`.
-///
-/// Schema: `input.json#/$defs/maybe`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Maybe(pub Nullable<String>);
 
@@ -179,16 +171,14 @@ impl Contract for Maybe {
     }
 }
 
-/// `Name` of the contract.
+/// Generated from `input.json#/$defs/name`.
 ///
 /// Limits: at most 3 characters.
-///
-/// Schema: `input.json#/$defs/name`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Name(pub(super) String);
 
 impl Name {
-    /// The greatest number of characters.
+    /// The maximum length in characters (`maxLength`).
     pub const MAX_LENGTH: usize = 3;
 }
 

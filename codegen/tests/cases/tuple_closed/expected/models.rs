@@ -9,18 +9,16 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `point`
+    /// The property `point`.
     ///
     /// Limits: at least 2 entries.
     pub point: Option<(Number, Number)>,
-    /// `named`
+    /// The property `named`.
     pub named: Option<Pair>,
-    /// `short`
+    /// The property `short`.
     pub short: Option<Vec<Json>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -49,16 +47,14 @@ impl Contract for Input {
     }
 }
 
-/// `Key` of the contract.
+/// Generated from `input.json#/$defs/key`.
 ///
 /// Limits: at least 1 character.
-///
-/// Schema: `input.json#/$defs/key`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key(pub(super) String);
 
 impl Key {
-    /// The least number of characters.
+    /// The minimum length in characters (`minLength`).
     pub const MIN_LENGTH: usize = 1;
 }
 
@@ -72,11 +68,9 @@ impl Contract for Key {
     }
 }
 
-/// `Pair` of the contract.
+/// Generated from `input.json#/$defs/pair`.
 ///
 /// Limits: exactly 2 entries.
-///
-/// Schema: `input.json#/$defs/pair`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Pair(pub (Key, Nullable<String>));
 

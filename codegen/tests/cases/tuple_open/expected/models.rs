@@ -8,14 +8,12 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `row`
+    /// The property `row`.
     pub row: Option<Vec<Json>>,
-    /// `loose`
+    /// The property `loose`.
     pub loose: Option<Vec<Json>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

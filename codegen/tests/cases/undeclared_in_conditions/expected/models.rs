@@ -8,16 +8,14 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `ifMember`
+    /// The property `ifMember`.
     pub if_member: Option<InputIfMember>,
-    /// `notMember`
+    /// The property `notMember`.
     pub not_member: Option<InputNotMember>,
-    /// `settled`
+    /// The property `settled`.
     pub settled: Option<InputSettled>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -41,12 +39,10 @@ impl Contract for Input {
     }
 }
 
-/// `InputIfMember` of the contract.
-///
-/// Schema: `input.json#/properties/ifMember`.
+/// Generated from `input.json#/properties/ifMember`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputIfMember {
-    /// `c`
+    /// The property `c`.
     pub c: Option<Json>,
     /// The other members of the object.
     pub extra: Map<String>,
@@ -75,12 +71,10 @@ impl Contract for InputIfMember {
     }
 }
 
-/// `InputNotMember` of the contract.
-///
-/// Schema: `input.json#/properties/notMember`.
+/// Generated from `input.json#/properties/notMember`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputNotMember {
-    /// `c`
+    /// The property `c`.
     pub c: Option<Json>,
     /// The other members of the object.
     pub extra: Map<String>,
@@ -106,12 +100,10 @@ impl Contract for InputNotMember {
     }
 }
 
-/// `InputSettled` of the contract.
-///
-/// Schema: `input.json#/properties/settled`.
+/// Generated from `input.json#/properties/settled`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputSettled {
-    /// `c`
+    /// The property `c`.
     pub c: Option<Json>,
     /// The other members of the object.
     pub extra: Map<String>,

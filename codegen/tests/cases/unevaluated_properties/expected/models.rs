@@ -8,20 +8,18 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Closed` of the contract.
-///
-/// Schema: `input.json#/$defs/closed`.
+/// Generated from `input.json#/$defs/closed`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Closed {
-    /// `id`
+    /// The property `id`.
     pub id: String,
-    /// `name`
+    /// The property `name`.
     ///
     /// Limits: at least 1 character.
     pub name: Option<String>,
-    /// `kind`
+    /// The property `kind`.
     pub kind: Option<Json>,
-    /// `months`
+    /// The property `months`.
     pub months: Option<Json>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -63,12 +61,10 @@ impl Contract for Closed {
     }
 }
 
-/// `Holder` of the contract.
-///
-/// Schema: `input.json#/$defs/holder`.
+/// Generated from `input.json#/$defs/holder`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Holder {
-    /// `inner`
+    /// The property `inner`.
     pub inner: Option<Closed>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -91,12 +87,10 @@ impl Contract for Holder {
     }
 }
 
-/// `Typed` of the contract.
-///
-/// Schema: `input.json#/$defs/typed`.
+/// Generated from `input.json#/$defs/typed`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Typed {
-    /// `id`
+    /// The property `id`.
     pub id: String,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

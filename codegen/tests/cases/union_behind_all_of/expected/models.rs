@@ -9,9 +9,7 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Colour` of the contract.
-///
-/// Schema: `input.json#/$defs/colour`.
+/// Generated from `input.json#/$defs/colour`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Colour(pub(super) String);
 
@@ -25,18 +23,16 @@ impl Contract for Colour {
     }
 }
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `colour`
+    /// The property `colour`.
     pub colour: Option<InputColour>,
-    /// `shape`
+    /// The property `shape`.
     pub shape: Option<InputShape>,
-    /// `kind`
+    /// The property `kind`.
     pub kind: Option<Kind>,
-    /// `deep`
+    /// The property `deep`.
     pub deep: Option<Colour>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -73,16 +69,14 @@ impl Contract for Input {
     }
 }
 
-/// `InputColour` of the contract.
+/// Generated from `input.json#/properties/colour`, `input.json#/$defs/colour/anyOf/0`.
 ///
 /// Limits: at most 4 characters.
-///
-/// Schema: `input.json#/properties/colour`, `input.json#/$defs/colour/anyOf/0`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InputColour {
-    /// `red`
+    /// The value `red`.
     Red,
-    /// `green`
+    /// The value `green`.
     Green,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -102,9 +96,7 @@ impl Contract for InputColour {
     }
 }
 
-/// `InputShape` of the contract.
-///
-/// Schema: `input.json#/properties/shape`.
+/// Generated from `input.json#/properties/shape`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
@@ -151,14 +143,12 @@ impl Contract for InputShape {
     }
 }
 
-/// `InputShapeBox` of the contract.
-///
-/// Schema: `input.json#/properties/shape`, `input.json#/$defs/shape/oneOf/0`.
+/// Generated from `input.json#/properties/shape`, `input.json#/$defs/shape/oneOf/0`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputShapeBox {
-    /// `note`
+    /// The property `note`.
     pub note: String,
-    /// `side`
+    /// The property `side`.
     pub side: i64,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -183,12 +173,10 @@ impl Contract for InputShapeBox {
     }
 }
 
-/// `InputShapeDot` of the contract.
-///
-/// Schema: `input.json#/properties/shape`, `input.json#/$defs/shape/oneOf/1`.
+/// Generated from `input.json#/properties/shape`, `input.json#/$defs/shape/oneOf/1`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputShapeDot {
-    /// `note`
+    /// The property `note`.
     pub note: String,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -213,9 +201,7 @@ impl Contract for InputShapeDot {
     }
 }
 
-/// `Kind` of the contract.
-///
-/// Schema: `input.json#/$defs/kind`.
+/// Generated from `input.json#/$defs/kind`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// The value is a whole number.

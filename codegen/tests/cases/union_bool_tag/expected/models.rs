@@ -6,9 +6,7 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
@@ -52,12 +50,10 @@ impl Contract for Input {
     }
 }
 
-/// `InputOkFalse` of the contract.
-///
-/// Schema: `input.json`, `input.json#/oneOf/1`.
+/// Generated from `input.json`, `input.json#/oneOf/1`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputOkFalse {
-    /// `error`
+    /// The property `error`.
     ///
     /// Limits: at least 1 character.
     pub error: String,
@@ -84,12 +80,10 @@ impl Contract for InputOkFalse {
     }
 }
 
-/// `InputOkTrue` of the contract.
-///
-/// Schema: `input.json`, `input.json#/oneOf/0`.
+/// Generated from `input.json`, `input.json#/oneOf/0`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputOkTrue {
-    /// `value`
+    /// The property `value`.
     pub value: String,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

@@ -8,16 +8,14 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `input`
+    /// The property `input`.
     pub input: Option<InputInput>,
-    /// `lists`
+    /// The property `lists`.
     pub lists: Option<InputLists>,
-    /// `overlapping`
+    /// The property `overlapping`.
     pub overlapping: Option<Vec<Json>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -58,9 +56,7 @@ impl Contract for Input {
     }
 }
 
-/// `InputInput` of the contract.
-///
-/// Schema: `input.json#/properties/input`.
+/// Generated from `input.json#/properties/input`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum InputInput {
     /// The value is a string.
@@ -110,9 +106,7 @@ impl Contract for InputInput {
     }
 }
 
-/// `InputLists` of the contract.
-///
-/// Schema: `input.json#/properties/lists`.
+/// Generated from `input.json#/properties/lists`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum InputLists {
     /// The value is an array of strings.
@@ -173,12 +167,10 @@ impl Contract for InputLists {
     }
 }
 
-/// `InputListsObjectListItem` of the contract.
-///
-/// Schema: `input.json#/properties/lists/anyOf/1/items`.
+/// Generated from `input.json#/properties/lists/anyOf/1/items`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputListsObjectListItem {
-    /// `id`
+    /// The property `id`.
     pub id: i64,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -202,14 +194,12 @@ impl Contract for InputListsObjectListItem {
     }
 }
 
-/// `InputListsTextListItem` of the contract.
-///
-/// Schema: `input.json#/properties/lists/anyOf/0/items`.
+/// Generated from `input.json#/properties/lists/anyOf/0/items`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InputListsTextListItem {
-    /// `a`
+    /// The value `a`.
     A,
-    /// `b`
+    /// The value `b`.
     B,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.

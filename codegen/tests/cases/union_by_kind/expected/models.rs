@@ -9,16 +9,14 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `id`
+    /// The property `id`.
     pub id: Option<InputId>,
-    /// `value`
+    /// The property `value`.
     pub value: Option<InputValue>,
-    /// `maybe`
+    /// The property `maybe`.
     pub maybe: Option<Nullable<InputMaybe>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -53,11 +51,9 @@ impl Contract for Input {
     }
 }
 
-/// `InputId` of the contract.
+/// Generated from `input.json#/properties/id`.
 ///
 /// Limits: at least 1 character; at least 1.
-///
-/// Schema: `input.json#/properties/id`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum InputId {
     /// The value is a whole number.
@@ -95,9 +91,7 @@ impl Contract for InputId {
     }
 }
 
-/// `InputMaybe` of the contract.
-///
-/// Schema: `input.json#/properties/maybe`.
+/// Generated from `input.json#/properties/maybe`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum InputMaybe {
     /// The value is true or false.
@@ -133,12 +127,10 @@ impl Contract for InputMaybe {
     }
 }
 
-/// `InputMaybeText` of the contract.
-///
-/// Schema: `input.json#/properties/maybe`, `input.json#/properties/maybe/anyOf/2`.
+/// Generated from `input.json#/properties/maybe`, `input.json#/properties/maybe/anyOf/2`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InputMaybeText {
-    /// `unset`
+    /// The value `unset`.
     Unset,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -158,9 +150,7 @@ impl Contract for InputMaybeText {
     }
 }
 
-/// `InputValue` of the contract.
-///
-/// Schema: `input.json#/properties/value`.
+/// Generated from `input.json#/properties/value`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum InputValue {
     /// The value is a number.
@@ -207,12 +197,10 @@ impl Contract for InputValue {
     }
 }
 
-/// `InputValueObject` of the contract.
-///
-/// Schema: `input.json#/properties/value`, `input.json#/properties/value/oneOf/3`.
+/// Generated from `input.json#/properties/value`, `input.json#/properties/value/oneOf/3`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputValueObject {
-    /// `name`
+    /// The property `name`.
     pub name: String,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

@@ -9,16 +9,14 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Area` of the contract.
-///
-/// Schema: `input.json#/$defs/area`.
+/// Generated from `input.json#/$defs/area`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Area {
-    /// `x`
+    /// The property `x`.
     pub x: i64,
-    /// `y`
+    /// The property `y`.
     pub y: Option<i64>,
-    /// `unit`
+    /// The property `unit`.
     pub unit: Option<AreaUnit>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -42,14 +40,12 @@ impl Contract for Area {
     }
 }
 
-/// `AreaUnit` of the contract.
-///
-/// Schema: `input.json#/$defs/area/properties/unit`.
+/// Generated from `input.json#/$defs/area/properties/unit`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AreaUnit {
-    /// `m2`
+    /// The value `m2`.
     M2,
-    /// `km2`
+    /// The value `km2`.
     Km2,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -69,14 +65,12 @@ impl Contract for AreaUnit {
     }
 }
 
-/// `Cat` of the contract.
-///
-/// Schema: `input.json#/$defs/cat`.
+/// Generated from `input.json#/$defs/cat`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Cat {
-    /// `meow`
+    /// The property `meow`.
     pub meow: Option<bool>,
-    /// `age`
+    /// The property `age`.
     ///
     /// Limits: at most 30.
     pub age: Option<i64>,
@@ -95,14 +89,12 @@ impl Contract for Cat {
     }
 }
 
-/// `Dog` of the contract.
-///
-/// Schema: `input.json#/$defs/dog`.
+/// Generated from `input.json#/$defs/dog`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Dog {
-    /// `bark`
+    /// The property `bark`.
     pub bark: Option<bool>,
-    /// `age`
+    /// The property `age`.
     ///
     /// Limits: at most 20.
     pub age: Option<i64>,
@@ -121,16 +113,14 @@ impl Contract for Dog {
     }
 }
 
-/// `Fork` of the contract.
-///
-/// Schema: `input.json#/$defs/fork`.
+/// Generated from `input.json#/$defs/fork`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Fork {
-    /// `left`
+    /// The property `left`.
     pub left: Box<Tree>,
-    /// `right`
+    /// The property `right`.
     pub right: Option<Box<Tree>>,
-    /// `note`
+    /// The property `note`.
     pub note: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -155,28 +145,26 @@ impl Contract for Fork {
     }
 }
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `owner`
+    /// The property `owner`.
     pub owner: Option<InputOwner>,
-    /// `pet`
+    /// The property `pet`.
     pub pet: Option<InputPet>,
-    /// `pets`
+    /// The property `pets`.
     pub pets: Option<InputPets>,
-    /// `place`
+    /// The property `place`.
     pub place: Option<Nullable<InputPlace>>,
-    /// `price`
+    /// The property `price`.
     pub price: Option<InputPrice>,
-    /// `strict`
+    /// The property `strict`.
     pub strict: Option<InputStrict>,
-    /// `nested`
+    /// The property `nested`.
     pub nested: Option<InputNested>,
-    /// `author`
+    /// The property `author`.
     pub author: Option<Nullable<InputAuthor>>,
-    /// `tree`
+    /// The property `tree`.
     pub tree: Option<Tree>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -286,9 +274,7 @@ impl Contract for Input {
     }
 }
 
-/// `InputAuthor` of the contract.
-///
-/// Schema: `input.json#/properties/author`.
+/// Generated from `input.json#/properties/author`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
@@ -361,9 +347,7 @@ impl Contract for InputAuthor {
     }
 }
 
-/// `InputAuthorEmpty` of the contract.
-///
-/// Schema: `input.json#/properties/author`, `input.json#/properties/author/anyOf/1`.
+/// Generated from `input.json#/properties/author`, `input.json#/properties/author/anyOf/1`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputAuthorEmpty {
     /// Members that the contract does not declare, kept unchanged.
@@ -403,9 +387,7 @@ impl Contract for InputAuthorEmpty {
     }
 }
 
-/// `InputNested` of the contract.
-///
-/// Schema: `input.json#/properties/nested`.
+/// Generated from `input.json#/properties/nested`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
@@ -566,9 +548,7 @@ impl Contract for InputNested {
     }
 }
 
-/// `InputNestedUserOrOrg` of the contract.
-///
-/// Schema: `input.json#/properties/nested`, `input.json#/properties/nested/anyOf/0`.
+/// Generated from `input.json#/properties/nested`, `input.json#/properties/nested/anyOf/0`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
@@ -695,9 +675,7 @@ impl Contract for InputNestedUserOrOrg {
     }
 }
 
-/// `InputOwner` of the contract.
-///
-/// Schema: `input.json#/properties/owner`.
+/// Generated from `input.json#/properties/owner`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
@@ -772,9 +750,7 @@ impl Contract for InputOwner {
     }
 }
 
-/// `InputPet` of the contract.
-///
-/// Schema: `input.json#/properties/pet`.
+/// Generated from `input.json#/properties/pet`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
@@ -840,56 +816,15 @@ impl Contract for InputPet {
     }
 }
 
-/// `InputPets` of the contract.
-///
-/// Schema: `input.json#/properties/pets`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum InputPets {
-    /// The value is an array.
-    List(Vec<Cat>),
-    /// The value is an object.
-    Object(InputPetsObject),
-}
-
-::contract_runtime::untagged_union! {
-    InputPets expects "an array or an object" {
-        variants { List = Array, Object = Object }
-    }
-}
-
-::contract_runtime::union_variants! {
-    InputPets {
-        access {
-            List: one Vec<Cat> = as_list into_list,
-            Object: one InputPetsObject = as_object into_object,
-        }
-        from { List(Vec<Cat>), Object(InputPetsObject) }
-        nested { List, Object }
-    }
-}
-
-impl Contract for InputPets {
-    const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT.offset_by(3),
-    );
-
-    fn is_valid(&self) -> bool {
-        match self {
-            Self::List(value) => value.iter().all(|value| value.is_valid()),
-            Self::Object(value) => value.is_valid(),
-        }
-    }
-}
-
-/// `InputPetsObject` of the contract.
-///
-/// Schema: `input.json#/properties/pets`.
+/// Generated from `input.json#/properties/pets`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
     reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
 )]
-pub enum InputPetsObject {
+pub enum InputPets {
+    /// The value is an array.
+    List(Vec<Cat>),
     /// An object that may have `meow`, `age`.
     Cat(Cat),
     /// An object that may have `bark`, `age`.
@@ -899,21 +834,25 @@ pub enum InputPetsObject {
 }
 
 ::contract_runtime::object_union! {
-    InputPetsObject open Unknown {
+    InputPets open Unknown {
+        [others expects "an array or an object"] { List = Array }
         Cat(Cat) { "meow" optional [Boolean], "age" optional [Number] }
         Dog(Dog) { "bark" optional [Boolean], "age" optional [Number] }
     }
 }
 
 ::contract_runtime::union_variants! {
-    InputPetsObject {
-        access { Cat: one Cat = as_cat into_cat, Dog: one Dog = as_dog into_dog }
-        from { Cat(Cat), Dog(Dog) }
-        nested { Cat, Dog }
+    InputPets {
+        access {
+            Cat: one Cat = as_cat into_cat, Dog: one Dog = as_dog into_dog,
+            List: one Vec<Cat> = as_list into_list,
+        }
+        from { Cat(Cat), Dog(Dog), List(Vec<Cat>) }
+        nested { Cat, Dog, List }
     }
 }
 
-impl Contract for InputPetsObject {
+impl Contract for InputPets {
     const VALIDATOR: Validator<'static> = schemas::validator(
         schemas::INPUT.offset_by(3),
     );
@@ -941,6 +880,7 @@ impl Contract for InputPetsObject {
                     }) && value.age.as_ref().is_none_or(|value| *value <= 30)
                     && is_disjoint(&value.extra, Dog::DECLARED)) != (value.is_valid())
             }
+            Self::List(value) => value.iter().all(|value| value.is_valid()),
             Self::Unknown(value) => {
                 schemas::validator(schemas::INPUT.offset_by(3)).is_valid(value)
             }
@@ -948,9 +888,7 @@ impl Contract for InputPetsObject {
     }
 }
 
-/// `InputPlace` of the contract.
-///
-/// Schema: `input.json#/properties/place`.
+/// Generated from `input.json#/properties/place`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
@@ -1021,9 +959,7 @@ impl Contract for InputPlace {
     }
 }
 
-/// `InputPrice` of the contract.
-///
-/// Schema: `input.json#/properties/price`.
+/// Generated from `input.json#/properties/price`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
@@ -1091,14 +1027,12 @@ impl Contract for InputPrice {
     }
 }
 
-/// `InputPriceAmount` of the contract.
-///
-/// Schema: `input.json#/properties/price`, `input.json#/properties/price/oneOf/0`.
+/// Generated from `input.json#/properties/price`, `input.json#/properties/price/oneOf/0`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputPriceAmount {
-    /// `currency`
+    /// The property `currency`.
     pub currency: String,
-    /// `amount`
+    /// The property `amount`.
     pub amount: i64,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -1128,14 +1062,12 @@ impl Contract for InputPriceAmount {
     }
 }
 
-/// `InputPricePercent` of the contract.
-///
-/// Schema: `input.json#/properties/price`, `input.json#/properties/price/oneOf/1`.
+/// Generated from `input.json#/properties/price`, `input.json#/properties/price/oneOf/1`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputPricePercent {
-    /// `currency`
+    /// The property `currency`.
     pub currency: String,
-    /// `percent`
+    /// The property `percent`.
     ///
     /// Limits: at most 100.
     pub percent: Number,
@@ -1169,9 +1101,7 @@ impl Contract for InputPricePercent {
     }
 }
 
-/// `InputStrict` of the contract.
-///
-/// Schema: `input.json#/properties/strict`.
+/// Generated from `input.json#/properties/strict`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
@@ -1228,14 +1158,12 @@ impl Contract for InputStrict {
     }
 }
 
-/// `Large` of the contract.
-///
-/// Schema: `input.json#/$defs/large`.
+/// Generated from `input.json#/$defs/large`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Large {
-    /// `a`
+    /// The property `a`.
     pub a: i64,
-    /// `b`
+    /// The property `b`.
     pub b: i64,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -1257,14 +1185,12 @@ impl Contract for Large {
     }
 }
 
-/// `Leaf` of the contract.
-///
-/// Schema: `input.json#/$defs/leaf`.
+/// Generated from `input.json#/$defs/leaf`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Leaf {
-    /// `value`
+    /// The property `value`.
     pub value: String,
-    /// `note`
+    /// The property `note`.
     pub note: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -1287,18 +1213,16 @@ impl Contract for Leaf {
     }
 }
 
-/// `Org` of the contract.
-///
-/// Schema: `input.json#/$defs/org`.
+/// Generated from `input.json#/$defs/org`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Org {
-    /// `slug`
+    /// The property `slug`.
     ///
     /// Limits: at most 5 characters.
     pub slug: String,
-    /// `id`
+    /// The property `id`.
     pub id: i64,
-    /// `name`
+    /// The property `name`.
     pub name: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -1321,14 +1245,12 @@ impl Contract for Org {
     }
 }
 
-/// `Point` of the contract.
-///
-/// Schema: `input.json#/$defs/point`.
+/// Generated from `input.json#/$defs/point`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Point {
-    /// `x`
+    /// The property `x`.
     pub x: i64,
-    /// `unit`
+    /// The property `unit`.
     pub unit: Option<PointUnit>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -1352,14 +1274,12 @@ impl Contract for Point {
     }
 }
 
-/// `PointUnit` of the contract.
-///
-/// Schema: `input.json#/$defs/point/properties/unit`.
+/// Generated from `input.json#/$defs/point/properties/unit`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PointUnit {
-    /// `m`
+    /// The value `m`.
     M,
-    /// `km`
+    /// The value `km`.
     Km,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -1379,12 +1299,10 @@ impl Contract for PointUnit {
     }
 }
 
-/// `Small` of the contract.
-///
-/// Schema: `input.json#/$defs/small`.
+/// Generated from `input.json#/$defs/small`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Small {
-    /// `a`
+    /// The property `a`.
     pub a: Option<i64>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -1400,9 +1318,7 @@ impl Contract for Small {
     }
 }
 
-/// `Tree` of the contract.
-///
-/// Schema: `input.json#/$defs/tree`.
+/// Generated from `input.json#/$defs/tree`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
@@ -1498,16 +1414,14 @@ impl Contract for Tree {
     }
 }
 
-/// `User` of the contract.
-///
-/// Schema: `input.json#/$defs/user`.
+/// Generated from `input.json#/$defs/user`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct User {
-    /// `login`
+    /// The property `login`.
     pub login: String,
-    /// `id`
+    /// The property `id`.
     pub id: i64,
-    /// `name`
+    /// The property `name`.
     pub name: Option<Nullable<String>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

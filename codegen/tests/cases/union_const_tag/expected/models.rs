@@ -6,9 +6,7 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
@@ -52,12 +50,10 @@ impl Contract for Input {
     }
 }
 
-/// `InputAdd` of the contract.
-///
-/// Schema: `input.json`, `input.json#/oneOf/0`.
+/// Generated from `input.json`, `input.json#/oneOf/0`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputAdd {
-    /// `amount`
+    /// The property `amount`.
     ///
     /// Limits: at least 1.
     pub amount: i64,
@@ -84,12 +80,10 @@ impl Contract for InputAdd {
     }
 }
 
-/// `InputRemoveAll` of the contract.
-///
-/// Schema: `input.json`, `input.json#/oneOf/1`.
+/// Generated from `input.json`, `input.json#/oneOf/1`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputRemoveAll {
-    /// `reason`
+    /// The property `reason`.
     pub reason: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

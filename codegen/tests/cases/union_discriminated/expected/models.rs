@@ -9,14 +9,12 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `ByCode` of the contract.
-///
-/// Schema: `input.json#/components/schemas/ByCode`.
+/// Generated from `input.json#/components/schemas/ByCode`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ByCode {
-    /// `method`
+    /// The property `method`.
     pub method: String,
-    /// `code`
+    /// The property `code`.
     ///
     /// Limits: at most 6 characters.
     pub code: String,
@@ -42,14 +40,12 @@ impl Contract for ByCode {
     }
 }
 
-/// `ByLink` of the contract.
-///
-/// Schema: `input.json#/components/schemas/ByLink`.
+/// Generated from `input.json#/components/schemas/ByLink`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ByLink {
-    /// `way`
+    /// The property `way`.
     pub way: ByLinkWay,
-    /// `email`
+    /// The property `email`.
     pub email: String,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -73,14 +69,12 @@ impl Contract for ByLink {
     }
 }
 
-/// `ByLinkWay` of the contract.
-///
-/// Schema: `input.json#/components/schemas/ByLink/properties/way`.
+/// Generated from `input.json#/components/schemas/ByLink/properties/way`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ByLinkWay {
-    /// `link`
+    /// The value `link`.
     Link,
-    /// `text`
+    /// The value `text`.
     Text,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -100,14 +94,12 @@ impl Contract for ByLinkWay {
     }
 }
 
-/// `ByPassword` of the contract.
-///
-/// Schema: `input.json#/components/schemas/ByPassword`.
+/// Generated from `input.json#/components/schemas/ByPassword`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ByPassword {
-    /// `method`
+    /// The property `method`.
     pub method: String,
-    /// `password`
+    /// The property `password`.
     ///
     /// Limits: at least 4 characters.
     pub password: String,
@@ -134,14 +126,12 @@ impl Contract for ByPassword {
     }
 }
 
-/// `ByText` of the contract.
-///
-/// Schema: `input.json#/components/schemas/ByText`.
+/// Generated from `input.json#/components/schemas/ByText`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ByText {
-    /// `way`
+    /// The property `way`.
     pub way: ByTextWay,
-    /// `number`
+    /// The property `number`.
     pub number: String,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -165,12 +155,10 @@ impl Contract for ByText {
     }
 }
 
-/// `Cat` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Cat`.
+/// Generated from `input.json#/components/schemas/Cat`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Cat {
-    /// `lives`
+    /// The property `lives`.
     ///
     /// Limits: at most 9.
     pub lives: Option<i64>,
@@ -189,16 +177,14 @@ impl Contract for Cat {
     }
 }
 
-/// `Dog` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Dog`.
+/// Generated from `input.json#/components/schemas/Dog`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Dog {
-    /// `kind`
+    /// The property `kind`.
     pub kind: Option<String>,
-    /// `bark`
+    /// The property `bark`.
     pub bark: String,
-    /// `owner`
+    /// The property `owner`.
     pub owner: Option<Box<Pet>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -223,9 +209,7 @@ impl Contract for Dog {
     }
 }
 
-/// `Login` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Login`.
+/// Generated from `input.json#/components/schemas/Login`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
@@ -297,9 +281,7 @@ impl Contract for Login {
     }
 }
 
-/// `Pet` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Pet`.
+/// Generated from `input.json#/components/schemas/Pet`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Pet(pub Nullable<Box<PetValue>>);
 
@@ -370,9 +352,7 @@ impl Contract for Pet {
     }
 }
 
-/// `PetValue` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Pet`.
+/// Generated from `input.json#/components/schemas/Pet`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
@@ -461,9 +441,7 @@ impl Contract for PetValue {
     }
 }
 
-/// `Recovery` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Recovery`.
+/// Generated from `input.json#/components/schemas/Recovery`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
@@ -520,5 +498,5 @@ impl Contract for Recovery {
     }
 }
 
-/// Another name of a type, for an equal schema.
+/// Alias of [`ByLinkWay`], because the schemas are equal.
 pub type ByTextWay = ByLinkWay;

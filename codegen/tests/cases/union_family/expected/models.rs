@@ -8,20 +8,18 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Bird` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Bird`.
+/// Generated from `input.json#/components/schemas/Bird`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Bird {
-    /// `kind`
+    /// The property `kind`.
     pub kind: BirdKind,
-    /// `name`
+    /// The property `name`.
     ///
     /// Limits: at most 6 characters.
     pub name: Option<String>,
-    /// `friend`
+    /// The property `friend`.
     pub friend: Option<Box<Pet>>,
-    /// `wings`
+    /// The property `wings`.
     pub wings: Option<i64>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -50,14 +48,12 @@ impl Contract for Bird {
     }
 }
 
-/// `BirdKind` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Pet/properties/kind`, `input.json#/components/schemas/Bird/properties/kind`.
+/// Generated from `input.json#/components/schemas/Pet/properties/kind`, `input.json#/components/schemas/Bird/properties/kind`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum BirdKind {
-    /// `parrot`
+    /// The value `parrot`.
     Parrot,
-    /// `owl`
+    /// The value `owl`.
     Owl,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -77,20 +73,18 @@ impl Contract for BirdKind {
     }
 }
 
-/// `Cat` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Cat`.
+/// Generated from `input.json#/components/schemas/Cat`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Cat {
-    /// `kind`
+    /// The property `kind`.
     pub kind: String,
-    /// `name`
+    /// The property `name`.
     ///
     /// Limits: at most 6 characters.
     pub name: Option<String>,
-    /// `friend`
+    /// The property `friend`.
     pub friend: Option<Box<Pet>>,
-    /// `lives`
+    /// The property `lives`.
     ///
     /// Limits: at most 9.
     pub lives: i64,
@@ -118,20 +112,18 @@ impl Contract for Cat {
     }
 }
 
-/// `Dog` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Dog`.
+/// Generated from `input.json#/components/schemas/Dog`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Dog {
-    /// `kind`
+    /// The property `kind`.
     pub kind: String,
-    /// `name`
+    /// The property `name`.
     ///
     /// Limits: at most 6 characters.
     pub name: Option<String>,
-    /// `friend`
+    /// The property `friend`.
     pub friend: Option<Box<Pet>>,
-    /// `bark`
+    /// The property `bark`.
     pub bark: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -157,9 +149,7 @@ impl Contract for Dog {
     }
 }
 
-/// `Pet` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Pet`.
+/// Generated from `input.json#/components/schemas/Pet`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
@@ -249,18 +239,16 @@ impl Contract for Pet {
     }
 }
 
-/// `PetBase` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Pet`.
+/// Generated from `input.json#/components/schemas/Pet`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PetBase {
-    /// `kind`
+    /// The property `kind`.
     pub kind: String,
-    /// `name`
+    /// The property `name`.
     ///
     /// Limits: at most 6 characters.
     pub name: Option<String>,
-    /// `friend`
+    /// The property `friend`.
     pub friend: Option<Box<Pet>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -286,22 +274,20 @@ impl Contract for PetBase {
     }
 }
 
-/// `Puppy` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Puppy`.
+/// Generated from `input.json#/components/schemas/Puppy`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Puppy {
-    /// `kind`
+    /// The property `kind`.
     pub kind: String,
-    /// `name`
+    /// The property `name`.
     ///
     /// Limits: at most 6 characters.
     pub name: Option<String>,
-    /// `friend`
+    /// The property `friend`.
     pub friend: Option<Box<Pet>>,
-    /// `bark`
+    /// The property `bark`.
     pub bark: Option<String>,
-    /// `weeks`
+    /// The property `weeks`.
     ///
     /// Limits: at least 0.
     pub weeks: Option<i64>,
@@ -332,12 +318,10 @@ impl Contract for Puppy {
     }
 }
 
-/// `Shelter` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Shelter`.
+/// Generated from `input.json#/components/schemas/Shelter`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Shelter {
-    /// `pets`
+    /// The property `pets`.
     pub pets: Option<Vec<Pet>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

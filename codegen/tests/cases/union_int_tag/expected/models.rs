@@ -6,9 +6,7 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
@@ -56,12 +54,10 @@ impl Contract for Input {
     }
 }
 
-/// `InputVersion1` of the contract.
-///
-/// Schema: `input.json`, `input.json#/anyOf/0`.
+/// Generated from `input.json`, `input.json#/anyOf/0`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputVersion1 {
-    /// `name`
+    /// The property `name`.
     pub name: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -85,12 +81,10 @@ impl Contract for InputVersion1 {
     }
 }
 
-/// `InputVersion2` of the contract.
-///
-/// Schema: `input.json`, `input.json#/anyOf/1`.
+/// Generated from `input.json`, `input.json#/anyOf/1`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputVersion2 {
-    /// `title`
+    /// The property `title`.
     pub title: String,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -115,9 +109,7 @@ impl Contract for InputVersion2 {
     }
 }
 
-/// `InputVersion3` of the contract.
-///
-/// Schema: `input.json`, `input.json#/anyOf/2`.
+/// Generated from `input.json`, `input.json#/anyOf/2`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputVersion3 {
     /// Members that the contract does not declare, kept unchanged.

@@ -6,9 +6,7 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
@@ -75,12 +73,10 @@ impl Contract for Input {
     }
 }
 
-/// `Ship` of the contract.
-///
-/// Schema: `input.json#/$defs/ship`.
+/// Generated from `input.json#/$defs/ship`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Ship {
-    /// `hull`
+    /// The property `hull`.
     pub hull: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -102,9 +98,7 @@ impl Contract for Ship {
     }
 }
 
-/// `Stock` of the contract.
-///
-/// Schema: `input.json#/$defs/stock`.
+/// Generated from `input.json#/$defs/stock`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
@@ -143,12 +137,10 @@ impl Contract for Stock {
     }
 }
 
-/// `StockArea` of the contract.
-///
-/// Schema: `input.json#/$defs/stock/properties/area`.
+/// Generated from `input.json#/$defs/stock/properties/area`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StockArea {
-    /// `stock`
+    /// The value `stock`.
     Stock,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -168,12 +160,10 @@ impl Contract for StockArea {
     }
 }
 
-/// `StockClear` of the contract.
-///
-/// Schema: `input.json#/$defs/stock`, `input.json#/$defs/stock/oneOf/1`.
+/// Generated from `input.json#/$defs/stock`, `input.json#/$defs/stock/oneOf/1`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StockClear {
-    /// `area`
+    /// The property `area`.
     pub area: StockArea,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -198,14 +188,12 @@ impl Contract for StockClear {
     }
 }
 
-/// `StockSet` of the contract.
-///
-/// Schema: `input.json#/$defs/stock`, `input.json#/$defs/stock/oneOf/0`.
+/// Generated from `input.json#/$defs/stock`, `input.json#/$defs/stock/oneOf/0`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StockSet {
-    /// `area`
+    /// The property `area`.
     pub area: StockArea,
-    /// `amount`
+    /// The property `amount`.
     ///
     /// Limits: at least 0.
     pub amount: i64,

@@ -8,9 +8,7 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Animal` of the contract.
-///
-/// Schema: `openapi.yaml#/components/schemas/Animal`.
+/// Generated from `openapi.yaml#/components/schemas/Animal`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
@@ -89,18 +87,16 @@ impl Contract for Animal {
     }
 }
 
-/// `Cat` of the contract.
-///
-/// Schema: `openapi.yaml#/components/schemas/Cat`.
+/// Generated from `openapi.yaml#/components/schemas/Cat`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Cat {
-    /// `kind`
+    /// The property `kind`.
     pub kind: String,
-    /// `name`
+    /// The property `name`.
     ///
     /// Limits: at most 3 characters.
     pub name: Option<String>,
-    /// `lives`
+    /// The property `lives`.
     pub lives: i64,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -133,18 +129,16 @@ impl Contract for Cat {
     }
 }
 
-/// `Dog` of the contract.
-///
-/// Schema: `openapi.yaml#/components/schemas/Dog`.
+/// Generated from `openapi.yaml#/components/schemas/Dog`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Dog {
-    /// `kind`
+    /// The property `kind`.
     pub kind: String,
-    /// `name`
+    /// The property `name`.
     ///
     /// Limits: at most 3 characters.
     pub name: Option<String>,
-    /// `barks`
+    /// The property `barks`.
     pub barks: bool,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

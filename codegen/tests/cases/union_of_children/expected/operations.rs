@@ -62,11 +62,11 @@ pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[1, 0]);
 pub enum OperationId {
     /// `PUT /cats`
     ///
-    /// `putCat`
+    /// The value `putCat`.
     PutCat,
     /// `GET /animals`
     ///
-    /// `readAnimal`
+    /// The value `readAnimal`.
     ReadAnimal,
 }
 

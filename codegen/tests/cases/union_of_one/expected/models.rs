@@ -9,9 +9,7 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Input {
     /// `op` is `"set-quantity"`.
@@ -41,9 +39,7 @@ impl Contract for Input {
     }
 }
 
-/// `Plain` of the contract.
-///
-/// Schema: `input.json#/$defs/plain`.
+/// Generated from `input.json#/$defs/plain`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Plain(pub(super) String);
 
@@ -57,12 +53,10 @@ impl Contract for Plain {
     }
 }
 
-/// `SetQuantity` of the contract.
-///
-/// Schema: `input.json#/$defs/setQuantity`.
+/// Generated from `input.json#/$defs/setQuantity`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SetQuantity {
-    /// `quantity`
+    /// The property `quantity`.
     ///
     /// Limits: at least 0.
     pub quantity: Number,

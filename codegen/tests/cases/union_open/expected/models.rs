@@ -6,9 +6,7 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
-/// `Event` of the contract.
-///
-/// Schema: `input.json#/$defs/event`.
+/// Generated from `input.json#/$defs/event`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
@@ -54,12 +52,10 @@ impl Contract for Event {
     }
 }
 
-/// `EventJoined` of the contract.
-///
-/// Schema: `input.json#/$defs/event`, `input.json#/$defs/event/oneOf/0`.
+/// Generated from `input.json#/$defs/event`, `input.json#/$defs/event/oneOf/0`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct EventJoined {
-    /// `at`
+    /// The property `at`.
     pub at: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -83,12 +79,10 @@ impl Contract for EventJoined {
     }
 }
 
-/// `EventLeft` of the contract.
-///
-/// Schema: `input.json#/$defs/event`, `input.json#/$defs/event/oneOf/1`.
+/// Generated from `input.json#/$defs/event`, `input.json#/$defs/event/oneOf/1`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct EventLeft {
-    /// `unknown`
+    /// The property `unknown`.
     pub unknown: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -112,12 +106,10 @@ impl Contract for EventLeft {
     }
 }
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `events`
+    /// The property `events`.
     pub events: Option<Vec<Event>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

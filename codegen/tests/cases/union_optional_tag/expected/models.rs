@@ -8,14 +8,12 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Bank` of the contract.
-///
-/// Schema: `input.json#/$defs/bank`.
+/// Generated from `input.json#/$defs/bank`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Bank {
-    /// `type`
+    /// The property `type`.
     pub type_: Option<BankType>,
-    /// `priority`
+    /// The property `priority`.
     ///
     /// Limits: at most 8 characters.
     pub priority: Option<String>,
@@ -40,14 +38,12 @@ impl Contract for Bank {
     }
 }
 
-/// `BankType` of the contract.
-///
-/// Schema: `input.json#/$defs/bank/properties/type`.
+/// Generated from `input.json#/$defs/bank/properties/type`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum BankType {
-    /// `bank`
+    /// The value `bank`.
     Bank,
-    /// `iban`
+    /// The value `iban`.
     Iban,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -67,9 +63,7 @@ impl Contract for BankType {
     }
 }
 
-/// `Category` of the contract.
-///
-/// Schema: `input.json#/$defs/category`.
+/// Generated from `input.json#/$defs/category`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
@@ -151,9 +145,7 @@ impl Contract for Category {
     }
 }
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input(pub Json);
 
@@ -167,14 +159,12 @@ impl Contract for Input {
     }
 }
 
-/// `Internal` of the contract.
-///
-/// Schema: `input.json#/$defs/internal`.
+/// Generated from `input.json#/$defs/internal`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Internal {
-    /// `type`
+    /// The property `type`.
     pub type_: Option<InternalType>,
-    /// `account`
+    /// The property `account`.
     pub account: String,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -200,12 +190,10 @@ impl Contract for Internal {
     }
 }
 
-/// `InternalType` of the contract.
-///
-/// Schema: `input.json#/$defs/internal/properties/type`.
+/// Generated from `input.json#/$defs/internal/properties/type`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InternalType {
-    /// `internal`
+    /// The value `internal`.
     Internal,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -225,9 +213,7 @@ impl Contract for InternalType {
     }
 }
 
-/// `Part` of the contract.
-///
-/// Schema: `input.json#/$defs/part`.
+/// Generated from `input.json#/$defs/part`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
@@ -296,14 +282,12 @@ impl Contract for Part {
     }
 }
 
-/// `PartImage` of the contract.
-///
-/// Schema: `input.json#/$defs/part`, `input.json#/$defs/part/anyOf/1`.
+/// Generated from `input.json#/$defs/part`, `input.json#/$defs/part/anyOf/1`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct PartImage {
-    /// `kind`
+    /// The property `kind`.
     pub kind: Option<PartImageKind>,
-    /// `url`
+    /// The property `url`.
     ///
     /// Limits: at least 1 character.
     pub url: Option<String>,
@@ -341,12 +325,10 @@ impl Contract for PartImage {
     }
 }
 
-/// `PartImageKind` of the contract.
-///
-/// Schema: `input.json#/$defs/part/anyOf/1/properties/kind`.
+/// Generated from `input.json#/$defs/part/anyOf/1/properties/kind`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PartImageKind {
-    /// `image`
+    /// The value `image`.
     Image,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -366,14 +348,12 @@ impl Contract for PartImageKind {
     }
 }
 
-/// `PartText` of the contract.
-///
-/// Schema: `input.json#/$defs/part`, `input.json#/$defs/part/anyOf/0`.
+/// Generated from `input.json#/$defs/part`, `input.json#/$defs/part/anyOf/0`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PartText {
-    /// `kind`
+    /// The property `kind`.
     pub kind: PartTextKind,
-    /// `text`
+    /// The property `text`.
     pub text: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -407,12 +387,10 @@ impl Contract for PartText {
     }
 }
 
-/// `PartTextKind` of the contract.
-///
-/// Schema: `input.json#/$defs/part/anyOf/0/properties/kind`.
+/// Generated from `input.json#/$defs/part/anyOf/0/properties/kind`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PartTextKind {
-    /// `text`
+    /// The value `text`.
     Text,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -432,14 +410,12 @@ impl Contract for PartTextKind {
     }
 }
 
-/// `Transfer` of the contract.
-///
-/// Schema: `input.json#/$defs/transfer`.
+/// Generated from `input.json#/$defs/transfer`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Transfer {
-    /// `category`
+    /// The property `category`.
     pub category: Option<Category>,
-    /// `parts`
+    /// The property `parts`.
     pub parts: Option<Vec<Part>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

@@ -6,14 +6,12 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
-/// `Base` of the contract.
-///
-/// Schema: `input.json#/$defs/base`.
+/// Generated from `input.json#/$defs/base`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Base {
-    /// `kind`
+    /// The property `kind`.
     pub kind: String,
-    /// `id`
+    /// The property `id`.
     ///
     /// Limits: at least 1.
     pub id: i64,
@@ -37,9 +35,7 @@ impl Contract for Base {
     }
 }
 
-/// `BesideRef` of the contract.
-///
-/// Schema: `input.json#/$defs/besideRef`.
+/// Generated from `input.json#/$defs/besideRef`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
@@ -80,12 +76,10 @@ impl Contract for BesideRef {
     }
 }
 
-/// `BesideRefA` of the contract.
-///
-/// Schema: `input.json#/$defs/besideRef`, `input.json#/$defs/besideRef/oneOf/0`.
+/// Generated from `input.json#/$defs/besideRef`, `input.json#/$defs/besideRef/oneOf/0`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct BesideRefA {
-    /// `id`
+    /// The property `id`.
     ///
     /// Limits: at least 1.
     pub id: i64,
@@ -112,12 +106,10 @@ impl Contract for BesideRefA {
     }
 }
 
-/// `BesideRefB` of the contract.
-///
-/// Schema: `input.json#/$defs/besideRef`, `input.json#/$defs/besideRef/oneOf/1`.
+/// Generated from `input.json#/$defs/besideRef`, `input.json#/$defs/besideRef/oneOf/1`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct BesideRefB {
-    /// `id`
+    /// The property `id`.
     ///
     /// Limits: at least 1.
     pub id: i64,
@@ -144,9 +136,7 @@ impl Contract for BesideRefB {
     }
 }
 
-/// `ByAllOf` of the contract.
-///
-/// Schema: `input.json#/$defs/byAllOf`.
+/// Generated from `input.json#/$defs/byAllOf`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
@@ -187,12 +177,10 @@ impl Contract for ByAllOf {
     }
 }
 
-/// `ByAllOfA` of the contract.
-///
-/// Schema: `input.json#/$defs/byAllOf`, `input.json#/$defs/byAllOf/oneOf/0`.
+/// Generated from `input.json#/$defs/byAllOf`, `input.json#/$defs/byAllOf/oneOf/0`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ByAllOfA {
-    /// `id`
+    /// The property `id`.
     ///
     /// Limits: at least 1.
     pub id: i64,
@@ -219,12 +207,10 @@ impl Contract for ByAllOfA {
     }
 }
 
-/// `ByAllOfB` of the contract.
-///
-/// Schema: `input.json#/$defs/byAllOf`, `input.json#/$defs/byAllOf/oneOf/1`.
+/// Generated from `input.json#/$defs/byAllOf`, `input.json#/$defs/byAllOf/oneOf/1`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ByAllOfB {
-    /// `id`
+    /// The property `id`.
     ///
     /// Limits: at least 1.
     pub id: i64,
@@ -251,9 +237,7 @@ impl Contract for ByAllOfB {
     }
 }
 
-/// `ByAnyOf` of the contract.
-///
-/// Schema: `input.json#/$defs/byAnyOf`.
+/// Generated from `input.json#/$defs/byAnyOf`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
@@ -294,12 +278,10 @@ impl Contract for ByAnyOf {
     }
 }
 
-/// `ByAnyOfA` of the contract.
-///
-/// Schema: `input.json#/$defs/byAnyOf`, `input.json#/$defs/byAnyOf/anyOf/0`.
+/// Generated from `input.json#/$defs/byAnyOf`, `input.json#/$defs/byAnyOf/anyOf/0`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ByAnyOfA {
-    /// `id`
+    /// The property `id`.
     ///
     /// Limits: at least 1.
     pub id: i64,
@@ -326,12 +308,10 @@ impl Contract for ByAnyOfA {
     }
 }
 
-/// `ByAnyOfB` of the contract.
-///
-/// Schema: `input.json#/$defs/byAnyOf`, `input.json#/$defs/byAnyOf/anyOf/1`.
+/// Generated from `input.json#/$defs/byAnyOf`, `input.json#/$defs/byAnyOf/anyOf/1`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ByAnyOfB {
-    /// `id`
+    /// The property `id`.
     ///
     /// Limits: at least 1.
     pub id: i64,
@@ -358,9 +338,7 @@ impl Contract for ByAnyOfB {
     }
 }
 
-/// `ByEnum` of the contract.
-///
-/// Schema: `input.json#/$defs/byEnum`.
+/// Generated from `input.json#/$defs/byEnum`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
@@ -407,12 +385,10 @@ impl Contract for ByEnum {
     }
 }
 
-/// `ByEnumA` of the contract.
-///
-/// Schema: `input.json#/$defs/byEnum`, `input.json#/$defs/byEnum/oneOf/0`.
+/// Generated from `input.json#/$defs/byEnum`, `input.json#/$defs/byEnum/oneOf/0`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ByEnumA {
-    /// `id`
+    /// The property `id`.
     ///
     /// Limits: at least 1.
     pub id: i64,
@@ -439,14 +415,12 @@ impl Contract for ByEnumA {
     }
 }
 
-/// `ByEnumVariant2` of the contract.
-///
-/// Schema: `input.json#/$defs/byEnum`, `input.json#/$defs/byEnum/oneOf/1`.
+/// Generated from `input.json#/$defs/byEnum`, `input.json#/$defs/byEnum/oneOf/1`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ByEnumVariant2 {
-    /// `kind`
+    /// The property `kind`.
     pub kind: ByEnumVariant2Kind,
-    /// `id`
+    /// The property `id`.
     ///
     /// Limits: at least 1.
     pub id: i64,
@@ -472,14 +446,12 @@ impl Contract for ByEnumVariant2 {
     }
 }
 
-/// `ByEnumVariant2Kind` of the contract.
-///
-/// Schema: `input.json#/$defs/base/properties/kind`, `input.json#/$defs/byEnum/oneOf/1/allOf/1/properties/kind`.
+/// Generated from `input.json#/$defs/base/properties/kind`, `input.json#/$defs/byEnum/oneOf/1/allOf/1/properties/kind`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ByEnumVariant2Kind {
-    /// `b`
+    /// The value `b`.
     B,
-    /// `c`
+    /// The value `c`.
     C,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -499,28 +471,26 @@ impl Contract for ByEnumVariant2Kind {
     }
 }
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `base`
+    /// The property `base`.
     pub base: Option<Base>,
-    /// `byAllOf`
+    /// The property `byAllOf`.
     pub by_all_of: Option<ByAllOf>,
-    /// `besideRef`
+    /// The property `besideRef`.
     pub beside_ref: Option<BesideRef>,
-    /// `byAnyOf`
+    /// The property `byAnyOf`.
     pub by_any_of: Option<ByAnyOf>,
-    /// `byEnum`
+    /// The property `byEnum`.
     pub by_enum: Option<ByEnum>,
-    /// `outside`
+    /// The property `outside`.
     pub outside: Option<Outside>,
-    /// `oneOfThem`
+    /// The property `oneOfThem`.
     pub one_of_them: Option<OneOfThem>,
-    /// `optional`
+    /// The property `optional`.
     pub optional: Option<OptionalInBase>,
-    /// `overOptional`
+    /// The property `overOptional`.
     pub over_optional: Option<OverOptional>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -559,9 +529,7 @@ impl Contract for Input {
     }
 }
 
-/// `OneOfThem` of the contract.
-///
-/// Schema: `input.json#/$defs/oneOfThem`.
+/// Generated from `input.json#/$defs/oneOfThem`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
@@ -602,12 +570,10 @@ impl Contract for OneOfThem {
     }
 }
 
-/// `OneOfThemA` of the contract.
-///
-/// Schema: `input.json#/$defs/oneOfThem`, `input.json#/$defs/oneOfThem/oneOf/0`.
+/// Generated from `input.json#/$defs/oneOfThem`, `input.json#/$defs/oneOfThem/oneOf/0`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OneOfThemA {
-    /// `id`
+    /// The property `id`.
     ///
     /// Limits: at least 1.
     pub id: i64,
@@ -634,12 +600,10 @@ impl Contract for OneOfThemA {
     }
 }
 
-/// `OneOfThemB` of the contract.
-///
-/// Schema: `input.json#/$defs/oneOfThem`, `input.json#/$defs/oneOfThem/oneOf/1`.
+/// Generated from `input.json#/$defs/oneOfThem`, `input.json#/$defs/oneOfThem/oneOf/1`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct OneOfThemB {
-    /// `own`
+    /// The property `own`.
     pub own: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -663,14 +627,12 @@ impl Contract for OneOfThemB {
     }
 }
 
-/// `OptionalInBase` of the contract.
-///
-/// Schema: `input.json#/$defs/optionalInBase`.
+/// Generated from `input.json#/$defs/optionalInBase`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct OptionalInBase {
-    /// `kind`
+    /// The property `kind`.
     pub kind: Option<String>,
-    /// `id`
+    /// The property `id`.
     pub id: Option<i64>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -693,9 +655,7 @@ impl Contract for OptionalInBase {
     }
 }
 
-/// `Outside` of the contract.
-///
-/// Schema: `input.json#/$defs/outside`.
+/// Generated from `input.json#/$defs/outside`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
@@ -736,12 +696,10 @@ impl Contract for Outside {
     }
 }
 
-/// `OutsideA` of the contract.
-///
-/// Schema: `input.json#/$defs/outside`, `input.json#/$defs/outside/oneOf/0`.
+/// Generated from `input.json#/$defs/outside`, `input.json#/$defs/outside/oneOf/0`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OutsideA {
-    /// `id`
+    /// The property `id`.
     ///
     /// Limits: at least 1.
     pub id: i64,
@@ -768,12 +726,10 @@ impl Contract for OutsideA {
     }
 }
 
-/// `OutsideB` of the contract.
-///
-/// Schema: `input.json#/$defs/outside`, `input.json#/$defs/outside/oneOf/1`.
+/// Generated from `input.json#/$defs/outside`, `input.json#/$defs/outside/oneOf/1`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OutsideB {
-    /// `id`
+    /// The property `id`.
     ///
     /// Limits: at least 1.
     pub id: i64,
@@ -800,9 +756,7 @@ impl Contract for OutsideB {
     }
 }
 
-/// `OverOptional` of the contract.
-///
-/// Schema: `input.json#/$defs/overOptional`.
+/// Generated from `input.json#/$defs/overOptional`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
@@ -843,12 +797,10 @@ impl Contract for OverOptional {
     }
 }
 
-/// `OverOptionalA` of the contract.
-///
-/// Schema: `input.json#/$defs/overOptional`, `input.json#/$defs/overOptional/oneOf/0`.
+/// Generated from `input.json#/$defs/overOptional`, `input.json#/$defs/overOptional/oneOf/0`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct OverOptionalA {
-    /// `id`
+    /// The property `id`.
     pub id: Option<i64>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -872,12 +824,10 @@ impl Contract for OverOptionalA {
     }
 }
 
-/// `OverOptionalB` of the contract.
-///
-/// Schema: `input.json#/$defs/overOptional`, `input.json#/$defs/overOptional/oneOf/1`.
+/// Generated from `input.json#/$defs/overOptional`, `input.json#/$defs/overOptional/oneOf/1`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct OverOptionalB {
-    /// `id`
+    /// The property `id`.
     pub id: Option<i64>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

@@ -6,12 +6,10 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
-/// `Hello` of the contract.
-///
-/// Schema: `input.json#/$defs/hello`.
+/// Generated from `input.json#/$defs/hello`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Hello {
-    /// `d`
+    /// The property `d`.
     pub d: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -27,16 +25,14 @@ impl Contract for Hello {
     }
 }
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `message`
+    /// The property `message`.
     pub message: Option<Message>,
-    /// `item`
+    /// The property `item`.
     pub item: Option<Item>,
-    /// `narrowed`
+    /// The property `narrowed`.
     pub narrowed: Option<Vec<Map<Json>>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -60,9 +56,7 @@ impl Contract for Input {
     }
 }
 
-/// `Item` of the contract.
-///
-/// Schema: `input.json#/$defs/item`.
+/// Generated from `input.json#/$defs/item`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
@@ -126,12 +120,10 @@ impl Contract for Item {
     }
 }
 
-/// `ItemOdd` of the contract.
-///
-/// Schema: `input.json#/$defs/odd/oneOf/1`, `input.json#/$defs/item`, `input.json#/$defs/item/oneOf/0`.
+/// Generated from `input.json#/$defs/odd/oneOf/1`, `input.json#/$defs/item`, `input.json#/$defs/item/oneOf/0`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ItemOdd {
-    /// `a`
+    /// The property `a`.
     pub a: i64,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -164,9 +156,7 @@ impl Contract for ItemOdd {
     }
 }
 
-/// `Message` of the contract.
-///
-/// Schema: `input.json#/$defs/message`.
+/// Generated from `input.json#/$defs/message`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
@@ -220,12 +210,10 @@ impl Contract for Message {
     }
 }
 
-/// `MessageHello` of the contract.
-///
-/// Schema: `input.json#/$defs/message`, `input.json#/$defs/message/oneOf/0`.
+/// Generated from `input.json#/$defs/message`, `input.json#/$defs/message/oneOf/0`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct MessageHello {
-    /// `d`
+    /// The property `d`.
     pub d: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -249,9 +237,7 @@ impl Contract for MessageHello {
     }
 }
 
-/// `MessageLoose` of the contract.
-///
-/// Schema: `input.json#/$defs/message`, `input.json#/$defs/message/oneOf/2`.
+/// Generated from `input.json#/$defs/message`, `input.json#/$defs/message/oneOf/2`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct MessageLoose {
     /// Members that the contract does not declare, kept unchanged.
@@ -270,9 +256,7 @@ impl Contract for MessageLoose {
     }
 }
 
-/// `MessageOdd` of the contract.
-///
-/// Schema: `input.json#/$defs/message`, `input.json#/$defs/message/oneOf/1`, `input.json#/$defs/odd/oneOf/1`.
+/// Generated from `input.json#/$defs/message`, `input.json#/$defs/message/oneOf/1`, `input.json#/$defs/odd/oneOf/1`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct MessageOdd {
     /// Members that the contract does not declare, kept unchanged.

@@ -6,20 +6,18 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `id`
+    /// The property `id`.
     ///
     /// Limits: at least 1 character.
     pub id: Option<String>,
-    /// `name`
+    /// The property `name`.
     ///
     /// Limits: at least 1 character.
     pub name: Option<String>,
-    /// `note`
+    /// The property `note`.
     pub note: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

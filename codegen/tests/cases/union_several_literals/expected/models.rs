@@ -6,9 +6,7 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
@@ -55,9 +53,7 @@ impl Contract for Input {
     }
 }
 
-/// `InputGone` of the contract.
-///
-/// Schema: `input.json`, `input.json#/oneOf/2`.
+/// Generated from `input.json`, `input.json#/oneOf/2`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputGone {
     /// Members that the contract does not declare, kept unchanged.
@@ -76,14 +72,12 @@ impl Contract for InputGone {
     }
 }
 
-/// `Moved` of the contract.
-///
-/// Schema: `input.json#/$defs/moved`.
+/// Generated from `input.json#/$defs/moved`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Moved {
-    /// `state`
+    /// The property `state`.
     pub state: MovedState,
-    /// `to`
+    /// The property `to`.
     pub to: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -106,14 +100,12 @@ impl Contract for Moved {
     }
 }
 
-/// `MovedState` of the contract.
-///
-/// Schema: `input.json#/$defs/moved/properties/state`.
+/// Generated from `input.json#/$defs/moved/properties/state`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MovedState {
-    /// `MOVED`
+    /// The value `MOVED`.
     Moved,
-    /// `LENT`
+    /// The value `LENT`.
     Lent,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -133,14 +125,12 @@ impl Contract for MovedState {
     }
 }
 
-/// `Stored` of the contract.
-///
-/// Schema: `input.json#/$defs/stored`.
+/// Generated from `input.json#/$defs/stored`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Stored {
-    /// `state`
+    /// The property `state`.
     pub state: StoredState,
-    /// `place`
+    /// The property `place`.
     ///
     /// Limits: at least 1 character.
     pub place: String,
@@ -165,14 +155,12 @@ impl Contract for Stored {
     }
 }
 
-/// `StoredState` of the contract.
-///
-/// Schema: `input.json#/$defs/stored/properties/state`.
+/// Generated from `input.json#/$defs/stored/properties/state`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StoredState {
-    /// `STORED`
+    /// The value `STORED`.
     Stored,
-    /// `RESERVED`
+    /// The value `RESERVED`.
     Reserved,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.

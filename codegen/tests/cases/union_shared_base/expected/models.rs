@@ -8,9 +8,7 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
@@ -53,20 +51,18 @@ impl Contract for Input {
     }
 }
 
-/// `InputBare` of the contract.
-///
-/// Schema: `input.json`, `input.json#/oneOf/1`.
+/// Generated from `input.json`, `input.json#/oneOf/1`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputBare {
-    /// `id`
+    /// The property `id`.
     ///
     /// Limits: at least 1 character.
     pub id: String,
-    /// `note`
+    /// The property `note`.
     ///
     /// Limits: at most 3 characters.
     pub note: Option<String>,
-    /// `name`
+    /// The property `name`.
     pub name: Option<Json>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -94,20 +90,18 @@ impl Contract for InputBare {
     }
 }
 
-/// `InputNamed` of the contract.
-///
-/// Schema: `input.json`, `input.json#/oneOf/0`.
+/// Generated from `input.json`, `input.json#/oneOf/0`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputNamed {
-    /// `id`
+    /// The property `id`.
     ///
     /// Limits: at least 1 character.
     pub id: String,
-    /// `note`
+    /// The property `note`.
     ///
     /// Limits: 1 to 3 characters.
     pub note: Option<String>,
-    /// `name`
+    /// The property `name`.
     pub name: String,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

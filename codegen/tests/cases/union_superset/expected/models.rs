@@ -8,9 +8,7 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
@@ -79,16 +77,14 @@ impl Contract for Input {
     }
 }
 
-/// `InputRadius` of the contract.
-///
-/// Schema: `input.json`, `input.json#/anyOf/0`.
+/// Generated from `input.json`, `input.json#/anyOf/0`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputRadius {
-    /// `radius`
+    /// The property `radius`.
     ///
     /// Limits: more than 0.
     pub radius: Number,
-    /// `unit`
+    /// The property `unit`.
     pub unit: Option<InputRadiusUnit>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -132,14 +128,12 @@ impl Contract for InputRadius {
     }
 }
 
-/// `InputRadiusUnit` of the contract.
-///
-/// Schema: `input.json#/anyOf/0/properties/unit`.
+/// Generated from `input.json#/anyOf/0/properties/unit`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InputRadiusUnit {
-    /// `m`
+    /// The value `m`.
     M,
-    /// `km`
+    /// The value `km`.
     Km,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -159,16 +153,14 @@ impl Contract for InputRadiusUnit {
     }
 }
 
-/// `InputWidth` of the contract.
-///
-/// Schema: `input.json`, `input.json#/anyOf/1`.
+/// Generated from `input.json`, `input.json#/anyOf/1`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputWidth {
-    /// `width`
+    /// The property `width`.
     pub width: Number,
-    /// `height`
+    /// The property `height`.
     pub height: Number,
-    /// `unit`
+    /// The property `unit`.
     pub unit: Option<i64>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

@@ -6,12 +6,10 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
-/// `Cat` of the contract.
-///
-/// Schema: `input.json#/$defs/cat`.
+/// Generated from `input.json#/$defs/cat`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Cat {
-    /// `lives`
+    /// The property `lives`.
     ///
     /// Limits: at most 9.
     pub lives: i64,
@@ -36,12 +34,10 @@ impl Contract for Cat {
     }
 }
 
-/// `CatTag` of the contract.
-///
-/// Schema: `input.json#/$defs/catTag`.
+/// Generated from `input.json#/$defs/catTag`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CatTag {
-    /// `cat`
+    /// The value `cat`.
     Cat,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -61,9 +57,7 @@ impl Contract for CatTag {
     }
 }
 
-/// `Dog` of the contract.
-///
-/// Schema: `input.json#/$defs/dog`.
+/// Generated from `input.json#/$defs/dog`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Dog {
     /// Members that the contract does not declare, kept unchanged.
@@ -80,12 +74,10 @@ impl Contract for Dog {
     }
 }
 
-/// `DogTag` of the contract.
-///
-/// Schema: `input.json#/$defs/dogTag`.
+/// Generated from `input.json#/$defs/dogTag`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DogTag {
-    /// `dog`
+    /// The value `dog`.
     Dog,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -105,9 +97,7 @@ impl Contract for DogTag {
     }
 }
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,

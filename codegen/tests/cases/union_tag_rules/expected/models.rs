@@ -6,9 +6,7 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
-/// `In` of the contract.
-///
-/// Schema: `input.json#/$defs/in`.
+/// Generated from `input.json#/$defs/in`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct In {
     /// Members that the contract does not declare, kept unchanged.
@@ -25,14 +23,12 @@ impl Contract for In {
     }
 }
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `beside`
+    /// The property `beside`.
     pub beside: Option<InputBeside>,
-    /// `inside`
+    /// The property `inside`.
     pub inside: Option<InputInside>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -56,9 +52,7 @@ impl Contract for Input {
     }
 }
 
-/// `InputBeside` of the contract.
-///
-/// Schema: `input.json#/properties/beside`.
+/// Generated from `input.json#/properties/beside`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
@@ -109,9 +103,7 @@ impl Contract for InputBeside {
     }
 }
 
-/// `InputInside` of the contract.
-///
-/// Schema: `input.json#/properties/inside`.
+/// Generated from `input.json#/properties/inside`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
@@ -162,9 +154,7 @@ impl Contract for InputInside {
     }
 }
 
-/// `InputInsideIn` of the contract.
-///
-/// Schema: `input.json#/properties/inside`, `input.json#/properties/inside/oneOf/0`.
+/// Generated from `input.json#/properties/inside`, `input.json#/properties/inside/oneOf/0`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputInsideIn {
     /// Members that the contract does not declare, kept unchanged.
@@ -183,9 +173,7 @@ impl Contract for InputInsideIn {
     }
 }
 
-/// `InputInsideNever` of the contract.
-///
-/// Schema: `input.json#/properties/inside`, `input.json#/properties/inside/oneOf/2`.
+/// Generated from `input.json#/properties/inside`, `input.json#/properties/inside/oneOf/2`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputInsideNever {
     /// Members that the contract does not declare, kept unchanged.
@@ -209,9 +197,7 @@ impl Contract for InputInsideNever {
     }
 }
 
-/// `InputInsideOut` of the contract.
-///
-/// Schema: `input.json#/properties/inside`, `input.json#/properties/inside/oneOf/1`.
+/// Generated from `input.json#/properties/inside`, `input.json#/properties/inside/oneOf/1`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputInsideOut {
     /// Members that the contract does not declare, kept unchanged.
@@ -230,9 +216,7 @@ impl Contract for InputInsideOut {
     }
 }
 
-/// `Never` of the contract.
-///
-/// Schema: `input.json#/$defs/never`.
+/// Generated from `input.json#/$defs/never`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Never {
     /// Members that the contract does not declare, kept unchanged.
@@ -249,9 +233,7 @@ impl Contract for Never {
     }
 }
 
-/// `Out` of the contract.
-///
-/// Schema: `input.json#/$defs/out`.
+/// Generated from `input.json#/$defs/out`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Out {
     /// Members that the contract does not declare, kept unchanged.

@@ -6,16 +6,14 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `object`
+    /// The property `object`.
     pub object: Option<Object>,
-    /// `list`
+    /// The property `list`.
     pub list: Option<List>,
-    /// `tagged`
+    /// The property `tagged`.
     pub tagged: Option<Tagged>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -40,9 +38,7 @@ impl Contract for Input {
     }
 }
 
-/// `List` of the contract.
-///
-/// Schema: `input.json#/$defs/list`.
+/// Generated from `input.json#/$defs/list`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct List(pub Vec<i64>);
 
@@ -56,12 +52,10 @@ impl Contract for List {
     }
 }
 
-/// `Object` of the contract.
-///
-/// Schema: `input.json#/$defs/object`.
+/// Generated from `input.json#/$defs/object`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Object {
-    /// `kind`
+    /// The property `kind`.
     pub kind: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -79,9 +73,7 @@ impl Contract for Object {
     }
 }
 
-/// `Tagged` of the contract.
-///
-/// Schema: `input.json#/$defs/tagged`.
+/// Generated from `input.json#/$defs/tagged`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
@@ -120,12 +112,10 @@ impl Contract for Tagged {
     }
 }
 
-/// `TaggedX` of the contract.
-///
-/// Schema: `input.json#/$defs/tagged`, `input.json#/$defs/tagged/anyOf/0`.
+/// Generated from `input.json#/$defs/tagged`, `input.json#/$defs/tagged/anyOf/0`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct TaggedX {
-    /// `note`
+    /// The property `note`.
     pub note: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -149,12 +139,10 @@ impl Contract for TaggedX {
     }
 }
 
-/// `TaggedY` of the contract.
-///
-/// Schema: `input.json#/$defs/tagged`, `input.json#/$defs/tagged/anyOf/1`.
+/// Generated from `input.json#/$defs/tagged`, `input.json#/$defs/tagged/anyOf/1`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct TaggedY {
-    /// `note`
+    /// The property `note`.
     pub note: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

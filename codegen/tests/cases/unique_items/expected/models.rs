@@ -8,22 +8,20 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
-    /// `objects`
+    /// The property `objects`.
     ///
-    /// Limits: no two equal.
+    /// Limits: unique items.
     pub objects: Option<Vec<InputObjectsItem>>,
-    /// `numbers`
+    /// The property `numbers`.
     ///
-    /// Limits: no two equal.
+    /// Limits: unique items.
     pub numbers: Option<Vec<Number>>,
-    /// `any`
+    /// The property `any`.
     ///
-    /// Limits: no two equal.
+    /// Limits: unique items.
     pub any: Option<Vec<Json>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -53,14 +51,12 @@ impl Contract for Input {
     }
 }
 
-/// `InputObjectsItem` of the contract.
-///
-/// Schema: `input.json#/properties/objects/items`.
+/// Generated from `input.json#/properties/objects/items`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputObjectsItem {
-    /// `a`
+    /// The property `a`.
     pub a: Option<Number>,
-    /// `b`
+    /// The property `b`.
     pub b: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

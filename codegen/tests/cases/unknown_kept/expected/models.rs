@@ -8,14 +8,12 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
-    /// `items`
+    /// The property `items`.
     pub items: Vec<InputItemsItem>,
-    /// `nextCursor`
+    /// The property `nextCursor`.
     pub next_cursor: Option<Nullable<String>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -40,12 +38,10 @@ impl Contract for Input {
     }
 }
 
-/// `InputItemsItem` of the contract.
-///
-/// Schema: `input.json#/properties/items/items`.
+/// Generated from `input.json#/properties/items/items`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputItemsItem {
-    /// `id`
+    /// The property `id`.
     pub id: String,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

@@ -9,38 +9,36 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Input` of the contract.
-///
-/// Schema: `input.json`.
+/// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Input {
-    /// `state`
+    /// The property `state`.
     pub state: Option<InputState>,
-    /// `by`
+    /// The property `by`.
     pub by: Option<InputBy>,
-    /// `few`
+    /// The property `few`.
     pub few: Option<InputFew>,
-    /// `level`
+    /// The property `level`.
     pub level: Option<i64>,
-    /// `twin`
+    /// The property `twin`.
     pub twin: Option<InputTwin>,
-    /// `told`
+    /// The property `told`.
     pub told: Option<InputTold>,
-    /// `kind`
+    /// The property `kind`.
     pub kind: Option<InputKind>,
-    /// `mood`
+    /// The property `mood`.
     pub mood: Option<InputMood>,
-    /// `kinds`
+    /// The property `kinds`.
     pub kinds: Option<String>,
-    /// `sky`
+    /// The property `sky`.
     pub sky: Option<Sky>,
-    /// `note`
+    /// The property `note`.
     pub note: Option<Nullable<String>>,
-    /// `heat`
+    /// The property `heat`.
     ///
     /// Limits: matches `^[0-9]+ K$`.
     pub heat: Option<crate::outside::Temperature>,
-    /// `other`
+    /// The property `other`.
     pub other: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -79,16 +77,14 @@ impl Contract for Input {
     }
 }
 
-/// `InputBy` of the contract.
-///
-/// Schema: `input.json#/properties/by`.
+/// Generated from `input.json#/properties/by`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InputBy {
-    /// `a`
+    /// The value `a`.
     A,
     /// The second.
     ///
-    /// `b`
+    /// The value `b`.
     B,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -108,14 +104,12 @@ impl Contract for InputBy {
     }
 }
 
-/// `InputFew` of the contract.
-///
-/// Schema: `input.json#/properties/few`.
+/// Generated from `input.json#/properties/few`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InputFew {
-    /// `a`
+    /// The value `a`.
     A,
-    /// `b`
+    /// The value `b`.
     B,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -135,16 +129,14 @@ impl Contract for InputFew {
     }
 }
 
-/// `InputKind` of the contract.
+/// Generated from `input.json#/properties/kind`.
 ///
 /// Limits: at most 4 characters.
-///
-/// Schema: `input.json#/properties/kind`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InputKind {
-    /// `ship`
+    /// The value `ship`.
     Ship,
-    /// `tank`
+    /// The value `tank`.
     Tank,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -164,18 +156,16 @@ impl Contract for InputKind {
     }
 }
 
-/// `InputMood` of the contract.
-///
-/// Schema: `input.json#/properties/mood`.
+/// Generated from `input.json#/properties/mood`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InputMood {
     /// The better one.
     ///
-    /// `a`
+    /// The value `a`.
     First,
     /// The other one.
     ///
-    /// `b`
+    /// The value `b`.
     Second,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -189,22 +179,20 @@ pub enum InputMood {
     InputMood = schemas::validator(schemas::INPUT.offset_by(8))
 );
 
-/// `InputState` of the contract.
-///
-/// Schema: `input.json#/properties/state`.
+/// Generated from `input.json#/properties/state`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InputState {
     /// Nothing is done.
     ///
-    /// `0`
+    /// The value `0`.
     Idle,
     /// Something is.
     ///
-    /// `1`
+    /// The value `1`.
     Busy,
     /// Nobody is there.
     ///
-    /// `2`
+    /// The value `2`.
     GoneAway,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -224,14 +212,12 @@ impl Contract for InputState {
     }
 }
 
-/// `InputTold` of the contract.
-///
-/// Schema: `input.json#/properties/told`.
+/// Generated from `input.json#/properties/told`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InputTold {
-    /// `a`
+    /// The value `a`.
     A,
-    /// `b`
+    /// The value `b`.
     B,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -251,14 +237,12 @@ impl Contract for InputTold {
     }
 }
 
-/// `InputTwin` of the contract.
-///
-/// Schema: `input.json#/properties/twin`.
+/// Generated from `input.json#/properties/twin`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InputTwin {
-    /// `a`
+    /// The value `a`.
     LowerSame,
-    /// `b`
+    /// The value `b`.
     LowerSame2,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -278,9 +262,7 @@ impl Contract for InputTwin {
     }
 }
 
-/// `Sky` of the contract.
-///
-/// Schema: `input.json#/$defs/sky`.
+/// Generated from `input.json#/$defs/sky`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Copy, PartialOrd, Ord)]
 pub struct Sky(pub(super) i64);
 

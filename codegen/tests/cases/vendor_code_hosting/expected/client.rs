@@ -47,9 +47,9 @@ impl Client {
         }
     }
 
-    /// Sends every request to the address given to [`Client::new`]. By default, operations with
-    /// servers of their own go to the first of those; a server that is only a path replaces the
-    /// path of the address.
+    /// Sends every request to the base URL given to [`Client::new`]. Without this, an operation with its
+    /// own servers uses the first of them. If that server is only a path, it replaces the path of the
+    /// base URL.
     #[must_use]
     pub fn with_base_url_only(self) -> Self {
         Self {
@@ -74,7 +74,8 @@ impl Client {
         self.inner.base_url()
     }
 
-    /// Returns the untyped client, which sends calls that are values and stored requests.
+    /// Returns the underlying client, which can send a call built as a struct and repeat a stored
+    /// request.
     #[must_use]
     pub const fn api_client(&self) -> &ApiClient {
         &self.inner

@@ -8,16 +8,14 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `BasicError` of the contract.
-///
-/// Schema: `input.json#/components/schemas/basic-error`.
+/// Generated from `input.json#/components/schemas/basic-error`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct BasicError {
-    /// `message`
+    /// The property `message`.
     pub message: Option<String>,
-    /// `documentation_url`
+    /// The property `documentation_url`.
     pub documentation_url: Option<String>,
-    /// `status`
+    /// The property `status`.
     pub status: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -40,42 +38,40 @@ impl Contract for BasicError {
     }
 }
 
-/// `Issue` of the contract.
-///
-/// Schema: `input.json#/components/schemas/issue`.
+/// Generated from `input.json#/components/schemas/issue`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Issue {
-    /// `id`
+    /// The property `id`.
     ///
     /// Limits: format `int64`.
     pub id: i64,
-    /// `number`
+    /// The property `number`.
     pub number: i64,
     /// Whether the issue is open.
     pub state: String,
-    /// `title`
+    /// The property `title`.
     pub title: String,
-    /// `body`
+    /// The property `body`.
     pub body: Option<Nullable<String>>,
-    /// `labels`
+    /// The property `labels`.
     pub labels: Vec<IssueLabelsItem>,
-    /// `user`
+    /// The property `user`.
     pub user: NullableSimpleUser,
-    /// `assignees`
+    /// The property `assignees`.
     pub assignees: Option<Nullable<Vec<SimpleUser>>>,
-    /// `milestone`
+    /// The property `milestone`.
     pub milestone: Option<NullableMilestone>,
-    /// `html_url`
+    /// The property `html_url`.
     ///
     /// Limits: format `uri`.
     pub html_url: String,
-    /// `comments`
+    /// The property `comments`.
     pub comments: i64,
-    /// `closed_at`
+    /// The property `closed_at`.
     ///
     /// Limits: format `date-time`.
     pub closed_at: Option<Nullable<String>>,
-    /// `pull_request`
+    /// The property `pull_request`.
     pub pull_request: Option<IssuePullRequest>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -118,9 +114,7 @@ impl Contract for Issue {
     }
 }
 
-/// `IssueLabelsItem` of the contract.
-///
-/// Schema: `input.json#/components/schemas/issue/properties/labels/items`.
+/// Generated from `input.json#/components/schemas/issue/properties/labels/items`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum IssueLabelsItem {
     /// The value is a string.
@@ -160,18 +154,16 @@ impl Contract for IssueLabelsItem {
     }
 }
 
-/// `IssueLabelsItemObject` of the contract.
-///
-/// Schema: `input.json#/components/schemas/issue/properties/labels/items`, `input.json#/components/schemas/issue/properties/labels/items/oneOf/1`.
+/// Generated from `input.json#/components/schemas/issue/properties/labels/items`, `input.json#/components/schemas/issue/properties/labels/items/oneOf/1`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct IssueLabelsItemObject {
-    /// `id`
+    /// The property `id`.
     ///
     /// Limits: format `int64`.
     pub id: Option<i64>,
-    /// `name`
+    /// The property `name`.
     pub name: Option<String>,
-    /// `color`
+    /// The property `color`.
     pub color: Option<Nullable<String>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -194,16 +186,14 @@ impl Contract for IssueLabelsItemObject {
     }
 }
 
-/// `IssuePullRequest` of the contract.
-///
-/// Schema: `input.json#/components/schemas/issue/properties/pull_request`.
+/// Generated from `input.json#/components/schemas/issue/properties/pull_request`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct IssuePullRequest {
-    /// `url`
+    /// The property `url`.
     ///
     /// Limits: format `uri`.
     pub url: Nullable<String>,
-    /// `merged_at`
+    /// The property `merged_at`.
     ///
     /// Limits: format `date-time`.
     pub merged_at: Option<Nullable<String>>,
@@ -230,20 +220,18 @@ impl Contract for IssuePullRequest {
     }
 }
 
-/// `IssuesCreateBody` of the contract.
-///
-/// Schema: `input.json#/paths/~1repos~1{owner}~1{repo}~1issues/post/requestBody/content/application~1json/schema`.
+/// Generated from `input.json#/paths/~1repos~1{owner}~1{repo}~1issues/post/requestBody/content/application~1json/schema`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct IssuesCreateBody {
     /// The title of the issue.
     pub title: IssuesCreateBodyTitle,
-    /// `body`
+    /// The property `body`.
     pub body: Option<String>,
-    /// `assignees`
+    /// The property `assignees`.
     pub assignees: Option<Vec<String>>,
-    /// `labels`
+    /// The property `labels`.
     pub labels: Option<Vec<IssuesCreateBodyLabelsItem>>,
-    /// `milestone`
+    /// The property `milestone`.
     pub milestone: Option<Nullable<IssuesCreateBodyMilestone>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -286,9 +274,7 @@ impl Contract for IssuesCreateBody {
     }
 }
 
-/// `IssuesCreateBodyLabelsItem` of the contract.
-///
-/// Schema: `input.json#/paths/~1repos~1{owner}~1{repo}~1issues/post/requestBody/content/application~1json/schema/properties/labels/items`.
+/// Generated from `input.json#/paths/~1repos~1{owner}~1{repo}~1issues/post/requestBody/content/application~1json/schema/properties/labels/items`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum IssuesCreateBodyLabelsItem {
     /// The value is a string.
@@ -328,14 +314,12 @@ impl Contract for IssuesCreateBodyLabelsItem {
     }
 }
 
-/// `IssuesCreateBodyLabelsItemObject` of the contract.
-///
-/// Schema: `input.json#/paths/~1repos~1{owner}~1{repo}~1issues/post/requestBody/content/application~1json/schema/properties/labels/items`, `input.json#/paths/~1repos~1{owner}~1{repo}~1issues/post/requestBody/content/application~1json/schema/properties/labels/items/oneOf/1`.
+/// Generated from `input.json#/paths/~1repos~1{owner}~1{repo}~1issues/post/requestBody/content/application~1json/schema/properties/labels/items`, `input.json#/paths/~1repos~1{owner}~1{repo}~1issues/post/requestBody/content/application~1json/schema/properties/labels/items/oneOf/1`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct IssuesCreateBodyLabelsItemObject {
-    /// `name`
+    /// The property `name`.
     pub name: Option<String>,
-    /// `description`
+    /// The property `description`.
     pub description: Option<Nullable<String>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -364,9 +348,7 @@ impl Contract for IssuesCreateBodyLabelsItemObject {
     }
 }
 
-/// `IssuesCreateBodyMilestone` of the contract.
-///
-/// Schema: `input.json#/paths/~1repos~1{owner}~1{repo}~1issues/post/requestBody/content/application~1json/schema/properties/milestone`, `input.json#/paths/~1repos~1{owner}~1{repo}~1issues/post/requestBody/content/application~1json/schema/properties/milestone`.
+/// Generated from `input.json#/paths/~1repos~1{owner}~1{repo}~1issues/post/requestBody/content/application~1json/schema/properties/milestone`, `input.json#/paths/~1repos~1{owner}~1{repo}~1issues/post/requestBody/content/application~1json/schema/properties/milestone`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum IssuesCreateBodyMilestone {
     /// The value is a whole number.
@@ -428,18 +410,16 @@ pub enum IssuesCreateBodyTitle {
     schemas::validator(schemas::INPUT_PATHS_REPOS_OWNER_REPO_ISSUES_POST.offset_by(1))
 );
 
-/// `IssuesListForRepoSort` of the contract.
+/// Generated from `input.json#/paths/~1repos~1{owner}~1{repo}~1issues/get/parameters/2/schema`.
 ///
 /// Default: `"created"`.
-///
-/// Schema: `input.json#/paths/~1repos~1{owner}~1{repo}~1issues/get/parameters/2/schema`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum IssuesListForRepoSort {
-    /// `created`
+    /// The value `created`.
     Created,
-    /// `updated`
+    /// The value `updated`.
     Updated,
-    /// `comments`
+    /// The value `comments`.
     Comments,
 }
 
@@ -454,18 +434,16 @@ pub enum IssuesListForRepoSort {
     schemas::validator(schemas::INPUT_PATHS_REPOS_OWNER_REPO_ISSUES_GET.offset_by(2))
 );
 
-/// `IssuesListForRepoState` of the contract.
+/// Generated from `input.json#/paths/~1repos~1{owner}~1{repo}~1issues/get/parameters/0/schema`.
 ///
 /// Default: `"open"`.
-///
-/// Schema: `input.json#/paths/~1repos~1{owner}~1{repo}~1issues/get/parameters/0/schema`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum IssuesListForRepoState {
-    /// `open`
+    /// The value `open`.
     Open,
-    /// `closed`
+    /// The value `closed`.
     Closed,
-    /// `all`
+    /// The value `all`.
     All,
 }
 
@@ -480,20 +458,18 @@ pub enum IssuesListForRepoState {
     schemas::validator(schemas::INPUT_PATHS_REPOS_OWNER_REPO_ISSUES_GET)
 );
 
-/// `IssuesUpdateBody` of the contract.
-///
-/// Schema: `input.json#/paths/~1repos~1{owner}~1{repo}~1issues~1{issue_number}/patch/requestBody/content/application~1json/schema`.
+/// Generated from `input.json#/paths/~1repos~1{owner}~1{repo}~1issues~1{issue_number}/patch/requestBody/content/application~1json/schema`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct IssuesUpdateBody {
     /// The title of the issue.
     pub title: Option<Nullable<IssuesUpdateBodyTitle>>,
-    /// `body`
+    /// The property `body`.
     pub body: Option<Nullable<String>>,
-    /// `state`
+    /// The property `state`.
     pub state: Option<IssuesUpdateBodyState>,
-    /// `state_reason`
+    /// The property `state_reason`.
     pub state_reason: Option<Nullable<IssuesUpdateBodyStateReason>>,
-    /// `labels`
+    /// The property `labels`.
     pub labels: Option<Vec<IssuesUpdateBodyLabelsItem>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -535,14 +511,12 @@ impl Contract for IssuesUpdateBody {
     }
 }
 
-/// `IssuesUpdateBodyState` of the contract.
-///
-/// Schema: `input.json#/paths/~1repos~1{owner}~1{repo}~1issues~1{issue_number}/patch/requestBody/content/application~1json/schema/properties/state`.
+/// Generated from `input.json#/paths/~1repos~1{owner}~1{repo}~1issues~1{issue_number}/patch/requestBody/content/application~1json/schema/properties/state`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum IssuesUpdateBodyState {
-    /// `open`
+    /// The value `open`.
     Open,
-    /// `closed`
+    /// The value `closed`.
     Closed,
 }
 
@@ -558,18 +532,16 @@ pub enum IssuesUpdateBodyState {
     .offset_by(5))
 );
 
-/// `IssuesUpdateBodyStateReason` of the contract.
-///
-/// Schema: `input.json#/paths/~1repos~1{owner}~1{repo}~1issues~1{issue_number}/patch/requestBody/content/application~1json/schema/properties/state_reason`.
+/// Generated from `input.json#/paths/~1repos~1{owner}~1{repo}~1issues~1{issue_number}/patch/requestBody/content/application~1json/schema/properties/state_reason`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum IssuesUpdateBodyStateReason {
-    /// `completed`
+    /// The value `completed`.
     Completed,
-    /// `not_planned`
+    /// The value `not_planned`.
     NotPlanned,
-    /// `duplicate`
+    /// The value `duplicate`.
     Duplicate,
-    /// `reopened`
+    /// The value `reopened`.
     Reopened,
 }
 
@@ -621,9 +593,7 @@ pub enum IssuesUpdateBodyTitle {
     .offset_by(15))
 );
 
-/// `NullableMilestone` of the contract.
-///
-/// Schema: `input.json#/components/schemas/nullable-milestone`.
+/// Generated from `input.json#/components/schemas/nullable-milestone`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NullableMilestone(pub Nullable<NullableMilestoneValue>);
 
@@ -647,16 +617,14 @@ impl Contract for NullableMilestone {
     }
 }
 
-/// `NullableMilestoneValue` of the contract.
-///
-/// Schema: `input.json#/components/schemas/nullable-milestone`.
+/// Generated from `input.json#/components/schemas/nullable-milestone`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NullableMilestoneValue {
-    /// `number`
+    /// The property `number`.
     pub number: i64,
-    /// `title`
+    /// The property `title`.
     pub title: String,
-    /// `state`
+    /// The property `state`.
     ///
     /// Default: `"open"`.
     pub state: NullableMilestoneValueState,
@@ -682,16 +650,14 @@ impl Contract for NullableMilestoneValue {
     }
 }
 
-/// `NullableMilestoneValueState` of the contract.
+/// Generated from `input.json#/components/schemas/nullable-milestone/properties/state`.
 ///
 /// Default: `"open"`.
-///
-/// Schema: `input.json#/components/schemas/nullable-milestone/properties/state`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NullableMilestoneValueState {
-    /// `open`
+    /// The value `open`.
     Open,
-    /// `closed`
+    /// The value `closed`.
     Closed,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -715,9 +681,7 @@ impl Contract for NullableMilestoneValueState {
     }
 }
 
-/// `NullableSimpleUser` of the contract.
-///
-/// Schema: `input.json#/components/schemas/nullable-simple-user`.
+/// Generated from `input.json#/components/schemas/nullable-simple-user`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NullableSimpleUser(pub Nullable<NullableSimpleUserValue>);
 
@@ -738,18 +702,16 @@ impl Contract for NullableSimpleUser {
     }
 }
 
-/// `NullableSimpleUserValue` of the contract.
-///
-/// Schema: `input.json#/components/schemas/nullable-simple-user`.
+/// Generated from `input.json#/components/schemas/nullable-simple-user`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NullableSimpleUserValue {
-    /// `login`
+    /// The property `login`.
     pub login: String,
-    /// `id`
+    /// The property `id`.
     ///
     /// Limits: format `int64`.
     pub id: i64,
-    /// `html_url`
+    /// The property `html_url`.
     ///
     /// Limits: format `uri`.
     pub html_url: Option<String>,
@@ -776,20 +738,18 @@ impl Contract for NullableSimpleUserValue {
     }
 }
 
-/// `ReleaseAsset` of the contract.
-///
-/// Schema: `input.json#/components/schemas/release-asset`.
+/// Generated from `input.json#/components/schemas/release-asset`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ReleaseAsset {
-    /// `id`
+    /// The property `id`.
     pub id: i64,
-    /// `name`
+    /// The property `name`.
     pub name: String,
-    /// `state`
+    /// The property `state`.
     pub state: ReleaseAssetState,
-    /// `size`
+    /// The property `size`.
     pub size: i64,
-    /// `browser_download_url`
+    /// The property `browser_download_url`.
     ///
     /// Limits: format `uri`.
     pub browser_download_url: String,
@@ -821,14 +781,12 @@ impl Contract for ReleaseAsset {
     }
 }
 
-/// `ReleaseAssetState` of the contract.
-///
-/// Schema: `input.json#/components/schemas/release-asset/properties/state`.
+/// Generated from `input.json#/components/schemas/release-asset/properties/state`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ReleaseAssetState {
-    /// `uploaded`
+    /// The value `uploaded`.
     Uploaded,
-    /// `open`
+    /// The value `open`.
     Open,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -852,16 +810,14 @@ impl Contract for ReleaseAssetState {
     }
 }
 
-/// `ScimError` of the contract.
-///
-/// Schema: `input.json#/components/schemas/scim-error`.
+/// Generated from `input.json#/components/schemas/scim-error`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct ScimError {
-    /// `message`
+    /// The property `message`.
     pub message: Option<Nullable<String>>,
-    /// `detail`
+    /// The property `detail`.
     pub detail: Option<Nullable<String>>,
-    /// `status`
+    /// The property `status`.
     pub status: Option<i64>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -884,14 +840,12 @@ impl Contract for ScimError {
     }
 }
 
-/// `ServiceUnavailableResponse` of the contract.
-///
-/// Schema: `input.json#/components/responses/service_unavailable/content/application~1json/schema`.
+/// Generated from `input.json#/components/responses/service_unavailable/content/application~1json/schema`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct ServiceUnavailableResponse {
-    /// `code`
+    /// The property `code`.
     pub code: Option<String>,
-    /// `message`
+    /// The property `message`.
     pub message: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -914,18 +868,16 @@ impl Contract for ServiceUnavailableResponse {
     }
 }
 
-/// `SimpleUser` of the contract.
-///
-/// Schema: `input.json#/components/schemas/simple-user`.
+/// Generated from `input.json#/components/schemas/simple-user`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SimpleUser {
-    /// `login`
+    /// The property `login`.
     pub login: String,
-    /// `id`
+    /// The property `id`.
     ///
     /// Limits: format `int64`.
     pub id: i64,
-    /// `html_url`
+    /// The property `html_url`.
     ///
     /// Limits: format `uri`.
     pub html_url: Option<String>,
@@ -952,16 +904,14 @@ impl Contract for SimpleUser {
     }
 }
 
-/// `ValidationError` of the contract.
-///
-/// Schema: `input.json#/components/schemas/validation-error`.
+/// Generated from `input.json#/components/schemas/validation-error`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ValidationError {
-    /// `message`
+    /// The property `message`.
     pub message: String,
-    /// `documentation_url`
+    /// The property `documentation_url`.
     pub documentation_url: String,
-    /// `errors`
+    /// The property `errors`.
     pub errors: Option<Vec<ValidationErrorErrorsItem>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -991,18 +941,16 @@ impl Contract for ValidationError {
     }
 }
 
-/// `ValidationErrorErrorsItem` of the contract.
-///
-/// Schema: `input.json#/components/schemas/validation-error/properties/errors/items`.
+/// Generated from `input.json#/components/schemas/validation-error/properties/errors/items`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ValidationErrorErrorsItem {
-    /// `resource`
+    /// The property `resource`.
     pub resource: Option<String>,
-    /// `field`
+    /// The property `field`.
     pub field: Option<String>,
-    /// `message`
+    /// The property `message`.
     pub message: Option<String>,
-    /// `code`
+    /// The property `code`.
     pub code: String,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -1027,8 +975,8 @@ impl Contract for ValidationErrorErrorsItem {
     }
 }
 
-/// Another name of a type, for an equal schema.
+/// Alias of [`IssuesCreateBodyLabelsItem`], because the schemas are equal.
 pub type IssuesUpdateBodyLabelsItem = IssuesCreateBodyLabelsItem;
 
-/// Another name of a type, for an equal schema.
+/// Alias of [`IssuesCreateBodyLabelsItemObject`], because the schemas are equal.
 pub type IssuesUpdateBodyLabelsItemObject = IssuesCreateBodyLabelsItemObject;

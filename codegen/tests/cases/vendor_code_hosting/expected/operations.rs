@@ -157,25 +157,25 @@ pub enum OperationId {
     ///
     /// `GET /repos/{owner}/{repo}/issues`
     ///
-    /// `issues/list-for-repo`
+    /// The value `issues/list-for-repo`.
     IssuesListForRepo,
     /// Create an issue.
     ///
     /// `POST /repos/{owner}/{repo}/issues`
     ///
-    /// `issues/create`
+    /// The value `issues/create`.
     IssuesCreate,
     /// Update an issue.
     ///
     /// `PATCH /repos/{owner}/{repo}/issues/{issue_number}`
     ///
-    /// `issues/update`
+    /// The value `issues/update`.
     IssuesUpdate,
     /// Upload a release asset.
     ///
     /// `POST /repos/{owner}/{repo}/releases/{release_id}/assets`
     ///
-    /// `repos/upload-release-asset`
+    /// The value `repos/upload-release-asset`.
     ReposUploadReleaseAsset,
 }
 

@@ -66,7 +66,8 @@ impl Client {
         self.inner.base_url()
     }
 
-    /// Returns the untyped client, which sends calls that are values and stored requests.
+    /// Returns the underlying client, which can send a call built as a struct and repeat a stored
+    /// request.
     #[must_use]
     pub const fn api_client(&self) -> &ApiClient {
         &self.inner

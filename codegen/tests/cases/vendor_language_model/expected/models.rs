@@ -9,12 +9,10 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `ChatCompletionRequestAssistantMessage` of the contract.
-///
-/// Schema: `input.json#/components/schemas/ChatCompletionRequestAssistantMessage`.
+/// Generated from `input.json#/components/schemas/ChatCompletionRequestAssistantMessage`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct ChatCompletionRequestAssistantMessage {
-    /// `content`
+    /// The property `content`.
     pub content: Option<Nullable<String>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -44,9 +42,7 @@ impl Contract for ChatCompletionRequestAssistantMessage {
     }
 }
 
-/// `ChatCompletionRequestMessage` of the contract.
-///
-/// Schema: `input.json#/components/schemas/ChatCompletionRequestMessage`.
+/// Generated from `input.json#/components/schemas/ChatCompletionRequestMessage`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
@@ -96,14 +92,12 @@ impl Contract for ChatCompletionRequestMessage {
     }
 }
 
-/// `ChatCompletionRequestSystemMessage` of the contract.
-///
-/// Schema: `input.json#/components/schemas/ChatCompletionRequestSystemMessage`.
+/// Generated from `input.json#/components/schemas/ChatCompletionRequestSystemMessage`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ChatCompletionRequestSystemMessage {
-    /// `content`
+    /// The property `content`.
     pub content: ChatCompletionRequestSystemMessageContent,
-    /// `name`
+    /// The property `name`.
     pub name: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -137,9 +131,7 @@ impl Contract for ChatCompletionRequestSystemMessage {
     }
 }
 
-/// `ChatCompletionRequestSystemMessageContent` of the contract.
-///
-/// Schema: `input.json#/components/schemas/ChatCompletionRequestSystemMessage/properties/content`.
+/// Generated from `input.json#/components/schemas/ChatCompletionRequestSystemMessage/properties/content`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ChatCompletionRequestSystemMessageContent {
     /// The value is a string.
@@ -181,14 +173,12 @@ impl Contract for ChatCompletionRequestSystemMessageContent {
     }
 }
 
-/// `ChatCompletionRequestUserMessage` of the contract.
-///
-/// Schema: `input.json#/components/schemas/ChatCompletionRequestUserMessage`.
+/// Generated from `input.json#/components/schemas/ChatCompletionRequestUserMessage`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ChatCompletionRequestUserMessage {
-    /// `content`
+    /// The property `content`.
     pub content: ChatCompletionRequestUserMessageContent,
-    /// `name`
+    /// The property `name`.
     pub name: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -222,16 +212,14 @@ impl Contract for ChatCompletionRequestUserMessage {
     }
 }
 
-/// `CompletionUsage` of the contract.
-///
-/// Schema: `input.json#/components/schemas/CompletionUsage`.
+/// Generated from `input.json#/components/schemas/CompletionUsage`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CompletionUsage {
-    /// `prompt_tokens`
+    /// The property `prompt_tokens`.
     pub prompt_tokens: i64,
-    /// `completion_tokens`
+    /// The property `completion_tokens`.
     pub completion_tokens: i64,
-    /// `total_tokens`
+    /// The property `total_tokens`.
     pub total_tokens: i64,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -258,14 +246,12 @@ impl Contract for CompletionUsage {
     }
 }
 
-/// `ContentPartText` of the contract.
-///
-/// Schema: `input.json#/components/schemas/ContentPartText`.
+/// Generated from `input.json#/components/schemas/ContentPartText`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ContentPartText {
-    /// `type`
+    /// The property `type`.
     pub type_: ContentPartTextType,
-    /// `text`
+    /// The property `text`.
     pub text: String,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -297,12 +283,10 @@ impl Contract for ContentPartText {
     }
 }
 
-/// `ContentPartTextType` of the contract.
-///
-/// Schema: `input.json#/components/schemas/ContentPartText/properties/type`.
+/// Generated from `input.json#/components/schemas/ContentPartText/properties/type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ContentPartTextType {
-    /// `text`
+    /// The value `text`.
     Text,
 }
 
@@ -313,26 +297,24 @@ pub enum ContentPartTextType {
     .offset_by(1))
 );
 
-/// `CreateChatCompletionRequest` of the contract.
-///
-/// Schema: `input.json#/components/schemas/CreateChatCompletionRequest`.
+/// Generated from `input.json#/components/schemas/CreateChatCompletionRequest`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CreateChatCompletionRequest {
-    /// `messages`
+    /// The property `messages`.
     ///
     /// Limits: at least 1 entry.
     pub messages: Vec<ChatCompletionRequestMessage>,
-    /// `model`
+    /// The property `model`.
     pub model: ModelIdsShared,
-    /// `temperature`
+    /// The property `temperature`.
     pub temperature: Option<Nullable<Number>>,
-    /// `max_completion_tokens`
+    /// The property `max_completion_tokens`.
     pub max_completion_tokens: Option<Nullable<i64>>,
-    /// `stream`
+    /// The property `stream`.
     ///
     /// Default: `false`.
     pub stream: Option<Nullable<bool>>,
-    /// `stop`
+    /// The property `stop`.
     pub stop: Option<CreateChatCompletionRequestStop>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -386,9 +368,7 @@ impl Contract for CreateChatCompletionRequest {
     }
 }
 
-/// `CreateChatCompletionRequestStop` of the contract.
-///
-/// Schema: `input.json#/components/schemas/CreateChatCompletionRequest/properties/stop`.
+/// Generated from `input.json#/components/schemas/CreateChatCompletionRequest/properties/stop`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum CreateChatCompletionRequestStop {
     /// The value is a string.
@@ -424,22 +404,20 @@ impl Contract for CreateChatCompletionRequestStop {
     }
 }
 
-/// `CreateChatCompletionResponse` of the contract.
-///
-/// Schema: `input.json#/components/schemas/CreateChatCompletionResponse`.
+/// Generated from `input.json#/components/schemas/CreateChatCompletionResponse`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CreateChatCompletionResponse {
-    /// `id`
+    /// The property `id`.
     pub id: String,
-    /// `object`
+    /// The property `object`.
     pub object: CreateChatCompletionResponseObject,
-    /// `created`
+    /// The property `created`.
     pub created: i64,
-    /// `model`
+    /// The property `model`.
     pub model: String,
-    /// `choices`
+    /// The property `choices`.
     pub choices: Vec<CreateChatCompletionResponseChoicesItem>,
-    /// `usage`
+    /// The property `usage`.
     pub usage: Option<CompletionUsage>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -473,16 +451,14 @@ impl Contract for CreateChatCompletionResponse {
     }
 }
 
-/// `CreateChatCompletionResponseChoicesItem` of the contract.
-///
-/// Schema: `input.json#/components/schemas/CreateChatCompletionResponse/properties/choices/items`.
+/// Generated from `input.json#/components/schemas/CreateChatCompletionResponse/properties/choices/items`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CreateChatCompletionResponseChoicesItem {
-    /// `index`
+    /// The property `index`.
     pub index: i64,
-    /// `finish_reason`
+    /// The property `finish_reason`.
     pub finish_reason: CreateChatCompletionResponseChoicesItemFinishReason,
-    /// `message`
+    /// The property `message`.
     pub message: CreateChatCompletionResponseChoicesItemMessage,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -512,18 +488,16 @@ impl Contract for CreateChatCompletionResponseChoicesItem {
     }
 }
 
-/// `CreateChatCompletionResponseChoicesItemFinishReason` of the contract.
-///
-/// Schema: `input.json#/components/schemas/CreateChatCompletionResponse/properties/choices/items/properties/finish_reason`.
+/// Generated from `input.json#/components/schemas/CreateChatCompletionResponse/properties/choices/items/properties/finish_reason`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CreateChatCompletionResponseChoicesItemFinishReason {
-    /// `stop`
+    /// The value `stop`.
     Stop,
-    /// `length`
+    /// The value `length`.
     Length,
-    /// `tool_calls`
+    /// The value `tool_calls`.
     ToolCalls,
-    /// `content_filter`
+    /// The value `content_filter`.
     ContentFilter,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -550,16 +524,14 @@ impl Contract for CreateChatCompletionResponseChoicesItemFinishReason {
     }
 }
 
-/// `CreateChatCompletionResponseChoicesItemMessage` of the contract.
-///
-/// Schema: `input.json#/components/schemas/CreateChatCompletionResponse/properties/choices/items/properties/message`.
+/// Generated from `input.json#/components/schemas/CreateChatCompletionResponse/properties/choices/items/properties/message`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CreateChatCompletionResponseChoicesItemMessage {
-    /// `role`
+    /// The property `role`.
     pub role: CreateChatCompletionResponseChoicesItemMessageRole,
-    /// `content`
+    /// The property `content`.
     pub content: Nullable<String>,
-    /// `refusal`
+    /// The property `refusal`.
     pub refusal: Nullable<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -584,12 +556,10 @@ impl Contract for CreateChatCompletionResponseChoicesItemMessage {
     }
 }
 
-/// `CreateChatCompletionResponseChoicesItemMessageRole` of the contract.
-///
-/// Schema: `input.json#/components/schemas/CreateChatCompletionResponse/properties/choices/items/properties/message/properties/role`.
+/// Generated from `input.json#/components/schemas/CreateChatCompletionResponse/properties/choices/items/properties/message/properties/role`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CreateChatCompletionResponseChoicesItemMessageRole {
-    /// `assistant`
+    /// The value `assistant`.
     Assistant,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -613,12 +583,10 @@ impl Contract for CreateChatCompletionResponseChoicesItemMessageRole {
     }
 }
 
-/// `CreateChatCompletionResponseObject` of the contract.
-///
-/// Schema: `input.json#/components/schemas/CreateChatCompletionResponse/properties/object`.
+/// Generated from `input.json#/components/schemas/CreateChatCompletionResponse/properties/object`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CreateChatCompletionResponseObject {
-    /// `chat.completion`
+    /// The value `chat.completion`.
     ChatCompletion,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -647,11 +615,11 @@ impl Contract for CreateChatCompletionResponseObject {
 /// Schema: `input.json#/components/schemas/CreateChatCompletionStreamResponse`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CreateChatCompletionStreamResponse {
-    /// `id`
+    /// The property `id`.
     pub id: String,
-    /// `object`
+    /// The property `object`.
     pub object: CreateChatCompletionStreamResponseObject,
-    /// `choices`
+    /// The property `choices`.
     pub choices: Vec<CreateChatCompletionStreamResponseChoicesItem>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -678,18 +646,16 @@ impl Contract for CreateChatCompletionStreamResponse {
     }
 }
 
-/// `CreateChatCompletionStreamResponseChoicesItem` of the contract.
-///
-/// Schema: `input.json#/components/schemas/CreateChatCompletionStreamResponse/properties/choices/items`.
+/// Generated from `input.json#/components/schemas/CreateChatCompletionStreamResponse/properties/choices/items`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CreateChatCompletionStreamResponseChoicesItem {
-    /// `index`
+    /// The property `index`.
     pub index: i64,
-    /// `finish_reason`
+    /// The property `finish_reason`.
     pub finish_reason: Nullable<
         CreateChatCompletionStreamResponseChoicesItemFinishReason,
     >,
-    /// `delta`
+    /// The property `delta`.
     pub delta: CreateChatCompletionStreamResponseChoicesItemDelta,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -721,14 +687,12 @@ impl Contract for CreateChatCompletionStreamResponseChoicesItem {
     }
 }
 
-/// `CreateChatCompletionStreamResponseChoicesItemDelta` of the contract.
-///
-/// Schema: `input.json#/components/schemas/CreateChatCompletionStreamResponse/properties/choices/items/properties/delta`.
+/// Generated from `input.json#/components/schemas/CreateChatCompletionStreamResponse/properties/choices/items/properties/delta`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct CreateChatCompletionStreamResponseChoicesItemDelta {
-    /// `content`
+    /// The property `content`.
     pub content: Option<Nullable<String>>,
-    /// `role`
+    /// The property `role`.
     pub role: Option<CreateChatCompletionStreamResponseChoicesItemDeltaRole>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -752,18 +716,16 @@ impl Contract for CreateChatCompletionStreamResponseChoicesItemDelta {
     }
 }
 
-/// `CreateChatCompletionStreamResponseChoicesItemFinishReason` of the contract.
-///
-/// Schema: `input.json#/components/schemas/CreateChatCompletionStreamResponse/properties/choices/items/properties/finish_reason`, `input.json#/components/schemas/CreateChatCompletionStreamResponse/properties/choices/items/properties/finish_reason/anyOf/0`.
+/// Generated from `input.json#/components/schemas/CreateChatCompletionStreamResponse/properties/choices/items/properties/finish_reason`, `input.json#/components/schemas/CreateChatCompletionStreamResponse/properties/choices/items/properties/finish_reason/anyOf/0`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CreateChatCompletionStreamResponseChoicesItemFinishReason {
-    /// `stop`
+    /// The value `stop`.
     Stop,
-    /// `length`
+    /// The value `length`.
     Length,
-    /// `tool_calls`
+    /// The value `tool_calls`.
     ToolCalls,
-    /// `content_filter`
+    /// The value `content_filter`.
     ContentFilter,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -790,12 +752,10 @@ impl Contract for CreateChatCompletionStreamResponseChoicesItemFinishReason {
     }
 }
 
-/// `CreateChatCompletionStreamResponseObject` of the contract.
-///
-/// Schema: `input.json#/components/schemas/CreateChatCompletionStreamResponse/properties/object`.
+/// Generated from `input.json#/components/schemas/CreateChatCompletionStreamResponse/properties/object`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CreateChatCompletionStreamResponseObject {
-    /// `chat.completion.chunk`
+    /// The value `chat.completion.chunk`.
     ChatCompletionChunk,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -819,16 +779,14 @@ impl Contract for CreateChatCompletionStreamResponseObject {
     }
 }
 
-/// `CreateFileRequest` of the contract.
-///
-/// Schema: `input.json#/components/schemas/CreateFileRequest`.
+/// Generated from `input.json#/components/schemas/CreateFileRequest`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CreateFileRequest {
-    /// `file`
+    /// The property `file`.
     ///
     /// Limits: format `binary`.
     pub file: String,
-    /// `purpose`
+    /// The property `purpose`.
     pub purpose: CreateFileRequestPurpose,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -858,18 +816,16 @@ impl Contract for CreateFileRequest {
     }
 }
 
-/// `CreateFileRequestPurpose` of the contract.
-///
-/// Schema: `input.json#/components/schemas/CreateFileRequest/properties/purpose`.
+/// Generated from `input.json#/components/schemas/CreateFileRequest/properties/purpose`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CreateFileRequestPurpose {
-    /// `assistants`
+    /// The value `assistants`.
     Assistants,
-    /// `batch`
+    /// The value `batch`.
     Batch,
-    /// `fine-tune`
+    /// The value `fine-tune`.
     FineTune,
-    /// `user_data`
+    /// The value `user_data`.
     UserData,
 }
 
@@ -887,20 +843,18 @@ pub enum CreateFileRequestPurpose {
     schemas::validator(schemas::INPUT_SCHEMAS_CREATE_FILE_REQUEST.offset_by(3))
 );
 
-/// `CreateSpeechRequest` of the contract.
-///
-/// Schema: `input.json#/components/schemas/CreateSpeechRequest`.
+/// Generated from `input.json#/components/schemas/CreateSpeechRequest`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CreateSpeechRequest {
-    /// `model`
+    /// The property `model`.
     pub model: CreateSpeechRequestModel,
-    /// `input`
+    /// The property `input`.
     ///
     /// Limits: at most 4096 characters.
     pub input: String,
     /// Voice.
     pub voice: VoiceIdsOrCustomVoice,
-    /// `speed`
+    /// The property `speed`.
     ///
     /// Limits: 0.25 to 4.0.
     ///
@@ -960,14 +914,12 @@ impl Contract for CreateSpeechRequest {
     }
 }
 
-/// `CreateSpeechRequestModel` of the contract.
-///
-/// Schema: `input.json#/components/schemas/CreateSpeechRequest/properties/model`.
+/// Generated from `input.json#/components/schemas/CreateSpeechRequest/properties/model`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CreateSpeechRequestModel {
-    /// `tts-1`
+    /// The value `tts-1`.
     Tts1,
-    /// `tts-1-hd`
+    /// The value `tts-1-hd`.
     Tts1Hd,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -986,18 +938,16 @@ pub enum CreateSpeechRequestModel {
     schemas::validator(schemas::INPUT_SCHEMAS_CREATE_SPEECH_REQUEST.offset_by(2))
 );
 
-/// `Error` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Error`.
+/// Generated from `input.json#/components/schemas/Error`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Error {
-    /// `code`
+    /// The property `code`.
     pub code: Nullable<String>,
-    /// `message`
+    /// The property `message`.
     pub message: String,
-    /// `param`
+    /// The property `param`.
     pub param: Nullable<String>,
-    /// `type`
+    /// The property `type`.
     pub type_: String,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -1024,12 +974,10 @@ impl Contract for Error {
     }
 }
 
-/// `ErrorResponse` of the contract.
-///
-/// Schema: `input.json#/components/schemas/ErrorResponse`.
+/// Generated from `input.json#/components/schemas/ErrorResponse`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ErrorResponse {
-    /// `error`
+    /// The property `error`.
     pub error: Error,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -1054,20 +1002,18 @@ impl Contract for ErrorResponse {
     }
 }
 
-/// `File` of the contract.
-///
-/// Schema: `input.json#/components/schemas/File`.
+/// Generated from `input.json#/components/schemas/File`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct File {
-    /// `id`
+    /// The property `id`.
     pub id: String,
-    /// `object`
+    /// The property `object`.
     pub object: FileObject,
-    /// `bytes`
+    /// The property `bytes`.
     pub bytes: i64,
-    /// `filename`
+    /// The property `filename`.
     pub filename: String,
-    /// `purpose`
+    /// The property `purpose`.
     pub purpose: FilePurpose,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -1096,12 +1042,10 @@ impl Contract for File {
     }
 }
 
-/// `FileObject` of the contract.
-///
-/// Schema: `input.json#/components/schemas/File/properties/object`.
+/// Generated from `input.json#/components/schemas/File/properties/object`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FileObject {
-    /// `file`
+    /// The value `file`.
     File,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -1121,18 +1065,16 @@ impl Contract for FileObject {
     }
 }
 
-/// `FilePurpose` of the contract.
-///
-/// Schema: `input.json#/components/schemas/File/properties/purpose`.
+/// Generated from `input.json#/components/schemas/File/properties/purpose`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FilePurpose {
-    /// `assistants`
+    /// The value `assistants`.
     Assistants,
-    /// `batch`
+    /// The value `batch`.
     Batch,
-    /// `fine-tune`
+    /// The value `fine-tune`.
     FineTune,
-    /// `user_data`
+    /// The value `user_data`.
     UserData,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -1159,16 +1101,14 @@ impl Contract for FilePurpose {
     }
 }
 
-/// `ListFilesOrder` of the contract.
+/// Generated from `input.json#/paths/~1files/get/parameters/2/schema`.
 ///
 /// Default: `"desc"`.
-///
-/// Schema: `input.json#/paths/~1files/get/parameters/2/schema`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ListFilesOrder {
-    /// `asc`
+    /// The value `asc`.
     Asc,
-    /// `desc`
+    /// The value `desc`.
     Desc,
 }
 
@@ -1178,20 +1118,18 @@ pub enum ListFilesOrder {
     ListFilesOrder = schemas::validator(schemas::INPUT_PATHS_FILES_GET.offset_by(2))
 );
 
-/// `ListFilesResponse200` of the contract.
-///
-/// Schema: `input.json#/paths/~1files/get/responses/200/content/application~1json/schema`.
+/// Generated from `input.json#/paths/~1files/get/responses/200/content/application~1json/schema`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ListFilesResponse200 {
-    /// `object`
+    /// The property `object`.
     pub object: String,
-    /// `data`
+    /// The property `data`.
     pub data: Vec<File>,
-    /// `first_id`
+    /// The property `first_id`.
     pub first_id: String,
-    /// `last_id`
+    /// The property `last_id`.
     pub last_id: String,
-    /// `has_more`
+    /// The property `has_more`.
     pub has_more: bool,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -1223,14 +1161,12 @@ impl Contract for ListFilesResponse200 {
     }
 }
 
-/// `ListModelsResponse200` of the contract.
-///
-/// Schema: `input.json#/paths/~1models/get/responses/200/content/application~1json/schema`.
+/// Generated from `input.json#/paths/~1models/get/responses/200/content/application~1json/schema`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ListModelsResponse200 {
-    /// `object`
+    /// The property `object`.
     pub object: ListModelsResponse200Object,
-    /// `data`
+    /// The property `data`.
     pub data: Vec<Model>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -1257,12 +1193,10 @@ impl Contract for ListModelsResponse200 {
     }
 }
 
-/// `ListModelsResponse200Object` of the contract.
-///
-/// Schema: `input.json#/paths/~1models/get/responses/200/content/application~1json/schema/properties/object`.
+/// Generated from `input.json#/paths/~1models/get/responses/200/content/application~1json/schema/properties/object`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ListModelsResponse200Object {
-    /// `list`
+    /// The value `list`.
     List,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -1282,18 +1216,16 @@ impl Contract for ListModelsResponse200Object {
     }
 }
 
-/// `Model` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Model`.
+/// Generated from `input.json#/components/schemas/Model`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Model {
-    /// `id`
+    /// The property `id`.
     pub id: String,
-    /// `object`
+    /// The property `object`.
     pub object: ModelObject,
-    /// `created`
+    /// The property `created`.
     pub created: i64,
-    /// `owned_by`
+    /// The property `owned_by`.
     pub owned_by: String,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -1318,14 +1250,12 @@ impl Contract for Model {
     }
 }
 
-/// `ModelIdsShared` of the contract.
-///
-/// Schema: `input.json#/components/schemas/ModelIdsShared`.
+/// Generated from `input.json#/components/schemas/ModelIdsShared`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ModelIdsShared {
-    /// `gpt-5`
+    /// The value `gpt-5`.
     Gpt5,
-    /// `gpt-5-mini`
+    /// The value `gpt-5-mini`.
     Gpt5Mini,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -1343,12 +1273,10 @@ pub enum ModelIdsShared {
     ModelIdsShared = schemas::validator(schemas::INPUT_SCHEMAS_MODEL_IDS_SHARED)
 );
 
-/// `ModelObject` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Model/properties/object`.
+/// Generated from `input.json#/components/schemas/Model/properties/object`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ModelObject {
-    /// `model`
+    /// The value `model`.
     Model,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -1368,14 +1296,12 @@ impl Contract for ModelObject {
     }
 }
 
-/// `SpeechAudioEvent` of the contract.
-///
-/// Schema: `input.json#/components/schemas/SpeechAudioEvent`.
+/// Generated from `input.json#/components/schemas/SpeechAudioEvent`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SpeechAudioEvent {
-    /// `type`
+    /// The property `type`.
     pub type_: SpeechAudioEventType,
-    /// `audio`
+    /// The property `audio`.
     pub audio: String,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -1400,12 +1326,10 @@ impl Contract for SpeechAudioEvent {
     }
 }
 
-/// `SpeechAudioEventType` of the contract.
-///
-/// Schema: `input.json#/components/schemas/SpeechAudioEvent/properties/type`.
+/// Generated from `input.json#/components/schemas/SpeechAudioEvent/properties/type`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SpeechAudioEventType {
-    /// `speech.audio.delta`
+    /// The value `speech.audio.delta`.
     SpeechAudioDelta,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -1476,7 +1400,7 @@ impl Contract for VoiceIdsOrCustomVoice {
 /// Schema: `input.json#/components/schemas/VoiceIdsOrCustomVoice`, `input.json#/components/schemas/VoiceIdsOrCustomVoice/anyOf/1`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct VoiceIdsOrCustomVoiceObject {
-    /// `id`
+    /// The property `id`.
     pub id: String,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -1506,14 +1430,12 @@ impl Contract for VoiceIdsOrCustomVoiceObject {
     }
 }
 
-/// `VoiceIdsShared` of the contract.
-///
-/// Schema: `input.json#/components/schemas/VoiceIdsShared`.
+/// Generated from `input.json#/components/schemas/VoiceIdsShared`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum VoiceIdsShared {
-    /// `alloy`
+    /// The value `alloy`.
     Alloy,
-    /// `ash`
+    /// The value `ash`.
     Ash,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -1527,8 +1449,8 @@ pub enum VoiceIdsShared {
     VoiceIdsShared = schemas::validator(schemas::INPUT_SCHEMAS_VOICE_IDS_SHARED)
 );
 
-/// Another name of a type, for an equal schema.
+/// Alias of [`ChatCompletionRequestSystemMessageContent`], because the schemas are equal.
 pub type ChatCompletionRequestUserMessageContent = ChatCompletionRequestSystemMessageContent;
 
-/// Another name of a type, for an equal schema.
+/// Alias of [`CreateChatCompletionResponseChoicesItemMessageRole`], because the schemas are equal.
 pub type CreateChatCompletionStreamResponseChoicesItemDeltaRole = CreateChatCompletionResponseChoicesItemMessageRole;

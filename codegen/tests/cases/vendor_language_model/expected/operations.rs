@@ -138,31 +138,31 @@ pub enum OperationId {
     ///
     /// `POST /chat/completions`
     ///
-    /// `createChatCompletion`
+    /// The value `createChatCompletion`.
     CreateChatCompletion,
     /// List models.
     ///
     /// `GET /models`
     ///
-    /// `listModels`
+    /// The value `listModels`.
     ListModels,
     /// List files.
     ///
     /// `GET /files`
     ///
-    /// `listFiles`
+    /// The value `listFiles`.
     ListFiles,
     /// Upload a file.
     ///
     /// `POST /files`
     ///
-    /// `createFile`
+    /// The value `createFile`.
     CreateFile,
     /// Create speech.
     ///
     /// `POST /audio/speech`
     ///
-    /// `createSpeech`
+    /// The value `createSpeech`.
     CreateSpeech,
 }
 

@@ -44,9 +44,9 @@ impl Client {
         }
     }
 
-    /// Sends every request to the address given to [`Client::new`]. By default, operations with
-    /// servers of their own go to the first of those; a server that is only a path replaces the
-    /// path of the address.
+    /// Sends every request to the base URL given to [`Client::new`]. Without this, an operation with its
+    /// own servers uses the first of them. If that server is only a path, it replaces the path of the
+    /// base URL.
     #[must_use]
     pub fn with_base_url_only(self) -> Self {
         Self {
@@ -60,7 +60,8 @@ impl Client {
         self.inner.base_url()
     }
 
-    /// Returns the untyped client, which sends calls that are values and stored requests.
+    /// Returns the underlying client, which can send a call built as a struct and repeat a stored
+    /// request.
     #[must_use]
     pub const fn api_client(&self) -> &ApiClient {
         &self.inner
@@ -80,7 +81,8 @@ impl Client {
     ///
     /// * [`Error::ErrorResponse`] with [`Error`](super::types::Error) for any `4XX` or `5XX`: Error response.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn get_customers(
         &self,
         options: super::calls::GetCustomersOptions,
@@ -132,7 +134,8 @@ impl Client {
     ///
     /// * [`Error::ErrorResponse`] with [`Error`](super::types::Error) for any `4XX` or `5XX`: Error response.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn post_customers(
         &self,
         options: super::calls::PostCustomersOptions,
@@ -156,7 +159,8 @@ impl Client {
     ///
     /// * [`Error::ErrorResponse`] with [`Error`](super::types::Error) for any `4XX` or `5XX`: Error response.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn post_payment_intents(
         &self,
         body: &super::types::PostPaymentIntentsBody,
@@ -180,14 +184,15 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `intent`: `intent` in the path, at most 5000 characters.
+    /// * `intent`: path parameter `intent`, at most 5000 characters.
     /// * `options`: optional parameters.
     ///
     /// # Errors
     ///
     /// * [`Error::ErrorResponse`] with [`Error`](super::types::Error) for any `4XX` or `5XX`: Error response.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn post_payment_intents_intent(
         &self,
         intent: &str,
@@ -220,7 +225,8 @@ impl Client {
     ///
     /// * [`Error::ErrorResponse`] with [`Error`](super::types::Error) for any `4XX` or `5XX`: Error response.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn post_files(
         &self,
         body: &super::bodies::PostFilesForm,

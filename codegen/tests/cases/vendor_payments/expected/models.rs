@@ -4,35 +4,33 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, Nullable, contract, read::is_disjoint, schema::Validator,
+    Contract, Json, Map, Nullable, read::is_disjoint, schema::Validator,
     text::char_count_at_most,
 };
 use super::schemas;
 
-/// `ApiErrors` of the contract.
-///
-/// Schema: `input.json#/components/schemas/api_errors`.
+/// Generated from `input.json#/components/schemas/api_errors`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ApiErrors {
-    /// `code`
+    /// The property `code`.
     ///
     /// Limits: at most 5000 characters.
     pub code: Option<String>,
-    /// `decline_code`
+    /// The property `decline_code`.
     ///
     /// Limits: at most 5000 characters.
     pub decline_code: Option<String>,
-    /// `message`
+    /// The property `message`.
     ///
     /// Limits: at most 40000 characters.
     pub message: Option<String>,
-    /// `param`
+    /// The property `param`.
     ///
     /// Limits: at most 5000 characters.
     pub param: Option<String>,
-    /// `payment_intent`
+    /// The property `payment_intent`.
     pub payment_intent: Option<Box<PaymentIntent>>,
-    /// `type`
+    /// The property `type`.
     pub type_: ApiErrorsType,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -69,18 +67,16 @@ impl Contract for ApiErrors {
     }
 }
 
-/// `ApiErrorsType` of the contract.
-///
-/// Schema: `input.json#/components/schemas/api_errors/properties/type`.
+/// Generated from `input.json#/components/schemas/api_errors/properties/type`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ApiErrorsType {
-    /// `api_error`
+    /// The value `api_error`.
     ApiError,
-    /// `card_error`
+    /// The value `card_error`.
     CardError,
-    /// `idempotency_error`
+    /// The value `idempotency_error`.
     IdempotencyError,
-    /// `invalid_request_error`
+    /// The value `invalid_request_error`.
     InvalidRequestError,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -107,32 +103,30 @@ impl Contract for ApiErrorsType {
     }
 }
 
-/// `Customer` of the contract.
-///
-/// Schema: `input.json#/components/schemas/customer`.
+/// Generated from `input.json#/components/schemas/customer`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Customer {
-    /// `id`
+    /// The property `id`.
     ///
     /// Limits: at most 5000 characters.
     pub id: String,
-    /// `object`
+    /// The property `object`.
     pub object: CustomerObject,
-    /// `created`
+    /// The property `created`.
     ///
     /// Limits: format `unix-time`.
     pub created: i64,
-    /// `email`
+    /// The property `email`.
     ///
     /// Limits: at most 5000 characters.
     pub email: Option<Nullable<String>>,
-    /// `name`
+    /// The property `name`.
     ///
     /// Limits: at most 5000 characters.
     pub name: Option<Nullable<String>>,
-    /// `livemode`
+    /// The property `livemode`.
     pub livemode: bool,
-    /// `metadata`
+    /// The property `metadata`.
     ///
     /// Limits: each at most 500 characters.
     pub metadata: Option<Map<String>>,
@@ -180,12 +174,10 @@ impl Contract for Customer {
     }
 }
 
-/// `CustomerObject` of the contract.
-///
-/// Schema: `input.json#/components/schemas/customer/properties/object`.
+/// Generated from `input.json#/components/schemas/customer/properties/object`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CustomerObject {
-    /// `customer`
+    /// The value `customer`.
     Customer,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -205,18 +197,16 @@ impl Contract for CustomerObject {
     }
 }
 
-/// `DeletedCustomer` of the contract.
-///
-/// Schema: `input.json#/components/schemas/deleted_customer`.
+/// Generated from `input.json#/components/schemas/deleted_customer`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DeletedCustomer {
-    /// `id`
+    /// The property `id`.
     ///
     /// Limits: at most 5000 characters.
     pub id: String,
-    /// `object`
+    /// The property `object`.
     pub object: DeletedCustomerObject,
-    /// `deleted`
+    /// The property `deleted`.
     ///
     /// Always `true`.
     pub deleted: bool,
@@ -244,12 +234,10 @@ impl Contract for DeletedCustomer {
     }
 }
 
-/// `Error` of the contract.
-///
-/// Schema: `input.json#/components/schemas/error`.
+/// Generated from `input.json#/components/schemas/error`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Error {
-    /// `error`
+    /// The property `error`.
     pub error: ApiErrors,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -274,20 +262,18 @@ impl Contract for Error {
     }
 }
 
-/// `File` of the contract.
-///
-/// Schema: `input.json#/components/schemas/file`.
+/// Generated from `input.json#/components/schemas/file`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct File {
-    /// `id`
+    /// The property `id`.
     ///
     /// Limits: at most 5000 characters.
     pub id: String,
-    /// `object`
+    /// The property `object`.
     pub object: FileObject,
-    /// `purpose`
+    /// The property `purpose`.
     pub purpose: FilePurpose,
-    /// `size`
+    /// The property `size`.
     pub size: i64,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -313,12 +299,10 @@ impl Contract for File {
     }
 }
 
-/// `FileObject` of the contract.
-///
-/// Schema: `input.json#/components/schemas/file/properties/object`.
+/// Generated from `input.json#/components/schemas/file/properties/object`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FileObject {
-    /// `file`
+    /// The value `file`.
     File,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -338,16 +322,14 @@ impl Contract for FileObject {
     }
 }
 
-/// `FilePurpose` of the contract.
-///
-/// Schema: `input.json#/components/schemas/file/properties/purpose`.
+/// Generated from `input.json#/components/schemas/file/properties/purpose`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FilePurpose {
-    /// `business_logo`
+    /// The value `business_logo`.
     BusinessLogo,
-    /// `dispute_evidence`
+    /// The value `dispute_evidence`.
     DisputeEvidence,
-    /// `identity_document`
+    /// The value `identity_document`.
     IdentityDocument,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -374,9 +356,7 @@ impl Contract for FilePurpose {
     }
 }
 
-/// `GetCustomersCreated` of the contract.
-///
-/// Schema: `input.json#/paths/~1v1~1customers/get/parameters/0/schema`.
+/// Generated from `input.json#/paths/~1v1~1customers/get/parameters/0/schema`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum GetCustomersCreated {
     /// The value is a whole number.
@@ -420,13 +400,13 @@ impl Contract for GetCustomersCreated {
 /// Schema: `input.json#/paths/~1v1~1customers/get/parameters/0/schema`, `input.json#/paths/~1v1~1customers/get/parameters/0/schema/anyOf/0`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct GetCustomersCreatedObject {
-    /// `gt`
+    /// The property `gt`.
     pub gt: Option<i64>,
-    /// `gte`
+    /// The property `gte`.
     pub gte: Option<i64>,
-    /// `lt`
+    /// The property `lt`.
     pub lt: Option<i64>,
-    /// `lte`
+    /// The property `lte`.
     pub lte: Option<i64>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -454,13 +434,13 @@ impl Contract for GetCustomersCreatedObject {
 /// Schema: `input.json#/paths/~1v1~1customers/get/responses/200/content/application~1json/schema`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct GetCustomersResponse200 {
-    /// `data`
+    /// The property `data`.
     pub data: Vec<Customer>,
-    /// `has_more`
+    /// The property `has_more`.
     pub has_more: bool,
-    /// `object`
+    /// The property `object`.
     pub object: GetCustomersResponse200Object,
-    /// `url`
+    /// The property `url`.
     ///
     /// Limits: at most 5000 characters.
     pub url: String,
@@ -490,12 +470,10 @@ impl Contract for GetCustomersResponse200 {
     }
 }
 
-/// `GetCustomersResponse200Object` of the contract.
-///
-/// Schema: `input.json#/paths/~1v1~1customers/get/responses/200/content/application~1json/schema/properties/object`.
+/// Generated from `input.json#/paths/~1v1~1customers/get/responses/200/content/application~1json/schema/properties/object`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum GetCustomersResponse200Object {
-    /// `list`
+    /// The value `list`.
     List,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -515,34 +493,32 @@ impl Contract for GetCustomersResponse200Object {
     }
 }
 
-/// `PaymentIntent` of the contract.
-///
-/// Schema: `input.json#/components/schemas/payment_intent`.
+/// Generated from `input.json#/components/schemas/payment_intent`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PaymentIntent {
-    /// `id`
+    /// The property `id`.
     ///
     /// Limits: at most 5000 characters.
     pub id: String,
-    /// `object`
+    /// The property `object`.
     pub object: PaymentIntentObject,
-    /// `amount`
+    /// The property `amount`.
     pub amount: i64,
-    /// `currency`
+    /// The property `currency`.
     pub currency: String,
-    /// `created`
+    /// The property `created`.
     ///
     /// Limits: format `unix-time`.
     pub created: i64,
-    /// `status`
+    /// The property `status`.
     pub status: PaymentIntentStatus,
-    /// `customer`
+    /// The property `customer`.
     pub customer: Option<Nullable<PaymentIntentCustomer>>,
-    /// `metadata`
+    /// The property `metadata`.
     ///
     /// Limits: each at most 500 characters.
     pub metadata: Option<Map<String>>,
-    /// `last_payment_error`
+    /// The property `last_payment_error`.
     pub last_payment_error: Option<Nullable<Box<ApiErrors>>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -582,84 +558,81 @@ impl Contract for PaymentIntent {
                     Nullable::Null => true,
                     Nullable::Value(value) => {
                         match value {
+                            PaymentIntentCustomer::Customer(value) => {
+                                (value.is_valid()
+                                    || value.extra.contains_key("deleted")
+                                        && char_count_at_most(&value.id, 5000)
+                                        && value.object.is_valid()
+                                        && value
+                                            .extra
+                                            .get("deleted")
+                                            .is_none_or(|value| {
+                                                schemas::validator(
+                                                        schemas::INPUT_SCHEMAS_DELETED_CUSTOMER.offset_by(3),
+                                                    )
+                                                    .is_valid(value)
+                                            })) && is_disjoint(&value.extra, Customer::DECLARED)
+                            }
+                            PaymentIntentCustomer::DeletedCustomer(value) => {
+                                (value.extra.contains_key("created")
+                                    && value.extra.contains_key("livemode")
+                                    && char_count_at_most(&value.id, 5000)
+                                    && value.object.is_valid()
+                                    && value
+                                        .extra
+                                        .get("created")
+                                        .is_none_or(|value| {
+                                            schemas::validator(
+                                                    schemas::INPUT_SCHEMAS_CUSTOMER.offset_by(3),
+                                                )
+                                                .is_valid(value)
+                                        })
+                                    && value
+                                        .extra
+                                        .get("email")
+                                        .is_none_or(|value| {
+                                            schemas::validator(
+                                                    schemas::INPUT_SCHEMAS_CUSTOMER.offset_by(4),
+                                                )
+                                                .is_valid(value)
+                                        })
+                                    && value
+                                        .extra
+                                        .get("name")
+                                        .is_none_or(|value| {
+                                            schemas::validator(
+                                                    schemas::INPUT_SCHEMAS_CUSTOMER.offset_by(5),
+                                                )
+                                                .is_valid(value)
+                                        })
+                                    && value
+                                        .extra
+                                        .get("livemode")
+                                        .is_none_or(|value| {
+                                            schemas::validator(
+                                                    schemas::INPUT_SCHEMAS_CUSTOMER.offset_by(6),
+                                                )
+                                                .is_valid(value)
+                                        })
+                                    && value
+                                        .extra
+                                        .get("metadata")
+                                        .is_none_or(|value| {
+                                            schemas::validator(
+                                                    schemas::INPUT_SCHEMAS_CUSTOMER.offset_by(7),
+                                                )
+                                                .is_valid(value)
+                                        }) || value.is_valid())
+                                    && is_disjoint(&value.extra, DeletedCustomer::DECLARED)
+                            }
                             PaymentIntentCustomer::Text(value) => {
                                 char_count_at_most(value, 5000)
                             }
-                            PaymentIntentCustomer::Object(value) => {
-                                match value {
-                                    PaymentIntentCustomerObject::Customer(value) => {
-                                        (value.is_valid()
-                                            || value.extra.contains_key("deleted")
-                                                && char_count_at_most(&value.id, 5000)
-                                                && value.object.is_valid()
-                                                && value
-                                                    .extra
-                                                    .get("deleted")
-                                                    .is_none_or(|value| {
-                                                        schemas::validator(
-                                                                schemas::INPUT_SCHEMAS_DELETED_CUSTOMER.offset_by(3),
-                                                            )
-                                                            .is_valid(value)
-                                                    })) && contract::is_serializable(value)
-                                    }
-                                    PaymentIntentCustomerObject::DeletedCustomer(value) => {
-                                        (value.extra.contains_key("created")
-                                            && value.extra.contains_key("livemode")
-                                            && char_count_at_most(&value.id, 5000)
-                                            && value.object.is_valid()
-                                            && value
-                                                .extra
-                                                .get("created")
-                                                .is_none_or(|value| {
-                                                    schemas::validator(
-                                                            schemas::INPUT_SCHEMAS_CUSTOMER.offset_by(3),
-                                                        )
-                                                        .is_valid(value)
-                                                })
-                                            && value
-                                                .extra
-                                                .get("email")
-                                                .is_none_or(|value| {
-                                                    schemas::validator(
-                                                            schemas::INPUT_SCHEMAS_CUSTOMER.offset_by(4),
-                                                        )
-                                                        .is_valid(value)
-                                                })
-                                            && value
-                                                .extra
-                                                .get("name")
-                                                .is_none_or(|value| {
-                                                    schemas::validator(
-                                                            schemas::INPUT_SCHEMAS_CUSTOMER.offset_by(5),
-                                                        )
-                                                        .is_valid(value)
-                                                })
-                                            && value
-                                                .extra
-                                                .get("livemode")
-                                                .is_none_or(|value| {
-                                                    schemas::validator(
-                                                            schemas::INPUT_SCHEMAS_CUSTOMER.offset_by(6),
-                                                        )
-                                                        .is_valid(value)
-                                                })
-                                            && value
-                                                .extra
-                                                .get("metadata")
-                                                .is_none_or(|value| {
-                                                    schemas::validator(
-                                                            schemas::INPUT_SCHEMAS_CUSTOMER.offset_by(7),
-                                                        )
-                                                        .is_valid(value)
-                                                }) || value.is_valid()) && contract::is_serializable(value)
-                                    }
-                                    PaymentIntentCustomerObject::Unknown(value) => {
-                                        schemas::validator(
-                                                schemas::INPUT_SCHEMAS_PAYMENT_INTENT.offset_by(7),
-                                            )
-                                            .is_valid(value)
-                                    }
-                                }
+                            PaymentIntentCustomer::Unknown(value) => {
+                                schemas::validator(
+                                        schemas::INPUT_SCHEMAS_PAYMENT_INTENT.offset_by(7),
+                                    )
+                                    .is_valid(value)
                             }
                         }
                     }
@@ -680,57 +653,15 @@ impl Contract for PaymentIntent {
     }
 }
 
-/// `PaymentIntentCustomer` of the contract.
-///
-/// Schema: `input.json#/components/schemas/payment_intent/properties/customer`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum PaymentIntentCustomer {
-    /// The value is a string.
-    Text(String),
-    /// The value is an object.
-    Object(PaymentIntentCustomerObject),
-}
-
-::contract_runtime::untagged_union! {
-    PaymentIntentCustomer expects "a string or an object" {
-        variants { Text = String, Object = Object }
-    }
-}
-
-::contract_runtime::union_variants! {
-    PaymentIntentCustomer {
-        access {
-            Text: text String = as_text into_text,
-            Object: one PaymentIntentCustomerObject = as_object into_object,
-        }
-        from { Text(String), Object(PaymentIntentCustomerObject) }
-        from_text { Text }
-        nested { Object }
-    }
-}
-
-impl Contract for PaymentIntentCustomer {
-    const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_SCHEMAS_PAYMENT_INTENT.offset_by(7),
-    );
-
-    fn is_valid(&self) -> bool {
-        match self {
-            Self::Text(value) => char_count_at_most(value, 5000),
-            Self::Object(value) => value.is_valid(),
-        }
-    }
-}
-
-/// `PaymentIntentCustomerObject` of the contract.
-///
-/// Schema: `input.json#/components/schemas/payment_intent/properties/customer`.
+/// Generated from `input.json#/components/schemas/payment_intent/properties/customer`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
     clippy::large_enum_variant,
     reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
 )]
-pub enum PaymentIntentCustomerObject {
+pub enum PaymentIntentCustomer {
+    /// The value is a string.
+    Text(String),
     /// An object with `id`, `object`, `created`, `livemode`.
     Customer(Customer),
     /// An object with `id`, `object`, `deleted`.
@@ -740,7 +671,8 @@ pub enum PaymentIntentCustomerObject {
 }
 
 ::contract_runtime::object_union! {
-    PaymentIntentCustomerObject open Unknown {
+    PaymentIntentCustomer open Unknown {
+        [others expects "a string or an object"] { Text = String }
         Customer(Customer) {
             "id" required [String], "object" required [String] = Text("customer"),
             "created" required [Number], "email" optional [Null, String],
@@ -755,17 +687,19 @@ pub enum PaymentIntentCustomerObject {
 }
 
 ::contract_runtime::union_variants! {
-    PaymentIntentCustomerObject {
+    PaymentIntentCustomer {
         access {
             Customer: one Customer = as_customer into_customer,
             DeletedCustomer: one DeletedCustomer = as_deleted_customer into_deleted_customer,
+            Text: text String = as_text into_text,
         }
-        from { Customer(Customer), DeletedCustomer(DeletedCustomer) }
+        from { Customer(Customer), DeletedCustomer(DeletedCustomer), Text(String) }
+        from_text { Text }
         nested { Customer, DeletedCustomer }
     }
 }
 
-impl Contract for PaymentIntentCustomerObject {
+impl Contract for PaymentIntentCustomer {
     const VALIDATOR: Validator<'static> = schemas::validator(
         schemas::INPUT_SCHEMAS_PAYMENT_INTENT.offset_by(7),
     );
@@ -837,6 +771,7 @@ impl Contract for PaymentIntentCustomerObject {
                                     .is_valid(value)
                             }) && is_disjoint(&value.extra, DeletedCustomer::DECLARED)
             }
+            Self::Text(value) => char_count_at_most(value, 5000),
             Self::Unknown(value) => {
                 schemas::validator(schemas::INPUT_SCHEMAS_PAYMENT_INTENT.offset_by(7))
                     .is_valid(value)
@@ -845,12 +780,10 @@ impl Contract for PaymentIntentCustomerObject {
     }
 }
 
-/// `PaymentIntentObject` of the contract.
-///
-/// Schema: `input.json#/components/schemas/payment_intent/properties/object`.
+/// Generated from `input.json#/components/schemas/payment_intent/properties/object`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PaymentIntentObject {
-    /// `payment_intent`
+    /// The value `payment_intent`.
     PaymentIntent,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -874,24 +807,22 @@ impl Contract for PaymentIntentObject {
     }
 }
 
-/// `PaymentIntentStatus` of the contract.
-///
-/// Schema: `input.json#/components/schemas/payment_intent/properties/status`.
+/// Generated from `input.json#/components/schemas/payment_intent/properties/status`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PaymentIntentStatus {
-    /// `canceled`
+    /// The value `canceled`.
     Canceled,
-    /// `processing`
+    /// The value `processing`.
     Processing,
-    /// `requires_action`
+    /// The value `requires_action`.
     RequiresAction,
-    /// `requires_capture`
+    /// The value `requires_capture`.
     RequiresCapture,
-    /// `requires_confirmation`
+    /// The value `requires_confirmation`.
     RequiresConfirmation,
-    /// `requires_payment_method`
+    /// The value `requires_payment_method`.
     RequiresPaymentMethod,
-    /// `succeeded`
+    /// The value `succeeded`.
     Succeeded,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -919,28 +850,26 @@ impl Contract for PaymentIntentStatus {
     }
 }
 
-/// `PostCustomersBody` of the contract.
-///
-/// Schema: `input.json#/paths/~1v1~1customers/post/requestBody/content/application~1x-www-form-urlencoded/schema`.
+/// Generated from `input.json#/paths/~1v1~1customers/post/requestBody/content/application~1x-www-form-urlencoded/schema`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct PostCustomersBody {
-    /// `address`
+    /// The property `address`.
     pub address: Option<PostCustomersBodyAddress>,
-    /// `email`
+    /// The property `email`.
     ///
     /// Limits: at most 512 characters.
     pub email: Option<String>,
-    /// `name`
+    /// The property `name`.
     ///
     /// Limits: at most 256 characters.
     pub name: Option<String>,
-    /// `expand`
+    /// The property `expand`.
     ///
     /// Limits: each at most 5000 characters.
     pub expand: Option<Vec<String>>,
-    /// `metadata`
+    /// The property `metadata`.
     pub metadata: Option<PostCustomersBodyMetadata>,
-    /// `preferred_locales`
+    /// The property `preferred_locales`.
     ///
     /// Limits: each at most 5000 characters.
     pub preferred_locales: Option<Vec<String>>,
@@ -994,9 +923,7 @@ impl Contract for PostCustomersBody {
     }
 }
 
-/// `PostCustomersBodyAddress` of the contract.
-///
-/// Schema: `input.json#/paths/~1v1~1customers/post/requestBody/content/application~1x-www-form-urlencoded/schema/properties/address`.
+/// Generated from `input.json#/paths/~1v1~1customers/post/requestBody/content/application~1x-www-form-urlencoded/schema/properties/address`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum PostCustomersBodyAddress {
     /// The value is a string.
@@ -1054,15 +981,15 @@ impl Contract for PostCustomersBodyAddress {
 /// Schema: `input.json#/paths/~1v1~1customers/post/requestBody/content/application~1x-www-form-urlencoded/schema/properties/address`, `input.json#/paths/~1v1~1customers/post/requestBody/content/application~1x-www-form-urlencoded/schema/properties/address/anyOf/0`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct PostCustomersBodyAddressObject {
-    /// `city`
+    /// The property `city`.
     ///
     /// Limits: at most 5000 characters.
     pub city: Option<String>,
-    /// `country`
+    /// The property `country`.
     ///
     /// Limits: at most 5000 characters.
     pub country: Option<String>,
-    /// `line1`
+    /// The property `line1`.
     ///
     /// Limits: at most 5000 characters.
     pub line1: Option<String>,
@@ -1098,12 +1025,10 @@ impl Contract for PostCustomersBodyAddressObject {
     }
 }
 
-/// `PostCustomersBodyAddressText` of the contract.
-///
-/// Schema: `input.json#/paths/~1v1~1customers/post/requestBody/content/application~1x-www-form-urlencoded/schema/properties/address`, `input.json#/paths/~1v1~1customers/post/requestBody/content/application~1x-www-form-urlencoded/schema/properties/address/anyOf/1`.
+/// Generated from `input.json#/paths/~1v1~1customers/post/requestBody/content/application~1x-www-form-urlencoded/schema/properties/address`, `input.json#/paths/~1v1~1customers/post/requestBody/content/application~1x-www-form-urlencoded/schema/properties/address/anyOf/1`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PostCustomersBodyAddressText {
-    /// ``
+    /// The value ``.
     Empty,
 }
 
@@ -1114,9 +1039,7 @@ pub enum PostCustomersBodyAddressText {
     schemas::validator(schemas::INPUT_PATHS_V1_CUSTOMERS_POST.offset_by(18))
 );
 
-/// `PostCustomersBodyMetadata` of the contract.
-///
-/// Schema: `input.json#/paths/~1v1~1customers/post/requestBody/content/application~1x-www-form-urlencoded/schema/properties/metadata`.
+/// Generated from `input.json#/paths/~1v1~1customers/post/requestBody/content/application~1x-www-form-urlencoded/schema/properties/metadata`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum PostCustomersBodyMetadata {
     /// The value is a string.
@@ -1146,12 +1069,10 @@ pub enum PostCustomersBodyMetadata {
     .offset_by(12))
 );
 
-/// `PostCustomersBodyMetadataText` of the contract.
-///
-/// Schema: `input.json#/paths/~1v1~1customers/post/requestBody/content/application~1x-www-form-urlencoded/schema/properties/metadata`, `input.json#/paths/~1v1~1customers/post/requestBody/content/application~1x-www-form-urlencoded/schema/properties/metadata/anyOf/1`.
+/// Generated from `input.json#/paths/~1v1~1customers/post/requestBody/content/application~1x-www-form-urlencoded/schema/properties/metadata`, `input.json#/paths/~1v1~1customers/post/requestBody/content/application~1x-www-form-urlencoded/schema/properties/metadata/anyOf/1`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PostCustomersBodyMetadataText {
-    /// ``
+    /// The value ``.
     Empty,
 }
 
@@ -1162,16 +1083,14 @@ pub enum PostCustomersBodyMetadataText {
     schemas::validator(schemas::INPUT_PATHS_V1_CUSTOMERS_POST.offset_by(20))
 );
 
-/// `PostFilesBody` of the contract.
-///
-/// Schema: `input.json#/paths/~1v1~1files/post/requestBody/content/multipart~1form-data/schema`.
+/// Generated from `input.json#/paths/~1v1~1files/post/requestBody/content/multipart~1form-data/schema`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PostFilesBody {
     /// A file to upload.
     ///
     /// Limits: format `binary`.
     pub file: String,
-    /// `purpose`
+    /// The property `purpose`.
     pub purpose: PostFilesBodyPurpose,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -1201,16 +1120,14 @@ impl Contract for PostFilesBody {
     }
 }
 
-/// `PostFilesBodyPurpose` of the contract.
-///
-/// Schema: `input.json#/paths/~1v1~1files/post/requestBody/content/multipart~1form-data/schema/properties/purpose`.
+/// Generated from `input.json#/paths/~1v1~1files/post/requestBody/content/multipart~1form-data/schema/properties/purpose`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PostFilesBodyPurpose {
-    /// `business_logo`
+    /// The value `business_logo`.
     BusinessLogo,
-    /// `dispute_evidence`
+    /// The value `dispute_evidence`.
     DisputeEvidence,
-    /// `identity_document`
+    /// The value `identity_document`.
     IdentityDocument,
 }
 
@@ -1228,36 +1145,34 @@ pub enum PostFilesBodyPurpose {
     .offset_by(3))
 );
 
-/// `PostPaymentIntentsBody` of the contract.
-///
-/// Schema: `input.json#/paths/~1v1~1payment_intents/post/requestBody/content/application~1x-www-form-urlencoded/schema`.
+/// Generated from `input.json#/paths/~1v1~1payment_intents/post/requestBody/content/application~1x-www-form-urlencoded/schema`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PostPaymentIntentsBody {
-    /// `amount`
+    /// The property `amount`.
     pub amount: i64,
-    /// `currency`
+    /// The property `currency`.
     pub currency: String,
-    /// `customer`
+    /// The property `customer`.
     ///
     /// Limits: at most 5000 characters.
     pub customer: Option<String>,
-    /// `confirm`
+    /// The property `confirm`.
     pub confirm: Option<bool>,
-    /// `payment_method`
+    /// The property `payment_method`.
     ///
     /// Limits: at most 5000 characters.
     pub payment_method: Option<String>,
-    /// `description`
+    /// The property `description`.
     ///
     /// Limits: at most 1000 characters.
     pub description: Option<String>,
     /// automatic_payment_methods_param.
     pub automatic_payment_methods: Option<PostPaymentIntentsBodyAutomaticPaymentMethods>,
-    /// `expand`
+    /// The property `expand`.
     ///
     /// Limits: each at most 5000 characters.
     pub expand: Option<Vec<String>>,
-    /// `metadata`
+    /// The property `metadata`.
     pub metadata: Option<Map<String>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -1322,7 +1237,7 @@ impl Contract for PostPaymentIntentsBody {
 /// Schema: `input.json#/paths/~1v1~1payment_intents/post/requestBody/content/application~1x-www-form-urlencoded/schema/properties/automatic_payment_methods`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PostPaymentIntentsBodyAutomaticPaymentMethods {
-    /// `enabled`
+    /// The property `enabled`.
     pub enabled: bool,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -1352,22 +1267,20 @@ impl Contract for PostPaymentIntentsBodyAutomaticPaymentMethods {
     }
 }
 
-/// `PostPaymentIntentsIntentBody` of the contract.
-///
-/// Schema: `input.json#/paths/~1v1~1payment_intents~1{intent}/post/requestBody/content/application~1x-www-form-urlencoded/schema`.
+/// Generated from `input.json#/paths/~1v1~1payment_intents~1{intent}/post/requestBody/content/application~1x-www-form-urlencoded/schema`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct PostPaymentIntentsIntentBody {
-    /// `amount`
+    /// The property `amount`.
     pub amount: Option<i64>,
-    /// `description`
+    /// The property `description`.
     ///
     /// Limits: at most 1000 characters.
     pub description: Option<String>,
-    /// `expand`
+    /// The property `expand`.
     ///
     /// Limits: each at most 5000 characters.
     pub expand: Option<Vec<String>>,
-    /// `metadata`
+    /// The property `metadata`.
     pub metadata: Option<PostPaymentIntentsIntentBodyMetadata>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -1409,11 +1322,11 @@ impl Contract for PostPaymentIntentsIntentBody {
     }
 }
 
-/// Another name of a type, for an equal schema.
+/// Alias of [`CustomerObject`], because the schemas are equal.
 pub type DeletedCustomerObject = CustomerObject;
 
-/// Another name of a type, for an equal schema.
+/// Alias of [`PostCustomersBodyMetadata`], because the schemas are equal.
 pub type PostPaymentIntentsIntentBodyMetadata = PostCustomersBodyMetadata;
 
-/// Another name of a type, for an equal schema.
+/// Alias of [`PostCustomersBodyMetadataText`], because the schemas are equal.
 pub type PostPaymentIntentsIntentBodyMetadataText = PostCustomersBodyMetadataText;

@@ -152,23 +152,23 @@ pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[0, 1, 4, 2, 
 pub enum OperationId {
     /// `GET /v1/customers`
     ///
-    /// `GetCustomers`
+    /// The value `GetCustomers`.
     GetCustomers,
     /// `POST /v1/customers`
     ///
-    /// `PostCustomers`
+    /// The value `PostCustomers`.
     PostCustomers,
     /// `POST /v1/payment_intents`
     ///
-    /// `PostPaymentIntents`
+    /// The value `PostPaymentIntents`.
     PostPaymentIntents,
     /// `POST /v1/payment_intents/{intent}`
     ///
-    /// `PostPaymentIntentsIntent`
+    /// The value `PostPaymentIntentsIntent`.
     PostPaymentIntentsIntent,
     /// `POST /v1/files`
     ///
-    /// `PostFiles`
+    /// The value `PostFiles`.
     PostFiles,
 }
 

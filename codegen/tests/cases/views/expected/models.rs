@@ -6,30 +6,28 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
-/// `CrewPage` of the contract.
-///
-/// Schema: `input.json#/components/schemas/CrewPage`.
+/// Generated from `input.json#/components/schemas/CrewPage`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CrewPage {
     /// Members.
     pub entries: Vec<Member>,
     /// Where to read on.
     pub next: String,
-    /// `total`
+    /// The property `total`.
     pub total: Option<i64>,
-    /// `dock`
+    /// The property `dock`.
     pub dock: Option<Box<Dock>>,
-    /// `about`
+    /// The property `about`.
     pub about: Member,
-    /// `more`
+    /// The property `more`.
     pub more: bool,
-    /// `tags`
+    /// The property `tags`.
     pub tags: Option<Vec<String>>,
-    /// `until`
+    /// The property `until`.
     pub until: String,
-    /// `notes`
+    /// The property `notes`.
     pub notes: Vec<Dock>,
-    /// `order`
+    /// The property `order`.
     pub order: Option<Order>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -65,14 +63,12 @@ impl Contract for CrewPage {
     }
 }
 
-/// `Dock` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Dock`.
+/// Generated from `input.json#/components/schemas/Dock`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Dock {
-    /// `name`
+    /// The property `name`.
     pub name: Option<String>,
-    /// `crew`
+    /// The property `crew`.
     pub crew: Option<Box<CrewPage>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -97,12 +93,10 @@ impl Contract for Dock {
     }
 }
 
-/// `Member` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Member`.
+/// Generated from `input.json#/components/schemas/Member`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Member {
-    /// `id`
+    /// The property `id`.
     pub id: Option<i64>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -120,14 +114,12 @@ impl Contract for Member {
     }
 }
 
-/// `Order` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Order`.
+/// Generated from `input.json#/components/schemas/Order`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Order {
-    /// `up`
+    /// The value `up`.
     Up,
-    /// `down`
+    /// The value `down`.
     Down,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
     /// which never puts a listed value here.
@@ -147,12 +139,10 @@ impl Contract for Order {
     }
 }
 
-/// `Ship` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Ship`.
+/// Generated from `input.json#/components/schemas/Ship`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ship {
-    /// `name`
+    /// The property `name`.
     ///
     /// Limits: at least 1 character.
     pub name: String,
@@ -178,30 +168,28 @@ impl Contract for Ship {
     }
 }
 
-/// `ShipPage` of the contract.
-///
-/// Schema: `input.json#/components/schemas/ShipPage`.
+/// Generated from `input.json#/components/schemas/ShipPage`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ShipPage {
     /// Ships.
     pub entries: Vec<Ship>,
     /// Where to read on.
     pub next: String,
-    /// `total`
+    /// The property `total`.
     pub total: i64,
-    /// `dock`
+    /// The property `dock`.
     pub dock: Dock,
-    /// `about`
+    /// The property `about`.
     pub about: Ship,
-    /// `more`
+    /// The property `more`.
     pub more: bool,
-    /// `tags`
+    /// The property `tags`.
     pub tags: Vec<String>,
-    /// `until`
+    /// The property `until`.
     pub until: Option<String>,
-    /// `notes`
+    /// The property `notes`.
     pub notes: Option<Vec<Dock>>,
-    /// `order`
+    /// The property `order`.
     pub order: Option<Order>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -240,14 +228,12 @@ impl Contract for ShipPage {
     }
 }
 
-/// `Side` of the contract.
-///
-/// Schema: `input.json#/components/parameters/Side/schema`.
+/// Generated from `input.json#/components/parameters/Side/schema`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Side {
-    /// `port`
+    /// The value `port`.
     Port,
-    /// `starboard`
+    /// The value `starboard`.
     Starboard,
 }
 
@@ -257,14 +243,12 @@ pub enum Side {
     Side = schemas::validator(schemas::INPUT_PARAMETERS_SIDE)
 );
 
-/// `Sort` of the contract.
-///
-/// Schema: `input.json#/components/parameters/Sort/schema`.
+/// Generated from `input.json#/components/parameters/Sort/schema`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Sort {
-    /// `up`
+    /// The value `up`.
     Up,
-    /// `down`
+    /// The value `down`.
     Down,
 }
 

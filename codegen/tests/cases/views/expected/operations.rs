@@ -119,15 +119,15 @@ pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[2, 1, 0]);
 pub enum OperationId {
     /// `GET /ships`
     ///
-    /// `ships_list`
+    /// The value `ships_list`.
     ShipsList,
     /// `GET /docks/{dock}/crew`
     ///
-    /// `crew_list`
+    /// The value `crew_list`.
     CrewList,
     /// `GET /docks/{dock}`
     ///
-    /// `dock_read`
+    /// The value `dock_read`.
     DockRead,
 }
 

@@ -6,14 +6,12 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
-/// `Loose` of the contract.
-///
-/// Schema: `loose.json`.
+/// Generated from `loose.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Loose {
-    /// `number`
+    /// The property `number`.
     pub number: Option<Json>,
-    /// `never`
+    /// The property `never`.
     pub never: Option<Json>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -39,9 +37,7 @@ impl Contract for Loose {
     }
 }
 
-/// `Meta` of the contract.
-///
-/// Schema: `structure-only`.
+/// Generated from `structure-only`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Meta {
     /// The value is true or false.
@@ -69,14 +65,12 @@ pub enum Meta {
     Meta = schemas::validator(schemas::STRUCTURE_ONLY)
 );
 
-/// `Root` of the contract.
-///
-/// Schema: `root.json`.
+/// Generated from `root.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Root {
-    /// `loose`
+    /// The property `loose`.
     pub loose: Option<Loose>,
-    /// `tight`
+    /// The property `tight`.
     ///
     /// Limits: at least 5.
     pub tight: Option<i64>,

@@ -8,16 +8,14 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-/// `Event` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Event`.
+/// Generated from `input.json#/components/schemas/Event`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Event {
-    /// `id`
+    /// The property `id`.
     ///
     /// Limits: at least 1 character.
     pub id: String,
-    /// `at`
+    /// The property `at`.
     ///
     /// Limits: format `date-time`.
     pub at: Option<Nullable<String>>,

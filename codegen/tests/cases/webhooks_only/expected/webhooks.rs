@@ -99,19 +99,19 @@ pub const TABLE: OperationTable = OperationTable::new(WEBHOOKS, &[0, 1, 2, 3]);
 pub enum WebhookId {
     /// `POST stockChanged`
     ///
-    /// `onStockChanged`
+    /// The value `onStockChanged`.
     OnStockChanged,
     /// `POST /stockChanged`
     ///
-    /// `onStockMoved`
+    /// The value `onStockMoved`.
     OnStockMoved,
     /// `PUT /stockChanged`
     ///
-    /// `onStockCounted`
+    /// The value `onStockCounted`.
     OnStockCounted,
     /// `POST onStockMoved`
     ///
-    /// `onMove`
+    /// The value `onMove`.
     OnMove,
 }
 

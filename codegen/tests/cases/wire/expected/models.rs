@@ -6,16 +6,14 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
-/// `Cart` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Cart`.
+/// Generated from `input.json#/components/schemas/Cart`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Cart {
-    /// `items`
+    /// The property `items`.
     pub items: Vec<Item>,
-    /// `tags`
+    /// The property `tags`.
     pub tags: Option<Vec<String>>,
-    /// `owner`
+    /// The property `owner`.
     pub owner: Option<CartOwner>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -50,12 +48,10 @@ impl Contract for Cart {
     }
 }
 
-/// `CartOwner` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Cart/properties/owner`.
+/// Generated from `input.json#/components/schemas/Cart/properties/owner`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct CartOwner {
-    /// `name`
+    /// The property `name`.
     pub name: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -79,9 +75,7 @@ impl Contract for CartOwner {
     }
 }
 
-/// `Codes` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Codes`.
+/// Generated from `input.json#/components/schemas/Codes`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Codes(pub Vec<String>);
 
@@ -91,16 +85,14 @@ pub struct Codes(pub Vec<String>);
     Codes = schemas::validator(schemas::INPUT_SCHEMAS_CODES)
 );
 
-/// `Item` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Item`.
+/// Generated from `input.json#/components/schemas/Item`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Item {
-    /// `price`
+    /// The property `price`.
     pub price: Option<String>,
-    /// `quantity`
+    /// The property `quantity`.
     pub quantity: Option<i64>,
-    /// `codes`
+    /// The property `codes`.
     pub codes: Option<Codes>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -131,9 +123,7 @@ impl Contract for Item {
     }
 }
 
-/// `ListOrdersCreated` of the contract.
-///
-/// Schema: `input.json#/paths/~1orders/get/parameters/1/schema`.
+/// Generated from `input.json#/paths/~1orders/get/parameters/1/schema`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ListOrdersCreated {
     /// The value is a whole number.
@@ -171,22 +161,20 @@ impl Contract for ListOrdersCreated {
     }
 }
 
-/// `Order` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Order`.
+/// Generated from `input.json#/components/schemas/Order`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Order {
-    /// `line_items`
+    /// The property `line_items`.
     pub line_items: Option<Vec<Item>>,
-    /// `expand`
+    /// The property `expand`.
     pub expand: Option<Vec<String>>,
-    /// `metadata`
+    /// The property `metadata`.
     pub metadata: Option<Map<String>>,
-    /// `created`
+    /// The property `created`.
     pub created: Option<OrderCreated>,
-    /// `shipping`
+    /// The property `shipping`.
     pub shipping: Option<OrderShipping>,
-    /// `note`
+    /// The property `note`.
     pub note: Option<OrderNote>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -232,12 +220,10 @@ impl Contract for Order {
     }
 }
 
-/// `OrderNote` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Order/properties/note`.
+/// Generated from `input.json#/components/schemas/Order/properties/note`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct OrderNote {
-    /// `text`
+    /// The property `text`.
     pub text: Option<String>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -261,14 +247,12 @@ impl Contract for OrderNote {
     }
 }
 
-/// `OrderShipping` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Order/properties/shipping`.
+/// Generated from `input.json#/components/schemas/Order/properties/shipping`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct OrderShipping {
-    /// `name`
+    /// The property `name`.
     pub name: Option<String>,
-    /// `address`
+    /// The property `address`.
     pub address: Option<OrderShippingAddress>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -299,14 +283,12 @@ impl Contract for OrderShipping {
     }
 }
 
-/// `OrderShippingAddress` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Order/properties/shipping/properties/address`.
+/// Generated from `input.json#/components/schemas/Order/properties/shipping/properties/address`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct OrderShippingAddress {
-    /// `lines`
+    /// The property `lines`.
     pub lines: Option<Vec<String>>,
-    /// `zones`
+    /// The property `zones`.
     pub zones: Option<Map<Range>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -340,14 +322,12 @@ impl Contract for OrderShippingAddress {
     }
 }
 
-/// `Range` of the contract.
-///
-/// Schema: `input.json#/components/schemas/Range`.
+/// Generated from `input.json#/components/schemas/Range`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Range {
-    /// `gte`
+    /// The property `gte`.
     pub gte: Option<i64>,
-    /// `lt`
+    /// The property `lt`.
     pub lt: Option<i64>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -371,5 +351,5 @@ impl Contract for Range {
     }
 }
 
-/// Another name of a type, for an equal schema.
+/// Alias of [`ListOrdersCreated`], because the schemas are equal.
 pub type OrderCreated = ListOrdersCreated;

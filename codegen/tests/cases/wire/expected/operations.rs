@@ -94,15 +94,15 @@ pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[2, 0, 1]);
 pub enum OperationId {
     /// `GET /orders`
     ///
-    /// `listOrders`
+    /// The value `listOrders`.
     ListOrders,
     /// `POST /orders`
     ///
-    /// `makeOrder`
+    /// The value `makeOrder`.
     MakeOrder,
     /// `POST /carts`
     ///
-    /// `makeCart`
+    /// The value `makeCart`.
     MakeCart,
 }
 

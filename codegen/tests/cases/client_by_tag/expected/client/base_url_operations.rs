@@ -17,7 +17,8 @@ impl<'a> BaseUrlOperationsClient<'a> {
     ///
     /// # Errors
     ///
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn base_get(&self) -> PendingCall<'a, super::calls::BaseGetCall> {
         self.inner.send(super::calls::BaseGetCall::request_for(self.inner))
     }

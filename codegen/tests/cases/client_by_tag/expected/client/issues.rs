@@ -26,7 +26,8 @@ impl<'a> IssuesClient<'a> {
     /// # Errors
     ///
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn issues_list(
         &self,
         options: super::calls::IssuesListOptions,
@@ -74,7 +75,8 @@ impl<'a> IssuesClient<'a> {
     /// * [`Error::ErrorResponse`] with [`ProblemOrText::Problem`](super::super::responses::ProblemOrText::Problem) for `404`: A problem.
     /// * [`Error::ErrorResponse`] with [`ProblemOrText::Text`](super::super::responses::ProblemOrText::Text) for `422`: Invalid.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn create(
         &self,
         body: &super::types::NewIssue,
@@ -86,13 +88,14 @@ impl<'a> IssuesClient<'a> {
     ///
     /// # Arguments
     ///
-    /// * `id`: `id` in the path, 1 to 1000000.
+    /// * `id`: path parameter `id`, 1 to 1000000.
     ///
     /// # Errors
     ///
     /// * [`Error::ErrorResponse`] with [`Problem`](super::super::types::Problem) for any `4XX` or `5XX`: A problem.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn move_(&self, id: i64) -> PendingCall<'a, super::calls::IssuesMoveCall> {
         self.inner.send(super::calls::IssuesMoveCall::request_for(self.inner, id))
     }
@@ -101,7 +104,8 @@ impl<'a> IssuesClient<'a> {
     ///
     /// # Errors
     ///
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn watch(&self) -> PendingCall<'a, super::calls::IssuesWatchCall> {
         self.inner.send(super::calls::IssuesWatchCall::request_for(self.inner))
     }
@@ -112,7 +116,8 @@ impl<'a> IssuesClient<'a> {
     ///
     /// # Errors
     ///
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn watch_stream(
         &self,
     ) -> ::contract_runtime::client::PendingStreamCall<
@@ -128,7 +133,8 @@ impl<'a> IssuesClient<'a> {
     ///
     /// # Errors
     ///
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn list(&self) -> PendingCall<'a, super::calls::ListCall> {
         self.inner.send(super::calls::ListCall::request_for(self.inner))
     }

@@ -17,7 +17,8 @@ impl<'a> StatusOperationsClient<'a> {
     ///
     /// # Errors
     ///
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn list(&self) -> PendingCall<'a, super::calls::StatusListCall> {
         self.inner.send(super::calls::StatusListCall::request_for(self.inner))
     }

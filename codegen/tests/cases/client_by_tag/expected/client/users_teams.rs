@@ -17,7 +17,8 @@ impl<'a> UsersTeamsClient<'a> {
     ///
     /// # Errors
     ///
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn users_get(&self) -> PendingCall<'a, super::calls::UsersGetCall> {
         self.inner.send(super::calls::UsersGetCall::request_for(self.inner))
     }

@@ -23,8 +23,8 @@ impl<'a> IssuesClient<'a> {
     ///
     /// # Arguments
     ///
-    /// * `owner`: `owner` in the path.
-    /// * `repo`: `repo` in the path.
+    /// * `owner`: path parameter `owner`.
+    /// * `repo`: path parameter `repo`.
     /// * `options`: optional parameters.
     ///
     /// # Errors
@@ -32,7 +32,8 @@ impl<'a> IssuesClient<'a> {
     /// * [`Error::ErrorResponse`] with [`BasicErrorOrValidationError::BasicError`](super::super::responses::BasicErrorOrValidationError::BasicError) for `404`: Resource not found
     /// * [`Error::ErrorResponse`] with [`BasicErrorOrValidationError::ValidationError`](super::super::responses::BasicErrorOrValidationError::ValidationError) for `422`: Validation failed
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn list_for_repo(
         &self,
         owner: &str,
@@ -97,8 +98,8 @@ impl<'a> IssuesClient<'a> {
     ///
     /// # Arguments
     ///
-    /// * `owner`: `owner` in the path.
-    /// * `repo`: `repo` in the path.
+    /// * `owner`: path parameter `owner`.
+    /// * `repo`: path parameter `repo`.
     /// * `body`: `application/json`.
     ///
     /// # Errors
@@ -109,7 +110,8 @@ impl<'a> IssuesClient<'a> {
     /// * [`Error::ErrorResponse`] with [`IssuesCreateError::BasicError`](super::super::responses::IssuesCreateError::BasicError) for `400`: Bad Request
     /// * [`Error::ErrorResponse`] with [`IssuesCreateError::ServiceUnavailableResponse`](super::super::responses::IssuesCreateError::ServiceUnavailableResponse) for `503`: Service unavailable
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn create(
         &self,
         owner: &str,
@@ -133,9 +135,9 @@ impl<'a> IssuesClient<'a> {
     ///
     /// # Arguments
     ///
-    /// * `owner`: `owner` in the path.
-    /// * `repo`: `repo` in the path.
-    /// * `issue_number`: `issue_number` in the path.
+    /// * `owner`: path parameter `owner`.
+    /// * `repo`: path parameter `repo`.
+    /// * `issue_number`: path parameter `issue_number`.
     /// * `options`: optional parameters.
     ///
     /// # Errors
@@ -143,7 +145,8 @@ impl<'a> IssuesClient<'a> {
     /// * [`Error::ErrorResponse`] with [`BasicErrorOrValidationError::BasicError`](super::super::responses::BasicErrorOrValidationError::BasicError) for `404`: Resource not found
     /// * [`Error::ErrorResponse`] with [`BasicErrorOrValidationError::ValidationError`](super::super::responses::BasicErrorOrValidationError::ValidationError) for `422`: Validation failed
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn update(
         &self,
         owner: &str,

@@ -23,17 +23,18 @@ impl<'a> ReposClient<'a> {
     ///
     /// # Arguments
     ///
-    /// * `owner`: `owner` in the path.
-    /// * `repo`: `repo` in the path.
-    /// * `release_id`: `release_id` in the path.
-    /// * `name`: `name` in the query.
+    /// * `owner`: path parameter `owner`.
+    /// * `repo`: path parameter `repo`.
+    /// * `release_id`: path parameter `release_id`.
+    /// * `name`: query parameter `name`.
     /// * `options`: optional parameters.
     ///
     /// # Errors
     ///
     /// * [`Error::ErrorResponse`] for `422`: Another asset has the same name.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn upload_release_asset(
         &self,
         owner: &str,
@@ -65,17 +66,18 @@ impl<'a> ReposClient<'a> {
     ///
     /// # Arguments
     ///
-    /// * `owner`: `owner` in the path.
-    /// * `repo`: `repo` in the path.
-    /// * `release_id`: `release_id` in the path.
-    /// * `name`: `name` in the query.
+    /// * `owner`: path parameter `owner`.
+    /// * `repo`: path parameter `repo`.
+    /// * `release_id`: path parameter `release_id`.
+    /// * `name`: query parameter `name`.
     /// * `options`: optional parameters.
     ///
     /// # Errors
     ///
     /// * [`Error::ErrorResponse`] for `422`: Another asset has the same name.
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn upload_release_asset_stream(
         &self,
         owner: &str,

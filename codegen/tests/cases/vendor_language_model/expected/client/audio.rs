@@ -25,7 +25,8 @@ impl<'a> AudioClient<'a> {
     ///
     /// * [`Error::ErrorResponse`] with [`ErrorResponse`](super::super::types::ErrorResponse) for `429`: Too many requests
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn create_speech(
         &self,
         body: &super::types::CreateSpeechRequest,
@@ -47,7 +48,8 @@ impl<'a> AudioClient<'a> {
     ///
     /// * [`Error::ErrorResponse`] with [`ErrorResponse`](super::super::types::ErrorResponse) for `429`: Too many requests
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn create_speech_stream(
         &self,
         body: &super::types::CreateSpeechRequest,

@@ -26,7 +26,8 @@ impl<'a> ChatClient<'a> {
     /// * [`Error::ErrorResponse`] with [`ErrorResponse`](super::super::types::ErrorResponse) for `429`: Too many requests
     /// * [`Error::ErrorResponse`] with [`ErrorResponse`](super::super::types::ErrorResponse) for `401`: Invalid key
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn create_chat_completion(
         &self,
         body: &super::types::CreateChatCompletionRequest,
@@ -50,7 +51,8 @@ impl<'a> ChatClient<'a> {
     /// * [`Error::ErrorResponse`] with [`ErrorResponse`](super::super::types::ErrorResponse) for `429`: Too many requests
     /// * [`Error::ErrorResponse`] with [`ErrorResponse`](super::super::types::ErrorResponse) for `401`: Invalid key
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn create_chat_completion_stream(
         &self,
         body: &super::types::CreateChatCompletionRequest,

@@ -19,7 +19,8 @@ impl<'a> ModelsClient<'a> {
     ///
     /// # Errors
     ///
-    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
     pub fn list_models(&self) -> PendingCall<'a, super::calls::ListModelsCall> {
         self.inner.send(super::calls::ListModelsCall::request_for(self.inner))
     }
