@@ -428,7 +428,10 @@ fn proof_failure(why: RetryError) -> ProviderFailure {
         RetryError::Clock(_) => ErrorKind::Clock,
         _ => ErrorKind::Proof,
     };
-    ProviderFailure::permanent(Error::new(kind, format!("the identity provider rejected the proof: {why}")))
+    ProviderFailure::permanent(Error::new(
+        kind,
+        format!("the request to the identity provider failed: {why}"),
+    ))
 }
 
 fn request_failure(error: http::Error) -> ProviderFailure {

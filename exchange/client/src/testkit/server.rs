@@ -204,7 +204,11 @@ impl ScriptedServer {
     /// Panics if there are complaints.
     pub fn assert_no_complaints(&self) {
         let complaints = self.take_complaints();
-        assert!(complaints.is_empty(), "{} received requests that violate its rules: {complaints:#?}", self.origin());
+        assert!(
+            complaints.is_empty(),
+            "{} received requests that violate its rules: {complaints:#?}",
+            self.origin()
+        );
     }
 
     /// Returns the complaints and clears them. Use this in tests of clients that violate the rules.
@@ -493,7 +497,11 @@ impl Drop for ServerInner {
     fn drop(&mut self) {
         let complaints = std::mem::take(&mut self.state().complaints);
         if !std::thread::panicking() {
-            assert!(complaints.is_empty(), "{} received requests that violate its rules: {complaints:#?}", self.origin.as_str());
+            assert!(
+                complaints.is_empty(),
+                "{} received requests that violate its rules: {complaints:#?}",
+                self.origin.as_str()
+            );
         }
     }
 }
@@ -517,7 +525,10 @@ impl Transport for ServerNetwork {
             Some(server) => server.send(operation, request),
             None => {
                 let first = self.0.first().expect("a network has at least one server");
-                let stranger = format!("a request was sent to {:?}, which is not in the network", request.uri().authority());
+                let stranger = format!(
+                    "a request was sent to {:?}, which is not in the network",
+                    request.uri().authority()
+                );
                 first.state().complaints.push(stranger);
                 Box::pin(async { Err(TransportError::new(TransportFault::Connect, Delivery::NotSent)) })
             }

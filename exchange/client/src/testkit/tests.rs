@@ -86,7 +86,8 @@ async fn every_violated_rule_is_a_complaint() {
     check(spoilt(|request| *request.method_mut() = http::Method::POST), "`htm`").await;
     check(spoilt(|request| *request.uri_mut() = "https://gateway.test/other".parse().unwrap()), "`htu`")
         .await;
-    check(client.request("GET", "https://far.test/exchange/v1", None), "it was addressed to another server").await;
+    check(client.request("GET", "https://far.test/exchange/v1", None), "it was addressed to another server")
+        .await;
     let other_token = |request: &mut Request<Bytes>| {
         request.headers_mut().insert(AUTHORIZATION, "DPoP token-2".parse().unwrap());
     };
