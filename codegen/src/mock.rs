@@ -408,7 +408,9 @@ impl MockServer {
             }
             BodyError::Example(known) => {
                 let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-                let detail = format!("the {status} response has no such example; available: {known}");
+                let detail = format!(
+                    "the {status} response has no example with the name in `Prefer`; available: {known}"
+                );
                 ProblemResponse::new(StatusCode::NOT_FOUND, detail)
             }
             BodyError::Broken(rule) => {

@@ -89,7 +89,7 @@ pub enum ChallengeError {
     Repeated,
     /// A value contains a control character other than the tab (RFC 9110, 5.6.4), or a DPoP challenge
     /// contains a character that its parameter does not allow (RFC 6750, 3).
-    #[error("a parameter value contains a character that is not allowed")]
+    #[error("a parameter value contains a character that a challenge must not contain")]
     Value,
 }
 

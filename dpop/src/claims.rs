@@ -87,7 +87,7 @@ pub enum ClaimError {
     /// The token is bound to no key, so a thief could use it as a bearer token. The proof itself is valid.
     /// Respond as to a request without a proof
     /// ([`VerificationError::is_proof_required`](crate::VerificationError::is_proof_required)).
-    #[error("the token is bound to no key")]
+    #[error("the token is not bound to a key")]
     NotBound,
     /// The token is bound to a key other than that of the proof.
     #[error("the token is bound to another key")]

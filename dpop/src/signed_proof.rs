@@ -111,7 +111,7 @@ pub enum ProofFormatError {
     #[error("the header has critical extensions")]
     Critical,
     /// `b64` is present and not `true`, so the claims would have another encoding (RFC 7797).
-    #[error("the claims are not encoded")]
+    #[error("`b64` is not true")]
     Unencoded,
     /// `jwk` is missing or not an object.
     #[error("`jwk` is missing")]

@@ -165,7 +165,7 @@ impl fmt::Display for DocumentError {
         match self {
             Self::NotJson(error) => write!(f, "not a JSON document: {error}"),
             Self::TooDeep(error) => write!(f, "the document exceeds the depth limit: {error}"),
-            Self::Invalid(violations) => write!(f, "the document breaks its schema:\n{violations}"),
+            Self::Invalid(violations) => write!(f, "the document violates its schema:\n{violations}"),
             Self::Unrepresentable { pointer, line, column } if pointer.is_empty() => {
                 write!(
                     f,

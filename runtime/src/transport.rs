@@ -220,12 +220,12 @@ impl fmt::Display for TransportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.fault {
             TransportFault::Request => "the request cannot be sent",
-            TransportFault::Connect => "no connection",
+            TransportFault::Connect => "cannot connect to the server",
             TransportFault::Timeout => "the request timed out",
             TransportFault::Interrupted => "the connection ended before the response was complete",
             TransportFault::TooLarge => "the response is too large",
             TransportFault::Declined => "the request was not sent",
-            TransportFault::Other => "no answer",
+            TransportFault::Other => "no response",
         };
         f.write_str(what)?;
         match &self.source {

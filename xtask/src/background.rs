@@ -53,7 +53,9 @@ impl BackgroundProcess {
     /// # Errors
     /// Returns an error if the process ends, or if the timeout passes, before it prints a line.
     pub(crate) fn first_line(&mut self, within: Duration) -> Result<String, String> {
-        self.lines.recv_timeout(within).map_err(|_| self.failure_message("printed no line"))
+        self.lines
+            .recv_timeout(within)
+            .map_err(|_| self.failure_message("did not print a line before it ended or the timeout passed"))
     }
 
     /// Waits until a local port accepts connections.
@@ -110,7 +112,11 @@ mod tests {
         let mut failing =
             BackgroundProcess::start(Command::new("rustc").arg("--no-such-option"), log("b")).unwrap();
         let error = failing.first_line(Duration::from_secs(60)).unwrap_err();
-        assert!(error.starts_with("rustc printed no line") && error.contains("no-such-option"), "{error}");
+        assert!(
+            error.starts_with("rustc did not print a line before it ended or the timeout passed")
+                && error.contains("no-such-option"),
+            "{error}"
+        );
         let port = free_port().unwrap();
         let error = failing.wait_for_port(port, Duration::from_secs(60)).unwrap_err();
         assert!(error.starts_with("rustc does not accept connections"), "{error}");

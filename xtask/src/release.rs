@@ -230,7 +230,7 @@ fn parse_checksums(text: &str) -> Result<ArchiveChecksums, String> {
             {
                 checksums.insert(name.to_owned(), digest.to_owned());
             }
-            _ => return Err(format!("line {} is not `SHA256  NAME`", index + 1)),
+            _ => return Err(format!("line {} must have the form `SHA256  NAME`", index + 1)),
         }
     }
     Ok(checksums)
@@ -269,7 +269,11 @@ fn fill_template(
             }
             ["sha256", command, target] => {
                 let archive = archive_name(command, &identity.version, target);
-                out.push_str(checksums.get(&archive).ok_or_else(|| format!("no checksum of `{archive}`"))?);
+                out.push_str(
+                    checksums
+                        .get(&archive)
+                        .ok_or_else(|| format!("the checksums do not contain `{archive}`"))?,
+                );
             }
             _ => return Err(format!("unknown placeholder `@{part}@`")),
         }

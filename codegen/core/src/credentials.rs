@@ -227,8 +227,7 @@ pub(crate) fn warn_of_conflicts(plan: &SidePlan<'_>, diagnostics: &mut Diagnosti
                     continue;
                 }
                 let message = format!(
-                    "`{}` requires both `{}` and `{}`, which have the same location in a request: it is not sent \
-                     unless both have the same token",
+                    "`{}` requires both `{}` and `{}`, which have the same location in a request: the client sends it only if both have the same token",
                     operation.id, one.name, other.name
                 );
                 let help = "if either suffices, make them separate entries of `security`";

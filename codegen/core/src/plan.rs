@@ -412,7 +412,7 @@ pub fn check_operation_lists(options: &Config, api: &OpenApiDocument, diagnostic
             diagnostics.push(
                 Diagnostic::error("config", message)
                     .with_optional_place(options.option_place(option, id))
-                    .help("an operation is named by its `operationId`"),
+                    .help("use the `operationId` of an operation"),
             );
         }
     }
@@ -574,7 +574,7 @@ fn find_unsendable_reason(
     // A webhook has a name instead of a path, so path parameters cannot be sent.
     let mut in_path = operation.parameters.iter().filter(|each| each.location == ParameterIn::Path);
     let misplaced = in_path.next().filter(|_| side == OperationSide::Webhooks)?;
-    Some(format!("path parameter `{}` is not in the path", misplaced.name))
+    Some(format!("a webhook has no path for the path parameter `{}`", misplaced.name))
 }
 
 fn scope_alternatives(operation: &Operation) -> Vec<Vec<&str>> {

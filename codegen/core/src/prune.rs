@@ -283,7 +283,7 @@ pub(crate) fn check_selection(
         }
         OperationSelector { tag: None, path: Some(path), operation: None, webhook: None } => {
             let known = api.operations.iter().map(|o| o.path.as_str()).collect();
-            (format!("no operation has a path like `{path}`"), path, known)
+            (format!("no operation has a path that matches `{path}`"), path, known)
         }
         OperationSelector { tag: None, path: None, operation: Some(id), webhook: None } => {
             (format!("no operation is called `{id}`"), id, both().map(|o| o.id.as_str()).collect())
@@ -292,7 +292,7 @@ pub(crate) fn check_selection(
             let known = api.webhooks.iter().map(|o| o.path.as_str()).collect();
             (format!("no webhook is called `{name}`"), name, known)
         }
-        several => (format!("no operation fits {several}"), "", Vec::new()),
+        several => (format!("no operation matches {several}"), "", Vec::new()),
     };
     let place = selector_place(options, option, selection);
     Some(Diagnostic::error("config", what).with_optional_place(place).help(suggest_match(word, &known)))

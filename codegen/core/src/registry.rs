@@ -74,7 +74,7 @@ fn parse_rows<'a>(
     let TableConfig { rows: pointer, key, .. } = config;
     let place = |pointer: String, tree: &DocumentNode| DocumentLocation { source, pointer, span: tree.span };
     let Some(list) = tree.resolve_pointer(pointer).filter(|list| !list.elements().is_empty()) else {
-        let message = format!("no array with rows at `{pointer}`");
+        let message = format!("expected an array with at least one row at `{pointer}`");
         diagnostics.push(table_error(config, &message).with_place(place(String::new(), tree)));
         return Vec::new();
     };
@@ -84,7 +84,7 @@ fn parse_rows<'a>(
         let at = join_token(pointer, &index.to_string());
         let place = place(at, row);
         let Some(text) = row.get(key).and_then(DocumentNode::as_str) else {
-            let message = format!("this row has no string `{key}`");
+            let message = format!("this row has no string in the key column `{key}`");
             diagnostics.push(table_error(config, &message).with_place(place));
             continue;
         };

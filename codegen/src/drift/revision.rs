@@ -153,7 +153,7 @@ fn run_git(folder: &Path, args: &[&str]) -> Result<String, RevisionError> {
         return Err(RevisionError::Git(format!("`git {}` failed: {}", args.join(" "), problem.trim())));
     }
     String::from_utf8(output.stdout)
-        .map_err(|_| RevisionError::Git("git lists file names that are not UTF-8".to_owned()))
+        .map_err(|_| RevisionError::Git("git returned file names that are not UTF-8".to_owned()))
 }
 
 fn to_slash_path(path: &Path) -> String {

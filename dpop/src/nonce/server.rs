@@ -88,7 +88,7 @@ pub enum NonceError {
     #[error("the proof has no nonce")]
     Missing,
     /// The nonce is expired, altered, or of another server. These cases cannot be distinguished.
-    #[error("the nonce is not a current one of this server")]
+    #[error("the nonce has expired or was not issued by this server")]
     Foreign,
 }
 

@@ -94,16 +94,16 @@ pub enum RetryReason {
 #[non_exhaustive]
 pub enum RetryError {
     /// The server requires the nonce that it was just sent.
-    #[error("the server requires the nonce that it was sent")]
+    #[error("the server rejected the proof, although it contains the nonce that the server requires")]
     SameNonce,
     /// The server requires a nonce but sent none, or more than one.
-    #[error("the server requires a nonce but sent none")]
+    #[error("the server requires a nonce, but did not send exactly one")]
     NoNonce,
     /// The request was already retried with a nonce of this server, which requires another one.
     #[error("the server requires a new nonce for every attempt")]
     AlreadyRetried,
     /// The proof was rejected for a reason other than its time.
-    #[error("the server rejected the proof, and its time is correct")]
+    #[error("the server rejected the proof for a reason other than its time")]
     Proof,
     /// The clock of this machine may be wrong and has to be set.
     #[error("the clock may be wrong: {0}")]

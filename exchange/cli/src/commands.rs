@@ -515,7 +515,9 @@ async fn resolve_dash(text: &str) -> Result<String, CommandError> {
     if text != "-" {
         return Ok(text.to_owned());
     }
-    let line =
-        read_stdin_line().await.map_err(|error| CommandError::from_io_error("the standard input", &error))?;
+    let line = read_stdin_line().await.map_err(|error| {
+        let what = format!("cannot read the standard input: {error}");
+        CommandError::new(ExitStatus::Failed, what, "check the command that writes to it")
+    })?;
     Ok(line.unwrap_or_default())
 }

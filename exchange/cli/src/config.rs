@@ -62,7 +62,7 @@ impl Config {
             || !profile.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
         {
             return Err(CommandError::from_usage_error(
-                "a profile is named with letters, digits, hyphens and underscores",
+                "a profile name must consist of letters, digits, hyphens and underscores",
             ));
         }
         let version = env!("CARGO_PKG_VERSION");
@@ -91,8 +91,7 @@ fn read_config_file(file: Option<&Path>) -> Result<ConfigFile, CommandError> {
         CommandError::new(
             ExitStatus::Usage,
             "no exchange is configured",
-            "write issuer, gateway, client-id and info-url into a file and name it with --config, or point \
-             EXCHANGE_CONFIG at it",
+            "write issuer, gateway, client-id and info-url into a file, and pass its path with --config or in EXCHANGE_CONFIG",
         )
     };
     let path = path.ok_or_else(missing)?;

@@ -172,7 +172,10 @@ impl<O: ChangeOp> Changes<O> {
         };
         op.validate().map_err(|violations| contract_error("an op violates the contract", violations))?;
         if !op.undeclared_members(1).is_empty() {
-            return Err(Error::new(ErrorKind::Invalid, "an op has undeclared members"));
+            return Err(Error::new(
+                ErrorKind::Invalid,
+                "an op has members that the contract does not declare",
+            ));
         }
         if self.ids.contains(&id) {
             return Err(Error::new(ErrorKind::Invalid, "duplicate op id in a change set"));
@@ -236,8 +239,8 @@ impl<O: ChangeOp> Changes<O> {
     fn free_id(&self) -> Result<OpId, Error> {
         let mut number = self.ops.len() + 1;
         loop {
-            let id =
-                OpId::new(number.to_string()).map_err(|violations| contract_error("no op id", violations))?;
+            let id = OpId::new(number.to_string())
+                .map_err(|violations| contract_error("cannot generate an op id", violations))?;
             if !self.ids.contains(&id) {
                 return Ok(id);
             }

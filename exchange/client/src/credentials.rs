@@ -280,7 +280,7 @@ impl<T: CredentialStore + ?Sized> CredentialStore for Arc<T> {
 #[non_exhaustive]
 pub enum CredentialError {
     /// The store does not exist on this machine: there is no service, session or keyring.
-    #[error("is missing: {0}")]
+    #[error("is not available: {0}")]
     Missing(String),
     /// The store is locked, and the member did not unlock it.
     #[error("is locked")]
@@ -457,7 +457,7 @@ pub(crate) mod tests {
         );
         assert_eq!(
             check(0, CredentialError::Missing("no session bus".into())).await,
-            format!("the secret store (Broken Store) is missing: no session bus{advice}")
+            format!("the secret store (Broken Store) is not available: no session bus{advice}")
         );
     }
 

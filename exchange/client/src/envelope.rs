@@ -63,7 +63,7 @@ pub enum EnvelopeError {
     #[error("the reference has no identifying field, or a field is too long")]
     Reference,
     /// The data contains undeclared properties or third-party extensions.
-    #[error("it contains undeclared members, whose content is unknown")]
+    #[error("the data contains members that the contract does not declare")]
     Undeclared,
     /// A string is a file path.
     #[error("{0} contains the path of a file")]

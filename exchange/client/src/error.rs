@@ -172,7 +172,7 @@ impl Error {
         let name = Some(error.as_str()).filter(|text| plain(text)).unwrap_or("an unnamed error");
         let what = match kind.message() {
             Some(text) => format!("{text} ({name})"),
-            None => format!("the identity provider refused: {name}"),
+            None => format!("the identity provider rejected the request: {name}"),
         };
         Self::from_inner(ErrorInner {
             oauth: Some(error),
@@ -203,9 +203,9 @@ impl Error {
         let what: Cow<'static, str> = match (kind.message(), &code, code.as_ref().and_then(Code::title)) {
             (Some(text), ..) => text.into(),
             (None, Some(code), Some(title)) => {
-                format!("the server refused: {code} ({}): {title}", status.as_u16()).into()
+                format!("the server rejected the request: {code} ({}): {title}", status.as_u16()).into()
             }
-            (None, ..) => format!("the server refused: {status}").into(),
+            (None, ..) => format!("the server rejected the request: {status}").into(),
         };
         let id = Some(correlation_id).filter(|id| !id.is_empty()).map(Into::into);
         Self::from_inner(ErrorInner {

@@ -83,7 +83,10 @@ impl HandleChecker {
     /// call can return. Errors are not cached.
     pub async fn check(&self, handle: &str) -> Result<HandleCheck, Error> {
         let wanted = AccountHandle::new(handle).map_err(|_| {
-            Error::new(ErrorKind::Invalid, "a handle has 3 to 60 letters, digits, hyphens and underscores")
+            Error::new(
+                ErrorKind::Invalid,
+                "a handle must have 3 to 60 letters, digits, hyphens and underscores",
+            )
         })?;
         let mut known = self.results.lock().await;
         if let Some(check) = known.owner(self.signer.owner().as_ref()).get(&fold_handle(handle)) {

@@ -320,7 +320,7 @@ impl IdentityProvider {
         }
         let now = self.environment.now().monotonic;
         if let Some((until, _)) = self.retry_after.find_wait(operation, None, now) {
-            let what = "the identity provider requested a wait";
+            let what = "the identity provider requires a wait before the next request";
             let wait = until.saturating_sub(now);
             return Err(ProviderFailure::transient(Error::not_sent_yet(ErrorKind::Busy, what, None, wait)));
         }
@@ -428,7 +428,10 @@ fn proof_failure(why: RetryError) -> ProviderFailure {
         RetryError::Clock(_) => ErrorKind::Clock,
         _ => ErrorKind::Proof,
     };
-    ProviderFailure::permanent(Error::new(kind, format!("the identity provider refused the proof: {why}")))
+    ProviderFailure::permanent(Error::new(
+        kind,
+        format!("the request to the identity provider failed: {why}"),
+    ))
 }
 
 fn request_failure(error: http::Error) -> ProviderFailure {

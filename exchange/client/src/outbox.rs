@@ -126,7 +126,7 @@ impl OutboxPolicy {
         let day = self.writes_per_day.max(1);
         (lane == Lane::OrgStock && ops > day).then(|| {
             let message = format!(
-                "each op on org stock counts as a write, and {ops} ops in one set exceed the daily limit of {day}: \
+                "each op on org stock counts as a write, and {ops} ops in one change set exceed the daily limit of {day}: \
                  split them into several changes"
             );
             Error::new(ErrorKind::TooLarge, message)

@@ -131,7 +131,9 @@ pub(crate) fn test_connection(installation: &str, scopes: &[&str]) -> Connection
 impl TokenSource for TestMembers {
     fn current_grant(&self) -> BoxFuture<'_, Result<AccessGrant, Error>> {
         if let Some(kind) = *self.rejection.lock().unwrap() {
-            return Box::pin(async move { Err(Error::new(kind, "the identity provider refused")) });
+            return Box::pin(
+                async move { Err(Error::new(kind, "the identity provider rejected the request")) },
+            );
         }
         let mut next = self.owners.lock().unwrap();
         let owner = if next.len() > 1 { next.remove(0) } else { next[0].clone() };

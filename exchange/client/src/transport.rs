@@ -290,7 +290,7 @@ impl TransportInner {
                 session::NextStep::GiveUp(why) => {
                     let may_be_a_copy = writes && matches!(why, RetryError::Proof | RetryError::Clock(_));
                     if let RetryError::Clock(_) = why {
-                        let what = format!("the exchange refused the time of the proof, and {why}");
+                        let what = format!("the exchange rejected the time of the proof: {why}");
                         let rejection = Error::with_source(ErrorKind::Clock, what, why);
                         return Err(rejection.into_transport(maybe_done || may_be_a_copy));
                     }
@@ -555,7 +555,7 @@ async fn poll_once<F: Future>(mut work: Pin<&mut F>) -> Option<F::Output> {
 
 /// Returns the error for work that was not completed before the call's deadline.
 fn deadline_error() -> Error {
-    Error::new(ErrorKind::Busy, "the time limit of the call passed during a wait")
+    Error::new(ErrorKind::Busy, "the time limit of the call was reached during a wait")
 }
 
 /// Returns true if the gateway may have accepted a proof with this time when it arrived. Returns false if the
@@ -584,14 +584,14 @@ fn wait_error(reason: WaitReason, wait: Duration) -> Error {
             };
             Error::not_sent_yet(
                 kind,
-                "the exchange requested a wait beyond the time limit of this call",
+                "the exchange requires a wait that is longer than the time limit of this call",
                 Some(code),
                 wait,
             )
         }
         WaitReason::RetryAfter(None) => Error::not_sent_yet(
             ErrorKind::Busy,
-            "the exchange requested a wait beyond the time limit of this call",
+            "the exchange requires a wait that is longer than the time limit of this call",
             None,
             wait,
         ),

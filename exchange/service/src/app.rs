@@ -45,7 +45,7 @@ pub enum AppError {
     #[error(transparent)]
     Provider(#[from] ProviderError),
     /// The external identity provider cannot be reached.
-    #[error("the external identity provider cannot be reached: {0}")]
+    #[error("the external identity provider cannot be used: {0}")]
     External(#[from] FetchError),
     /// The HTTP client for a remote backend cannot be created.
     #[error(transparent)]

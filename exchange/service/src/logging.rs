@@ -27,7 +27,7 @@ pub enum LogError {
     #[error("{LEVEL_VARIABLE}: {0}")]
     Level(String),
     /// A global subscriber is already installed.
-    #[error("cannot write a log: {0}")]
+    #[error("cannot install the logger: {0}")]
     AlreadyInstalled(#[from] TryInitError),
 }
 
@@ -51,7 +51,7 @@ fn parse_level(filter: Result<String, VarError>) -> Result<EnvFilter, LogError> 
     let text = match filter {
         Ok(text) => text,
         Err(VarError::NotPresent) => "info".to_owned(),
-        Err(VarError::NotUnicode(_)) => return Err(LogError::Level("no UTF-8".to_owned())),
+        Err(VarError::NotUnicode(_)) => return Err(LogError::Level("the value is not UTF-8".to_owned())),
     };
     EnvFilter::try_new(&text).map_err(|error| LogError::Level(error.to_string()))
 }

@@ -107,7 +107,7 @@ pub enum SandboxError {
     #[error("the folder contains the store of a service, not of a sandbox: pass another folder")]
     ForeignStore,
     /// The sandbox has no account with this name.
-    #[error("the sandbox has no account of this name")]
+    #[error("the sandbox has no account with this name")]
     UnknownAccount,
     /// The string is not a user code.
     #[error("invalid user code")]

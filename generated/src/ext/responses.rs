@@ -58,7 +58,9 @@ impl ProblemErrorExt for Error<Problem> {
 
     fn describe(&self) -> String {
         match (self, self.code(), self.correlation_id()) {
-            (Self::ErrorResponse(response), ..) => format!("the server refused: {}", response.body()),
+            (Self::ErrorResponse(response), ..) => {
+                format!("the server rejected the request: {}", response.body())
+            }
             (_, Some(code), Some(id)) => format!("{self} ({code}) [correlation id {id}]"),
             (_, Some(code), None) => format!("{self} ({code})"),
             (_, None, Some(id)) => format!("{self} [correlation id {id}]"),
@@ -126,7 +128,8 @@ mod tests {
         let body = r#"{"status": 403, "code": "SCOPE_MISSING", "title": "Scope missing", "detail": "d.", "correlationId": "c-1"}"#;
         let error = call_with_error(403, None, body);
         assert_eq!(code_and_id(&error), (some("SCOPE_MISSING"), some("c-1")));
-        let expected = "the server refused: SCOPE_MISSING (403): Scope missing [correlation id c-1]";
+        let expected =
+            "the server rejected the request: SCOPE_MISSING (403): Scope missing [correlation id c-1]";
         assert_eq!(error.describe(), expected);
     }
 
@@ -153,12 +156,12 @@ mod tests {
         assert!(matches!(error, Error::ErrorResponse(_)), "{error:?}");
         assert_eq!(
             (code_and_id(&error), error.describe().as_str()),
-            ((None, None), "the server refused: status 409")
+            ((None, None), "the server rejected the request: status 409")
         );
         let error = call_with_error(409, Some("c-4"), body);
         assert_eq!(code_and_id(&error), (None, some("c-4")));
         let later = r#"{"status": 409, "code": "LATER_CODE", "title": "hush", "detail": "hush", "correlationId": "c-5"}"#;
-        let expected = "the server refused: LATER_CODE (409) [correlation id c-5]";
+        let expected = "the server rejected the request: LATER_CODE (409) [correlation id c-5]";
         assert_eq!(call_with_error(409, None, later).describe(), expected);
     }
 

@@ -92,7 +92,8 @@ pub(super) fn attach_body(
     let named = matches.try_get_one::<String>(CONTENT_TYPE).ok().flatten().cloned();
     let default = default_media_type(&body, source);
     let Some(media_type) = named.or_else(|| default.map(str::to_owned)) else {
-        return Err(CliError::usage_error("the body has no media type").with_help("give --content-type TYPE"));
+        return Err(CliError::usage_error("the contract does not determine the media type of the body")
+            .with_help("give --content-type TYPE"));
     };
     let Some(content) = body.content_for(&media_type) else {
         let known: Vec<&str> = body.content.iter().map(|content| content.media_type).collect();
@@ -119,7 +120,10 @@ pub(super) fn attach_body(
         }
         BodyFormat::Form(..) => return Ok(request.form(content.media_type, &parse_json("the body", &bytes)?)),
         BodyFormat::Multipart(_) => {
-            let message = format!("a body of `{}` is given by --{FIELD} NAME=VALUE", content.media_type);
+            let message = format!(
+                "a body of `{}` must be given as fields, with --{FIELD} NAME=VALUE",
+                content.media_type
+            );
             return Err(CliError::usage_error(message));
         }
         BodyFormat::Items(items) => validate_items(items, &bytes, content.validator)?,
@@ -206,8 +210,8 @@ fn attach_fields(
             Ok(request.multipart(content.media_type, fields.as_slice()))
         }
         _ => {
-            let message = format!("a body of `{}` has no fields", content.media_type);
-            Err(CliError::usage_error(message).with_help(format!("give it by --{BODY} FILE")))
+            let message = format!("a body of `{}` cannot be given as fields", content.media_type);
+            Err(CliError::usage_error(message).with_help(format!("give it with --{BODY} FILE")))
         }
     }
 }

@@ -39,7 +39,7 @@ pub const SUBCOMMANDS: &[&str] = &[COMPLETIONS, "help"];
 
 /// The exit codes in `--help`.
 const EXIT_CODES: &str = "Exit codes: 0 success, 1 failure, 2 invalid command line or body \
-    (nothing was sent), 4 missing or rejected credentials, 5 rejected by the server, 6 the server requests to wait.";
+    (nothing was sent), 4 missing or rejected credentials, 5 rejected by the server, 6 the server requires a wait.";
 
 /// Returns the root command for parsing. Its help lists operations by tag if there is more than one tag.
 pub(super) fn build_command(program: &'static CliProgram) -> Clap {
@@ -122,7 +122,7 @@ fn global_arguments(program: &'static CliProgram) -> Vec<Arg> {
         server => format!(" [default: {server}]"),
     };
     let mut all = vec![
-        option(SERVER).value_name("URL").help(format!("Where requests go {}{default}", from(SERVER))),
+        option(SERVER).value_name("URL").help(format!("The URL of the server {}{default}", from(SERVER))),
         option(JSON).action(ArgAction::SetTrue).help("Print responses unchanged, and errors as JSON"),
         option(OUTPUT)
             .value_name("FILE")

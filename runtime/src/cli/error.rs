@@ -91,7 +91,7 @@ impl CliError {
             _ => CliExit::Failed,
         };
         let message = match wait {
-            Some(seconds) => format!("the server returned {status} and requests to wait {seconds} s"),
+            Some(seconds) => format!("the server returned {status} and requires a wait of {seconds} s"),
             None => format!("the server returned {status}"),
         };
         Self { status: Some(status), retry_after: wait, body: body.map(Box::new), ..Self::new(exit, message) }

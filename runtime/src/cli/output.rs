@@ -118,7 +118,10 @@ async fn print_response(
     let is_text = media_type.is_text() || media_type.is_form();
     if !(media_type.is_json() || is_text || media_type.essence().is_empty()) {
         if outlet.is_terminal {
-            let message = format!("the response is `{}`, which a terminal cannot show", media_type.essence());
+            let message = format!(
+                "the response has the media type `{}`, which a terminal cannot show",
+                media_type.essence()
+            );
             return Err(CliError::failure(message).with_help("give --output FILE"));
         }
         return copy_body(body, outlet.output).await;
@@ -200,7 +203,7 @@ async fn print_items(
 fn finish_items(faults: usize) -> Result<(), CliError> {
     match faults {
         0 => Ok(()),
-        faults => Err(CliError::failure(format!("unreadable items: {faults}"))),
+        faults => Err(CliError::failure(format!("items that cannot be read: {faults}"))),
     }
 }
 
@@ -327,7 +330,7 @@ mod tests {
         failure.print_to(false, &mut errors);
         assert_eq!((failure.exit, output.len()), (CliExit::RetryLater, 0));
         let expected = "note: the body of the response is incomplete: the connection ended before the response was complete\n\
-                    error: the server returned 503 Service Unavailable and requests to wait 7 s\n  slowly\n";
+                    error: the server returned 503 Service Unavailable and requires a wait of 7 s\n  slowly\n";
         assert_eq!(String::from_utf8(errors).unwrap(), expected);
     }
 

@@ -474,8 +474,8 @@ fn fields_become_forms_and_parts() {
     assert!(ran.sent[0].contains("content-type: image/png"), "{ran:?}");
     for (words, expected) in [
         ("picture --field seat", "NAME=VALUE; no `=` found"),
-        ("picture --content-type image/png --field a=b", "has no fields"),
-        ("picture --content-type multipart/form-data --body -", "is given by --field"),
+        ("picture --content-type image/png --field a=b", "cannot be given as fields"),
+        ("picture --content-type multipart/form-data --body -", "must be given as fields"),
     ] {
         run.run(words).assert_exit(CliExit::Usage).assert_errors(&[expected]);
     }
@@ -522,7 +522,7 @@ fn tokens_are_requested_with_the_scopes_of_their_scheme() {
     );
     // If the token endpoint rejects the client, the user must provide another one.
     Run::new(seats).run("picture --own-client a:b").assert_exit(CliExit::Unauthorized).assert_errors(&[
-        "error: no token: the token endpoint returned 401 Unauthorized invalid_client",
+        "error: cannot get an access token: the token endpoint returned 401 Unauthorized invalid_client",
         "under Credentials",
     ]);
     // If a token is given, it is sent and none is fetched.
@@ -551,7 +551,7 @@ fn exit_codes_depend_on_the_outcome() {
             Ok(response)
         },
         CliExit::RetryLater,
-        "requests to wait 7 s",
+        "requires a wait of 7 s",
     );
     check(
         || {
@@ -561,7 +561,7 @@ fn exit_codes_depend_on_the_outcome() {
             Ok(response)
         },
         CliExit::RetryLater,
-        "requests to wait 20 s",
+        "requires a wait of 20 s",
     );
     check(
         || {
@@ -610,7 +610,7 @@ fn unreadable_records_are_not_printed() {
         let ran = Run::new(lines).run(words).assert_exit(CliExit::Failed).assert_errors(&[
             "note: item 1 at byte 9 cannot be read: not a JSON document: ",
             "note: item 3 at byte 22 cannot be read: not a JSON document: ",
-            "unreadable items: 2",
+            "items that cannot be read: 2",
         ]);
         assert_eq!(ran.out, "{\"a\":1}\n[2]\n", "{words}");
     }
@@ -668,7 +668,7 @@ fn help_shows_the_contract() {
     check(
         &root,
         &[
-            "--server <URL> Where requests go [env: SEATS_SERVER] [default: https://seats.example/v1]",
+            "--server <URL> The URL of the server [env: SEATS_SERVER] [default: https://seats.example/v1]",
             "--key <KEY> A key. From the settings. Prefer the environment variable [env: SEATS_KEY]",
             "--person <NAME:PASSWORD> A name and a password. Prefer the environment variable",
             "Exit codes: 0 success",

@@ -152,7 +152,9 @@ impl Keyring {
         let lack = |scheme: &usize| {
             let name = self.security.schemes.get(*scheme).map_or("?", |scheme| scheme.name);
             match self.credentials.get(*scheme) {
-                Some(Err(MissingReason::ColonInName)) => format!("`{name}` (a name cannot have a colon)"),
+                Some(Err(MissingReason::ColonInName)) => {
+                    format!("`{name}` (the user name must not contain a colon)")
+                }
                 _ => format!("`{name}`"),
             }
         };

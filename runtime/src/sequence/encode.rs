@@ -31,7 +31,7 @@ pub struct ItemEncodingError;
 
 impl fmt::Display for ItemEncodingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a field of an event has the wrong type, or its name or id contains a line break or NUL")
+        f.write_str("a field of the event has the wrong type, or the name or id of the event contains a line break or NUL")
     }
 }
 

@@ -13,7 +13,7 @@ pub fn violation_message(keyword: &str, limit: Option<&str>) -> String {
         "required" | "dependentRequired" => "is required",
         "type" => "has a type that is not allowed",
         "enum" => "is none of the allowed values",
-        "const" => "must have another value",
+        "const" => "is not the required value",
         "minimum" | "exclusiveMinimum" => "is too small",
         "maximum" | "exclusiveMaximum" => "is too large",
         "multipleOf" => "is not a multiple of the allowed unit",
@@ -37,7 +37,7 @@ pub fn violation_message(keyword: &str, limit: Option<&str>) -> String {
         "depth" | "effort" => "is too large to be validated",
         "unwritable" => "cannot be written as JSON",
         "style" => "cannot be expressed in the style of the parameter",
-        "contentMediaType" => "has another media type than allowed, or is malformed",
+        "contentMediaType" => "does not have the required media type, or is malformed",
         other => return format!("violates `{other}`"),
     }
     .to_owned()

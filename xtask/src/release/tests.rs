@@ -83,7 +83,7 @@ fn notes_are_the_section_of_the_version() {
 
 #[test]
 fn invalid_checksums_and_placeholders_are_reported() {
-    assert_eq!(parse_checksums("abc  x.tar.gz\n").unwrap_err(), "line 1 is not `SHA256  NAME`");
+    assert_eq!(parse_checksums("abc  x.tar.gz\n").unwrap_err(), "line 1 must have the form `SHA256  NAME`");
     let identity = ReleaseIdentity {
         version: VERSION.to_owned(),
         repository: ADDRESS.to_owned(),
@@ -92,7 +92,10 @@ fn invalid_checksums_and_placeholders_are_reported() {
     let fill = |template: &str| fill_template(template, &identity, &ArchiveChecksums::new());
     assert_eq!(fill("a @version@ b").unwrap(), "a 1.2.0 b");
     assert_eq!(fill("@name@").unwrap_err(), "unknown placeholder `@name@`");
-    assert_eq!(fill("@sha256 exchange t@").unwrap_err(), "no checksum of `exchange-1.2.0-t.tar.gz`");
+    assert_eq!(
+        fill("@sha256 exchange t@").unwrap_err(),
+        "the checksums do not contain `exchange-1.2.0-t.tar.gz`"
+    );
 }
 
 /// Creates the archives of simulated binaries, then the files for package managers. This runs only on Linux,

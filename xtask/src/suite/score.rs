@@ -331,7 +331,7 @@ impl ScoreRecord {
         }
         let news = score.wrong.iter().filter(|wrong| wrong.reason.is_none()).count();
         if news > 0 {
-            problems.push(format!("{news} cases fail that {RECORD_FILE} does not list"));
+            problems.push(format!("{news} cases fail, but {RECORD_FILE} does not list them"));
         }
         for known in known {
             if known.exists_in(groups) && !score.wrong.iter().any(|wrong| known.matches(wrong)) {

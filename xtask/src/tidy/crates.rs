@@ -22,14 +22,14 @@ pub(super) fn check(repository: &RepositoryFiles, known: &WorkspaceMetadata) -> 
         }
         if keywords.is_empty() || keywords.len() > 5 || keywords.iter().any(|word| word.len() > 20) {
             problem(
-                format!("the keywords of `{name}` are missing or invalid"),
-                "add one to five keywords, of at most 20 characters",
+                format!("`{name}` must have one to five keywords of at most 20 characters"),
+                "set `keywords` in its Cargo.toml",
             );
         }
         if categories.is_empty() || categories.len() > 5 {
             problem(
-                format!("`{name}` has no or too many categories"),
-                "add one to five of crates.io/category_slugs",
+                format!("`{name}` must have one to five categories"),
+                "set `categories` in its Cargo.toml to slugs of crates.io/category_slugs",
             );
         }
         let folder = file.strip_suffix("Cargo.toml").unwrap_or_default();

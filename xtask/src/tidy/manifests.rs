@@ -14,7 +14,7 @@ pub(super) fn check(repository: &RepositoryFiles) -> Vec<RuleViolation> {
         .flat_map(check_reasons)
         .collect();
     if repository.find_file("Cargo.lock").is_none() {
-        let repair = "run any cargo command, and commit the file";
+        let repair = "run any cargo command and commit the file";
         problems.push(RuleViolation::new("lock", "Cargo.lock", "is missing, or ignored by git", repair));
     }
     problems

@@ -63,8 +63,12 @@ impl SecuritySchemeKind {
                 word if is_token(word) => Ok(Self::HttpScheme(word.to_owned())),
                 other => {
                     let message =
-                        format!("`{other}` is not an HTTP authentication scheme, which is a single token");
-                    unclear("scheme", message, Some("write `bearer`, `basic` or another one"))
+                        format!("invalid HTTP authentication scheme `{other}`: expected a single token");
+                    unclear(
+                        "scheme",
+                        message,
+                        Some("write the name of a scheme, such as `bearer` or `basic`"),
+                    )
                 }
             },
             "mutualTLS" => Ok(Self::MutualTls),

@@ -59,7 +59,7 @@ impl Evaluator<'_> {
         | TypedValue::Unlisted(id, _)
         | TypedValue::Newtype(id, _)) = value
         else {
-            return ill_typed("a type without `is_valid`", value);
+            return ill_typed("expected a value of a type with `is_valid`", value);
         };
         self.evaluate_check(
             self.checks.for_type(*id),
@@ -99,7 +99,7 @@ impl Evaluator<'_> {
             ValueTest::Valid(at) => self.is_valid(self.value_at(at, scene)?)?,
             ValueTest::Tables(at, form, ids) => match (self.value_at(at, scene)?, form) {
                 (TypedValue::Json(json), PlaceForm::Json) => self.is_valid_by_tables(ids, json),
-                (other, PlaceForm::Json) => return ill_typed("no JSON", other),
+                (other, PlaceForm::Json) => return ill_typed("expected untyped JSON", other),
                 (held, PlaceForm::Typed) => {
                     has_unique_members(self.shapes, held)
                         && self.is_valid_by_tables(ids, &write_value(self.shapes, held))
@@ -110,7 +110,7 @@ impl Evaluator<'_> {
             }
             ValueTest::True(at) => match self.value_at(at, scene)? {
                 TypedValue::Bool(value) => *value,
-                other => return ill_typed("no boolean", other),
+                other => return ill_typed("expected a boolean", other),
             },
             ValueTest::IsPresent(at) => self.optional_field(at, scene)?.is_some(),
             ValueTest::IfPresent(at, check) => match self.optional_field(at, scene)? {
@@ -119,7 +119,7 @@ impl Evaluator<'_> {
             },
             ValueTest::RestIsDisjoint(at, of) => match self.value_at(at, scene)? {
                 TypedValue::Struct(id, _, rest) if id == of => has_disjoint_rest(self.shapes, *id, rest),
-                other => return ill_typed("another type than the struct", other),
+                other => return ill_typed("expected the struct of the check", other),
             },
             ValueTest::Writable(at) => has_unique_members(self.shapes, self.value_at(at, scene)?),
             ValueTest::Contains(at, name) => {
@@ -133,7 +133,7 @@ impl Evaluator<'_> {
             }
             ValueTest::Elements(at, check) => match self.value_at(at, scene)? {
                 TypedValue::Vec(items) => all_hold(items, |item| with(check, item))?,
-                other => return ill_typed("no array", other),
+                other => return ill_typed("expected an array", other),
             },
             ValueTest::Values(at, check) => {
                 all_hold(self.map_members(at, scene)?, |(_, value)| with(check, value))?
@@ -152,7 +152,7 @@ impl Evaluator<'_> {
                     (items.len() < 2 || are_writable())
                         && items.iter().enumerate().all(|(at, item)| !items[..at].contains(item))
                 }
-                other => return ill_typed("no array", other),
+                other => return ill_typed("expected an array", other),
             },
             ValueTest::StringIn(text, values) => {
                 let text = self.string_operand(text, scene)?;
@@ -177,29 +177,29 @@ impl Evaluator<'_> {
             ValueTest::Listed(at, of, names) => match self.value_at(at, scene)? {
                 TypedValue::Listed(id, index) if id == of => names.contains(&self.enum_value(*id, *index)?.1),
                 TypedValue::Unlisted(id, _) if id == of => false,
-                other => return ill_typed("another type than the enumeration", other),
+                other => return ill_typed("expected the enumeration of the check", other),
             },
             ValueTest::Unlisted(at, check) => match self.value_at(at, scene)? {
                 TypedValue::Unlisted(_, text) => {
                     self.evaluate_check(check, BoundValues { text: Some(text), ..scene })?
                 }
                 TypedValue::Listed(..) => true,
-                other => return ill_typed("no enumeration", other),
+                other => return ill_typed("expected an enumeration", other),
             },
             ValueTest::Nullable { at, null, value, .. } => match self.value_at(at, scene)? {
                 TypedValue::Null => *null,
                 TypedValue::NonNull(inner) => with(value, inner)?,
-                other => return ill_typed("not nullable", other),
+                other => return ill_typed("expected a nullable value", other),
             },
             ValueTest::Variants { at, of, arms, unknown, .. } => match (self.value_at(at, scene)?, unknown) {
                 (TypedValue::Variant(id, index, inner), _) if id == of => match arms.get(*index) {
                     Some(arm) => with(&arm.check, inner)?,
-                    None => return ill_typed("no such variant", index),
+                    None => return ill_typed("the check has no arm for the variant", index),
                 },
                 (TypedValue::UnknownObject(id, json), Some(ids)) if id == of => {
                     self.is_valid_by_tables(ids, json)
                 }
-                (other, _) => return ill_typed("another type than the enum", other),
+                (other, _) => return ill_typed("expected the enum of the check", other),
             },
         })
     }
@@ -213,23 +213,23 @@ impl Evaluator<'_> {
             ValuePlace::Own => scene.own,
             ValuePlace::Bound => match scene.bound {
                 Some(bound) => bound,
-                None => return ill_typed("nothing is bound", place),
+                None => return ill_typed("no value is bound", place),
             },
             ValuePlace::Field(..) => match self.field_at(place, scene)? {
                 (Some(value), true) => value,
-                (value, _) => return ill_typed("an optional member as it is", value),
+                (value, _) => return ill_typed("expected a required member", value),
             },
             ValuePlace::Rest(of) => match self.value_at(of, scene)? {
                 TypedValue::Struct(_, _, rest) => rest,
-                other => return ill_typed("no struct", other),
+                other => return ill_typed("expected a struct", other),
             },
             ValuePlace::Inside(of) => match self.value_at(of, scene)? {
                 TypedValue::Newtype(_, inner) => inner,
-                other => return ill_typed("no newtype", other),
+                other => return ill_typed("expected a newtype", other),
             },
             ValuePlace::Element(of, index) => match self.value_at(of, scene)? {
                 TypedValue::Tuple(items) if *index < items.len() => &items[*index],
-                other => return ill_typed("no such tuple", other),
+                other => return ill_typed("expected a tuple with this element", other),
             },
         })
     }
@@ -240,14 +240,16 @@ impl Evaluator<'_> {
         place: &ValuePlace,
         scene: BoundValues<'h>,
     ) -> EvaluationResult<(Option<&'h TypedValue>, bool)> {
-        let ValuePlace::Field(of, name) = place else { return ill_typed("no field", place) };
+        let ValuePlace::Field(of, name) = place else { return ill_typed("expected a field", place) };
         let TypedValue::Struct(id, fields, _) = self.value_at(of, scene)? else {
-            return ill_typed("no struct around", name);
+            return ill_typed("expected a struct with this field", name);
         };
-        let TypeBody::Struct(body) = &self.shapes.get(*id).body else { return ill_typed("no struct", id) };
+        let TypeBody::Struct(body) = &self.shapes.get(*id).body else {
+            return ill_typed("expected a struct", id);
+        };
         match body.fields.iter().position(|field| field.name == *name && !field.omitted) {
             Some(at) => Ok((fields[at].as_ref(), body.fields[at].required)),
-            None => ill_typed("no such field", name),
+            None => ill_typed("the struct has no field with this name", name),
         }
     }
 
@@ -258,7 +260,7 @@ impl Evaluator<'_> {
     ) -> EvaluationResult<Option<&'h TypedValue>> {
         match self.field_at(place, scene)? {
             (value, false) => Ok(value),
-            (value, true) => ill_typed("a required member as an optional one", value),
+            (value, true) => ill_typed("expected an optional member", value),
         }
     }
 
@@ -269,14 +271,14 @@ impl Evaluator<'_> {
     ) -> EvaluationResult<&'h [(String, TypedValue)]> {
         match self.value_at(place, scene)? {
             TypedValue::Map(members) => Ok(members),
-            other => ill_typed("no map", other),
+            other => ill_typed("expected a map", other),
         }
     }
 
     fn enum_value(&self, id: TypeId, index: usize) -> EvaluationResult<&(String, String, Option<String>)> {
         match &self.shapes.get(id).body {
             TypeBody::Enum(list) if index < list.values.len() => Ok(&list.values[index]),
-            other => ill_typed("no such value", other),
+            other => ill_typed("expected an enumeration with this value", other),
         }
     }
 
@@ -287,23 +289,23 @@ impl Evaluator<'_> {
     ) -> EvaluationResult<&'s str> {
         match text {
             StringOperand::Name => scene.name.map_or_else(|| ill_typed("no name is bound", text), Ok),
-            StringOperand::Unlisted => scene.text.map_or_else(|| ill_typed("no text is bound", text), Ok),
+            StringOperand::Unlisted => scene.text.map_or_else(|| ill_typed("no string is bound", text), Ok),
             StringOperand::String(at) => match self.value_at(at, scene)? {
                 TypedValue::String(text) => Ok(text),
-                other => ill_typed("no string", other),
+                other => ill_typed("expected a string", other),
             },
             StringOperand::Secret(at) => match self.value_at(at, scene)? {
                 TypedValue::Secret(text) => Ok(text),
-                other => ill_typed("no secret", other),
+                other => ill_typed("expected a secret", other),
             },
             StringOperand::Formatted(at, _) => match self.value_at(at, scene)? {
                 TypedValue::Replaced(Json::String(text)) => Ok(text),
-                other => ill_typed("no text of a format", other),
+                other => ill_typed("expected a string with a format", other),
             },
             StringOperand::Listed(at) => match self.value_at(at, scene)? {
                 TypedValue::Listed(id, index) => Ok(&self.enum_value(*id, *index)?.0),
                 TypedValue::Unlisted(_, text) => Ok(text),
-                other => ill_typed("no enumeration", other),
+                other => ill_typed("expected an enumeration", other),
             },
         }
     }
@@ -311,14 +313,14 @@ impl Evaluator<'_> {
     fn integer_at(&self, at: &ValuePlace, scene: BoundValues<'_>) -> EvaluationResult<i128> {
         match self.value_at(at, scene)? {
             TypedValue::Int(value) => Ok(*value),
-            other => ill_typed("no integer", other),
+            other => ill_typed("expected an integer", other),
         }
     }
 
     fn number_at(&self, at: &ValuePlace, scene: BoundValues<'_>) -> EvaluationResult<Number> {
         match self.value_at(at, scene)? {
             TypedValue::Number(number) => Ok(number.clone()),
-            other => ill_typed("no number", other),
+            other => ill_typed("expected a number", other),
         }
     }
 
@@ -334,7 +336,7 @@ impl Evaluator<'_> {
             CountOperand::Length(at) => match self.value_at(at, scene)? {
                 TypedValue::Vec(items) => items.len(),
                 TypedValue::Map(members) => members.len(),
-                other => return ill_typed("nothing to count", other),
+                other => return ill_typed("expected an array or a map", other),
             },
             CountOperand::Members(at, always, sometimes) => {
                 let there = sometimes.iter().try_fold(0, |count, name| {

@@ -199,8 +199,10 @@ fn report_cycle(graph: &SchemaGraph, cycle: &[SchemaId]) -> Diagnostic {
         names.push("…".to_owned());
     }
     names.extend(cycle.first().map(name));
-    let message =
-        format!("no finite value is valid: each would have to contain itself: {}", names.join(" → "));
+    let message = format!(
+        "no finite value is valid, because each of these schemas requires a value of the next one: {}",
+        names.join(" → ")
+    );
     let mut problem = Diagnostic::warning("no-finite-value", message)
         .help("leave one of these out of `required` (or `minItems`, `minProperties`), or let it be `null`");
     let places = cycle.iter().map(|id| graph.schema(*id).place.clone());

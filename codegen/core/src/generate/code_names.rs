@@ -108,7 +108,7 @@ pub(super) fn apply_variant_names(
             let listed: Vec<String> =
                 values.iter().take(MAX_LISTED).map(|value| format!("`{value}`")).collect();
             let help = match listed.as_slice() {
-                [] => "the schema is no enumeration; remove the entry".to_owned(),
+                [] => "the schema is not an enumeration; remove the entry".to_owned(),
                 listed => format!(
                     "its values are {}{}",
                     listed.join(", "),
@@ -182,9 +182,11 @@ pub(super) fn check_variant_names(
         let (message, help) = if found.contains(&expected.as_str()) || (found.is_empty() && is_constant) {
             continue;
         } else if found.is_empty() {
-            let message =
-                format!("`{OPTION}` does nothing for `{}`: the value is no variant of a type", entry.key);
-            (message, "strings become variants of an enum; remove the entry")
+            let message = format!(
+                "`{OPTION}` does nothing for `{}`: the value does not become a variant of an enum",
+                entry.key
+            );
+            (message, "only strings become variants; remove the entry")
         } else {
             let message = format!(
                 "`{OPTION}` gives `{}` the name `{expected}`, which another variant or generated code already has",
@@ -333,9 +335,12 @@ mod tests {
                 "\"Status/enum/A\" = \"Beta\"",
                 "the name `Beta`, which another variant or generated code already has",
             ),
-            ("\"User/enum/A\" = \"Active\"", "the schema is no enumeration"),
+            ("\"User/enum/A\" = \"Active\"", "the schema is not an enumeration"),
             ("\"Nothing/enum/A\" = \"Active\"", "`names` selects no schema of the contract"),
-            ("\"User/properties/level/enum/1\" = \"First\"", "the value is no variant of a type"),
+            (
+                "\"User/properties/level/enum/1\" = \"First\"",
+                "the value does not become a variant of an enum",
+            ),
         ] {
             let problems = generate(names).unwrap_err().render(false).replace("│", "");
             let problems = problems.split_whitespace().collect::<Vec<_>>().join(" ");

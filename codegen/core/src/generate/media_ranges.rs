@@ -59,7 +59,7 @@ pub(super) fn read_ranges_as_json(
             "{count} media type ranges are treated as JSON, since their schemas describe more than a string"
         ),
     };
-    let help = "name the media types in the contract: `application/json`";
+    let help = "in the contract, replace the range by its media types, such as `application/json`";
     diagnostics.push(
         Diagnostic::note("ranges", message).with_place(first.clone()).with_related_places(others).help(help),
     );

@@ -26,7 +26,7 @@ pub(super) fn check_unused_options(config: &Config, plans: &ContractPlan<'_>, di
         diagnostics.push(
             Diagnostic::warning("config", "`client.credentials` does nothing: no operation requires credentials")
                 .with_optional_place(config.option_place("client", "credentials"))
-                .help("operations require them by `security` with names from `securitySchemes`; remove the option if there is none"),
+                .help("list names from `securitySchemes` in the `security` of the document or of operations, or remove the option"),
         );
     }
     if config.output.client && config.has_credentials() {

@@ -217,7 +217,7 @@ fn check_default_derives(
                 diagnostics.push(
                     Diagnostic::error("config", message)
                         .with_optional_place(config.option_place(OPTION, path))
-                        .help("structs and newtypes can derive it if all their fields have it; remove it"),
+                        .help("only structs and newtypes whose fields all implement it can derive it; remove the entry"),
                 );
             }
             continue;
@@ -230,7 +230,7 @@ fn check_default_derives(
             let message = format!("`{OPTION}` cannot derive `{path}` for `{}`, which is an enum", def.name);
             let mut problem = Diagnostic::error("config", message)
                 .with_optional_place(config.option_place(OPTION, selector))
-                .help("an enum has no default variant; remove it, or implement the trait by hand");
+                .help("an enum has no default variant; remove the entry, or implement the trait by hand");
             if let Some(schema) = def.schema {
                 problem = problem.with_label(graph.schema(schema).place.clone(), "the selected schema");
             }
@@ -491,7 +491,7 @@ pub(super) fn check_unused_options(
     };
     let lists = open.chain(closed).map(|(selector, option, already)| (selector, option, enumerated(already)));
     let families = config.types.families.iter().flatten().map(|selector| {
-        let help = "a family is of an object with a `discriminator` and without `oneOf` and `anyOf`, which others with a name take in by `allOf`, and which a value of the discriminator means; remove the option";
+        let help = "select an object schema with a `discriminator` and without `oneOf` and `anyOf`, which named schemas extend by `allOf` as values of the discriminator; or remove the option";
         (selector, FAMILIES, help.to_owned())
     });
     for (selector, option, help) in lists.chain(families) {

@@ -124,7 +124,8 @@ fn recursion_limit(
     if layout == OutputLayout::Crate {
         return Some(quote!(#![recursion_limit = #limit]));
     }
-    let message = format!("{depth} types are nested, which exceeds the compiler's default recursion limit");
+    let message =
+        format!("types are nested {depth} levels deep, which exceeds the compiler's default recursion limit");
     let help = format!("add `#![recursion_limit = \"{limit}\"]` at the top of your lib.rs");
     diagnostics.push(Diagnostic::note("deep-types", message).help(help));
     None

@@ -68,11 +68,11 @@ pub(super) fn report_patterns(
         }
     }
     for id in options.unchecked.difference(&ids) {
-        let message = "`unchecked` selects a schema without pattern, or with a supported pattern";
+        let message = "`unchecked` does nothing for this schema: it has no unsupported pattern";
         problems.push(
             Diagnostic::error("config", message)
                 .with_place(graph.schema(*id).place.clone())
-                .help("remove it from `unchecked` in [types]: its pattern is checked"),
+                .help("remove the schema from `unchecked` in [types]: supported patterns are always checked"),
         );
     }
     unchecked

@@ -138,8 +138,7 @@ fn enum_extension_problem(
         let message = format!("`{name}` has no variants to name and is ignored");
         return Some((
             message,
-            "strings become variants, and integers become constants if they have names and their list is a schema \
-             with a name; explain other values in `description`",
+            "strings become variants, and named integers of a named schema become constants; explain other values in `description`",
         ));
     }
     if texts > MAX_ENUM_VARIANTS {

@@ -80,7 +80,7 @@ fn decode_text(bytes: &[u8]) -> (Cow<'_, str>, Vec<EncodingError>) {
 /// bytes, which is skipped.
 fn decode_utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> (Cow<'_, str>, Vec<EncodingError>) {
     let message = "the file is UTF-16: save it as UTF-8".to_owned();
-    let mut errors = vec![EncodingError { at: 0, message, mend: "it is read as such" }];
+    let mut errors = vec![EncodingError { at: 0, message, mend: "it is read as UTF-16" }];
     let units = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
     let mut text = String::with_capacity(bytes.len());
     let mut count = 0;

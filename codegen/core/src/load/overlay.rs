@@ -99,7 +99,11 @@ impl OverlayDocument<'_> {
                 return Vec::new();
             }
             _ => {
-                problems.push(self.diagnostic("an overlay without `actions`", "", self.tree));
+                problems.push(self.diagnostic(
+                    "an overlay must have at least one action in `actions`",
+                    "",
+                    self.tree,
+                ));
                 return Vec::new();
             }
         };
@@ -204,7 +208,7 @@ impl OverlayDocument<'_> {
             if kinds.len() > 1 {
                 let kinds = kinds.join(" and ");
                 return Err(format!(
-                    "`{target}` selects {kinds}, but an update applies to only one of these"
+                    "`{target}` selects {kinds}, but all targets of an update must be of one kind"
                 ));
             }
             selected.iter().try_for_each(|(pointer, node)| check_mergeable(node, &value, true, pointer))?;
@@ -277,7 +281,9 @@ impl OverlayDocument<'_> {
         for place in idle {
             let message = "the merge patch changes nothing here";
             problems.push(
-                Diagnostic::error("overlay", message).with_place(place).help("remove it from the patch"),
+                Diagnostic::error("overlay", message)
+                    .with_place(place)
+                    .help("remove this part from the patch"),
             );
         }
         (!places.is_empty()).then(|| OverlayEdit {

@@ -324,7 +324,7 @@ impl YamlTreeBuilder<'_> {
     fn add_key(&mut self, text: String, plain: bool, span: Span) -> YamlResult<()> {
         if plain && text == "<<" {
             let help = "merge keys were dropped from YAML 1.2; use `$ref` or `allOf`, or quote the key";
-            let problem = self.diagnostic("unsupported", span, "a YAML merge key").help(help);
+            let problem = self.diagnostic("unsupported", span, "unsupported YAML merge key `<<`").help(help);
             self.problems.push(problem.with_fallback("its members are merged"));
             if let Some(OpenCollection::Mapping { key, .. }) = self.stack.last_mut() {
                 *key = Some(MappingKey { text, span, is: KeyKind::Merge });
@@ -360,7 +360,8 @@ impl YamlTreeBuilder<'_> {
 
     /// Reports a key that is a collection, which JSON cannot express, and marks the member to be discarded.
     fn discard_member(&mut self, span: Span, is: KeyKind) {
-        let problem = self.diagnostic("unsupported", span, "a YAML key that is not a scalar");
+        let problem =
+            self.diagnostic("unsupported", span, "unsupported YAML key: expected a scalar, such as a string");
         self.problems.push(problem.with_fallback("the member is left out"));
         if let Some(OpenCollection::Mapping { key, .. }) = self.stack.last_mut() {
             *key = Some(MappingKey { text: String::new(), span, is });
@@ -376,8 +377,11 @@ impl YamlTreeBuilder<'_> {
 
     fn ignore_tag(&mut self, tag: Option<&Tag>, span: Span, is_text: bool) {
         let Some(tag) = tag else { return };
-        let problem =
-            self.diagnostic("unsupported", span, &format!("the YAML tag `{}{}`", tag.handle, tag.suffix));
+        let problem = self.diagnostic(
+            "unsupported",
+            span,
+            &format!("unsupported YAML tag `{}{}`", tag.handle, tag.suffix),
+        );
         let fallback = if is_text { "the value is read as a string" } else { "it is left out" };
         self.problems.push(
             problem

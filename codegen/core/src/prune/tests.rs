@@ -155,14 +155,14 @@ fn selections_without_matches_are_rejected() {
         ("include = [{ tag = 'people' }]", "has the tag `people`", "there are `orgs`, `ships`, `writes`"),
         (
             "include = [{ path = '/ship/**' }]",
-            "has a path like `/ship/**`",
+            "has a path that matches `/ship/**`",
             "there are `/ships`, `/orgs/{id}`",
         ),
         ("include = [{ operation = 'ships/lst' }]", "is called `ships/lst`", "did you mean `ships/list`?"),
         ("include = [{ webhook = 'move' }]", "no webhook is called `move`", "did you mean `moved`?"),
         ("include = [{ tag = 'ships' }]\nexclude = [{ tag = 'orgs' }]", "has the tag `orgs`", "there are"),
         ("include = [{ tag = 'orgs', path = '/ships' }]", "{ tag = \"orgs\", path = \"/ships\" }", "remove"),
-        ("include = [{}]", "no operation fits {  }", "remove"),
+        ("include = [{}]", "no operation matches {  }", "remove"),
         ("exclude = [{ path = '/**' }, { webhook = '*' }]", "match no operation", "remove one"),
     ] {
         let error = read(&format!("[types]\nunsupported = 'keep'\n[operations]\n{options}")).err().unwrap();

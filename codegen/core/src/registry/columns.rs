@@ -277,7 +277,9 @@ impl<'a> TableColumn<'a> {
             for text in own.filter_map(DocumentNode::as_str) {
                 let words = text.chars().all(|c| c.is_alphanumeric() || "-_.".contains(c));
                 if text.is_empty() || !words {
-                    return Err(format!("`{text}` is not a word"));
+                    return Err(format!(
+                        "the value `{text}` is empty or has characters other than letters, digits, `-`, `_` and `.`"
+                    ));
                 }
                 if !wires.contains(&text) {
                     wires.push(text);

@@ -104,10 +104,10 @@ fn errors_have_a_location() {
     check(&invalid, r#"[{"code": "a", "x": 1}]"#, "/x-codes/0", "no row has a column `y`");
     let mut invalid = config();
     invalid.rows = "/nothing".to_owned();
-    check(&invalid, "[]", "", "no array with rows");
+    check(&invalid, "[]", "", "at least one row");
     let mut invalid = config();
     invalid.enums.insert("x".to_owned(), "X".to_owned());
-    check(&invalid, r#"[{"code": "a", "x": "two words"}]"#, "/x-codes/0", "is not a word");
+    check(&invalid, r#"[{"code": "a", "x": "two words"}]"#, "/x-codes/0", "is empty or has");
 }
 
 /// A table of scopes without a row for a scope that an operation requires is rejected.

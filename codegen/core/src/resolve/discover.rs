@@ -342,7 +342,7 @@ impl<'t> Discovery<'t> {
             && dialect.supports_keyword(Keyword::Schema)
         {
             let place = member.place(source, &pointer);
-            let message = "`$schema` belongs to the root of a schema resource, beside its `$id`";
+            let message = "`$schema` is allowed only at the root of a schema resource, beside its `$id`";
             let problem = Diagnostic::error("invalid-schema", message).with_place(place);
             self.problems.push(problem.with_fallback("it is ignored"));
         }
@@ -445,7 +445,9 @@ impl<'t> Discovery<'t> {
                     Diagnostic::error("unsupported", format!("no input contains the dialect `{name}`"))
                         .with_place(place.clone())
                         .with_fallback("its schemas are read with the default dialect")
-                        .help(format!("mount its meta-schema: `{uri}` = a file"));
+                        .help(format!(
+                            "add the file of its meta-schema to `mounts`: \"{uri}\" = \"path/to/file\""
+                        ));
                 self.missing.push((uri, place.clone()));
                 self.lost.push(problem);
             }

@@ -68,8 +68,8 @@ pub(super) fn apply_nullable(
     beyond.sort_by_key(|place| (place.source, place.span.start));
     let Some((first, others)) = beyond.split_first() else { return };
     let message = match beyond.len() {
-        1 => "a `nullable` without effect in OpenAPI 3.0 is read as \"or null\"".to_owned(),
-        count => format!("{count} `nullable` without effect in OpenAPI 3.0 are read as \"or null\""),
+        1 => "a `nullable` that has no effect in OpenAPI 3.0 is read as \"or null\"".to_owned(),
+        count => format!("{count} `nullable` that have no effect in OpenAPI 3.0 are read as \"or null\""),
     };
     let help = "`nullable = \"strict\"` in `[types]` follows the specification, with a warning for each";
     problems.push(

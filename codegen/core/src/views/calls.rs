@@ -65,7 +65,7 @@ pub(super) fn call_view<'a>(
         let known =
             problems.config.views.iter().any(|other| other.name == *answer && !other.types.is_empty());
         if !known {
-            let message = format!("has the answer `{answer}`, which is not a view over types");
+            let message = format!("has the `answer` `{answer}`, but no view over types has this name");
             problems.report(("answer", answer), &message, "name a `[[view]]` that lists `types`");
             return None;
         }

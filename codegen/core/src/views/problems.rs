@@ -86,7 +86,7 @@ impl ViewProblems<'_, '_> {
             }
             (types, _) => {
                 let many = if types { "neither `types` nor" } else { "both `types` and" };
-                let help = "give one of the two lists: a view is over types, or over calls of operations";
+                let help = "set exactly one of `types` and `operations`: a view is over types, or over calls of operations";
                 self.report(("name", &view.name), &format!("has {many} `operations`"), help);
             }
         }

@@ -280,7 +280,7 @@ fn invalid_views_are_rejected_with_view_and_property() {
         ),
         (page(&format!("{TYPES}\nmembers = ['gone']")), ["`Page`", "`gone`", "`entries`, `crews`"]),
         (page(TYPES), ["`Page`", "has no members", "the common members of the types"]),
-        (page("members = ['next']"), ["`Page`", "neither `types` nor `operations`", "one of the two"]),
+        (page("members = ['next']"), ["`Page`", "neither `types` nor `operations`", "exactly one of"]),
         (page("types = ['#/components/schemas/Name']\nmembers = ['next']"), ["`Page`", "Name", "not a struct"]),
         (page(&format!("{TYPES}\nmembers = ['next', 'next']")), ["`Page`", "two methods", "`next`"]),
         (page(&format!("{TYPES}\nmembers = ['validate']")), ["`Page`", "already has a method `validate`", "omit"]),
@@ -304,7 +304,7 @@ fn invalid_views_are_rejected_with_view_and_property() {
         (page("operations = ['ships']"), ["`Page`", "has no parameters", "the common parameters of the calls"]),
         (page("operations = ['ships', 'docks']\nparameters = ['at']"), ["`Page`", "has incompatible types for `at`", "`docks`"]),
         (page("operations = ['ships']\nparameters = ['no']"), ["`Page`", "`no`", "`ships` has `cursor`, `at`"]),
-        (page("operations = ['ships']\nanswer = 'X'"), ["`Page`", "`X`", "not a view over types"]),
+        (page("operations = ['ships']\nanswer = 'X'"), ["`Page`", "`X`", "no view over types"]),
         (page("operations = ['gone']\nparameters = ['at']"), ["`view.operations`", "`gone`", "`operationId`"]),
         (
             page("operations = ['ships']\nparameters = ['at']\nmembers = ['next']"),

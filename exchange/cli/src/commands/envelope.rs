@@ -127,7 +127,7 @@ async fn check_file(args: &EnvelopeCheck, output: &mut Output) -> Result<ExitSta
     facts.print(output);
     if !checked.undeclared_pointers().is_empty() {
         output.print_warning(format!(
-            "properties that the contract does not describe; check them: {}",
+            "the envelope has properties that the contract does not describe; check them: {}",
             checked.undeclared_pointers().join(", ")
         ));
     }

@@ -49,7 +49,7 @@ pub(super) async fn run_outbox(
                     let shown = link::show_link(args.link, secret.expose(), "confirmation", output).await;
                     shown.map_err(|unseen| unseen.into_error("confirmation"))?;
                     output.print_note(format!(
-                        "afterwards: exchange sync, check, then exchange outbox resolve {number} --applied or --missing"
+                        "then run `exchange sync`, check whether the change was applied, and run `exchange outbox resolve {number}` with --applied or --missing"
                     ));
                     Ok(ExitStatus::Done)
                 }
@@ -99,7 +99,7 @@ pub(super) const fn describe_state(state: EntryState) -> (TextStyle, &'static st
         EntryState::Pending => {
             (TextStyle::Plain, "pending", "it is sent with the next change of its area, or with `retry`")
         }
-        EntryState::Sending => (TextStyle::Plain, "sending", "it is on its way"),
+        EntryState::Sending => (TextStyle::Plain, "sending", "it is being sent"),
         EntryState::Held => (TextStyle::Warning, "held", "needs your confirmation: `confirm`"),
         EntryState::NeedsRebase => (
             TextStyle::Warning,

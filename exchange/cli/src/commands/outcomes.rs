@@ -515,7 +515,7 @@ fn print_remarks(lines: &[EntryReport], output: &mut Output) {
                 } else if *replayed {
                     output.print_note("an earlier attempt had arrived: this is its outcome");
                 } else if set.is_none() && line.failure.is_none() {
-                    output.print_note(format!("change {number} is decided: the requested state is there"));
+                    output.print_note(format!("change {number} is decided: the exchange has the requested state"));
                 }
                 if let Some(failure) = &line.failure {
                     failure.print(output);

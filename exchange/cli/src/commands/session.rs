@@ -70,7 +70,7 @@ async fn choose_file_store(
     match app.session_over(platform).await {
         Ok(session) if session.state() == SessionState::Active => {
             let what = format!("you are signed in, with the secrets in {}", session.credential_store_name());
-            let next = "exchange logout, then sign in with --insecure-storage";
+            let next = "run `exchange logout`, then sign in with --insecure-storage";
             return Err(CommandError::new(ExitStatus::Conflict, what, next));
         }
         Err(error) if app.connection_summary().await?.was_connected => {
@@ -121,11 +121,9 @@ pub(super) async fn log_in(
     }
     let begun = finish_login(app, name.as_ref(), output).await;
     if begun.is_err() {
-        output.print_note(
-            "you are signed in nevertheless: `exchange whoami` shows what this connection may do",
-        );
+        output.print_note("you are signed in: `exchange whoami` shows the permissions of this connection");
         if let Some(name) = name.filter(|name| session.label().as_deref() != Some(name.as_str())) {
-            output.print_note(format!("the label is not set yet: exchange label \"{}\"", name.as_str()));
+            output.print_note(format!("the label is not set yet: run exchange label \"{}\"", name.as_str()));
         }
     }
     begun

@@ -158,7 +158,7 @@ impl SyncProgress {
     fn print_complete(&self, area: Area, output: &mut Output) {
         let read = self.read.get(&area).copied().unwrap_or_default();
         if !output.is_json() && !output.has_status() {
-            output.print_note(format!("{area}: {} changed, {} gone", read.changed, read.removed));
+            output.print_note(format!("{area}: {} changed, {} removed", read.changed, read.removed));
         }
     }
 }
@@ -276,7 +276,11 @@ impl CommandContext {
     ) -> Result<ReplicaSync, CommandError> {
         let sync = exchange.sync(self.replica()?);
         for forgotten in sync.begin_session(connection).await? {
-            output.print_note(format!("forgotten: {} of {}", forgotten.entries, forgotten.collection.name()));
+            output.print_note(format!(
+                "local entries deleted: {} of {}",
+                forgotten.entries,
+                forgotten.collection.name()
+            ));
         }
         Ok(sync)
     }
@@ -490,7 +494,7 @@ mod tests {
                 OutputFormat::Text,
                 expect![[r#"
             AREA        ENTRIES  AS OF
-            blueprints        0  not read yet          the server refused: RELAY_BUSY (503): Busy with large change sets [correlation id <id>]
+            blueprints        0  not read yet          the server rejected the request: RELAY_BUSY (503): Busy with large change sets [correlation id <id>]
             stock             0  2026-09-21T14:15:00Z  up to date
             ships             0  not read yet          not read
         "#]],
@@ -498,7 +502,7 @@ mod tests {
             (
                 OutputFormat::Json,
                 expect![[r#"
-            {"areas":{"blueprints":{"asOf":null,"entries":0,"error":{"code":"RELAY_BUSY","exit":6,"message":"the server refused: RELAY_BUSY (503): Busy with large change sets [correlation id <id>]","next":"wait, then try again","requestId":"<id>","retryAfterSeconds":7},"read":false},"ships":{"asOf":null,"entries":0,"error":null,"read":false},"stock":{"asOf":"2026-09-21T14:15:00Z","entries":0,"error":null,"read":true}},"event":"result"}
+            {"areas":{"blueprints":{"asOf":null,"entries":0,"error":{"code":"RELAY_BUSY","exit":6,"message":"the server rejected the request: RELAY_BUSY (503): Busy with large change sets [correlation id <id>]","next":"wait, then try again","requestId":"<id>","retryAfterSeconds":7},"read":false},"ships":{"asOf":null,"entries":0,"error":null,"read":false},"stock":{"asOf":"2026-09-21T14:15:00Z","entries":0,"error":null,"read":true}},"event":"result"}
         "#]],
             ),
         ] {

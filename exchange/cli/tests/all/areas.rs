@@ -23,7 +23,7 @@ async fn installation_is_labeled() {
     .assert_eq(&machine.json(&["label", "Desk 2"]).await.shown());
     expect![[r#"
         exit 2
-        err| error: a label has 1 to 40 letters, digits, dots, underscores, hyphens and spaces, and does not begin with a space
+        err| error: a label must have 1 to 40 letters, digits, dots, underscores, hyphens and spaces, and must not begin with a space
         err|   -> see --help
     "#]].assert_eq(&machine.run(&["label", "a:b"]).await.shown());
     let mut command = machine.command(&["label", "ada-pc"]);
@@ -64,7 +64,7 @@ async fn a_handle_is_checked() {
     "#]].assert_eq(&check("Somebody_Else").await);
     expect![[r#"
         exit 2
-        err| error: a handle has 3 to 60 letters, digits, hyphens and underscores
+        err| error: a handle must have 3 to 60 letters, digits, hyphens and underscores
         err|   -> correct it before sending it again
     "#]]
     .assert_eq(&check("no handle!").await);

@@ -194,8 +194,8 @@ async fn login_is_reported_even_if_later_steps_fail() {
     let lines: Vec<&str> = ran.err.lines().collect();
     let notes = [
         "note: anyone who can read your files can act as you: a file contains the secrets",
-        "you are signed in nevertheless: `exchange whoami` shows what this connection may do",
-        "the label is not set yet: exchange label \"Desk 1\"",
+        "you are signed in: `exchange whoami` shows the permissions of this connection",
+        "the label is not set yet: run exchange label \"Desk 1\"",
     ];
     assert_eq!(lines[..3], notes);
     assert!(lines[3].contains("EXCHANGE_DISABLED"), "{}", ran.shown());
@@ -211,7 +211,7 @@ async fn another_member_sees_no_earlier_data() {
     let orders = SandboxAction::JobOrder { order: "job-order-plating".into(), state: "completed".into() };
     machine.sandbox.act(MEMBER, orders).await.unwrap();
     let ran = machine.login_as("sandbox-member-2", &["--all"]).await;
-    assert!(ran.err.contains("forgotten: 10 of blueprints"), "{}", ran.shown());
+    assert!(ran.err.contains("local entries deleted: 10 of blueprints"), "{}", ran.shown());
     for list in ["blueprints", "stock", "ships", "org-stock"] {
         let ran = machine.run(&[list, "list"]).await;
         assert!(ran.code == 1 && ran.err.contains("read yet"), "{}", ran.shown());

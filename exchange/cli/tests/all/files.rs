@@ -119,7 +119,7 @@ async fn exchange_is_configured() {
     expect![[r#"
         exit 2
         err| error: no exchange is configured
-        err|   -> write issuer, gateway, client-id and info-url into a file and name it with --config, or point EXCHANGE_CONFIG at it
+        err|   -> write issuer, gateway, client-id and info-url into a file, and pass its path with --config or in EXCHANGE_CONFIG
     "#]].assert_eq(&run_command(&["locations"], "").await.shown());
     let home = tempfile::tempdir().unwrap();
     let file = home.path().join("config.toml");
@@ -134,7 +134,7 @@ async fn exchange_is_configured() {
     // The configuration is valid, so the command fails only because there is no secret store.
     expect![[r#"
         exit 1
-        err| {"error":{"code":"failed","exit":1,"message":"the secret store (Secret Service) is missing: zbus error: Failed to connect to address `unix:path=/nonexistent/bus`: No such file or directory (os error 2)","next":"unlock the secret store of this computer, or sign in with --insecure-storage to keep the secrets in a file"}}
+        err| {"error":{"code":"failed","exit":1,"message":"the secret store (Secret Service) is not available: zbus error: Failed to connect to address `unix:path=/nonexistent/bus`: No such file or directory (os error 2)","next":"unlock the secret store of this computer, or sign in with --insecure-storage to keep the secrets in a file"}}
     "#]]
     .assert_eq(&run(whole).await);
     expect![[r#"

@@ -205,7 +205,7 @@ async fn login_killed_after_approval_hides_earlier_data() {
     machine.sandbox.act(MEMBER, orders).await.unwrap();
     let demand = machine.run(&["demand", "list"]).await;
     assert!(demand.code == 0 && !demand.out.contains("35 SCU"), "{}", demand.shown());
-    assert!(demand.err.contains("forgotten: 10 of blueprints"), "{}", demand.shown());
+    assert!(demand.err.contains("local entries deleted: 10 of blueprints"), "{}", demand.shown());
     assert_eq!(machine.run(&["sync"]).await.code, 0);
     assert_eq!(machine.run(&["stock", "list"]).await.code, 0);
 }

@@ -219,10 +219,10 @@ async fn watch_reports_events_until_ctrl_c() {
     assert_eq!(
         printed,
         [
-            "blueprints: 10 changed, 0 gone",
-            "stock: 6 changed, 0 gone",
-            "ships: 2 changed, 0 gone",
-            "org-stock: 4 changed, 0 gone"
+            "blueprints: 10 changed, 0 removed",
+            "stock: 6 changed, 0 removed",
+            "ships: 2 changed, 0 removed",
+            "org-stock: 4 changed, 0 removed"
         ]
     );
     let id = child.id().unwrap().to_string();

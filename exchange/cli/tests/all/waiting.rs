@@ -74,7 +74,7 @@ async fn change_behind_a_held_one_is_reported() {
         exit 0
         out| CHANGE  OP                RESULT    WHY
         out|      2  1   set-quantity  applied
-        out|      3  1   set-quantity  rejected  VERSION_CONFLICT: this was changed meanwhile: synchronize, then review it
+        out|      3  1   set-quantity  rejected  VERSION_CONFLICT: this was changed in the meantime: synchronize, then review it
         out|      5  1   remove        applied
         err| change 2, stored earlier, is decided: this is its outcome
         err| change 3, stored earlier, is decided: this is its outcome
@@ -119,7 +119,7 @@ async fn held_change_is_listed_in_json() {
     // The member states that the change was applied.
     expect![[r#"
         exit 0
-        err| change 1 is decided: the requested state is there
+        err| change 1 is decided: the exchange has the requested state
     "#]]
     .assert_eq(&machine.run(&["outbox", "resolve", "1", "--applied"]).await.shown());
     for args in [&["resolve", "1", "--applied"][..], &["show", "1"], &["confirm", "99"], &["retry", "1"]] {
@@ -212,7 +212,7 @@ async fn applied_changes_are_reported_while_others_wait() {
     assert_eq!((kept.code, &own["state"]), (6, &json!("pending")), "{}", kept.shown());
     assert_eq!(own["error"]["code"], "QUOTA_EXCEEDED");
     let message = own["error"]["message"].as_str().unwrap();
-    assert!(message.starts_with("the exchange requested a wait beyond"), "{message}");
+    assert!(message.starts_with("the exchange requires a wait that is longer"), "{message}");
 }
 
 /// CLI-04: an outcome that was not read is reported by the next command that sends changes.
@@ -263,7 +263,7 @@ async fn unread_outcome_is_reported_by_the_next_command() {
     expect![[r#"
         exit 0
         out| OP                RESULT    WHY
-        out| 1   set-quantity  rejected  VERSION_CONFLICT: this was changed meanwhile: synchronize, then review it
+        out| 1   set-quantity  rejected  VERSION_CONFLICT: this was changed in the meantime: synchronize, then review it
         err| change 4, stored earlier, is decided: this is its outcome
         err| no stored change can be sent now
     "#]].assert_eq(&machine.run(&["outbox", "retry"]).await.shown());

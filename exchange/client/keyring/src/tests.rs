@@ -345,7 +345,7 @@ mod linux {
         assert_eq!(
             error.to_string(),
             format!(
-                "the secret store (Secret Service) is missing: {why}; unlock the secret store of this \
+                "the secret store (Secret Service) is not available: {why}; unlock the secret store of this \
                  computer, or choose another before signing in"
             )
         );

@@ -130,14 +130,14 @@ impl OpRemedy {
             Self::AskThenOverride => "this was removed elsewhere: restore it anyway?",
             Self::ReadLocations => "the exchange does not know this place",
             Self::CorrectUnit => "this is counted in another unit",
-            Self::PullAndMerge => "this was changed meanwhile: synchronize, then review it",
+            Self::PullAndMerge => "this was changed in the meantime: synchronize, then review it",
             Self::ReleaseReservation => {
                 "this is reserved: release the reservation in the web application first"
             }
             Self::PullAndRelink => "the ship is linked to another of yours: synchronize, then link it again",
             Self::ReadUnits => "you are no longer a member of this unit",
             Self::AskForUnitAgain => {
-                "the ship's unit was changed meanwhile: synchronize, then choose it again"
+                "the ship's unit was changed in the meantime: synchronize, then choose it again"
             }
             Self::ReadRoster => "this holder is no longer on the unit's roster",
             Self::LowerOffer => "this is offered on the Material Exchange: lower the offer first",

@@ -51,19 +51,17 @@ impl fmt::Display for SplitError {
         match self {
             Self::Group(ops) => write!(
                 f,
-                "{ops} tied ops exceed the size of a batch: \
-                 make several changes of them, one after the other"
+                "{ops} ops that must stay together exceed the size of a batch: send them as several changes, one after the other"
             ),
             Self::Stretch(ops, fits) => {
                 let (first, last) = (ops.start() + 1, ops.end() + 1);
                 let (problem, remedy) = match fits {
-                    false => ("are more than a batch holds", "let ops about one thing follow one another"),
+                    false => ("exceed the size of a batch", "put ops on the same entry next to each other"),
                     true => ("have a larger response than the exchange stores", "give them shorter ids"),
                 };
                 write!(
                     f,
-                    "the ops from number {first} to {last} cannot be split and {problem}: {remedy}, or make \
-                     several changes of them, one after the other"
+                    "the ops from number {first} to {last} must stay together, but {problem}: {remedy}, or send them as several changes, one after the other"
                 )
             }
         }

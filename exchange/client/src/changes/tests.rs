@@ -135,9 +135,12 @@ fn ops_that_exceed_a_batch_are_named() {
     // position for a cut.
     let alternating = |at: usize| note(at, if at == 0 { 7 } else { at % 2 }, at.to_string());
     let error = split_error((0..601).map(alternating).collect());
-    assert!(error.contains("the ops from number 2 to 601 cannot be split and are more"), "{error}");
+    assert!(error.contains("the ops from number 2 to 601 must stay together, but exceed"), "{error}");
     let error = split_error((0..400).map(|at| note(at, 1, format!("{at:064}"))).collect());
-    assert!(error.contains("from number 1 to 400 cannot") && error.contains("shorter ids"), "{error}");
+    assert!(
+        error.contains("from number 1 to 400 must stay together") && error.contains("shorter ids"),
+        "{error}"
+    );
 
     let mut changes = StockChanges::new();
     for at in 0..3 {
@@ -145,7 +148,7 @@ fn ops_that_exceed_a_batch_are_named() {
     }
     changes.set_quantity(lot("ore", "There").expecting_nothing(), scu("30")).unwrap();
     let error = changes.into_batches(3).unwrap_err().to_string();
-    assert!(error.contains("4 tied ops exceed"), "{error}");
+    assert!(error.contains("4 ops that must stay together exceed"), "{error}");
 }
 
 /// LIM-22, OST-16: a response that rejects all ops of a batch and has the maximum number of warnings is small

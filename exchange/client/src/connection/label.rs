@@ -19,7 +19,7 @@ pub struct Label(InstallationLabel);
 pub enum LabelError {
     /// The label has a forbidden character or length (SVC-09).
     #[error(
-        "a label has 1 to 40 letters, digits, dots, underscores, hyphens and spaces, and does not begin with a space"
+        "a label must have 1 to 40 letters, digits, dots, underscores, hyphens and spaces, and must not begin with a space"
     )]
     InvalidCharacters,
     /// The label is a name of this computer (SVC-12).

@@ -36,17 +36,17 @@ async fn every_code_has_a_message_and_advice() {
     }
     expect![[r#"
         UNAUTHENTICATED: SignInNeeded, SignIn
-            the server refused: UNAUTHENTICATED (401): Not signed in [correlation id none]; sign in
+            the server rejected the request: UNAUTHENTICATED (401): Not signed in [correlation id none]; sign in
         DPOP_REQUIRED: Bug, Report
-            the server refused: DPOP_REQUIRED (401): DPoP required [correlation id none]; report it to the developer of this program
+            the server rejected the request: DPOP_REQUIRED (401): DPoP required [correlation id none]; report it to the developer of this program
         DPOP_INVALID: Proof, Report
-            the server refused: DPOP_INVALID (401): DPoP proof refused [correlation id none]; report it to the developer of this program
+            the server rejected the request: DPOP_INVALID (401): DPoP proof refused [correlation id none]; report it to the developer of this program
         DPOP_PROOF_LIMIT: Busy, Wait
-            the server refused: DPOP_PROOF_LIMIT (429): Too many live proofs [correlation id none]; wait 30 s, then try again
+            the server rejected the request: DPOP_PROOF_LIMIT (429): Too many live proofs [correlation id none]; wait 30 s, then try again
         SERVICE_UNAVAILABLE: Busy, Wait
-            the server refused: SERVICE_UNAVAILABLE (503): Service unavailable [correlation id none]; wait 60 s, then try again
+            the server rejected the request: SERVICE_UNAVAILABLE (503): Service unavailable [correlation id none]; wait 60 s, then try again
         SCOPE_MISSING: ScopeMissing, SignInWithMoreScopes
-            the server refused: SCOPE_MISSING (403): Scope missing [correlation id none]; sign in again and allow this capability, if you want it
+            the server rejected the request: SCOPE_MISSING (403): Scope missing [correlation id none]; sign in again and allow this capability, if you want it
         CLIENT_REVOKED: Ended(ClientDisconnected), SignIn
             you disconnected this program on the web (CLIENT_REVOKED) [correlation id none]; sign in
         INSTALLATION_REVOKED: Ended(InstallationDisconnected), SignIn
@@ -66,47 +66,47 @@ async fn every_code_has_a_message_and_advice() {
         ACTING_MEMBER_REFUSED: Halted(MemberRefused), ContactOperator
             your account is unknown, disabled or deleted (ACTING_MEMBER_REFUSED) [correlation id none]; contact the operators of the exchange
         NOT_PERMITTED: NotPermitted, Continue
-            the server refused: NOT_PERMITTED (403): Not permitted [correlation id none]; other operations still work
+            the server rejected the request: NOT_PERMITTED (403): Not permitted [correlation id none]; other operations still work
         SCHEMA_INVALID: Invalid, Correct
-            the server refused: SCHEMA_INVALID (400): Request invalid [correlation id none]; correct it before sending it again
+            the server rejected the request: SCHEMA_INVALID (400): Request invalid [correlation id none]; correct it before sending it again
         IDEMPOTENCY_KEY_MISSING: Bug, Report
-            the server refused: IDEMPOTENCY_KEY_MISSING (400): Idempotency key missing [correlation id none]; report it to the developer of this program
+            the server rejected the request: IDEMPOTENCY_KEY_MISSING (400): Idempotency key missing [correlation id none]; report it to the developer of this program
         IDEMPOTENCY_KEY_REUSED: Bug, Report
-            the server refused: IDEMPOTENCY_KEY_REUSED (422): Idempotency key reused [correlation id none]; report it to the developer of this program
+            the server rejected the request: IDEMPOTENCY_KEY_REUSED (422): Idempotency key reused [correlation id none]; report it to the developer of this program
         IDEMPOTENCY_IN_PROGRESS: Busy, Wait
-            the server refused: IDEMPOTENCY_IN_PROGRESS (409): Request in progress [correlation id none]; wait, then try again
+            the server rejected the request: IDEMPOTENCY_IN_PROGRESS (409): Request in progress [correlation id none]; wait, then try again
         VERSION_CONFLICT: Conflict, Synchronise
-            the server refused: VERSION_CONFLICT (409): Version conflict [correlation id none]; synchronize, then review it
+            the server rejected the request: VERSION_CONFLICT (409): Version conflict [correlation id none]; synchronize, then review it
         MASS_CHANGE_CONFIRMATION_REQUIRED: ConfirmationNeeded, Confirm
             the change removes so much that you have to confirm it (MASS_CHANGE_CONFIRMATION_REQUIRED) [correlation id none]; confirm or discard it in your browser
         CURSOR_EXPIRED: CursorExpired, Synchronise
-            the server refused: CURSOR_EXPIRED (410): Cursor expired [correlation id none]; synchronize, then review it
+            the server rejected the request: CURSOR_EXPIRED (410): Cursor expired [correlation id none]; synchronize, then review it
         NOT_FOUND: Bug, Report
-            the server refused: NOT_FOUND (404): Not found [correlation id none]; report it to the developer of this program
+            the server rejected the request: NOT_FOUND (404): Not found [correlation id none]; report it to the developer of this program
         UNSUPPORTED_MEDIA_TYPE: Bug, Report
-            the server refused: UNSUPPORTED_MEDIA_TYPE (415): Unsupported media type [correlation id none]; report it to the developer of this program
+            the server rejected the request: UNSUPPORTED_MEDIA_TYPE (415): Unsupported media type [correlation id none]; report it to the developer of this program
         PAYLOAD_TOO_LARGE: TooLarge, SendLess
-            the server refused: PAYLOAD_TOO_LARGE (413): Payload too large [correlation id none]; send less at once
+            the server rejected the request: PAYLOAD_TOO_LARGE (413): Payload too large [correlation id none]; send less at once
         BATCH_TOO_LARGE: TooLarge, SendLess
-            the server refused: BATCH_TOO_LARGE (413): Batch too large [correlation id none]; send less at once
+            the server rejected the request: BATCH_TOO_LARGE (413): Batch too large [correlation id none]; send less at once
         RATE_LIMITED: Busy, Wait
-            the server refused: RATE_LIMITED (429): Too many requests [correlation id none]; wait 30 s, then try again
+            the server rejected the request: RATE_LIMITED (429): Too many requests [correlation id none]; wait 30 s, then try again
         QUOTA_EXCEEDED: QuotaExceeded, Wait
             the daily quota of changes is used up; reading still works (QUOTA_EXCEEDED) [correlation id none]; wait 30 s, then try again
         EXCHANGE_BUDGET_EXHAUSTED: Busy, Wait
-            the server refused: EXCHANGE_BUDGET_EXHAUSTED (503): Write budget exhausted [correlation id none]; wait 30 s, then try again
+            the server rejected the request: EXCHANGE_BUDGET_EXHAUSTED (503): Write budget exhausted [correlation id none]; wait 30 s, then try again
         RELAY_BUSY: Busy, Wait
-            the server refused: RELAY_BUSY (503): Busy with large change sets [correlation id none]; wait 10 s, then try again
+            the server rejected the request: RELAY_BUSY (503): Busy with large change sets [correlation id none]; wait 10 s, then try again
         BACKEND_RELAY_FAILED: OutcomeUnknown, WaitForOutcome
-            the server refused: BACKEND_RELAY_FAILED (502): Backend unreachable [correlation id none]; try again later: a change is resent under its key and never applied twice
+            the server rejected the request: BACKEND_RELAY_FAILED (502): Backend unreachable [correlation id none]; try again later: a change is resent under its key and never applied twice
         INTERNAL_ERROR: OutcomeUnknown, WaitForOutcome
-            the server refused: INTERNAL_ERROR (500): Internal error [correlation id none]; try again later: a change is resent under its key and never applied twice
+            the server rejected the request: INTERNAL_ERROR (500): Internal error [correlation id none]; try again later: a change is resent under its key and never applied twice
         EXCHANGE_DISABLED: Busy, Wait
-            the server refused: EXCHANGE_DISABLED (503): Exchange switched off [correlation id none]; wait 30 s, then try again
+            the server rejected the request: EXCHANGE_DISABLED (503): Exchange switched off [correlation id none]; wait 30 s, then try again
         REGISTRY_UNAVAILABLE: Busy, Wait
-            the server refused: REGISTRY_UNAVAILABLE (503): Registry unavailable [correlation id none]; wait 30 s, then try again
+            the server rejected the request: REGISTRY_UNAVAILABLE (503): Registry unavailable [correlation id none]; wait 30 s, then try again
         LEGACY_ENDPOINT_GONE: Bug, Report
-            the server refused: LEGACY_ENDPOINT_GONE (410): Endpoint gone [correlation id none]; report it to the developer of this program
+            the server rejected the request: LEGACY_ENDPOINT_GONE (410): Endpoint gone [correlation id none]; report it to the developer of this program
     "#]].assert_eq(&table);
 }
 
@@ -126,9 +126,9 @@ fn every_oauth_error_has_a_message_and_advice() {
     row(&mut table, "what is no name", &hidden);
     expect![[r#"
         authorization_pending: Busy, Wait
-            the identity provider refused: authorization_pending; wait, then try again
+            the identity provider rejected the request: authorization_pending; wait, then try again
         slow_down: Busy, Wait
-            the identity provider refused: slow_down; wait, then try again
+            the identity provider rejected the request: slow_down; wait, then try again
         access_denied: Declined, StartAgain
             the sign-in was declined (access_denied); start again when you are ready
         expired_token: CodeExpired, StartAgain
@@ -136,23 +136,23 @@ fn every_oauth_error_has_a_message_and_advice() {
         invalid_grant: Ended(GrantRevoked), SignIn
             the connection has ended: disconnected, unused for 30 days, or 90 days old (invalid_grant); sign in
         invalid_dpop_proof: Proof, Report
-            the identity provider refused: invalid_dpop_proof; report it to the developer of this program
+            the identity provider rejected the request: invalid_dpop_proof; report it to the developer of this program
         invalid_request: Bug, Report
-            the identity provider refused: invalid_request; report it to the developer of this program
+            the identity provider rejected the request: invalid_request; report it to the developer of this program
         use_dpop_nonce: Proof, Report
-            the identity provider refused: use_dpop_nonce; report it to the developer of this program
+            the identity provider rejected the request: use_dpop_nonce; report it to the developer of this program
         invalid_client: Halted(NotRegistered), ContactOperator
             the identity provider does not know this program (invalid_client); contact the operators of the exchange
         invalid_scope: Bug, Report
-            the identity provider refused: invalid_scope; report it to the developer of this program
+            the identity provider rejected the request: invalid_scope; report it to the developer of this program
         unsupported_grant_type: Bug, Report
-            the identity provider refused: unsupported_grant_type; report it to the developer of this program
+            the identity provider rejected the request: unsupported_grant_type; report it to the developer of this program
         unauthorized_client: Halted(NotRegistered), ContactOperator
             the identity provider does not know this program (unauthorized_client); contact the operators of the exchange
         something_new (503): Busy, Wait
-            the identity provider refused: something_new; wait, then try again
+            the identity provider rejected the request: something_new; wait, then try again
         what is no name: Invalid, Correct
-            the identity provider refused: an unnamed error; correct it before sending it again
+            the identity provider rejected the request: an unnamed error; correct it before sending it again
     "#]]
     .assert_eq(&table);
 }
@@ -170,29 +170,29 @@ async fn unknown_code_is_classified_by_status() {
     }
     expect![[r#"
         400: Invalid, Correct
-            the server refused: SOMETHING_NEW (400) [correlation id none]; correct it before sending it again
+            the server rejected the request: SOMETHING_NEW (400) [correlation id none]; correct it before sending it again
         401: SignInNeeded, SignIn
-            the server refused: SOMETHING_NEW (401) [correlation id none]; sign in
+            the server rejected the request: SOMETHING_NEW (401) [correlation id none]; sign in
         403: NotPermitted, Continue
-            the server refused: SOMETHING_NEW (403) [correlation id none]; other operations still work
+            the server rejected the request: SOMETHING_NEW (403) [correlation id none]; other operations still work
         404: Invalid, Correct
-            the server refused: SOMETHING_NEW (404) [correlation id none]; correct it before sending it again
+            the server rejected the request: SOMETHING_NEW (404) [correlation id none]; correct it before sending it again
         409: Conflict, Synchronise
-            the server refused: SOMETHING_NEW (409) [correlation id none]; synchronize, then review it
+            the server rejected the request: SOMETHING_NEW (409) [correlation id none]; synchronize, then review it
         410: CursorExpired, Synchronise
-            the server refused: SOMETHING_NEW (410) [correlation id none]; synchronize, then review it
+            the server rejected the request: SOMETHING_NEW (410) [correlation id none]; synchronize, then review it
         413: TooLarge, SendLess
-            the server refused: SOMETHING_NEW (413) [correlation id none]; send less at once
+            the server rejected the request: SOMETHING_NEW (413) [correlation id none]; send less at once
         418: Invalid, Correct
-            the server refused: SOMETHING_NEW (418) [correlation id none]; correct it before sending it again
+            the server rejected the request: SOMETHING_NEW (418) [correlation id none]; correct it before sending it again
         422: Invalid, Correct
-            the server refused: SOMETHING_NEW (422) [correlation id none]; correct it before sending it again
+            the server rejected the request: SOMETHING_NEW (422) [correlation id none]; correct it before sending it again
         429: Busy, Wait
-            the server refused: SOMETHING_NEW (429) [correlation id none]; wait, then try again
+            the server rejected the request: SOMETHING_NEW (429) [correlation id none]; wait, then try again
         500: OutcomeUnknown, WaitForOutcome
-            the server refused: SOMETHING_NEW (500) [correlation id none]; try again later: a change is resent under its key and never applied twice
+            the server rejected the request: SOMETHING_NEW (500) [correlation id none]; try again later: a change is resent under its key and never applied twice
         503: Busy, Wait
-            the server refused: SOMETHING_NEW (503) [correlation id none]; wait, then try again
+            the server rejected the request: SOMETHING_NEW (503) [correlation id none]; wait, then try again
         a page, 200: Protocol, Reconnect
             the server returned 200 OK that does not match the contract: unexpected content type; check the network, then try again
         a page, 302: Protocol, Reconnect

@@ -134,10 +134,10 @@ pub enum FeedAction {
 #[non_exhaustive]
 pub enum LoopReason {
     /// The exchange refuses every cursor, including new ones.
-    #[error("each cursor is refused")]
+    #[error("the exchange rejects every cursor, even a new one")]
     CursorsRefused,
     /// The exchange reports further pages, but the cursor does not advance.
-    #[error("hasMore is set but the cursor does not advance")]
+    #[error("`hasMore` is true, but the cursor does not advance")]
     NoProgress,
 }
 

@@ -203,7 +203,7 @@ impl Outbox {
 
     async fn load_row(&self, number: EntryNumber) -> Result<EntryRow, Error> {
         let row = self.0.store.get_row(number.0).await?.filter(|row| row.owner == self.0.owner);
-        row.ok_or_else(|| Error::new(ErrorKind::Invalid, "no such entry in the outbox"))
+        row.ok_or_else(|| Error::new(ErrorKind::Invalid, "the outbox has no entry with this number"))
     }
 
     /// Returns the changes of an entry, so that they can be shown, merged or edited. `O` is the op type of

@@ -335,7 +335,7 @@ impl OutboxInner {
         if let Some((kind, wait)) = held {
             return Err(Error::not_sent_yet(
                 kind,
-                "the exchange requested a wait before the change is sent again",
+                "the exchange requires a wait before the change is sent again",
                 None,
                 wait,
             ));

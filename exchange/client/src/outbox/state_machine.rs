@@ -331,7 +331,9 @@ impl OutboxEntry {
             || self.is_held() && !matches!(self.state, EntryState::Sending | EntryState::Done)
             || self.uncertain && matches!(self.state, EntryState::Pending | EntryState::Parked(_));
         match (waits, found) {
-            (false, _) => Err(invalid_request("the entry needs no comparison")),
+            (false, _) => Err(invalid_request(
+                "the outcome of the entry is not in doubt, so there is nothing to resolve",
+            )),
             (true, ComparisonResult::Applied) => {
                 self.move_to_state(EntryState::Done);
                 self.decided_at = Some(now);

@@ -379,11 +379,11 @@ fn map_refresh_error(error: Error) -> Error {
 }
 
 fn cancelled_error() -> Error {
-    Error::new(ErrorKind::Cancelled, "the program is ending")
+    Error::new(ErrorKind::Cancelled, "the program is shutting down")
 }
 
 fn token_refused_error() -> Error {
-    Error::new(ErrorKind::SignInNeeded, "the exchange rejects new tokens as well")
+    Error::new(ErrorKind::SignInNeeded, "the exchange rejects even newly issued tokens")
 }
 
 #[cfg(test)]

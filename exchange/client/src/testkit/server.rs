@@ -204,7 +204,11 @@ impl ScriptedServer {
     /// Panics if there are complaints.
     pub fn assert_no_complaints(&self) {
         let complaints = self.take_complaints();
-        assert!(complaints.is_empty(), "{} complains: {complaints:#?}", self.origin());
+        assert!(
+            complaints.is_empty(),
+            "{} received requests that violate its rules: {complaints:#?}",
+            self.origin()
+        );
     }
 
     /// Returns the complaints and clears them. Use this in tests of clients that violate the rules.
@@ -264,14 +268,14 @@ impl ServerInner {
     ) {
         let mut complain = |what: String| complaints.push(what);
         if Htu::from_url(&seen.uri.to_string()).map(|htu| htu.origin()).as_ref() != Ok(&self.origin) {
-            complain(format!("it was meant for {:?}", seen.uri.authority()));
+            complain(format!("it was addressed to another server: {:?}", seen.uri.authority()));
         }
         let concerned = |call: &str| call.is_empty() || Some(call) == seen.correlation_id();
         let requested_wait =
             state.requested_waits.iter().filter(|(call, _)| concerned(call)).map(|(_, at)| *at).max();
         if let Some(not_before) = requested_wait.filter(|at| seen.received_at < *at && !operation.anonymous) {
             complain(format!(
-                "it came at {:?}, and was asked to wait until {not_before:?}",
+                "it was sent at {:?}, before the requested wait ended at {not_before:?}",
                 seen.received_at
             ));
         }
@@ -292,10 +296,10 @@ impl ServerInner {
                     complain("the id of its proof was used before".to_owned());
                 }
                 if proof.nonce.as_ref().is_some_and(|nonce| !state.issued.contains(nonce)) {
-                    complain(format!("its nonce {:?} is not of this server", proof.nonce));
+                    complain(format!("its nonce {:?} was not issued by this server", proof.nonce));
                 }
                 if self.role == ServerRole::Provider && proof.ath.is_some() {
-                    complain("its proof has an ath, and it brings no token".to_owned());
+                    complain("its proof has an `ath`, but the request has no token".to_owned());
                 }
                 seen.proof = Some(proof);
             }
@@ -315,7 +319,7 @@ impl ServerInner {
             return if bare {
                 Ok(None)
             } else {
-                Err("an anonymous call brings a token or a proof".to_owned())
+                Err("an anonymous call must not have a token or a proof".to_owned())
             };
         }
         let (token, text) = match self.role {
@@ -493,7 +497,11 @@ impl Drop for ServerInner {
     fn drop(&mut self) {
         let complaints = std::mem::take(&mut self.state().complaints);
         if !std::thread::panicking() {
-            assert!(complaints.is_empty(), "{} complains: {complaints:#?}", self.origin.as_str());
+            assert!(
+                complaints.is_empty(),
+                "{} received requests that violate its rules: {complaints:#?}",
+                self.origin.as_str()
+            );
         }
     }
 }
@@ -517,7 +525,10 @@ impl Transport for ServerNetwork {
             Some(server) => server.send(operation, request),
             None => {
                 let first = self.0.first().expect("a network has at least one server");
-                let stranger = format!("a request went to {:?}", request.uri().authority());
+                let stranger = format!(
+                    "a request was sent to {:?}, which is not in the network",
+                    request.uri().authority()
+                );
                 first.state().complaints.push(stranger);
                 Box::pin(async { Err(TransportError::new(TransportFault::Connect, Delivery::NotSent)) })
             }

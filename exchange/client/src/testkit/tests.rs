@@ -82,11 +82,12 @@ async fn every_violated_rule_is_a_complaint() {
     let twice = good();
     let _ = client.send(twice.clone()).await;
     check(twice, "was used before").await;
-    check(client.request("GET", LOCATIONS, Some("stranger")), "is not of this server").await;
+    check(client.request("GET", LOCATIONS, Some("stranger")), "was not issued by this server").await;
     check(spoilt(|request| *request.method_mut() = http::Method::POST), "`htm`").await;
     check(spoilt(|request| *request.uri_mut() = "https://gateway.test/other".parse().unwrap()), "`htu`")
         .await;
-    check(client.request("GET", "https://far.test/exchange/v1", None), "it was meant for").await;
+    check(client.request("GET", "https://far.test/exchange/v1", None), "it was addressed to another server")
+        .await;
     let other_token = |request: &mut Request<Bytes>| {
         request.headers_mut().insert(AUTHORIZATION, "DPoP token-2".parse().unwrap());
     };
@@ -110,7 +111,7 @@ async fn request_before_retry_after_is_a_complaint() {
     let response = client.send(good()).await;
     assert_eq!(response.headers()["Retry-After"], "10");
     tokio::time::sleep(Duration::from_secs(9)).await;
-    assert!(client.complaint(good()).await.contains("asked to wait until 10s"));
+    assert!(client.complaint(good()).await.contains("requested wait ended at 10s"));
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(client.complaint(good()).await, "");
 }

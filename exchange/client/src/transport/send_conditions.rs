@@ -44,8 +44,7 @@ impl SendConditions {
         if self.proof_time.as_ref().is_none_or(|allowed| allowed.contains(&time)) {
             return Ok(());
         }
-        let what = "the exchange's clock shows another time than was thought: whether the change may be sent again \
-                    is decided anew";
+        let what = "the estimate of the exchange's clock has changed: the client decides again whether to resend the change";
         Err(Error::new(ErrorKind::Busy, what))
     }
 }

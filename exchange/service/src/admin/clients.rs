@@ -177,7 +177,7 @@ pub fn set_limits(
         changes_made.push(format!("oldest version {}", value.as_deref().unwrap_or("any")));
     }
     if changes_made.is_empty() {
-        return Err(AdminError::Invalid("name at least one limit to change".to_owned()));
+        return Err(AdminError::Invalid("give at least one limit to change".to_owned()));
     }
     Ok(admin.record_audit(
         connection,

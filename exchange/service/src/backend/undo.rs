@@ -225,22 +225,22 @@ impl UndoConflict {
 
 impl fmt::Display for UndoConflict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
+        f.write_str(match self {
             Self::ChangedSince(Some(ChangeAuthor::Client { client, .. })) => {
-                write!(f, "changed afterwards by client {client}")
+                return write!(f, "changed afterwards by client {client}");
             }
-            Self::ChangedSince(Some(by)) => write!(f, "changed afterwards by {}", by.channel()),
-            Self::ChangedSince(None) => f.write_str("changed afterwards"),
-            Self::Reserved => f.write_str("more of it is reserved than its former amount"),
-            Self::UnitLeft => f.write_str("it was in a unit that the member has left"),
-            Self::LinkTaken => f.write_str("its external id belongs to another ship now"),
-            Self::LinkedEntryKept => f.write_str("a linked entry stays as it is"),
-            Self::Offered => f.write_str("the amount on offer exceeds the amount that undoing would restore"),
-            Self::HolderLeft => f.write_str("its holder no longer belongs to the unit"),
-            Self::TargetEnded => f.write_str("a mission or job order to which it was earmarked has ended"),
-            Self::SaleChanged => f.write_str("the sale, or the missions' income from it, was changed since"),
-            Self::NotPermitted => f.write_str("the member is no longer a Logistician of its unit"),
-        }
+            Self::ChangedSince(Some(by)) => return write!(f, "changed afterwards by {}", by.channel()),
+            Self::ChangedSince(None) => "changed afterwards",
+            Self::Reserved => "the reserved amount exceeds the amount that undoing would restore",
+            Self::UnitLeft => "it was in a unit that the member has left",
+            Self::LinkTaken => "its external id belongs to another ship now",
+            Self::LinkedEntryKept => "an entry that is linked to it by a move or a replacement is kept",
+            Self::Offered => "the amount on offer exceeds the amount that undoing would restore",
+            Self::HolderLeft => "its holder no longer belongs to the unit",
+            Self::TargetEnded => "a mission or job order to which it was earmarked has ended",
+            Self::SaleChanged => "the sale, or the missions' income from it, was changed afterwards",
+            Self::NotPermitted => "the member is no longer a Logistician of its unit",
+        })
     }
 }
 

@@ -531,7 +531,7 @@ fn run_connections(
             action_output("connections.end", &text, json!({ "client": client, "member": member }))
         }
         ConnectionsCommand::End { .. } => {
-            Err(AdminError::Invalid("name an installation, or a client and a member".to_owned()))
+            Err(AdminError::Invalid("give an installation, or a client and a member".to_owned()))
         }
     }
 }

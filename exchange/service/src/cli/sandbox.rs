@@ -9,8 +9,8 @@ use super::{CommandError, SandboxArgs, print_line};
 /// Runs a sandbox until a signal stops it.
 pub(super) fn run_sandbox(args: SandboxArgs) -> Result<(), CommandError> {
     super::init_log(LogFormat::Text)?;
-    let runtime =
-        tokio::runtime::Runtime::new().map_err(|error| CommandError::failed("cannot start")(&error))?;
+    let runtime = tokio::runtime::Runtime::new()
+        .map_err(|error| CommandError::failed("cannot start the async runtime")(&error))?;
     let ended = runtime.block_on(async {
         let SandboxArgs { port, data, seed, json } = args;
         let options = SandboxOptions { port, data, seed, config: None };

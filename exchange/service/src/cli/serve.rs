@@ -28,8 +28,8 @@ const RESERVED_VARIABLES: [&str; 3] = ["config", "log", "sandbox"];
 pub(super) fn run_serve(args: &ConfigArgs) -> Result<(), CommandError> {
     let config = Arc::new(load_config(args)?);
     super::init_log(LogFormat::Json)?;
-    let runtime =
-        tokio::runtime::Runtime::new().map_err(|error| CommandError::failed("cannot start")(&error))?;
+    let runtime = tokio::runtime::Runtime::new()
+        .map_err(|error| CommandError::failed("cannot start the async runtime")(&error))?;
     let served = runtime.block_on(serve_config(config));
     // This does not wait for a store that was not closed in time.
     runtime.shutdown_background();

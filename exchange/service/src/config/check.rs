@@ -96,7 +96,7 @@ impl Config {
             (None, Some(_)) => "serve.certificate",
             _ => return,
         };
-        all.push(config_error(missing, "TLS needs a certificate and its key", "name both files, or neither"));
+        all.push(config_error(missing, "TLS needs a certificate and its key", "set both files, or neither"));
     }
 
     /// Requires that the journal covers the guard's window, because the guard counts removals in the journal.
@@ -104,8 +104,8 @@ impl Config {
         let Self { retention, guard, .. } = self;
         let stored = u64::from(retention.journal_days) * 86_400;
         if stored < guard.window_seconds {
-            let reason = "the mass-change guard counts removals in the journal, over a window that is longer";
-            let advice = "write at least as many days as `guard.window-seconds` has";
+            let reason = "the mass-change guard counts removals in the journal over a longer window";
+            let advice = "write at least the number of days in `guard.window-seconds`";
             all.push(config_error("retention.journal-days", reason, advice));
         }
     }
@@ -165,7 +165,7 @@ impl Config {
     fn check_sign_in(&self, all: &mut Vec<ConfigError>) {
         let idp = &self.idp;
         if idp.password_kib < Params::MIN_M_COST {
-            let reason = "argon2 needs more memory than that";
+            let reason = "the value is below the minimum memory of argon2";
             all.push(config_error("idp.password-kib", reason, "write at least 8; 19456 in production"));
         }
         if idp.password_passes < Params::MIN_T_COST {

@@ -98,9 +98,10 @@ impl CursorSeal {
         let sql = "SELECT value FROM secret WHERE name = ?1";
         let key: Option<Vec<u8>> =
             connection.prepare_cached(sql)?.query_row([KEY], |row| row.get(0)).optional()?;
-        let key = key.ok_or(StoreError::Corrupt("no key for cursors: the store was not prepared"))?;
+        let key =
+            key.ok_or(StoreError::Corrupt("the key for cursors is missing: the store was not prepared"))?;
         let epoch = epoch::find_epoch(connection)?;
-        let epoch = epoch.ok_or(StoreError::Corrupt("no epoch: the store was not prepared"))?;
+        let epoch = epoch.ok_or(StoreError::Corrupt("the epoch is missing: the store was not prepared"))?;
         Ok(Self { key: hmac::Key::new(hmac::HMAC_SHA256, &key), epoch })
     }
 

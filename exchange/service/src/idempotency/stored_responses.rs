@@ -54,7 +54,7 @@ pub(super) fn parse_response(
     headers: &str,
     body: Vec<u8>,
 ) -> Result<EncodedResponse, StoreError> {
-    let corrupt = StoreError::Corrupt("a kept answer");
+    let corrupt = StoreError::Corrupt("invalid stored response");
     let Ok(status) = StatusCode::from_u16(status) else { return Err(corrupt) };
     let Ok(pairs) = serde_json::from_str::<Vec<(String, String)>>(headers) else { return Err(corrupt) };
     let mut headers = HeaderMap::new();

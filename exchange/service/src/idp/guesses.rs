@@ -61,7 +61,7 @@ pub enum AttemptError {
     #[error("too many attempts")]
     Wait(Duration),
     /// The counter is unavailable, so that no attempt is allowed.
-    #[error("attempts cannot be counted")]
+    #[error("the counter of attempts is unavailable")]
     Unavailable,
 }
 

@@ -296,7 +296,7 @@ async fn post_clock(State(inner): State<Arc<SandboxInner>>, body: JsonBody<Advan
             inner.clock.advance(Duration::from_secs(advance_seconds));
             get_clock(State(inner)).await
         }
-        Ok(_) => error_response(StatusCode::BAD_REQUEST, "advanceSeconds is at most ten years"),
+        Ok(_) => error_response(StatusCode::BAD_REQUEST, "advanceSeconds must be at most ten years"),
         Err(error) => invalid_body_response(&error),
     }
 }
@@ -474,14 +474,14 @@ impl SandboxInner {
         let done = self.store.write(move |connection| act(connection, &AdminContext::new(&name, now)?)).await;
         done.map_err(|error| match error {
             AdminError::Store(error) => SandboxError::Store(error),
-            _ => SandboxError::Refused("not found"),
+            _ => SandboxError::Refused("the object of the action does not exist"),
         })
     }
 }
 
 /// Returns the error for an object that does not exist, unless `is` is true.
 fn require_found(is: bool) -> Result<(), SandboxError> {
-    if is { Ok(()) } else { Err(SandboxError::Refused("not found")) }
+    if is { Ok(()) } else { Err(SandboxError::Refused("the object of the action does not exist")) }
 }
 
 /// Returns an error if any op was refused.

@@ -491,7 +491,10 @@ async fn invalid_actions_report_their_position() {
         sandbox.act(MEMBER, mission).await.unwrap();
     }
     let nowhere = SandboxAction::RenameMission { mission: text("mission-nowhere"), name: text("Same") };
-    assert_eq!(sandbox.act(MEMBER, nowhere).await.unwrap_err().to_string(), "not found");
+    assert_eq!(
+        sandbox.act(MEMBER, nowhere).await.unwrap_err().to_string(),
+        "the object of the action does not exist"
+    );
     // ORG-01, OST-07: the contract cannot represent these names.
     let unit = |name: &str, shorthand: &str| SandboxAction::RenameUnit {
         unit: text("unit-squadron"),
@@ -593,7 +596,7 @@ async fn administrator_actions_are_audited() {
     sandbox.act("sandbox-admin", suspend("sandbox-client")).await.unwrap();
     sandbox.act("sandbox-admin", SandboxAction::Switch { on: false }).await.unwrap();
     let refused = sandbox.act("sandbox-admin", suspend("nobodys")).await.unwrap_err();
-    assert_eq!(refused.to_string(), "not found");
+    assert_eq!(refused.to_string(), "the object of the action does not exist");
     sandbox.stop().await;
     let database = rusqlite::Connection::open(folder.path().join("exchange.db")).unwrap();
     let sql = "SELECT group_concat(actor || ' ' || action || ' ' || subject || ' ' || detail, '; ') FROM audit \
@@ -640,7 +643,7 @@ async fn control_interface_refuses_other_hosts() {
     };
     let unknown = post("/approve", json!({ "userCode": "BBBB-BBBB", "account": "nobody" })).await.unwrap();
     assert_eq!(unknown.status(), 404);
-    assert!(unknown.text().await.unwrap().contains("no account of this name"));
+    assert!(unknown.text().await.unwrap().contains("no account with this name"));
     let ill = post("/act", json!({ "account": MEMBER, "act": "dance" })).await.unwrap();
     assert!(ill.status().is_client_error());
     let before = sandbox.clock().now();

@@ -29,7 +29,10 @@ impl fmt::Display for InvalidCredential {
                 write!(f, "the credential of `{scheme}` contains characters that cannot be sent")
             }
             Self::SameLocation(one, other) => {
-                write!(f, "the credentials of `{one}` and `{other}` have the same place in a request")
+                write!(
+                    f,
+                    "the credentials of `{one}` and `{other}` conflict, because both are sent in the same place of the request"
+                )
             }
         }
     }

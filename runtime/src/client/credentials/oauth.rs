@@ -131,7 +131,7 @@ impl TokenError {
 
 impl fmt::Display for TokenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no token: {}", self.reason)
+        write!(f, "cannot get an access token: {}", self.reason)
     }
 }
 

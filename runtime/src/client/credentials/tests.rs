@@ -223,7 +223,10 @@ async fn missing_credentials_are_named_and_nothing_is_sent() {
     assert!(error.ends_with("`query` and `cookie`"), "{error}");
     // A user name with a colon is rejected, because the server would read the part after it as the password.
     let error = sends(keyring().basic(3, "a:b", "c"), &EITHER, "http://a/").await.unwrap_err();
-    assert!(error.ends_with("not set: `cookie`, or `basic` (a name cannot have a colon)"), "{error}");
+    assert!(
+        error.ends_with("not set: `cookie`, or `basic` (the user name must not contain a colon)"),
+        "{error}"
+    );
     let other = sends(keyring().secret(2, "k").basic(3, "a:b", "c"), &EITHER, "http://a/").await.unwrap();
     assert_eq!(other, "GET http://a/ x-key=secret-key cookie=sid=k");
     assert!(!format!("{:?}", keyring().basic(3, "a:b", "c")).contains("basic"));
@@ -250,7 +253,9 @@ async fn two_credentials_for_one_location_are_rejected() {
         assert!(fake.sent().is_empty());
         assert_eq!((error.fault(), error.delivery()), (TransportFault::Request, Delivery::NotSent));
         assert_eq!(error.downcast_source(), Some(&InvalidCredential::SameLocation("oauth", other)));
-        let expected = format!("the credentials of `oauth` and `{other}` have the same place in a request");
+        let expected = format!(
+            "the credentials of `oauth` and `{other}` conflict, because both are sent in the same place of the request"
+        );
         assert!(error.to_string().ends_with(&expected), "{error}");
     };
     let token = || Keyring::new(SECURITY).secret(4, "t");
@@ -331,7 +336,10 @@ async fn failed_fetch_is_shared_by_waiting_calls() {
     let (one, two, three) = tokio::join!(call(), call(), call());
     for came in [one, two, three] {
         let text = came.unwrap_err().to_string();
-        assert!(text.ends_with("no token: the token endpoint returned 503 Service Unavailable"), "{text}");
+        assert!(
+            text.ends_with("cannot get an access token: the token endpoint returned 503 Service Unavailable"),
+            "{text}"
+        );
     }
     assert_eq!(fake.sent().len(), 1);
     // A later call fetches again.
@@ -464,7 +472,9 @@ async fn nothing_is_sent_without_a_token() {
     error_text(client(), |_| (400, r#"{"error":"invalid_client"}"#.into())).await;
     let text = error_text(client(), |_| (401, r#"{"error":"invalid_client"}"#.into())).await;
     assert!(
-        text.ends_with("no token: the token endpoint returned 401 Unauthorized invalid_client"),
+        text.ends_with(
+            "cannot get an access token: the token endpoint returned 401 Unauthorized invalid_client"
+        ),
         "{text}"
     );
     let text =

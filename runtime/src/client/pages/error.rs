@@ -61,11 +61,11 @@ impl fmt::Display for PageFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::InvalidCursor => "the cursor of the next page is neither a string nor a number",
-            Self::MissingCursor => "there are more pages, but no cursor of the next one",
+            Self::MissingCursor => "the page announces a next page, but has no cursor for it",
             Self::RepeatedPage => "the next page repeats an earlier one",
             Self::TooManyEmpty => "too many pages in a row are empty",
             Self::InvalidLink => "the link to the next page is malformed",
-            Self::ForeignTarget => "the link to the next page leads to another address",
+            Self::ForeignTarget => "the link to the next page has an origin or path that is not allowed",
             Self::InvalidCount => "the position of the next page is not a valid number",
         })
     }

@@ -96,7 +96,7 @@ fn message_contains_cycle_and_remedy() {
     let problem = problems.iter().next().unwrap();
     assert_eq!(
         problem.message,
-        "no finite value is valid: each would have to contain itself: # → #/properties/next → #"
+        "no finite value is valid, because each of these schemas requires a value of the next one: # → #/properties/next → #"
     );
     assert_eq!(problem.labels.len(), 1);
     assert!(problem.help.as_ref().unwrap().contains("required"));

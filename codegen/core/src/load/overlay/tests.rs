@@ -138,7 +138,7 @@ fn updates_of_another_type_are_rejected() {
         ("{target: $.a.b, update: text}", r#"{"a":{"b":"text"},"list":[2]}"#),
         (
             "{target: $.*, update: {c: 1}}",
-            "`$.*` selects arrays and objects, but an update applies to only one of these",
+            "`$.*` selects arrays and objects, but all targets of an update must be of one kind",
         ),
         ("{target: $..*, remove: true}", "{}"),
     ] {
@@ -163,7 +163,7 @@ fn overlays_are_checked_field_by_field() {
             "unsupported Overlay version `1.10.0`: expected 1.0 or 1.1 at /overlay",
         ),
         ("{overlay: 1.0.0, actions: {target: $.a}}", "`actions` must be an array, not an object at /actions"),
-        ("{overlay: 1.0.0, actions: []}", "an overlay without `actions` at "),
+        ("{overlay: 1.0.0, actions: []}", "an overlay must have at least one action in `actions` at "),
         (
             "{overlay: 1.0.0, extend: x, actions: [{target: $.a, remove: true}]}",
             "an overlay has no field `extend` at /extend",

@@ -47,8 +47,10 @@ impl PageProblem {
         entry: usize,
         selection: &OperationSelector,
     ) -> Self {
-        let message =
-            format!("no operation that {selection} matches fits: `{}` {}", call.operation.id, self.message);
+        let message = format!(
+            "no operation that {selection} selects can be paginated in this way: `{}` {}",
+            call.operation.id, self.message
+        );
         Self { entry, message, place: Some(Box::new(call.operation.place.clone())), ..self }
     }
 
@@ -71,9 +73,11 @@ impl PageProblem {
         entry: usize,
         pointer: &str,
     ) -> Self {
-        let message =
-            format!("has its items at `{pointer}`, but `{}` elsewhere in the same type", other.operation.id);
-        let help = "remove one of them: a page has one list of items";
+        let message = format!(
+            "has its items at `{pointer}`, but `{}` has them elsewhere in the same type",
+            other.operation.id
+        );
+        let help = "remove one of the operations from `[[pages]]`: a page type has one list of items";
         Self::new("items", pointer, message, help).for_operation(call, entry)
     }
 
@@ -142,7 +146,7 @@ impl config::PaginationConfig {
         if offset.by == OffsetIncrement::Limit && offset.limit.is_none() {
             return problem(
                 ("offset", offset.to.clone()),
-                format!("increments `{}` by a limit that it does not name", offset.to),
+                format!("increments `{}` by the limit, but does not name the limit parameter", offset.to),
                 "name the parameter: `limit = \"limit\"`",
             );
         }
@@ -167,7 +171,7 @@ pub(in crate::plan) fn check_entries(options: &Config, api: &OpenApiDocument, di
     for (index, entry) in options.pages.iter().enumerate() {
         if let Some(EntryProblem { option, value, message, help }) = entry.entry_problem() {
             diagnostics.push(
-                Diagnostic::error("config", format!("a `[[pages]]` {message}"))
+                Diagnostic::error("config", format!("a `[[pages]]` entry {message}"))
                     .with_optional_place(options.table_option_place("pages", index, option, &value))
                     .help(help),
             );

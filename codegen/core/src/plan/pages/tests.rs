@@ -61,7 +61,7 @@ fn globs_apply_only_to_fitting_operations() {
     let error =
         paginated_operations("[[pages]]\ninclude = [{ path = \"/docks\" }]\npage = { to = \"page\" }\n")
             .unwrap_err();
-    assert!(error.contains("`docks` has no array there"), "{error}");
+    assert!(error.contains("`docks` has no array of items"), "{error}");
     // If one entry names an operation and a glob of another entry matches it, the entry with the name
     // applies.
     let with_named = format!("{glob}[[pages]]\noperations = [\"ships\"]\noffset = {{ to = \"page\" }}\n");

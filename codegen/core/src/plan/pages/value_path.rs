@@ -101,7 +101,8 @@ impl PlanInput<'_> {
                 } else {
                     format!("`{}`", route.pointer)
                 };
-                let message = format!("has no array there: {what} is `{}`", display_type(self.shapes, other));
+                let message =
+                    format!("has no array of items: {what} is `{}`", display_type(self.shapes, other));
                 let help = "name the property that contains the items: `items = \"/data\"`";
                 Err(PageProblem::new("items", &route.pointer, message, help))
             }

@@ -76,7 +76,8 @@ impl<'t> Discovery<'t> {
             self.problems.push(problem.with_fallback(format!("it is read as `{meant}`")));
         }
         if target.hopped {
-            let message = format!("`{}` points through another reference", pending.reference);
+            let message =
+                format!("the JSON Pointer of `{}` leads through another reference", pending.reference);
             let problem = Diagnostic::warning("pointer-through-reference", message)
                 .with_place(pending.place.clone())
                 .help("other tools do not follow references in JSON Pointers: refer to the target itself");
@@ -160,7 +161,7 @@ impl<'t> Discovery<'t> {
         if let ExpectedTarget::Schema { keyword: Keyword::RecursiveRef, .. } = pending.expect {
             // `#` is the only allowed value (2019-09, 8.2.4.2).
             if pending.reference != "#" {
-                return Err(ReferenceError::Malformed("`$recursiveRef` is always `#`".to_owned()));
+                return Err(ReferenceError::Malformed("`$recursiveRef` must be `#`".to_owned()));
             }
             let mut target = self.locate_reference(pending.resource, "#", 0)?;
             let root = self.resources.get(pending.resource).and_then(|held| held.root);

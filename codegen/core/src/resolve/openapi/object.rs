@@ -463,7 +463,7 @@ impl ObjectKind {
             Self::Link => "a link",
             Self::Example => "an example",
             Self::Tag => "a tag",
-            Self::ExternalDocs => "an external documentation",
+            Self::ExternalDocs => "an external documentation object",
             Self::SecurityScheme => "a security scheme",
             Self::Flows => "the OAuth flows",
             Self::Flow => "an OAuth flow",

@@ -69,8 +69,13 @@ impl<'t> Discovery<'t> {
             {
                 let is_there = job.tree.get(field).is_some();
                 let at = DocumentLocation { span: member.key_span, ..job.member_place(member) };
-                let fallback = if is_there { "the field is used" } else { "it is read as such" };
-                self.report_invalid(at, format!("the method `{name}` must be written `{field}`"), fallback);
+                let fallback = if is_there {
+                    "the field is used".to_owned()
+                } else {
+                    format!("it is read as `{field}`")
+                };
+                let message = format!("the method `{name}` must be written `{field}`");
+                self.report_invalid(at, message, &fallback);
                 if is_there {
                     continue;
                 }
@@ -200,7 +205,7 @@ impl<'t> Discovery<'t> {
             if !kind.is_compatible_with(section) {
                 return self.report_invalid(place, message, kind.fallback_if_unresolved());
             }
-            self.report_invalid(place.clone(), message, "it is read as such");
+            self.report_invalid(place.clone(), message, &format!("it is read as {}", kind.display_name()));
         }
         self.add_pending(PendingReference {
             expect: ExpectedTarget::Object(kind),

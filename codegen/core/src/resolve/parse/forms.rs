@@ -124,7 +124,7 @@ impl<'t> SchemaParser<'_, 't> {
         };
         let Some(tag) = member.value.get("propertyName").and_then(DocumentNode::as_str) else {
             if member.value.is_object() {
-                let message = "`discriminator` must have a `propertyName`, a string".to_owned();
+                let message = "`discriminator` must have a string `propertyName`".to_owned();
                 fault(here, &member.value, message);
             }
             return None;
@@ -134,7 +134,7 @@ impl<'t> SchemaParser<'_, 't> {
         let mut mapping = Vec::new();
         if let Some(other) = member.value.get("mapping").filter(|mapping| !mapping.is_object()) {
             let message =
-                format!("`mapping` must be an object of names of schemas, not {}", other.kind_with_article());
+                format!("`mapping` must be an object of schema names, not {}", other.kind_with_article());
             fault(here.clone(), other, message);
         }
         for each in member.value.get("mapping").map_or(&[][..], DocumentNode::members) {

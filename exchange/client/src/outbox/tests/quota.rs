@@ -53,7 +53,7 @@ async fn org_stock_sets_fit_into_the_daily_quota() {
         let refused = refused.unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::TooLarge);
         assert!(
-            refused.to_string().contains("101 ops in one set exceed the daily limit of 100"),
+            refused.to_string().contains("101 ops in one change set exceed the daily limit of 100"),
             "{refused}"
         );
     }

@@ -225,7 +225,7 @@ async fn reservations_stay_and_offers_are_not_restored() {
     let mut done = undo(&fixture, UndoMode::Apply).await;
     done.sort();
     let expect = [
-        "stock Quanta Metal, City: more of it is reserved than its former amount",
+        "stock Quanta Metal, City: the reserved amount exceeds the amount that undoing would restore",
         "stock Quanta Ore, City: restored",
     ];
     assert_eq!(done, expect);
@@ -409,10 +409,10 @@ async fn re_marked_stock_is_reverted_on_both_sides() {
     let mut done = undo(&fixture, UndoMode::Apply).await;
     done.sort();
     let expect = [
-        "stock Quanta Cannon, City, stolen: more of it is reserved than its former amount",
-        "stock Quanta Cannon, City: a linked entry stays as it is",
+        "stock Quanta Cannon, City, stolen: the reserved amount exceeds the amount that undoing would restore",
+        "stock Quanta Cannon, City: an entry that is linked to it by a move or a replacement is kept",
         "stock Quanta Ore, City, stolen: changed afterwards by web",
-        "stock Quanta Ore, City: a linked entry stays as it is",
+        "stock Quanta Ore, City: an entry that is linked to it by a move or a replacement is kept",
     ];
     assert_eq!(done, expect);
     fixture.sql("DELETE FROM stock_earmark").await;
@@ -444,8 +444,8 @@ async fn moved_stock_is_reverted_at_both_locations() {
     done.sort();
     let expect = [
         "stock Quanta Metal, City: changed afterwards",
-        "stock Quanta Metal, Station: a linked entry stays as it is",
-        "stock Quanta Ore, City: a linked entry stays as it is",
+        "stock Quanta Metal, Station: an entry that is linked to it by a move or a replacement is kept",
+        "stock Quanta Ore, City: an entry that is linked to it by a move or a replacement is kept",
         "stock Quanta Ore, Station: changed afterwards by web",
     ];
     assert_eq!(done, expect);
@@ -473,7 +473,7 @@ async fn move_out_of_a_left_units_pool_is_not_reverted() {
     done.sort();
     let expect = [
         "stock Quanta Ore, City: it was in a unit that the member has left",
-        "stock Quanta Ore, Station: a linked entry stays as it is",
+        "stock Quanta Ore, Station: an entry that is linked to it by a move or a replacement is kept",
     ];
     assert_eq!(done, expect);
     assert_eq!(
@@ -514,8 +514,10 @@ async fn recreated_ship_is_not_restored_beside_itself() {
     assert_eq!(super::ships::apply_on_web(&fixture, ChangeAuthor::Web, vec![op]).await["applied"], 1);
     let mut done = undo(&fixture, UndoMode::Apply).await;
     done.sort();
-    let expect =
-        ["ships Big Hauler: a linked entry stays as it is", "ships Big Hauler: changed afterwards by web"];
+    let expect = [
+        "ships Big Hauler: an entry that is linked to it by a move or a replacement is kept",
+        "ships Big Hauler: changed afterwards by web",
+    ];
     assert_eq!(done, expect);
     assert_eq!(only_ship(&fixture).await.0, revived);
     // The span excludes the last change of the client, which counts as another author's change.
@@ -540,7 +542,7 @@ async fn recreated_ship_is_removed_only_if_original_returns() {
     let mut done = undo(&fixture, UndoMode::Apply).await;
     done.sort();
     let expect = [
-        "ships Big Hauler: a linked entry stays as it is",
+        "ships Big Hauler: an entry that is linked to it by a move or a replacement is kept",
         "ships Big Hauler: it was in a unit that the member has left",
     ];
     assert_eq!(done, expect);
@@ -590,7 +592,7 @@ async fn linked_entries_stay_in_one_piece() {
     fixture.check(&first(), SET, falls.chain(rises).collect(), &[]).await;
     fixture.sql("UPDATE stock_row SET amount = 3000 WHERE quality % 5 = 0").await;
     let done = undo(&fixture, UndoMode::Apply).await;
-    let stays = done.iter().filter(|line| line.contains("stays as it is")).count();
+    let stays = done.iter().filter(|line| line.contains("is kept")).count();
     let changed = done.iter().filter(|line| line.contains("changed afterwards")).count();
     assert_eq!((done.len(), stays, changed), (500, 50, 50));
     let rows = fixture
