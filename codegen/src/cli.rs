@@ -18,6 +18,7 @@ mod project;
 mod report;
 
 use std::{
+    io::Write as _,
     panic,
     process::ExitCode,
     sync::{Arc, Mutex, PoisonError},
@@ -65,10 +66,16 @@ fn run_command(command: &Command, console: &Console) -> u8 {
         Command::Mock(args) => mock::run_mock(args, console),
         #[cfg(not(feature = "serve"))]
         Command::Mock(_) => Err(CommandError::missing_serve_feature()),
+        Command::ConfigSchema => print_config_schema(),
         Command::Completions(args) => completions::run_completions(args),
         Command::Man(args) => completions::run_man(args, console),
     };
     result.unwrap_or_else(|failure| failure.report_to(console))
+}
+
+fn print_config_schema() -> Result<u8, CommandError> {
+    std::io::stdout().write_all(CONFIG_SCHEMA.as_bytes())?;
+    Ok(0)
 }
 
 impl From<std::io::Error> for CommandError {
@@ -78,6 +85,9 @@ impl From<std::io::Error> for CommandError {
         Self::Io(format!("cannot write to standard output: {error}"))
     }
 }
+
+/// The JSON Schema of `codegen.toml`, which a test of the configuration types writes.
+const CONFIG_SCHEMA: &str = include_str!("../codegen.schema.json");
 
 /// Runs `work` on its own thread and turns a panic into an error message that asks for a bug report.
 ///

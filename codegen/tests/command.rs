@@ -644,6 +644,13 @@ fn faults_are_warnings_or_errors_or_repaired() {
     assert!(result.err.contains("selects nothing"), "{}", result.err);
 }
 
+/// The schema is that of the installed version.
+#[test]
+fn config_schema_is_printed() {
+    let result = Folder::new("config-schema").run(&["config-schema"]).expect_exit(0);
+    assert_eq!(result.out, include_str!("../codegen.schema.json"));
+}
+
 /// The script of a shell asks the program for candidates: tags and operations come from the contract.
 #[test]
 fn shells_complete_tags_and_operations() {

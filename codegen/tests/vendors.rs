@@ -21,6 +21,8 @@ pub mod calendar {
     #[rustfmt::skip]
     pub mod schemas;
     #[rustfmt::skip]
+    pub mod security_requirements;
+    #[rustfmt::skip]
     pub mod servers;
     #[rustfmt::skip]
     pub mod types;
@@ -46,6 +48,8 @@ pub mod chat {
     #[rustfmt::skip]
     pub mod schemas;
     #[rustfmt::skip]
+    pub mod security_requirements;
+    #[rustfmt::skip]
     pub mod servers;
     #[rustfmt::skip]
     pub mod types;
@@ -68,6 +72,8 @@ pub mod cloud {
     pub mod operations;
     #[rustfmt::skip]
     pub mod schemas;
+    #[rustfmt::skip]
+    pub mod security_requirements;
     #[rustfmt::skip]
     pub mod servers;
     #[rustfmt::skip]
@@ -111,6 +117,8 @@ pub mod commerce {
     #[rustfmt::skip]
     pub mod schemas;
     #[rustfmt::skip]
+    pub mod security_requirements;
+    #[rustfmt::skip]
     pub mod servers;
     #[rustfmt::skip]
     pub mod types;
@@ -131,6 +139,8 @@ pub mod dns {
     pub mod operations;
     #[rustfmt::skip]
     pub mod schemas;
+    #[rustfmt::skip]
+    pub mod security_requirements;
     #[rustfmt::skip]
     pub mod servers;
     #[rustfmt::skip]
@@ -177,6 +187,8 @@ pub mod messaging {
     pub mod operations;
     #[rustfmt::skip]
     pub mod schemas;
+    #[rustfmt::skip]
+    pub mod security_requirements;
     #[rustfmt::skip]
     pub mod servers;
     #[rustfmt::skip]

@@ -16,6 +16,8 @@
 //! ```
 
 mod command_line;
+#[cfg(test)]
+mod json_schema;
 mod overlay;
 mod package;
 mod pages;
@@ -44,6 +46,7 @@ use crate::{
 
 /// The content of a `codegen.toml`. Unknown keys are errors.
 #[derive(Clone, Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Config {
     /// The files and folders of the contract, relative to the folder of this file.
@@ -55,6 +58,7 @@ pub struct Config {
     pub mounts: BTreeMap<String, PathBuf>,
     /// The name of the generated package, or a table with more fields of its manifest.
     #[serde(deserialize_with = "package::deserialize_package")]
+    #[cfg_attr(test, schemars(with = "json_schema::PackageSetting"))]
     pub package: PackageConfig,
     /// Options for the generated files.
     pub output: OutputConfig,
@@ -108,6 +112,7 @@ pub struct Config {
 
 /// The table `[input]`: how the contract is read.
 #[derive(Clone, Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct InputConfig {
     /// Whether faults of the contract are accepted with a warning (`warn`), or nothing is generated (`deny`).
@@ -176,6 +181,7 @@ impl SourceTextProvider for ConfigFile {
 
 /// The table `[output]`: the generated files.
 #[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct OutputConfig {
     /// The output path, relative to the folder of this file: a folder, or a file for `layout = "file"`.
@@ -196,6 +202,7 @@ pub struct OutputConfig {
     /// absent, none is generated. The command line requires the module `credentials`, as `client.credentials`
     /// does.
     #[serde(deserialize_with = "command_line::deserialize_command_line")]
+    #[cfg_attr(test, schemars(with = "json_schema::CommandLineSetting"))]
     pub cli: Option<CommandLineConfig>,
     /// Whether client, server and schemas are behind features of the package that compiles them. The default
     /// is `true` for packages and modules, and `false` for a single file.
@@ -248,7 +255,8 @@ impl Default for OutputConfig {
 /// The location of a shared runtime: the path of `contract-runtime`, such as `"../runtime"`, or the runtime
 /// of another generated package, such as `{ path = "../north/runtime", package = "north-runtime" }`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(untagged)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(untagged, deny_unknown_fields)]
 pub enum RuntimeLocation {
     /// The path of the package `contract-runtime`, as it is written into the manifest of the generated
     /// package.
@@ -265,6 +273,7 @@ pub enum RuntimeLocation {
 
 /// The file layout of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum OutputLayout {
     /// A package that compiles without additional files.
@@ -278,6 +287,7 @@ pub enum OutputLayout {
 
 /// The table `[types]`: the Rust types that are generated for schemas.
 #[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct TypeOptions {
     /// The structs that have a builder: those in requests, all, or none.
@@ -313,7 +323,8 @@ pub struct TypeOptions {
 
 /// The Rust type of strings with a certain format.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(untagged)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(untagged, deny_unknown_fields)]
 pub enum FormatType {
     /// A built-in type of the named package: `jiff`, `chrono`, `time`, `uuid`, `url`, `std` or `base64`.
     Builtin(String),
@@ -350,6 +361,7 @@ impl Default for TypeOptions {
 
 /// The structs for which a builder is generated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum BuilderScope {
     /// The structs that are reachable from a request body.
@@ -362,6 +374,7 @@ pub enum BuilderScope {
 
 /// The type of an integer without a bound and without an `int32` or `int64` format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum UnboundedIntegerType {
     /// The type `i64`. Values outside its range are rejected when they are parsed.
@@ -372,6 +385,7 @@ pub enum UnboundedIntegerType {
 
 /// The treatment of keywords that JSON Schema does not define.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum UnknownKeywordSetting {
     /// Unknown keywords are errors, and no code is generated.
@@ -385,6 +399,7 @@ pub enum UnknownKeywordSetting {
 /// The meaning of `nullable: true` where OpenAPI 3.0 gives it no effect: next to keywords other than `type`,
 /// such as `$ref`, `allOf`, `anyOf` or `oneOf`, or with an `enum` that does not list `null`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum NullableSetting {
     /// The value may also be `null`, which is what authors intend.
@@ -395,6 +410,7 @@ pub enum NullableSetting {
 
 /// The treatment of constraints that cannot be checked, such as a look-ahead in a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum UnsupportedPolicy {
     /// Such constraints are errors, and no code is generated.
@@ -405,6 +421,7 @@ pub enum UnsupportedPolicy {
 
 /// A table `[[area]]`: a module, and the schemas whose types it contains.
 #[derive(Clone, Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct AreaConfig {
     /// The name of the module.
@@ -421,6 +438,7 @@ pub struct AreaConfig {
 
 /// A table `[[table]]`: an enum that is generated from the rows of a JSON file.
 #[derive(Clone, Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct TableConfig {
     /// The name of the enum.
@@ -446,6 +464,7 @@ pub struct TableConfig {
 /// A table `[[view]]`: a trait over several types with common properties, or over several client calls with
 /// common parameters.
 #[derive(Clone, Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct ViewConfig {
     /// The name of the trait.
@@ -471,6 +490,7 @@ pub struct ViewConfig {
 
 /// The table `[client]`: the generated client.
 #[derive(Clone, Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct ClientConfig {
     /// The names of header and cookie parameters that the transport adds. Client methods have no argument for
@@ -493,6 +513,7 @@ pub struct ClientConfig {
 
 /// The table `[server]`: the server interface.
 #[derive(Clone, Copy, Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct ServerConfig {
     /// Whether the trait `Authenticate` and a router that verifies credentials are generated, if operations
@@ -508,6 +529,7 @@ impl Default for ServerConfig {
 
 /// The table `[operations]`: the operations table and the server interface.
 #[derive(Clone, Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct OperationConfig {
     /// The header that makes a request idempotent, so that it can be retried.
@@ -534,7 +556,8 @@ pub struct OperationConfig {
 /// The header with an idempotency key: `"Idempotency-Key"`, or
 /// `{ name = "Idempotency-Key", operations = [{ path = "/v1/**" }] }`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(untagged)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(untagged, deny_unknown_fields)]
 pub enum IdempotencyHeader {
     /// The name of the header. It applies to all operations that declare it.
     Declared(String),
@@ -569,6 +592,7 @@ impl OperationConfig {
 /// The table `[streams]`: bodies with server-sent events, JSON lines or JSON text sequences are sent and
 /// received item by item.
 #[derive(Clone, Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct StreamConfig {
     /// The data of events that end a stream and are not items themselves, such as `[DONE]`.
@@ -586,6 +610,7 @@ pub struct StreamConfig {
 /// In each field, `*` matches any characters. In a path, it matches within one segment, and `**` matches any
 /// number of segments.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct OperationSelector {
     /// A tag of the operation.

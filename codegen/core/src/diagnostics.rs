@@ -70,6 +70,7 @@ pub struct Diagnostic {
 
 /// Whether faults, which are errors with a [`Diagnostic::fallback`], cause a contract to be rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum FaultPolicy {
     /// Faults become warnings, and the generator continues with the fallback.

@@ -74,6 +74,9 @@ pub(crate) enum Command {
     /// Run a mock server that validates requests and responds with examples or generated values
     #[command(after_help = MOCK_HELP)]
     Mock(MockArgs),
+    /// Print the JSON Schema of codegen.toml, with which editors complete and check it
+    #[command(after_help = CONFIG_SCHEMA_HELP)]
+    ConfigSchema,
     /// Print the script with which a shell completes commands, options, tags and operations
     #[command(after_help = COMPLETIONS_HELP)]
     Completions(CompletionsArgs),
@@ -215,6 +218,17 @@ Examples:
 
 Exit codes: 0 after Ctrl-C, 2 if the contract has no operations, 3 if the contract is invalid, 4 if
 the address is not available.";
+
+const CONFIG_SCHEMA_HELP: &str = "\
+Editors with support for TOML schemas, such as those that use Taplo, read the schema from the first line
+of the file:
+
+  #:schema ./codegen.schema.json
+
+`init` writes this line with the address of the published schema.
+
+Examples:
+  contract-codegen config-schema > codegen.schema.json";
 
 const COMPLETIONS_HELP: &str = "\
 The values of `--tag` and `--operation` come from the contract that the command line names, or else
@@ -538,7 +552,7 @@ impl Command {
             Self::Report(args) => args.display,
             Self::Drift(args) => args.display,
             Self::Mock(args) => args.display,
-            Self::Completions(_) | Self::Man(_) => DisplayArgs::default(),
+            Self::ConfigSchema | Self::Completions(_) | Self::Man(_) => DisplayArgs::default(),
         }
     }
 }

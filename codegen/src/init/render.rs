@@ -16,11 +16,22 @@ pub(super) const MANY_OPERATIONS: usize = 100;
 /// number is written.
 const MAX_LISTED: usize = 30;
 
+/// Returns the line with the address of the published schema of this version, from which editors read the names and
+/// types of the options. Returns `None` if the package has no repository.
+fn schema_line(repository: &str, version: &str) -> Option<String> {
+    let repository = repository.trim_end_matches('/');
+    (!repository.is_empty())
+        .then(|| format!("#:schema {repository}/raw/v{version}/codegen/codegen.schema.json"))
+}
+
 /// Returns the content of the file, with active lines for required settings and comments for suggestions and
 /// defaults. `inputs` are relative to the file.
 #[must_use]
 pub fn codegen_toml(found: &InitFindings, inputs: &[String]) -> String {
     let mut page = TomlPage(String::new());
+    if let Some(line) = schema_line(env!("CARGO_PKG_REPOSITORY"), env!("CARGO_PKG_VERSION")) {
+        page.add_line(&line);
+    }
     let title = if found.title.is_empty() { "the contract".to_owned() } else { one_line(&found.title) };
     page.add_comment(&format!(
         "Code generation settings for {title}, created by `contract-codegen init`. Edit as needed."
@@ -437,5 +448,18 @@ impl TomlPage {
         if let Some(more) = list.len().checked_sub(MAX_LISTED).filter(|more| *more > 0) {
             self.add_comment(&format!("    # and {more} more"));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::schema_line;
+
+    #[test]
+    fn schema_line_names_the_version() {
+        let line = schema_line("https://git.example/a/b/", "1.2.3");
+        let expected = "#:schema https://git.example/a/b/raw/v1.2.3/codegen/codegen.schema.json";
+        assert_eq!(line.as_deref(), Some(expected));
+        assert_eq!(schema_line("", "1.2.3"), None);
     }
 }

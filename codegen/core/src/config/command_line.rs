@@ -10,6 +10,7 @@ use serde::{
 /// The generated command line: `true`, or `{ name = "tickets", variables = "TICKETS", server =
 /// "https://tickets.example" }`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct CommandLineConfig {
     /// The name of the command. The default is the name of the package.

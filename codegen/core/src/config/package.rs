@@ -9,6 +9,7 @@ use serde::{
 
 /// The generated package: `"tickets"`, or a table `[package]` with the fields of a manifest.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct PackageConfig {
     /// The name; by default it is derived from the title of the contract.

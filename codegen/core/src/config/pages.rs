@@ -10,6 +10,7 @@ use super::OperationSelector;
 /// Exactly one strategy must be given: `cursor`, `last-item`, `link`, `next-url`, `offset` or `page`.
 /// Pointers are JSON Pointers into the body of a success response.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct PaginationConfig {
     /// The `operationId`s of the paginated operations.
@@ -37,6 +38,7 @@ pub struct PaginationConfig {
 /// The strategies `cursor` and `last-item`: a value of a page is sent as a query parameter of the next
 /// request.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct CursorPagination {
     /// The pointer of the value: in the body for `cursor`, in the last item for `last-item`.
@@ -50,6 +52,7 @@ pub struct CursorPagination {
 
 /// The strategy `link`: the relation of the link, such as `"next"`, or a table.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(
     untagged,
     expecting = "`link` is a relation (`\"next\"`), or `{ rel = \"next\", targets = \"path\" }` with the targets `path`, `origin` or `any`"
@@ -63,6 +66,7 @@ pub enum LinkPagination {
 
 /// The table form of `link`: `{ rel = "next", targets = "origin" }`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct LinkPaginationTable {
     /// The relation of the link that leads to the next page.
@@ -74,6 +78,7 @@ pub struct LinkPaginationTable {
 
 /// The strategy `next-url`: the pointer of the URL, or a table.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(
     untagged,
     expecting = "`next-url` is a JSON Pointer (`\"/next\"`), or `{ from = \"/next\", targets = \"path\" }` with the targets `path`, `origin` or `any`"
@@ -88,6 +93,7 @@ pub enum NextUrlPagination {
 
 /// The table form of `next-url`: `{ from = "/next", targets = "origin" }`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct NextUrlTable {
     /// The pointer of the next page's URL in the body.
@@ -100,6 +106,7 @@ pub struct NextUrlTable {
 /// The targets of links that are followed. Only the query of a target is used: the next request is sent to
 /// the URL of the first call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum LinkTargetScope {
     /// Only links to the path of the call are followed.
@@ -113,6 +120,7 @@ pub enum LinkTargetScope {
 
 /// The strategy `offset`: a query parameter contains the number of items before the page.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct OffsetPagination {
     /// The name of the query parameter in which the offset is sent.
@@ -132,6 +140,7 @@ pub struct OffsetPagination {
 
 /// The number by which an offset increases from one page to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum OffsetIncrement {
     /// The number of items that the page contains.
@@ -144,6 +153,7 @@ pub enum OffsetIncrement {
 
 /// The strategy `page`: a query parameter contains the number of the page.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PageNumberPagination {
     /// The name of the query parameter in which the page number is sent.

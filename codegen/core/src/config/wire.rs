@@ -8,6 +8,7 @@ use serde::Deserialize;
 /// The table `[wire]`: how lists and nested values are encoded in query parameters and form bodies. The
 /// settings apply to the whole contract.
 #[derive(Clone, Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct WireConfig {
     /// The encoding of objects, and of lists that contain lists or objects.
@@ -21,6 +22,7 @@ pub struct WireConfig {
 
 /// The encoding of lists and nested values in a schema, or in the whole contract.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct WireSettings {
     /// The encoding of objects, and of lists that contain lists or objects. If absent, the setting of the
@@ -32,6 +34,7 @@ pub struct WireSettings {
 
 /// The encoding of objects, and of lists that contain lists or objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum NestedSetting {
     /// The value is encoded as JSON.
@@ -45,6 +48,7 @@ pub enum NestedSetting {
 
 /// The encoding of lists of scalars.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ArraySetting {
     /// The name is repeated for each element: `tags=a&tags=b`.

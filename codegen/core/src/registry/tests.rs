@@ -89,7 +89,7 @@ fn errors_have_a_location() {
         assert!(error.contains(&format!(r#""pointer":"{pointer}""#)), "{error}");
         assert!(error.contains(message), "{error}");
     };
-    check(&config(), r#"[{"code": "a"}, {"status": 1}]"#, "/x-codes/1", "no string `code`");
+    check(&config(), r#"[{"code": "a"}, {"status": 1}]"#, "/x-codes/1", "no string in the key column `code`");
     check(&config(), r#"[{"code": "a"}, {"code": "a"}]"#, "/x-codes/1", "duplicate row for `a`");
     check(
         &config(),
