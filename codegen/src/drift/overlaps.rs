@@ -41,12 +41,12 @@ impl<'c, 'g> OverlapComparer<'c, 'g> {
             VersionSide::New => (
                 rules::UNION_NARROWED,
                 ValueUse::Write,
-                "values that match two branches of `oneOf` are not valid",
+                "values that match two branches of `oneOf` are no longer valid",
             ),
             VersionSide::Old => (
                 rules::UNION_WIDENED,
                 ValueUse::Read,
-                "values that match two branches are valid without `oneOf`",
+                "values that match two branches are now valid, because `oneOf` was removed",
             ),
         };
         if union.one && pair.site.value_use == value_use {
@@ -73,12 +73,12 @@ impl<'c, 'g> OverlapComparer<'c, 'g> {
             VersionSide::New => (
                 rules::UNION_NARROWED,
                 ValueUse::Write,
-                "more values match two branches of `oneOf` and are not valid",
+                "more values match two branches of `oneOf` and are therefore no longer valid",
             ),
             VersionSide::Old => (
                 rules::UNION_WIDENED,
                 ValueUse::Read,
-                "fewer values match two branches of `oneOf`, the others are valid",
+                "fewer values match two branches of `oneOf`; the others are now valid",
             ),
         };
         if !union.one || pair.site.value_use != value_use {
