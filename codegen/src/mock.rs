@@ -17,6 +17,7 @@
 //! and the validation tables decide which values are valid.
 
 mod bodies;
+mod last_page;
 mod operation_rows;
 mod preferences;
 mod problem;
@@ -333,7 +334,11 @@ impl MockServer {
                     .ok_or_else(|| not_acceptable(described))?;
                 let dynamic = preferences.dynamic.then_some(seed);
                 let body = self.response_body(&answer, media, &name, &preferences, dynamic);
-                let body = body.map_err(|error| self.missing_body_response(&answer, &error))?;
+                let mut body = body.map_err(|error| self.missing_body_response(&answer, &error))?;
+                if status.is_success() && preferences.example.is_none() {
+                    let call = &self.plan.calls[at];
+                    body = self.last_page(call, media, parts.uri.query(), &body).unwrap_or(body);
+                }
                 origin = body.source;
                 *response.body_mut() = body.body;
                 response

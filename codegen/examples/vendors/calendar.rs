@@ -7,7 +7,7 @@ use crate::calendar::{
     calls::{CalendarEventsInsertOptions, CalendarEventsListOptions, CalendarEventsPatchOptions},
     client::{Client, Error},
     credentials::Credentials,
-    runtime::{client::pages::PageError, transport::Transport},
+    runtime::transport::Transport,
     servers,
     types::{CalendarEventsListOrderBy, Event, EventAttendee, EventDateTime},
 };
@@ -30,12 +30,8 @@ pub(crate) async fn run(
         .max_results(2);
     let mut items = events.list_items("primary", upcoming);
     while let Some(event) = items.next().await {
-        match event {
-            Ok(event) => lines.push(event.summary.as_deref().unwrap_or("no title").to_owned()),
-            // A server that repeats a page, such as a mock server.
-            Err(PageError::Page(fault)) => lines.push(fault.to_string()),
-            Err(error) => return Err(error.into()),
-        }
+        let event = event?;
+        lines.push(event.summary.as_deref().unwrap_or("no title").to_owned());
     }
 
     let time = |time: &str| EventDateTime {

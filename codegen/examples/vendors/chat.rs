@@ -8,7 +8,7 @@ use crate::chat::{
     client::{Client, Error},
     credentials::Credentials,
     headers::CreateMessageHeaders,
-    runtime::{client::pages::PageError, transport::Transport},
+    runtime::transport::Transport,
     servers,
     types::{
         CreateGuildChannelRequest, MessageAllowedMentionsRequest, MessageCreateRequest,
@@ -28,12 +28,8 @@ pub(crate) async fn run(
 
     let mut members = client.list_guild_members_items(&server, ListGuildMembersOptions::new().limit(2));
     while let Some(member) = members.next().await {
-        match member {
-            Ok(member) => lines.push(format!("{} since {}", member.user.username, member.joined_at)),
-            // A server that repeats a page, such as a mock server.
-            Err(PageError::Page(fault)) => lines.push(fault.to_string()),
-            Err(error) => return Err(error.into()),
-        }
+        let member = member?;
+        lines.push(format!("{} since {}", member.user.username, member.joined_at));
     }
 
     let channel = CreateGuildChannelRequest {

@@ -7,7 +7,7 @@ use crate::cloud::{
     calls::{DropletsCreateOptions, DropletsListOptions},
     client::{Client, Error},
     credentials::Credentials,
-    runtime::{client::pages::PageError, transport::Transport},
+    runtime::transport::Transport,
     servers,
     types::{DropletSingleCreate, DropletsCreateResponse202, Project, ProjectBaseEnvironment},
 };
@@ -21,15 +21,10 @@ pub(crate) async fn run(
     let client = Client::new(servers::PRODUCTION, credentials.wrap(transport));
     let mut lines = Vec::new();
 
-    let machines = client.droplets().list_items(DropletsListOptions::new().per_page(2));
-    let mut machines = machines.with_max_items(10);
+    let mut machines = client.droplets().list_items(DropletsListOptions::new().per_page(2));
     while let Some(machine) = machines.next().await {
-        match machine {
-            Ok(machine) => lines.push(format!("{} in {}", machine.name, machine.region.slug)),
-            // A server that repeats a page, such as a mock server.
-            Err(PageError::Page(fault)) => lines.push(fault.to_string()),
-            Err(error) => return Err(error.into()),
-        }
+        let machine = machine?;
+        lines.push(format!("{} in {}", machine.name, machine.region.slug));
     }
 
     let machine = DropletSingleCreate {

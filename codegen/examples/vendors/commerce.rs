@@ -7,10 +7,7 @@ use crate::commerce::{
     calls::ListCustomersOptions,
     client::Client,
     credentials::Credentials,
-    runtime::{
-        client::{DefaultHeaders, pages::PageError},
-        transport::Transport,
-    },
+    runtime::{client::DefaultHeaders, transport::Transport},
     servers,
     types::{CreateCustomerRequest, CreateOrderRequest, CreatePaymentRequest, Money, Order, OrderLineItem},
 };
@@ -26,12 +23,8 @@ pub(crate) async fn run(
 
     let mut customers = client.list_customers_items(ListCustomersOptions::new().limit(2));
     while let Some(customer) = customers.next().await {
-        match customer {
-            Ok(customer) => lines.push(customer.id.as_deref().unwrap_or("no id").to_owned()),
-            // A server that repeats a page, such as a mock server.
-            Err(PageError::Page(fault)) => lines.push(fault.to_string()),
-            Err(error) => return Err(error.into()),
-        }
+        let customer = customer?;
+        lines.push(customer.id.as_deref().unwrap_or("no id").to_owned());
     }
 
     let amelia = CreateCustomerRequest {

@@ -7,10 +7,7 @@ use crate::dns::{
     calls::{GetDnsZonesOptions, ListSiteDeploysOptions, UploadDeployFileOptions},
     client::{Client, Error},
     credentials::Credentials,
-    runtime::{
-        client::pages::PageError,
-        transport::{ByteStream, Transport},
-    },
+    runtime::transport::{ByteStream, Transport},
     servers,
     types::{DnsRecordCreate, DnsZoneSetup},
 };
@@ -23,15 +20,10 @@ pub(crate) async fn run(
     let client = Client::new(servers::DEFAULT, Credentials::new().netlify_auth(token).wrap(transport));
     let mut lines = Vec::new();
 
-    let deploys = client.list_site_deploys_items("lamps", ListSiteDeploysOptions::new().per_page(2));
-    let mut deploys = deploys.with_max_items(10);
+    let mut deploys = client.list_site_deploys_items("lamps", ListSiteDeploysOptions::new().per_page(2));
     while let Some(deploy) = deploys.next().await {
-        match deploy {
-            Ok(deploy) => lines.push(deploy.state.as_deref().unwrap_or("no state").to_owned()),
-            // A server that repeats a page, such as a mock server.
-            Err(PageError::Page(fault)) => lines.push(fault.to_string()),
-            Err(error) => return Err(error.into()),
-        }
+        let deploy = deploy?;
+        lines.push(deploy.state.as_deref().unwrap_or("no state").to_owned());
     }
 
     let setup = DnsZoneSetup { name: Some("lamps.example".to_owned()), ..Default::default() };

@@ -7,7 +7,7 @@ use crate::messaging::{
     calls::{CreateMessageOptions, ListMessageOptions, UpdateMessageOptions},
     client::{Client, Error},
     credentials::Credentials,
-    runtime::{client::pages::PageError, transport::Transport},
+    runtime::transport::Transport,
     servers,
     types::{CreateMessageBody, MessageEnumUpdateStatus, UpdateMessageBody},
 };
@@ -25,15 +25,9 @@ pub(crate) async fn run(
     let recent = ListMessageOptions::new().date_sent_gt("2026-11-28T00:00:00Z").page_size(2);
     let mut messages = client.list_message_items(account, recent);
     while let Some(message) = messages.next().await {
-        match message {
-            Ok(message) => {
-                let status = message.status.map(|status| status.to_string());
-                lines.push(status.unwrap_or_default());
-            }
-            // A server that repeats a page, such as a mock server.
-            Err(PageError::Page(fault)) => lines.push(fault.to_string()),
-            Err(error) => return Err(error.into()),
-        }
+        let message = message?;
+        let status = message.status.map(|status| status.to_string());
+        lines.push(status.unwrap_or_default());
     }
 
     let message = CreateMessageBody {

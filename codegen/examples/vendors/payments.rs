@@ -10,7 +10,7 @@ use crate::payments::{
     },
     client::{Client, Error},
     credentials::Credentials,
-    runtime::{client::pages::PageError, transport::Transport},
+    runtime::transport::Transport,
     servers,
     types::{
         ApiErrorsType, GetCustomersCreatedObject, PostCustomersBody, PostFilesBodyPurpose,
@@ -29,12 +29,8 @@ pub(crate) async fn run(
     let since = GetCustomersCreatedObject { gte: Some(1_680_000_000), ..Default::default() };
     let mut customers = client.get_customers_items(GetCustomersOptions::new().created(since).limit(2));
     while let Some(customer) = customers.next().await {
-        match customer {
-            Ok(customer) => lines.push(customer.id.clone()),
-            // A server that repeats a page, such as a mock server.
-            Err(PageError::Page(fault)) => lines.push(fault.to_string()),
-            Err(error) => return Err(error.into()),
-        }
+        let customer = customer?;
+        lines.push(customer.id.clone());
     }
 
     let jenny = PostCustomersBody {

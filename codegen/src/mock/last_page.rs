@@ -1,0 +1,204 @@
+//! The last page of paginated operations. The first request for a list gets the usual body; a request for a later
+//! page gets this body without items and without a next page, so that a client that reads all pages stops.
+
+use contract_codegen_core::{
+    api::{self, ParameterIn},
+    load::uri,
+    plan::{NextPage, Pagination, PlannedCall},
+};
+use contract_runtime::{Json, media_type::MediaType, server::Bytes};
+
+use super::{MockServer, bodies::GeneratedBody};
+
+impl MockServer {
+    /// Returns the last page for a request that follows the page `first`. Returns `None` if the request is for the
+    /// first page, or if no last page satisfies the contract.
+    pub(super) fn last_page(
+        &self,
+        call: &PlannedCall<'_>,
+        media: &'static api::MediaType,
+        query: Option<&str>,
+        first: &GeneratedBody,
+    ) -> Option<GeneratedBody> {
+        let (_, pages) = call.pages.as_ref()?;
+        if !MediaType::parse(&media.name).is_json() {
+            return None;
+        }
+        let page = Json::parse(&first.body).ok()?;
+        if !is_later_page(call, pages, query.unwrap_or_default(), &page) {
+            return None;
+        }
+        let is_valid = |page: &Json| media.schema.is_none_or(|schema| self.tables.is_valid(schema, page));
+        let page = last_page_candidates(pages, page).into_iter().find(is_valid)?;
+        Some(GeneratedBody { body: Bytes::from(page.to_string()), source: "the last page".to_owned() })
+    }
+}
+
+/// Returns true if the query of a request selects a page after the first.
+fn is_later_page(call: &PlannedCall<'_>, pages: &Pagination, query: &str, first: &Json) -> bool {
+    let argument = |argument: usize| {
+        let row = &call.parameters.get(argument)?.row;
+        (row.location == ParameterIn::Query).then(|| query_value(query, &row.name)).flatten()
+    };
+    match &pages.next {
+        NextPage::Cursor { argument: at, .. } => argument(*at).is_some_and(|cursor| !cursor.is_empty()),
+        NextPage::Offset { argument: at, first, .. } | NextPage::Page { argument: at, first, .. } => {
+            argument(*at).and_then(|position| position.parse::<u64>().ok()).is_some_and(|at| at > *first)
+        }
+        NextPage::Url { from, .. } => {
+            let url = first.pointer(&from.pointer).and_then(Json::as_str);
+            let next = url.and_then(|url| Some(url.split_once('?')?.1.split('#').next()?));
+            next.is_some_and(|next| next == query)
+        }
+        // The header `Link` is generated without a target, so that there is one page.
+        NextPage::Link { .. } => false,
+    }
+}
+
+/// Returns the decoded value of the first pair with this name.
+fn query_value(query: &str, name: &str) -> Option<String> {
+    let decode = |text: &str| uri::percent_decode(&text.replace('+', " "));
+    query.split('&').find_map(|pair| {
+        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+        (decode(key)? == name).then(|| decode(value)).flatten()
+    })
+}
+
+/// Returns forms of a page without items and without a next page. A schema may require the property with the next
+/// page, so one form omits it, one sets it to `null`, and one to an empty string.
+fn last_page_candidates(pages: &Pagination, mut page: Json) -> Vec<Json> {
+    if let Some(items) = page.pointer_mut(&pages.items.pointer) {
+        *items = Json::Array(Vec::new());
+    }
+    let (next, more) = match &pages.next {
+        NextPage::Cursor { from, of_last_item: false, more, .. } => (Some(from), more.as_ref()),
+        NextPage::Cursor { more, .. } => (None, more.as_ref()),
+        NextPage::Url { from, .. } => (Some(from), None),
+        NextPage::Link { .. } | NextPage::Offset { .. } | NextPage::Page { .. } => (None, None),
+    };
+    if let Some(more) = more.and_then(|more| page.pointer_mut(&more.pointer)) {
+        *more = Json::Bool(false);
+    }
+    let Some(next) = next else { return vec![page] };
+    let mut forms = vec![without_property(&page, &next.pointer)];
+    for value in [Json::Null, Json::String(String::new())] {
+        let mut form = page.clone();
+        if let Some(next) = form.pointer_mut(&next.pointer) {
+            *next = value;
+        }
+        forms.push(form);
+    }
+    forms
+}
+
+/// Returns a copy of the page without the property at this pointer.
+fn without_property(page: &Json, pointer: &str) -> Json {
+    let mut page = page.clone();
+    if let Some((parent, token)) = pointer.rsplit_once('/')
+        && let Some(Json::Object(members)) = page.pointer_mut(parent)
+        && let Some(name) = contract_runtime::pointer::unescape_token(token)
+    {
+        members.remove(&name);
+    }
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic, reason = "tests panic on failure")]
+
+    use contract_codegen_core::{config::Config, generate::Project, load::Sources};
+    use http::Request;
+
+    use super::*;
+
+    const API: &str = r"
+openapi: 3.1.0
+info: { title: Fleet, version: '1' }
+paths:
+  /ships:
+    get:
+      operationId: ships
+      parameters:
+        - { name: position, in: query, schema: { type: string } }
+      responses:
+        '200':
+          description: All.
+          content:
+            application/json:
+              schema:
+                type: object
+                required: [items, REQUIRED]
+                properties:
+                  items: { type: array, items: { $ref: '#/components/schemas/Ship' }, minItems: MINIMUM }
+                  next: { type: [string, 'NULL'] }
+                  more: { type: boolean }
+              example: { items: [{ id: a }], next: '/ships?position=b%20c', more: true }
+components:
+  schemas:
+    Ship: { type: object, required: [id], properties: { id: { type: string } } }
+";
+
+    /// Returns the bodies of the responses to the queries.
+    fn bodies<const N: usize>(document: &str, strategy: &str, queries: [&str; N]) -> [String; N] {
+        let options = format!("[[pages]]\noperations = [\"ships\"]\nitems = \"/items\"\n{strategy}\n");
+        let config: Config = toml::from_str(&options).unwrap();
+        let project = Project { config, ..Project::default() };
+        let sources = Sources::from_texts(&[("api.yaml", "", document)]).unwrap();
+        let contract = project.analyze_sources(sources).unwrap_or_else(|problems| panic!("{problems}"));
+        let mock = MockServer::new(project, contract, 0);
+        queries.map(|query| {
+            let request = Request::get(format!("/ships{query}")).body(Bytes::new()).unwrap();
+            String::from_utf8(mock.respond_to(request).into_body().to_vec()).unwrap()
+        })
+    }
+
+    fn document(required: &str, null: &str, min_items: &str) -> String {
+        API.replace("REQUIRED", required).replace("'NULL'", null).replace("MINIMUM", min_items)
+    }
+
+    const FIRST: &str = r#"{"items":[{"id":"a"}],"next":"/ships?position=b%20c","more":true}"#;
+
+    /// The request for the page after the first gets a page without items. A required property with the next page
+    /// is `null`, or an empty string if it must not be `null`.
+    #[test]
+    fn later_pages_are_the_last_page() {
+        let cursor = "cursor = { from = \"/next\", to = \"position\" }";
+        let flagged = "cursor = { from = \"/next\", to = \"position\", more = \"/more\" }";
+        let last_item = "last-item = { from = \"/id\", to = \"position\", more = \"/more\" }";
+        let url = "next-url = \"/next\"";
+        for (strategy, required, null, last) in [
+            (cursor, "items", "'null'", r#"{"items":[],"more":true}"#),
+            (cursor, "next", "'null'", r#"{"items":[],"next":null,"more":true}"#),
+            (cursor, "next", "integer", r#"{"items":[],"next":"","more":true}"#),
+            (flagged, "items", "'null'", r#"{"items":[],"more":false}"#),
+            (last_item, "items", "'null'", r#"{"items":[],"next":"/ships?position=b%20c","more":false}"#),
+            (url, "items", "'null'", r#"{"items":[],"more":true}"#),
+        ] {
+            let document = document(required, null, "0");
+            let [first, empty, next] = bodies(&document, strategy, ["", "?position=", "?position=b%20c"]);
+            assert_eq!([first.as_str(), &empty, &next], [FIRST, FIRST, last], "{strategy} {required} {null}");
+        }
+    }
+
+    #[test]
+    fn positions_after_the_first_are_the_last_page() {
+        let document =
+            document("items", "'null'", "0").replace("schema: { type: string }", "schema: { type: integer }");
+        let last = r#"{"items":[],"next":"/ships?position=b%20c","more":true}"#;
+        let [none, first, second] =
+            bodies(&document, "page = { to = \"position\" }", ["", "?position=1", "?position=2"]);
+        assert_eq!([none.as_str(), &first, &second], [FIRST, FIRST, last]);
+        let [first, second] =
+            bodies(&document, "offset = { to = \"position\" }", ["?position=0", "?position=1"]);
+        assert_eq!([first.as_str(), &second], [FIRST, last]);
+    }
+
+    /// If no page without items satisfies the contract, each request gets the usual body.
+    #[test]
+    fn last_pages_satisfy_the_contract() {
+        let cursor = "cursor = { from = \"/next\", to = \"position\" }";
+        let [next] = bodies(&document("items", "'null'", "1"), cursor, ["?position=b"]);
+        assert_eq!(next, FIRST);
+    }
+}
