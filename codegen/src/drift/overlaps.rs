@@ -33,8 +33,9 @@ impl<'c, 'g> OverlapComparer<'c, 'g> {
         Self { comparison, pair }
     }
 
-    /// Reports values that match two branches of a `oneOf`. They became invalid because a schema became one
-    /// branch of the `oneOf`, or valid because of the reverse change. `side` is the version with the union.
+    /// Reports values that match two branches of a `oneOf`. If a schema became a branch of a `oneOf`, such
+    /// values became invalid. If a branch of a `oneOf` became the schema, they became valid. `side` is the
+    /// version with the union.
     pub(super) fn compare_overlap(&mut self, side: VersionSide, union: SchemaUnion<'g>) {
         let pair = self.pair;
         let (rule, value_use, message) = match side {
