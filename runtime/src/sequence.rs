@@ -109,8 +109,8 @@ impl fmt::Debug for RawItem {
 pub enum DecodeFault {
     /// The item exceeds the size limit.
     TooLarge(ItemPosition),
-    /// The item is truncated. This is a number, `true`, `false` or `null` in a JSON text sequence that is not
-    /// followed by white space (RFC 7464, 2.4).
+    /// The item is truncated. In a JSON text sequence, this is a number, `true`, `false` or `null` without
+    /// white space after it (RFC 7464, 2.4).
     Truncated(ItemPosition),
 }
 

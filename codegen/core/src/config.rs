@@ -192,11 +192,11 @@ pub struct OutputConfig {
     pub client: bool,
     /// Whether a server interface is generated.
     pub server: bool,
-    /// Whether `schemars` implementations are generated, in a package behind the feature `schemars`. The
-    /// default is `true` for packages and `false` for other layouts.
+    /// Whether `schemars` implementations are generated. In a package, they are behind the feature
+    /// `schemars`. The default is `true` for packages and `false` for other layouts.
     pub schemars: Option<bool>,
-    /// Whether `proptest` strategies are generated, in a package behind the feature `proptest`. The default
-    /// is that of `schemars`.
+    /// Whether `proptest` strategies are generated. In a package, they are behind the feature `proptest`. The
+    /// default is that of `schemars`.
     pub proptest: Option<bool>,
     /// The generated command line: a module `cli` behind the feature `cli`, and a binary in a package. If
     /// absent, none is generated. The command line requires the module `credentials`, as `client.credentials`

@@ -1,4 +1,4 @@
-//! `report`: prints types that accept more than their schema, assumptions and proofs.
+//! `report`: prints assumptions, proofs, and the types that accept more than their schema.
 
 use contract_codegen::report::Report;
 use serde_json::json;

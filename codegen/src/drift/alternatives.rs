@@ -68,8 +68,8 @@ impl AlternativeComparer<'_, '_> {
             let is_null = is_null(graph, id);
             let name = branch_label(graph, id, position, None);
             let (rule, effect) = match (is_added, is_null) {
-                (true, true) => (rules::NULL_ADDED, "is valid too"),
-                (true, false) => (rules::BRANCH_ADDED, "is valid too"),
+                (true, true) => (rules::NULL_ADDED, "is now valid, too"),
+                (true, false) => (rules::BRANCH_ADDED, "is now valid, too"),
                 (false, true) => (rules::NULL_REMOVED, "is no longer valid"),
                 (false, false) => (rules::BRANCH_REMOVED, "is no longer valid"),
             };

@@ -50,13 +50,15 @@ impl<'c, 'g> ArrayComparer<'c, 'g> {
             ids.iter().any(|id| flat.graph.schema(*id).boolean == Some(false))
         };
         let facet = || KeywordFacet::new(&[Keyword::Items, Keyword::PrefixItems]);
+        let elements =
+            || index.map_or_else(|| "further elements".to_owned(), |at| format!("elements at index {at}"));
         match (none(&pair.old, &old), none(&pair.new, &new)) {
             (true, true) => {}
             (false, true) => {
                 self.comparison.report_restriction(
                     rules::ITEMS_CLOSED,
                     pair,
-                    format!("elements at `{token}` are refused"),
+                    format!("{} are now rejected", elements()),
                     facet(),
                 );
             }
@@ -64,7 +66,7 @@ impl<'c, 'g> ArrayComparer<'c, 'g> {
                 self.comparison.report_restriction(
                     rules::ITEMS_OPENED,
                     pair,
-                    format!("elements at `{token}` are valid"),
+                    format!("{} are now valid", elements()),
                     facet(),
                 );
             }
@@ -91,7 +93,7 @@ impl<'c, 'g> ArrayComparer<'c, 'g> {
                     self.comparison.report_restriction(
                         rules::CONTAINS_ADDED,
                         pair,
-                        "some elements must match `contains`".to_owned(),
+                        "`contains` was added".to_owned(),
                         facet(),
                     );
                 }
@@ -99,7 +101,7 @@ impl<'c, 'g> ArrayComparer<'c, 'g> {
                     self.comparison.report_restriction(
                         rules::CONTAINS_REMOVED,
                         pair,
-                        "no element has to match `contains`".to_owned(),
+                        "`contains` was removed".to_owned(),
                         facet(),
                     );
                 }

@@ -420,8 +420,8 @@ impl<'g> Comparison<'g> {
         prover.is_some_and(|prover| prover.are_equivalent(&pair.old_ids, &pair.new_ids))
     }
 
-    /// Returns true if the facet's keywords are proven to refuse no value in either direction, so that the
-    /// change is only a rewrite.
+    /// Returns true if it is proven that neither version's keywords of the facet reject a value of the other
+    /// version, so that the change is only a rewrite.
     fn is_equivalent_rewrite(
         &mut self,
         pair: &SchemaPair<'g>,

@@ -220,7 +220,7 @@ impl<'c, 'g> ConditionComparer<'c, 'g> {
             self.comparison.report_restriction(
                 rules::NOT_REMOVED,
                 pair,
-                "values that `not` refused are valid".to_owned(),
+                "values that `not` rejected are now valid".to_owned(),
                 facet,
             );
         }
@@ -230,7 +230,7 @@ impl<'c, 'g> ConditionComparer<'c, 'g> {
             self.comparison.report_restriction(
                 rules::NOT_ADDED,
                 pair,
-                "`not` refuses more values".to_owned(),
+                "`not` now rejects more values".to_owned(),
                 facet,
             );
         }
@@ -265,7 +265,7 @@ impl<'c, 'g> ConditionComparer<'c, 'g> {
         for (name, other) in
             new.iter().filter(|each| !old.contains(each) && !pair.old.requires_property(each.1))
         {
-            let message = format!("`{other}` is required if `{name}` is present");
+            let message = format!("`{other}` is now required if `{name}` is present");
             if pair.old.mentions_property(name) || !pair.new.may_declare(name) {
                 self.comparison.report_restriction(rules::DEPENDENCY_ADDED, pair, message, facet());
             } else {
@@ -283,7 +283,7 @@ impl<'c, 'g> ConditionComparer<'c, 'g> {
             self.comparison.report_restriction(
                 rules::DEPENDENCY_REMOVED,
                 pair,
-                format!("`{other}` may be missing if `{name}` is present"),
+                format!("`{other}` may now be missing if `{name}` is present"),
                 facet(),
             );
         }
@@ -301,7 +301,7 @@ impl<'c, 'g> ConditionComparer<'c, 'g> {
             let (before, after) = (of(&old), of(&new));
             let facet = KeywordFacet::new(&[Keyword::DependentSchemas]);
             if before.is_empty() && !pair.old.mentions_property(name) && pair.new.may_declare(name) {
-                let message = format!("objects with `{name}` are restricted further");
+                let message = format!("objects with `{name}` are now restricted further");
                 self.comparison.report_keyword_change(
                     rules::DEPENDENCY_ADDED_NEW_MEMBER,
                     pair,
@@ -312,14 +312,14 @@ impl<'c, 'g> ConditionComparer<'c, 'g> {
                 self.comparison.report_restriction(
                     rules::DEPENDENCY_ADDED,
                     pair,
-                    format!("objects with `{name}` are restricted further"),
+                    format!("objects with `{name}` are now restricted further"),
                     facet,
                 );
             } else if after.is_empty() {
                 self.comparison.report_restriction(
                     rules::DEPENDENCY_REMOVED,
                     pair,
-                    format!("objects with `{name}` are restricted less"),
+                    format!("objects with `{name}` are now restricted less"),
                     facet,
                 );
             } else {

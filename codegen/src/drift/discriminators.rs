@@ -46,7 +46,7 @@ impl<'c, 'g> DiscriminatorComparer<'c, 'g> {
         match (discriminator_meanings(&pair.old, was), discriminator_meanings(&pair.new, is)) {
             (Some(old), Some(new)) => self.compare_meanings(&old, &new),
             (None, Some(new)) if !new.by_constants => {
-                let message = format!("`{is}` selects the branch, which no property did before");
+                let message = format!("`{is}` now selects the branch; in the old version, no property did");
                 self.comparison.report_change(rules::DISCRIMINATOR_ADDED, pair, message);
             }
             (Some(old), None) if !old.by_constants => {
@@ -79,8 +79,10 @@ impl<'c, 'g> DiscriminatorComparer<'c, 'g> {
                 (rules::DISCRIMINATOR_CHANGED, message)
             }
             (None, Some(after)) => {
-                let message =
-                    format!("any other or missing value of `{is}` selects {}", label(pair.new.graph, after));
+                let message = format!(
+                    "any other or missing value of `{is}` now selects {}",
+                    label(pair.new.graph, after)
+                );
                 (rules::DISCRIMINATOR_VALUE_ADDED, message)
             }
             (Some(before), None) => {
@@ -132,7 +134,7 @@ impl<'c, 'g> DiscriminatorComparer<'c, 'g> {
             if old.values.iter().all(|(other, _)| other != value) && known(self) {
                 let form =
                     branch_type_name(pair.new.graph, *branch).unwrap_or_else(|| "a known branch".to_owned());
-                let message = format!("`{value}` of `{}` also selects {form}", new.tag);
+                let message = format!("`{value}` of `{}` now also selects {form}", new.tag);
                 self.comparison.report_change(rules::DISCRIMINATOR_VALUE_ADDED, pair, message);
             }
         }

@@ -90,13 +90,13 @@ impl<'c, 'g> EnumerationComparer<'c, 'g> {
                 (holder, holder.and(single_union(&pair.new)))
             }
             (ValueListing::None, ValueListing::Closed { values, holder }) => {
-                let message = format!("values are restricted to {}", format_values(&values));
+                let message = format!("values are now restricted to {}", format_values(&values));
                 self.report_list_change(rules::ENUM_ADDED, message);
                 self.report_gained_values(&values);
                 (holder.and(single_union(&pair.old)), holder)
             }
             (ValueListing::Closed { values, holder }, ValueListing::Open(new)) => {
-                let message = format!("values other than {} are valid", format_values(&values));
+                let message = format!("values other than {} are now valid", format_values(&values));
                 self.report_list_change(rules::ENUM_OPENED, message);
                 self.report_known_values(&values, &new.values);
                 self.report_lost_values(&values);
@@ -192,7 +192,7 @@ impl<'c, 'g> EnumerationComparer<'c, 'g> {
                 self.comparison.report_change(
                     rules::ENUM_VALUE_ADDED,
                     pair,
-                    format!("{} is valid now", format_value(value)),
+                    format!("{} is now valid", format_value(value)),
                 );
             }
         }

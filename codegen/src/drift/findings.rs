@@ -231,9 +231,9 @@ fn describe_consequence(rule: &DriftRule, change: &ContractChange) -> String {
     let effect = match (change.readers, change.writers) {
         (Breaking, Breaking) => "readers and writers of the old version may fail",
         (Breaking, _) => "readers of the old version may receive something that they cannot handle",
-        (_, Breaking) => "values that writers of the old version send may be refused or ignored",
+        (_, Breaking) => "values that writers of the old version send may be rejected or ignored",
         _ if change.proven && change.level() == ChangeLevel::Same => "proven: the same values are valid",
-        _ if change.proven => "proven: no valid value is refused and no unexpected value is sent",
+        _ if change.proven => "proven: no valid value is rejected and no unexpected value is sent",
         _ => "clients of the old version are not affected",
     };
     format!("; {effect}")

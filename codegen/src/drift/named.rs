@@ -64,7 +64,7 @@ impl<'c, 'g> NamedSchemaComparer<'c, 'g> {
         for (before, after) in renamed {
             if !inside(&before) {
                 let places = (Some(&old.graph.schema(before).place), Some(&new.graph.schema(after).place));
-                let message = format!("it was renamed to `{}`", schema_label(new, after));
+                let message = format!("the schema was renamed to `{}`", schema_label(new, after));
                 self.comparison.report_contract_change(
                     rules::SCHEMA_RENAMED,
                     places,
@@ -93,7 +93,7 @@ impl<'c, 'g> NamedSchemaComparer<'c, 'g> {
                     rules::SCHEMA_REMOVED,
                     (place, None),
                     &schema_label(old, before),
-                    "it was removed".to_owned(),
+                    "the schema was removed".to_owned(),
                 );
             }
         }
@@ -104,7 +104,7 @@ impl<'c, 'g> NamedSchemaComparer<'c, 'g> {
                     rules::SCHEMA_ADDED,
                     (None, place),
                     &schema_label(new, after),
-                    "it is new".to_owned(),
+                    "the schema is new".to_owned(),
                 );
             }
         }

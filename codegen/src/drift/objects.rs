@@ -100,9 +100,9 @@ impl<'c, 'g> ObjectComparer<'c, 'g> {
                 // If `required` lists the property in the old version as well, it was required in only one
                 // direction (OpenAPI 3.0).
                 let why = if pair.old.requires_property(name) { " in both directions" } else { "" };
-                (rules::PROPERTY_REQUIRED, format!("`{name}` is required{why}"))
+                (rules::PROPERTY_REQUIRED, format!("`{name}` became required{why}"))
             }
-            (true, false) => (rules::PROPERTY_OPTIONAL, format!("`{name}` may be missing")),
+            (true, false) => (rules::PROPERTY_OPTIONAL, format!("`{name}` may now be missing")),
             _ => return,
         };
         let at = pair.site.below(StepKind::Member, &escape_token(name));
@@ -292,8 +292,9 @@ impl<'c, 'g> ObjectComparer<'c, 'g> {
             let at = pair.site.below(StepKind::Member, &format!("{{{pattern}}}"));
             let places = (flattened_place(&pair.old), flattened_place(&pair.new));
             if before.is_empty() && pair.old.is_closed() {
-                let message =
-                    format!("names that match `{pattern}` are valid, which were rejected as undeclared");
+                let message = format!(
+                    "properties that match `{pattern}` are now valid; they were rejected as undeclared"
+                );
                 let facet = KeywordFacet::new(CLOSING_KEYWORDS);
                 self.comparison.report_restriction_at(
                     rules::PATTERN_PROPERTIES_ADDED,
@@ -304,7 +305,7 @@ impl<'c, 'g> ObjectComparer<'c, 'g> {
                     facet,
                 );
             } else if after.is_empty() && pair.new.is_closed() {
-                let message = format!("names that match `{pattern}` are no longer valid");
+                let message = format!("properties that match `{pattern}` are no longer valid");
                 let facet = KeywordFacet::new(CLOSING_KEYWORDS);
                 self.comparison.report_restriction_at(
                     rules::PATTERN_PROPERTIES_REMOVED,
@@ -334,7 +335,7 @@ impl<'c, 'g> ObjectComparer<'c, 'g> {
                 self.comparison.report_restriction(
                     rules::OBJECT_CLOSED,
                     pair,
-                    "undeclared properties are refused".to_owned(),
+                    "undeclared properties are now rejected".to_owned(),
                     KeywordFacet::new(CLOSING_KEYWORDS),
                 );
             }
@@ -342,7 +343,7 @@ impl<'c, 'g> ObjectComparer<'c, 'g> {
                 self.comparison.report_restriction(
                     rules::OBJECT_OPENED,
                     pair,
-                    "undeclared properties are valid".to_owned(),
+                    "undeclared properties are now valid".to_owned(),
                     KeywordFacet::new(CLOSING_KEYWORDS),
                 );
             }
@@ -384,10 +385,10 @@ impl<'c, 'g> ObjectComparer<'c, 'g> {
         }
         let (rule, message) = match pair.site.value_use {
             ValueUse::Read => {
-                (rules::OBJECT_OPENED, "properties are valid that a closed schema refused as undeclared")
+                (rules::OBJECT_OPENED, "properties that a closed schema rejected as undeclared are now valid")
             }
             ValueUse::Write => {
-                (rules::OBJECT_CLOSED, "properties are refused as undeclared by a closed schema")
+                (rules::OBJECT_CLOSED, "a closed schema now rejects some properties as undeclared")
             }
         };
         self.comparison.report_with_verdict(rule, pair, message.to_owned(), &facet, verdict);

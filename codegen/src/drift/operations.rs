@@ -122,7 +122,7 @@ impl<'c, 'g> OperationComparer<'c, 'g> {
         {
             self.report(
                 rules::OPERATION_MOVED,
-                format!("the address that it is sent to changed from `{was}` to `{is}`"),
+                format!("the callback address changed from `{was}` to `{is}`"),
             );
         }
     }
@@ -144,9 +144,9 @@ impl<'c, 'g> OperationComparer<'c, 'g> {
         let OperationPair { old, new, .. } = *self.operation;
         if old.deprecated != new.deprecated {
             let (rule, message) = if new.deprecated {
-                (rules::OPERATION_DEPRECATED, "it became deprecated")
+                (rules::OPERATION_DEPRECATED, "the operation became deprecated")
             } else {
-                (rules::OPERATION_UNDEPRECATED, "it is no longer deprecated")
+                (rules::OPERATION_UNDEPRECATED, "the operation is no longer deprecated")
             };
             self.report(rule, message.to_owned());
         }
@@ -214,8 +214,8 @@ impl<'c, 'g> OperationComparer<'c, 'g> {
             report(rules::OPERATION_EDITORIAL, "the description of the request body changed");
         }
         match (before.required, after.required) {
-            (false, true) => report(rules::REQUEST_BODY_REQUIRED, "the request body is required"),
-            (true, false) => report(rules::REQUEST_BODY_OPTIONAL, "the request body is optional"),
+            (false, true) => report(rules::REQUEST_BODY_REQUIRED, "the request body became required"),
+            (true, false) => report(rules::REQUEST_BODY_OPTIONAL, "the request body became optional"),
             _ => {}
         }
         ContentComparer::for_request(self.comparison, operation, places, site)

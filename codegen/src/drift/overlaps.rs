@@ -33,20 +33,21 @@ impl<'c, 'g> OverlapComparer<'c, 'g> {
         Self { comparison, pair }
     }
 
-    /// Reports values that match two branches of a `oneOf`. They became invalid because a schema became one
-    /// branch of the `oneOf`, or valid because of the reverse change. `side` is the version with the union.
+    /// Reports values that match two branches of a `oneOf`. If a schema became a branch of a `oneOf`, such
+    /// values became invalid. If a branch of a `oneOf` became the schema, they became valid. `side` is the
+    /// version with the union.
     pub(super) fn compare_overlap(&mut self, side: VersionSide, union: SchemaUnion<'g>) {
         let pair = self.pair;
         let (rule, value_use, message) = match side {
             VersionSide::New => (
                 rules::UNION_NARROWED,
                 ValueUse::Write,
-                "values that match two branches of `oneOf` are not valid",
+                "values that match two branches of `oneOf` are no longer valid",
             ),
             VersionSide::Old => (
                 rules::UNION_WIDENED,
                 ValueUse::Read,
-                "values that match two branches are valid without `oneOf`",
+                "values that match two branches are now valid, because `oneOf` was removed",
             ),
         };
         if union.one && pair.site.value_use == value_use {
@@ -73,12 +74,12 @@ impl<'c, 'g> OverlapComparer<'c, 'g> {
             VersionSide::New => (
                 rules::UNION_NARROWED,
                 ValueUse::Write,
-                "more values match two branches of `oneOf` and are not valid",
+                "more values match two branches of `oneOf` and are therefore no longer valid",
             ),
             VersionSide::Old => (
                 rules::UNION_WIDENED,
                 ValueUse::Read,
-                "fewer values match two branches of `oneOf`, the others are valid",
+                "fewer values match two branches of `oneOf`; the others are now valid",
             ),
         };
         if !union.one || pair.site.value_use != value_use {

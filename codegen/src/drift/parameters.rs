@@ -106,10 +106,10 @@ impl<'c, 'g> ParameterComparer<'c, 'g> {
         }
         match (before.required, after.required) {
             (false, true) => {
-                self.report(rules::PARAMETER_REQUIRED, places, &subject, "it is required".to_owned())
+                self.report(rules::PARAMETER_REQUIRED, places, &subject, "it became required".to_owned())
             }
             (true, false) => {
-                self.report(rules::PARAMETER_OPTIONAL, places, &subject, "it is optional".to_owned())
+                self.report(rules::PARAMETER_OPTIONAL, places, &subject, "it became optional".to_owned())
             }
             _ => {}
         }

@@ -238,9 +238,9 @@ impl<'g> SchemaProver<'g> {
         self.find_witness(given, refuser, &barrier, fitting.cloned())
     }
 
-    /// Creates a schema document with the facet's keywords of the given schemas. If one of these is an
-    /// `unevaluated…` keyword that the schemas contain, the document has all of their keywords, because
-    /// `unevaluated…` depends on its siblings.
+    /// Creates a schema document with those keywords of the given schemas that belong to the facet. If the
+    /// facet includes `unevaluated…` keywords and the schemas contain one, the document contains all keywords
+    /// of the schemas, because `unevaluated…` depends on its siblings.
     fn keywords_document(
         &self,
         (refusing, refuser): (VersionSide, &[SchemaId]),
@@ -257,8 +257,9 @@ impl<'g> SchemaProver<'g> {
         }
     }
 
-    /// Decides whether no value of the sending version matches both branches of one of the given pairs.
-    /// `side` is the version that contains the branches. Returns `None` if that is unknown.
+    /// Decides whether all of the given pairs of branches are disjoint, that is, whether no value of the
+    /// sending version matches both branches of a pair. `side` is the version that contains the branches.
+    /// Returns `None` if that is unknown.
     pub(super) fn prove_no_overlap(
         &self,
         (giving, given): (VersionSide, &[SchemaId]),

@@ -173,13 +173,13 @@ impl<'c, 'g> ResponseComparer<'c, 'g> {
         match (before.required, after.required) {
             (false, true) => {
                 let message = match site.value_use {
-                    ValueUse::Read => "the header is always sent",
-                    ValueUse::Write => "the header is required",
+                    ValueUse::Read => "the header is now always sent",
+                    ValueUse::Write => "the header became required",
                 };
                 self.report(rules::RESPONSE_HEADER_REQUIRED, places, &site.base, message.to_owned());
             }
             (true, false) => {
-                let message = "the header may be missing".to_owned();
+                let message = "the header may now be missing".to_owned();
                 self.report(rules::RESPONSE_HEADER_OPTIONAL, places, &site.base, message);
             }
             _ => {}

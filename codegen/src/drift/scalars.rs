@@ -64,13 +64,13 @@ impl<'c, 'g> ScalarComparer<'c, 'g> {
                 (false, true) => self.comparison.report_restriction(
                     rules::UNIQUE_ITEMS_SET,
                     pair,
-                    "two equal elements are refused".to_owned(),
+                    "equal elements are now rejected".to_owned(),
                     facet,
                 ),
                 (true, false) => self.comparison.report_restriction(
                     rules::UNIQUE_ITEMS_UNSET,
                     pair,
-                    "two equal elements are valid".to_owned(),
+                    "equal elements are now valid".to_owned(),
                     facet,
                 ),
                 _ => {}

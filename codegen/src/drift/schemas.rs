@@ -126,7 +126,7 @@ impl<'c, 'g> SchemaComparer<'c, 'g> {
             self.comparison.report_restriction(
                 rules::NULL_ADDED,
                 pair,
-                format!("`null` is valid in addition to {was}"),
+                format!("`null` is now valid in addition to {was}"),
                 facet.with_candidates([contract_runtime::Json::Null]),
             );
         } else if old == new.union(TypeSet::NULL) {
@@ -134,7 +134,7 @@ impl<'c, 'g> SchemaComparer<'c, 'g> {
             self.comparison.report_restriction(
                 rules::NULL_REMOVED,
                 pair,
-                format!("`null` is no longer valid, only {is}"),
+                format!("`null` is no longer valid; the type is now {is}"),
                 facet.with_candidates(tries),
             );
         } else if disjoint && silent && EnumerationComparer::new(self.comparison, pair).compare_constants() {

@@ -77,7 +77,7 @@ impl<'c, 'g> SchemeComparer<'c, 'g> {
         }
         for scope in scopes.old.difference(&scopes.new) {
             let message = match required.contains(scope) {
-                true => format!("no operation requires `{scope}` any more"),
+                true => format!("`{scope}` is no longer declared or required"),
                 false => format!("`{scope}` is no longer declared"),
             };
             let subject = format!("scope {scope}");
@@ -123,7 +123,7 @@ impl<'c, 'g> SchemeComparer<'c, 'g> {
         let is_new_flow = |flow: &&&str| !old_flows.is_empty() && !old_flows.contains_key(**flow);
         for flow in new_flows.keys().filter(is_new_flow) {
             let (rule, message) =
-                (rules::SECURITY_ALTERNATIVE_ADDED, format!("tokens from `{flow}` are accepted"));
+                (rules::SECURITY_ALTERNATIVE_ADDED, format!("tokens from `{flow}` are now accepted"));
             self.comparison.report_contract_change(rule, places, &subject, message);
         }
         if !changes.is_empty() {
@@ -135,7 +135,7 @@ impl<'c, 'g> SchemeComparer<'c, 'g> {
                 }
                 false => (
                     rules::SECURITY_SCHEME_CHANGED_UNUSED,
-                    format!("no operation requires `{name}`: {changes}"),
+                    format!("`{name}`, which no operation requires, changed: {changes}"),
                 ),
             };
             self.comparison.report_contract_change(rule, places, &subject, message);

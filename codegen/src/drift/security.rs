@@ -64,11 +64,11 @@ impl<'c, 'g> SecurityComparer<'c, 'g> {
     ) {
         match (old.is_anonymous_accepted, new.is_anonymous_accepted) {
             (true, false) => {
-                let message = format!("calls without credentials are refused, {required} is required");
+                let message = format!("calls without credentials are rejected; {required} is required");
                 self.report(rules::SIGN_IN_REQUIRED, message);
             }
             (false, true) => {
-                self.report(rules::SIGN_IN_DROPPED, "calls without credentials are allowed".to_owned());
+                self.report(rules::SIGN_IN_DROPPED, "calls without credentials are now accepted".to_owned());
             }
             (true, true) if !old.requirements.is_empty() && new.requirements.is_empty() => {
                 self.report(rules::SIGN_IN_DROPPED, "credentials are no longer checked".to_owned());
@@ -135,7 +135,7 @@ impl<'c, 'g> SecurityComparer<'c, 'g> {
                     self.report(rules::SCOPE_RELEASED, message);
                 }
             } else {
-                let message = format!("{} is accepted", describe_requirement(after));
+                let message = format!("calls with {} are now accepted", describe_requirement(after));
                 self.report(rules::SECURITY_ALTERNATIVE_ADDED, message);
             }
         }

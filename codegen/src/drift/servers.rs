@@ -33,7 +33,7 @@ impl<'c, 'g> ServerComparer<'c, 'g> {
             self.report(rules::SERVER_REMOVED, format!("the server {url} is no longer listed"));
         }
         for Server { url, .. } in new.iter().filter(|server| !has_url(old, &server.url)) {
-            self.report(rules::SERVER_ADDED, format!("the server {url} is listed"));
+            self.report(rules::SERVER_ADDED, format!("the server {url} was added"));
         }
         if let (Some(Server { url: before, .. }), Some(Server { url: after, .. })) =
             (old.first(), new.first())
@@ -64,16 +64,16 @@ impl<'c, 'g> ServerComparer<'c, 'g> {
             }
             match (before.values.is_empty(), values.is_empty()) {
                 (true, false) => {
-                    let message = format!("`{name}` in {address} is restricted to {}", values.join(", "));
+                    let message = format!("`{name}` in {address} is now restricted to {}", values.join(", "));
                     self.report(rules::SERVER_REMOVED, message);
                 }
                 (false, true) => {
-                    self.report(rules::SERVER_ADDED, format!("`{name}` in {address} accepts any value"));
+                    self.report(rules::SERVER_ADDED, format!("`{name}` in {address} now accepts any value"));
                 }
                 _ => {}
             }
             for value in values.iter().filter(|value| !is_valid(value, &before.values)) {
-                let message = format!("`{value}` is a value of `{name}` in {address}");
+                let message = format!("`{value}` is a new value of `{name}` in {address}");
                 self.report(rules::SERVER_ADDED, message);
             }
         }

@@ -72,13 +72,14 @@ pub(super) enum StepKind {
 /// The depth to which scalars are sent as plain strings rather than as JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum StringScope {
-    /// The value, its properties and their elements, as in a parameter or a form.
+    /// The value, its properties, and the elements of its properties are sent as plain strings if they are
+    /// scalars, as in a parameter or a form.
     Members,
-    /// The value and its elements, as in a property of a form.
+    /// The value and its elements are sent as plain strings if they are scalars, as in a property of a form.
     Elements,
-    /// Only the value itself.
+    /// Only the value itself is sent as a plain string if it is a scalar.
     Value,
-    /// Nothing, because the value is JSON or a part of JSON.
+    /// Nothing is sent as a plain string, because the value is JSON or a part of JSON.
     None,
 }
 

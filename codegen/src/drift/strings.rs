@@ -202,7 +202,7 @@ impl<'c, 'g> PatternComparer<'c, 'g> {
         let mut tries = Vec::new();
         let (before, after) = ((VersionSide::Old, &pair.old_ids), (VersionSide::New, &pair.new_ids));
         for (decided, words, giving, refusing) in
-            [(&widened, "is valid now", after, before), (&narrowed, "is no longer valid", before, after)]
+            [(&widened, "is now valid", after, before), (&narrowed, "is no longer valid", before, after)]
         {
             match decided {
                 InclusionVerdict::Fails(text) => {
@@ -212,7 +212,7 @@ impl<'c, 'g> PatternComparer<'c, 'g> {
                     };
                     // Another keyword may refuse the string in both versions.
                     if valid((giving.0, giving.1)) && !valid((refusing.0, refusing.1)) {
-                        message.push_str(&format!(", {} {words}", format_value(&value)));
+                        message.push_str(&format!("; {} {words}", format_value(&value)));
                     }
                     tries.push(value);
                 }

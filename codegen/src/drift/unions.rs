@@ -72,8 +72,10 @@ impl<'c, 'g> UnionComparer<'c, 'g> {
                     );
                     continue;
                 }
-                (None, Some(_)) => (rules::UNION_ADDED, "values must match one of several branches"),
-                (Some(_), None) => (rules::UNION_REMOVED, "values need not match one of several branches"),
+                (None, Some(_)) => (rules::UNION_ADDED, "values must now match one of several branches"),
+                (Some(_), None) => {
+                    (rules::UNION_REMOVED, "values no longer have to match one of several branches")
+                }
                 (None, None) => continue,
             };
             let facet = KeywordFacet::new(UNION_KEYWORDS);

@@ -92,7 +92,9 @@ impl<'c, 'g> WitnessSearch<'c, 'g> {
         let shown = format_value(&value);
         let message = match site.value_use {
             ValueUse::Write => format!("the schema as a whole no longer accepts {shown}"),
-            ValueUse::Read => format!("the schema as a whole accepts {shown}, which was invalid before"),
+            ValueUse::Read => {
+                format!("the schema as a whole now accepts {shown}, which the old version rejects")
+            }
         };
         let (facet, verdict) = (KeywordFacet::new(&[]), Some(Err(Some(value))));
         self.comparison.report_with_verdict(rules::VALUES_CHANGED, &pair, message, &facet, verdict);

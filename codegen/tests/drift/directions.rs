@@ -170,7 +170,7 @@ fn required_depends_on_direction_only_in_openapi_3_0() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     let found = changes(&schema_of(OLD, KEPT), &schema_of(NEW, KEPT), false);
     assert!(
-        found.iter().any(|it| it.message.starts_with("`id` is required in both directions")),
+        found.iter().any(|it| it.message.starts_with("`id` became required in both directions")),
         "{found:?}"
     );
 }

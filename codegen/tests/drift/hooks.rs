@@ -246,7 +246,7 @@ fn messages_depend_on_the_sender() {
     let messages: Vec<&str> = found.iter().map(|change| change.message.as_str()).collect();
     assert_eq!(
         messages,
-        ["`p` is no longer read; values that writers of the old version send may be refused or ignored"]
+        ["`p` is no longer read; values that writers of the old version send may be rejected or ignored"]
     );
     let without_error = r#""responses":{"200":{"description":""}}"#;
     let with_error = r#""responses":{"200":{"description":""},"410":{"description":""}}"#;
@@ -254,7 +254,7 @@ fn messages_depend_on_the_sender() {
     let messages: Vec<&str> = found.iter().map(|change| change.message.as_str()).collect();
     assert_eq!(
         messages,
-        ["410 was removed; values that writers of the old version send may be refused or ignored"]
+        ["410 was removed; values that writers of the old version send may be rejected or ignored"]
     );
     let explanation = report::explain_rule(Some("error-response-removed")).unwrap();
     assert!(

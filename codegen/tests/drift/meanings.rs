@@ -362,7 +362,7 @@ fn shortest_witnesses_are_shown_for_both_directions() {
     let both = compare_schemas(&pattern("^[ab]{2}$"), &pattern("^[bc]+$"));
     let [change] = both.as_slice() else { panic!("{both:#?}") };
     assert_eq!((change.rule, change.readers, change.writers, change.proven), ("pattern-changed", B, B, true));
-    let message = "the pattern changed from `^[ab]{2}$` to `^[bc]+$`, `\"b\"` is valid now, `\"aa\"` is no longer valid";
+    let message = "the pattern changed from `^[ab]{2}$` to `^[bc]+$`; `\"b\"` is now valid; `\"aa\"` is no longer valid";
     assert!(change.message.starts_with(message), "{}", change.message);
 }
 
@@ -374,7 +374,7 @@ fn strings_that_other_keywords_refuse_are_not_shown() {
     for (old, new) in [("^[ab]$", "^[abc]$"), ("^[abc]$", "^[ab]$")] {
         let found = compare_schemas(&text(old), &text(new));
         let [change] = found.as_slice() else { panic!("{found:#?}") };
-        let phrases = ["is valid now", "is no longer valid", r#""c""#];
+        let phrases = ["is now valid", "is no longer valid", r#""c""#];
         assert!(phrases.iter().all(|phrase| !change.message.contains(phrase)), "{}", change.message);
     }
 }
@@ -481,7 +481,9 @@ fn single_schema_becomes_one_branch_of_several() {
     let (levels, found) = rules(a, &several);
     assert_eq!(levels, [("branch-added", B, A)]);
     assert!(
-        found[0].message.starts_with("the branch B is valid too; readers of the old version may receive"),
+        found[0]
+            .message
+            .starts_with("the branch B is now valid, too; readers of the old version may receive"),
         "{found:#?}"
     );
     assert!(found[0].witness.as_deref().is_some_and(|witness| witness.contains("\"b\"")), "{found:#?}");
@@ -640,7 +642,7 @@ fn messages_list_tokens_that_stop_working() {
         let found = changes(&security(old), &security(new), true);
         let own =
             found.into_iter().filter(|change| change.subject.starts_with("POST") && change.level() == B);
-        own.map(|change| change.message.split("; ").next().unwrap_or_default().to_owned()).collect::<Vec<_>>()
+        own.map(|change| change.difference).collect::<Vec<_>>()
     };
     assert_eq!(
         messages(r#"[{"s":["a"]}]"#, r#"[{"s":["a","b"]}]"#),
@@ -663,7 +665,7 @@ fn messages_list_tokens_that_stop_working() {
         messages(r#"[{"k":[]}]"#, r#"[{"s":["a","b"]},{"k":[],"s":["a"]}]"#),
         ["calls with `k` stop working: `s` with `a` and `b`, or `k` together with `s` with `a` is required"]
     );
-    assert_eq!(messages("[]", r#"[{"k":[]}]"#), ["calls without credentials are refused, `k` is required"]);
+    assert_eq!(messages("[]", r#"[{"k":[]}]"#), ["calls without credentials are rejected; `k` is required"]);
     assert_eq!(messages(r#"[{"k":[]}]"#, r#"[{"k":[]},{"s":["a"]}]"#), Vec::<String>::new());
 }
 

@@ -77,7 +77,7 @@ fn flows_are_compared_separately() {
     let one = text(r#""r""#, &flow("authorizationCode", "t", &both));
     assert_eq!(
         describe_changes(&one, &of(&both, &both)),
-        [described("security-alternative-added", A, "tokens from `clientCredentials` are accepted")]
+        [described("security-alternative-added", A, "tokens from `clientCredentials` are now accepted")]
     );
     assert_eq!(
         describe_changes(&of(&both, &both), &one),

@@ -63,8 +63,8 @@ impl World {
         }
     }
 
-    /// Returns a response whose `Date` was written `there` after the request was sent, and which arrived
-    /// `back` later.
+    /// Returns a response. Its `Date` was written the time `there` after the request was sent, and it arrived
+    /// the time `back` after that.
     pub(super) fn answer(&mut self, there: i128, back: i128) -> Result<ClockObservation, ObservationError> {
         let sent = self.reading();
         self.pass(there);

@@ -127,7 +127,7 @@ impl FailedCall {
         if self.error.may_have_been_applied() { Self { next: Some(next.into()), ..self } } else { self }
     }
 
-    /// Adds the parts of the response to print.
+    /// Adds the parts of the response that are printed with the error.
     pub(crate) fn with_excerpt(self, shown: ResponseExcerpt) -> Self {
         Self { excerpt: shown, ..self }
     }

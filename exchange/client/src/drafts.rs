@@ -173,8 +173,9 @@ fn content_error(draft: &RefineryDraft) -> Option<&'static str> {
         .then_some("a screenshot name contains a folder: use the file name only")
 }
 
-/// Returns a description of data that does not come from a panel, if the draft contains any: undeclared
-/// properties, which the type keeps, and file paths, which may contain an account name (CLI-05).
+/// Returns a description of data that cannot come from a refinery panel of the game, or `None` if the draft
+/// contains no such data. These are undeclared properties, which the type keeps, and file paths, which may
+/// contain an account name (CLI-05).
 fn privacy_error(draft: &RefineryDraft) -> Result<Option<Cow<'static, str>>, Error> {
     let at = |pointer: &str| if is_safe_pointer(pointer) { format!(" at {pointer}") } else { String::new() };
     if let Some(pointer) = draft.undeclared_members(1).first() {

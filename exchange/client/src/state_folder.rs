@@ -49,8 +49,9 @@ pub(crate) struct FolderLock {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct ConnectionNotes {
-    /// The local id of the connection to which label, installation, and scopes belong. Tokens and notes are
-    /// written one after the other, so the notes may belong to an earlier connection than the tokens.
+    /// The local id of the connection to which label, installation, and scopes belong. The tokens and
+    /// `session.json` are written one after the other, so `session.json` may belong to an earlier connection
+    /// than the tokens.
     pub(crate) connection: Option<String>,
     /// The scopes that the member granted.
     pub(crate) scopes: Vec<String>,

@@ -30,8 +30,8 @@ pub(super) fn write_brackets(
     Ok(pairs.collect())
 }
 
-/// Returns true if the elements, joined by commas, are a JSON list, or if several elements are a JSON object.
-/// The server would read that value instead of the elements.
+/// Returns true if the elements, joined by commas, form a JSON array, or if there are several elements and
+/// they form one JSON object. The server would read that value instead of the elements.
 fn is_joined_json(texts: &[String]) -> bool {
     if !texts.first().is_some_and(|text| text.trim_start().starts_with(['[', '{'])) {
         return false;

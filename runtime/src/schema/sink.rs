@@ -179,8 +179,8 @@ impl ViolationSink for ViolationCollector<'_> {
         self.record(path, keyword, schema, Some(limit.into()));
     }
 
-    /// Returns true if the collector is full with violations of the document itself, which no other violation
-    /// can displace.
+    /// Returns true if the collector is full of violations at the root of the document, which no other
+    /// violation can displace.
     fn is_done(&self) -> bool {
         self.room == 0 && self.found.len() <= 1
     }

@@ -118,7 +118,7 @@ impl Tally {
     }
 }
 
-/// Reports each figure of the repository that exceeds its limit.
+/// Reports each language measurement of the repository that exceeds its limit.
 pub(super) fn check(repository: &RepositoryFiles) -> Vec<RuleViolation> {
     let mut violations = Vec::new();
     let rust: Vec<&SourceFile> =

@@ -85,7 +85,7 @@ pub(crate) fn check_idempotency_header(
     }
 }
 
-/// Returns an error if no operation takes a key because of this selector.
+/// Returns an error if the selector has no effect, that is, if it gives no operation a key.
 fn check_selector(
     options: &Config,
     header: &IdempotencyHeader,

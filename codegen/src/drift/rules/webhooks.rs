@@ -11,7 +11,7 @@ use super::{
     RESPONSE_ADDED, RESPONSE_ADDED_SUCCESS, RESPONSE_FOLDED, RESPONSE_HEADER_ADDED, RESPONSE_HEADER_OPTIONAL,
     RESPONSE_HEADER_REMOVED, RESPONSE_HEADER_REMOVED_OPTIONAL, RESPONSE_HEADER_REQUIRED,
     RESPONSE_HEADER_STYLE_CHANGED, RESPONSE_MEDIA_TYPE_ADDED, RESPONSE_MEDIA_TYPE_REMOVED, RESPONSE_NAMED,
-    RESPONSE_NARROWED, RESPONSE_REMOVED, UNREAD,
+    RESPONSE_NARROWED, RESPONSE_REMOVED,
 };
 
 /// The levels of a rule in a webhook or a callback.
@@ -21,7 +21,7 @@ pub(crate) struct WebhookLevels {
     pub(crate) readers: ChangeLevel,
     /// The level for clients that send responses.
     pub(crate) writers: ChangeLevel,
-    /// Why the rule has these levels in webhooks and callbacks.
+    /// The effect of the change on receivers and the service, which explains the levels.
     pub(crate) reason: &'static str,
 }
 
@@ -31,10 +31,11 @@ const R: ChangeLevel = ChangeLevel::Renamed;
 const B: ChangeLevel = ChangeLevel::Breaking;
 
 const IGNORED: &str = "Receivers ignore unknown elements.";
-const RELIED: &str = "Receivers depend on it.";
+const RELIED: &str = "Receivers that depend on it may fail.";
 const EXPECTED: &str = "Receivers can depend on it.";
-const ANSWERED: &str = "Receivers that respond in this way are not understood.";
+const ANSWERED: &str = "The service no longer understands this response when receivers send it.";
 const MORE: &str = "Receivers can respond as before.";
+const UNREAD: &str = "The service ignores it when receivers send it.";
 
 /// Returns the levels of a rule in webhooks and callbacks if they differ from those in operations.
 pub(crate) fn webhook_levels(id: &str) -> Option<&'static WebhookLevels> {
@@ -55,32 +56,49 @@ const WEBHOOK_RULES: &[(&DriftRule, WebhookLevels)] = &[
     webhook_rule(PARAMETER_ADDED_OPTIONAL, A, S, IGNORED),
     webhook_rule(PARAMETER_ADDED_REQUIRED, A, S, IGNORED),
     webhook_rule(PARAMETER_REMOVED, B, S, RELIED),
-    webhook_rule(PARAMETER_MOVED, B, S, "It is no longer sent where receivers read it."),
+    webhook_rule(
+        PARAMETER_MOVED,
+        B,
+        S,
+        "The service no longer sends it at the location where receivers read it.",
+    ),
     webhook_rule(PARAMETER_REQUIRED, A, S, EXPECTED),
     webhook_rule(PARAMETER_OPTIONAL, B, S, RELIED),
-    webhook_rule(PARAMETER_STYLE_CHANGED, B, S, "The same value has another form on the wire."),
+    webhook_rule(
+        PARAMETER_STYLE_CHANGED,
+        B,
+        S,
+        "Receivers may misread the value, because it has another form on the wire.",
+    ),
     webhook_rule(
         PATH_PARAMETER_RENAMED,
         R,
         S,
-        "The wire format is the same; generated code may rename the argument.",
+        "The wire format is the same; code that uses the generated name of the argument may have to change.",
     ),
     webhook_rule(REQUEST_BODY_ADDED_OPTIONAL, A, S, IGNORED),
     webhook_rule(REQUEST_BODY_ADDED_REQUIRED, A, S, IGNORED),
     webhook_rule(REQUEST_BODY_REMOVED, B, S, RELIED),
     webhook_rule(REQUEST_BODY_REQUIRED, A, S, EXPECTED),
     webhook_rule(REQUEST_BODY_OPTIONAL, B, S, RELIED),
-    webhook_rule(REQUEST_MEDIA_TYPE_ADDED, B, S, "Receivers may get a body of a type that they cannot read."),
-    webhook_rule(REQUEST_MEDIA_TYPE_REMOVED, A, S, "There is less to read."),
+    webhook_rule(REQUEST_MEDIA_TYPE_ADDED, B, S, "Receivers may receive a body that they cannot read."),
+    webhook_rule(REQUEST_MEDIA_TYPE_REMOVED, A, S, "Receivers have one media type less to read."),
     // The following rules are about responses, which clients send.
     webhook_rule(RESPONSE_ADDED, S, A, MORE),
     webhook_rule(RESPONSE_ADDED_SUCCESS, S, A, MORE),
-    webhook_rule(RESPONSE_NAMED, S, A, "Receivers responded by the wider entry, which it is compared with."),
+    webhook_rule(
+        RESPONSE_NAMED,
+        S,
+        A,
+        "Receivers of the old version send this status under the range or `default` entry, so the new \
+        entry is compared with that entry.",
+    ),
     webhook_rule(
         RESPONSE_FOLDED,
         S,
         A,
-        "It is still understood by the wider entry, which it is compared with.",
+        "The service still understands this status by the range or `default` entry, so that entry is \
+        compared with the removed one.",
     ),
     webhook_rule(RESPONSE_NARROWED, S, B, ANSWERED),
     webhook_rule(RESPONSE_REMOVED, S, B, ANSWERED),
@@ -90,9 +108,19 @@ const WEBHOOK_RULES: &[(&DriftRule, WebhookLevels)] = &[
     webhook_rule(RESPONSE_HEADER_ADDED, S, A, MORE),
     webhook_rule(RESPONSE_HEADER_REMOVED, S, B, UNREAD),
     webhook_rule(RESPONSE_HEADER_REMOVED_OPTIONAL, S, B, UNREAD),
-    webhook_rule(RESPONSE_HEADER_REQUIRED, S, B, "Responses without it are refused."),
-    webhook_rule(RESPONSE_HEADER_STYLE_CHANGED, S, B, "The same value has another form on the wire."),
-    webhook_rule(RESPONSE_HEADER_OPTIONAL, S, A, "Responses with it have the same meaning."),
+    webhook_rule(RESPONSE_HEADER_REQUIRED, S, B, "The service rejects responses without it."),
+    webhook_rule(
+        RESPONSE_HEADER_STYLE_CHANGED,
+        S,
+        B,
+        "The service may misread or reject values that receivers send in the old form.",
+    ),
+    webhook_rule(
+        RESPONSE_HEADER_OPTIONAL,
+        S,
+        A,
+        "Receivers can omit it; responses with it have the same meaning.",
+    ),
 ];
 
 #[cfg(test)]

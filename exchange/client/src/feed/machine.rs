@@ -35,7 +35,7 @@ const MAX_BARREN_PAGES: u32 = 256;
 pub struct Feed<E> {
     state: FeedState,
     reader: FeedReader,
-    /// The sequence of the stored state whose cursor was refused.
+    /// The sequence number of the stored state whose cursor was refused.
     expired_sequence: Option<u64>,
     rejected_cursors: u32,
     restarts: u32,

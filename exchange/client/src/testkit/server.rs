@@ -511,7 +511,8 @@ impl Drop for ServerInner {
 pub struct ServerNetwork(Arc<[ScriptedServer]>);
 
 impl ServerNetwork {
-    /// Creates a network of these servers. A request to any other origin is a complaint.
+    /// Creates a network of these servers. A request to any other origin is recorded as a complaint of the
+    /// first server.
     #[must_use]
     pub fn from_servers(servers: impl IntoIterator<Item = ScriptedServer>) -> Self {
         Self(servers.into_iter().collect())

@@ -632,7 +632,7 @@ impl UndoProcess {
         Ok(outcomes)
     }
 
-    /// Writes a piece to the tables, feeds, journal and audit.
+    /// Writes one piece of an undo to the tables, feeds, journal and audit.
     fn commit_piece<A: UndoableArea>(
         &mut self,
         at: &StepContext<'_>,

@@ -183,7 +183,8 @@ mod tests {
         assert_eq!([7, MAX_LOG_PAGES + 1].map(|pages| bound.is_passed(pages)), [false, true]);
     }
 
-    /// A long read does not block writes: the restart gives up soon, and the busy timeout is restored.
+    /// A long read does not block writes: the restart of the write-ahead log gives up soon, and the busy
+    /// timeout is restored.
     #[test]
     fn long_read_does_not_block_writes() {
         let folder = tempfile::tempdir().unwrap();

@@ -305,7 +305,7 @@ fn author_name<'c>(by: &'c ChangeAuthor, clients: &'c [WritingClient]) -> &'c st
     }
 }
 
-/// The end of a day or a minute that a typed time stands for.
+/// The edge of a typed day or minute: its start or its end.
 #[derive(Clone, Copy)]
 enum SpanEdge {
     Begin,

@@ -366,8 +366,8 @@ async fn second_logout_records_leftovers_once() {
     assert_eq!(noted[0], noted[1]);
 }
 
-/// IDP-23, IDP-24: tokens under the names of earlier versions, which did not contain the gateway, are revoked
-/// with their own key and deleted. A failed revocation is reported.
+/// IDP-23, IDP-24: tokens that an earlier version stored, under a name without the gateway, are revoked with
+/// their own key and deleted. A failed revocation is reported.
 #[tokio::test(start_paused = true)]
 async fn tokens_under_old_names_are_revoked() {
     for is_reachable in [true, false] {

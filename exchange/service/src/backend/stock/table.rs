@@ -45,8 +45,8 @@ pub(in crate::backend) fn is_marking_enabled(connection: &Connection) -> Result<
     Ok(store::read_setting(connection, "stolen-marking")?.as_deref() != Some("off"))
 }
 
-/// Loads the state that the guard needs for lots whose amounts ops lower (STK-22): the client's first change
-/// of each lot within the window, and all removals by the client, of which there is at most one per lot.
+/// Loads the state that the guard needs for each lot whose amount an op reduces (STK-22): the client's first
+/// change of the lot within the window. Also loads all removals by the client, at most one for each lot.
 /// Other changes of the window are not read.
 fn load_guard_state(
     connection: &Connection,

@@ -12,9 +12,9 @@ use crate::ids::{MemberId, UnitId};
 use crate::store::{StoreError, json_list};
 use crate::time::Moment;
 
-/// The name in feeds of the area with the lots of members.
+/// The name that feeds use for the area of the members' lots.
 pub(crate) const STOCK: &str = "stock";
-/// The name in feeds of the area with the lots of pools.
+/// The name that feeds use for the area of the pools' lots.
 pub(crate) const ORG_STOCK: &str = "org-stock";
 
 /// The columns of a row from the tables `r` and `o`, in the order in which [`read_row`] reads them.
