@@ -17,6 +17,9 @@ pub mod operations;
 #[rustfmt::skip]
 #[path = "cases/command_line/expected/schemas.rs"]
 pub mod schemas;
+#[rustfmt::skip]
+#[path = "cases/command_line/expected/security_requirements.rs"]
+pub mod security_requirements;
 
 use std::{
     fs,

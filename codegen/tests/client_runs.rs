@@ -24,6 +24,9 @@ pub mod operations;
 #[path = "cases/hangar/expected/schemas.rs"]
 pub mod schemas;
 #[rustfmt::skip]
+#[path = "cases/hangar/expected/security_requirements.rs"]
+pub mod security_requirements;
+#[rustfmt::skip]
 #[path = "cases/hangar/expected/server.rs"]
 pub mod server;
 #[rustfmt::skip]

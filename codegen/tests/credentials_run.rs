@@ -23,6 +23,9 @@ pub mod operations;
 #[path = "cases/credentials/expected/schemas.rs"]
 pub mod schemas;
 #[rustfmt::skip]
+#[path = "cases/credentials/expected/security_requirements.rs"]
+pub mod security_requirements;
+#[rustfmt::skip]
 #[path = "cases/credentials/expected/types.rs"]
 pub mod types;
 

@@ -107,6 +107,7 @@ const RUNTIME: &[&str] = &[
     "parameters",
     "sequence",
     "operation",
+    "security",
     "multipart",
     "transport",
     "stream",

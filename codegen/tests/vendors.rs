@@ -44,6 +44,8 @@ pub mod language_model {
     #[rustfmt::skip]
     pub mod schemas;
     #[rustfmt::skip]
+    pub mod security_requirements;
+    #[rustfmt::skip]
     pub mod servers;
     #[rustfmt::skip]
     pub mod types;
@@ -66,6 +68,8 @@ pub mod payments {
     pub mod operations;
     #[rustfmt::skip]
     pub mod schemas;
+    #[rustfmt::skip]
+    pub mod security_requirements;
     #[rustfmt::skip]
     pub mod servers;
     #[rustfmt::skip]

@@ -35,6 +35,7 @@
 //! | `stream` | `stream`: server-sent events, JSON lines and bytes as streams |
 //! | `pages` | `client::pages`: paginated operations as streams of pages and of items |
 //! | `credentials` | `client::credentials`: a transport that adds the credentials that an operation requires |
+//! | `authentication` | `server::authentication`: verifies the credentials that an operation requires |
 //! | `reqwest`, `reqwest-rustls` | `client::ReqwestTransport`, the second with TLS |
 //! | `layers`, `tracing` | `layers`: retries, timeouts and concurrency limits; a tracing span for each call |
 //! | `tower`, `tokio` | transports over tower services; tokio's timer |
@@ -83,6 +84,8 @@ mod raw;
 pub mod read;
 pub mod schema;
 pub mod secret;
+#[cfg(any(feature = "credentials", feature = "authentication"))]
+pub mod security;
 pub mod sequence;
 #[cfg(feature = "server")]
 pub mod server;

@@ -12,11 +12,14 @@
 //! place that turns rejections into responses of the contract. A panic of a method becomes
 //! [`Rejection::Internal`]. `HEAD` is served as `GET` without the body.
 //!
-//! Authorization is not part of this module. It belongs into layers around the router, which find the
-//! operation of a request with [`OperationTable::find`](crate::operation::OperationTable::find). A layer may
-//! read the body and pass it on buffered. A gateway with steps of its own calls the steps of [`Endpoints`]
-//! one by one, so that each request is parsed once.
+//! With the feature `authentication`, [`Endpoints`] can verify the credentials of a request directly after
+//! step 1. Layers around the router find the operation of a request with
+//! [`OperationTable::find`](crate::operation::OperationTable::find). A layer may read the body and pass it on
+//! buffered. A gateway with steps of its own calls the steps of [`Endpoints`] one by one, so that each request
+//! is parsed once.
 
+#[cfg(feature = "authentication")]
+pub mod authentication;
 mod endpoints;
 mod incoming_request;
 pub mod media;

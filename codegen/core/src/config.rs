@@ -91,6 +91,8 @@ pub struct Config {
     pub views: Vec<ViewConfig>,
     /// Options of the generated client.
     pub client: ClientConfig,
+    /// Options of the server interface.
+    pub server: ServerConfig,
     /// Options of the operations table and the server interface.
     pub operations: OperationConfig,
     /// How lists and nested values are encoded in queries and forms.
@@ -147,6 +149,11 @@ impl Config {
     /// credentials: unless `client.credentials` is `false`, and always for a command line.
     pub(crate) const fn has_credentials(&self) -> bool {
         !matches!(self.client.credentials, Some(false)) || self.output.cli.is_some()
+    }
+
+    /// Returns true if the server can verify credentials, in a contract whose operations require them.
+    pub(crate) const fn has_authentication(&self) -> bool {
+        self.output.server && self.server.authentication
     }
 
     /// Returns the location of the first header of a table such as `[streams]`.
@@ -482,6 +489,21 @@ pub struct ClientConfig {
     /// Whether the operations of each tag have a client of their own, in a file of its own:
     /// `client.issues().list(…)` instead of `client.issues_list(…)`.
     pub by_tag: bool,
+}
+
+/// The table `[server]`: the server interface.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct ServerConfig {
+    /// Whether the trait `Authenticate` and a router that verifies credentials are generated, if operations
+    /// require credentials of `securitySchemes`. The router without them is always generated.
+    pub authentication: bool,
+}
+
+impl Default for ServerConfig {
+    fn default() -> Self {
+        Self { authentication: true }
+    }
 }
 
 /// The table `[operations]`: the operations table and the server interface.

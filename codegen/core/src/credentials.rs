@@ -1,5 +1,5 @@
-//! Generates the module `credentials`: a setter for each of the contract's `securitySchemes`, and the tables
-//! that the runtime uses to add credentials to requests.
+//! Generates the modules `security_requirements`, with the tables of `securitySchemes` and `security` that client and
+//! server share, and `credentials`, with a setter for each scheme.
 
 use std::collections::BTreeSet;
 
@@ -32,35 +32,28 @@ pub struct CredentialScheme<'a> {
     /// evaluates (OpenAPI 3.1, 4.8.30).
     pub(crate) has_scopes: bool,
     /// True if the scheme is `deprecated` (OpenAPI 3.2, 4.27).
-    is_deprecated: bool,
+    pub(crate) is_deprecated: bool,
 }
 
 /// The names of other methods of the generated struct, which setters must not have.
 const RESERVED_METHODS: &[&str] = &["new", "wrap", "clone", "fmt", "default"];
 
-/// Generates the module, or returns `None` if no operation requires declared credentials.
-pub fn credentials_module(plan: &SidePlan<'_>) -> Option<TokenStream> {
+/// Generates the module `security_requirements`, or returns `None` if no operation requires declared credentials.
+pub fn security_module(plan: &SidePlan<'_>) -> Option<TokenStream> {
     let schemes = used_schemes(plan);
     if schemes.is_empty() {
         return None;
     }
-    let setters = setter_names(&schemes);
-    let mut taken: BTreeSet<String> = setters.iter().cloned().collect();
     let rows = schemes.iter().map(scheme_row);
     let security = plan.calls.iter().map(|call| requirement_rows(call.operation, &schemes));
     let scopes: Vec<TokenStream> =
         plan.calls.iter().map(|call| scope_rows(call.operation, &schemes)).collect();
-    let setters = schemes
-        .iter()
-        .zip(&setters)
-        .enumerate()
-        .map(|(at, (scheme, name))| write_setter(at, scheme, name, &mut taken));
     let (table, id) = plan.side.table_names();
     let (table, id) = (ident(table), ident(id));
-    let asks = scopes.iter().any(|rows| !rows.is_empty());
-    let import = asks.then(|| quote!(RequiredScopes,));
-    let scopes_of = if asks { quote!(scopes) } else { quote!(scopes: |_| &[]) };
-    let scopes = asks.then(|| {
+    let has_scopes = scopes.iter().any(|rows| !rows.is_empty());
+    let import = has_scopes.then(|| quote!(RequiredScopes,));
+    let scopes_of = if has_scopes { quote!(scopes) } else { quote!(scopes: |_| &[]) };
+    let scopes = has_scopes.then(|| {
         quote! {
             fn scopes(operation: &Operation) -> &'static [RequiredScopes] {
                 #id::from_operation(operation).and_then(|id| SCOPES.get(id as usize).copied()).unwrap_or_default()
@@ -71,15 +64,49 @@ pub fn credentials_module(plan: &SidePlan<'_>) -> Option<TokenStream> {
         }
     });
     Some(quote! {
-        use ::contract_runtime::client::credentials::{
-            AuthorizedTransport, Keyring, SchemeKind, SecurityRequirement, SecurityScheme, #import SecurityTable,
-        };
         use ::contract_runtime::operation::Operation;
-        use ::contract_runtime::transport::Transport;
+        use ::contract_runtime::security::{
+            #import SchemeKind, SecurityRequirement, SecurityScheme, SecurityTable,
+        };
 
         use super::#table::#id;
 
+        /// The security requirements of the contract.
+        pub const SECURITY: SecurityTable = SecurityTable { schemes: SCHEMES, requirements, #scopes_of };
+
+        const SCHEMES: &[SecurityScheme] = &[#(#rows),*];
+
+        fn requirements(operation: &Operation) -> &'static [SecurityRequirement] {
+            #id::from_operation(operation).and_then(|id| REQUIREMENTS.get(id as usize).copied()).unwrap_or_default()
+        }
+
+        /// The alternatives of each operation, in the order of the table.
+        static REQUIREMENTS: &[&[SecurityRequirement]] = &[#(#security),*];
+
+        #scopes
+    })
+}
+
+/// Generates the module `credentials`, or returns `None` if no operation requires declared credentials.
+pub fn credentials_module(plan: &SidePlan<'_>) -> Option<TokenStream> {
+    let schemes = used_schemes(plan);
+    if schemes.is_empty() {
+        return None;
+    }
+    let setters = setter_names(&schemes);
+    let mut taken: BTreeSet<String> = setters.iter().cloned().collect();
+    let setters = schemes
+        .iter()
+        .zip(&setters)
+        .enumerate()
+        .map(|(at, (scheme, name))| write_setter(at, scheme, name, &mut taken));
+    Some(quote! {
+        use ::contract_runtime::client::credentials::{AuthorizedTransport, Keyring};
+        use ::contract_runtime::transport::Transport;
+
         pub use ::contract_runtime::client::credentials::{ClientAuthentication, ClientCredentials, MissingCredentials};
+
+        pub use super::security_requirements::SECURITY;
 
         /// Credentials for operations, by the names of the contract. `Debug` output omits the secrets.
         ///
@@ -109,32 +136,23 @@ pub fn credentials_module(plan: &SidePlan<'_>) -> Option<TokenStream> {
                 Self::new()
             }
         }
-
-        /// The security requirements of the contract.
-        pub const SECURITY: SecurityTable = SecurityTable { schemes: SCHEMES, requirements, #scopes_of };
-
-        const SCHEMES: &[SecurityScheme] = &[#(#rows),*];
-
-        fn requirements(operation: &Operation) -> &'static [SecurityRequirement] {
-            #id::from_operation(operation).and_then(|id| REQUIREMENTS.get(id as usize).copied()).unwrap_or_default()
-        }
-
-        /// The alternatives of each operation, in the order of the table.
-        static REQUIREMENTS: &[&[SecurityRequirement]] = &[#(#security),*];
-
-        #scopes
     })
 }
 
 /// Returns the names of the generated setters, one for each scheme.
 fn setter_names(schemes: &[CredentialScheme<'_>]) -> Vec<String> {
+    method_names(schemes, RESERVED_METHODS)
+}
+
+/// Returns distinct names of methods, one for each scheme, other than the reserved ones.
+pub(crate) fn method_names(schemes: &[CredentialScheme<'_>], reserved: &[&str]) -> Vec<String> {
     let wires: Vec<&str> = schemes.iter().map(|scheme| scheme.name).collect();
-    let mut setters: Vec<String> = wires.iter().map(|wire| names::field_name(wire)).collect();
-    for setter in setters.iter_mut().filter(|setter| RESERVED_METHODS.contains(&setter.as_str())) {
-        setter.push_str("_key");
+    let mut methods: Vec<String> = wires.iter().map(|wire| names::field_name(wire)).collect();
+    for method in methods.iter_mut().filter(|method| reserved.contains(&method.as_str())) {
+        method.push_str("_key");
     }
-    names::make_distinct(&wires, &mut setters);
-    setters
+    names::make_distinct(&wires, &mut methods);
+    methods
 }
 
 /// A generated setter of a credential.

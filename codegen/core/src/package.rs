@@ -204,6 +204,8 @@ pub(crate) fn runtime_features(uses: RuntimeUses, parts: &BTreeSet<PackagePart>)
 pub(crate) struct RuntimeUses {
     /// The module `credentials` is generated.
     pub(crate) credentials: bool,
+    /// The server can verify credentials.
+    pub(crate) authentication: bool,
     /// At least one operation is paginated.
     pub(crate) pages: bool,
     /// At least one request or response is streamed.
@@ -213,14 +215,16 @@ pub(crate) struct RuntimeUses {
 /// Returns the features of the runtime that a part requires in addition to its own.
 fn extra_features(uses: RuntimeUses, part: PackagePart) -> impl Iterator<Item = &'static str> {
     let is_client = part == PackagePart::Client;
-    let stream = (uses.streams && (is_client || part == PackagePart::Server)).then_some("stream");
+    let is_server = part == PackagePart::Server;
+    let stream = (uses.streams && (is_client || is_server)).then_some("stream");
     let credentials = (uses.credentials && is_client).then_some("credentials");
+    let authentication = (uses.authentication && is_server).then_some("authentication");
     let pages = (uses.pages && is_client).then_some("pages");
     // Event streams need a timer for keep-alive comments.
-    let tokio = (uses.streams && part == PackagePart::Server).then_some("tokio");
+    let tokio = (uses.streams && is_server).then_some("tokio");
     // A command-line program uses TLS by default.
     let tls = (part == PackagePart::Cli).then_some("reqwest-rustls");
-    [credentials, pages, stream, tokio, tls].into_iter().flatten()
+    [credentials, authentication, pages, stream, tokio, tls].into_iter().flatten()
 }
 
 /// Returns the source of the program.
@@ -299,7 +303,7 @@ mod tests {
             PackagePart::Cli,
         ]);
         let config = Config::default();
-        let uses = RuntimeUses { credentials: true, pages: true, streams: true };
+        let uses = RuntimeUses { credentials: true, authentication: true, pages: true, streams: true };
         let features_of = |config: &Config, parts: &BTreeSet<PackagePart>| -> toml::Table {
             let mut files = OutputFiles::default();
             let formats = FormatTypes::default();

@@ -5,6 +5,7 @@
 //! and error handling.
 
 mod answers;
+mod authentication;
 mod requests;
 
 use proc_macro2::TokenStream;
@@ -12,6 +13,7 @@ use quote::quote;
 
 use crate::{
     calls::{call_equality, read_type, refused_type},
+    config::Config,
     emit::{end_sentence, ident, rustdoc_markdown},
     operations::doc_attributes,
     plan::{OperationSide, PlannedCall, SidePlan},
@@ -20,7 +22,7 @@ use crate::{
 
 /// Writes the module `server` (or `webhook_server`), a direct child of the generated root beside `operations`
 /// (or `webhooks`).
-pub fn server_module(plan: &SidePlan<'_>, types: &dyn RustTypes) -> TokenStream {
+pub fn server_module(plan: &SidePlan<'_>, types: &dyn RustTypes, config: &Config) -> TokenStream {
     let writer = ServerWriter { plan, types };
     let (table, id) = plan.side.table_names();
     let (table, id) = (ident(table), ident(id));
@@ -43,6 +45,9 @@ pub fn server_module(plan: &SidePlan<'_>, types: &dyn RustTypes) -> TokenStream 
         },
     };
     let router = router_functions(plan.side);
+    let authentication =
+        config.has_authentication().then(|| authentication::authentication_items(plan)).flatten();
+    let (imports, authentication) = authentication.map(|parts| (parts.imports, parts.items)).unzip();
     quote! {
         use ::std::{future::Future, sync::Arc};
         use ::contract_runtime::operation::Operation;
@@ -51,6 +56,8 @@ pub fn server_module(plan: &SidePlan<'_>, types: &dyn RustTypes) -> TokenStream 
             RequestContext, Response, Router, RouterOptions, TypedResponse,
         };
         use super::#table::{#id, TABLE};
+
+        #imports
 
         #alias
 
@@ -69,6 +76,8 @@ pub fn server_module(plan: &SidePlan<'_>, types: &dyn RustTypes) -> TokenStream 
         }
 
         #router
+
+        #authentication
 
         #incoming
 

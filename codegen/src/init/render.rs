@@ -305,6 +305,11 @@ fn write_operations(page: &mut TomlPage, found: &InitFindings) {
         page.add_comment("Servers of the contract, in the module `servers`, for `Client::new`:");
         page.add_comment_list(&found.servers, |server| format!("  {}", one_line(server)));
     }
+    page.add_table("server");
+    page.add_comment(
+        "Generate a trait with a method for each entry of `securitySchemes`, and a router that calls it.",
+    );
+    page.add_comment("authentication = true");
     page.start_section(
         "Streams: events, JSON lines and binary responses, without an option; other byte bodies are listed here.",
     );

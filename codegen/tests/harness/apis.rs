@@ -6,6 +6,17 @@
 #![allow(clippy::duplicate_mod, reason = "other tests compile the same files without clients and servers")]
 #![allow(dead_code, reason = "the tests do not use all generated items")]
 
+#[path = "../cases/authentication/expected"]
+pub mod authentication {
+    pub mod calls;
+    pub mod models;
+    pub mod operations;
+    pub mod schemas;
+    pub mod security_requirements;
+    pub mod server;
+    pub mod types;
+}
+
 #[path = "../cases/client_by_tag/expected"]
 pub mod client_by_tag {
     pub mod calls;
@@ -30,6 +41,7 @@ pub mod command_line {
     pub mod models;
     pub mod operations;
     pub mod schemas;
+    pub mod security_requirements;
     pub mod servers;
     pub mod types;
 }
@@ -56,6 +68,7 @@ pub mod credentials {
     pub mod models;
     pub mod operations;
     pub mod schemas;
+    pub mod security_requirements;
     pub mod types;
 }
 
@@ -128,6 +141,7 @@ pub mod hangar {
     pub mod operations;
     pub mod responses;
     pub mod schemas;
+    pub mod security_requirements;
     pub mod server;
     pub mod types;
 }
@@ -186,6 +200,7 @@ pub mod operations {
     pub mod models;
     pub mod operations;
     pub mod schemas;
+    pub mod security_requirements;
     pub mod server;
     pub mod servers;
     pub mod types;
@@ -333,6 +348,7 @@ pub mod vendor_language_model {
     pub mod models;
     pub mod operations;
     pub mod schemas;
+    pub mod security_requirements;
     pub mod servers;
     pub mod types;
 }
@@ -346,6 +362,7 @@ pub mod vendor_payments {
     pub mod models;
     pub mod operations;
     pub mod schemas;
+    pub mod security_requirements;
     pub mod servers;
     pub mod types;
 }

@@ -25,6 +25,8 @@ pub mod areas;
 pub mod array_limits;
 #[path = "../cases/attributes/expected/root.rs"]
 pub mod attributes;
+#[path = "../cases/authentication/expected/root.rs"]
+pub mod authentication;
 #[path = "../cases/boolean_schemas/expected/root.rs"]
 pub mod boolean_schemas;
 #[path = "../cases/client_by_tag/expected/root.rs"]
@@ -333,6 +335,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "areas" => models!(areas: Id, Level, Org, Shared, Ship),
         "array_limits" => models!(array_limits: Input, Matrix, Row),
         "attributes" => models!(attributes: Amount, Colour, Input, Painted, Part, PartBolt, PartPlate, Size),
+        "authentication" => models!(authentication: Refused),
         "boolean_schemas" => models!(boolean_schemas: Input, Open),
         "client_by_tag" => models!(client_by_tag: Issue, IssuesListState, NewIssue, Problem),
         "combined_types" => models!(combined_types: Builder, Colour, IdOrName, Input, InputBuilder, InputListItem, Shape, ShapeBox, ShapeDot),

@@ -125,7 +125,7 @@ pub type RejectionHandler<S> = fn(&S, &RequestContext, Rejection) -> Response;
 /// The operations of a service. [`Endpoints::into_router`] serves them.
 ///
 /// Code with steps of its own between calls the steps one by one: [`Endpoints::find_operation`],
-/// [`Endpoints::read_body`], [`IncomingRequest::new`], the generated `AnyCall`, [`Endpoints::finish_handler`]
+/// `Endpoints::authenticate`, [`Endpoints::read_body`], [`IncomingRequest::new`], the generated `AnyCall`, [`Endpoints::finish_handler`]
 /// and [`Endpoints::reject_request`]. The body of a streaming response is returned by
 /// `RequestContext::take_response_body`.
 pub struct Endpoints<S> {
@@ -136,6 +136,8 @@ pub struct Endpoints<S> {
     handler: OperationHandler<S>,
     /// The path of each webhook, by operation id.
     addresses: Option<HashMap<&'static str, String>>,
+    #[cfg(feature = "authentication")]
+    authentication: Option<super::authentication::Authentication>,
 }
 
 impl<S> fmt::Debug for Endpoints<S> {
@@ -154,7 +156,16 @@ impl<S: Send + Sync + 'static> Endpoints<S> {
         reject: RejectionHandler<S>,
         handler: OperationHandler<S>,
     ) -> Self {
-        Self { service, operations, options, reject, handler, addresses: None }
+        Self {
+            service,
+            operations,
+            options,
+            reject,
+            handler,
+            addresses: None,
+            #[cfg(feature = "authentication")]
+            authentication: None,
+        }
     }
 
     /// Returns the service.
@@ -169,6 +180,15 @@ impl<S: Send + Sync + 'static> Endpoints<S> {
     pub fn with_webhook_paths(mut self, path: impl Fn(&'static Operation) -> String) -> Self {
         let all = self.operations.all().iter();
         self.addresses = Some(all.map(|operation| (operation.id, path(operation))).collect());
+        self
+    }
+
+    /// Verifies the credentials of each request directly after its operation is found, before the body is
+    /// read. Handlers get the caller by [`RequestContext::principal`].
+    #[cfg(feature = "authentication")]
+    #[must_use]
+    pub fn with_authentication(mut self, authentication: super::authentication::Authentication) -> Self {
+        self.authentication = Some(authentication);
         self
     }
 
@@ -201,6 +221,10 @@ impl<S: Send + Sync + 'static> Endpoints<S> {
     async fn try_serve(&self, context: &mut RequestContext, body: Body) -> Result<Response, Rejection> {
         let operation = self.find_operation(context.parts())?;
         *context = context.with_operation(operation);
+        #[cfg(feature = "authentication")]
+        {
+            *context = self.authenticate(context.clone()).await?;
+        }
         let bytes = self.read_bytes(operation, context, body).await?;
         *context = context.with_body(bytes);
         let call = IncomingRequest::new(operation, context.clone())?;
@@ -320,6 +344,28 @@ impl<S: Send + Sync + 'static> Endpoints<S> {
         }
     }
 
+    /// Verifies the credentials of a request whose operation is known, and returns the context with the
+    /// principal. Returns the context unchanged if the endpoints have no authentication.
+    ///
+    /// # Errors
+    /// [`Rejection::Unauthorized`] or [`Rejection::Forbidden`]; [`Rejection::Internal`] after a panic. Other
+    /// rejections come from the methods that verify credentials.
+    #[cfg(feature = "authentication")]
+    pub async fn authenticate(&self, context: RequestContext) -> Result<RequestContext, Rejection> {
+        let Some(authentication) = &self.authentication else { return Ok(context) };
+        let future = catch_unwind(AssertUnwindSafe(|| authentication.authenticate(&context))).ok();
+        let outcome = match future {
+            Some(future) => catch_panic(future).await,
+            None => None,
+        };
+        let Some(outcome) = outcome else {
+            self.report_event(&context, ServerEvent::Panicked);
+            return Err(Rejection::Internal);
+        };
+        let outcome = outcome?;
+        Ok(context.with_authentication(outcome))
+    }
+
     /// Reads the body, if the operation has one.
     ///
     /// # Errors
@@ -335,13 +381,20 @@ impl<S: Send + Sync + 'static> Endpoints<S> {
         read_limited(body, self.options.body_limit).await
     }
 
-    /// Returns the service's response to a rejection, or `500` if `reject` panics.
+    /// Returns the service's response to a rejection, or `500` if `reject` panics. Adds the challenge to a
+    /// response `401` or `403` without one.
     pub fn reject_request(&self, context: &RequestContext, rejection: Rejection) -> Response {
+        let status = rejection.status();
+        let header = rejection.header().filter(|(name, _)| *name == header::WWW_AUTHENTICATE);
         let reject = || (self.reject)(&self.service, context, rejection);
-        catch_unwind(AssertUnwindSafe(reject)).unwrap_or_else(|_| {
+        let mut response = catch_unwind(AssertUnwindSafe(reject)).unwrap_or_else(|_| {
             self.report_event(context, ServerEvent::Panicked);
             StatusCode::INTERNAL_SERVER_ERROR.into_response()
-        })
+        });
+        if let Some((name, value)) = header.filter(|_| response.status().as_u16() == status) {
+            response.headers_mut().entry(name).or_insert(value);
+        }
+        response
     }
 
     fn report_event(&self, context: &RequestContext, event: ServerEvent<'_>) {
@@ -381,9 +434,9 @@ async fn read_limited(mut body: Body, limit: usize) -> Result<Bytes, Rejection> 
     Ok(whole.freeze())
 }
 
-/// Runs a handler; returns `None` if it panics. Its state is dropped, so only state shared by the service
-/// could be left inconsistent.
-async fn catch_panic(mut handling: HandlerFuture<'_>) -> Option<HandlerResult> {
+/// Runs a future of the service; returns `None` if it panics. Its state is dropped, so only state shared by
+/// the service could be left inconsistent.
+async fn catch_panic<T>(mut handling: Pin<Box<dyn Future<Output = T> + Send + '_>>) -> Option<T> {
     poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| handling.as_mut().poll(cx))) {
         Ok(poll) => poll.map(Some),
         Err(_) => std::task::Poll::Ready(None),

@@ -25,10 +25,17 @@ pub enum Rejection {
         /// The methods of the path, for the `Allow` header.
         allowed: Vec<&'static str>,
     },
-    /// The request has no valid credentials. Middleware and handlers create it, the router never does.
+    /// The request has no valid credentials. Middleware and handlers create it, and the router if it verifies
+    /// credentials.
     Unauthorized {
         /// The challenge for the `WWW-Authenticate` header (RFC 9110, 11.6.1): `Bearer`, `Basic realm="pets"`.
         challenge: String,
+    },
+    /// The credentials of the request are valid, but not sufficient for the operation.
+    Forbidden {
+        /// The challenge for the `WWW-Authenticate` header, which has the scopes that a token needs (RFC 6750,
+        /// 3.1).
+        challenge: Option<String>,
     },
     /// The operation does not accept the media type of the body or of one of its parts, or the body has none.
     UnsupportedMediaType {
@@ -134,6 +141,7 @@ impl Rejection {
     pub const fn status(&self) -> u16 {
         match self {
             Self::Unauthorized { .. } => 401,
+            Self::Forbidden { .. } => 403,
             Self::NotFound => 404,
             Self::MethodNotAllowed { .. } => 405,
             Self::UnsupportedMediaType { .. } => 415,
@@ -152,13 +160,18 @@ impl Rejection {
 }
 
 impl Rejection {
-    /// Returns the header that belongs to the status: `WWW-Authenticate` for a missing credential,
-    /// `Allow` for another method, `Accept` for another media type of the body. `None` for other rejections, and
-    /// for a challenge that is not a valid header value.
+    /// Returns the header that belongs to the status: `WWW-Authenticate` for a missing or insufficient
+    /// credential, `Allow` for another method, `Accept` for another media type of the body. `None` for other
+    /// rejections, and for a challenge that is empty or not a valid header value.
     #[must_use]
     pub fn header(&self) -> Option<(HeaderName, HeaderValue)> {
         let (name, value) = match self {
-            Self::Unauthorized { challenge } => (header::WWW_AUTHENTICATE, challenge.clone()),
+            Self::Unauthorized { challenge } | Self::Forbidden { challenge: Some(challenge) } => {
+                if challenge.is_empty() {
+                    return None;
+                }
+                (header::WWW_AUTHENTICATE, challenge.clone())
+            }
             Self::MethodNotAllowed { allowed } => (header::ALLOW, allowed.join(", ")),
             Self::UnsupportedMediaType { expected, part: None } => (header::ACCEPT, expected.join(", ")),
             _ => return None,
@@ -194,6 +207,7 @@ impl fmt::Display for Rejection {
                 write!(f, "method not allowed; allowed: {}", allowed.join(", "))
             }
             Self::Unauthorized { .. } => f.write_str("valid credentials are required"),
+            Self::Forbidden { .. } => f.write_str("the credentials do not permit this operation"),
             Self::UnsupportedMediaType { expected, part } => {
                 let expected = expected.join(" or ");
                 match part {

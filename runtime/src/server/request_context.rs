@@ -16,6 +16,8 @@ pub struct RequestContext {
     parts: Arc<Parts>,
     operation: Option<&'static Operation>,
     body: Bytes,
+    #[cfg(feature = "authentication")]
+    authentication: Option<super::authentication::AuthenticationOutcome>,
     #[cfg(feature = "stream")]
     body_slots: super::streaming::BodySlots,
 }
@@ -28,6 +30,8 @@ impl RequestContext {
             parts,
             operation,
             body,
+            #[cfg(feature = "authentication")]
+            authentication: None,
             #[cfg(feature = "stream")]
             body_slots: super::streaming::BodySlots::default(),
         }
@@ -44,6 +48,38 @@ impl RequestContext {
 
     pub(super) fn with_body(&self, body: Bytes) -> Self {
         Self { body, ..self.clone() }
+    }
+
+    #[cfg(feature = "authentication")]
+    pub(super) fn with_authentication(&self, outcome: super::authentication::AuthenticationOutcome) -> Self {
+        Self { authentication: Some(outcome), ..self.clone() }
+    }
+
+    /// Returns the verified caller. `P` is the principal of the router's authentication.
+    ///
+    /// # Errors
+    /// [`Rejection::Unauthorized`](super::Rejection::Unauthorized) if the operation can be called without
+    /// credentials and was. [`Rejection::Internal`](super::Rejection::Internal) if the router has no
+    /// authentication or another type of principal.
+    #[cfg(feature = "authentication")]
+    pub fn principal<P: Clone + 'static>(&self) -> Result<P, super::Rejection> {
+        use super::authentication::AuthenticationOutcome;
+        match &self.authentication {
+            Some(AuthenticationOutcome::Anonymous(challenge)) => {
+                Err(super::Rejection::Unauthorized { challenge: challenge.clone() })
+            }
+            outcome => {
+                let principal = outcome.as_ref().and_then(AuthenticationOutcome::principal);
+                principal.ok_or(super::Rejection::Internal)
+            }
+        }
+    }
+
+    /// Returns the verified caller, or `None` for a call without credentials.
+    #[cfg(feature = "authentication")]
+    #[must_use]
+    pub fn optional_principal<P: Clone + 'static>(&self) -> Option<P> {
+        self.authentication.as_ref()?.principal()
     }
 
     /// Returns the operation; `None` if no route was found.

@@ -7,7 +7,7 @@ use crate::{
     client::client_module,
     command_line::command_line_module,
     config::Config,
-    credentials::{credentials_module, uses_credentials, warn_of_conflicts},
+    credentials::{credentials_module, security_module, uses_credentials, warn_of_conflicts},
     diagnostics::{Diagnostic, Diagnostics},
     emit::ModelEmitter,
     operations::{self, ModuleItems, Submodule},
@@ -98,6 +98,12 @@ pub(super) fn operation_modules(
     let root = GeneratedModule::new(side.calls_module(), about, &items.root);
     let all = std::iter::once(root).chain(submodules(side.calls_module(), &items));
     out.extend(all.map(|module| allowing(module.with_gate(both))));
+    if let Some(gate) = security_gate(config, side)
+        && let Some(tokens) = security_module(plan)
+    {
+        let about = doc_lines("The security requirements of the operations, which client and server share.");
+        out.push(GeneratedModule::new("security_requirements", about, &tokens).with_gate(gate));
+    }
     if output.server {
         let (name, about) = match side {
             OperationSide::Paths => {
@@ -109,7 +115,7 @@ pub(super) fn operation_modules(
             ),
         };
         out.push(allowing(
-            GeneratedModule::new(name, doc_lines(about), &server_module(plan, types))
+            GeneratedModule::new(name, doc_lines(about), &server_module(plan, types, config))
                 .with_gate(&[PackagePart::Server]),
         ));
     }
@@ -146,6 +152,22 @@ pub(super) fn operation_modules(
         }
     }
     out
+}
+
+/// Returns the parts of the package that use the module `security_requirements`, or `None` if none does.
+fn security_gate(config: &Config, side: OperationSide) -> Option<FeatureGate> {
+    let output = &config.output;
+    let client = output.client && config.has_credentials();
+    match (side, client, config.has_authentication()) {
+        (OperationSide::Webhooks, ..) | (_, false, false) => None,
+        (_, true, true) if output.cli.is_some() => {
+            Some(&[PackagePart::Client, PackagePart::Server, PackagePart::Cli])
+        }
+        (_, true, true) => Some(&[PackagePart::Client, PackagePart::Server]),
+        (_, true, false) if output.cli.is_some() => Some(&[PackagePart::Client, PackagePart::Cli]),
+        (_, true, false) => Some(&[PackagePart::Client]),
+        (_, false, true) => Some(&[PackagePart::Server]),
+    }
 }
 
 /// Returns the submodules of a module, each in a file of its own.

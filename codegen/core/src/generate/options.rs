@@ -39,6 +39,7 @@ pub const RESERVED: &[&str] = &[
     "cli",
     "client",
     "credentials",
+    "security_requirements",
     "server",
     "webhooks",
     "webhook_bodies",

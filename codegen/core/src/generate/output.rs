@@ -9,6 +9,7 @@ use super::{Project, modules::ModuleSet};
 use crate::{
     analyzed_contract::AnalyzedContract,
     config::OutputLayout,
+    credentials::uses_credentials,
     diagnostics::{Diagnostic, Diagnostics},
     emit::{any_deprecated, ident},
     package::{self, CallSources, FirstCall, PackageInput, RuntimeUses},
@@ -50,6 +51,7 @@ pub(super) fn print_files(
     }
     let uses = RuntimeUses {
         credentials: modules.iter().any(|module| module.name == "credentials"),
+        authentication: project.config.has_authentication() && uses_credentials(calls.plan),
         pages: !project.config.pages.is_empty(),
         streams: calls.plan.streams.is_some(),
     };

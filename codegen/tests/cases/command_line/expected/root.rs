@@ -31,6 +31,9 @@ pub mod operations;
 #[doc(hidden)]
 pub mod schemas;
 
+#[cfg(any(feature = "client", feature = "cli"))]
+pub mod security_requirements;
+
 #[cfg(feature = "client")]
 pub mod servers;
 

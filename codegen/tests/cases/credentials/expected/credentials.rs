@@ -2,16 +2,12 @@
 
 //! Credentials that operations require, and a transport that adds them to requests.
 
-use ::contract_runtime::client::credentials::{
-    AuthorizedTransport, Keyring, SchemeKind, SecurityRequirement, SecurityScheme,
-    RequiredScopes, SecurityTable,
-};
-use ::contract_runtime::operation::Operation;
+use ::contract_runtime::client::credentials::{AuthorizedTransport, Keyring};
 use ::contract_runtime::transport::Transport;
-use super::operations::OperationId;
 pub use ::contract_runtime::client::credentials::{
     ClientAuthentication, ClientCredentials, MissingCredentials,
 };
+pub use super::security_requirements::SECURITY;
 
 /// Credentials for operations, by the names of the contract. `Debug` output omits the secrets.
 ///
@@ -89,79 +85,3 @@ impl Default for Credentials {
         Self::new()
     }
 }
-
-/// The security requirements of the contract.
-pub const SECURITY: SecurityTable = SecurityTable {
-    schemes: SCHEMES,
-    requirements,
-    scopes,
-};
-
-const SCHEMES: &[SecurityScheme] = &[
-    SecurityScheme {
-        name: "api-key",
-        kind: SchemeKind::Header("X-Key"),
-    },
-    SecurityScheme {
-        name: "sid",
-        kind: SchemeKind::Cookie("sid"),
-    },
-    SecurityScheme {
-        name: "new",
-        kind: SchemeKind::Query("key"),
-    },
-    SecurityScheme {
-        name: "basic",
-        kind: SchemeKind::Basic,
-    },
-    SecurityScheme {
-        name: "machine",
-        kind: SchemeKind::Bearer {
-            token_url: "https://vault.example/oauth/token",
-        },
-    },
-    SecurityScheme {
-        name: "person",
-        kind: SchemeKind::Bearer {
-            token_url: "",
-        },
-    },
-];
-
-fn requirements(operation: &Operation) -> &'static [SecurityRequirement] {
-    OperationId::from_operation(operation)
-        .and_then(|id| REQUIREMENTS.get(id as usize).copied())
-        .unwrap_or_default()
-}
-
-/// The alternatives of each operation, in the order of the table.
-static REQUIREMENTS: &[&[SecurityRequirement]] = &[
-    &[],
-    &[&[0], &[3]],
-    &[&[], &[0]],
-    &[&[1, 2]],
-    &[&[4]],
-    &[&[5]],
-];
-
-fn scopes(operation: &Operation) -> &'static [RequiredScopes] {
-    OperationId::from_operation(operation)
-        .and_then(|id| SCOPES.get(id as usize).copied())
-        .unwrap_or_default()
-}
-
-/// The scopes of each alternative, in the order of the table.
-static SCOPES: &[&[RequiredScopes]] = &[
-    &[],
-    &[],
-    &[],
-    &[],
-    &[
-        RequiredScopes {
-            alternative: 0,
-            scheme: 4,
-            names: &["read"],
-        },
-    ],
-    &[],
-];

@@ -24,5 +24,8 @@ pub mod operations;
 #[doc(hidden)]
 pub mod schemas;
 
+#[cfg(feature = "client")]
+pub mod security_requirements;
+
 #[allow(unused_imports, reason = "the enclosing module may be private")]
 pub mod types;

@@ -9,6 +9,12 @@ use ::contract_runtime::server::{
     Rejection, RequestContext, Response, Router, RouterOptions, TypedResponse,
 };
 use super::operations::{OperationId, TABLE};
+use ::contract_runtime::server::authentication::{
+    PresentedCredential, SchemeVerifier, SecurityScheme, VerificationFuture,
+};
+pub use ::contract_runtime::server::authentication::{
+    Authentication, AuthenticationError, TokenGrant,
+};
 
 /// The error response of most operations: its body and status.
 pub type ErrorResponse = ::contract_runtime::server::ErrorResponse<
@@ -135,6 +141,95 @@ pub fn endpoints<S: Service>(service: Arc<S>, options: RouterOptions) -> Endpoin
             })
         },
     )
+}
+
+/// Verifies the credentials of requests, with one method for each of the contract's `securitySchemes`.
+///
+/// [`authenticated_router`] calls the methods before the body is read, for the credentials that a
+/// request has and its operation accepts. It compares scopes, and rejects requests with `401` or `403`
+/// and a challenge. Handlers get the result by [`RequestContext::principal`].
+pub trait Authenticate: Send + Sync + 'static {
+    /// The verified caller.
+    type Principal: Clone + Send + Sync + 'static;
+
+    /// `member`: a bearer token. Returns its principal and scopes.
+    fn member(
+        &self,
+        token: &str,
+        context: &RequestContext,
+    ) -> impl Future<
+        Output = Result<TokenGrant<Self::Principal>, AuthenticationError>,
+    > + Send;
+
+    /// Returns the `realm` of challenges: the title of the contract by default.
+    fn realm(&self) -> String {
+        "Hangar".to_owned()
+    }
+
+    /// Returns the challenge for a scheme in `WWW-Authenticate`, such as one with a nonce. `None` is the
+    /// default challenge of the scheme, an empty string none.
+    fn challenge(
+        &self,
+        scheme: &SecurityScheme,
+        context: &RequestContext,
+    ) -> Option<String> {
+        let _ = (scheme, context);
+        None
+    }
+}
+
+/// Returns a router for all operations of the contract that verifies the credentials of requests.
+///
+/// Each call is checked in this order: route, credentials, media type, size of the body, query and
+/// parameters, body. The first failure is passed to [`Service::reject`].
+pub fn authenticated_router<S: Service, A: Authenticate>(
+    service: Arc<S>,
+    authenticator: Arc<A>,
+    options: RouterOptions,
+) -> Router {
+    endpoints(service, options)
+        .with_authentication(authentication(authenticator))
+        .into_router()
+}
+
+/// Returns the authentication for [`Endpoints::with_authentication`], for servers that add steps of
+/// their own.
+pub fn authentication<A: Authenticate>(authenticator: Arc<A>) -> Authentication {
+    Authentication::new(super::security_requirements::SECURITY, Verifier(authenticator))
+}
+
+struct Verifier<A>(Arc<A>);
+
+impl<A: Authenticate> SchemeVerifier for Verifier<A> {
+    type Principal = A::Principal;
+
+    fn verify<'a>(
+        &'a self,
+        scheme: usize,
+        credential: PresentedCredential,
+        context: &'a RequestContext,
+    ) -> VerificationFuture<'a, A::Principal> {
+        Box::pin(async move {
+            match (scheme, credential) {
+                (0, PresentedCredential::Secret(secret)) => {
+                    self.0.member(&secret, context).await.map(Some)
+                }
+                _ => Err(AuthenticationError::Invalid),
+            }
+        })
+    }
+
+    fn realm(&self) -> String {
+        self.0.realm()
+    }
+
+    fn challenge(
+        &self,
+        scheme: &SecurityScheme,
+        context: &RequestContext,
+    ) -> Option<String> {
+        self.0.challenge(scheme, context)
+    }
 }
 
 /// The parsed request of any operation, to inspect before it is handled.

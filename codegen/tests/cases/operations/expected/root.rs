@@ -27,7 +27,11 @@ pub mod operations;
 #[doc(hidden)]
 pub mod schemas;
 
+#[cfg(any(feature = "client", feature = "server"))]
+pub mod security_requirements;
+
 #[cfg(feature = "server")]
+#[allow(unused_imports, reason = "the enclosing module may be private")]
 pub mod server;
 
 #[cfg(feature = "client")]

@@ -30,6 +30,9 @@ pub mod operations;
 pub mod schemas;
 
 #[cfg(feature = "client")]
+pub mod security_requirements;
+
+#[cfg(feature = "client")]
 pub mod servers;
 
 #[allow(unused_imports, reason = "the enclosing module may be private")]
