@@ -296,7 +296,7 @@ fn manifest_lists_only_needed_features() {
     folder.run(&["generate", "--output", "src/api.rs"]).expect_exit(0);
     let text = fs::read_to_string(folder.0.join("src/api.rs")).unwrap();
     assert!(
-        text.contains("`client` and `credentials` and `stream` and `server` and `tokio` and `serde`."),
+        text.contains("`client` and `credentials` and `stream` and `server` and `authentication` and `tokio` and `serde`."),
         "{text}"
     );
 }

@@ -36,6 +36,9 @@ pub mod models;
 #[path = "cases/streams/expected/operations.rs"]
 pub mod operations;
 #[rustfmt::skip]
+#[path = "cases/streams/expected/response_headers.rs"]
+pub mod response_headers;
+#[rustfmt::skip]
 #[path = "cases/streams/expected/schemas.rs"]
 pub mod schemas;
 #[rustfmt::skip]

@@ -61,7 +61,7 @@ pub use self::request::RequestBuilder;
 #[cfg(feature = "reqwest")]
 pub use self::reqwest::{ReqwestTransport, ReqwestUpgrade};
 pub use self::response::Response;
-pub use self::response_headers::{InvalidHeader, ResponseHeaders, optional_header, required_header};
+pub use self::response_headers::{InvalidHeader, ReceivedHeaders, ResponseHeaders};
 pub use self::retry::RetryAfter;
 pub use self::server_url::server_url;
 #[cfg(feature = "stream")]

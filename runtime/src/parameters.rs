@@ -43,6 +43,8 @@ mod bracket_writer;
 #[cfg(feature = "client")]
 pub(crate) mod encode;
 #[cfg(any(feature = "client", feature = "server"))]
+pub(crate) mod encode_header;
+#[cfg(any(feature = "client", feature = "server"))]
 pub(crate) mod query;
 #[cfg(any(feature = "client", feature = "server"))]
 mod reader;

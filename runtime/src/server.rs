@@ -40,8 +40,8 @@ pub use incoming_request::{FromIncomingRequest, IncomingRequest};
 pub use rejection::{MAX_REQUEST_VIOLATIONS, Rejection, RequestViolation};
 pub use request_context::RequestContext;
 pub use response::{
-    EncodedResponse, ErrorResponse, HandlerResult, InvalidResponse, NotImplemented, TypedError,
-    TypedResponse, not_implemented,
+    DeclaredHeaders, EncodedResponse, ErrorResponse, HandlerResult, HeaderWriter, InvalidResponse,
+    NotImplemented, TypedError, TypedResponse, not_implemented,
 };
 #[cfg(feature = "stream")]
 pub use streaming::{EventStream, IntoByteStream, InvalidItemHook, ItemStream, ResponseBody, StreamOptions};

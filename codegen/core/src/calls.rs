@@ -27,7 +27,8 @@ use crate::{
 };
 
 pub(crate) use headers::headers_link;
-pub use headers::headers_module;
+pub(crate) use headers::sent_headers_name;
+pub use headers::{headers_module, sent_headers_module};
 
 /// Writes the module `calls_module` (or `webhook_calls`), a direct child of the generated root.
 ///
@@ -67,13 +68,13 @@ pub(crate) fn any_deprecated(plan: &SidePlan<'_>) -> bool {
 /// Returns the comparison traits that the request type of a call can derive.
 pub(crate) fn call_equality(call: &PlannedCall<'_>, types: &dyn RustTypes) -> EqualityTraits {
     let required = call.required_parameters().map(|(_, parameter)| types.equality(&parameter.ty));
-    let body = call.body.iter().filter(|body| body.body.required).map(|body| body_equality(body, types));
+    let body = call.body.iter().filter(|body| body.is_argument()).map(|body| body_equality(body, types));
     EqualityTraits::weakest_of(required.chain(body).chain([options_equality(call, types)]))
 }
 
 fn options_equality(call: &PlannedCall<'_>, types: &dyn RustTypes) -> EqualityTraits {
     let optional = call.optional_parameters().map(|(_, parameter)| types.equality(&parameter.ty));
-    let body = call.body.iter().filter(|body| !body.body.required).map(|body| body_equality(body, types));
+    let body = call.body.iter().filter(|body| !body.is_argument()).map(|body| body_equality(body, types));
     EqualityTraits::weakest_of(optional.chain(body))
 }
 
@@ -101,10 +102,11 @@ impl CallWriter<'_> {
             let (about, field, ty) = self.parameter_field(parameter);
             quote!(#about pub #field: #ty,)
         });
-        let body = call.body.as_ref().filter(|body| body.body.required).map(|body| {
+        let body = call.body.as_ref().filter(|body| body.is_argument()).map(|body| {
             let described = body.body.description.as_deref().map(rustdoc_markdown);
             let about = doc_attributes(&[described.unwrap_or_else(|| "The request body.".to_owned())]);
             let ty = whole_type(self.side, body, self.types);
+            let ty = if body.body.required { ty } else { quote!(Option<#ty>) };
             quote!(#about pub body: #ty,)
         });
         let more = call.has_options().then(|| {
@@ -164,7 +166,7 @@ impl CallWriter<'_> {
             add(quote!(#about #deprecated), &field, &ty, given);
         }
         let accessors: TokenStream = self.default_accessors(call).collect();
-        if let Some(body) = call.body.as_ref().filter(|body| !body.body.required) {
+        if let Some(body) = call.body.as_ref().filter(|body| !body.is_argument()) {
             let described = body.body.description.as_deref().map(rustdoc_markdown);
             let about = doc_attributes(&[described.unwrap_or_else(|| "The request body.".to_owned())]);
             let plain = match &body.variants[..] {

@@ -55,11 +55,19 @@ impl OperationSide {
         }
     }
 
-    /// Returns the name of the generated module with the structs of response headers.
+    /// Returns the name of the generated module with the response headers that clients read.
     pub(crate) const fn headers_module(self) -> &'static str {
         match self {
             Self::Paths => "headers",
             Self::Webhooks => "webhook_headers",
+        }
+    }
+
+    /// Returns the name of the generated module with the response headers that servers send.
+    pub(crate) const fn sent_headers_module(self) -> &'static str {
+        match self {
+            Self::Paths => "response_headers",
+            Self::Webhooks => "webhook_response_headers",
         }
     }
 

@@ -293,7 +293,7 @@ impl PlannedCall<'_> {
     #[must_use]
     pub fn has_options(&self) -> bool {
         self.optional_parameters().next().is_some()
-            || self.body.as_ref().is_some_and(|body| !body.body.required)
+            || self.body.as_ref().is_some_and(|body| !body.is_argument())
     }
 
     /// Describes the operation for messages and documentation, such as `GET /pets`. A fragment in the path is
@@ -463,6 +463,9 @@ fn build_call<'a>(
             call.responses = given.plan_responses(operation, raw, Some(streamed)).0;
             call.accept = responses::accept_header(operation, &call.responses, &call.errors);
         }
+    }
+    if let Some(body) = call.body.as_mut().filter(|_| call.streams.body.is_none()) {
+        given.plan_body_passing(&operation.method, body);
     }
     call
 }

@@ -49,8 +49,8 @@ pub(crate) async fn run(
     };
     let message = client.create_message(&channel.id, &greeting).await?;
     lines.push(format!("message {} by {}", message.id, message.author.username));
-    let headers: CreateMessageHeaders = message.typed_headers()?;
-    if let Some(remaining) = headers.x_rate_limit_remaining {
+    let headers: CreateMessageHeaders = message.typed_headers();
+    if let Some(remaining) = headers.x_rate_limit_remaining()? {
         lines.push(format!("{remaining} requests remain"));
     }
 

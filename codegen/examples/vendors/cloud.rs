@@ -4,12 +4,14 @@
 use std::error::Error as StdError;
 
 use crate::cloud::{
-    calls::{DropletsCreateOptions, DropletsListOptions},
+    calls::DropletsListOptions,
     client::{Client, Error},
     credentials::Credentials,
     runtime::transport::Transport,
     servers,
-    types::{DropletSingleCreate, DropletsCreateResponse202, Project, ProjectBaseEnvironment},
+    types::{
+        DropletSingleCreate, DropletsCreateBody, DropletsCreateResponse202, Project, ProjectBaseEnvironment,
+    },
 };
 
 /// Runs all calls, and returns a line for each result.
@@ -33,7 +35,7 @@ pub(crate) async fn run(
         tags: Some(vec!["lamp".to_owned()].into()),
         ..DropletSingleCreate::new("lamp-1", "s-1vcpu-1gb", "ubuntu-24-04-x64")
     };
-    let created = client.droplets().create(DropletsCreateOptions::new().body(machine)).await?;
+    let created = client.droplets().create(&DropletsCreateBody::from(machine)).await?;
     match created.body() {
         DropletsCreateResponse202::SingleDropletResponse(created) => lines.push(created.droplet.name.clone()),
         DropletsCreateResponse202::MultipleDropletResponse(created) => {

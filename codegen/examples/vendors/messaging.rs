@@ -4,7 +4,7 @@
 use std::error::Error as StdError;
 
 use crate::messaging::{
-    calls::{CreateMessageOptions, ListMessageOptions, UpdateMessageOptions},
+    calls::{ListMessageOptions, UpdateMessageOptions},
     client::{Client, Error},
     credentials::Credentials,
     runtime::transport::Transport,
@@ -36,7 +36,7 @@ pub(crate) async fn run(
         media_url: Some(vec!["https://shop.example/lamp.png".to_owned()]),
         ..CreateMessageBody::new("+15558675310")
     };
-    let sent = client.create_message(account, CreateMessageOptions::new().body(message)).await?;
+    let sent = client.create_message(account, &message).await?;
     let id = sent.sid.as_ref().and_then(|sid| sid.value()).map_or("missing", String::as_str);
     lines.push(format!("sent {}", id.len()));
 
@@ -45,7 +45,7 @@ pub(crate) async fn run(
     lines.push(format!("canceled: {:?}", canceled.status.as_ref().map(|status| status.as_str())));
 
     let invalid = CreateMessageBody::new("not a number");
-    match client.create_message(account, CreateMessageOptions::new().body(invalid)).await {
+    match client.create_message(account, &invalid).await {
         Ok(message) => lines.push(format!("sent {}", message.status().as_u16())),
         Err(Error::ErrorResponse(response)) => lines.push(response.status().to_string()),
         Err(error) => return Err(error.into()),

@@ -23,6 +23,7 @@ use crate::apis::operations::{
     calls::{AddShipCall, ReadShipCall, ReadShipOptions},
     client::{Client, Error},
     operations::OperationId,
+    response_headers::ReadShipResponseHeaders,
     server::{ErrorResponse, Service, router},
     types::{NewShip, Problem, ProblemCode, ReadShipWithItem, Ship, ShipId},
 };
@@ -47,7 +48,7 @@ impl Service for Fleet {
         &self,
         call: ReadShipCall,
         _: RequestContext,
-    ) -> Result<TypedResponse<Ship>, ErrorResponse> {
+    ) -> Result<TypedResponse<Ship, ReadShipResponseHeaders>, ErrorResponse> {
         assert_eq!(call.options, options());
         if call.ship_id == "none" {
             let problem = br#"{"type":"about:blank","status":404,"code":"NOT_FOUND"}"#;
@@ -56,8 +57,8 @@ impl Service for Fleet {
                 Problem::parse_valid(problem).unwrap(),
             ));
         }
-        Ok(TypedResponse::new(ship(call.ship_id.as_str()))
-            .with_header(http::header::ETAG, http::HeaderValue::from_static("\"1\"")))
+        let headers = ReadShipResponseHeaders::new("\"1\"");
+        Ok(TypedResponse::with_headers(ship(call.ship_id.as_str()), headers))
     }
 
     async fn add_ship(&self, call: AddShipCall, _: RequestContext) -> Result<Ship, ErrorResponse> {

@@ -24,6 +24,7 @@ pub mod client_by_tag {
     pub mod headers;
     pub mod models;
     pub mod operations;
+    pub mod response_headers;
     pub mod responses;
     pub mod schemas;
     pub mod server;
@@ -139,6 +140,7 @@ pub mod hangar {
     pub mod headers;
     pub mod models;
     pub mod operations;
+    pub mod response_headers;
     pub mod responses;
     pub mod schemas;
     pub mod security_requirements;
@@ -199,6 +201,7 @@ pub mod operations {
     pub mod headers;
     pub mod models;
     pub mod operations;
+    pub mod response_headers;
     pub mod schemas;
     pub mod security_requirements;
     pub mod server;
@@ -257,6 +260,18 @@ pub mod operations_unsendable {
     pub mod types;
 }
 
+#[path = "../cases/optional_bodies/expected"]
+pub mod optional_bodies {
+    pub mod bodies;
+    pub mod calls;
+    pub mod client;
+    pub mod models;
+    pub mod operations;
+    pub mod schemas;
+    pub mod server;
+    pub mod types;
+}
+
 #[path = "../cases/overlays/expected"]
 pub mod overlays {
     pub mod calls;
@@ -279,6 +294,19 @@ pub mod pages {
     pub mod types;
 }
 
+#[path = "../cases/response_headers/expected"]
+pub mod response_headers {
+    pub mod calls;
+    pub mod client;
+    pub mod headers;
+    pub mod models;
+    pub mod operations;
+    pub mod response_headers;
+    pub mod schemas;
+    pub mod server;
+    pub mod types;
+}
+
 #[path = "../cases/servers/expected"]
 pub mod servers {
     pub mod calls;
@@ -298,6 +326,7 @@ pub mod streams {
     pub mod headers;
     pub mod models;
     pub mod operations;
+    pub mod response_headers;
     pub mod responses;
     pub mod schemas;
     pub mod server;

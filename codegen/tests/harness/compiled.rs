@@ -181,6 +181,8 @@ pub mod operations_apart;
 pub mod operations_odd;
 #[path = "../cases/operations_unsendable/expected/root.rs"]
 pub mod operations_unsendable;
+#[path = "../cases/optional_bodies/expected/root.rs"]
+pub mod optional_bodies;
 #[path = "../cases/optional_not_nullable/expected/root.rs"]
 pub mod optional_not_nullable;
 #[path = "../cases/overlays/expected/root.rs"]
@@ -227,6 +229,8 @@ pub mod ref_union_narrowed;
 pub mod refine_base;
 #[path = "../cases/replaced/expected/root.rs"]
 pub mod replaced;
+#[path = "../cases/response_headers/expected/root.rs"]
+pub mod response_headers;
 #[path = "../cases/secrets/expected/root.rs"]
 pub mod secrets;
 #[path = "../cases/secrets_union/expected/root.rs"]
@@ -427,6 +431,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "operations_apart" => models!(operations_apart: Machine, NearTo, Stop),
         "operations_odd" => models!(operations_odd: Note, Problem, SearchType, UploadBody),
         "operations_unsendable" => models!(operations_unsendable: Note),
+        "optional_bodies" => models!(optional_bodies: AddPhotoBody, Item, Note, Price, UpdateItemBody),
         "optional_not_nullable" => models!(optional_not_nullable: Input, InputObject),
         "overlays" => models!(overlays: Kind, Pet, Tag),
         "pages" => models!(pages: Books, Charge, Charges, Cursor, Event, Hooks, Parcel, ParcelPage, People, PeopleFound, PeopleLinks, Problem, ReadLogOrder, Row, Rows, Search, Shelves, ShelvesMeta),
@@ -450,6 +455,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "ref_union_narrowed" => models!(ref_union_narrowed: Event, EventJoined, EventLeft, Input, Label),
         "refine_base" => models!(refine_base: NotedPage, Page, Ship, ShipPage, Thing),
         "replaced" => models!(replaced: Input),
+        "response_headers" => models!(response_headers: Item),
         "secrets" => models!(secrets: Input, Mode, NullableToken, Token),
         "secrets_union" => models!(secrets_union: Closed, Either, Event, Opened, Own, Step, StepStop, StepWait, Token),
         "servers" => models!(servers: Place),

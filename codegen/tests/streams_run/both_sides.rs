@@ -31,6 +31,7 @@ use crate::{
     day, happened,
     headers::TickerHeaders,
     moved, problem, reply,
+    response_headers::TickerResponseHeaders,
     server::{ErrorResponse, Service, router},
     types::{Ask, Chunk, Day, Move, MoveEvent, Reply, TickerXKindsItem, WatchThreadResponse200Item},
 };
@@ -120,12 +121,12 @@ impl Service for StreamService {
         &self,
         _: crate::calls::TickerCall,
         _: RequestContext,
-    ) -> Result<TypedResponse<EventStream<String>>, runtime::ErrorResponse<()>> {
+    ) -> Result<TypedResponse<EventStream<String>, TickerResponseHeaders>, runtime::ErrorResponse<()>> {
         let texts = EventStream::new(stream_of(["a\nb".to_owned(), String::new()].map(ServerSentEvent::new)));
-        Ok(TypedResponse::new(texts)
-            .with_header(http::HeaderName::from_static("x-room"), "7".parse().unwrap())
-            .with_header(http::HeaderName::from_static("x-seats"), "many".parse().unwrap())
-            .with_header(http::HeaderName::from_static("x-kinds"), "text, day".parse().unwrap()))
+        let headers =
+            TickerResponseHeaders::new(vec![TickerXKindsItem::Text, TickerXKindsItem::Day]).x_room("7");
+        Ok(TypedResponse::with_headers(texts, headers)
+            .with_header(http::HeaderName::from_static("x-seats"), "many".parse().unwrap()))
     }
 
     async fn journal(
@@ -285,13 +286,15 @@ async fn strings_event_objects_and_sequences_are_streamed() {
     let response = client.ticker_stream().await.unwrap();
     assert_eq!(response.header("x-room"), Some("7"));
     // An invalid header does not affect the stream.
-    let error = response.typed_headers::<TickerHeaders>().unwrap_err();
+    let received: TickerHeaders = response.typed_headers();
+    let error = received.x_seats().unwrap_err();
     assert_eq!(error.to_string(), "the response header `X-Seats` is not an integer");
+    assert_eq!(received.x_room().unwrap().as_deref(), Some("7"));
     let mut headers = response.headers().clone();
     headers.insert("x-seats", "12".parse().unwrap());
-    let headers = TickerHeaders::from_headers(&headers).unwrap();
-    assert_eq!((headers.x_room.as_deref(), headers.x_seats), (Some("7"), Some(12)));
-    assert_eq!(headers.x_kinds, [TickerXKindsItem::Text, TickerXKindsItem::Day]);
+    let headers = TickerHeaders::from_headers(&headers);
+    assert_eq!((headers.x_room().unwrap().as_deref(), headers.x_seats()), (Some("7"), Ok(Some(12))));
+    assert_eq!(headers.x_kinds().unwrap(), [TickerXKindsItem::Text, TickerXKindsItem::Day]);
     let mut texts = response.into_body();
     assert_eq!(texts.next().await.unwrap().unwrap().data, "a\nb");
     assert_eq!(texts.next().await.unwrap().unwrap().data, "");

@@ -111,6 +111,9 @@ pub mod org_units;
 pub mod problem;
 pub mod reasons;
 
+#[cfg(feature = "server")]
+pub mod response_headers;
+
 #[cfg(any(feature = "client", feature = "server"))]
 pub mod responses;
 

@@ -4,7 +4,7 @@ use std::{fmt, ops::Deref};
 
 use http::{Extensions, HeaderMap, StatusCode, response::Parts};
 
-use super::{InvalidHeader, ResponseHeaders};
+use super::ResponseHeaders;
 
 /// A response whose body has been parsed into `T`.
 ///
@@ -56,11 +56,9 @@ impl<T> Response<T> {
         self.headers().get(name)?.to_str().ok()
     }
 
-    /// Parses the headers that the contract declares. An invalid header does not affect the body.
-    ///
-    /// # Errors
-    /// The first header that is missing or invalid.
-    pub fn typed_headers<H: ResponseHeaders>(&self) -> Result<H, InvalidHeader> {
+    /// Returns the headers that the contract declares. Each method of `H` parses one of them, so that an invalid
+    /// header affects no other.
+    pub fn typed_headers<H: ResponseHeaders>(&self) -> H {
         H::from_headers(self.headers())
     }
 

@@ -1,7 +1,8 @@
 //! Typed response headers.
 //!
-//! A generated struct contains the headers that the contract declares for the responses of an operation. It is
-//! read from the headers of a response on request, so that an invalid header never affects the response.
+//! A generated type has a method for each header that the contract declares for the responses of an operation.
+//! The methods parse the headers of a response on request, so that an invalid header affects neither the
+//! response nor other headers.
 
 use std::fmt;
 
@@ -15,33 +16,74 @@ use crate::{
 /// The response headers that the contract declares. Generated for each operation with such headers.
 ///
 /// ```
-/// use contract_runtime::client::{HeaderMap, InvalidHeader, ResponseHeaders, optional_header};
+/// use contract_runtime::client::{HeaderMap, InvalidHeader, ReceivedHeaders, ResponseHeaders};
 /// use contract_runtime::parameters::{Parameter, ScalarType, ValueShape};
 ///
-/// struct ListIssuesHeaders { x_next_page: Option<i64> }
+/// struct ListIssuesHeaders(ReceivedHeaders);
 ///
-/// impl ResponseHeaders for ListIssuesHeaders {
-///     fn from_headers(headers: &HeaderMap) -> Result<Self, InvalidHeader> {
+/// impl ListIssuesHeaders {
+///     fn x_next_page(&self) -> Result<Option<i64>, InvalidHeader> {
 ///         const NEXT_PAGE: Parameter = Parameter {
 ///             name: "X-Next-Page",
 ///             shape: ValueShape::Scalar(ScalarType::Integer(None)),
 ///             ..Parameter::HEADER
 ///         };
-///         Ok(Self { x_next_page: optional_header(headers, &NEXT_PAGE)? })
+///         self.0.optional(&NEXT_PAGE)
+///     }
+/// }
+///
+/// impl ResponseHeaders for ListIssuesHeaders {
+///     fn from_received(headers: ReceivedHeaders) -> Self {
+///         Self(headers)
 ///     }
 /// }
 ///
 /// let mut headers = HeaderMap::new();
 /// headers.insert("x-next-page", "2".parse()?);
-/// assert_eq!(ListIssuesHeaders::from_headers(&headers)?.x_next_page, Some(2));
+/// assert_eq!(ListIssuesHeaders::from_headers(&headers).x_next_page()?, Some(2));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait ResponseHeaders: Sized {
-    /// Parses the headers of a response.
+    /// Wraps the headers of a response.
+    fn from_received(headers: ReceivedHeaders) -> Self;
+
+    /// Returns the typed headers of a response, such as those of an error response.
+    fn from_headers(headers: &HeaderMap) -> Self {
+        Self::from_received(ReceivedHeaders(headers.clone()))
+    }
+}
+
+/// The headers of a response before they are parsed.
+#[derive(Clone)]
+pub struct ReceivedHeaders(HeaderMap);
+
+impl ReceivedHeaders {
+    /// Parses a header that every response contains.
     ///
     /// # Errors
-    /// The first header that is missing or invalid.
-    fn from_headers(headers: &HeaderMap) -> Result<Self, InvalidHeader>;
+    /// If the header is missing or does not have the type `T`.
+    pub fn required<T: for<'de> ReadJson<'de> + Send>(&self, row: &Parameter) -> Result<T, InvalidHeader> {
+        required_header(&self.0, row)
+    }
+
+    /// Parses a header that a response may lack. An empty value counts as absent if the type has no empty
+    /// value.
+    ///
+    /// # Errors
+    /// If the header does not have the type `T`.
+    pub fn optional<T: for<'de> ReadJson<'de> + Send>(
+        &self,
+        row: &Parameter,
+    ) -> Result<Option<T>, InvalidHeader> {
+        optional_header(&self.0, row)
+    }
+}
+
+/// Shows only the number of headers, which may contain secrets.
+impl fmt::Debug for ReceivedHeaders {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReceivedHeaders").field("headers", &self.0.len()).finish()
+    }
 }
 
 /// The error of a response header that is missing, or whose value does not have its type. It does not contain
@@ -80,11 +122,7 @@ impl fmt::Display for InvalidHeader {
 
 impl std::error::Error for InvalidHeader {}
 
-/// Parses a header that every response contains.
-///
-/// # Errors
-/// If the header is missing or does not have the type `T`.
-pub fn required_header<T: for<'de> ReadJson<'de> + Send>(
+fn required_header<T: for<'de> ReadJson<'de> + Send>(
     headers: &HeaderMap,
     row: &Parameter,
 ) -> Result<T, InvalidHeader> {
@@ -93,11 +131,7 @@ pub fn required_header<T: for<'de> ReadJson<'de> + Send>(
     parse_value(row, &value)
 }
 
-/// Parses a header that a response may lack. An empty value counts as absent if the type has no empty value.
-///
-/// # Errors
-/// If the header does not have the type `T`.
-pub fn optional_header<T: for<'de> ReadJson<'de> + Send>(
+fn optional_header<T: for<'de> ReadJson<'de> + Send>(
     headers: &HeaderMap,
     row: &Parameter,
 ) -> Result<Option<T>, InvalidHeader> {

@@ -2,24 +2,15 @@
 
 use std::fmt::Write as _;
 
+pub(super) use super::encode_header::{EncodeResult, unencodable, value_to_string};
+pub(crate) use super::encode_header::{ParameterEncodingError, write_header};
 use super::{
-    Parameter, ParameterLocation, ParameterStyle, ScalarType, ValueShape, bracket_writer::write_brackets,
+    Parameter, ParameterLocation, ParameterStyle, ValueShape,
+    bracket_writer::write_brackets,
+    encode_header::{check_distinguishable, member_strings},
     scalar::normalize_integers,
 };
-use crate::{Json, Map, violation::InstancePath};
-
-/// The error of a value that cannot be encoded.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ParameterEncodingError {
-    /// A JSON Pointer below the parameter.
-    pub(crate) pointer: String,
-}
-
-pub(super) type EncodeResult<T = ()> = Result<T, ParameterEncodingError>;
-
-pub(super) fn unencodable<T>(at: &InstancePath<'_>) -> EncodeResult<T> {
-    Err(ParameterEncodingError { pointer: at.to_pointer() })
-}
+use crate::{Json, violation::InstancePath};
 
 /// Encodes a value as `name=value` pairs of a query, a form or a cookie. Returns no pairs for `null`.
 pub(crate) fn write_pairs(parameter: &Parameter, value: &Json) -> EncodeResult<Vec<(String, String)>> {
@@ -174,62 +165,6 @@ pub(crate) fn write_path(parameter: &Parameter, value: &Json) -> EncodeResult<St
     Ok(format!("{first}{body}"))
 }
 
-/// Encodes a header. Returns `None` if the header is omitted.
-pub(crate) fn write_header(parameter: &Parameter, value: &Json) -> EncodeResult<Option<String>> {
-    let value = &*normalize_integers(parameter.shape, value);
-    check_distinguishable(parameter, value, false)?;
-    let plain = |text: String, at: &InstancePath<'_>, part: bool| {
-        let separated = part && text.contains(',');
-        if text.trim() != text || separated { unencodable(at) } else { Ok(text) }
-    };
-    let text = match value {
-        Json::Null => return Ok(None),
-        _ if matches!(parameter.shape, ValueShape::Json) => value.to_string(),
-        Json::Array(items) if items.is_empty() && !parameter.required => return Ok(None),
-        Json::Array(items) => {
-            let each = items.iter().enumerate().map(|(at, item)| {
-                let at = InstancePath::Root.index(at);
-                plain(value_to_string(item, &at)?, &at, true)
-            });
-            let each: Vec<String> = each.collect::<EncodeResult<_>>()?;
-            if each == [""] {
-                return unencodable(&InstancePath::Root.index(0));
-            }
-            each.join(",")
-        }
-        Json::Object(members) => {
-            let mut each = Vec::new();
-            for (name, text) in member_strings(members)? {
-                let at = InstancePath::Root.key(name);
-                let text = plain(text, &at, true)?;
-                let name = plain(name.to_owned(), &at, true)?;
-                if parameter.explode && name.contains('=') {
-                    return unencodable(&at);
-                }
-                each.push(if parameter.explode {
-                    format!("{name}={text}")
-                } else {
-                    format!("{name},{text}")
-                });
-            }
-            each.join(",")
-        }
-        single => plain(value_to_string(single, &InstancePath::Root)?, &InstancePath::Root, false)?,
-    };
-    Ok(Some(text))
-}
-
-/// Checks that a value of any type can be distinguished from a string. A list can be distinguished only if it
-/// repeats the name.
-fn check_distinguishable(parameter: &Parameter, value: &Json, repeats: bool) -> EncodeResult {
-    let anything = matches!(parameter.shape, ValueShape::Scalar(ScalarType::Any));
-    match value {
-        Json::Object(_) if anything => unencodable(&InstancePath::Root),
-        Json::Array(items) if anything && !repeats && !items.is_empty() => unencodable(&InstancePath::Root),
-        _ => Ok(()),
-    }
-}
-
 impl ValueShape {
     /// Returns true if servers read a member with this name when members are encoded separately.
     fn has_member(self, name: &str) -> bool {
@@ -330,21 +265,6 @@ fn require_member(parameter: &Parameter, pairs: &[(String, String)]) -> EncodeRe
     if pairs.is_empty() && parameter.required { unencodable(&InstancePath::Root) } else { Ok(()) }
 }
 
-/// Converts the members of an object into strings. Members that are `null` are omitted.
-fn member_strings(members: &Map<Json>) -> EncodeResult<Vec<(&str, String)>> {
-    let present = members.iter().filter(|(_, value)| !value.is_null());
-    present.map(|(name, value)| Ok((name, value_to_string(value, &InstancePath::Root.key(name))?))).collect()
-}
-
-/// Converts a value into a string. Lists and objects are converted into JSON.
-pub(super) fn value_to_string(value: &Json, at: &InstancePath<'_>) -> EncodeResult<String> {
-    match value {
-        Json::Null => unencodable(at),
-        Json::String(text) => Ok(text.clone()),
-        other => Ok(other.to_string()),
-    }
-}
-
 /// Percent-encodes all characters except unreserved ones (RFC 3986, 2.3). The characters in `reserved` are
 /// encoded even if they are unreserved.
 pub(crate) fn percent_encode(text: &str, reserved: &[u8]) -> String {
@@ -365,6 +285,7 @@ pub(crate) fn percent_encode(text: &str, reserved: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parameters::ScalarType;
 
     #[test]
     fn only_unreserved_characters_are_kept() {

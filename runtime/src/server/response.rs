@@ -6,12 +6,13 @@ use std::pin::Pin;
 use std::task::{self, Poll};
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, StatusCode, header::CONTENT_TYPE};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header::CONTENT_TYPE};
 use serde::Serialize;
 
 use super::{IncomingRequest, Rejection};
 use crate::media_type::{self, MediaType};
 use crate::operation::{self, BodyFormat, Operation};
+use crate::parameters::{Parameter, encode_header::write_header};
 use crate::violation::Violations;
 use crate::{Json, depth};
 
@@ -19,38 +20,108 @@ use crate::{Json, depth};
 ///
 /// Methods whose response has headers in the contract return this type. A body converts into it with
 /// [`TypedResponse::new`] or `into`.
+///
+/// `H` is the generated struct of the headers that the contract declares for the operation, if there are any. A
+/// struct with required headers has no `Default`, so that only [`TypedResponse::with_headers`] creates the
+/// response.
 #[derive(Clone)]
-pub struct TypedResponse<T> {
+pub struct TypedResponse<T, H = ()> {
     /// The status; `None` for the first one in the contract.
     pub status: Option<StatusCode>,
-    /// Headers to send. `Content-Type` overrides the one of the contract.
+    /// Headers to send. `Content-Type` overrides the one of the contract, and a header with the name of a
+    /// declared one overrides that.
     pub headers: HeaderMap,
+    /// The headers that the contract declares.
+    pub declared_headers: H,
     /// The body.
     pub body: T,
 }
 
+/// The declared headers of a response. Generated for each operation with such headers.
+pub trait DeclaredHeaders {
+    /// Writes all headers that have a value.
+    fn write_headers(&self, headers: &mut HeaderWriter<'_>);
+}
+
+impl DeclaredHeaders for () {
+    fn write_headers(&self, _: &mut HeaderWriter<'_>) {}
+}
+
+/// Encodes declared headers.
+#[derive(Debug)]
+pub struct HeaderWriter<'a> {
+    headers: &'a mut HeaderMap,
+    /// The first header that cannot be encoded.
+    invalid: Option<&'static str>,
+}
+
+impl HeaderWriter<'_> {
+    /// Writes a header, unless the response has it already.
+    pub fn write<T: Serialize>(&mut self, row: &Parameter, value: &T) {
+        let Ok(name) = HeaderName::try_from(row.name) else {
+            self.invalid.get_or_insert(row.name);
+            return;
+        };
+        if self.headers.contains_key(&name) {
+            return;
+        }
+        let json = serde_json::to_vec(value).ok().and_then(|bytes| Json::parse(&bytes).ok());
+        let text = json.and_then(|json| write_header(row, &json).ok());
+        match text.map(|text| text.map(HeaderValue::try_from).transpose()) {
+            Some(Ok(Some(value))) => drop(self.headers.insert(name, value)),
+            Some(Ok(None)) => {}
+            _ => drop(self.invalid.get_or_insert(row.name)),
+        }
+    }
+
+    /// Writes a header that has a value.
+    pub fn write_optional<T: Serialize>(&mut self, row: &Parameter, value: Option<&T>) {
+        if let Some(value) = value {
+            self.write(row, value);
+        }
+    }
+}
+
+/// Adds declared headers; returns the name of the first one that cannot be encoded.
+fn add_declared_headers(
+    declared: &impl DeclaredHeaders,
+    headers: &mut HeaderMap,
+) -> Result<(), &'static str> {
+    let mut writer = HeaderWriter { headers, invalid: None };
+    declared.write_headers(&mut writer);
+    writer.invalid.map_or(Ok(()), Err)
+}
+
 /// Shows the number of headers, which may contain secrets, and the `Debug` output of the body.
-impl<T: fmt::Debug> fmt::Debug for TypedResponse<T> {
+impl<T: fmt::Debug, H> fmt::Debug for TypedResponse<T, H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TypedResponse")
             .field("status", &self.status)
             .field("headers", &self.headers.len())
             .field("body", &self.body)
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 
-impl<T> From<T> for TypedResponse<T> {
+impl<T, H: Default> From<T> for TypedResponse<T, H> {
     fn from(body: T) -> Self {
         Self::new(body)
     }
 }
 
-impl<T> TypedResponse<T> {
+impl<T, H: Default> TypedResponse<T, H> {
     /// Creates a response with the status of the contract and without headers.
     #[must_use]
     pub fn new(body: T) -> Self {
-        Self { status: None, headers: HeaderMap::new(), body }
+        Self::with_headers(body, H::default())
+    }
+}
+
+impl<T, H> TypedResponse<T, H> {
+    /// Creates a response with the status of the contract and declared headers.
+    #[must_use]
+    pub fn with_headers(body: T, declared_headers: H) -> Self {
+        Self { status: None, headers: HeaderMap::new(), declared_headers, body }
     }
 
     /// Sets the status.
@@ -68,13 +139,30 @@ impl<T> TypedResponse<T> {
     }
 
     /// Converts the body; status and headers stay.
-    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> TypedResponse<U> {
-        TypedResponse { status: self.status, headers: self.headers, body: change(self.body) }
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> TypedResponse<U, H> {
+        let Self { status, headers, declared_headers, body } = self;
+        TypedResponse { status, headers, declared_headers, body: change(body) }
     }
 
     /// Separates status and headers from the body.
-    pub fn split_body(self) -> (TypedResponse<()>, T) {
-        (TypedResponse { status: self.status, headers: self.headers, body: () }, self.body)
+    pub fn split_body(self) -> (TypedResponse<(), H>, T) {
+        let Self { status, headers, declared_headers, body } = self;
+        (TypedResponse { status, headers, declared_headers, body: () }, body)
+    }
+
+    /// Encodes the declared headers.
+    ///
+    /// # Errors
+    /// [`Rejection::InvalidResponse`] if a value cannot be a header, for example because it contains a line
+    /// break.
+    pub fn encode_headers(self) -> Result<TypedResponse<T>, Rejection>
+    where
+        H: DeclaredHeaders,
+    {
+        let Self { status, mut headers, declared_headers, body } = self;
+        add_declared_headers(&declared_headers, &mut headers)
+            .map_err(|name| Rejection::InvalidResponse(Box::new(InvalidResponse::Header(name))))?;
+        Ok(TypedResponse { status, headers, declared_headers: (), body })
     }
 }
 
@@ -135,6 +223,22 @@ impl<P> ErrorResponse<P> {
             Self::Rejected(_) => {}
         }
         self
+    }
+
+    /// Adds declared headers, such as those of the generated `ErrorResponseHeaders`. Has no effect on
+    /// [`ErrorResponse::Rejected`]. If a value cannot be a header, the response becomes
+    /// [`InvalidResponse::Header`].
+    #[must_use]
+    pub fn with_headers(mut self, declared: &impl DeclaredHeaders) -> Self {
+        let headers = match &mut self {
+            Self::Typed(error) => &mut error.headers,
+            Self::Encoded(response) => &mut response.headers,
+            Self::Rejected(_) => return self,
+        };
+        match add_declared_headers(declared, headers) {
+            Ok(()) => self,
+            Err(name) => Rejection::InvalidResponse(Box::new(InvalidResponse::Header(name))).into(),
+        }
     }
 
     /// Converts the body of an error of the contract.
@@ -221,6 +325,8 @@ pub enum InvalidResponse {
     MediaType(StatusCode),
     /// The body violates its schema.
     Body(StatusCode, Violations),
+    /// The value of the header of this name cannot be sent.
+    Header(&'static str),
 }
 
 impl fmt::Display for InvalidResponse {
@@ -234,6 +340,7 @@ impl fmt::Display for InvalidResponse {
             Self::Body(status, violations) => {
                 write!(f, "the body for {status} violates its schema:\n{violations}")
             }
+            Self::Header(name) => write!(f, "the value of the header `{name}` cannot be sent"),
         }
     }
 }
@@ -298,7 +405,7 @@ impl IncomingRequest {
                 if !self.is_error_status(status) {
                     return Err(Rejection::InvalidResponse(Box::new(InvalidResponse::SuccessStatus(status))));
                 }
-                write(TypedResponse { status: Some(status), headers, body })
+                write(TypedResponse { status: Some(status), headers, declared_headers: (), body })
             }
             ErrorResponse::Rejected(rejection) => Err(*rejection),
             ErrorResponse::Encoded(answer) => Ok(*answer),

@@ -223,11 +223,12 @@ const BYTES_CONTENT: ContentSpec =
     ContentSpec { media_type: "", format: BodyFormat::Stream, schema: "", validator: None };
 
 impl EncodedResponse {
-    /// Converts into the response type of the router, with a streaming body.
+    /// Converts into the response type of the router, with a streaming body. The response has
+    /// `Content-Length` if the stream was created from bytes.
     #[must_use]
     pub fn into_streaming_response(self, body: ByteStream) -> super::Response {
         let mut response = self.into_response();
-        *response.body_mut() = Body::from_stream(body);
+        *response.body_mut() = Body::new(body);
         response
     }
 }

@@ -10,7 +10,7 @@ use std::{
 
 use bytes::{Bytes, BytesMut};
 use futures_core::Stream;
-use http_body::{Body, Frame};
+use http_body::{Body, Frame, SizeHint};
 
 use super::{Delivery, TransportError, TransportFault};
 use crate::operation::Operation;
@@ -59,7 +59,8 @@ impl RequestBody {
     }
 }
 
-/// A stream of bytes in chunks of any size.
+/// A stream of bytes in chunks of any size. A stream that is created from bytes has a known length, which HTTP
+/// libraries send as `Content-Length`.
 ///
 /// ```
 /// use contract_runtime::transport::ByteStream;
@@ -73,15 +74,22 @@ impl RequestBody {
 /// # }
 /// ```
 // The mutex is never contended. It makes the stream `Sync`, which HTTP clients require of bodies.
-pub struct ByteStream(Mutex<Pin<Box<ChunkStream>>>);
+pub struct ByteStream(Mutex<ChunkSource>);
 
 type ChunkStream = dyn Stream<Item = Result<Bytes, TransportError>> + Send;
+
+/// The source of the chunks of a stream.
+enum ChunkSource {
+    /// All bytes as one chunk; empty after it was read.
+    Whole(Bytes),
+    Chunks(Pin<Box<ChunkStream>>),
+}
 
 impl ByteStream {
     /// Creates a stream from chunks, such as those of a file, a channel or another body. The stream ends
     /// after the first error.
     pub fn new(pieces: impl Stream<Item = Result<Bytes, TransportError>> + Send + 'static) -> Self {
-        Self(Mutex::new(Box::pin(pieces)))
+        Self(Mutex::new(ChunkSource::Chunks(Box::pin(pieces))))
     }
 
     /// Creates a stream from an HTTP body. `failed` converts the errors of the body.
@@ -132,16 +140,26 @@ impl ByteStream {
     }
 
     fn poll_chunk(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, TransportError>>> {
-        let pieces = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
-        pieces.as_mut().poll_next(context)
+        match self.0.get_mut().unwrap_or_else(PoisonError::into_inner) {
+            ChunkSource::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
+            ChunkSource::Whole(bytes) => Poll::Ready(Some(Ok(std::mem::take(bytes)))),
+            ChunkSource::Chunks(pieces) => pieces.as_mut().poll_next(context),
+        }
+    }
+
+    /// Returns the number of bytes that remain, if it is known.
+    fn remaining_length(&self) -> Option<u64> {
+        match &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            ChunkSource::Whole(bytes) => Some(bytes.len() as u64),
+            ChunkSource::Chunks(_) => None,
+        }
     }
 }
 
 impl<T: Into<Bytes>> From<T> for ByteStream {
     /// Creates a stream of one chunk, or an empty stream for empty bytes.
     fn from(bytes: T) -> Self {
-        let bytes = bytes.into();
-        Self::new(SingleChunk(Some(bytes).filter(|bytes| !bytes.is_empty())))
+        Self(Mutex::new(ChunkSource::Whole(bytes.into())))
     }
 }
 
@@ -170,15 +188,13 @@ impl Body for ByteStream {
     ) -> Poll<Option<Result<Frame<Bytes>, TransportError>>> {
         self.poll_chunk(context).map(|piece| piece.map(|piece| piece.map(Frame::data)))
     }
-}
 
-struct SingleChunk(Option<Bytes>);
+    fn is_end_stream(&self) -> bool {
+        self.remaining_length() == Some(0)
+    }
 
-impl Stream for SingleChunk {
-    type Item = Result<Bytes, TransportError>;
-
-    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        Poll::Ready(self.0.take().map(Ok))
+    fn size_hint(&self) -> SizeHint {
+        self.remaining_length().map_or_else(SizeHint::default, SizeHint::with_exact)
     }
 }
 

@@ -1,4 +1,6 @@
-//! Writes the module `headers` (or `webhook_headers`): the response headers of each operation as a struct.
+//! Writes the modules `headers` and `response_headers` (for webhooks `webhook_headers` and
+//! `webhook_response_headers`): the response headers of each operation that clients read, and those that
+//! servers send.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -10,14 +12,50 @@ use crate::{
     plan::{HeaderStruct, PlannedCall, PlannedHeader, SidePlan},
     rust_types::{EqualityTraits, RustTypes},
     schema::SchemaGraph,
+    shape::TypeRef,
 };
 
-/// Writes the module with the structs of response headers; `None` if the contract declares no response header.
+/// Writes the module with the response headers that clients read; `None` if the contract declares no response
+/// header.
 pub fn headers_module(
     plan: &SidePlan<'_>,
     graph: &SchemaGraph,
     types: &dyn RustTypes,
 ) -> Option<TokenStream> {
+    let (imports, items) = write_structs(plan, (graph, types), write_received)?;
+    Some(quote! {
+        use ::contract_runtime::client::{InvalidHeader, ReceivedHeaders, ResponseHeaders};
+        #imports
+
+        #items
+    })
+}
+
+/// Writes the module with the response headers that servers send; `None` if the contract declares no response
+/// header.
+pub fn sent_headers_module(
+    plan: &SidePlan<'_>,
+    graph: &SchemaGraph,
+    types: &dyn RustTypes,
+) -> Option<TokenStream> {
+    let (imports, items) = write_structs(plan, (graph, types), write_sent)?;
+    Some(quote! {
+        use ::contract_runtime::server::{DeclaredHeaders, HeaderWriter};
+        #imports
+
+        #items
+    })
+}
+
+/// The schemas and their Rust types.
+type TypeSources<'a> = (&'a SchemaGraph, &'a dyn RustTypes);
+
+/// Writes the type of each struct of response headers. Returns the imports of the rows as well.
+fn write_structs(
+    plan: &SidePlan<'_>,
+    sources: TypeSources<'_>,
+    write: impl Fn(&HeaderStruct<'_>, &str, &[TokenStream], TypeSources<'_>) -> TokenStream,
+) -> Option<(TokenStream, TokenStream)> {
     let of_calls = plan.calls.iter().filter_map(|call| {
         let about = format!("The headers of success responses of `{}`.", call.describe_place());
         Some((call.headers.as_ref()?, about))
@@ -30,25 +68,19 @@ pub fn headers_module(
         return None;
     }
     let rows = structs.iter().flat_map(|(own, _)| &own.headers).map(|header| &header.row);
-    let (rows, imports) = header_rows(rows, graph, types);
+    let (rows, imports) = header_rows(rows, sources.0, sources.1);
     let mut rows = rows.into_iter();
-    let items: TokenStream = structs
-        .iter()
-        .map(|(own, about)| {
-            let rows: Vec<TokenStream> = rows.by_ref().take(own.headers.len()).collect();
-            write_struct(own, about, &rows, (graph, types))
-        })
-        .collect();
-    let headers = || structs.iter().flat_map(|(own, _)| &own.headers);
-    let required = headers().any(|header| header.row.required).then(|| quote!(required_header));
-    let optional = headers().any(|header| !header.row.required).then(|| quote!(optional_header));
-    let readers = optional.into_iter().chain(required);
-    Some(quote! {
-        use ::contract_runtime::client::{HeaderMap, InvalidHeader, #(#readers),*};
-        #imports
+    let items = structs.iter().map(|(own, about)| {
+        let rows: Vec<TokenStream> = rows.by_ref().take(own.headers.len()).collect();
+        write(own, about, &rows, sources)
+    });
+    let items: TokenStream = items.collect();
+    Some((imports, items))
+}
 
-        #items
-    })
+/// Returns the name of the struct of these headers in the module of the headers that servers send.
+pub(crate) fn sent_headers_name(own: &HeaderStruct<'_>) -> String {
+    format!("{}ResponseHeaders", own.name.strip_suffix("Headers").unwrap_or(&own.name))
 }
 
 /// Returns a link to the struct of the response headers of a call, for documentation in another module.
@@ -57,36 +89,125 @@ pub(crate) fn headers_link(module: &str, call: &PlannedCall<'_>) -> Option<Strin
     Some(format!("[`{name}`](super::{module}::{name})"))
 }
 
-fn write_struct(
+/// Writes the type with a method for each header of a response.
+fn write_received(
     own: &HeaderStruct<'_>,
     about: &str,
     rows: &[TokenStream],
-    (graph, types): (&SchemaGraph, &dyn RustTypes),
+    (graph, types): TypeSources<'_>,
 ) -> TokenStream {
     let about = doc_attributes(&[about.to_owned()]);
     let name = ident(&own.name);
-    let fields = own.headers.iter().map(|header| {
-        let about = doc_attributes(&describe_header(header, graph));
-        let (field, ty) = (ident(&header.field), header_type(header, types));
-        let ty = if header.row.required { ty } else { quote!(Option<#ty>) };
-        quote!(#about pub #field: #ty,)
+    let methods = own.headers.iter().zip(rows).map(|(header, row)| {
+        let errors = if header.row.required {
+            "If the header is missing or invalid."
+        } else {
+            "If the header is invalid."
+        };
+        let errors = ["# Errors", errors].map(str::to_owned);
+        let about =
+            doc_attributes(&describe_header(header, graph).into_iter().chain(errors).collect::<Vec<_>>());
+        let (method, ty) = (ident(&header.field), header_type(header, types));
+        let (ty, read) = match header.row.required {
+            true => (ty, quote!(required)),
+            false => (quote!(Option<#ty>), quote!(optional)),
+        };
+        quote! {
+            #about
+            pub fn #method(&self) -> Result<#ty, InvalidHeader> {
+                self.0.#read(&#row)
+            }
+        }
     });
-    let values = own.headers.iter().zip(rows).map(|(header, row)| {
-        let field = ident(&header.field);
-        let read = ident(if header.row.required { "required_header" } else { "optional_header" });
-        quote!(#field: #read(headers, &#row)?,)
-    });
-    let equality = own.headers.iter().map(|header| types.equality(&header.ty));
-    let equality = EqualityTraits::weakest_of(equality).derive_list();
     quote! {
         #about
-        #[derive(Clone, Debug, #equality)]
-        #[non_exhaustive]
-        pub struct #name { #(#fields)* }
+        #[derive(Clone, Debug)]
+        pub struct #name(ReceivedHeaders);
 
-        impl ::contract_runtime::client::ResponseHeaders for #name {
-            fn from_headers(headers: &HeaderMap) -> Result<Self, InvalidHeader> {
-                Ok(Self { #(#values)* })
+        impl #name { #(#methods)* }
+
+        impl ResponseHeaders for #name {
+            fn from_received(headers: ReceivedHeaders) -> Self {
+                Self(headers)
+            }
+        }
+    }
+}
+
+/// Writes the struct with the headers of a response that a server sends: required ones are arguments of `new`,
+/// the others have setters.
+fn write_sent(
+    own: &HeaderStruct<'_>,
+    about: &str,
+    rows: &[TokenStream],
+    (graph, types): TypeSources<'_>,
+) -> TokenStream {
+    let about = doc_attributes(&[about.to_owned()]);
+    let name = ident(&sent_headers_name(own));
+    let mut fields = TokenStream::new();
+    let mut setters = TokenStream::new();
+    let (mut arguments, mut values, mut writes) = (Vec::new(), Vec::new(), Vec::new());
+    for (header, row) in own.headers.iter().zip(rows) {
+        let about = doc_attributes(&describe_header(header, graph));
+        let (field, ty) = (ident(&header.field), header_type(header, types));
+        let converts = header.ty == TypeRef::String || types.has_conversions(&header.ty);
+        let (argument, value) = match converts {
+            true => (quote!(impl Into<#ty>), quote!(#field.into())),
+            false => (quote!(#ty), quote!(#field)),
+        };
+        if header.row.required {
+            fields.extend(quote!(#about pub #field: #ty,));
+            arguments.push(quote!(#field: #argument));
+            values.push(if converts { quote!(#field: #value) } else { quote!(#field) });
+            writes.push(quote!(headers.write(&#row, &self.#field);));
+            continue;
+        }
+        fields.extend(quote!(#about pub #field: Option<#ty>,));
+        values.push(quote!(#field: None));
+        writes.push(quote!(headers.write_optional(&#row, self.#field.as_ref());));
+        setters.extend(quote! {
+            #about
+            #[must_use]
+            pub fn #field(mut self, #field: #argument) -> Self {
+                self.#field = Some(#value);
+                self
+            }
+        });
+    }
+    let equality = own.headers.iter().map(|header| types.equality(&header.ty));
+    let equality = EqualityTraits::weakest_of(equality).derive_list();
+    let default = arguments.is_empty().then(|| quote!(Default,));
+    let new = match arguments.is_empty() {
+        true => quote! {
+            /// Creates headers without any value.
+            #[must_use]
+            pub fn new() -> Self {
+                Self::default()
+            }
+        },
+        false => quote! {
+            /// Creates headers with the required values.
+            #[must_use]
+            pub fn new(#(#arguments),*) -> Self {
+                Self { #(#values),* }
+            }
+        },
+    };
+    quote! {
+        #about
+        #[derive(Clone, Debug, #default #equality)]
+        #[non_exhaustive]
+        pub struct #name { #fields }
+
+        impl #name {
+            #new
+
+            #setters
+        }
+
+        impl DeclaredHeaders for #name {
+            fn write_headers(&self, headers: &mut HeaderWriter<'_>) {
+                #(#writes)*
             }
         }
     }

@@ -48,7 +48,7 @@ pub(super) fn operation_lines(writer: &ClientWriter<'_>, call: &PlannedCall<'_>)
         lines.extend([String::new(), format!("Response headers: {headers}.")]);
     }
     let webhook = writer.plan.side == OperationSide::Webhooks;
-    let body = call.body.as_ref().filter(|body| body.body.required);
+    let body = call.body.as_ref().filter(|body| body.is_argument());
     let options = call.has_options();
     if call.required_parameters().next().is_some() || body.is_some() || options || webhook {
         lines.extend(["", "# Arguments", ""].map(str::to_owned));
@@ -83,7 +83,8 @@ pub(super) fn operation_lines(writer: &ClientWriter<'_>, call: &PlannedCall<'_>)
             let about = body.body.description.as_deref().unwrap_or_default();
             let sent = body.variants.iter().map(|variant| &body.contents[variant.sent].media.name);
             let names: Vec<String> = sent.map(|name| format!("`{name}`")).collect();
-            push_argument(&mut lines, "body", &names.join(" or "), about);
+            let optional = if body.body.required { "" } else { ", or `None` for a request without a body" };
+            push_argument(&mut lines, "body", &format!("{}{optional}", names.join(" or ")), about);
         }
         if options {
             lines.push("* `options`: optional parameters.".to_owned());

@@ -17,6 +17,7 @@ use crate::{
 pub(super) fn paging_methods(writer: &ClientWriter<'_>, call: &PlannedCall<'_>) -> Option<TokenStream> {
     let (_, paged) = call.pages.as_ref()?;
     let (arguments, given) = write::owned_arguments(writer, call);
+    let generics = write::method_generics(call);
     let own = format!("[`{0}`](Self::{0})", call.client_method);
     let write::Receiver { api_client, .. } = write::Receiver::new(call);
     let about_pages = docs::doc_attributes(&[
@@ -37,14 +38,14 @@ pub(super) fn paging_methods(writer: &ClientWriter<'_>, call: &PlannedCall<'_>) 
         #about_pages
         #deprecated
         #many
-        pub fn #pages_method(&self, #(#arguments),*) -> ::contract_runtime::client::pages::PageStream<super::#module::#request> {
+        pub fn #pages_method #generics(&self, #(#arguments),*) -> ::contract_runtime::client::pages::PageStream<super::#module::#request> {
             #pages
         }
 
         #about_items
         #deprecated
         #many
-        pub fn #items_method(&self, #(#arguments),*) -> ::contract_runtime::client::pages::PageItems<super::#module::#request> {
+        pub fn #items_method #generics(&self, #(#arguments),*) -> ::contract_runtime::client::pages::PageItems<super::#module::#request> {
             #pages.into_items()
         }
     })

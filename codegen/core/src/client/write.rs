@@ -46,11 +46,12 @@ pub(super) fn write_method(writer: &ClientWriter<'_>, call: &PlannedCall<'_>) ->
     let address = (side == OperationSide::Webhooks).then(|| quote!(address: &str,));
     let at = (side == OperationSide::Webhooks).then(|| quote!(.with_address(address)));
     let arguments = method_arguments(writer, call);
+    let generics = method_generics(call);
     let options = call.has_options().then(|| {
         let options = ident(&call.options);
         quote!(options: super::#module::#options)
     });
-    let names = argument_names(call);
+    let names = passed_arguments(call);
     let pass_options = call.has_options().then(|| quote!(&options));
     // Clippy allows seven arguments, including `self`.
     let count = names.len() + usize::from(options.is_some()) + usize::from(address.is_some()) + 1;
@@ -59,7 +60,7 @@ pub(super) fn write_method(writer: &ClientWriter<'_>, call: &PlannedCall<'_>) ->
         #lines
         #deprecated
         #many
-        pub fn #name(&self, #address #(#arguments,)* #options) -> PendingCall<#lifetime, super::#module::#request> {
+        pub fn #name #generics(&self, #address #(#arguments,)* #options) -> PendingCall<#lifetime, super::#module::#request> {
             self.inner.send(super::#module::#request::request_for(#api_client, #(#names,)* #pass_options) #at)
         }
     }
@@ -84,7 +85,7 @@ pub(super) fn write_stream_method(writer: &ClientWriter<'_>, call: &PlannedCall<
         quote!(#name: #given)
     });
     let whole =
-        required_body(call).filter(|_| body.is_none()).and_then(|_| method_arguments(writer, call).pop());
+        body_argument(call).filter(|_| body.is_none()).and_then(|_| method_arguments(writer, call).pop());
     let pieces = body.as_ref().map(|body| match &body.content {
         StreamContent::Bytes => quote!(body: ::contract_runtime::transport::ByteStream),
         StreamContent::Items(item) => {
@@ -96,6 +97,7 @@ pub(super) fn write_stream_method(writer: &ClientWriter<'_>, call: &PlannedCall<
         let options = ident(&call.options);
         quote!(options: super::#module::#options)
     });
+    let generics = method_generics(call);
     let arguments: Vec<TokenStream> = parameters.chain(whole).chain(pieces).chain(options).collect();
     let many = (arguments.len() + 1 > 7).then(too_many_arguments);
     let mut given: Vec<TokenStream> = call
@@ -105,8 +107,8 @@ pub(super) fn write_stream_method(writer: &ClientWriter<'_>, call: &PlannedCall<
             quote!(#name)
         })
         .collect();
-    given.extend(required_body(call).map(|own| match body {
-        None => quote!(body),
+    given.extend(body_argument(call).map(|own| match body {
+        None => passed_body(own),
         Some(streamed) => body_placeholder(writer, own, streamed),
     }));
     given.extend(call.has_options().then(|| quote!(&options)));
@@ -130,7 +132,7 @@ pub(super) fn write_stream_method(writer: &ClientWriter<'_>, call: &PlannedCall<
         #lines
         #deprecated
         #many
-        pub fn #method(&self, #(#arguments),*) -> ::contract_runtime::client::PendingStreamCall<#success, #refusal> {
+        pub fn #method #generics(&self, #(#arguments),*) -> ::contract_runtime::client::PendingStreamCall<#success, #refusal> {
             let request = super::#module::#request::request_for(#api_client, #(#given),*) #accept #sent;
             self.inner.#send::<super::#module::#request>(request)
         }
@@ -172,7 +174,7 @@ pub(super) fn write_call(writer: &ClientWriter<'_>, call: &PlannedCall<'_>) -> T
     let side = writer.plan.side;
     let (name, module) = (ident(&call.name), ident(side.calls_module()));
     let (id, variant) = (ident(side.table_names().1), ident(&call.id));
-    let arguments = method_arguments(writer, call);
+    let arguments = request_arguments(writer, call);
     let options = call.has_options().then(|| {
         let options = ident(&call.options);
         quote!(options: &super::#module::#options)
@@ -227,7 +229,8 @@ pub(super) fn owned_arguments(
         let value = to_owned_field(&parameter.ty, PassingMode::for_type(&parameter.ty, writer.types), &name);
         quote!(#name #value)
     });
-    let body = required_body(call).map(|body| match body.variants.as_slice() {
+    let body = body_argument(call).map(|body| match body.variants.as_slice() {
+        _ if !body.body.required => quote!(body: body.into().cloned()),
         [BodyVariant { ty: BodyType::Bytes, .. }] => quote!(body: body.into()),
         [BodyVariant { ty: BodyType::Text, .. }] => quote!(body: body.to_owned()),
         [BodyVariant { ty: BodyType::Fields, .. }] => quote!(body: body.to_vec()),
@@ -268,13 +271,37 @@ pub(super) fn too_many_arguments() -> TokenStream {
     quote!(#[expect(clippy::too_many_arguments, reason = "the contract requires this many arguments")])
 }
 
-/// Returns the arguments of a client method: the required parameters, then a required body.
+/// Returns the arguments of a client method: the required parameters, then the body if it is an argument. A
+/// body that may be `None` is accepted with and without `Some`.
 fn method_arguments(writer: &ClientWriter<'_>, call: &PlannedCall<'_>) -> Vec<TokenStream> {
+    arguments_of(writer, call, |ty| quote!(impl Into<Option<&'b #ty>>))
+}
+
+/// Returns the generics of a client method with the arguments of [`method_arguments`]: the lifetime of a body
+/// that may be `None`.
+pub(super) fn method_generics(call: &PlannedCall<'_>) -> Option<TokenStream> {
+    body_argument(call).filter(|body| !body.body.required).map(|_| quote!(<'b>))
+}
+
+/// Returns the arguments of the function that builds the request of a call.
+fn request_arguments(writer: &ClientWriter<'_>, call: &PlannedCall<'_>) -> Vec<TokenStream> {
+    arguments_of(writer, call, |ty| quote!(Option<&#ty>))
+}
+
+fn arguments_of(
+    writer: &ClientWriter<'_>,
+    call: &PlannedCall<'_>,
+    nullable: impl Fn(TokenStream) -> TokenStream,
+) -> Vec<TokenStream> {
     let parameters = call.required_parameters().map(|(_, parameter)| {
         let (name, given) = (field_ident(parameter), argument_type(writer, &parameter.ty));
         quote!(#name: #given)
     });
-    let body = required_body(call).map(|body| {
+    let body = body_argument(call).map(|body| {
+        if !body.body.required {
+            let given = nullable(whole_type(writer.plan.side, body, writer.types));
+            return quote!(body: #given);
+        }
         let given = match body.variants.as_slice() {
             [BodyVariant { ty: BodyType::Bytes, .. }] => quote!(impl Into<Bytes>),
             [BodyVariant { ty: BodyType::Text, .. }] => quote!(&str),
@@ -299,10 +326,17 @@ fn method_arguments(writer: &ClientWriter<'_>, call: &PlannedCall<'_>) -> Vec<To
     parameters.chain(body).collect()
 }
 
-/// Returns the names of the arguments that [`method_arguments`] declares.
-fn argument_names(call: &PlannedCall<'_>) -> Vec<Ident> {
-    let parameters = call.required_parameters().map(|(_, parameter)| field_ident(parameter));
-    parameters.chain(required_body(call).map(|_| ident("body"))).collect()
+/// Returns the arguments that [`method_arguments`] declares, as [`request_arguments`] expects them.
+fn passed_arguments(call: &PlannedCall<'_>) -> Vec<TokenStream> {
+    let parameters = call.required_parameters().map(|(_, parameter)| {
+        let name = field_ident(parameter);
+        quote!(#name)
+    });
+    parameters.chain(body_argument(call).map(passed_body)).collect()
+}
+
+fn passed_body(body: &RequestBodyPlan<'_>) -> TokenStream {
+    if body.body.required { quote!(body) } else { quote!(body.into()) }
 }
 
 /// Returns the arguments with which a call struct builds its request: the required ones, and the options if
@@ -315,15 +349,16 @@ fn value_arguments(writer: &ClientWriter<'_>, call: &PlannedCall<'_>) -> Vec<Tok
             PassingMode::Str | PassingMode::Slice | PassingMode::ByReference => quote!(&self.#name),
         }
     });
-    let body = required_body(call).map(|body| match body.variants.as_slice() {
+    let body = body_argument(call).map(|body| match body.variants.as_slice() {
+        _ if !body.body.required => quote!(self.body.as_ref()),
         [BodyVariant { ty: BodyType::Bytes, .. }] => quote!(self.body.clone()),
         _ => quote!(&self.body),
     });
     parameters.chain(body).chain(call.has_options().then(|| quote!(&self.options))).collect()
 }
 
-fn required_body<'c, 'a>(call: &'c PlannedCall<'a>) -> Option<&'c RequestBodyPlan<'a>> {
-    call.body.as_ref().filter(|body| body.body.required)
+fn body_argument<'c, 'a>(call: &'c PlannedCall<'a>) -> Option<&'c RequestBodyPlan<'a>> {
+    call.body.as_ref().filter(|body| body.is_argument())
 }
 
 fn field_ident(parameter: &PlannedParameter<'_>) -> Ident {
@@ -376,7 +411,7 @@ fn write_request(writer: &ClientWriter<'_>, call: &PlannedCall<'_>) -> TokenStre
         let pattern = if required { pattern } else { quote!(Some(#pattern)) };
         quote!(#pattern => request #sent,)
     });
-    let given = if required { quote!(body) } else { quote!(&options.body) };
+    let given = if body.is_argument() { quote!(body) } else { quote!(&options.body) };
     let none = (!required).then(|| quote!(None => request,));
     quote! {
         let request = #request;

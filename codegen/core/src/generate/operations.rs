@@ -80,9 +80,16 @@ pub(super) fn operation_modules(
         out.push(GeneratedModule::new(side.answers_module(), about, &tokens).with_gate(both));
     }
     if let Some(tokens) = output.client.then(|| calls::headers_module(plan, graph, types)).flatten() {
-        let about = doc_lines("Response headers as structs, which `Response::typed_headers` returns.");
+        let about = doc_lines("Typed response headers, which `Response::typed_headers` returns.");
         out.push(
             GeneratedModule::new(side.headers_module(), about, &tokens).with_gate(&[PackagePart::Client]),
+        );
+    }
+    if let Some(tokens) = output.server.then(|| calls::sent_headers_module(plan, graph, types)).flatten() {
+        let about = doc_lines("Response headers as structs, for `TypedResponse::with_headers`.");
+        out.push(
+            GeneratedModule::new(side.sent_headers_module(), about, &tokens)
+                .with_gate(&[PackagePart::Server]),
         );
     }
     let about = doc_lines("The requests of all operations, as types that client and server share.");

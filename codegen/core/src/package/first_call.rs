@@ -110,7 +110,7 @@ impl CallSources<'_> {
                 (ty, _) => self.argument(ty, schema, None, false),
             }
         });
-        let body = call.body.as_ref().filter(|body| body.body.required).map(|body| {
+        let body = call.body.as_ref().filter(|body| body.is_argument()).map(|body| {
             let [variant] = body.variants.as_slice() else { return None };
             let content = &body.contents[variant.sent];
             match &variant.ty {

@@ -16,9 +16,12 @@ use crate::{
     config::WireSettings,
     conjunction::SchemaConjunction,
     names,
-    schema::{SchemaId, TypeSet},
+    schema::{Schema, SchemaId, TypeSet},
     shape::TypeRef,
 };
+
+/// The number of nested unions in which required properties are looked up.
+const MAX_UNION_DEPTH: usize = 4;
 
 /// The plan of a request body: its media types, their encodings and its Rust types.
 #[derive(Clone, Debug)]
@@ -29,6 +32,19 @@ pub struct RequestBodyPlan<'a> {
     pub variants: Vec<BodyVariant>,
     /// The name of the enum in the generated module `bodies`. It is used only if there are several types.
     pub name: String,
+    pub passing: BodyPassing,
+}
+
+/// The place of a body among the arguments of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BodyPassing {
+    /// An argument: the contract requires the body.
+    Required,
+    /// An argument that may be `None`: the contract does not require the body, but its schema has required
+    /// properties. Documents often lack `required: true` for such a body.
+    Nullable,
+    /// A field of the optional parameters.
+    Optional,
 }
 
 /// The plan of one media type of a body.
@@ -139,6 +155,12 @@ impl RequestBodyPlan<'_> {
     pub fn is_choice(&self) -> bool {
         self.variants.len() > 1
     }
+
+    /// Returns true if the body is an argument of its own, and not a field of the optional parameters.
+    #[must_use]
+    pub fn is_argument(&self) -> bool {
+        self.passing != BodyPassing::Optional
+    }
 }
 
 impl PlanInput<'_> {
@@ -185,7 +207,39 @@ impl PlanInput<'_> {
         let mut found: Vec<String> = variants.iter().map(|variant| variant.name.clone()).collect();
         names::make_distinct(&wires, &mut found);
         variants.iter_mut().zip(found).for_each(|(variant, name)| variant.name = name);
-        Some(RequestBodyPlan { body, contents, variants, name: format!("{name}Body") })
+        let passing = if body.required { BodyPassing::Required } else { BodyPassing::Optional };
+        Some(RequestBodyPlan { body, contents, variants, name: format!("{name}Body"), passing })
+    }
+
+    /// Makes an optional body an argument if its operation writes and the schema of each media type has
+    /// required properties, so that callers cannot omit the body by mistake.
+    pub(super) fn plan_body_passing(&self, method: &str, body: &mut RequestBodyPlan<'_>) {
+        let requires_properties = |content: &MediaTypePlan<'_>| {
+            content.format.is_validated()
+                && !matches!(content.format, BodyFormat::Multipart(_, None))
+                && content.media.schema.is_some_and(|id| self.requires_properties(id, MAX_UNION_DEPTH))
+        };
+        if body.passing == BodyPassing::Optional
+            && matches!(method, "POST" | "PUT" | "PATCH")
+            && body.contents.iter().all(requires_properties)
+        {
+            body.passing = BodyPassing::Nullable;
+        }
+    }
+
+    /// Returns true if a schema requires a property, or if each branch of a union does.
+    fn requires_properties(&self, schema: SchemaId, depth: usize) -> bool {
+        let facts = self.facts_of(&SchemaConjunction::from_schema(schema));
+        if !facts.required_names(self.graph).is_empty() {
+            return true;
+        }
+        depth > 0
+            && facts.open_unions.iter().any(|&union| {
+                let Schema { any_of, one_of, .. } = self.graph.schema(union);
+                [any_of, one_of].into_iter().any(|branches| {
+                    !branches.is_empty() && branches.iter().all(|&id| self.requires_properties(id, depth - 1))
+                })
+            })
     }
 
     /// Returns true if bodies of this media type are JSON. `text/plain` is JSON if its schema accepts no string.

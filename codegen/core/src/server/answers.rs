@@ -5,7 +5,7 @@ use quote::quote;
 
 use super::ServerWriter;
 use crate::{
-    calls::{answers_type, choice_type, written_type},
+    calls::{answers_type, choice_type, sent_headers_name, written_type},
     emit::ident,
     plan::{PlannedCall, ResponseCase, ResponseOutcome, ResponsePayload, ResponseSet},
 };
@@ -28,7 +28,15 @@ impl ServerWriter<'_> {
                 }
             }
         };
-        if answers.needs_reply { quote!(TypedResponse<#ty>) } else { ty }
+        match (answers.needs_reply, &call.headers) {
+            (true, Some(headers)) => {
+                let module = ident(self.plan.side.sent_headers_module());
+                let headers = ident(&sent_headers_name(headers));
+                quote!(TypedResponse<#ty, super::#module::#headers>)
+            }
+            (true, None) => quote!(TypedResponse<#ty>),
+            (false, _) => ty,
+        }
     }
 
     /// Writes the `match` arms that convert the result of a trait method, a success or an error, into a
@@ -50,6 +58,22 @@ impl ServerWriter<'_> {
     }
 
     fn success_arm(&self, call: &PlannedCall<'_>) -> TokenStream {
+        let answers = &call.responses;
+        let arm = self.plain_success_arm(call);
+        match (answers.needs_reply, &call.headers) {
+            // The plain arm writes a response whose headers are encoded.
+            (true, Some(_)) if !arm.is_empty() => quote! {
+                Ok(response) => match response.encode_headers() {
+                    #arm
+                    Err(rejection) => Err(rejection),
+                },
+            },
+            _ => arm,
+        }
+    }
+
+    /// Writes the arm for a success, as if the contract declared no response headers.
+    fn plain_success_arm(&self, call: &PlannedCall<'_>) -> TokenStream {
         let answers = &call.responses;
         let Some(streamed) = &call.streams.response else {
             return match self.whole_success(answers) {

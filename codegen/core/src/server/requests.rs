@@ -33,7 +33,7 @@ impl ServerWriter<'_> {
             let read = self.read_body(body);
             quote!(body: #read,)
         });
-        let in_options = call.body.as_ref().is_some_and(|body| !body.body.required);
+        let in_options = call.body.as_ref().is_some_and(|body| !body.is_argument());
         let (own, left_out) = if in_options { (None, body) } else { (body, None) };
         let options = call.has_options().then(|| {
             let (module, options) = (ident(self.plan.side.calls_module()), ident(&call.options));
@@ -132,10 +132,11 @@ pub(super) fn holds_models(call: &PlannedCall<'_>) -> bool {
 fn undeclared_fields(call: &PlannedCall<'_>, writer: &ServerWriter<'_>) -> Option<TokenStream> {
     let body = call.body.as_ref().filter(|_| holds_models(call))?;
     let listed = quote!(::contract_runtime::Contract::undeclared_members(body, limit));
+    let place = if body.is_argument() { quote!(self.body) } else { quote!(self.options.body) };
     if !body.is_choice() {
         return Some(match body.body.required {
             true => quote!(::contract_runtime::Contract::undeclared_members(&self.body, limit)),
-            false => quote!(self.options.body.as_ref().map_or_else(Vec::new, |body| #listed)),
+            false => quote!(#place.as_ref().map_or_else(Vec::new, |body| #listed)),
         });
     }
     let whole = whole_type(writer.plan.side, body, writer.types);
@@ -148,6 +149,5 @@ fn undeclared_fields(call: &PlannedCall<'_>, writer: &ServerWriter<'_>) -> Optio
         let pattern = if body.body.required { pattern } else { quote!(Some(#pattern)) };
         quote!(#pattern => #listed,)
     });
-    let given = if body.body.required { quote!(&self.body) } else { quote!(&self.options.body) };
-    Some(quote!(match #given { #(#arms)* _ => Vec::new(), }))
+    Some(quote!(match &#place { #(#arms)* _ => Vec::new(), }))
 }

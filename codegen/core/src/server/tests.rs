@@ -19,7 +19,7 @@ fn trait_has_a_method_for_each_operation() {
         "pub type ErrorResponse = ::contract_runtime::server::ErrorResponse<super::types::Problem>;",
         "fn reject(&self, context: &RequestContext, rejection: Rejection) -> Response;",
         "fn pet_read(&self, call: super::calls::PetReadCall, context: RequestContext,)
-            -> impl Future<Output = Result<TypedResponse<super::types::Pet>, ErrorResponse>> + Send {
+            -> impl Future<Output = Result<TypedResponse<super::types::Pet, super::response_headers::PetReadResponseHeaders>, ErrorResponse>> + Send {
             runtime::not_implemented((call, context))
         }",
         "fn pet_write(&self, call: super::calls::PetWriteCall, context: RequestContext,)
@@ -38,7 +38,10 @@ fn responses_are_written_compactly() {
     for piece in [
         r#"Self::PetRead(call) => Box::pin(async move {
             match service.pet_read(call, request.context()).await {
-                Ok(response) => request.write_json(200, "application/json", response),
+                Ok(response) => match response.encode_headers() {
+                    Ok(response) => request.write_json(200, "application/json", response),
+                    Err(rejection) => Err(rejection),
+                },
                 Err(error) => request.write_error(error, |response| request.write_json(500, "application/problem+json", response)),
             }
         }),"#,

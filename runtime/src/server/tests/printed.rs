@@ -33,7 +33,7 @@ fn debug_output_of_public_types_hides_content() {
     let response = EncodedResponse { status: StatusCode::OK, headers: headers.clone(), body: "hush".into() };
     let refused = ErrorResponse::new(StatusCode::CONFLICT, ())
         .with_header(HeaderName::from_static("set-cookie"), HeaderValue::from_static("hush"));
-    let reply = TypedResponse { status: None, headers, body: () };
+    let reply = TypedResponse { status: None, headers, declared_headers: (), body: () };
     let field = MultipartField { name: "file".to_owned(), file: FilePart::new("hush", "hush") };
     let object = Json::Object([("file".to_owned(), Json::String("hush".to_owned()))].into_iter().collect());
     let mut writer = MultipartWriter::new(&[]);

@@ -21,6 +21,9 @@ pub mod headers;
 pub mod models;
 pub mod operations;
 
+#[cfg(feature = "server")]
+pub mod response_headers;
+
 #[cfg(any(feature = "client", feature = "server"))]
 pub mod responses;
 

@@ -33,7 +33,10 @@ pub trait Service: Send + Sync + 'static {
         context: RequestContext,
     ) -> impl Future<
         Output = Result<
-            TypedResponse<Vec<super::types::Issue>>,
+            TypedResponse<
+                Vec<super::types::Issue>,
+                super::response_headers::IssuesListResponseHeaders,
+            >,
             runtime::ErrorResponse<()>,
         >,
     > + Send {
@@ -247,7 +250,12 @@ impl AnyCall {
                 Box::pin(async move {
                     match service.issues_list(call, request.context()).await {
                         Ok(response) => {
-                            request.write_json(200, "application/json", response)
+                            match response.encode_headers() {
+                                Ok(response) => {
+                                    request.write_json(200, "application/json", response)
+                                }
+                                Err(rejection) => Err(rejection),
+                            }
                         }
                         Err(error) => {
                             request

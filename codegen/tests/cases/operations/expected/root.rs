@@ -24,6 +24,9 @@ pub mod headers;
 pub mod models;
 pub mod operations;
 
+#[cfg(feature = "server")]
+pub mod response_headers;
+
 #[doc(hidden)]
 pub mod schemas;
 

@@ -40,7 +40,13 @@ pub trait Service: Send + Sync + 'static {
         call: super::calls::ReadShipCall,
         context: RequestContext,
     ) -> impl Future<
-        Output = Result<TypedResponse<super::types::Ship>, ErrorResponse>,
+        Output = Result<
+            TypedResponse<
+                super::types::Ship,
+                super::response_headers::ReadShipResponseHeaders,
+            >,
+            ErrorResponse,
+        >,
     > + Send {
         runtime::not_implemented((call, context))
     }
@@ -241,7 +247,12 @@ impl AnyCall {
                 Box::pin(async move {
                     match service.read_ship(call, request.context()).await {
                         Ok(response) => {
-                            request.write_json(200, "application/json", response)
+                            match response.encode_headers() {
+                                Ok(response) => {
+                                    request.write_json(200, "application/json", response)
+                                }
+                                Err(rejection) => Err(rejection),
+                            }
                         }
                         Err(error) => {
                             request

@@ -16,34 +16,11 @@ pub struct SendWordsCall {
     pub body: super::bodies::SendWordsBody,
 }
 
-/// Optional parameters of `PUT /optional`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub struct MaybeSendOptions {
-    /// The request body.
-    pub body: Option<super::types::Note>,
-}
-
-impl MaybeSendOptions {
-    /// Returns options without any value.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// The request body.
-    #[must_use]
-    pub fn body(mut self, body: super::types::Note) -> Self {
-        self.body = Some(body);
-        self
-    }
-}
-
 /// The request of `PUT /optional`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MaybeSendCall {
-    /// Optional parameters.
-    pub options: MaybeSendOptions,
+    /// The request body.
+    pub body: Option<super::types::Note>,
 }
 
 /// Optional parameters of `GET /parameters`.

@@ -96,7 +96,7 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `options`: optional parameters.
+    /// * `body`: `application/json`, or `None` for a request without a body.
     ///
     /// # Errors
     ///
@@ -104,11 +104,12 @@ impl Client {
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
     /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
     /// * [`Error::Transport`] if no response is received.
-    pub fn maybe_send(
+    pub fn maybe_send<'b>(
         &self,
-        options: super::calls::MaybeSendOptions,
+        body: impl Into<Option<&'b super::types::Note>>,
     ) -> PendingCall<'_, super::calls::MaybeSendCall> {
-        self.inner.send(super::calls::MaybeSendCall::request_for(&self.inner, &options))
+        self.inner
+            .send(super::calls::MaybeSendCall::request_for(&self.inner, body.into()))
     }
 
     /// `GET /parameters`.
@@ -251,12 +252,12 @@ impl Call for super::calls::SendWordsCall {
 impl super::calls::MaybeSendCall {
     fn request_for(
         api_client: &ApiClient,
-        options: &super::calls::MaybeSendOptions,
+        body: Option<&super::types::Note>,
     ) -> RequestBuilder {
         let request = api_client
             .request(Self::OPERATION)
             .accept("application/json, application/problem+json");
-        match &options.body {
+        match body {
             Some(body) => request.json("application/json", body),
             None => request,
         }
@@ -271,7 +272,7 @@ impl Call for super::calls::MaybeSendCall {
     type ErrorBody = super::types::Problem;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
-        Self::request_for(api_client, &self.options)
+        Self::request_for(api_client, self.body.as_ref())
     }
 
     fn parse_response(

@@ -335,15 +335,12 @@ impl FromIncomingRequest for super::calls::MaybeSendCall {
 
     fn from_request(request: &IncomingRequest) -> Result<Self, Rejection> {
         Ok(Self {
-            options: super::calls::MaybeSendOptions {
-                body: request.optional_json_body()?,
-            },
+            body: request.optional_json_body()?,
         })
     }
 
     fn undeclared_members(&self, limit: usize) -> Vec<String> {
-        self.options
-            .body
+        self.body
             .as_ref()
             .map_or_else(
                 Vec::new,

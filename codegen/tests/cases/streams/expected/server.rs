@@ -84,7 +84,10 @@ pub trait Service: Send + Sync + 'static {
         context: RequestContext,
     ) -> impl Future<
         Output = Result<
-            TypedResponse<::contract_runtime::server::EventStream<String>>,
+            TypedResponse<
+                ::contract_runtime::server::EventStream<String>,
+                super::response_headers::TickerResponseHeaders,
+            >,
             runtime::ErrorResponse<()>,
         >,
     > + Send {
@@ -358,7 +361,12 @@ impl AnyCall {
                 Box::pin(async move {
                     match service.ticker(call, request.context()).await {
                         Ok(response) => {
-                            request.write_stream(200, "text/event-stream", response)
+                            match response.encode_headers() {
+                                Ok(response) => {
+                                    request.write_stream(200, "text/event-stream", response)
+                                }
+                                Err(rejection) => Err(rejection),
+                            }
                         }
                         Err(error) => {
                             request

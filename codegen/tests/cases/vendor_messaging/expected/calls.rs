@@ -52,36 +52,13 @@ pub struct ListMessageCall {
     pub options: ListMessageOptions,
 }
 
-/// Optional parameters of `POST /2010-04-01/Accounts/{AccountSid}/Messages.json`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub struct CreateMessageOptions {
-    /// The request body.
-    pub body: Option<super::types::CreateMessageBody>,
-}
-
-impl CreateMessageOptions {
-    /// Returns options without any value.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// The request body.
-    #[must_use]
-    pub fn body(mut self, body: super::types::CreateMessageBody) -> Self {
-        self.body = Some(body);
-        self
-    }
-}
-
 /// The request of `POST /2010-04-01/Accounts/{AccountSid}/Messages.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CreateMessageCall {
     /// Path parameter `AccountSid`: exactly 34 characters; matches `^AC[0-9a-fA-F]{32}$`.
     pub account_sid: String,
-    /// Optional parameters.
-    pub options: CreateMessageOptions,
+    /// The request body.
+    pub body: Option<super::types::CreateMessageBody>,
 }
 
 /// Optional parameters of `POST /2010-04-01/Accounts/{AccountSid}/Messages/{Sid}.json`.

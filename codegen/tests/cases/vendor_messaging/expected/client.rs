@@ -120,7 +120,7 @@ impl Client {
     /// # Arguments
     ///
     /// * `account_sid`: path parameter `AccountSid`, exactly 34 characters; matches `^AC[0-9a-fA-F]{32}$`.
-    /// * `options`: optional parameters.
+    /// * `body`: `application/x-www-form-urlencoded`, or `None` for a request without a body.
     ///
     /// # Errors
     ///
@@ -128,17 +128,17 @@ impl Client {
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
     /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
     /// * [`Error::Transport`] if no response is received.
-    pub fn create_message(
+    pub fn create_message<'b>(
         &self,
         account_sid: &str,
-        options: super::calls::CreateMessageOptions,
+        body: impl Into<Option<&'b super::types::CreateMessageBody>>,
     ) -> PendingCall<'_, super::calls::CreateMessageCall> {
         self.inner
             .send(
                 super::calls::CreateMessageCall::request_for(
                     &self.inner,
                     account_sid,
-                    &options,
+                    body.into(),
                 ),
             )
     }
@@ -232,13 +232,13 @@ impl super::calls::CreateMessageCall {
     fn request_for(
         api_client: &ApiClient,
         account_sid: &str,
-        options: &super::calls::CreateMessageOptions,
+        body: Option<&super::types::CreateMessageBody>,
     ) -> RequestBuilder {
         let request = api_client
             .request(Self::OPERATION)
             .argument(0, account_sid)
             .accept("application/json");
-        match &options.body {
+        match body {
             Some(body) => request.form("application/x-www-form-urlencoded", body),
             None => request,
         }
@@ -253,7 +253,7 @@ impl Call for super::calls::CreateMessageCall {
     type ErrorBody = super::types::Error;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
-        Self::request_for(api_client, &self.account_sid, &self.options)
+        Self::request_for(api_client, &self.account_sid, self.body.as_ref())
     }
 
     fn parse_response(

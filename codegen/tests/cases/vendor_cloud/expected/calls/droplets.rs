@@ -65,34 +65,11 @@ pub struct DropletsListCall {
     pub options: DropletsListOptions,
 }
 
-/// Optional parameters of `POST /v2/droplets`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub struct DropletsCreateOptions {
-    /// The request body.
-    pub body: Option<super::types::DropletsCreateBody>,
-}
-
-impl DropletsCreateOptions {
-    /// Returns options without any value.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// The request body.
-    #[must_use]
-    pub fn body(mut self, body: impl Into<super::types::DropletsCreateBody>) -> Self {
-        self.body = Some(body.into());
-        self
-    }
-}
-
 /// The request of `POST /v2/droplets`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DropletsCreateCall {
-    /// Optional parameters.
-    pub options: DropletsCreateOptions,
+    /// The request body.
+    pub body: Option<super::types::DropletsCreateBody>,
 }
 
 /// The request of `DELETE /v2/droplets/{droplet_id}`.

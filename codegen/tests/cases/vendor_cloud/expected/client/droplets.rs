@@ -68,7 +68,7 @@ impl<'a> DropletsClient<'a> {
     ///
     /// # Arguments
     ///
-    /// * `options`: optional parameters.
+    /// * `body`: `application/json`, or `None` for a request without a body.
     ///
     /// # Errors
     ///
@@ -76,12 +76,12 @@ impl<'a> DropletsClient<'a> {
     /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
     /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
     /// * [`Error::Transport`] if no response is received.
-    pub fn create(
+    pub fn create<'b>(
         &self,
-        options: super::calls::DropletsCreateOptions,
+        body: impl Into<Option<&'b super::types::DropletsCreateBody>>,
     ) -> PendingCall<'a, super::calls::DropletsCreateCall> {
         self.inner
-            .send(super::calls::DropletsCreateCall::request_for(self.inner, &options))
+            .send(super::calls::DropletsCreateCall::request_for(self.inner, body.into()))
     }
 
     /// `DELETE /v2/droplets/{droplet_id}`.
@@ -162,10 +162,10 @@ impl ::contract_runtime::client::pages::PagedCall for super::calls::DropletsList
 impl super::calls::DropletsCreateCall {
     fn request_for(
         api_client: &ApiClient,
-        options: &super::calls::DropletsCreateOptions,
+        body: Option<&super::types::DropletsCreateBody>,
     ) -> RequestBuilder {
         let request = api_client.request(Self::OPERATION).accept("application/json");
-        match &options.body {
+        match body {
             Some(body) => request.json("application/json", body),
             None => request,
         }
@@ -180,7 +180,7 @@ impl Call for super::calls::DropletsCreateCall {
     type ErrorBody = super::types::Error;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
-        Self::request_for(api_client, &self.options)
+        Self::request_for(api_client, self.body.as_ref())
     }
 
     fn parse_response(
