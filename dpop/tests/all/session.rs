@@ -58,16 +58,16 @@ fn at(seconds: u64) -> ClockReading {
 }
 
 #[track_caller]
-fn go(turn: PrepareOutcome) -> Transmission {
-    match turn {
+fn go(outcome: PrepareOutcome) -> Transmission {
+    match outcome {
         PrepareOutcome::Send(transmission) => transmission,
         PrepareOutcome::Wait(first) => panic!("the request waits: {first:?}"),
     }
 }
 
 #[track_caller]
-fn wait(turn: PrepareOutcome) -> FirstResponse {
-    match turn {
+fn wait(outcome: PrepareOutcome) -> FirstResponse {
+    match outcome {
         PrepareOutcome::Send(transmission) => panic!("the request does not wait: {transmission:?}"),
         PrepareOutcome::Wait(first) => first,
     }
