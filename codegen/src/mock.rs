@@ -218,13 +218,13 @@ impl MockServer {
         let mut found = ReviewFindings::default();
         for &at in calls {
             let call = &self.plan.calls[at];
-            let Some(answer) = self.default_response(at) else { continue };
-            let Some(response) = answer.response else { continue };
+            let Some(selected) = self.default_response(at) else { continue };
+            let Some(response) = selected.response else { continue };
             let Some((media, name)) = negotiate_media_type(&http::HeaderMap::new(), &response.content) else {
                 continue;
             };
             found.invalid_examples.extend(self.invalid_examples(media));
-            let body = self.response_body(&answer, media, &name, &RequestPreferences::default(), None);
+            let body = self.response_body(&selected, media, &name, &RequestPreferences::default(), None);
             if let Err(BodyError::Value(schema)) = body {
                 found.without_value.push((schema, call.operation.id.clone()));
             }
@@ -318,23 +318,23 @@ impl MockServer {
     fn answer_call(&self, at: usize, parts: &Arc<Parts>, body: &Bytes) -> MockResult {
         self.validate_request(at, parts, body)?;
         let preferences = RequestPreferences::from_headers(&parts.headers);
-        let answer = match preferences.code {
+        let selected = match preferences.code {
             Some(code) => self.response_for_status(at, code)?,
             None => self.default_response(at).unwrap_or(SelectedResponse { at, status: 200, response: None }),
         };
         let mut response = Response::new(Bytes::new());
-        let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::OK);
+        let status = StatusCode::from_u16(selected.status).unwrap_or(StatusCode::OK);
         *response.status_mut() = status;
         let mut origin = "no body".to_owned();
-        if let Some(described) = answer.response {
-            let seed = self.response_seed(&answer, &preferences, parts, body);
-            let bodiless = matches!(answer.status, 204 | 205 | 304) || answer.status < 200;
+        if let Some(described) = selected.response {
+            let seed = self.response_seed(&selected, &preferences, parts, body);
+            let bodiless = matches!(selected.status, 204 | 205 | 304) || selected.status < 200;
             if !bodiless && !described.content.is_empty() {
                 let (media, name) = negotiate_media_type(&parts.headers, &described.content)
                     .ok_or_else(|| not_acceptable(described))?;
                 let dynamic = preferences.dynamic.then_some(seed);
-                let body = self.response_body(&answer, media, &name, &preferences, dynamic);
-                let mut body = body.map_err(|error| self.missing_body_response(&answer, &error))?;
+                let body = self.response_body(&selected, media, &name, &preferences, dynamic);
+                let mut body = body.map_err(|error| self.missing_body_response(&selected, &error))?;
                 if status.is_success() && preferences.example.is_none() {
                     let call = &self.plan.calls[at];
                     body = self.last_page(call, media, parts.uri.query(), &body).unwrap_or(body);
@@ -347,7 +347,7 @@ impl MockServer {
             }
             let headers = self
                 .response_headers(described, seed)
-                .map_err(|error| self.missing_body_response(&answer, &error))?;
+                .map_err(|error| self.missing_body_response(&selected, &error))?;
             response.headers_mut().extend(headers);
         }
         let applied =
@@ -389,8 +389,8 @@ impl MockServer {
         Ok(SelectedResponse { at, status: code, response: Some(response) })
     }
 
-    fn missing_body_response(&self, answer: &SelectedResponse, error: &BodyError) -> ProblemResponse {
-        let status = answer.status;
+    fn missing_body_response(&self, selected: &SelectedResponse, error: &BodyError) -> ProblemResponse {
+        let status = selected.status;
         match error {
             BodyError::Value(schema) => {
                 let meant = self.contract.graph.schema(self.resolve_references(*schema));
@@ -424,21 +424,21 @@ impl MockServer {
     /// operation and the status.
     fn response_seed(
         &self,
-        answer: &SelectedResponse,
+        selected: &SelectedResponse,
         preferences: &RequestPreferences,
         parts: &Parts,
         body: &Bytes,
     ) -> u64 {
-        let seed = mix_seed(self.base_seed(answer), &[]);
+        let seed = mix_seed(self.base_seed(selected), &[]);
         if !preferences.dynamic {
             return seed;
         }
         mix_seed(seed, &[parts.method.as_str().as_bytes(), parts.uri.to_string().as_bytes(), body])
     }
 
-    fn base_seed(&self, answer: &SelectedResponse) -> u64 {
-        let id = &self.plan.calls[answer.at].operation.id;
-        mix_seed(self.seed, &[id.as_bytes(), &answer.status.to_be_bytes()])
+    fn base_seed(&self, selected: &SelectedResponse) -> u64 {
+        let id = &self.plan.calls[selected.at].operation.id;
+        mix_seed(self.seed, &[id.as_bytes(), &selected.status.to_be_bytes()])
     }
 }
 
@@ -478,8 +478,8 @@ struct SelectedResponse {
 }
 
 /// Creates the response and attaches its [`MockVerdict`].
-fn attach_verdict(operation: Option<String>, done: MockResult) -> Response<Bytes> {
-    let (mut response, verdict) = match done {
+fn attach_verdict(operation: Option<String>, result: MockResult) -> Response<Bytes> {
+    let (mut response, verdict) = match result {
         Ok((response, origin)) => {
             (response, MockVerdict { operation, description: origin, violations: Vec::new() })
         }

@@ -68,7 +68,7 @@ struct DemoGateway {
 
 impl DemoGateway {
     /// Responds to a request. Every response contains a nonce and the time.
-    fn answer(&mut self, request: &HttpRequest, now: UnixTime) -> HttpResponse {
+    fn respond(&mut self, request: &HttpRequest, now: UnixTime) -> HttpResponse {
         let error = self.check(request, now).err();
         HttpResponse {
             log: error.map(|error| error.reason()),
@@ -165,7 +165,7 @@ impl DemoNetwork {
     /// Sends a request and records the response.
     fn send(&mut self, request: &HttpRequest) -> HttpResponse {
         self.pass(40);
-        let response = self.gateway.answer(request, self.now);
+        let response = self.gateway.respond(request, self.now);
         self.pass(40);
         self.lines.extend(response.log.map(|reason| format!("    gateway's log: refused, {reason}")));
         self.lines.push(format!("    {} DPoP-Nonce: {}", response.status, response.nonce));

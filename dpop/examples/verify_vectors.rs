@@ -83,12 +83,12 @@ fn run(file: &str) -> Result<ExitCode, Box<dyn Error>> {
     let lines: Vec<String> =
         results.iter().map(|(case, result)| format!("{}: {result}", case.name)).collect();
     print_line(&lines.join("\n"))?;
-    let wrong: Vec<_> = results.iter().filter(|(case, result)| case.answer != *result).collect();
-    if wrong.is_empty() {
+    let unexpected: Vec<_> = results.iter().filter(|(case, result)| case.answer != *result).collect();
+    if unexpected.is_empty() {
         return Ok(ExitCode::SUCCESS);
     }
     eprintln!("results that differ from {file}:");
-    for (case, result) in wrong {
+    for (case, result) in unexpected {
         eprintln!("  {}: {result}, not {}", case.name, case.answer);
     }
     Ok(ExitCode::from(1))
@@ -137,9 +137,9 @@ impl<'a> VectorServer<'a> {
         let signed = SignedProof::verify_signature(proof, &Es256)?;
         self.nonce(signed.nonce())?;
         // If the file names no key, the token counts as bound to the proof's key.
-        let own = *signed.thumbprint();
+        let thumbprint = *signed.thumbprint();
         let binding = match (&self.token, key) {
-            (Some(hash), key) => KeyBinding::Token { hash, jkt: key.or(Some(&own)) },
+            (Some(hash), key) => KeyBinding::Token { hash, jkt: key.or(Some(&thumbprint)) },
             (None, Some(key)) => KeyBinding::Key(key),
             (None, None) => KeyBinding::AnyKey,
         };

@@ -149,8 +149,8 @@ impl SignedProof {
             ClaimValue::Malformed => return Err(ClaimError::IatMalformed),
         };
         match expected.window.classify_iat(iat, expected.now) {
-            IatTiming::Old => return Err(ClaimError::Old),
-            IatTiming::Early => return Err(ClaimError::Early),
+            IatTiming::TooOld => return Err(ClaimError::Old),
+            IatTiming::TooEarly => return Err(ClaimError::Early),
             IatTiming::Within => {}
         }
         match expected.binding {

@@ -244,8 +244,8 @@ impl ReplayCache {
     pub fn admit(&mut self, proof: &ReplayCandidate<'_>, now: UnixTime) -> Result<(), ReplayError> {
         self.remove_expired(now);
         match self.window.classify_iat(proof.iat, now) {
-            IatTiming::Old => return Err(ReplayError::Expired),
-            IatTiming::Early => return Err(ReplayError::TooFarAhead),
+            IatTiming::TooOld => return Err(ReplayError::Expired),
+            IatTiming::TooEarly => return Err(ReplayError::TooFarAhead),
             IatTiming::Within if self.forgotten_times.contains(proof.iat) => {
                 return Err(ReplayError::Expired);
             }
@@ -350,7 +350,7 @@ struct RetentionWindow {
 impl RetentionWindow {
     /// Returns true if a proof with this `iat` has expired.
     fn is_expired(self, iat: u64) -> bool {
-        self.window.classify_iat(iat, self.now) == IatTiming::Old
+        self.window.classify_iat(iat, self.now) == IatTiming::TooOld
     }
 
     /// Returns true if an `iat` is ahead of the window by more than the window's length, which happens if the

@@ -100,7 +100,7 @@ type SharedState = Mutex<SessionState>;
 struct SessionState {
     jar: NonceJar,
     clocks: ServerClocks,
-    firsts: FirstRequests,
+    first_requests: FirstRequests,
 }
 
 /// Locks the state. A poisoned lock is ignored: no code that changes the state under the lock panics.
@@ -146,7 +146,7 @@ impl<S: ProofSigner, R: RandomSource> Session<S, R> {
 
     /// Creates a session from a prover, a jar and clocks with custom settings.
     pub fn with_parts(prover: Prover<S, R>, jar: NonceJar, clocks: ServerClocks) -> Self {
-        let state = SessionState { jar, clocks, firsts: FirstRequests::default() };
+        let state = SessionState { jar, clocks, first_requests: FirstRequests::default() };
         Self { prover, state: Arc::new(Mutex::new(state)) }
     }
 
@@ -194,10 +194,10 @@ impl<S: ProofSigner, R: RandomSource> Session<S, R> {
             state.clocks.observe(origin, observation);
         }
         let max_origins = state.jar.limits().max_origins;
-        state.firsts.record_response(origin, max_origins);
+        state.first_requests.record_response(origin, max_origins);
         // Waiting requests continue with the new state, even if this was not the first request, which may
         // never receive a response.
-        let waiting = state.firsts.take_waiters(|known| known == origin);
+        let waiting = state.first_requests.take_waiters(|known| known == origin);
         let clock = state.clocks.for_origin(origin);
         drop(state);
         first_request::wake_all(waiting);
@@ -245,8 +245,8 @@ impl<S: ProofSigner, R: RandomSource> Session<S, R> {
         let mut state = lock_state(&self.state);
         state.jar.restore(nonces, now.wall);
         state.clocks.restore(clocks, now);
-        let SessionState { jar, firsts, .. } = &mut *state;
-        let waiting = firsts.take_waiters(|origin| jar.has_nonce(origin));
+        let SessionState { jar, first_requests, .. } = &mut *state;
+        let waiting = first_requests.take_waiters(|origin| jar.has_nonce(origin));
         drop(state);
         first_request::wake_all(waiting);
     }
@@ -261,7 +261,7 @@ impl<S: ProofSigner, R: RandomSource> Session<S, R> {
     #[must_use]
     pub fn would_wait(&self, origin: &Origin) -> bool {
         let state = lock_state(&self.state);
-        !state.is_open(origin.as_str()) && state.firsts.is_in_flight(origin.as_str())
+        !state.is_open(origin.as_str()) && state.first_requests.is_in_flight(origin.as_str())
     }
 
     /// Returns the thumbprint of the session's key, to which the server binds tokens.
@@ -285,7 +285,7 @@ impl<S: ProofSigner, R: RandomSource> Session<S, R> {
         let mut state = lock_state(&self.state);
         let mut first = None;
         if !state.is_open(origin) {
-            if state.firsts.try_claim(origin) {
+            if state.first_requests.try_claim(origin) {
                 first = Some(first_request::FirstRequestGuard::new(origin, &self.state));
             } else if call.waits_for_first {
                 return Err(FirstResponse::new(origin, &self.state));
@@ -316,7 +316,7 @@ impl<S: SyncSigner, R: RandomSource> Session<S, R> {
 impl SessionState {
     /// Returns true if requests need not wait: the server has responded before, or there is a nonce for it.
     fn is_open(&self, origin: &str) -> bool {
-        self.firsts.has_answered(origin) || self.jar.has_nonce(origin)
+        self.first_requests.has_answered(origin) || self.jar.has_nonce(origin)
     }
 }
 

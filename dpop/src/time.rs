@@ -96,11 +96,11 @@ pub struct ProofWindow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IatTiming {
     /// Before the window.
-    Old,
+    TooOld,
     /// In the window, including its bounds.
     Within,
     /// After the window.
-    Early,
+    TooEarly,
 }
 
 impl ProofWindow {
@@ -114,9 +114,9 @@ impl ProofWindow {
     pub(crate) fn classify_iat(self, iat: u64, now: UnixTime) -> IatTiming {
         let iat = UnixTime::from_secs(iat);
         if now.saturating_since(iat) > self.past {
-            IatTiming::Old
+            IatTiming::TooOld
         } else if iat.saturating_since(now) > self.future {
-            IatTiming::Early
+            IatTiming::TooEarly
         } else {
             IatTiming::Within
         }

@@ -34,9 +34,9 @@ const MAX_DOCUMENTS_PER_STACK: usize = 2;
 thread_local! {
     /// The document that this thread's stack was sized for: the number of levels, and the start and end
     /// addresses of the document.
-    static MADE_FOR: Cell<(usize, usize, usize)> = const { Cell::new((SHALLOW_DEPTH, 0, 0)) };
+    static STACK_DOCUMENT: Cell<(usize, usize, usize)> = const { Cell::new((SHALLOW_DEPTH, 0, 0)) };
     /// The number of documents currently being read on this stack.
-    static READING: Cell<usize> = const { Cell::new(0) };
+    static NESTED_DOCUMENTS: Cell<usize> = const { Cell::new(0) };
 }
 
 /// Returns the number of levels of `text` that this thread's stack can hold.
@@ -44,7 +44,7 @@ thread_local! {
 /// The result exceeds `SHALLOW_DEPTH` only for the document that the thread was created for and for slices of
 /// it. The depth of that document is known, so its slices need no separate measurement.
 pub(crate) fn stack_levels(text: &str) -> usize {
-    let (levels, start, end) = MADE_FOR.get();
+    let (levels, start, end) = STACK_DOCUMENT.get();
     let place = text.as_bytes().as_ptr_range();
     if levels > SHALLOW_DEPTH && start <= place.start.addr() && place.end.addr() <= end {
         levels
@@ -60,12 +60,12 @@ pub(crate) fn read_on_current_stack<T>(read: impl FnOnce() -> T) -> Option<T> {
     struct ReadingGuard(usize);
     impl Drop for ReadingGuard {
         fn drop(&mut self) {
-            READING.set(self.0);
+            NESTED_DOCUMENTS.set(self.0);
         }
     }
-    let reading = ReadingGuard(READING.get());
+    let reading = ReadingGuard(NESTED_DOCUMENTS.get());
     (reading.0 < MAX_DOCUMENTS_PER_STACK).then(|| {
-        READING.set(reading.0 + 1);
+        NESTED_DOCUMENTS.set(reading.0 + 1);
         read()
     })
 }
@@ -79,9 +79,9 @@ pub(crate) fn read_on_new_stack<T: Send>(
 ) -> Option<T> {
     let levels = levels.max(SHALLOW_DEPTH);
     let Range { start, end } = document.as_ptr_range();
-    let made_for = (levels, start.addr(), end.addr());
+    let stack_document = (levels, start.addr(), end.addr());
     run_on_stack(levels.saturating_mul(STACK_BYTES_PER_LEVEL), || {
-        MADE_FOR.set(made_for);
+        STACK_DOCUMENT.set(stack_document);
         read_on_current_stack(read)
     })
     .flatten()

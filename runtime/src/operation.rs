@@ -476,7 +476,7 @@ impl OperationTable {
         }
     }
 
-    fn at(&self, position: usize) -> Option<&'static Operation> {
+    fn operation_at(&self, position: usize) -> Option<&'static Operation> {
         self.all.get(usize::from(*self.order.get(position)?))
     }
 }
@@ -497,9 +497,9 @@ impl AllowedMethods {
 
     fn operations(&self) -> impl Iterator<Item = &'static Operation> + use<> {
         let Self { operations, first } = *self;
-        let template = operations.at(first).map_or("", |operation| operation.path);
+        let template = operations.operation_at(first).map_or("", |operation| operation.path);
         (first..operations.order.len())
-            .map_while(move |at| operations.at(at))
+            .map_while(move |at| operations.operation_at(at))
             .take_while(move |operation| path_template::same_shape(template, operation.path))
     }
 }

@@ -122,7 +122,7 @@ fn verify_proofs(root: &Path, file: &Path, proofs: &VectorFile) -> Result<Vec<St
     if !matches!(output.status.code(), Some(0 | 1)) || results.lines().count() != proofs.cases.len() {
         return Err(format!("the example `verify_vectors` of dpop-bound failed:\n{errors}"));
     }
-    Ok(compare::wrong_answers(&proofs.cases, &answers))
+    Ok(compare::unexpected_results(&proofs.cases, &answers))
 }
 
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, String> {

@@ -99,8 +99,8 @@ fn parse_versions(args: &DriftArgs) -> Result<(OlderVersion, PathBuf), CommandEr
         (None, [old, new]) => Ok((OlderVersion::Path(old.clone()), new.clone())),
         (Some(revision), [new]) => Ok((OlderVersion::Revision(revision.clone()), new.clone())),
         (Some(revision), []) => {
-            let usual = project::resolve_inputs(&[], ": `drift --against REVISION NEW`")?;
-            Ok((OlderVersion::Revision(revision.clone()), usual.into_iter().collect()))
+            let inputs = project::resolve_inputs(&[], ": `drift --against REVISION NEW`")?;
+            Ok((OlderVersion::Revision(revision.clone()), inputs.into_iter().collect()))
         }
         (Some(_), _) => Err(CommandError::Usage(
             "`--against` names the older version: give only the newer one as an argument".to_owned(),

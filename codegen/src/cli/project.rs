@@ -41,16 +41,16 @@ pub(crate) fn open_project(inputs: &[PathBuf]) -> Result<Project, CommandError> 
 }
 
 /// Returns the inputs of the command line, or else the configuration file at its default location.
-pub(crate) fn resolve_inputs(given: &[PathBuf], after: &str) -> Result<Vec<PathBuf>, CommandError> {
+pub(crate) fn resolve_inputs(given: &[PathBuf], hint: &str) -> Result<Vec<PathBuf>, CommandError> {
     if !given.is_empty() {
         return Ok(given.to_vec());
     }
-    let usual = find_default_config().ok_or_else(|| {
+    let default_config = find_default_config().ok_or_else(|| {
         CommandError::Usage(format!(
-            "found neither codegen.toml nor schemas/codegen.toml: pass the path of the contract{after}"
+            "found neither codegen.toml nor schemas/codegen.toml: pass the path of the contract{hint}"
         ))
     })?;
-    Ok(vec![usual])
+    Ok(vec![default_config])
 }
 
 /// Opens a project and applies the options for reading and for the selection of operations.

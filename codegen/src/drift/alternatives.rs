@@ -224,13 +224,13 @@ pub(super) fn annotation_source(pair: &SchemaPair<'_>, side: VersionSide) -> Ann
     let union = if side == VersionSide::Old { &pair.old } else { &pair.new };
     match &pair.site.annotations {
         AnnotationSource::AlreadyCompared => AnnotationSource::AlreadyCompared,
-        AnnotationSource::Around(_, before) => {
-            AnnotationSource::Around(side, before.iter().chain(&union.schema_ids).copied().collect())
+        AnnotationSource::EnclosingUnion(_, before) => {
+            AnnotationSource::EnclosingUnion(side, before.iter().chain(&union.schema_ids).copied().collect())
         }
-        AnnotationSource::Here if has_annotations(union) => {
-            AnnotationSource::Around(side, union.schema_ids.as_slice().into())
+        AnnotationSource::Site if has_annotations(union) => {
+            AnnotationSource::EnclosingUnion(side, union.schema_ids.as_slice().into())
         }
-        AnnotationSource::Here => AnnotationSource::Here,
+        AnnotationSource::Site => AnnotationSource::Site,
     }
 }
 

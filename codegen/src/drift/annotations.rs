@@ -165,15 +165,15 @@ impl<'g> AnnotationComparer<'_, 'g> {
 /// that branch. Returns `None` if there are no such annotations.
 pub(super) fn with_union_annotations<'g>(pair: &SchemaPair<'g>) -> Option<SchemaPair<'g>> {
     let (old, new) = match &pair.site.annotations {
-        AnnotationSource::Around(VersionSide::Old, around) => (
+        AnnotationSource::EnclosingUnion(VersionSide::Old, around) => (
             FlattenedSchema::from_schemas(pair.old.graph, around).with_inner(&pair.old.schema_ids),
             pair.new.clone(),
         ),
-        AnnotationSource::Around(VersionSide::New, around) => (
+        AnnotationSource::EnclosingUnion(VersionSide::New, around) => (
             pair.old.clone(),
             FlattenedSchema::from_schemas(pair.new.graph, around).with_inner(&pair.new.schema_ids),
         ),
-        AnnotationSource::Here | AnnotationSource::AlreadyCompared => {
+        AnnotationSource::Site | AnnotationSource::AlreadyCompared => {
             let (old, new) = (single_non_null_branch(&pair.old), single_non_null_branch(&pair.new));
             let is_one = old.is_some() && new.is_some();
             let has_branches = || pair.old.has_branches() && pair.new.has_branches();

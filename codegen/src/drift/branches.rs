@@ -218,7 +218,7 @@ pub(super) fn sample_branch<'g>(
 pub(super) fn branch_site(pair: &SchemaPair<'_>, branch: &BranchMatch) -> ComparisonSite {
     let is_only = single_non_null_branch(&pair.old) == Some(branch.old)
         && single_non_null_branch(&pair.new) == Some(branch.new);
-    let annotations = if is_only { AnnotationSource::AlreadyCompared } else { AnnotationSource::Here };
+    let annotations = if is_only { AnnotationSource::AlreadyCompared } else { AnnotationSource::Site };
     pair.site.below(StepKind::Part, &branch.label).with_annotations(annotations)
 }
 

@@ -209,7 +209,8 @@ impl<'g> Comparison<'g> {
     /// Returns true if two lists of schemas are identical. Returns false if the annotations of surrounding
     /// schemas also have to be compared.
     pub(super) fn is_unchanged(&self, old: &[SchemaId], new: &[SchemaId], site: &ComparisonSite) -> bool {
-        !matches!(site.annotations, AnnotationSource::Around(..)) && self.identity.is_identical(old, new)
+        !matches!(site.annotations, AnnotationSource::EnclosingUnion(..))
+            && self.identity.is_identical(old, new)
     }
 
     fn compare_nested(
@@ -235,7 +236,7 @@ impl<'g> Comparison<'g> {
     fn compare_new_pair(&mut self, old: &[SchemaId], new: &[SchemaId], site: &ComparisonSite) {
         if let ([before], [after]) = (old, new)
             && site.types == TypeSet::ALL
-            && site.annotations == AnnotationSource::Here
+            && site.annotations == AnnotationSource::Site
             && let Some(steps) = self.unchanged_steps(*before, *after)
         {
             for SubschemaStep { old, new, step } in steps {
@@ -635,7 +636,8 @@ impl<'g> Comparison<'g> {
     /// Raises a level to breaking if a declared element was removed within a major version (Semantic
     /// Versioning, item 8).
     fn raise_within_major(&self, rule: &DriftRule, level: ChangeLevel) -> ChangeLevel {
-        let is_raised = rule.is_permanent && self.options.within_major && level > ChangeLevel::Same;
+        let is_raised =
+            rule.is_breaking_within_major && self.options.within_major && level > ChangeLevel::Same;
         if is_raised { ChangeLevel::Breaking } else { level }
     }
 

@@ -150,8 +150,8 @@ impl<'g> DirectionProvers<'g> {
         directions: &'g DirectionViews<'g>,
         [plain, read, write]: &'g [TableStores<'g>; 3],
     ) -> Self {
-        let prover = |sides: &'g Option<SchemaVersions<'g>>, grounds| {
-            sides.as_ref().map(|sides| SchemaProver::new(sides, grounds))
+        let prover = |sides: &'g Option<SchemaVersions<'g>>, tables| {
+            sides.as_ref().map(|sides| SchemaProver::new(sides, tables))
         };
         Self {
             plain: SchemaProver::new(&directions.plain, plain),

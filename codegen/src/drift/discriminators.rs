@@ -15,7 +15,7 @@ use super::{
 };
 
 /// The name of a discriminator property, and the branch that each of its values selects.
-struct DiscriminatorMeanings<'g> {
+struct DiscriminatorMapping<'g> {
     tag: &'g str,
     /// Whether the branches are selected by their own `const` or `enum`.
     by_constants: bool,
@@ -43,8 +43,8 @@ impl<'c, 'g> DiscriminatorComparer<'c, 'g> {
         else {
             return;
         };
-        match (discriminator_meanings(&pair.old, was), discriminator_meanings(&pair.new, is)) {
-            (Some(old), Some(new)) => self.compare_meanings(&old, &new),
+        match (discriminator_mapping(&pair.old, was), discriminator_mapping(&pair.new, is)) {
+            (Some(old), Some(new)) => self.compare_mappings(&old, &new),
             (None, Some(new)) if !new.by_constants => {
                 let message = format!("`{is}` now selects the branch; in the old version, no property did");
                 self.comparison.report_change(rules::DISCRIMINATOR_ADDED, pair, message);
@@ -95,7 +95,7 @@ impl<'c, 'g> DiscriminatorComparer<'c, 'g> {
         self.comparison.report_change(rule, pair, message);
     }
 
-    fn compare_meanings(&mut self, old: &DiscriminatorMeanings<'g>, new: &DiscriminatorMeanings<'g>) {
+    fn compare_mappings(&mut self, old: &DiscriminatorMapping<'g>, new: &DiscriminatorMapping<'g>) {
         let pair = self.pair;
         // If constants select the branches in both versions, they are compared together with the branches
         // that contain them.
@@ -151,17 +151,17 @@ impl<'c, 'g> DiscriminatorComparer<'c, 'g> {
 
 /// Maps each value of the property `tag` to the branch that it selects. The `const` and `enum` values of the
 /// branches take precedence over the `discriminator`. Returns `None` if there is neither.
-fn discriminator_meanings<'g>(flat: &FlattenedSchema<'g>, tag: &'g str) -> Option<DiscriminatorMeanings<'g>> {
+fn discriminator_mapping<'g>(flat: &FlattenedSchema<'g>, tag: &'g str) -> Option<DiscriminatorMapping<'g>> {
     let holder = flat.schemas().find(|schema| schema.discriminator.is_some());
     let branches: Vec<SchemaId> = match holder {
         Some(holder) => holder.one_of.iter().chain(&holder.any_of).copied().collect(),
         None => flat.unions().first().map(|union| union.branches.to_vec()).unwrap_or_default(),
     };
     if let Some(values) = constant_tag_values(flat, tag, &branches) {
-        return Some(DiscriminatorMeanings { tag, by_constants: true, values });
+        return Some(DiscriminatorMapping { tag, by_constants: true, values });
     }
     let discriminator = holder?.discriminator.as_ref()?;
-    Some(DiscriminatorMeanings {
+    Some(DiscriminatorMapping {
         tag,
         by_constants: false,
         values: discriminator_values_by_branch(flat, discriminator, &branches),

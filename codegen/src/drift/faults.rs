@@ -58,8 +58,8 @@ pub(super) fn find_new_faults(old: &ContractVersion, new: &ContractVersion) -> V
         match moved.get_mut(&(code, message_key)) {
             Some(count) if *count > 0 => *count -= 1,
             _ => {
-                let spot = fault.place.as_ref().map(|place| places.locate(VersionSide::New, place, None));
-                let new = spot.filter(|spot| !spot.file.is_empty());
+                let location = fault.place.as_ref().map(|place| places.locate(VersionSide::New, place, None));
+                let new = location.filter(|location| !location.file.is_empty());
                 faults.push(ContractFault { code: fault.code, message: fault.message.clone(), new });
             }
         }

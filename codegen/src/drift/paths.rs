@@ -39,13 +39,13 @@ pub(super) struct PathGraph {
 }
 
 impl PathGraph {
-    /// Returns the index of the base with the given text. The base is added if it is new.
-    pub(super) fn add_base(&mut self, words: &str) -> usize {
-        if let Some(known) = self.numbers.get(words) {
+    /// Returns the index of the base with the given label. The base is added if it is new.
+    pub(super) fn add_base(&mut self, label: &str) -> usize {
+        if let Some(known) = self.numbers.get(label) {
             return *known;
         }
-        self.bases.push(words.to_owned());
-        self.numbers.insert(words.to_owned(), self.bases.len() - 1);
+        self.bases.push(label.to_owned());
+        self.numbers.insert(label.to_owned(), self.bases.len() - 1);
         self.bases.len() - 1
     }
 

@@ -113,8 +113,8 @@ impl<'g> LazyTables<'g> {
 pub(super) type ProofVerdict = Result<(), Option<Json>>;
 
 impl<'g> SchemaProver<'g> {
-    pub(super) fn new(sides: &'g SchemaVersions<'g>, grounds: &'g TableStores<'g>) -> Self {
-        let built = |ground| LazyTables { store: ground, table_set: OnceCell::new() };
+    pub(super) fn new(sides: &'g SchemaVersions<'g>, tables: &'g TableStores<'g>) -> Self {
+        let built = |store| LazyTables { store, table_set: OnceCell::new() };
         Self {
             sides,
             engine: ContainmentChecker::default(),
@@ -123,8 +123,8 @@ impl<'g> SchemaProver<'g> {
             normal_forms: RefCell::default(),
             validators: RefCell::default(),
             equivalences: RefCell::default(),
-            old_tables: built(&grounds.old),
-            new_tables: built(&grounds.new),
+            old_tables: built(&tables.old),
+            new_tables: built(&tables.new),
         }
     }
 

@@ -98,21 +98,21 @@ impl ReportOptions {
 
     /// Returns the location that a report shows: the old one for a removed element, otherwise the new one.
     fn display_place(&self, change: &ContractChange) -> Option<String> {
-        let new = change.new.as_ref().map(|spot| self.new_place(spot));
-        let old = change.old.as_ref().map(|spot| self.old_place(spot));
+        let new = change.new.as_ref().map(|location| self.new_place(location));
+        let old = change.old.as_ref().map(|location| self.old_place(location));
         let removed = find_rule(change.rule).is_some_and(|rule| rule.is_removal);
         if removed { old.or(new) } else { new.or(old) }
     }
 
-    fn new_place(&self, spot: &SourceLocation) -> String {
-        format!("{}:{}", join_path(&self.prefix, &spot.file), spot.line)
+    fn new_place(&self, location: &SourceLocation) -> String {
+        format!("{}:{}", join_path(&self.prefix, &location.file), location.line)
     }
 
     /// Returns a location in the old version: the file and the line. With a revision, the file has the form
     /// that `git show` accepts, such as `v1.2.0:api/openapi.yaml`.
-    fn old_place(&self, spot: &SourceLocation) -> String {
+    fn old_place(&self, location: &SourceLocation) -> String {
         let revision = self.revision.as_ref().map_or_else(String::new, |revision| format!("{revision}:"));
-        format!("{revision}{}:{}", join_path(&self.old_prefix, &spot.file), spot.line)
+        format!("{revision}{}:{}", join_path(&self.old_prefix, &location.file), location.line)
     }
 }
 
@@ -285,8 +285,10 @@ fn fault_lines(drift: &ContractDrift, view: &ReportOptions) -> Vec<String> {
         lines.push("Faults of the new version, which was compared after repair:".to_owned());
     }
     for fault in drift.faults.iter().take(shown) {
-        let place =
-            fault.new.as_ref().map_or_else(String::new, |spot| format!(" ({})", view.new_place(spot)));
+        let place = fault
+            .new
+            .as_ref()
+            .map_or_else(String::new, |location| format!(" ({})", view.new_place(location)));
         lines.push(format!("  {}  {}{place}", fault.code, fault.message));
     }
     if drift.faults.len() > shown {
@@ -365,10 +367,10 @@ fn describe_bump(drift: &ContractDrift, view: &ReportOptions) -> String {
 /// properties may be added.
 #[must_use]
 pub fn render_json(drift: &ContractDrift, view: &ReportOptions) -> String {
-    let spot = |spot: &Option<SourceLocation>, prefix: &str| {
-        spot.as_ref().map_or(
+    let location = |location: &Option<SourceLocation>, prefix: &str| {
+        location.as_ref().map_or(
             Value::Null,
-            |spot| json!({ "file": join_path(prefix, &spot.file), "pointer": spot.pointer, "line": spot.line }),
+            |location| json!({ "file": join_path(prefix, &location.file), "pointer": location.pointer, "line": location.line }),
         )
     };
     let acceptance = |Acceptance { reason, by, expires }: &Acceptance| json!({ "reason": reason, "by": by, "expires": expires.map(|date| date.to_string()) });
@@ -384,12 +386,12 @@ pub fn render_json(drift: &ContractDrift, view: &ReportOptions) -> String {
             "proven": change.proven,
             "witness": change.witness,
             "accepted": change.accepted.as_ref().map(acceptance),
-            "old": spot(&change.old, &view.old_prefix),
-            "new": spot(&change.new, &view.prefix),
+            "old": location(&change.old, &view.old_prefix),
+            "new": location(&change.new, &view.prefix),
         })
     };
     let changes: Vec<Value> = view.shown_changes(drift).into_iter().map(change).collect();
-    let fault = |fault: &ContractFault| json!({ "code": fault.code, "message": fault.message, "new": spot(&fault.new, &view.prefix) });
+    let fault = |fault: &ContractFault| json!({ "code": fault.code, "message": fault.message, "new": location(&fault.new, &view.prefix) });
     let faults: Vec<Value> = drift.faults.iter().map(fault).collect();
     let outdated = |OutdatedEntry { location, message, help }: &OutdatedEntry| json!({ "file": location.file, "line": location.line, "message": message, "help": help });
     let outdated: Vec<Value> = drift.outdated_entries.iter().map(outdated).collect();
@@ -503,20 +505,24 @@ pub fn render_github_annotations(drift: &ContractDrift, view: &ReportOptions) ->
             );
             continue;
         }
-        let new = change.new.as_ref().map(|spot| (spot, &view.prefix));
-        let spot = new.or_else(|| change.old.as_ref().map(|spot| (spot, &view.old_prefix)));
-        let place = spot.map_or_else(String::new, |(spot, prefix)| {
-            format!("file={},line={},", escape_command_property(&join_path(prefix, &spot.file)), spot.line)
+        let new = change.new.as_ref().map(|location| (location, &view.prefix));
+        let location = new.or_else(|| change.old.as_ref().map(|location| (location, &view.old_prefix)));
+        let place = location.map_or_else(String::new, |(location, prefix)| {
+            format!(
+                "file={},line={},",
+                escape_command_property(&join_path(prefix, &location.file)),
+                location.line
+            )
         });
         let message = escape_command_data(&describe_change(change));
         let _ = writeln!(out, "::{command} {place}title={}::{message}", escape_command_property(change.rule));
     }
     for fault in &drift.faults {
-        let place = fault.new.as_ref().map_or_else(String::new, |spot| {
+        let place = fault.new.as_ref().map_or_else(String::new, |location| {
             format!(
                 "file={},line={},",
-                escape_command_property(&join_path(&view.prefix, &spot.file)),
-                spot.line
+                escape_command_property(&join_path(&view.prefix, &location.file)),
+                location.line
             )
         });
         let _ = writeln!(
@@ -571,7 +577,7 @@ pub fn explain_rule(id: Option<&str>) -> Result<String, String> {
         "{}: {}\n\nFor readers: {}. For writers: {}.\n{}\n",
         rule.id, rule.title, rule.readers, rule.writers, rule.reason
     );
-    if rule.is_permanent {
+    if rule.is_breaking_within_major {
         let _ = writeln!(out, "{PERMANENCE_NOTE}");
     }
     if is_removal_of_element(rule) {

@@ -21,7 +21,7 @@ pub struct DriftRule {
     /// Whether the change removes something that must remain available within a major version. If only
     /// versions within a major version are compared, the level of such a change is raised to breaking
     /// (Semantic Versioning, item 8).
-    pub is_permanent: bool,
+    pub is_breaking_within_major: bool,
     /// Whether the change removes an element, so that reports show the old location.
     pub is_removal: bool,
 }
@@ -38,17 +38,17 @@ const fn new_rule(
     writers: ChangeLevel,
     why: &'static str,
 ) -> DriftRule {
-    DriftRule { id, title, readers, writers, reason: why, is_permanent: false, is_removal: false }
+    DriftRule { id, title, readers, writers, reason: why, is_breaking_within_major: false, is_removal: false }
 }
 
-const fn permanent_rule(
+const fn breaking_within_major_rule(
     id: &'static str,
     title: &'static str,
     readers: ChangeLevel,
     writers: ChangeLevel,
     why: &'static str,
 ) -> DriftRule {
-    DriftRule { id, title, readers, writers, reason: why, is_permanent: true, is_removal: false }
+    DriftRule { id, title, readers, writers, reason: why, is_breaking_within_major: true, is_removal: false }
 }
 
 const fn removal_rule(rule: DriftRule) -> DriftRule {
@@ -363,7 +363,7 @@ rules! {
         S,
         "Readers that depend on it may fail.",
     ));
-    RESPONSE_HEADER_REMOVED_OPTIONAL = removal_rule(permanent_rule(
+    RESPONSE_HEADER_REMOVED_OPTIONAL = removal_rule(breaking_within_major_rule(
         "response-header-removed-optional",
         "optional response header removed",
         A,
@@ -414,7 +414,7 @@ rules! {
         B,
         "Readers depend on it, and the service ignores or rejects it when writers send it.",
     ));
-    PROPERTY_REMOVED = removal_rule(permanent_rule(
+    PROPERTY_REMOVED = removal_rule(breaking_within_major_rule(
         "property-removed",
         "optional property removed",
         A,

@@ -48,10 +48,10 @@ pub(super) struct ComparisonSite {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum AnnotationSource {
     /// The schemas of the site.
-    Here,
+    Site,
     /// In one version, the site is a branch of a union: there, the annotations of the schemas that contain
     /// the union count as well.
-    Around(VersionSide, Rc<[SchemaId]>),
+    EnclosingUnion(VersionSide, Rc<[SchemaId]>),
     /// No schemas. The site is the only branch (except `null`) of a union in both versions, and its
     /// annotations were already compared together with those of the union.
     AlreadyCompared,
@@ -108,7 +108,7 @@ impl ComparisonSite {
             is_harmless: false,
             is_part: false,
             string_scope: sent,
-            annotations: AnnotationSource::Here,
+            annotations: AnnotationSource::Site,
         }
     }
 
@@ -118,7 +118,7 @@ impl ComparisonSite {
             types: TypeSet::ALL,
             is_part: step == StepKind::Part,
             string_scope: self.string_scope.below(step),
-            annotations: AnnotationSource::Here,
+            annotations: AnnotationSource::Site,
             ..self.clone()
         }
     }

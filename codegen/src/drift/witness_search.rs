@@ -217,8 +217,8 @@ mod tests {
         let version = ContractVersion::from_strings(&[("a.json", "", SCHEMA)]).unwrap();
         let root: Vec<SchemaId> = version.graph.ids().take(1).collect();
         let directions = DirectionViews::from_versions(&version, &version);
-        let grounds = <[TableStores<'_>; 3]>::default();
-        let provers = DirectionProvers::new(&directions, &grounds);
+        let tables = <[TableStores<'_>; 3]>::default();
+        let provers = DirectionProvers::new(&directions, &tables);
         for (value, reads, writes) in [
             (r#"{}"#, true, true),
             (r#"{"r":1,"a":{"b":1},"x1":2,"l":[{"b":1},{}]}"#, true, true),

@@ -431,9 +431,9 @@ impl TomlPage {
     }
 
     /// Adds a blank line and a comment.
-    fn start_section(&mut self, about: &str) {
+    fn start_section(&mut self, comment: &str) {
         self.add_line("");
-        self.add_comment(about);
+        self.add_comment(comment);
     }
 
     fn add_table(&mut self, name: &str) {

@@ -63,23 +63,23 @@ impl MockServer {
     /// from it; otherwise, an example or a cached body is used.
     pub(super) fn response_body(
         &self,
-        answer: &SelectedResponse,
+        selected: &SelectedResponse,
         media: &'static api::MediaType,
         name: &str,
         preferences: &RequestPreferences,
         dynamic: Option<u64>,
     ) -> Result<GeneratedBody, BodyError> {
-        let index = answer
+        let index = selected
             .response
             .and_then(|response| response.content.iter().position(|each| std::ptr::eq(each, media)));
-        let key = (answer.at, answer.status, index.unwrap_or(0));
-        let kept =
+        let key = (selected.at, selected.status, index.unwrap_or(0));
+        let is_cached =
             dynamic.is_none() && preferences.example.is_none() && !MediaType::parse(&media.name).is_range();
         let lock = || self.cached_bodies.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if kept && let Some(body) = lock().get(&key) {
+        if is_cached && let Some(body) = lock().get(&key) {
             return Ok(body.clone());
         }
-        let seed = dynamic.unwrap_or_else(|| mix_seed(self.base_seed(answer), &[name.as_bytes()]));
+        let seed = dynamic.unwrap_or_else(|| mix_seed(self.base_seed(selected), &[name.as_bytes()]));
         let sample = SampleRequest { seed, examples: dynamic.is_none() };
         let body = match self.example_body(media, name, preferences)? {
             Some(body) => body,
@@ -88,7 +88,7 @@ impl MockServer {
                 source: if dynamic.is_some() { "generated for the request" } else { "generated" }.to_owned(),
             },
         };
-        if kept {
+        if is_cached {
             lock().insert(key, body.clone());
         }
         Ok(body)
@@ -186,7 +186,7 @@ impl MockServer {
 
     /// Converts an item type into the [`ItemFormat`] of the operation table, which determines how items are
     /// decoded and where the stream ends.
-    pub(super) fn item_row(&self, item: &StreamItem) -> ItemFormat {
+    pub(super) fn item_format(&self, item: &StreamItem) -> ItemFormat {
         let plain = ItemFormat { encoding: item.form, ..ItemFormat::new(item.framing) };
         match item.framing {
             ItemFraming::Events if self.plan.ends_with_done_marker(item) => {
@@ -233,8 +233,8 @@ impl MockServer {
                 });
                 values
                     .find(|value| {
-                        let mut own = Vec::new();
-                        append_item(&item, value, &mut own).is_ok() && !self.is_end_event(&item, &own)
+                        let mut event = Vec::new();
+                        append_item(&item, value, &mut event).is_ok() && !self.is_end_event(&item, &event)
                     })
                     .ok_or(BodyError::Value(schema))
             });
@@ -262,12 +262,12 @@ impl MockServer {
     }
 
     /// Returns true if clients would interpret an encoded event as the end of the stream.
-    fn is_end_event(&self, item: &StreamItem, written: &[u8]) -> bool {
-        let mut decoder = ItemDecoder::new(item.framing, written.len());
-        decoder.push(written);
+    fn is_end_event(&self, item: &StreamItem, event: &[u8]) -> bool {
+        let mut decoder = ItemDecoder::new(item.framing, event.len());
+        decoder.push(event);
         decoder
             .next_item()
-            .is_some_and(|read| read.is_ok_and(|read| self.item_row(item).is_end_marker(&read)))
+            .is_some_and(|read| read.is_ok_and(|read| self.item_format(item).is_end_marker(&read)))
     }
 
     /// Encodes items with their framing and appends the end marker of the stream.
@@ -277,7 +277,7 @@ impl MockServer {
             // Values that cannot be expressed as an event are skipped.
             let _ = append_item(item, value, &mut out);
         }
-        self.item_row(item).write_end_marker(&mut out);
+        self.item_format(item).write_end_marker(&mut out);
         Bytes::from(out)
     }
 

@@ -201,11 +201,15 @@ impl MockServer {
     }
 
     /// Decodes the items of a stream body. Each result has the index of the item and its value or an error.
-    pub(super) fn decode_items(&self, own: &StreamItem, body: &[u8]) -> Vec<(u64, Result<Json, String>)> {
-        let row = self.item_row(own);
+    pub(super) fn decode_items(
+        &self,
+        item_type: &StreamItem,
+        body: &[u8],
+    ) -> Vec<(u64, Result<Json, String>)> {
+        let format = self.item_format(item_type);
         // The decoder replaces each byte that is not valid UTF-8 by three bytes, so the limit is three times
         // the size of the body.
-        let mut decoder = ItemDecoder::new(own.framing, body.len().saturating_mul(3));
+        let mut decoder = ItemDecoder::new(item_type.framing, body.len().saturating_mul(3));
         decoder.push(body);
         decoder.finish();
         let mut items = Vec::new();
@@ -221,15 +225,15 @@ impl MockServer {
                     continue;
                 }
             };
-            if row.is_end_marker(&item) {
+            if format.is_end_marker(&item) {
                 break;
             }
-            let read = Json::parse(&own.form.read_document(&item));
+            let read = Json::parse(&item_type.form.read_document(&item));
             items.push((
                 item.position.index,
                 read.map_err(|error| format!("is not a JSON document: {error}")),
             ));
-            if row.is_last_event(item.event.as_deref()) {
+            if format.is_last_event(item.event.as_deref()) {
                 break;
             }
         }

@@ -40,45 +40,45 @@ struct RandomChoices<'a> {
 
 impl RandomChoices<'_> {
     /// Returns a random number below `count`.
-    fn of(&mut self, count: u8) -> u8 {
+    fn below(&mut self, count: u8) -> u8 {
         self.bytes.next().unwrap() % count
     }
 
-    fn yes(&mut self) -> bool {
-        self.of(2) == 1
+    fn coin(&mut self) -> bool {
+        self.below(2) == 1
     }
 
-    fn spaces(&mut self) -> &'static str {
-        ["", "", " ", "\t", " \t "][usize::from(self.of(5))]
+    fn whitespace(&mut self) -> &'static str {
+        ["", "", " ", "\t", " \t "][usize::from(self.below(5))]
     }
 
     fn commas(&mut self) -> Vec<u8> {
         let mut out = Vec::new();
-        for _ in 0..=self.of(3) {
-            out.extend_from_slice(self.spaces().as_bytes());
+        for _ in 0..=self.below(3) {
+            out.extend_from_slice(self.whitespace().as_bytes());
             out.push(b',');
         }
-        out.extend_from_slice(self.spaces().as_bytes());
+        out.extend_from_slice(self.whitespace().as_bytes());
         out
     }
 
-    fn case(&mut self, text: &str) -> Vec<u8> {
+    fn random_case(&mut self, text: &str) -> Vec<u8> {
         text.bytes()
-            .map(|b| if self.yes() { b.to_ascii_uppercase() } else { b.to_ascii_lowercase() })
+            .map(|b| if self.coin() { b.to_ascii_uppercase() } else { b.to_ascii_lowercase() })
             .collect()
     }
 
-    fn value(&mut self, value: &str) -> Vec<u8> {
-        if is_token(value) && self.yes() {
+    fn format_value(&mut self, value: &str) -> Vec<u8> {
+        if is_token(value) && self.coin() {
             return value.into();
         }
         let latin: Option<Vec<u8>> = value.chars().map(|c| u8::try_from(c).ok()).collect();
         // ISO 8859-1 that is also valid UTF-8 would be parsed as UTF-8.
         let latin = latin.filter(|bytes| std::str::from_utf8(bytes).is_err());
-        let bytes = latin.filter(|_| self.yes()).unwrap_or_else(|| value.into());
+        let bytes = latin.filter(|_| self.coin()).unwrap_or_else(|| value.into());
         let mut out = vec![b'"'];
         for byte in bytes {
-            if matches!(byte, b'"' | b'\\') || self.of(4) == 0 {
+            if matches!(byte, b'"' | b'\\') || self.below(4) == 0 {
                 out.push(b'\\');
             }
             out.push(byte);
@@ -89,35 +89,35 @@ impl RandomChoices<'_> {
 
     /// Formats the challenges as several header lines, with random whitespace, commas, case and quoting. The
     /// result is valid.
-    fn malformed_bytes(&mut self, list: &[Challenge]) -> Vec<Vec<u8>> {
+    fn format_randomly(&mut self, list: &[Challenge]) -> Vec<Vec<u8>> {
         let mut lines = vec![Vec::new()];
         for challenge in list {
-            if self.yes() {
-                lines.push(if self.yes() { self.commas() } else { self.spaces().into() });
+            if self.coin() {
+                lines.push(if self.coin() { self.commas() } else { self.whitespace().into() });
             }
             let line = lines.last_mut().unwrap();
             if line.iter().any(|byte| !matches!(byte, b' ' | b'\t' | b',')) {
                 line.extend(self.commas());
             }
-            line.extend(self.case(challenge.scheme()));
+            line.extend(self.random_case(challenge.scheme()));
             if let Some(text) = challenge.token68() {
-                line.extend_from_slice([" ", "  ", " \t"][usize::from(self.of(3))].as_bytes());
+                line.extend_from_slice([" ", "  ", " \t"][usize::from(self.below(3))].as_bytes());
                 line.extend_from_slice(text.as_bytes());
             }
             for (place, (name, value)) in challenge.parameters().enumerate() {
                 if place == 0 {
                     line.push(b' ');
                 }
-                if place > 0 || self.of(4) == 0 {
+                if place > 0 || self.below(4) == 0 {
                     line.extend(self.commas());
                 }
-                line.extend(self.case(name));
-                line.extend_from_slice(self.spaces().as_bytes());
+                line.extend(self.random_case(name));
+                line.extend_from_slice(self.whitespace().as_bytes());
                 line.push(b'=');
-                line.extend_from_slice(self.spaces().as_bytes());
-                line.extend(self.value(value));
+                line.extend_from_slice(self.whitespace().as_bytes());
+                line.extend(self.format_value(value));
             }
-            if self.of(4) == 0 {
+            if self.below(4) == 0 {
                 line.extend(self.commas());
             }
         }
@@ -148,7 +148,7 @@ proptest! {
     /// DPP-13: every notation of a list of challenges parses to this list.
     #[test]
     fn all_spellings_parse_to_the_same_challenges(list in vec(challenge(), 0..5), bytes in vec(any::<u8>(), 1..200)) {
-        let lines = RandomChoices { bytes: bytes.iter().cycle() }.malformed_bytes(&list);
+        let lines = RandomChoices { bytes: bytes.iter().cycle() }.format_randomly(&list);
         let mut read = Vec::new();
         for line in &lines {
             read.extend(Challenge::parse_line(line).unwrap());

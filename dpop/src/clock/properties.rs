@@ -4,7 +4,7 @@
 use proptest::{collection::vec, prelude::*};
 
 use super::{
-    tests::{GATEWAY, HOUR, MILLI, MINUTE, PROVIDER, SECOND, World},
+    tests::{GATEWAY, HOUR, MILLI, MINUTE, PROVIDER, SECOND, SimulatedMachine},
     *,
 };
 use crate::Attempt;
@@ -16,7 +16,7 @@ fn config() -> ProptestConfig {
 #[derive(Clone, Copy, Debug)]
 enum ClockEvent {
     /// A response, with the durations of the request's and of its own transmission.
-    Answer(i128, i128),
+    Response(i128, i128),
     Idle(i128),
     Sleep(i128),
     StepWall(i128),
@@ -26,24 +26,24 @@ enum ClockEvent {
 /// same kind, sleep or steps of the wall clock, so one of the two local clocks is always correct.
 fn clock_history() -> impl Strategy<Value = Vec<ClockEvent>> {
     let event = |sleeps: bool| {
-        let trouble = if sleeps {
+        let disturbance = if sleeps {
             (0..24 * HOUR).prop_map(ClockEvent::Sleep).boxed()
         } else {
             (-24 * HOUR..24 * HOUR).prop_map(ClockEvent::StepWall).boxed()
         };
         prop_oneof![
-            4 => trip().prop_map(|(there, back)| ClockEvent::Answer(there, back)),
+            4 => round_trip().prop_map(|(request_delay, response_delay)| ClockEvent::Response(request_delay, response_delay)),
             2 => (0..2 * HOUR).prop_map(ClockEvent::Idle),
-            1 => trouble,
+            1 => disturbance,
         ]
     };
     any::<bool>().prop_flat_map(move |sleeps| vec(event(sleeps), 1..30))
 }
 
 /// Generates round trips, most of which are short.
-fn trip() -> impl Strategy<Value = (i128, i128)> {
-    let way = || prop_oneof![3 => 0..200 * MILLI, 1 => 0..29 * SECOND];
-    (way(), way())
+fn round_trip() -> impl Strategy<Value = (i128, i128)> {
+    let delay = || prop_oneof![3 => 0..200 * MILLI, 1 => 0..29 * SECOND];
+    (delay(), delay())
 }
 
 /// Generates rates of the monotonic clock within the assumed drift, in millionths of the correct rate.
@@ -68,15 +68,15 @@ proptest! {
         rate in rate(),
         history in clock_history(),
     ) {
-        let mut world = World::ahead(offset).rate(rate);
+        let mut machine = SimulatedMachine::server_ahead_by(offset).rate(rate);
         let mut clock = ServerClock::default();
         for event in history {
             match event {
-                ClockEvent::Idle(time) => world.pass(time),
-                ClockEvent::Sleep(time) => world.sleep(time),
-                ClockEvent::StepWall(by) => world.step_wall(by),
-                ClockEvent::Answer(there, back) => {
-                    let response = world.answer(there, back).unwrap();
+                ClockEvent::Idle(time) => machine.advance(time),
+                ClockEvent::Sleep(time) => machine.sleep(time),
+                ClockEvent::StepWall(by) => machine.step_wall(by),
+                ClockEvent::Response(request_delay, response_delay) => {
+                    let response = machine.observe_response(request_delay, response_delay).unwrap();
                     let before = clock.anchor.map(|anchor| anchor.extrapolate_to(response.received(), ClockTolerance::default()).bounds);
                     clock.observe(&response);
                     prop_assert_eq!(clock.contradictions(), 0);
@@ -88,10 +88,10 @@ proptest! {
                 }
             }
             if let Some(anchor) = clock.anchor {
-                let truth = TimeBounds::from_start(world.server().since_epoch(), Duration::ZERO);
-                let bounds = anchor.extrapolate_to(world.reading(), ClockTolerance::default()).bounds;
+                let truth = TimeBounds::from_start(machine.server().since_epoch(), Duration::ZERO);
+                let bounds = anchor.extrapolate_to(machine.reading(), ClockTolerance::default()).bounds;
                 prop_assert!(bounds.intersection(truth).is_some());
-                let estimate = clock.now(world.reading());
+                let estimate = clock.now(machine.reading());
                 let reach = truth.max_distance_from(to_nanos(estimate.time.since_epoch()));
                 prop_assert!(reach.abs() <= to_nanos(estimate.uncertainty));
             }
@@ -105,18 +105,18 @@ proptest! {
         offset in -24 * HOUR..24 * HOUR,
         small in -20 * SECOND..20 * SECOND,
         rate in rate(),
-        there in 0..10 * SECOND,
-        back in 0..10 * SECOND,
+        request_delay in 0..10 * SECOND,
+        response_delay in 0..10 * SECOND,
         idle in 0..10 * MINUTE,
         next in 0..6 * SECOND,
     ) {
         for offset in [offset, small] {
-            let mut world = World::ahead(offset).rate(rate);
+            let mut machine = SimulatedMachine::server_ahead_by(offset).rate(rate);
             let mut clock = ServerClock::default();
-            clock.observe(&world.answer(there, back).unwrap());
-            world.pass(idle);
-            prop_assert!(world.accepts(&clock, GATEWAY, next));
-            prop_assert!(world.accepts(&clock, PROVIDER, next));
+            clock.observe(&machine.observe_response(request_delay, response_delay).unwrap());
+            machine.advance(idle);
+            prop_assert!(machine.accepts(&clock, GATEWAY, next));
+            prop_assert!(machine.accepts(&clock, PROVIDER, next));
         }
     }
 
@@ -124,21 +124,21 @@ proptest! {
     #[test]
     fn retry_is_accepted_after_any_offset(
         offset in -24 * HOUR..24 * HOUR,
-        there in 0..5 * SECOND,
-        back in 0..5 * SECOND,
+        request_delay in 0..5 * SECOND,
+        response_delay in 0..5 * SECOND,
     ) {
         for window in [GATEWAY, PROVIDER] {
-            let mut world = World::ahead(offset);
+            let mut machine = SimulatedMachine::server_ahead_by(offset);
             let mut clock = ServerClock::default();
-            let sent_iat = clock.iat(world.reading(), window);
-            let accepted = world.accepts(&clock, window, there);
-            let rejection = world.answer(there, back).unwrap();
+            let sent_iat = clock.iat(machine.reading(), window);
+            let accepted = machine.accepts(&clock, window, request_delay);
+            let rejection = machine.observe_response(request_delay, response_delay).unwrap();
             clock.observe(&rejection);
             let then = clock.after_rejection(sent_iat, Some(&rejection), window, Attempt::First);
             if !accepted {
                 prop_assert_eq!(then, ClockAction::RetryWithCorrectedClock);
             }
-            prop_assert!(world.accepts(&clock, window, there));
+            prop_assert!(machine.accepts(&clock, window, request_delay));
         }
     }
 }

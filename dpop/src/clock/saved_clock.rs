@@ -134,7 +134,7 @@ mod tests {
     /// limited.
     #[test]
     fn restored_clock_does_not_replace_a_measurement() {
-        let wrong = |origin: &str| SavedClock {
+        let incorrect = |origin: &str| SavedClock {
             origin: origin.to_owned(),
             ahead: 7_000_000,
             uncertainty: 500,
@@ -143,7 +143,7 @@ mod tests {
         let mut clocks = ServerClocks::new(2.try_into().unwrap(), ClockTolerance::default());
         let now = started(0, 0);
         answered(&mut clocks, A, NOW, now);
-        clocks.restore([wrong(A), wrong(B), wrong(B), wrong("https://other.example")], now);
+        clocks.restore([incorrect(A), incorrect(B), incorrect(B), incorrect("https://other.example")], now);
         assert_eq!(clocks.for_origin(A).now(now).basis, EstimateBasis::Local);
         assert_eq!(
             clocks.for_origin(B).now(now).basis,
@@ -153,8 +153,11 @@ mod tests {
         assert_eq!(clocks.for_origin("https://other.example").now(now).basis, EstimateBasis::Server);
         for ahead in [i64::MIN, i64::MAX] {
             let mut any = ServerClocks::default();
-            any.restore([SavedClock { ahead, uncertainty: u64::MAX, saved_at: u64::MAX, ..wrong(A) }], now);
-            any.restore([SavedClock { ahead, uncertainty: u64::MAX, ..wrong(A) }], now);
+            any.restore(
+                [SavedClock { ahead, uncertainty: u64::MAX, saved_at: u64::MAX, ..incorrect(A) }],
+                now,
+            );
+            any.restore([SavedClock { ahead, uncertainty: u64::MAX, ..incorrect(A) }], now);
             let _ = any.for_origin(A).iat(now, ProofWindow::default());
             let _ = any.save(now);
         }

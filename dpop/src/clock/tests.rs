@@ -9,7 +9,7 @@ pub(super) const PROVIDER: ProofWindow = ProofWindow::from_secs(25, 15);
 
 /// The true time and the clocks of a simulated machine. All values are nanoseconds.
 #[derive(Clone, Copy)]
-pub(super) struct World {
+pub(super) struct SimulatedMachine {
     server: i128,
     wall: i128,
     monotonic: i128,
@@ -22,9 +22,9 @@ pub(super) const SECOND: i128 = 1_000 * MILLI;
 pub(super) const MINUTE: i128 = 60 * SECOND;
 pub(super) const HOUR: i128 = 60 * MINUTE;
 
-impl World {
-    /// Creates a world whose server is `offset` ahead of the wall clock.
-    pub(super) fn ahead(offset: i128) -> Self {
+impl SimulatedMachine {
+    /// Creates a machine whose server is `offset` ahead of the wall clock.
+    pub(super) fn server_ahead_by(offset: i128) -> Self {
         let server = 1_800_000_000 * SECOND + 123_456_789;
         Self { server, wall: server - offset, monotonic: HOUR, rate: 1_000_000 }
     }
@@ -33,7 +33,7 @@ impl World {
         Self { rate, ..self }
     }
 
-    pub(super) fn pass(&mut self, time: i128) {
+    pub(super) fn advance(&mut self, time: i128) {
         self.sleep(time);
         self.monotonic += time * self.rate / 1_000_000;
     }
@@ -63,25 +63,29 @@ impl World {
         }
     }
 
-    /// Returns a response. Its `Date` was written the time `there` after the request was sent, and it arrived
-    /// the time `back` after that.
-    pub(super) fn answer(&mut self, there: i128, back: i128) -> Result<ClockObservation, ObservationError> {
+    /// Returns a response whose `Date` was written `request_delay` after the request was sent, and which arrived
+    /// `response_delay` later.
+    pub(super) fn observe_response(
+        &mut self,
+        request_delay: i128,
+        response_delay: i128,
+    ) -> Result<ClockObservation, ObservationError> {
         let sent = self.reading();
-        self.pass(there);
+        self.advance(request_delay);
         let date = self.server();
-        self.pass(back);
+        self.advance(response_delay);
         ClockObservation::new(date, sent, self.reading())
     }
 
     /// Returns a response without a round trip and with a `Date` of this age.
-    fn cached(&mut self, age: i128) -> ClockObservation {
+    fn cached_response(&mut self, age: i128) -> ClockObservation {
         let date = UnixTime::default() + to_duration(self.server - age);
         ClockObservation::new(date, self.reading(), self.reading()).unwrap()
     }
 
     /// Returns the error of the estimate and asserts that it is within the reported uncertainty.
     #[track_caller]
-    fn error_of(&self, clock: &ServerClock) -> i128 {
+    fn estimate_error(&self, clock: &ServerClock) -> i128 {
         let estimate = clock.now(self.reading());
         let error = to_nanos(estimate.time.since_epoch()) - self.server;
         assert!(error.abs() <= to_nanos(estimate.uncertainty), "{error} ns, {estimate:?}");
@@ -92,16 +96,16 @@ impl World {
         clock.now(self.reading()).basis
     }
 
-    /// Returns true if the server accepts a proof that is created now and takes the time `there` to arrive.
-    pub(super) fn accepts(mut self, clock: &ServerClock, window: ProofWindow, there: i128) -> bool {
+    /// Returns true if the server accepts a proof that is created now and arrives after `request_delay`.
+    pub(super) fn accepts(mut self, clock: &ServerClock, window: ProofWindow, request_delay: i128) -> bool {
         let iat = clock.iat(self.reading(), window);
-        self.pass(there);
+        self.advance(request_delay);
         let now = self.server();
         now <= iat + window.past && iat <= now + window.future
     }
 }
 
-fn after(responses: impl IntoIterator<Item = ClockObservation>) -> ServerClock {
+fn clock_after(responses: impl IntoIterator<Item = ClockObservation>) -> ServerClock {
     let mut clock = ServerClock::default();
     responses.into_iter().for_each(|response| clock.observe(&response));
     clock
@@ -112,16 +116,20 @@ fn after(responses: impl IntoIterator<Item = ClockObservation>) -> ServerClock {
 fn one_response_corrects_any_offset() {
     for seconds in [25, 26, 30, 60, 90, 600, 3599, 3600] {
         for offset in [seconds * SECOND, -seconds * SECOND] {
-            for trip in [0, 20 * MILLI, 300 * MILLI, SECOND, 3 * SECOND, 10 * SECOND] {
-                for there in [0, trip / 2, trip] {
-                    let mut world = World::ahead(offset);
-                    assert!(!world.accepts(&ServerClock::default(), PROVIDER, 0));
+            for round_trip in [0, 20 * MILLI, 300 * MILLI, SECOND, 3 * SECOND, 10 * SECOND] {
+                for request_delay in [0, round_trip / 2, round_trip] {
+                    let mut machine = SimulatedMachine::server_ahead_by(offset);
+                    assert!(!machine.accepts(&ServerClock::default(), PROVIDER, 0));
 
-                    let clock = after(world.answer(there, trip - there));
-                    assert!(world.error_of(&clock).abs() <= SECOND / 2 + trip / 2);
-                    assert_eq!(world.basis(&clock), EstimateBasis::Server);
+                    let clock =
+                        clock_after(machine.observe_response(request_delay, round_trip - request_delay));
+                    assert!(machine.estimate_error(&clock).abs() <= SECOND / 2 + round_trip / 2);
+                    assert_eq!(machine.basis(&clock), EstimateBasis::Server);
                     for window in [GATEWAY, PROVIDER] {
-                        assert!(world.accepts(&clock, window, trip), "{offset} {trip} {there} {window:?}");
+                        assert!(
+                            machine.accepts(&clock, window, round_trip),
+                            "{offset} {round_trip} {request_delay} {window:?}"
+                        );
                     }
                 }
             }
@@ -158,7 +166,7 @@ fn small_offsets_are_not_corrected() {
     #[track_caller]
     fn check(wall_millis: u64, basis: EstimateBasis, time_millis: u64, uncertainty_millis: u64) {
         let reading = ClockReading { wall: UnixTime::from_millis(wall_millis), monotonic: Duration::ZERO };
-        let clock = after(ClockObservation::new(UnixTime::from_millis(1_000_900), reading, reading));
+        let clock = clock_after(ClockObservation::new(UnixTime::from_millis(1_000_900), reading, reading));
         let time = UnixTime::from_millis(time_millis);
         let uncertainty = Duration::from_millis(uncertainty_millis);
         assert_eq!(clock.now(reading), TimeEstimate { time, uncertainty, basis });
@@ -175,23 +183,23 @@ fn small_offsets_are_not_corrected() {
 /// DPP-09: a slow response does not widen the bounds, and many responses narrow them.
 #[test]
 fn slow_response_keeps_bounds_and_many_narrow_them() {
-    let mut world = World::ahead(100 * SECOND);
-    let mut clock = after(world.answer(10 * MILLI, 10 * MILLI));
-    assert_eq!(clock.now(world.reading()).uncertainty, Duration::from_millis(510));
+    let mut machine = SimulatedMachine::server_ahead_by(100 * SECOND);
+    let mut clock = clock_after(machine.observe_response(10 * MILLI, 10 * MILLI));
+    assert_eq!(clock.now(machine.reading()).uncertainty, Duration::from_millis(510));
 
-    let slow = world.answer(0, 30 * SECOND).unwrap();
-    assert_eq!(after([slow]).now(world.reading()).uncertainty, Duration::from_millis(15_500));
+    let slow = machine.observe_response(0, 30 * SECOND).unwrap();
+    assert_eq!(clock_after([slow]).now(machine.reading()).uncertainty, Duration::from_millis(15_500));
     clock.observe(&slow);
     // The drift lowers the lower bound by 15 ms. The `Date` of the slow response lowers the upper bound by
     // the 20 ms of the fast response's round trip.
-    assert_eq!(clock.now(world.reading()).uncertainty, Duration::from_micros(507_500));
+    assert_eq!(clock.now(machine.reading()).uncertainty, Duration::from_micros(507_500));
 
     for _ in 0..20 {
-        world.pass(1_130 * MILLI);
-        clock.observe(&world.answer(10 * MILLI, 10 * MILLI).unwrap());
-        world.error_of(&clock);
+        machine.advance(1_130 * MILLI);
+        clock.observe(&machine.observe_response(10 * MILLI, 10 * MILLI).unwrap());
+        machine.estimate_error(&clock);
     }
-    assert!(clock.now(world.reading()).uncertainty < Duration::from_millis(150));
+    assert!(clock.now(machine.reading()).uncertainty < Duration::from_millis(150));
     assert_eq!(clock.contradictions(), 0);
 }
 
@@ -199,24 +207,24 @@ fn slow_response_keeps_bounds_and_many_narrow_them() {
 #[test]
 fn suspended_machine() {
     for offset in [0, 60 * SECOND, -HOUR] {
-        let mut world = World::ahead(offset);
-        let mut clock = after(world.answer(50 * MILLI, 50 * MILLI));
-        world.sleep(8 * HOUR);
-        assert_eq!(world.basis(&clock), EstimateBasis::ReanchoredToWall);
-        assert!(world.error_of(&clock).abs() <= SECOND);
-        assert!(clock.now(world.reading()).uncertainty >= Duration::from_secs(8 * 3600));
-        assert!(world.accepts(&clock, PROVIDER, SECOND));
+        let mut machine = SimulatedMachine::server_ahead_by(offset);
+        let mut clock = clock_after(machine.observe_response(50 * MILLI, 50 * MILLI));
+        machine.sleep(8 * HOUR);
+        assert_eq!(machine.basis(&clock), EstimateBasis::ReanchoredToWall);
+        assert!(machine.estimate_error(&clock).abs() <= SECOND);
+        assert!(clock.now(machine.reading()).uncertainty >= Duration::from_secs(8 * 3600));
+        assert!(machine.accepts(&clock, PROVIDER, SECOND));
 
-        clock.observe(&world.answer(50 * MILLI, 50 * MILLI).unwrap());
-        assert!(clock.now(world.reading()).uncertainty < Duration::from_secs(2));
+        clock.observe(&machine.observe_response(50 * MILLI, 50 * MILLI).unwrap());
+        assert!(clock.now(machine.reading()).uncertainty < Duration::from_secs(2));
         assert_eq!(clock.contradictions(), 0);
     }
     // The machine slept during the request, so the `Date` may be as old as the sleep is long.
-    let mut world = World::ahead(0);
-    let sent = world.reading();
-    let date = world.server();
-    world.sleep(HOUR);
-    assert_eq!(ClockObservation::new(date, sent, world.reading()), Err(ObservationError::TooSlow));
+    let mut machine = SimulatedMachine::server_ahead_by(0);
+    let sent = machine.reading();
+    let date = machine.server();
+    machine.sleep(HOUR);
+    assert_eq!(ClockObservation::new(date, sent, machine.reading()), Err(ObservationError::TooSlow));
 }
 
 /// DPP-09: if the monotonic clock runs too fast or too slowly, the estimate continues with the wall clock.
@@ -224,15 +232,15 @@ fn suspended_machine() {
 fn inaccurate_monotonic_clock() {
     for rate in [700_000, 1_300_000] {
         for offset in [0, 60 * SECOND, -HOUR] {
-            let mut world = World::ahead(offset).rate(rate);
-            let clock = after(world.answer(50 * MILLI, 50 * MILLI));
+            let mut machine = SimulatedMachine::server_ahead_by(offset).rate(rate);
+            let clock = clock_after(machine.observe_response(50 * MILLI, 50 * MILLI));
             for time in [SECOND, 5 * SECOND, MINUTE, HOUR, 24 * HOUR] {
-                world.pass(time);
-                assert!(world.error_of(&clock).abs() <= 3 * SECOND);
-                assert!(world.accepts(&clock, GATEWAY, SECOND));
-                assert!(world.accepts(&clock, PROVIDER, SECOND));
+                machine.advance(time);
+                assert!(machine.estimate_error(&clock).abs() <= 3 * SECOND);
+                assert!(machine.accepts(&clock, GATEWAY, SECOND));
+                assert!(machine.accepts(&clock, PROVIDER, SECOND));
             }
-            assert_eq!(world.basis(&clock), EstimateBasis::ReanchoredToWall);
+            assert_eq!(machine.basis(&clock), EstimateBasis::ReanchoredToWall);
         }
     }
 }
@@ -243,16 +251,16 @@ fn inaccurate_monotonic_clock() {
 fn stepped_wall_clock() {
     for step in [HOUR, -HOUR] {
         for offset in [0, HOUR, -HOUR] {
-            let mut world = World::ahead(offset);
-            let mut clock = after(world.answer(50 * MILLI, 50 * MILLI));
-            world.pass(MINUTE);
-            world.step_wall(step);
-            assert_eq!(world.basis(&clock), EstimateBasis::ReanchoredToWall);
-            world.error_of(&clock); // the error of an hour is within the reported uncertainty
+            let mut machine = SimulatedMachine::server_ahead_by(offset);
+            let mut clock = clock_after(machine.observe_response(50 * MILLI, 50 * MILLI));
+            machine.advance(MINUTE);
+            machine.step_wall(step);
+            assert_eq!(machine.basis(&clock), EstimateBasis::ReanchoredToWall);
+            machine.estimate_error(&clock); // the error of an hour is within the reported uncertainty
 
-            clock.observe(&world.answer(50 * MILLI, 50 * MILLI).unwrap());
-            assert!(world.error_of(&clock).abs() <= 2 * SECOND);
-            assert!(world.accepts(&clock, PROVIDER, SECOND));
+            clock.observe(&machine.observe_response(50 * MILLI, 50 * MILLI).unwrap());
+            assert!(machine.estimate_error(&clock).abs() <= 2 * SECOND);
+            assert!(machine.accepts(&clock, PROVIDER, SECOND));
             assert_eq!(clock.contradictions(), 0);
         }
     }
@@ -261,13 +269,13 @@ fn stepped_wall_clock() {
 /// DPP-09: between responses, the monotonic clock advances the estimate.
 #[test]
 fn monotonic_clock_counts_between_responses() {
-    let mut world = World::ahead(MINUTE);
-    let clock = after(world.answer(0, 0));
-    let earlier = clock.now(world.reading());
+    let mut machine = SimulatedMachine::server_ahead_by(MINUTE);
+    let clock = clock_after(machine.observe_response(0, 0));
+    let earlier = clock.now(machine.reading());
     for time in [2 * MINUTE, -2 * MINUTE] {
         // Responses may overtake each other, so a reading may be earlier than that of the last response.
-        let mut then = world;
-        then.pass(time);
+        let mut then = machine;
+        then.advance(time);
         then.step_wall(1_900 * MILLI);
         let estimate = clock.now(then.reading());
         assert_eq!(estimate.basis, EstimateBasis::Server);
@@ -281,32 +289,32 @@ fn monotonic_clock_counts_between_responses() {
 /// DPP-09: consecutive responses that contradict the previous bounds are counted.
 #[test]
 fn contradicting_responses_are_counted() {
-    let mut world = World::ahead(10 * SECOND);
-    let mut clock = after(world.answer(0, 0));
+    let mut machine = SimulatedMachine::server_ahead_by(10 * SECOND);
+    let mut clock = clock_after(machine.observe_response(0, 0));
 
     // One cached response causes two contradictions: its own, and that of the next fresh response.
-    clock.observe(&world.cached(5 * MINUTE));
+    clock.observe(&machine.cached_response(5 * MINUTE));
     assert_eq!(clock.contradictions(), 1);
-    assert!(!world.accepts(&clock, GATEWAY, 0));
-    clock.observe(&world.answer(0, 0).unwrap());
+    assert!(!machine.accepts(&clock, GATEWAY, 0));
+    clock.observe(&machine.observe_response(0, 0).unwrap());
     assert_eq!(clock.contradictions(), 2);
-    assert!(world.error_of(&clock).abs() <= SECOND);
-    world.pass(SECOND);
-    clock.observe(&world.answer(0, 0).unwrap());
+    assert!(machine.estimate_error(&clock).abs() <= SECOND);
+    machine.advance(SECOND);
+    clock.observe(&machine.observe_response(0, 0).unwrap());
     assert_eq!(clock.contradictions(), 0);
 
     // The server's clock is set back.
-    world.step_server(-HOUR);
-    clock.observe(&world.answer(0, 0).unwrap());
+    machine.step_server(-HOUR);
+    clock.observe(&machine.observe_response(0, 0).unwrap());
     assert_eq!(clock.contradictions(), 1);
-    assert!(world.error_of(&clock).abs() <= SECOND);
+    assert!(machine.estimate_error(&clock).abs() <= SECOND);
 
     // A `Date` that is one second late does not contradict: another machine may have written it, or the
     // server updates it rarely.
-    let mut clock = after([world.cached(0)]);
-    clock.observe(&world.cached(2 * SECOND));
+    let mut clock = clock_after([machine.cached_response(0)]);
+    clock.observe(&machine.cached_response(2 * SECOND));
     assert_eq!(clock.contradictions(), 0);
-    clock.observe(&world.cached(5 * SECOND));
+    clock.observe(&machine.cached_response(5 * SECOND));
     assert_eq!(clock.contradictions(), 1);
 }
 
@@ -333,7 +341,7 @@ fn extreme_dates_and_readings() {
                     assert!(iat(Duration::ZERO, Duration::MAX) >= middle);
                 }
                 let refused = |iat| {
-                    let clock = after([observation]);
+                    let clock = clock_after([observation]);
                     clock.after_rejection(iat, Some(&observation), GATEWAY, Attempt::First)
                 };
                 assert_eq!(refused(date), ClockAction::ClockIsCorrect);
@@ -385,7 +393,7 @@ fn unusable_observations_are_rejected() {
     check((0, 5), (0, 4), Err(ObservationError::Backwards));
     check((0, 0), (0, 60_001), Err(ObservationError::TooSlow));
     check((0, 0), (60_001, 0), Err(ObservationError::TooSlow));
-    let reading = World::ahead(0).reading();
+    let reading = SimulatedMachine::server_ahead_by(0).reading();
     assert_eq!(ClockObservation::from_header(b"soon", reading, reading), Err(ObservationError::Malformed));
 }
 
@@ -393,9 +401,10 @@ fn unusable_observations_are_rejected() {
 #[test]
 fn each_origin_has_its_own_clock() {
     let mut clocks = ServerClocks::default();
-    let (mut fast, mut slow) = (World::ahead(HOUR), World::ahead(-HOUR));
-    clocks.observe("https://a.example", &fast.answer(0, 0).unwrap());
-    clocks.observe("https://b.example", &slow.answer(0, 0).unwrap());
+    let (mut fast, mut slow) =
+        (SimulatedMachine::server_ahead_by(HOUR), SimulatedMachine::server_ahead_by(-HOUR));
+    clocks.observe("https://a.example", &fast.observe_response(0, 0).unwrap());
+    clocks.observe("https://b.example", &slow.observe_response(0, 0).unwrap());
     assert!(fast.accepts(&clocks.for_origin("https://a.example"), GATEWAY, 0));
     assert!(!fast.accepts(&clocks.for_origin("https://b.example"), GATEWAY, 0));
     assert!(slow.accepts(&clocks.for_origin("https://b.example"), GATEWAY, 0));
@@ -403,8 +412,8 @@ fn each_origin_has_its_own_clock() {
 
     // The clock that was least recently observed is dropped.
     for n in 0..15 {
-        clocks.observe("https://a.example", &fast.answer(0, 0).unwrap());
-        clocks.observe(&n.to_string(), &slow.answer(0, 0).unwrap());
+        clocks.observe("https://a.example", &fast.observe_response(0, 0).unwrap());
+        clocks.observe(&n.to_string(), &slow.observe_response(0, 0).unwrap());
     }
     assert_eq!(clocks.for_origin("https://b.example"), ServerClock::default());
     assert_ne!(clocks.for_origin("https://a.example"), ServerClock::default());
@@ -418,20 +427,26 @@ fn action_after_a_rejected_proof() {
 
     // Sends a proof with the clock as given, and passes the rejection with its `Date` to the clock.
     #[track_caller]
-    fn check(world: World, clock: ServerClock, window: ProofWindow, trip: i128, expect: ClockAction) {
-        check_way(world, clock, window, (trip / 2, trip / 2), expect);
+    fn check(
+        machine: SimulatedMachine,
+        clock: ServerClock,
+        window: ProofWindow,
+        round_trip: i128,
+        expect: ClockAction,
+    ) {
+        check_delays(machine, clock, window, (round_trip / 2, round_trip / 2), expect);
     }
 
     #[track_caller]
-    fn check_way(
-        mut world: World,
+    fn check_delays(
+        mut machine: SimulatedMachine,
         mut clock: ServerClock,
         window: ProofWindow,
-        (there, back): (i128, i128),
+        (request_delay, response_delay): (i128, i128),
         expect: ClockAction,
     ) {
-        let sent_iat = clock.iat(world.reading(), window);
-        let rejection = world.answer(there, back).unwrap();
+        let sent_iat = clock.iat(machine.reading(), window);
+        let rejection = machine.observe_response(request_delay, response_delay).unwrap();
         clock.observe(&rejection);
         let then = |attempt| clock.after_rejection(sent_iat, Some(&rejection), window, attempt);
         assert_eq!(then(Attempt::First), expect);
@@ -439,51 +454,79 @@ fn action_after_a_rejected_proof() {
         let without = clock.after_rejection(sent_iat, None, window, Attempt::First);
         assert_eq!(without, ClockUnsynchronized(ClockSyncError::NoDate));
         if expect == RetryWithCorrectedClock {
-            assert!(world.accepts(&clock, window, 100 * MILLI));
+            assert!(machine.accepts(&clock, window, 100 * MILLI));
         }
     }
 
     let new = ServerClock::default();
     for window in [GATEWAY, PROVIDER] {
         for offset in [HOUR, -HOUR, 31 * SECOND, -31 * SECOND] {
-            check(World::ahead(offset), new, window, 200 * MILLI, RetryWithCorrectedClock);
+            check(
+                SimulatedMachine::server_ahead_by(offset),
+                new,
+                window,
+                200 * MILLI,
+                RetryWithCorrectedClock,
+            );
         }
         // The offset is within the window, but the clock is corrected from now on.
-        check(World::ahead(4 * SECOND), new, window, 200 * MILLI, RetryWithCorrectedClock);
-        check(World::ahead(-4 * SECOND), new, window, 200 * MILLI, RetryWithCorrectedClock);
+        check(
+            SimulatedMachine::server_ahead_by(4 * SECOND),
+            new,
+            window,
+            200 * MILLI,
+            RetryWithCorrectedClock,
+        );
+        check(
+            SimulatedMachine::server_ahead_by(-4 * SECOND),
+            new,
+            window,
+            200 * MILLI,
+            RetryWithCorrectedClock,
+        );
         // The correction is 2.2 s, which changes `iat` by 2 s.
-        check(World::ahead(-2_600 * MILLI), new, window, 0, RetryWithCorrectedClock);
+        check(SimulatedMachine::server_ahead_by(-2_600 * MILLI), new, window, 0, RetryWithCorrectedClock);
         for offset in [0, SECOND, -SECOND] {
-            check(World::ahead(offset), new, window, 200 * MILLI, ClockIsCorrect);
+            check(SimulatedMachine::server_ahead_by(offset), new, window, 200 * MILLI, ClockIsCorrect);
         }
         // The clock was corrected by the same offset before.
-        let mut world = World::ahead(HOUR);
-        let clock = after(world.answer(100 * MILLI, 100 * MILLI));
-        check(world, clock, window, 200 * MILLI, ClockIsCorrect);
+        let mut machine = SimulatedMachine::server_ahead_by(HOUR);
+        let clock = clock_after(machine.observe_response(100 * MILLI, 100 * MILLI));
+        check(machine, clock, window, 200 * MILLI, ClockIsCorrect);
         // The clock was corrected by a cached response before.
-        let clock = after([world.cached(20 * MINUTE)]);
-        check(world, clock, window, 200 * MILLI, RetryWithCorrectedClock);
+        let clock = clock_after([machine.cached_response(20 * MINUTE)]);
+        check(machine, clock, window, 200 * MILLI, RetryWithCorrectedClock);
         // The machine has just woken up, and its wall clock was set.
-        world.sleep(HOUR);
-        world.step_wall(-HOUR / 2);
-        check(world, clock, window, 200 * MILLI, RetryWithCorrectedClock);
+        machine.sleep(HOUR);
+        machine.step_wall(-HOUR / 2);
+        check(machine, clock, window, 200 * MILLI, RetryWithCorrectedClock);
     }
     // The clock is known precisely, but the proof may have been in transit for too long.
-    let mut world = World::ahead(0);
-    let clock = after(world.answer(0, 0));
-    check_way(world, clock, GATEWAY, (25 * SECOND, 0), ClockIsCorrect);
-    check_way(world, clock, GATEWAY, (35 * SECOND, 0), RetryWithCorrectedClock);
+    let mut machine = SimulatedMachine::server_ahead_by(0);
+    let clock = clock_after(machine.observe_response(0, 0));
+    check_delays(machine, clock, GATEWAY, (25 * SECOND, 0), ClockIsCorrect);
+    check_delays(machine, clock, GATEWAY, (35 * SECOND, 0), RetryWithCorrectedClock);
 
     // The window extends 30 s in each direction at the gateway, and 20 s from its middle at the identity
     // provider.
-    check(World::ahead(0), new, GATEWAY, 42 * SECOND, ClockIsCorrect);
-    check(World::ahead(0), new, PROVIDER, 42 * SECOND, ClockUnsynchronized(ClockSyncError::TooUncertain));
+    check(SimulatedMachine::server_ahead_by(0), new, GATEWAY, 42 * SECOND, ClockIsCorrect);
+    check(
+        SimulatedMachine::server_ahead_by(0),
+        new,
+        PROVIDER,
+        42 * SECOND,
+        ClockUnsynchronized(ClockSyncError::TooUncertain),
+    );
 
     // Every response has a different time.
-    let mut world = World::ahead(0);
-    let clock = after([world.cached(0), world.cached(HOUR), world.cached(MINUTE)]);
+    let mut machine = SimulatedMachine::server_ahead_by(0);
+    let clock = clock_after([
+        machine.cached_response(0),
+        machine.cached_response(HOUR),
+        machine.cached_response(MINUTE),
+    ]);
     assert_eq!(clock.contradictions(), 2);
-    check(world, clock, GATEWAY, 0, ClockUnsynchronized(ClockSyncError::Contradictions));
+    check(machine, clock, GATEWAY, 0, ClockUnsynchronized(ClockSyncError::Contradictions));
 }
 
 /// A30: the threshold is 2 s by default and can be configured.
@@ -492,13 +535,13 @@ fn tolerance_is_configurable() {
     for (corrected_beyond, expect) in
         [(2, EstimateBasis::Server), (3, EstimateBasis::Server), (6, EstimateBasis::Local)]
     {
-        let mut world = World::ahead(5 * SECOND);
+        let mut machine = SimulatedMachine::server_ahead_by(5 * SECOND);
         let tolerance = ClockTolerance {
             corrected_beyond: Duration::from_secs(corrected_beyond),
             ..ClockTolerance::default()
         };
         let mut clock = ServerClock::new(tolerance);
-        clock.observe(&world.answer(MILLI, MILLI).unwrap());
-        assert_eq!(clock.now(world.reading()).basis, expect, "{corrected_beyond}");
+        clock.observe(&machine.observe_response(MILLI, MILLI).unwrap());
+        assert_eq!(clock.now(machine.reading()).basis, expect, "{corrected_beyond}");
     }
 }

@@ -62,14 +62,14 @@ mod tests {
 
     const NOW: u64 = 500;
 
-    /// Inserts the times and asserts which seconds from 0 to `upto` are rejected.
+    /// Inserts the times and asserts which seconds from 0 to `end` are rejected.
     #[track_caller]
-    fn check(name: &str, added: impl IntoIterator<Item = u64>, upto: u64, expect: &[u64]) {
+    fn check(name: &str, added: impl IntoIterator<Item = u64>, end: u64, expect: &[u64]) {
         let mut forgotten = ForgottenTimes::default();
         let retention =
             RetentionWindow { window: ProofWindow::from_secs(0, 0), now: UnixTime::from_secs(NOW) };
         added.into_iter().for_each(|iat| forgotten.insert(iat, retention));
-        let refused: Vec<u64> = (0..=upto).filter(|iat| forgotten.contains(*iat)).collect();
+        let refused: Vec<u64> = (0..=end).filter(|iat| forgotten.contains(*iat)).collect();
         assert_eq!(refused, expect, "{name}");
         assert!(forgotten.0.len() <= ForgottenTimes::MAX_SPANS, "{name}");
     }

@@ -8,7 +8,7 @@ use crate::{ProofWindow, Thumbprint, UnixTime};
 
 pub(super) struct ReplayModel {
     pub(super) window: ProofWindow,
-    caps: ReplayLimits,
+    limits: ReplayLimits,
     records: Vec<ModelRecord>,
     /// The ranges of `iat` in which records were removed, each as its first and last `iat`, in ascending
     /// order.
@@ -23,8 +23,8 @@ struct ModelRecord {
 }
 
 impl ReplayModel {
-    pub(super) fn new(window: ProofWindow, caps: ReplayLimits) -> Self {
-        Self { window, caps, records: Vec::new(), forgotten: Vec::new() }
+    pub(super) fn new(window: ProofWindow, limits: ReplayLimits) -> Self {
+        Self { window, limits, records: Vec::new(), forgotten: Vec::new() }
     }
 
     pub(super) fn admit(
@@ -52,16 +52,16 @@ impl ReplayModel {
         };
         let iats = self.iats_of(&proof.holder);
         match proof.holder {
-            ProofHolder::Account(_) if iats.len() >= self.caps.per_account.max(1) => {
+            ProofHolder::Account(_) if iats.len() >= self.limits.per_account.max(1) => {
                 return Err(ReplayError::AccountFull { wait: wait(&iats) });
             }
-            ProofHolder::Source { .. } if iats.len() >= self.caps.per_source.max(1) => {
+            ProofHolder::Source { .. } if iats.len() >= self.limits.per_source.max(1) => {
                 return Err(ReplayError::SourceFull { wait: wait(&iats) });
             }
             ProofHolder::Account(_) | ProofHolder::Source { .. } => {}
         }
         let iats: Vec<u64> = self.records.iter().map(|record| record.iat).collect();
-        if iats.len() >= self.caps.total.max(1) {
+        if iats.len() >= self.limits.total.max(1) {
             return Err(ReplayError::Full { wait: wait(&iats) });
         }
         let ReplayCandidate { key, jti, holder, iat } = *proof;

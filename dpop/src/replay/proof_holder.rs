@@ -31,10 +31,10 @@ pub enum ProofHolder<'a> {
 
 impl ProofHolder<'_> {
     /// Returns the maximum number of proofs of this holder. The caller treats zero as one.
-    pub(super) fn max_proofs(&self, caps: &ReplayLimits) -> usize {
+    pub(super) fn max_proofs(&self, limits: &ReplayLimits) -> usize {
         match self {
-            Self::Account(_) => caps.per_account,
-            Self::Source { .. } => caps.per_source,
+            Self::Account(_) => limits.per_account,
+            Self::Source { .. } => limits.per_source,
         }
     }
 

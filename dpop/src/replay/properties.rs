@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::{
     model::ReplayModel,
-    tests::{WINDOW, caps, proof, secs},
+    tests::{WINDOW, cache_with_limits, proof, secs},
     *,
 };
 
@@ -93,8 +93,8 @@ proptest! {
         steps in clock_steps(any_clock()),
         windows in windows(),
     ) {
-        let caps = ReplayLimits { per_account, per_source, total };
-        let (mut live, mut model) = (ReplayCache::new(WINDOW, caps), ReplayModel::new(WINDOW, caps));
+        let limits = ReplayLimits { per_account, per_source, total };
+        let (mut live, mut model) = (ReplayCache::new(WINDOW, limits), ReplayModel::new(WINDOW, limits));
         let mut admitted = HashSet::new();
         let mut now = secs(0);
         for (step, window) in steps.iter().zip(windows) {
@@ -133,7 +133,7 @@ proptest! {
     /// ERR-09, ERR-10: a proof is admitted after the reported wait, and rejected one nanosecond earlier.
     #[test]
     fn proof_is_admitted_after_the_reported_wait(steps in clock_steps(0..=4_000_i64), per_account in 1..=3_usize) {
-        let mut live = caps(per_account, 5);
+        let mut live = cache_with_limits(per_account, 5);
         let mut now = secs(0);
         for (i, step) in steps.iter().enumerate() {
             now = step.shift_time(now);

@@ -28,11 +28,11 @@ pub(super) fn proof(jti: &str, iat: i64) -> ReplayCandidate<'_> {
     ReplayCandidate { key: &KEY, jti, holder: ProofHolder::Account("ada"), iat }
 }
 
-fn of<'a>(account: &'a str, proof: ReplayCandidate<'a>) -> ReplayCandidate<'a> {
+fn of_account<'a>(account: &'a str, proof: ReplayCandidate<'a>) -> ReplayCandidate<'a> {
     ReplayCandidate { holder: ProofHolder::Account(account), ..proof }
 }
 
-fn from<'a>(source: ProofHolder<'a>, proof: ReplayCandidate<'a>) -> ReplayCandidate<'a> {
+fn from_source<'a>(source: ProofHolder<'a>, proof: ReplayCandidate<'a>) -> ReplayCandidate<'a> {
     ReplayCandidate { holder: source, ..proof }
 }
 
@@ -42,7 +42,7 @@ fn source(host: u16, address: u16) -> ProofHolder<'static> {
     ProofHolder::Source { address: [0x2001, 0xdb8, 0, host, 0, 0, 0, address].into(), client: "client" }
 }
 
-pub(super) fn caps(per_account: usize, total: usize) -> ReplayCache {
+pub(super) fn cache_with_limits(per_account: usize, total: usize) -> ReplayCache {
     ReplayCache::new(WINDOW, ReplayLimits { per_account, per_source: per_account, total })
 }
 
@@ -76,9 +76,10 @@ fn wait_ends_one_nanosecond_after_expiry() {
     ];
     for (name, iat, now, to_end, retry_after) in rows {
         let wait = to_end + nano;
-        for (mut live, refused) in
-            [(caps(1, 9), ReplayError::AccountFull { wait }), (caps(9, 1), ReplayError::Full { wait })]
-        {
+        for (mut live, refused) in [
+            (cache_with_limits(1, 9), ReplayError::AccountFull { wait }),
+            (cache_with_limits(9, 1), ReplayError::Full { wait }),
+        ] {
             assert_eq!(refused.retry_after(), Some(retry_after), "{name}");
             let last = ReplayError::AccountFull { wait: nano };
             let last = if live.limits.total == 1 { ReplayError::Full { wait: nano } } else { last };
@@ -117,7 +118,10 @@ fn proof_is_valid_until_its_last_moment() {
         ("the epoch", -(T0.cast_signed()), 0, Err(ReplayError::Expired)),
     ];
     for (name, iat, now, result) in rows {
-        check(&mut caps(9, 9), &[(name, proof("a", iat), at(now), result, usize::from(result.is_ok()))]);
+        check(
+            &mut cache_with_limits(9, 9),
+            &[(name, proof("a", iat), at(now), result, usize::from(result.is_ok()))],
+        );
     }
     let max_window = ProofWindow { past: Duration::MAX, future: Duration::MAX };
     for iat in [0, u64::MAX] {
@@ -137,7 +141,7 @@ fn proof_is_valid_until_its_last_moment() {
 fn replay_is_rejected_at_every_offset() {
     for iat in -30..=30 {
         for offset in 0..=2 * 61 {
-            let mut live = caps(9, 9);
+            let mut live = cache_with_limits(9, 9);
             let now = at(offset * SECOND / 2);
             let result = if now <= secs(iat + 30) { ReplayError::Replayed } else { ReplayError::Expired };
             live.admit(&proof("a", iat), at(0)).unwrap();
@@ -156,13 +160,13 @@ fn jti_is_scoped_to_its_key() {
     let (other, nul) = (Thumbprint::from_bytes([2; 32]), "a\0");
     let full = Duration::from_secs(30) + Duration::from_nanos(1);
     check(
-        &mut caps(3, 9),
+        &mut cache_with_limits(3, 9),
         &[
             ("one key", proof("a", 0), at(0), Ok(()), 1),
             ("another key", ReplayCandidate { key: &other, ..proof("a", 0) }, at(0), Ok(()), 2),
             ("issued later", proof("a", 1), at(0), Err(ReplayError::Replayed), 2),
-            ("of another member", of("bob", proof("a", 0)), at(0), Err(ReplayError::Replayed), 2),
-            ("of a source", from(source(1, 1), proof("a", 0)), at(0), Err(ReplayError::Replayed), 2),
+            ("of another member", of_account("bob", proof("a", 0)), at(0), Err(ReplayError::Replayed), 2),
+            ("of a source", from_source(source(1, 1), proof("a", 0)), at(0), Err(ReplayError::Replayed), 2),
             ("longer", proof(nul, 0), at(0), Ok(()), 3),
             ("a replay where there is no room", proof("a", 0), at(0), Err(ReplayError::Replayed), 3),
             (
@@ -181,7 +185,7 @@ fn jti_is_scoped_to_its_key() {
 #[test]
 fn removed_proof_is_not_admitted_again() {
     check(
-        &mut caps(9, 9),
+        &mut cache_with_limits(9, 9),
         &[
             ("ends at 30", proof("a", 0), at(0), Ok(()), 1),
             ("ends at 40", proof("b", 10), at(0), Ok(()), 2),
@@ -203,7 +207,7 @@ fn clock_step_back_frees_the_later_record() {
     let wait = Duration::from_secs(60) + Duration::from_nanos(1);
     let early = Err(ReplayError::TooFarAhead);
     check(
-        &mut caps(2, 9),
+        &mut cache_with_limits(2, 9),
         &[
             ("ends at 30", proof("a", 0), at(0), Ok(()), 1),
             ("ends at 60", proof("b", 30), at(0), Ok(()), 2),
@@ -216,7 +220,7 @@ fn clock_step_back_frees_the_later_record() {
         ],
     );
     check(
-        &mut caps(9, 9),
+        &mut cache_with_limits(9, 9),
         &[
             ("ends at 60", proof("b", 30), at(0), Ok(()), 1),
             ("back by 60 s: not in the window yet", proof("b", 30), secs(-60), early, 1),
@@ -235,7 +239,7 @@ fn clock_far_ahead_recovers() {
     let full =
         |secs| Err(ReplayError::AccountFull { wait: Duration::from_secs(secs) + Duration::from_nanos(1) });
     check(
-        &mut caps(2, 2),
+        &mut cache_with_limits(2, 2),
         &[
             ("before", proof("a", 0), at(0), Ok(()), 1),
             ("before, ahead", proof("b", 30), at(0), Ok(()), 2),
@@ -284,8 +288,8 @@ fn account_limit_is_600() {
     check(
         &mut live,
         &[
-            ("another account", of("bob", proof("bob's", 30)), secs(30), Ok(()), 601),
-            ("a source", from(source(1, 1), proof("nobody's", 30)), secs(30), Ok(()), 602),
+            ("another account", of_account("bob", proof("bob's", 30)), secs(30), Ok(()), 601),
+            ("a source", from_source(source(1, 1), proof("nobody's", 30)), secs(30), Ok(()), 602),
             ("after Retry-After", proof("more", 30), at(35 * SECOND + 1), Ok(()), 3),
         ],
     );
@@ -308,7 +312,7 @@ fn total_limit_is_100_000() {
     for i in 0..100_000_usize {
         let jti = i.to_string();
         // The `iat` values of the proofs are spread over 30 s; the first proofs expire after 30 s.
-        live.admit(&of(&names[i / 600], proof(&jti, (i % 30) as i64)), at(0)).unwrap();
+        live.admit(&of_account(&names[i / 600], proof(&jti, (i % 30) as i64)), at(0)).unwrap();
     }
     assert_eq!((live.proof_count(), live.holder_count()), (100_000, 167));
     let last = &names[166];
@@ -324,23 +328,29 @@ fn total_limit_is_100_000() {
     check(
         &mut live,
         &[
-            ("a replay", of(&names[0], proof("0", 0)), now, Err(ReplayError::Replayed), 100_000),
+            ("a replay", of_account(&names[0], proof("0", 0)), now, Err(ReplayError::Replayed), 100_000),
             (
                 "of a full account",
-                of(&names[0], proof("a", 0)),
+                of_account(&names[0], proof("a", 0)),
                 now,
                 Err(ReplayError::AccountFull { wait }),
                 100_000,
             ),
-            ("of another", of(last, proof("a", 0)), now, Err(ReplayError::Full { wait }), 100_000),
-            ("of a new one", of("new", proof("a", 0)), now, Err(ReplayError::Full { wait }), 100_000),
-            ("of a source", from(source(1, 1), proof("a", 0)), now, Err(ReplayError::Full { wait }), 100_000),
+            ("of another", of_account(last, proof("a", 0)), now, Err(ReplayError::Full { wait }), 100_000),
+            ("of a new one", of_account("new", proof("a", 0)), now, Err(ReplayError::Full { wait }), 100_000),
+            (
+                "of a source",
+                from_source(source(1, 1), proof("a", 0)),
+                now,
+                Err(ReplayError::Full { wait }),
+                100_000,
+            ),
         ],
     );
     assert_eq!(ReplayError::Full { wait }.retry_after(), Some(30));
     // Of the 100,000 proofs, 3,334 have expired.
-    check(&mut live, &[("room again", of("new", proof("a", 30)), now + wait, Ok(()), 96_667)]);
-    check(&mut live, &[("all over", of("new", proof("b", 90)), secs(90), Ok(()), 1)]);
+    check(&mut live, &[("room again", of_account("new", proof("a", 30)), now + wait, Ok(()), 96_667)]);
+    check(&mut live, &[("all over", of_account("new", proof("b", 90)), secs(90), Ok(()), 1)]);
     assert_eq!((live.proof_count_for(&ProofHolder::Account("new")), live.holder_count()), (1, 1));
 }
 
@@ -349,14 +359,14 @@ fn total_limit_is_100_000() {
 #[test]
 fn rejected_proof_takes_no_capacity() {
     let after = |secs| Duration::from_secs(secs) + Duration::from_nanos(1);
-    let mut live = caps(1, 2);
+    let mut live = cache_with_limits(1, 2);
     check(
         &mut live,
         &[
             ("ada's", proof("a", 0), at(0), Ok(()), 1),
-            ("replayed", of("eve", proof("a", 0)), at(0), Err(ReplayError::Replayed), 1),
-            ("over", of("eve", proof("b", -31)), at(0), Err(ReplayError::Expired), 1),
-            ("too far ahead", of("eve", proof("b", 31)), at(0), Err(ReplayError::TooFarAhead), 1),
+            ("replayed", of_account("eve", proof("a", 0)), at(0), Err(ReplayError::Replayed), 1),
+            ("over", of_account("eve", proof("b", -31)), at(0), Err(ReplayError::Expired), 1),
+            ("too far ahead", of_account("eve", proof("b", 31)), at(0), Err(ReplayError::TooFarAhead), 1),
             ("account full", proof("b", 30), at(0), Err(ReplayError::AccountFull { wait: after(30) }), 1),
         ],
     );
@@ -371,12 +381,15 @@ fn rejected_proof_takes_no_capacity() {
     check(
         &mut live,
         &[
-            ("bob's, refused of eve and ada", of("bob", proof("b", 30)), at(0), Ok(()), 2),
-            ("full", of("eve", proof("c", 30)), at(0), Err(ReplayError::Full { wait: after(30) }), 2),
+            ("bob's, refused of eve and ada", of_account("bob", proof("b", 30)), at(0), Ok(()), 2),
+            ("full", of_account("eve", proof("c", 30)), at(0), Err(ReplayError::Full { wait: after(30) }), 2),
         ],
     );
     assert_eq!((live.proof_count_for(&ProofHolder::Account("eve")), live.holder_count()), (0, 2));
-    check(&mut live, &[("the same when there is room", of("eve", proof("c", 30)), secs(31), Ok(()), 2)]);
+    check(
+        &mut live,
+        &[("the same when there is room", of_account("eve", proof("c", 30)), secs(31), Ok(()), 2)],
+    );
     assert_eq!(
         (
             live.proof_count_for(&ProofHolder::Account("eve")),
@@ -394,7 +407,7 @@ fn expired_proofs_free_their_memory() {
     let mut live = ReplayCache::new(WINDOW, GATEWAY);
     let jtis: Vec<String> = (0..1000).map(|i| i.to_string()).collect();
     for (i, jti) in jtis.iter().enumerate() {
-        live.admit(&of(&jtis[i % 10], proof(jti, (i % 2) as i64)), at(0)).unwrap();
+        live.admit(&of_account(&jtis[i % 10], proof(jti, (i % 2) as i64)), at(0)).unwrap();
     }
     // Each row: the time, and the numbers of valid proofs, of members, of member 0's proofs (which all expire
     // first) and of member 1's proofs.
@@ -424,12 +437,18 @@ fn expired_proofs_free_their_memory() {
 fn zero_limit_counts_as_one() {
     let wait = Duration::from_secs(30) + Duration::from_nanos(1);
     check(
-        &mut caps(0, 0),
+        &mut cache_with_limits(0, 0),
         &[
             ("the first", proof("a", 0), at(0), Ok(()), 1),
             ("its account's second", proof("b", 0), at(0), Err(ReplayError::AccountFull { wait }), 1),
-            ("another's", of("bob", proof("b", 0)), at(0), Err(ReplayError::Full { wait }), 1),
-            ("a source's", from(source(1, 1), proof("b", 0)), at(0), Err(ReplayError::Full { wait }), 1),
+            ("another's", of_account("bob", proof("b", 0)), at(0), Err(ReplayError::Full { wait }), 1),
+            (
+                "a source's",
+                from_source(source(1, 1), proof("b", 0)),
+                at(0),
+                Err(ReplayError::Full { wait }),
+                1,
+            ),
         ],
     );
 }
@@ -460,7 +479,7 @@ fn most_per_proof(total: usize, holders: usize, window: ProofWindow) -> usize {
     for i in 0..3 * total {
         let now = at(past * SECOND * i as i64 / total as i64);
         let (jti, holder) = (i.to_string(), (i % holders).to_string());
-        let presented = ReplayCandidate { iat: now.as_secs(), ..of(&holder, proof(&jti, 0)) };
+        let presented = ReplayCandidate { iat: now.as_secs(), ..of_account(&holder, proof(&jti, 0)) };
         match live.admit(&presented, now) {
             Ok(()) | Err(ReplayError::Full { .. } | ReplayError::AccountFull { .. }) => {}
             Err(other) => panic!("{other}"),
@@ -530,7 +549,7 @@ fn long_window_is_supported() {
 /// most the time by which the window grew.
 #[test]
 fn window_may_change_at_run_time() {
-    let mut live = caps(9, 9);
+    let mut live = cache_with_limits(9, 9);
     let expired = Err(ReplayError::Expired);
     check(&mut live, &[("in the narrow one", proof("a", 0), at(0), Ok(()), 1)]);
     check(&mut live, &[("forgets it", proof("b", 31), secs(31), Ok(()), 1)]);
@@ -558,12 +577,12 @@ fn new_keys_share_the_limit_of_their_source() {
     for i in 0..5_000_u16 {
         let key = Thumbprint::from_bytes(std::array::from_fn(|at| i.to_be_bytes()[at % 2]));
         let jti = i.to_string();
-        let thrown_away = ReplayCandidate { key: &key, ..from(source(1, i), proof(&jti, 0)) };
+        let thrown_away = ReplayCandidate { key: &key, ..from_source(source(1, i), proof(&jti, 0)) };
         let result = if i < 60 { Ok(()) } else { Err(ReplayError::SourceFull { wait }) };
         assert_eq!(live.admit(&thrown_away, at(0)), result, "{i}");
     }
     assert_eq!((live.proof_count(), live.proof_count_for(&source(1, 9)), live.holder_count()), (60, 60, 1));
-    check(&mut live, &[("another source", from(source(2, 1), proof("a", 0)), at(0), Ok(()), 61)]);
+    check(&mut live, &[("another source", from_source(source(2, 1), proof("a", 0)), at(0), Ok(()), 61)]);
     check(&mut live, &[("an account", proof("b", 0), at(0), Ok(()), 62)]);
     assert_eq!(ReplayError::SourceFull { wait }.retry_after(), Some(31));
 }

@@ -87,7 +87,7 @@ impl FirstRequestGuard {
 
 impl Drop for FirstRequestGuard {
     fn drop(&mut self) {
-        let waiting = lock_state(&self.known).firsts.in_flight.remove(&self.origin);
+        let waiting = lock_state(&self.known).first_requests.in_flight.remove(&self.origin);
         wake_all(waiting.unwrap_or_default());
     }
 }
@@ -119,7 +119,7 @@ impl Future for FirstResponse {
         if state.is_open(&self.origin) {
             return Poll::Ready(());
         }
-        match state.firsts.in_flight.get_mut(&self.origin) {
+        match state.first_requests.in_flight.get_mut(&self.origin) {
             None => Poll::Ready(()),
             Some(waiting) => {
                 if !waiting.iter().any(|waker| waker.will_wake(context.waker())) {

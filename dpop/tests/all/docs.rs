@@ -64,11 +64,11 @@ fn public_documentation_has_no_internal_references() {
         found.extend(inside(file, documentation(&fs::read_to_string(file).unwrap())));
     }
     // These files are checked completely, because the output of an example is also public.
-    let mut whole = Vec::new();
-    sources(&package.join("examples"), &mut whole);
-    assert!(!whole.is_empty());
-    whole.push(package.join("README.md"));
-    for file in &whole {
+    let mut public_files = Vec::new();
+    sources(&package.join("examples"), &mut public_files);
+    assert!(!public_files.is_empty());
+    public_files.push(package.join("README.md"));
+    for file in &public_files {
         let text = fs::read_to_string(file).unwrap();
         found.extend(inside(file, text.lines().enumerate().map(|(index, line)| (index + 1, line))));
     }

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::{
     forge::{Draft, METHOD, NOW, key},
-    gateway::{Answer, Answer::*, Case, Gateway, Request, cases},
+    gateway::{Case, Gateway, GatewayVerdict, GatewayVerdict::*, Request, cases},
 };
 
 cases! { nonces, the_challenge_precedes_the_claims, no_challenge_for_what_is_no_proof }
@@ -20,21 +20,21 @@ cases! { nonces, the_challenge_precedes_the_claims, no_challenge_for_what_is_no_
 /// DPP-05, DPP-13, DPP-17, LIM-12, ERR-07: missing, expired and wrong nonces.
 fn nonces() -> Vec<Case> {
     let at = |seconds: i64| UnixTime::from_secs(NOW.strict_add_signed(seconds));
-    let own = |seconds| crate::forge::issuer().issue(at(seconds)).as_str().to_owned();
+    let issued_at = |seconds| crate::forge::issuer().issue(at(seconds)).as_str().to_owned();
     let other = |key: u8, server: &str| {
         NonceIssuer::new(&NonceKey::from_bytes([key; 32]), server).issue(at(0)).as_str().to_owned()
     };
     let with = |nonce: String| Draft::good().claim("nonce", nonce).proof();
     let flipped = {
-        let mut nonce = own(0).into_bytes();
+        let mut nonce = issued_at(0).into_bytes();
         nonce[0] = if nonce[0] == b'A' { b'B' } else { b'A' };
         String::from_utf8(nonce).unwrap()
     };
     vec![
-        ("this window's", with(own(0)), Accepted),
-        ("the previous window's", with(own(-300)), Accepted),
-        ("of two windows ago", with(own(-600)), Nonce(Foreign)),
-        ("the next window's", with(own(300)), Nonce(Foreign)),
+        ("this window's", with(issued_at(0)), Accepted),
+        ("the previous window's", with(issued_at(-300)), Accepted),
+        ("of two windows ago", with(issued_at(-600)), Nonce(Foreign)),
+        ("the next window's", with(issued_at(300)), Nonce(Foreign)),
         ("none", Draft::good().without_claim("nonce").proof(), Nonce(Missing)),
         ("null", Draft::good().claim("nonce", json!(null)).proof(), Nonce(Missing)),
         ("a number", Draft::good().claim("nonce", 7).proof(), Nonce(Missing)),
@@ -42,7 +42,7 @@ fn nonces() -> Vec<Case> {
         ("another server's, same key", with(other(7, "identity")), Nonce(Foreign)),
         ("before the restart", with(other(8, "gateway")), Nonce(Foreign)),
         ("altered", with(flipped), Nonce(Foreign)),
-        ("with a NUL", with(format!("{}\0", own(0))), Nonce(Foreign)),
+        ("with a NUL", with(format!("{}\0", issued_at(0))), Nonce(Foreign)),
     ]
 }
 
@@ -54,7 +54,7 @@ fn the_challenge_precedes_the_claims() -> Vec<Case> {
         ("htu", stale().claim("htu", "https://other.example/")),
         ("iat", stale().claim("iat", 1)),
         ("iat as text", stale().claim("iat", "now")),
-        ("key", stale().of(key(2))),
+        ("key", stale().signed_with(key(2))),
         ("ath", stale().claim("ath", "x")),
         ("jti", stale().claim("jti", "")),
     ];
@@ -92,7 +92,7 @@ fn gateway_window_bounds() {
         let mut gateway = Gateway::new();
         gateway.now = gateway.now + Duration::from_millis(fraction);
         let proof = Draft::good().claim("iat", NOW.strict_add_signed(iat)).proof();
-        assert_eq!(gateway.ask(&Request::with(proof)), expect, "{iat} {fraction}");
+        assert_eq!(gateway.verify(&Request::with_proof(proof)), expect, "{iat} {fraction}");
     }
 }
 
@@ -102,20 +102,20 @@ fn gateway_window_bounds() {
 fn clock_step_back() {
     let mut gateway = Gateway::new();
     gateway.now = UnixTime::from_secs(NOW - 3600);
-    assert_eq!(gateway.ask(&Request::with(Draft::good().proof())), Nonce(Foreign));
+    assert_eq!(gateway.verify(&Request::with_proof(Draft::good().proof())), Nonce(Foreign));
     let nonce = gateway.issuer.issue(gateway.now);
     let again = Draft::good().claim("nonce", nonce.as_str());
-    assert_eq!(gateway.ask(&Request::with(again.proof())), Claim(Early));
+    assert_eq!(gateway.verify(&Request::with_proof(again.proof())), Claim(Early));
     let corrected = again.claim("iat", NOW - 3600).proof();
-    assert_eq!(gateway.ask(&Request::with(corrected)), Accepted);
+    assert_eq!(gateway.verify(&Request::with_proof(corrected)), Accepted);
 }
 
 /// Each request is checked independently of earlier requests.
 #[test]
 fn requests_are_checked_independently() {
     let gateway = Gateway::new();
-    let good = || Request::with(Draft::good().proof());
-    let responses: Vec<Answer> = [
+    let good = || Request::with_proof(Draft::good().proof());
+    let responses: Vec<GatewayVerdict> = [
         good(),
         Request { method: "GET", ..good() },
         Request { path: "/", ..good() },
@@ -124,7 +124,7 @@ fn requests_are_checked_independently() {
         good(),
     ]
     .iter()
-    .map(|request| gateway.ask(request))
+    .map(|request| gateway.verify(request))
     .collect();
     assert_eq!(responses, [Accepted, Claim(Htm), Claim(Htu), Accepted, Claim(Ath), Accepted]);
 }

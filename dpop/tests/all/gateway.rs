@@ -21,7 +21,7 @@ pub(crate) const CAPS: ReplayLimits = ReplayLimits { per_account: 600, per_sourc
 
 /// The result of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub(crate) enum GatewayVerdict {
     Accepted,
     Presented(CredentialsError),
     Form(ProofFormatError),
@@ -40,7 +40,7 @@ pub(crate) struct Request<'a> {
 
 impl Request<'_> {
     /// Creates a valid request with this proof.
-    pub(crate) fn with(proof: impl Into<String>) -> Self {
+    pub(crate) fn with_proof(proof: impl Into<String>) -> Self {
         Self {
             method: METHOD,
             path: PATH,
@@ -72,34 +72,34 @@ impl Gateway {
     }
 
     /// Runs all checks except replay detection.
-    pub(crate) fn ask(&self, request: &Request<'_>) -> Answer {
+    pub(crate) fn verify(&self, request: &Request<'_>) -> GatewayVerdict {
         match self.check(request) {
-            Ok(_) => Answer::Accepted,
+            Ok(_) => GatewayVerdict::Accepted,
             Err(refused) => refused,
         }
     }
 
     /// Runs all checks; the proof counts against the limit of this member.
-    pub(crate) fn serve(&self, request: &Request<'_>, member: &str) -> Answer {
+    pub(crate) fn serve(&self, request: &Request<'_>, member: &str) -> GatewayVerdict {
         let checked = match self.check(request) {
             Ok(checked) => checked,
             Err(refused) => return refused,
         };
         let candidate = checked.replay_candidate(ProofHolder::Account(member));
         match self.live.lock().unwrap().admit(&candidate, self.now) {
-            Ok(()) => Answer::Accepted,
-            Err(refused) => Answer::Live(refused),
+            Ok(()) => GatewayVerdict::Accepted,
+            Err(refused) => GatewayVerdict::Live(refused),
         }
     }
 
-    fn check(&self, request: &Request<'_>) -> Result<CheckedProof, Answer> {
+    fn check(&self, request: &Request<'_>) -> Result<CheckedProof, GatewayVerdict> {
         let presented = parse_credentials(
             request.authorization.iter().map(String::as_bytes),
             request.proofs.iter().map(String::as_bytes),
         );
-        let presented = presented.map_err(Answer::Presented)?;
-        let signed = SignedProof::verify_signature(presented.proof, &Es256).map_err(Answer::Form)?;
-        self.issuer.check_nonce(signed.nonce(), self.now).map_err(Answer::Nonce)?;
+        let presented = presented.map_err(GatewayVerdict::Presented)?;
+        let signed = SignedProof::verify_signature(presented.proof, &Es256).map_err(GatewayVerdict::Form)?;
+        self.issuer.check_nonce(signed.nonce(), self.now).map_err(GatewayVerdict::Nonce)?;
         let expected = ExpectedRequest {
             method: request.method,
             target: RequestTarget::Request(&self.origin, request.path),
@@ -110,28 +110,28 @@ impl Gateway {
                 jkt: self.bound.as_ref(),
             },
         };
-        signed.check_claims(&expected).map_err(Answer::Claim)
+        signed.check_claims(&expected).map_err(GatewayVerdict::Claim)
     }
 }
 
 /// Returns the gateway's result for this proof.
-pub(crate) fn verdict(proof: impl Into<String>) -> Answer {
-    Gateway::new().ask(&Request::with(proof))
+pub(crate) fn verdict(proof: impl Into<String>) -> GatewayVerdict {
+    Gateway::new().verify(&Request::with_proof(proof))
 }
 
 /// A name, a proof, and its expected result.
-pub(crate) type Case = (&'static str, String, Answer);
+pub(crate) type Case = (&'static str, String, GatewayVerdict);
 
 /// Checks all cases and reports those with an unexpected result.
 pub(crate) fn check(cases: Vec<Case>) {
-    let wrong: Vec<_> = cases
+    let unexpected: Vec<_> = cases
         .into_iter()
         .filter_map(|(name, proof, expect)| {
             let response = verdict(proof);
             (response != expect).then(|| format!("{name}: {response:?}, not {expect:?}"))
         })
         .collect();
-    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(unexpected.is_empty(), "{unexpected:#?}");
 }
 
 /// Defines a test for each function, and a list of all their cases.

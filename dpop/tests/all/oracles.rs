@@ -21,7 +21,7 @@ use serde_json::Value;
 use crate::{
     forge::{self, Draft, METHOD, ORIGIN, PATH, TOKEN},
     freshness,
-    gateway::{Answer, verdict},
+    gateway::{GatewayVerdict, verdict},
     proof_encoding, proof_requirements,
     proofs::now,
 };
@@ -96,7 +96,7 @@ fn proof_of_another_library_is_accepted() {
     let claims = Draft::good().claims;
     let secret = EncodingKey::from_ec_der(&key.to_pkcs8().unwrap());
     let proof = encode(&header, &claims, &secret).unwrap();
-    assert_eq!(verdict(proof), Answer::Accepted);
+    assert_eq!(verdict(proof), GatewayVerdict::Accepted);
 }
 
 /// The names of invalid proofs that `dpop-verifier` accepts: known differences that RFC 7515, RFC 7517 or RFC
@@ -142,7 +142,7 @@ const TAKEN_BY_JWS: &[&str] = &[
 #[test]
 fn other_libraries_reject_malformed_proofs() {
     let lists = [proof_requirements::all(), proof_encoding::all(), freshness::all()].concat();
-    let broken = || lists.iter().filter(|(_, _, response)| matches!(response, Answer::Form(_)));
+    let broken = || lists.iter().filter(|(_, _, response)| matches!(response, GatewayVerdict::Form(_)));
     let taken = |takes: fn(&str) -> bool| -> Vec<&str> {
         broken().filter(|(_, proof, _)| takes(proof)).map(|(name, ..)| *name).collect()
     };
@@ -155,7 +155,8 @@ fn other_libraries_reject_malformed_proofs() {
 #[test]
 fn other_libraries_accept_valid_proofs() {
     let lists = [proof_requirements::all(), proof_encoding::all(), freshness::all()].concat();
-    let good: Vec<_> = lists.iter().filter(|(_, _, response)| *response == Answer::Accepted).collect();
+    let good: Vec<_> =
+        lists.iter().filter(|(_, _, response)| *response == GatewayVerdict::Accepted).collect();
     assert!(good.len() > 10, "{}", good.len());
     let refused = |takes: fn(&str) -> bool| -> Vec<&str> {
         good.iter().filter(|(_, proof, _)| !takes(proof)).map(|(name, ..)| *name).collect()

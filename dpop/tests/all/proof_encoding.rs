@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{
     forge::{Draft, NOW, base64, unbase64},
-    gateway::{Answer::*, Case, cases, verdict},
+    gateway::{Case, GatewayVerdict::*, cases, verdict},
 };
 
 cases! { signatures, keys, repeated_members, spellings, headers_that_change_the_rules, sizes, numbers_and_texts }
@@ -124,7 +124,7 @@ fn leading_zeros_are_preserved() {
     assert_eq!((x.len(), y.len()), (32, 32));
     let name = if x[0] == 0 { "x" } else { "y" };
     let stripped = base64(&if name == "x" { x } else { y }[1..]);
-    let draft = Draft::good().of(key);
+    let draft = Draft::good().signed_with(key);
     assert_eq!(verdict(draft.proof()), Claim(Key));
     assert_eq!(verdict(draft.jwk(name, stripped).proof()), Form(Jwk(PublicKeyError::Coordinate)));
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::{
     forge::{Draft, NOW, ORIGIN, PATH, base64, key},
-    gateway::{Answer, Answer::*, Case, Gateway, Request, cases, verdict},
+    gateway::{Case, Gateway, GatewayVerdict, GatewayVerdict::*, Request, cases, verdict},
 };
 
 cases! { form, claims, htu_is_plain_text, unknown_members_are_ignored }
@@ -21,7 +21,7 @@ fn headers() {
     let request = |authorization: &[&str], proofs: &[&str]| Request {
         authorization: authorization.iter().map(|text| (*text).to_owned()).collect(),
         proofs: proofs.iter().map(|text| (*text).to_owned()).collect(),
-        ..Request::with("")
+        ..Request::with_proof("")
     };
     let dpop = format!("DPoP {}", crate::forge::TOKEN);
     let bearer = format!("Bearer {}", crate::forge::TOKEN);
@@ -34,7 +34,7 @@ fn headers() {
         ("two tokens", request(&[&dpop, &dpop], &[&proof]), Presented(CredentialsError::SeveralTokens)),
         ("anonymous", request(&[], &[&proof]), Presented(CredentialsError::NoToken)),
     ] {
-        assert_eq!(gateway.ask(&request), expect, "{name}");
+        assert_eq!(gateway.verify(&request), expect, "{name}");
     }
 }
 
@@ -100,7 +100,7 @@ fn claims() -> Vec<Case> {
         ("missing iat", good().without_claim("iat").proof(), Claim(IatMissing)),
         ("iat an hour ago", good().claim("iat", NOW - hour).proof(), Claim(Old)),
         ("iat in an hour", good().claim("iat", NOW + hour).proof(), Claim(Early)),
-        ("other key", good().of(key(2)).proof(), Claim(Key)),
+        ("other key", good().signed_with(key(2)).proof(), Claim(Key)),
         ("missing ath", good().without_claim("ath").proof(), Claim(AthMissing)),
         ("ath of another type", good().claim("ath", json!([])).proof(), Claim(AthMissing)),
         ("wrong ath", good().claim("ath", base64([7; 32])).proof(), Claim(Ath)),
@@ -132,11 +132,11 @@ fn htu_is_plain_text() -> Vec<Case> {
 /// The query of the request is not compared.
 #[test]
 fn request_query_is_ignored() {
-    let request = |path| Request { path, ..Request::with(Draft::good().proof()) };
-    let ask = |path| Gateway::new().ask(&request(path));
-    assert_eq!(ask("/exchange/v1/me/stock/changes?limit=1"), Accepted);
-    assert_eq!(ask("/exchange/v1/me/stock/changes/"), Claim(Htu));
-    assert_eq!(ask("/exchange/v1/me/ships/changes"), Claim(Htu));
+    let request = |path| Request { path, ..Request::with_proof(Draft::good().proof()) };
+    let verify = |path| Gateway::new().verify(&request(path));
+    assert_eq!(verify("/exchange/v1/me/stock/changes?limit=1"), Accepted);
+    assert_eq!(verify("/exchange/v1/me/stock/changes/"), Claim(Htu));
+    assert_eq!(verify("/exchange/v1/me/ships/changes"), Claim(Htu));
 }
 
 /// Unknown members of header and claims are ignored (RFC 7515, 4; RFC 7519, 4.3).
@@ -163,22 +163,22 @@ fn unknown_members_are_ignored() -> Vec<Case> {
 #[test]
 fn first_wrong_claim_is_reported() {
     let mut draft = Draft::good()
-        .of(key(2))
+        .signed_with(key(2))
         .claim("htm", "GET")
         .claim("htu", "x")
         .claim("iat", 1)
         .claim("ath", "x")
         .claim("jti", "x");
     let good = Draft::good();
-    let expect = |draft: &Draft, response: Answer| assert_eq!(verdict(draft.proof()), response);
-    for (name, response) in [("htm", Claim(Htm)), ("htu", Claim(Htu)), ("iat", Claim(Old))] {
-        expect(&draft, response);
+    let expect = |draft: &Draft, expected: GatewayVerdict| assert_eq!(verdict(draft.proof()), expected);
+    for (name, expected) in [("htm", Claim(Htm)), ("htu", Claim(Htu)), ("iat", Claim(Old))] {
+        expect(&draft, expected);
         draft.claims[name] = good.claims[name].clone();
     }
     expect(&draft, Claim(Key));
-    draft = draft.of(crate::forge::client());
-    for (name, response) in [("ath", Claim(Ath)), ("jti", Claim(Jti))] {
-        expect(&draft, response);
+    draft = draft.signed_with(crate::forge::client());
+    for (name, expected) in [("ath", Claim(Ath)), ("jti", Claim(Jti))] {
+        expect(&draft, expected);
         draft.claims[name] = good.claims[name].clone();
     }
     expect(&draft, Accepted);

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use crate::{
     forge::{self, NOW, unbase64},
-    gateway::{Answer, verdict},
+    gateway::{GatewayVerdict, verdict},
 };
 
 /// Returns the output of a future that is ready immediately.
@@ -140,8 +140,8 @@ fn gateway_accepts_client_proofs() {
         (forge::issuer().issue(UnixTime::from_secs(NOW)), AccessToken::new(forge::TOKEN).unwrap());
     let request = ProofRequest { nonce: Some(&nonce), token: Some(token.hash()), ..request(&htu) };
     let prover = Prover::new(forge::client(), SystemRandom);
-    assert_eq!(verdict(prover.prove_now(&request).unwrap().into_string()), Answer::Accepted);
-    assert_eq!(verdict(now(prover.prove(&request)).unwrap().into_string()), Answer::Accepted);
+    assert_eq!(verdict(prover.prove_now(&request).unwrap().into_string()), GatewayVerdict::Accepted);
+    assert_eq!(verdict(now(prover.prove(&request)).unwrap().into_string()), GatewayVerdict::Accepted);
 }
 
 /// Changing any character of a proof invalidates it.
@@ -154,7 +154,7 @@ fn no_character_can_be_changed() {
             changed.replace_range(at..=at, other);
             if changed != proof {
                 let response = verdict(&changed);
-                assert!(matches!(response, Answer::Form(_)), "{at} {other}: {response:?}");
+                assert!(matches!(response, GatewayVerdict::Form(_)), "{at} {other}: {response:?}");
             }
         }
     }

@@ -13,13 +13,13 @@ use dpop_bound::{
 
 use crate::{
     forge::{Draft, NOW, key},
-    gateway::{Answer, Answer::*, CAPS, Gateway, Request, WINDOW},
+    gateway::{CAPS, Gateway, GatewayVerdict, GatewayVerdict::*, Request, WINDOW},
 };
 
-const REPLAYED: Answer = Live(ReplayError::Replayed);
+const REPLAYED: GatewayVerdict = Live(ReplayError::Replayed);
 
 fn numbered(number: usize) -> Request<'static> {
-    Request::with(Draft::good().claim("jti", format!("{number:0>16}")).proof())
+    Request::with_proof(Draft::good().claim("jti", format!("{number:0>16}")).proof())
 }
 
 fn gateway(per_account: usize, total: usize) -> Gateway {
@@ -33,7 +33,7 @@ fn gateway(per_account: usize, total: usize) -> Gateway {
 fn concurrent_replay_is_served_once() {
     let (gateway, start) = (Gateway::new(), Barrier::new(8));
     let request = numbered(1);
-    let responses: Vec<Answer> = thread::scope(|scope| {
+    let responses: Vec<GatewayVerdict> = thread::scope(|scope| {
         let threads: Vec<_> = (0..8)
             .map(|_| {
                 scope.spawn(|| {
@@ -54,8 +54,8 @@ fn concurrent_replay_is_served_once() {
 fn same_id_in_another_proof_is_a_replay() {
     let gateway = Gateway::new();
     let draft = Draft::good();
-    let once = Request::with(draft.proof());
-    let serve = |proof: String| gateway.serve(&Request::with(proof), "ada");
+    let once = Request::with_proof(draft.proof());
+    let serve = |proof: String| gateway.serve(&Request::with_proof(proof), "ada");
     assert_eq!(gateway.serve(&once, "ada"), Accepted);
     assert_eq!(serve(draft.proof()), REPLAYED);
     assert_eq!(serve(crate::proof_encoding::other_s(&draft.proof())), REPLAYED);
@@ -69,10 +69,16 @@ fn same_id_in_another_proof_is_a_replay() {
 #[test]
 fn equal_ids_of_two_keys_are_accepted() {
     let mut gateway = Gateway::new();
-    assert_eq!(gateway.serve(&Request::with(Draft::good().proof()), "ada"), Accepted);
+    assert_eq!(gateway.serve(&Request::with_proof(Draft::good().proof()), "ada"), Accepted);
     gateway.bound = Some(key(2).public_key().thumbprint());
-    assert_eq!(gateway.serve(&Request::with(Draft::good().of(key(2)).proof()), "bob"), Accepted);
-    assert_eq!(gateway.serve(&Request::with(Draft::good().of(key(2)).proof()), "bob"), REPLAYED);
+    assert_eq!(
+        gateway.serve(&Request::with_proof(Draft::good().signed_with(key(2)).proof()), "bob"),
+        Accepted
+    );
+    assert_eq!(
+        gateway.serve(&Request::with_proof(Draft::good().signed_with(key(2)).proof()), "bob"),
+        REPLAYED
+    );
 }
 
 /// DPP-18: a proof is a replay at every moment from its acceptance to the end of its window, and too old
@@ -83,7 +89,7 @@ fn replay_is_rejected_at_every_moment() {
         let mut gateway = Gateway::new();
         let request = |gateway: &Gateway| {
             let nonce = gateway.issuer.issue(gateway.now);
-            Request::with(Draft::good().claim("iat", iat).claim("nonce", nonce.as_str()).proof())
+            Request::with_proof(Draft::good().claim("iat", iat).claim("nonce", nonce.as_str()).proof())
         };
         assert_eq!(gateway.serve(&request(&gateway), "ada"), Accepted);
         let end = UnixTime::from_secs(iat + 30);
@@ -129,7 +135,7 @@ fn member_limit() {
     gateway.now = UnixTime::from_secs(NOW + 31);
     let nonce = gateway.issuer.issue(gateway.now);
     let later = Draft::good().claim("iat", NOW + 31).claim("nonce", nonce.as_str());
-    assert_eq!(gateway.serve(&Request::with(later.proof()), "ada"), Accepted);
+    assert_eq!(gateway.serve(&Request::with_proof(later.proof()), "ada"), Accepted);
 }
 
 /// LIM-06, ERR-10: the limit for all members together is enforced.
@@ -149,8 +155,9 @@ fn total_limit() {
 fn rejected_proof_takes_no_capacity() {
     let gateway = gateway(2, 100);
     let good = Draft::good;
-    let one =
-        |draft: Draft| gateway.serve(&Request::with(draft.claim("jti", "refused-refused-").proof()), "ada");
+    let one = |draft: Draft| {
+        gateway.serve(&Request::with_proof(draft.claim("jti", "refused-refused-").proof()), "ada")
+    };
     assert_eq!(one(good().signed_by(key(2))), Form(Signature));
     assert_eq!(one(good().claim("nonce", "stale")), Nonce(Foreign));
     assert_eq!(one(good().claim("htm", "GET")), Claim(Htm));
@@ -161,7 +168,7 @@ fn rejected_proof_takes_no_capacity() {
     assert_eq!(gateway.live.lock().unwrap().proof_count(), 2);
     // The id was not recorded, so a request of another member may use it.
     assert_eq!(
-        gateway.serve(&Request::with(good().claim("jti", "refused-refused-").proof()), "bob"),
+        gateway.serve(&Request::with_proof(good().claim("jti", "refused-refused-").proof()), "bob"),
         Accepted
     );
 }
@@ -172,7 +179,7 @@ fn rejected_proof_takes_no_capacity() {
 fn unbound_token() {
     let mut gateway = Gateway::new();
     gateway.bound = None;
-    let request = Request::with(Draft::good().proof());
+    let request = Request::with_proof(Draft::good().proof());
     assert_eq!(gateway.serve(&request, "ada"), Claim(NotBound));
     assert_eq!(gateway.live.lock().unwrap().proof_count(), 0);
     assert!(VerificationError::from(NotBound).is_proof_required());
@@ -186,7 +193,7 @@ fn unbound_token() {
 fn verification_uses_the_window_of_the_store() {
     let mut gateway = Gateway::new();
     gateway.live = std::sync::Mutex::new(ReplayCache::new(ProofWindow::from_secs(300, 0), CAPS));
-    let old = Request::with(Draft::good().claim("iat", NOW - 300).proof());
+    let old = Request::with_proof(Draft::good().claim("iat", NOW - 300).proof());
     assert_eq!(gateway.serve(&old, "ada"), Accepted);
     assert_eq!(gateway.serve(&old, "ada"), REPLAYED);
     gateway.live.lock().unwrap().set_window(WINDOW);

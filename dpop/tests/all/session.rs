@@ -58,16 +58,16 @@ fn at(seconds: u64) -> ClockReading {
 }
 
 #[track_caller]
-fn go(turn: PrepareOutcome) -> Transmission {
-    match turn {
+fn go(outcome: PrepareOutcome) -> Transmission {
+    match outcome {
         PrepareOutcome::Send(transmission) => transmission,
         PrepareOutcome::Wait(first) => panic!("the request waits: {first:?}"),
     }
 }
 
 #[track_caller]
-fn wait(turn: PrepareOutcome) -> FirstResponse {
-    match turn {
+fn wait(outcome: PrepareOutcome) -> FirstResponse {
+    match outcome {
         PrepareOutcome::Send(transmission) => panic!("the request does not wait: {transmission:?}"),
         PrepareOutcome::Wait(first) => first,
     }
@@ -90,7 +90,12 @@ struct ServerReply(u16, Vec<(&'static str, String)>, &'static str);
 impl ServerReply {
     /// Prepares one transmission, passes this response to the session, and returns the nonce of the proof and
     /// the next step.
-    fn to(&self, session: &TestSession, call: &mut DpopRequest, seconds: u64) -> (Option<String>, NextStep) {
+    fn deliver_to(
+        &self,
+        session: &TestSession,
+        call: &mut DpopRequest,
+        seconds: u64,
+    ) -> (Option<String>, NextStep) {
         let transmission = go(session.prepare_now(call, at(seconds)).unwrap());
         let nonce = claims(&transmission)["nonce"].as_str().map(str::to_owned);
         let headers = self.1.iter().map(|(name, value)| (*name, value.as_bytes()));
@@ -112,7 +117,7 @@ fn check(call: fn() -> DpopRequest, rows: &[(&str, ServerReply, Option<&str>, Ne
     let session = session();
     let mut now = call();
     for (name, reply, nonce, expect) in rows {
-        let (sent, next) = reply.to(&session, &mut now, 0);
+        let (sent, next) = reply.deliver_to(&session, &mut now, 0);
         assert_eq!((sent.as_deref(), next), (*nonce, *expect), "{name}");
         if !matches!(next, NextStep::Retry(_)) {
             now = call();
@@ -229,9 +234,9 @@ fn errors_of_a_token_endpoint() {
     );
 
     let session = session();
-    let (_, next) = nonce(r#"{"error":"use_dpop_nonce"}"#).to(&session, &mut tokens(), 0);
+    let (_, next) = nonce(r#"{"error":"use_dpop_nonce"}"#).deliver_to(&session, &mut tokens(), 0);
     assert_eq!(next, NONCE);
-    let (sent, _) = ServerReply(200, vec![], "").to(&session, &mut api(), 0);
+    let (sent, _) = ServerReply(200, vec![], "").deliver_to(&session, &mut api(), 0);
     assert_eq!(sent, None, "the nonce of the identity provider was sent to the gateway");
 }
 
@@ -252,14 +257,17 @@ fn wrong_clock() {
 
     let (ours, mut call) = (session(), api());
     assert_eq!(iat(&ours, api(), 0), NOW);
-    assert_eq!(refused(Some(date(95))).to(&ours, &mut call, 0).1, NextStep::Retry(RetryReason::Clock));
+    assert_eq!(
+        refused(Some(date(95))).deliver_to(&ours, &mut call, 0).1,
+        NextStep::Retry(RetryReason::Clock)
+    );
     assert_eq!(iat(&ours, api(), 10), NOW + 105);
     assert_eq!(iat(&ours, api().with_window(AT_THE_PROVIDER), 10), NOW + 100);
     assert_eq!(iat(&ours, tokens(), 10), NOW + 5, "the clock of another server is not used");
     let doubt = NextStep::GiveUp(RetryError::Clock(ClockSyncError::RetryRefused));
-    assert_eq!(refused(Some(date(96))).to(&ours, &mut call, 1).1, doubt);
+    assert_eq!(refused(Some(date(96))).deliver_to(&ours, &mut call, 1).1, doubt);
 
-    let give_up = |reply: ServerReply| reply.to(&session(), &mut api(), 0).1;
+    let give_up = |reply: ServerReply| reply.deliver_to(&session(), &mut api(), 0).1;
     assert_eq!(give_up(refused(Some(date(0)))), NextStep::GiveUp(RetryError::Proof));
     assert_eq!(give_up(refused(None)), NextStep::GiveUp(RetryError::Clock(ClockSyncError::NoDate)));
     let mut from_a_cache = refused(Some(date(-500)));
@@ -272,8 +280,8 @@ fn wrong_clock() {
     // An ambiguous error is retried once if the clock can explain it.
     let any = ServerReply(400, vec![("Date", date(95))], r#"{"error":"invalid_request"}"#);
     let (ours, mut call) = (session(), tokens());
-    assert_eq!(any.to(&ours, &mut call, 0).1, NextStep::Retry(RetryReason::Clock));
-    assert_eq!(any.to(&ours, &mut call, 0).1, NextStep::Done);
+    assert_eq!(any.deliver_to(&ours, &mut call, 0).1, NextStep::Retry(RetryReason::Clock));
+    assert_eq!(any.deliver_to(&ours, &mut call, 0).1, NextStep::Done);
 }
 
 /// A waker that counts its calls.
@@ -327,11 +335,12 @@ fn first_request_goes_alone() {
 fn hanging_first_request_blocks_no_others() {
     let answered: fn(&TestSession) = |session| {
         let reply = ServerReply(200, vec![("DPoP-Nonce", "n-1".to_owned())], "");
-        assert_eq!(reply.to(session, &mut api().without_waiting(), 0).1, NextStep::Done);
+        assert_eq!(reply.deliver_to(session, &mut api().without_waiting(), 0).1, NextStep::Done);
     };
     let restored: fn(&TestSession) = |ours| {
         let before = session();
-        let _ = ServerReply(200, vec![("DPoP-Nonce", "n-1".to_owned())], "").to(&before, &mut api(), 0);
+        let _ =
+            ServerReply(200, vec![("DPoP-Nonce", "n-1".to_owned())], "").deliver_to(&before, &mut api(), 0);
         ours.restore(before.save(at(0)), at(0));
     };
     for learns in [answered, restored] {
@@ -418,7 +427,7 @@ fn saved_session_is_restored_by_the_next_process() {
     let mut call = api();
     let reply =
         ServerReply(401, challenged("n-1", QUOTED).1.into_iter().chain([("Date", date(95))]).collect(), "");
-    assert_eq!(reply.to(&ours, &mut call, 0).1, NONCE);
+    assert_eq!(reply.deliver_to(&ours, &mut call, 0).1, NONCE);
     let text = serde_json::to_string(&ours.save(at(1))).unwrap();
     assert!(!text.contains(&ours.thumbprint().to_string()));
 
@@ -527,7 +536,7 @@ impl Server {
     }
 
     /// Returns the response headers for a transmission of [`api`]; `now` is the time on the server's clock.
-    fn answer(
+    fn respond(
         &mut self,
         transmission: &Transmission,
         now: UnixTime,
@@ -583,16 +592,16 @@ proptest! {
         let jkt = session.thumbprint();
         let mut passed = Duration::ZERO;
         let reading = |passed: Duration| ClockReading { wall: UnixTime::from_secs(NOW) + passed, monotonic: passed };
-        for (pause, there, back, mut lost) in steps {
+        for (pause, request_delay, response_delay, mut lost) in steps {
             passed += Duration::from_secs(pause);
             let mut call = api().with_window(window);
             let mut sent = 0;
             loop {
                 let transmission = go(session.prepare_now(&call, reading(passed)).unwrap());
-                passed += Duration::from_millis(there);
+                passed += Duration::from_millis(request_delay);
                 let now = server.time(UnixTime::from_secs(NOW) + passed);
-                let headers = server.answer(&transmission, now, &jkt);
-                passed += Duration::from_millis(back);
+                let headers = server.respond(&transmission, now, &jkt);
+                passed += Duration::from_millis(response_delay);
                 if std::mem::take(&mut lost) {
                     // The response is lost: the call is sent again with a new proof.
                     continue;

@@ -259,7 +259,7 @@ fn contract_detects_faulty_stores() {
         (Fault::ShortWait, "account limit at the first process"),
         (Fault::FailsOpen, "unavailable store"),
     ];
-    let mut wrong = Vec::new();
+    let mut failures = Vec::new();
     for (fault, name) in faults {
         let broken = catch_unwind(AssertUnwindSafe(|| {
             block_on(contract::check_every_rule(&FaultyStoreFactory(fault)))
@@ -269,10 +269,10 @@ fn contract_detects_faulty_stores() {
             Err(message) => message.downcast_ref::<String>().map_or("", String::as_str),
         };
         if !message.contains(name) {
-            wrong.push(format!("{fault:?}: {message}"));
+            failures.push(format!("{fault:?}: {message}"));
         }
     }
-    assert_eq!(wrong, [""; 0]);
+    assert_eq!(failures, [""; 0]);
 }
 
 /// A poisoned lock makes the store unavailable, because its content may be inconsistent.

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     forge::{self, METHOD, NOW, ORIGIN, PATH, TOKEN},
     freshness,
-    gateway::{Answer, Gateway, Request, verdict},
+    gateway::{Gateway, GatewayVerdict, Request, verdict},
     proof_encoding, proof_requirements,
 };
 
@@ -59,14 +59,14 @@ fn read(name: &str) -> Vectors {
     serde_json::from_str(&fs::read_to_string(path(name)).unwrap()).unwrap()
 }
 
-fn word(response: Answer) -> String {
-    let error = match response {
-        Answer::Accepted => return "accepted".to_owned(),
-        Answer::Presented(error) => VerificationError::from(error),
-        Answer::Form(error) => error.into(),
-        Answer::Nonce(error) => error.into(),
-        Answer::Claim(error) => error.into(),
-        Answer::Live(error) => error.into(),
+fn verdict_name(verdict: GatewayVerdict) -> String {
+    let error = match verdict {
+        GatewayVerdict::Accepted => return "accepted".to_owned(),
+        GatewayVerdict::Presented(error) => VerificationError::from(error),
+        GatewayVerdict::Form(error) => error.into(),
+        GatewayVerdict::Nonce(error) => error.into(),
+        GatewayVerdict::Claim(error) => error.into(),
+        GatewayVerdict::Live(error) => error.into(),
     };
     error.reason().to_owned()
 }
@@ -81,11 +81,14 @@ fn ours() -> Vectors {
         jkt: None,
         proof: forge::Draft::good().proof(),
     }];
-    cases.extend(
-        lists.into_iter().filter(|(_, proof, _)| proof.len() <= MAX_PROOF_BYTES).map(
-            |(name, proof, response)| Case { name: name.into(), answer: word(response), jkt: None, proof },
-        ),
-    );
+    cases.extend(lists.into_iter().filter(|(_, proof, _)| proof.len() <= MAX_PROOF_BYTES).map(
+        |(name, proof, expected)| Case {
+            name: name.into(),
+            answer: verdict_name(expected),
+            jkt: None,
+            proof,
+        },
+    ));
     let nonce = |now| forge::issuer().issue(UnixTime::from_secs(now)).as_str().to_owned();
     Vectors {
         by: None,
@@ -111,7 +114,7 @@ fn own_vectors() {
         file = read("ours.json");
     }
     for case in &file.cases {
-        assert_eq!(word(verdict(&case.proof)), case.answer, "{}", case.name);
+        assert_eq!(verdict_name(verdict(&case.proof)), case.answer, "{}", case.name);
     }
     let stale: Vec<&str> = file
         .cases
@@ -147,16 +150,16 @@ fn vectors_of_other_implementations() {
             by.is_some_and(|by| by.starts_with(oracle)) && jkt != ours.jkt && cases.len() >= 40,
             "{oracle}"
         );
-        let wrong: Vec<String> = cases
+        let unexpected: Vec<String> = cases
             .iter()
             .filter_map(|case| {
                 let mut gateway = Gateway::new();
                 gateway.bound = Some(case.jkt.as_ref().unwrap_or(&jkt).parse().unwrap());
-                let response = word(gateway.ask(&Request::with(&*case.proof)));
+                let response = verdict_name(gateway.verify(&Request::with_proof(&*case.proof)));
                 (response != case.answer).then(|| format!("{}: {response}, not {}", case.name, case.answer))
             })
             .collect();
-        assert_eq!(wrong, [""; 0], "{oracle}");
+        assert_eq!(unexpected, [""; 0], "{oracle}");
         let head = |vectors: Vectors| Vectors { by: None, jkt: String::new(), cases: Vec::new(), ..vectors };
         assert_eq!(head(read(&format!("{oracle}.json"))), head(read("ours.json")), "{oracle}");
     }
@@ -200,7 +203,7 @@ fn lists_cover_every_result() {
     let lists = [proof_requirements::all(), proof_encoding::all(), freshness::all()].concat();
     let mut count: BTreeMap<String, usize> = BTreeMap::new();
     for (_, _, response) in &lists {
-        *count.entry(word(*response)).or_default() += 1;
+        *count.entry(verdict_name(*response)).or_default() += 1;
     }
     assert!(lists.len() >= 60, "{}", lists.len());
     // Errors of a JWK that is not an object, or has repeated members, are reported for the header instead.

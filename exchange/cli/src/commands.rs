@@ -72,12 +72,12 @@ pub(crate) async fn run_command(
         }
         command => command,
     };
-    let app = CommandContext::new(
+    let context = CommandContext::new(
         Config::load(global.config.as_deref(), &global.profile)?,
         retry_policy_for(&command),
     );
-    let done = run_until_interrupt(app.run_command(command, output)).await;
-    if let Some(session) = app.session.get() {
+    let done = run_until_interrupt(context.run_command(command, output)).await;
+    if let Some(session) = context.session.get() {
         let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, session.wait_until_idle()).await;
         // Saved nonces and `Retry-After` times spare the next command a challenge or a rejected request. A
         // failure has no other effect, so it is not reported.
@@ -241,7 +241,7 @@ impl CommandContext {
 
     /// Opens the session. If the secret store is unavailable, opens a session without secrets and also
     /// returns the error.
-    async fn session_or_summary(&self) -> Result<(&Session, Option<Error>), CommandError> {
+    async fn session_with_or_without_secrets(&self) -> Result<(&Session, Option<Error>), CommandError> {
         match self.session().await {
             Ok(session) => Ok((session, None)),
             Err(CommandError::Client(error)) if error.kind() == ErrorKind::Secrets => {
@@ -303,17 +303,17 @@ impl CommandContext {
     fn open_file_store(&self) -> Result<InsecureFileCredentials, CommandError> {
         InsecureFileCredentials::open(self.insecure_folder()).map_err(|error| {
             let next = "make it a folder of this account that nobody else can read (chmod 700), or remove it";
-            CommandError::new(ExitStatus::Failed, error.to_string(), next)
+            CommandError::new(ExitStatus::Failure, error.to_string(), next)
         })
     }
 
     async fn exchange(&self) -> Result<Exchange, CommandError> {
         let build = async {
             let session = self.session().await?;
-            let Config { address: place, identity, .. } = &self.config;
+            let Config { address, identity, .. } = &self.config;
             let mut settings = TransportSettings::default();
             settings.retry_policy = self.retry_policy;
-            let builder = Exchange::builder(place.clone(), identity.clone()).settings(settings);
+            let builder = Exchange::builder(address.clone(), identity.clone()).settings(settings);
             Ok::<_, CommandError>(builder.build(session)?)
         };
         self.exchange.get_or_try_init(|| build).await.cloned()
@@ -435,7 +435,7 @@ impl CommandContext {
             Err(failure) => return done.and(Err(failure)),
         };
         // The own installation id only determines whether a warning is printed.
-        let own = self.connection_summary().await.ok().and_then(|noted| noted.installation_id);
+        let own_id = self.connection_summary().await.ok().and_then(|summary| summary.installation_id);
         let owners = match store.owners().await {
             Ok(owners) => owners,
             Err(error) => return done.and(Err(error.into())),
@@ -449,7 +449,7 @@ impl CommandContext {
                         continue;
                     }
                 };
-            for number in gone.iter().filter(|_| own.as_ref() == Some(&owner)) {
+            for number in gone.iter().filter(|_| own_id.as_ref() == Some(&owner)) {
                 output.print_warning(format!(
                     "change {number} of org-stock was decided seven days ago, and its outcome was never shown; it has \
                      been deleted"
@@ -487,7 +487,7 @@ impl LocalChanges {
 fn scope_missing_error(operation: &Operation) -> CommandError {
     let wanted = operation.scopes.first().and_then(|scopes| scopes.first()).copied().unwrap_or_default();
     let what = format!("this command needs the scope {wanted}, which was not granted at sign-in");
-    CommandError::new(ExitStatus::SignIn, what, "sign in again with --allow to grant it")
+    CommandError::new(ExitStatus::SignInRequired, what, "sign in again with --allow to grant it")
 }
 
 /// Formats a time in the format of the contract (RFC 3339).
@@ -517,7 +517,7 @@ async fn resolve_dash(text: &str) -> Result<String, CommandError> {
     }
     let line = read_stdin_line().await.map_err(|error| {
         let what = format!("cannot read the standard input: {error}");
-        CommandError::new(ExitStatus::Failed, what, "check the command that writes to it")
+        CommandError::new(ExitStatus::Failure, what, "check the command that writes to it")
     })?;
     Ok(line.unwrap_or_default())
 }

@@ -68,18 +68,18 @@ impl Config {
         let version = env!("CARGO_PKG_VERSION");
         let sandbox = ExchangeAddress::from_variable(|name| std::env::var(name).ok())
             .map_err(|error| CommandError::from_usage_error(format!("{SANDBOX_VARIABLE}: {error}")))?;
-        let (place, identity) = match sandbox {
-            Some(place) => (place, ClientIdentity::new(SANDBOX_CLIENT, NAME, version, SANDBOX_PAGE)),
+        let (address, identity) = match sandbox {
+            Some(address) => (address, ClientIdentity::new(SANDBOX_CLIENT, NAME, version, SANDBOX_PAGE)),
             None => {
                 let file = read_config_file(file)?;
-                let place = ExchangeAddress::new(&file.issuer, &file.gateway)
+                let address = ExchangeAddress::new(&file.issuer, &file.gateway)
                     .map_err(CommandError::from_usage_error)?;
-                (place, ClientIdentity::new(&file.client_id, NAME, version, &file.info_url))
+                (address, ClientIdentity::new(&file.client_id, NAME, version, &file.info_url))
             }
         };
         let identity = identity.map_err(CommandError::from_usage_error)?;
-        let folders = ProgramFolders::for_connection(&place, identity.client_id(), profile)?;
-        Ok(Self { address: place, identity, folders, profile: profile.to_owned() })
+        let folders = ProgramFolders::for_connection(&address, identity.client_id(), profile)?;
+        Ok(Self { address, identity, folders, profile: profile.to_owned() })
     }
 }
 
@@ -105,7 +105,7 @@ fn read_config_file(file: Option<&Path>) -> Result<ConfigFile, CommandError> {
 }
 
 impl ProgramFolders {
-    fn for_connection(place: &ExchangeAddress, client: &str, profile: &str) -> Result<Self, CommandError> {
+    fn for_connection(address: &ExchangeAddress, client: &str, profile: &str) -> Result<Self, CommandError> {
         let missing = || {
             CommandError::new(
                 ExitStatus::Usage,
@@ -116,7 +116,7 @@ impl ProgramFolders {
         let state = base_folder("XDG_STATE_HOME", ".local/state", "LOCALAPPDATA").ok_or_else(missing)?;
         let cache = base_folder("XDG_CACHE_HOME", ".cache", "LOCALAPPDATA").ok_or_else(missing)?;
         // Connections with different addresses, clients or profiles have separate folders.
-        let names = [place.issuer(), place.gateway(), client, profile].map(encode_file_name);
+        let names = [address.issuer(), address.gateway(), client, profile].map(encode_file_name);
         let below = |base: PathBuf, kind: &str| {
             names.iter().fold(base.join("exchange").join(kind), |folder, name| folder.join(name))
         };
@@ -154,11 +154,11 @@ mod tests {
     #[test]
     fn connections_have_separate_folders_and_secrets() {
         let folders = |issuer: &str, gateway: &str, client: &str, profile: &str| {
-            let place = ExchangeAddress::new(issuer, gateway).unwrap();
+            let address = ExchangeAddress::new(issuer, gateway).unwrap();
             let identity = ClientIdentity::new(client, "desk", "1.0.0", "https://desk.example").unwrap();
             let secret =
-                CredentialOwner::new(&place, &identity, profile).full_name(CredentialEntry::RefreshToken);
-            (ProgramFolders::for_connection(&place, client, profile).unwrap().state, secret)
+                CredentialOwner::new(&address, &identity, profile).full_name(CredentialEntry::RefreshToken);
+            (ProgramFolders::for_connection(&address, client, profile).unwrap().state, secret)
         };
         let one = folders("https://id.test/a-b", "https://gate.test", "desk", "default");
         assert_eq!(one, folders("https://id.test/a-b", "https://gate.test", "desk", "default"));

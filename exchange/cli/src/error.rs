@@ -12,23 +12,23 @@ use crate::output::{InterruptNotice, Output};
 #[repr(u8)]
 pub(crate) enum ExitStatus {
     /// The command succeeded.
-    Done = 0,
+    Success = 0,
     /// The command failed for a reason that has no other exit code.
-    Failed = 1,
+    Failure = 1,
     /// The command line or the configuration is wrong.
     Usage = 2,
     /// The member cancelled the command.
     Cancelled = 3,
     /// The member is not signed in, or the connection lacks a scope.
-    SignIn = 4,
+    SignInRequired = 4,
     /// The exchange refuses this client or this member by policy.
     Refused = 5,
     /// The client has to wait before it retries, or a change is stored until it can be sent.
-    Wait = 6,
+    RetryLater = 6,
     /// The data has changed in the meantime, or the member has to confirm the change.
     Conflict = 7,
     /// Only some parts of the command succeeded.
-    Partly = 8,
+    PartialSuccess = 8,
     /// Ctrl-C interrupted the command.
     Interrupted = 130,
 }
@@ -55,7 +55,7 @@ pub(crate) enum CommandError {
     /// An error of the client library for a call that the outbox does not store.
     Call(Box<FailedCall>),
     /// An error that this program detected.
-    Cli { exit: ExitStatus, what: String, next: Cow<'static, str>, key: Option<String> },
+    Cli { exit: ExitStatus, message: String, advice: Cow<'static, str>, idempotency_key: Option<String> },
     /// The error was already printed, so only its exit code is kept.
     Reported(ExitStatus),
 }
@@ -64,8 +64,8 @@ pub(crate) enum CommandError {
 #[derive(Clone, Debug)]
 pub(crate) struct FailedCall {
     error: Error,
-    next: Option<Cow<'static, str>>,
-    key: Option<String>,
+    advice: Option<Cow<'static, str>>,
+    idempotency_key: Option<String>,
     /// The parts of the response that the user requested.
     excerpt: ResponseExcerpt,
 }
@@ -83,7 +83,7 @@ pub(crate) struct ResponseExcerpt {
 pub(crate) struct ResponseHead {
     pub(crate) status: u16,
     /// The status code with its reason phrase.
-    pub(crate) line: String,
+    pub(crate) status_line: String,
     /// The header fields. Several values of one name are joined as in HTTP (RFC 9110, 5.3).
     pub(crate) headers: BTreeMap<String, String>,
 }
@@ -92,7 +92,7 @@ impl ResponseHead {
     /// Formats the status and the headers, one per line.
     pub(crate) fn to_text(&self) -> String {
         let lines = self.headers.iter().map(|(name, value)| format!("\n{name}: {value}"));
-        self.line.clone() + &lines.collect::<String>()
+        self.status_line.clone() + &lines.collect::<String>()
     }
 }
 
@@ -109,27 +109,29 @@ impl ResponseExcerpt {
 
 impl FailedCall {
     pub(crate) const fn new(error: Error) -> Self {
-        let shown = ResponseExcerpt { head: None, problem: None };
-        Self { error, next: None, key: None, excerpt: shown }
+        let excerpt = ResponseExcerpt { head: None, problem: None };
+        Self { error, advice: None, idempotency_key: None, excerpt }
     }
 
     /// Adds the idempotency key if the call may have been applied, because then only a retry with this key is
     /// safe (GW-12).
     pub(crate) fn with_idempotency_key(self, key: Option<&str>) -> Self {
         match key.filter(|_| self.error.may_have_been_applied()) {
-            Some(key) => Self { next: Some(retry_advice(key).into()), key: Some(key.to_owned()), ..self },
+            Some(key) => {
+                Self { advice: Some(retry_advice(key).into()), idempotency_key: Some(key.to_owned()), ..self }
+            }
             None => self,
         }
     }
 
     /// Adds advice if the call may have been applied.
-    pub(crate) fn with_advice(self, next: &'static str) -> Self {
-        if self.error.may_have_been_applied() { Self { next: Some(next.into()), ..self } } else { self }
+    pub(crate) fn with_advice(self, advice: &'static str) -> Self {
+        if self.error.may_have_been_applied() { Self { advice: Some(advice.into()), ..self } } else { self }
     }
 
     /// Adds the parts of the response that are printed with the error.
-    pub(crate) fn with_excerpt(self, shown: ResponseExcerpt) -> Self {
-        Self { excerpt: shown, ..self }
+    pub(crate) fn with_excerpt(self, excerpt: ResponseExcerpt) -> Self {
+        Self { excerpt, ..self }
     }
 }
 
@@ -149,8 +151,12 @@ pub(crate) fn retry_advice(key: &str) -> String {
 }
 
 impl CommandError {
-    pub(crate) fn new(exit: ExitStatus, what: impl Into<String>, next: impl Into<Cow<'static, str>>) -> Self {
-        Self::Cli { exit, what: what.into(), next: next.into(), key: None }
+    pub(crate) fn new(
+        exit: ExitStatus,
+        message: impl Into<String>,
+        advice: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self::Cli { exit, message: message.into(), advice: advice.into(), idempotency_key: None }
     }
 
     /// Creates the error for an invalid argument or configuration.
@@ -175,10 +181,10 @@ impl CommandError {
     }
 
     /// Creates the error for Ctrl-C, with the interrupt notice of the command, if any.
-    pub(crate) fn from_interrupt(unfinished: Option<InterruptNotice>) -> Self {
-        match unfinished {
-            Some(InterruptNotice { what, next, key }) => {
-                Self::Cli { exit: ExitStatus::Interrupted, what, next: next.into(), key }
+    pub(crate) fn from_interrupt(notice: Option<InterruptNotice>) -> Self {
+        match notice {
+            Some(InterruptNotice { message, advice, idempotency_key }) => {
+                Self::Cli { exit: ExitStatus::Interrupted, message, advice: advice.into(), idempotency_key }
             }
             None => Self::new(
                 ExitStatus::Interrupted,
@@ -189,7 +195,7 @@ impl CommandError {
     }
 
     pub(crate) fn from_io_error(what: &str, error: &io::Error) -> Self {
-        Self::new(ExitStatus::Failed, format!("{what}: {error}"), "check the file")
+        Self::new(ExitStatus::Failure, format!("{what}: {error}"), "check the file")
     }
 
     /// Replaces the advice to unlock the secret store if the member uses the file store.
@@ -199,8 +205,8 @@ impl CommandError {
                 Self::new(exit_status_for(&error), error.message(), FILE_STORE_ADVICE)
             }
             Self::Call(call) if call.error.advice() == Advice::OpenSecretStore => {
-                let next = call.next.clone().or(Some(FILE_STORE_ADVICE.into()));
-                FailedCall { next, ..*call }.into()
+                let advice = call.advice.clone().or(Some(FILE_STORE_ADVICE.into()));
+                FailedCall { advice, ..*call }.into()
             }
             failure => failure,
         }
@@ -218,18 +224,25 @@ impl CommandError {
     pub(crate) fn to_report(&self) -> Option<ErrorReport> {
         Some(match self {
             Self::Reported(_) => return None,
-            Self::Cli { exit, what, next, key } => ErrorReport {
-                idempotency_key: key.clone(),
-                ..ErrorReport::new(*exit, what.clone(), next.clone())
+            Self::Cli { exit, message, advice, idempotency_key } => ErrorReport {
+                idempotency_key: idempotency_key.clone(),
+                ..ErrorReport::new(*exit, message.clone(), advice.clone())
             },
             Self::Client(error) => ErrorReport::from_client_error(error),
             Self::Call(call) => {
-                let FailedCall { error, next, key, excerpt: shown } = &**call;
+                let FailedCall { error, advice, idempotency_key, excerpt } = &**call;
                 let report = ErrorReport::from_client_error(error);
-                let (status, headers) = shown.head.clone().map(|head| (head.status, head.headers)).unzip();
-                let problem = shown.problem.clone();
-                let next = next.clone().unwrap_or(report.next);
-                ErrorReport { next, idempotency_key: key.clone(), headers, problem, status, ..report }
+                let (status, headers) = excerpt.head.clone().map(|head| (head.status, head.headers)).unzip();
+                let problem = excerpt.problem.clone();
+                let next = advice.clone().unwrap_or(report.next);
+                ErrorReport {
+                    next,
+                    idempotency_key: idempotency_key.clone(),
+                    headers,
+                    problem,
+                    status,
+                    ..report
+                }
             }
         })
     }
@@ -324,15 +337,15 @@ impl ExitStatus {
     /// Returns the error code for an error that has no code from the exchange.
     const fn error_code(self) -> &'static str {
         match self {
-            Self::Done => "done",
-            Self::Failed => "failed",
+            Self::Success => "done",
+            Self::Failure => "failed",
             Self::Usage => "usage",
             Self::Cancelled => "cancelled",
-            Self::SignIn => "sign-in-needed",
+            Self::SignInRequired => "sign-in-needed",
             Self::Refused => "refused",
-            Self::Wait => "wait",
+            Self::RetryLater => "wait",
             Self::Conflict => "conflict",
-            Self::Partly => "partly-applied",
+            Self::PartialSuccess => "partly-applied",
             Self::Interrupted => "interrupted",
         }
     }
@@ -348,24 +361,24 @@ impl From<Error> for CommandError {
 impl From<io::Error> for CommandError {
     fn from(error: io::Error) -> Self {
         let what = format!("cannot write the output: {error}");
-        Self::new(ExitStatus::Failed, what, "check the destination of the output")
+        Self::new(ExitStatus::Failure, what, "check the destination of the output")
     }
 }
 
 fn exit_status_for(error: &Error) -> ExitStatus {
     match error.kind() {
         ErrorKind::SignInNeeded | ErrorKind::Ended(_) | ErrorKind::ScopeMissing | ErrorKind::CodeExpired => {
-            ExitStatus::SignIn
+            ExitStatus::SignInRequired
         }
         ErrorKind::Halted(_) | ErrorKind::NotPermitted => ExitStatus::Refused,
-        ErrorKind::Busy | ErrorKind::QuotaExceeded => ExitStatus::Wait,
+        ErrorKind::Busy | ErrorKind::QuotaExceeded => ExitStatus::RetryLater,
         ErrorKind::Conflict | ErrorKind::ConfirmationNeeded | ErrorKind::CursorExpired => {
             ExitStatus::Conflict
         }
         ErrorKind::Declined | ErrorKind::Cancelled => ExitStatus::Cancelled,
         // Without a status, the client rejected the arguments; with a status, the exchange rejected them.
         ErrorKind::Invalid | ErrorKind::TooLarge if error.status().is_none() => ExitStatus::Usage,
-        _ => ExitStatus::Failed,
+        _ => ExitStatus::Failure,
     }
 }
 
@@ -414,7 +427,7 @@ mod tests {
         let report =
             |kind| CommandError::from(Error::new(kind, "x")).with_file_store_advice().to_report().unwrap();
         let secrets = report(ErrorKind::Secrets);
-        assert_eq!((&*secrets.next, secrets.exit), (FILE_STORE_ADVICE, ExitStatus::Failed as u8));
+        assert_eq!((&*secrets.next, secrets.exit), (FILE_STORE_ADVICE, ExitStatus::Failure as u8));
         let called =
             CommandError::from(FailedCall::new(Error::new(ErrorKind::Secrets, "x"))).with_file_store_advice();
         assert_eq!(called.to_report().unwrap().next, FILE_STORE_ADVICE);

@@ -32,7 +32,7 @@ fn main() -> ExitCode {
             outcome
         }
         Err(error) => Err(CommandError::new(
-            ExitStatus::Failed,
+            ExitStatus::Failure,
             format!("cannot start the async runtime: {error}"),
             "try again",
         )),

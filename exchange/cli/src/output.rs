@@ -64,17 +64,17 @@ pub(crate) struct Output {
 /// The notice for the user when a command is interrupted.
 #[derive(Clone, Debug)]
 pub(crate) struct InterruptNotice {
-    pub(crate) what: String,
+    pub(crate) message: String,
     /// The advice in the JSON error.
-    pub(crate) next: &'static str,
+    pub(crate) advice: &'static str,
     /// The idempotency key for a retry of the call that was sent.
-    pub(crate) key: Option<String>,
+    pub(crate) idempotency_key: Option<String>,
 }
 
 /// Creates the notice for changes that are stored in the outbox.
 impl From<String> for InterruptNotice {
-    fn from(what: String) -> Self {
-        Self { what, next: "see `outbox list`", key: None }
+    fn from(message: String) -> Self {
+        Self { message, advice: "see `outbox list`", idempotency_key: None }
     }
 }
 
@@ -116,8 +116,8 @@ impl Output {
     }
 
     /// Applies a style to data if colors are enabled.
-    pub(crate) fn apply_style(&self, look: TextStyle, text: &str) -> String {
-        apply_style(self.color, look, text)
+    pub(crate) fn apply_style(&self, style: TextStyle, text: &str) -> String {
+        apply_style(self.color, style, text)
     }
 
     /// Appends a string and a line end to the data.
@@ -179,8 +179,8 @@ impl Output {
     }
 
     /// Sets the notice that is printed if the command is interrupted from now on.
-    pub(crate) fn set_interrupt_notice(&mut self, unfinished: Option<impl Into<InterruptNotice>>) {
-        self.interrupt_notice = unfinished.map(Into::into);
+    pub(crate) fn set_interrupt_notice(&mut self, notice: Option<impl Into<InterruptNotice>>) {
+        self.interrupt_notice = notice.map(Into::into);
     }
 
     /// Removes the notice.
@@ -190,7 +190,7 @@ impl Output {
 
     #[cfg(test)]
     pub(crate) fn interrupt_notice(&self) -> Option<&str> {
-        self.interrupt_notice.as_ref().map(|unfinished| unfinished.what.as_str())
+        self.interrupt_notice.as_ref().map(|notice| notice.message.as_str())
     }
 
     /// Removes and returns the notice, so that it can be reported in another form.
@@ -200,8 +200,8 @@ impl Output {
 
     /// Prints and removes the notice, after Ctrl-C or an error.
     pub(crate) fn print_interrupt_notice(&mut self) {
-        if let Some(InterruptNotice { what, .. }) = self.interrupt_notice.take() {
-            self.print_note(what);
+        if let Some(InterruptNotice { message, .. }) = self.interrupt_notice.take() {
+            self.print_note(message);
         }
     }
 
@@ -248,8 +248,8 @@ impl Output {
     }
 
     /// Displays progress with a known total in the status line, if there is one.
-    pub(crate) fn show_progress(&mut self, done: usize, all: usize, what: impl Display) {
-        self.show_status(format!("{} {done} of {all} {what}", progress_bar(done, all)));
+    pub(crate) fn show_progress(&mut self, done: usize, total: usize, what: impl Display) {
+        self.show_status(format!("{} {done} of {total} {what}", progress_bar(done, total)));
     }
 
     /// Displays the current activity in the status line, if there is one.
@@ -339,13 +339,13 @@ fn wants_color(color: ColorChoice, terminal: bool, no_color: Option<&OsStr>, ter
 const BAR_WIDTH: usize = 20;
 
 /// Formats a progress bar, such as `[=====               ]`.
-fn progress_bar(done: usize, all: usize) -> String {
-    let full = done.min(all) * BAR_WIDTH / all.max(1);
+fn progress_bar(done: usize, total: usize) -> String {
+    let full = done.min(total) * BAR_WIDTH / total.max(1);
     format!("[{}{}]", "=".repeat(full), " ".repeat(BAR_WIDTH - full))
 }
 
-fn apply_style(colour: bool, look: TextStyle, text: &str) -> String {
-    let code = match look {
+fn apply_style(colour: bool, style: TextStyle, text: &str) -> String {
+    let code = match style {
         _ if !colour || text.is_empty() => return text.to_owned(),
         TextStyle::Plain => return text.to_owned(),
         TextStyle::Strong => "1",

@@ -1,4 +1,4 @@
-//! Tables and lists of facts for text output. Columns are as wide as their content, and a row is one line.
+//! Tables and lists of properties for text output. Columns are as wide as their content, and a row is one line.
 
 use unicode_width::UnicodeWidthStr as _;
 
@@ -25,7 +25,7 @@ impl Table {
     }
 
     pub(crate) fn push_styled_row(&mut self, cells: impl IntoIterator<Item = (TextStyle, String)>) {
-        self.rows.push(cells.into_iter().map(|(look, cell)| (look, sanitize(&cell))).collect());
+        self.rows.push(cells.into_iter().map(|(style, cell)| (style, sanitize(&cell))).collect());
     }
 
     pub(crate) fn print(&self, output: &mut Output) {
@@ -38,10 +38,10 @@ impl Table {
             self.head.iter().map(|title| (TextStyle::Strong, (*title).to_owned())).collect();
         for row in std::iter::once(&head).chain(&self.rows) {
             let mut line = String::new();
-            for (at, (look, cell)) in row.iter().enumerate() {
+            for (at, (style, cell)) in row.iter().enumerate() {
                 let fill = " ".repeat(widths[at].saturating_sub(cell.width()));
                 let last = at + 1 == row.len();
-                let cell = output.apply_style(*look, cell);
+                let cell = output.apply_style(*style, cell);
                 match (self.right[at], last) {
                     (true, _) => line += &format!("{fill}{cell}"),
                     (false, true) => line += &cell,
@@ -58,22 +58,27 @@ impl Table {
 
 /// A list of names and values, one per line.
 #[derive(Debug, Default)]
-pub(crate) struct FactList(Vec<(&'static str, TextStyle, String)>);
+pub(crate) struct PropertyList(Vec<(&'static str, TextStyle, String)>);
 
-impl FactList {
-    pub(crate) fn push_fact(&mut self, name: &'static str, value: impl Into<String>) {
-        self.push_styled_fact(name, TextStyle::Plain, value);
+impl PropertyList {
+    pub(crate) fn push_property(&mut self, name: &'static str, value: impl Into<String>) {
+        self.push_styled_property(name, TextStyle::Plain, value);
     }
 
-    pub(crate) fn push_styled_fact(&mut self, name: &'static str, look: TextStyle, value: impl Into<String>) {
-        self.0.push((name, look, sanitize(&value.into())));
+    pub(crate) fn push_styled_property(
+        &mut self,
+        name: &'static str,
+        style: TextStyle,
+        value: impl Into<String>,
+    ) {
+        self.0.push((name, style, sanitize(&value.into())));
     }
 
     pub(crate) fn print(&self, output: &mut Output) {
         let width = self.0.iter().map(|(name, ..)| name.width()).max().unwrap_or(0);
-        for (name, look, value) in &self.0 {
+        for (name, style, value) in &self.0 {
             let fill = " ".repeat(width - name.width());
-            let value = output.apply_style(*look, value);
+            let value = output.apply_style(*style, value);
             output.write_line(
                 format!("{}{fill}  {value}", output.apply_style(TextStyle::Faint, name)).trim_end(),
             );

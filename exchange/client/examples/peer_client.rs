@@ -131,9 +131,9 @@ impl Peers {
         way: impl Transport + 'static,
         key: &SharedKey,
     ) -> Result<Session, StepError> {
-        let place = ExchangeAddress::new(&self.at.issuer, &self.at.gateway)?;
+        let address = ExchangeAddress::new(&self.at.issuer, &self.at.gateway)?;
         let session =
-            Session::builder(&place, &Self::client_identity()?).credentials(MemoryCredentials::new());
+            Session::builder(&address, &Self::client_identity()?).credentials(MemoryCredentials::new());
         let session = session.keys(key.clone()).transport(way).open().await?;
         let scopes = [Scope::ExchangeBlueprintsRead, Scope::ExchangeBlueprintsWrite];
         let login = session.sign_in(&scopes).await?;

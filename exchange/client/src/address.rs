@@ -61,8 +61,8 @@ impl ExchangeAddress {
             return Ok(None);
         };
         let origin = origin.trim_end_matches('/');
-        let place = Self::new(&format!("{origin}/idp"), origin)?;
-        Ok(Some(Self { sandbox: true, ..place }))
+        let address = Self::new(&format!("{origin}/idp"), origin)?;
+        Ok(Some(Self { sandbox: true, ..address }))
     }
 
     /// Returns the pinned issuer.
@@ -87,8 +87,8 @@ impl ExchangeAddress {
 impl fmt::Debug for ExchangeAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { issuer, gateway, sandbox } = self;
-        let mut place = f.debug_struct("Place");
-        place.field("issuer", issuer).field("gateway", gateway).field("sandbox", sandbox).finish()
+        let mut address = f.debug_struct("Place");
+        address.field("issuer", issuer).field("gateway", gateway).field("sandbox", sandbox).finish()
     }
 }
 
@@ -122,9 +122,12 @@ mod tests {
     /// IDP-02, CON-01: the issuer is kept exactly as given, and the gateway's origin has no trailing slash.
     #[test]
     fn address_is_pinned() {
-        let place = ExchangeAddress::new("https://id.example/realms/x", "https://api.example/").unwrap();
-        assert_eq!((place.issuer(), place.gateway()), ("https://id.example/realms/x", "https://api.example"));
-        assert!(!place.is_sandbox());
+        let address = ExchangeAddress::new("https://id.example/realms/x", "https://api.example/").unwrap();
+        assert_eq!(
+            (address.issuer(), address.gateway()),
+            ("https://id.example/realms/x", "https://api.example")
+        );
+        assert!(!address.is_sandbox());
         assert!(ExchangeAddress::new("http://127.0.0.1:8080/idp", "http://127.0.0.1:8080").is_ok());
         assert!(ExchangeAddress::new("http://[::1]:8080/idp", "http://localhost:1").is_ok());
     }
@@ -160,9 +163,12 @@ mod tests {
         };
         assert_eq!(of(None), Ok(None));
         assert_eq!(of(Some("")), Ok(None));
-        let place = of(Some("http://127.0.0.1:9000/")).unwrap().unwrap();
-        assert_eq!((place.issuer(), place.gateway()), ("http://127.0.0.1:9000/idp", "http://127.0.0.1:9000"));
-        assert!(place.is_sandbox());
+        let address = of(Some("http://127.0.0.1:9000/")).unwrap().unwrap();
+        assert_eq!(
+            (address.issuer(), address.gateway()),
+            ("http://127.0.0.1:9000/idp", "http://127.0.0.1:9000")
+        );
+        assert!(address.is_sandbox());
         assert!(of(Some("http://far.example")).is_err());
     }
 }

@@ -250,14 +250,14 @@ mod tests {
             .unwrap()
     }
 
-    fn answer(results: &str) -> (u16, String) {
+    fn json_response(results: &str) -> (u16, String) {
         (200, format!(r#"{{"results": [{results}], "warnings": []}}"#))
     }
 
     /// RES-13: references are resolved, ambiguous or unmatched; an unknown result counts as unmatched.
     #[tokio::test]
     async fn references_resolve_or_are_ambiguous() {
-        let double = MockGateway::with_responses([answer(
+        let double = MockGateway::with_responses([json_response(
             r#"{"index": 0, "status": "resolved", "ref": {"bt": "b-1", "name": "One"}},
                {"index": 1, "status": "ambiguous", "candidates": [{"bt": "b-2", "name": "Two"}, {"bt": "b-3", "name": "Three"}]},
                {"index": 2, "status": "unmatched"},
@@ -283,8 +283,9 @@ mod tests {
     /// again.
     #[tokio::test]
     async fn resolved_references_are_remembered() {
-        let first = answer(r#"{"index": 0, "status": "resolved", "ref": {"bt": "b-1", "name": "One"}}"#);
-        let second = answer(r#"{"index": 0, "status": "unmatched"}"#);
+        let first =
+            json_response(r#"{"index": 0, "status": "resolved", "ref": {"bt": "b-1", "name": "One"}}"#);
+        let second = json_response(r#"{"index": 0, "status": "unmatched"}"#);
         let double = MockGateway::with_responses([first, second]);
         let catalogue = CatalogResolver::new(double.client(), CatalogMemory::default());
         let one = ItemRef::builder().name("One").loc_key("@item_One").build();
@@ -328,7 +329,7 @@ mod tests {
                     r#"{comma}{{"index": {index}, "status": "resolved", "ref": {{"bt": "b-{name}", "name": "n"}}}}"#
                 );
             }
-            answer(&text)
+            json_response(&text)
         };
         let responses = [
             results(0, 500),
@@ -368,7 +369,7 @@ mod tests {
         let crossed = r#"{"index": 1, "status": "unmatched"}, {"index": 0, "status": "unmatched"}"#;
         let short = r#"{"index": 0, "status": "unmatched"}"#;
         for results in [crossed, short] {
-            let double = MockGateway::with_responses([answer(results)]);
+            let double = MockGateway::with_responses([json_response(results)]);
             let catalogue = CatalogResolver::new(double.client(), CatalogMemory::default());
             let error = catalogue.resolve(CatalogKind::Item, &["a", "b"].map(named)).await.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Protocol);

@@ -92,12 +92,12 @@ impl Exchange {
         };
         // The owner comes from the response, because another connection may have replaced this one since the
         // request.
-        let of = response.extensions().get::<Ownership>().cloned().unwrap_or_default();
-        let known = of.installation.as_deref().and_then(|id| id.parse().ok());
+        let owner = response.extensions().get::<Ownership>().cloned().unwrap_or_default();
+        let known = owner.installation.as_deref().and_then(|id| id.parse().ok());
         let mut connection = Connection::from_document(response.into_body(), self.identity(), known.as_ref());
-        connection.id.clone_from(&of.connection);
+        connection.id.clone_from(&owner.connection);
         if let Some(id) = connection.installation_id() {
-            self.record_note(&of, ConnectionNote::Installation(id.as_str())).await;
+            self.record_note(&owner, ConnectionNote::Installation(id.as_str())).await;
         }
         Ok(connection)
     }
@@ -114,8 +114,8 @@ impl Exchange {
 
     /// Stores data about a connection. If this fails, the error is only logged, because this process keeps
     /// the value in memory and the exchange returns it again in the next session.
-    async fn record_note(&self, of: &Ownership, note: ConnectionNote<'_>) {
-        if let Err(error) = self.tokens().record_note(of, note).await {
+    async fn record_note(&self, owner: &Ownership, note: ConnectionNote<'_>) {
+        if let Err(error) = self.tokens().record_note(owner, note).await {
             tracing::warn!(%error, "cannot store the note about this installation");
         }
     }
@@ -143,9 +143,9 @@ impl Exchange {
             extra: exchange_api::Map::new(),
         };
         let response = self.api().installation_label(&body).await?;
-        let of = response.extensions().get::<Ownership>().cloned().unwrap_or_default();
+        let owner = response.extensions().get::<Ownership>().cloned().unwrap_or_default();
         let installation = response.into_body();
-        self.record_note(&of, ConnectionNote::Label(installation.label.as_str())).await;
+        self.record_note(&owner, ConnectionNote::Label(installation.label.as_str())).await;
         Ok(installation)
     }
 }

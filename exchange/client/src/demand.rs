@@ -250,35 +250,35 @@ impl DemandView {
     pub async fn read_if_due(&self) -> Result<Option<Arc<Demand>>, Error> {
         let mut private = self.state.lock().await;
         let now = self.environment.now().wall;
-        let state = private.owner(self.signers.owner().as_ref());
+        let state = private.value_for(self.signers.owner().as_ref());
         if state.cadence.due_in(now).is_zero() {
             state.cadence.mark_read(now);
             let response = self.api.demand_read().await?;
             // Another member may have signed in during the request.
-            let state = private.owner(self.signers.response_owner(&response).as_ref());
+            let state = private.value_for(self.signers.response_owner(&response).as_ref());
             state.cadence.mark_read(now);
             // The response replaces the copy even if it withholds demand (DEM-07).
             state.copy = Some((now, Arc::new(Demand::from(response.into_body()))));
         }
-        Ok(private.owner(self.signers.owner().as_ref()).cached(now))
+        Ok(private.value_for(self.signers.owner().as_ref()).cached(now))
     }
 
     /// Returns the cached demand without a request; `None` if there is none or if it is at least seven days
     /// old.
     pub async fn cached(&self) -> Option<Arc<Demand>> {
         let mut private = self.state.lock().await;
-        private.owner(self.signers.owner().as_ref()).cached(self.environment.now().wall)
+        private.value_for(self.signers.owner().as_ref()).cached(self.environment.now().wall)
     }
 
     /// Returns the time until [`DemandView::read_if_due`] sends a request again.
     pub async fn due_in(&self) -> Duration {
         let mut private = self.state.lock().await;
-        private.owner(self.signers.owner().as_ref()).cadence.due_in(self.environment.now().wall)
+        private.value_for(self.signers.owner().as_ref()).cadence.due_in(self.environment.now().wall)
     }
 
     /// Deletes the cached demand. Call this when the member may no longer see it.
     pub async fn clear(&self) {
-        self.state.lock().await.owner(self.signers.owner().as_ref()).copy = None;
+        self.state.lock().await.value_for(self.signers.owner().as_ref()).copy = None;
     }
 }
 

@@ -97,7 +97,7 @@ struct StagingKey {
     environment: Environment,
     signers: CurrentSigner,
     current: Option<String>,
-    of: Option<Ownership>,
+    owner: Option<Ownership>,
 }
 
 impl Exchange {
@@ -149,7 +149,7 @@ impl DraftStager {
 
     fn new_key(&self) -> StagingKey {
         let (environment, signers) = (self.environment.clone(), self.signers.clone());
-        StagingKey { environment, signers, current: None, of: None }
+        StagingKey { environment, signers, current: None, owner: None }
     }
 }
 
@@ -237,7 +237,7 @@ impl StagingKey {
         let terms = self.owner().map(|owner| SendConditions { owner, proof_time: None });
         let staged = send(key, terms).await;
         if staged.as_ref().map_or_else(is_stored_error, |_| true) {
-            (self.current, self.of) = (None, None);
+            (self.current, self.owner) = (None, None);
         }
         staged.map(DraftHandoff::from)
     }
@@ -247,12 +247,13 @@ impl StagingKey {
     /// Returns the installation that used the key first, including ids of it that became known later.
     fn owner(&mut self) -> Option<Ownership> {
         let now = self.signers.owner();
-        let is_own =
-            |of: &Ownership| now.as_ref().is_some_and(|now| of.compare_with(now) == OwnershipMatch::Same);
-        if self.of.as_ref().is_none_or(is_own) {
-            self.of = now;
+        let is_own = |owner: &Ownership| {
+            now.as_ref().is_some_and(|now| owner.compare_with(now) == OwnershipMatch::Same)
+        };
+        if self.owner.as_ref().is_none_or(is_own) {
+            self.owner = now;
         }
-        self.of.clone()
+        self.owner.clone()
     }
 }
 

@@ -516,8 +516,8 @@ impl Error {
     #[must_use]
     pub fn from_transport_error(error: TransportError) -> Self {
         let may_have_been_applied = error.delivery() == Delivery::Unknown;
-        if let Some(own) = error.downcast_source::<Self>() {
-            return own.clone().update(|inner| inner.may_have_been_applied = may_have_been_applied);
+        if let Some(inner_error) = error.downcast_source::<Self>() {
+            return inner_error.clone().update(|inner| inner.may_have_been_applied = may_have_been_applied);
         }
         let called = error.downcast_source::<UnansweredCall>().map(|unanswered| unanswered.call.clone());
         let kind = match (error.fault(), error.delivery()) {

@@ -89,7 +89,7 @@ impl HandleChecker {
             )
         })?;
         let mut known = self.results.lock().await;
-        if let Some(check) = known.owner(self.signer.owner().as_ref()).get(&fold_handle(handle)) {
+        if let Some(check) = known.value_for(self.signer.owner().as_ref()).get(&fold_handle(handle)) {
             return Ok(*check);
         }
         let body = AccountCheckRequest { handle: wanted, extra: exchange_api::Map::new() };
@@ -101,7 +101,7 @@ impl HandleChecker {
             // CON-12: a result that is unknown to this version does not confirm the handle.
             _ => HandleCheck::Unknown,
         };
-        known.owner(owner.as_ref()).insert(fold_handle(handle), check);
+        known.value_for(owner.as_ref()).insert(fold_handle(handle), check);
         Ok(check)
     }
 
@@ -109,7 +109,7 @@ impl HandleChecker {
     /// [`HandleCheck::Unknown`] is changed. Returns `None` for a handle that was not checked.
     pub async fn confirm(&self, handle: &str) -> Option<HandleCheck> {
         let mut known = self.results.lock().await;
-        let check = known.owner(self.signer.owner().as_ref()).get_mut(&fold_handle(handle))?;
+        let check = known.value_for(self.signer.owner().as_ref()).get_mut(&fold_handle(handle))?;
         if *check == HandleCheck::Unknown {
             *check = HandleCheck::Confirmed;
         }

@@ -126,7 +126,7 @@ pub(crate) struct IdentityProvider {
     retry_after: RetryAfterTable,
     /// The endpoints, and the monotonic time at which they were discovered. `None` before the first
     /// discovery.
-    load_endpoints: Mutex<Option<(Arc<ProviderEndpoints>, Duration)>>,
+    endpoints: Mutex<Option<(Arc<ProviderEndpoints>, Duration)>>,
 }
 
 impl IdentityProvider {
@@ -143,7 +143,7 @@ impl IdentityProvider {
             transport,
             environment,
             retry_after: RetryAfterTable::default(),
-            load_endpoints: Mutex::new(None),
+            endpoints: Mutex::new(None),
         }
     }
 
@@ -206,7 +206,7 @@ impl IdentityProvider {
     /// Returns the endpoints. The discovery document is read once a day. If it cannot be read, the previous
     /// document stays in use.
     async fn load_endpoints(&self) -> Result<Arc<ProviderEndpoints>, ProviderFailure> {
-        let mut known = self.load_endpoints.lock().await;
+        let mut known = self.endpoints.lock().await;
         let now = self.environment.now().monotonic;
         match &*known {
             Some((endpoints, read)) if now.saturating_sub(*read) < DISCOVERY_LIFETIME => {
@@ -264,11 +264,11 @@ impl IdentityProvider {
         endpoint: &Htu,
         fields: &[(&str, &str)],
     ) -> Result<Response<Bytes>, ProviderFailure> {
-        let mut all = fields.to_vec();
-        all.push(("client_id", &self.client_id));
-        let form = encode_form(&all);
+        let mut form_fields = fields.to_vec();
+        form_fields.push(("client_id", &self.client_id));
+        let form = encode_form(&form_fields);
         let mut call = DpopRequest::new(operation.method, endpoint.clone()).with_window(PROOF_WINDOW);
-        let mut mended = false;
+        let mut is_retried = false;
         loop {
             let transmission = match proofs.prepare_request(&call, self.environment.now()).await {
                 Ok(PrepareOutcome::Send(transmission)) => transmission,
@@ -291,13 +291,13 @@ impl IdentityProvider {
             let seen = ResponseHead::from(&response).with_body(response.body());
             match proofs.handle_response(&mut call, transmission, &seen, self.environment.now()) {
                 NextStep::Retry(RetryReason::Nonce) => {}
-                NextStep::Retry(RetryReason::Clock) | NextStep::GiveUp(RetryError::Proof) if !mended => {
-                    mended = true
+                NextStep::Retry(RetryReason::Clock) | NextStep::GiveUp(RetryError::Proof) if !is_retried => {
+                    is_retried = true
                 }
                 NextStep::Done
-                    if !mended && parse_error(response.body()) == Some(OauthError::InvalidRequest) =>
+                    if !is_retried && parse_error(response.body()) == Some(OauthError::InvalidRequest) =>
                 {
-                    mended = true;
+                    is_retried = true;
                 }
                 NextStep::Done => return Ok(response),
                 NextStep::Retry(RetryReason::Clock) => return Err(proof_failure(RetryError::Proof)),
@@ -315,8 +315,8 @@ impl IdentityProvider {
         request: Request<Bytes>,
         known: Option<(&ProofSession, &Origin)>,
     ) -> Result<Response<Bytes>, ProviderFailure> {
-        if let Some(hearing) = self.retry_after.reload_if_due(self.environment.now().monotonic) {
-            hearing.await;
+        if let Some(reload) = self.retry_after.reload_if_due(self.environment.now().monotonic) {
+            reload.await;
         }
         let now = self.environment.now().monotonic;
         if let Some((until, _)) = self.retry_after.find_wait(operation, None, now) {
@@ -385,12 +385,12 @@ fn success_body(response: &Response<Bytes>) -> Result<&[u8], ProviderFailure> {
         let what = format!("the response is not from the identity provider ({status})");
         return Err(ProviderFailure::transient(foreign_response_error(what, response, retry_after)));
     };
-    let passes = match error.action() {
+    let is_transient = match error.action() {
         Some(action) => matches!(action, LoginAction::PollAgain | LoginAction::PollSlower),
         // CON-12: an unknown error is classified by its status.
         None => is_wait_status(status) || status.is_server_error(),
     };
-    Err(ProviderFailure { error: Error::from_oauth_error(error, status, retry_after), is_transient: passes })
+    Err(ProviderFailure { error: Error::from_oauth_error(error, status, retry_after), is_transient })
 }
 
 /// Returns the error for a response that does not come from the provider, such as a proxy's page or a

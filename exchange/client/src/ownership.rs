@@ -39,12 +39,12 @@ impl Ownership {
     }
 
     /// Compares this owner with the owner that requests access.
-    pub(crate) fn compare_with(&self, asks: &Self) -> OwnershipMatch {
-        if self.connection.is_some() && self.connection == asks.connection {
+    pub(crate) fn compare_with(&self, requester: &Self) -> OwnershipMatch {
+        if self.connection.is_some() && self.connection == requester.connection {
             return OwnershipMatch::Same;
         }
-        match (&self.installation, &asks.installation) {
-            (Some(own), Some(asks)) if own == asks => OwnershipMatch::Same,
+        match (&self.installation, &requester.installation) {
+            (Some(owner), Some(requester)) if owner == requester => OwnershipMatch::Same,
             (Some(_), Some(_)) => OwnershipMatch::Other,
             _ => OwnershipMatch::Unknown,
         }
@@ -69,19 +69,19 @@ impl<T: Default> OwnedCache<T> {
         Self { for_owner: None, value }
     }
 
-    /// Returns the cached value for the owner `now`, and makes it the owner of the cache. The value is reset
-    /// to its default first if the previous owner was another one, or may have been: a different connection
+    /// Returns the cached value for `owner`, and makes it the owner of the cache. The value is reset to its
+    /// default first if the previous owner was another one, or may have been: a different connection
     /// counts as another owner unless both are known to belong to the same installation.
-    pub(crate) fn owner(&mut self, now: Option<&Ownership>) -> &mut T {
-        let is_own = match (&self.for_owner, now) {
+    pub(crate) fn value_for(&mut self, owner: Option<&Ownership>) -> &mut T {
+        let is_own = match (&self.for_owner, owner) {
             (None, _) => true,
             (Some(_), None) => false,
-            (Some(of), Some(now)) => of.compare_with(now) == OwnershipMatch::Same,
+            (Some(previous), Some(owner)) => previous.compare_with(owner) == OwnershipMatch::Same,
         };
         if !is_own {
             self.value = T::default();
         }
-        self.for_owner = now.cloned();
+        self.for_owner = owner.cloned();
         &mut self.value
     }
 }
@@ -98,7 +98,7 @@ mod tests {
     /// SVC-07: a connection has one owner; different connections are compared by their installation.
     #[test]
     fn ownership_is_compared_by_connection_or_installation() {
-        for (of, asks, expect) in [
+        for (holder, requester, expect) in [
             (("c-1", ""), ("c-1", ""), OwnershipMatch::Same),
             (("c-1", ""), ("c-1", "i-1"), OwnershipMatch::Same),
             (("c-1", "i-1"), ("c-2", "i-1"), OwnershipMatch::Same),
@@ -108,8 +108,12 @@ mod tests {
             (("c-1", ""), ("c-2", "i-2"), OwnershipMatch::Unknown),
             (("", ""), ("", ""), OwnershipMatch::Unknown),
         ] {
-            let (a, b) = (owner(of.0, of.1), owner(asks.0, asks.1));
-            assert_eq!((a.compare_with(&b), b.compare_with(&a)), (expect, expect), "{of:?} {asks:?}");
+            let (a, b) = (owner(holder.0, holder.1), owner(requester.0, requester.1));
+            assert_eq!(
+                (a.compare_with(&b), b.compare_with(&a)),
+                (expect, expect),
+                "{holder:?} {requester:?}"
+            );
         }
     }
 
@@ -118,14 +122,14 @@ mod tests {
     fn cached_data_is_dropped_with_its_owner() {
         let (before, named, again) = (owner("c-1", ""), owner("c-1", "i-1"), owner("c-2", "i-1"));
         let mut private = OwnedCache::new(7);
-        for now in [&before, &named, &again] {
-            assert_eq!(*private.owner(Some(now)), 7);
+        for owner in [&before, &named, &again] {
+            assert_eq!(*private.value_for(Some(owner)), 7);
         }
         for other in [Some(owner("c-3", "i-2")), Some(owner("c-3", "")), None] {
             let mut private = OwnedCache::new(7);
-            assert_eq!(*private.owner(Some(&named)), 7);
-            assert_eq!(*private.owner(other.as_ref()), 0);
-            assert_eq!(*private.owner(Some(&named)), 0);
+            assert_eq!(*private.value_for(Some(&named)), 7);
+            assert_eq!(*private.value_for(other.as_ref()), 0);
+            assert_eq!(*private.value_for(Some(&named)), 0);
         }
     }
 }

@@ -115,10 +115,10 @@ impl RetryAfterEntry {
 /// A new connection may belong to the same member until its installation is known, so the wait applies
 /// (CLI-02). If a connection ended before its installation was known, its owner cannot be determined, so the
 /// wait does not apply.
-fn applies_to_owner(of: &Ownership, now: Option<&Ownership>) -> bool {
-    now.is_some_and(|now| match of.compare_with(now) {
+fn applies_to_owner(wait_owner: &Ownership, requester: Option<&Ownership>) -> bool {
+    requester.is_some_and(|requester| match wait_owner.compare_with(requester) {
         OwnershipMatch::Same => true,
-        OwnershipMatch::Unknown => of.installation.is_some(),
+        OwnershipMatch::Unknown => wait_owner.installation.is_some(),
         OwnershipMatch::Other | OwnershipMatch::Unowned => false,
     })
 }
@@ -150,22 +150,22 @@ impl RetryAfterTable {
     }
 
     /// Sets the function that reads the waits of other processes. Later calls have no effect.
-    pub(crate) fn set_reload_hook(&self, hears: impl Fn() -> BoxFuture<'static, ()> + Send + Sync + 'static) {
-        let _ = self.0.reload_hook.set(Box::new(hears));
+    pub(crate) fn set_reload_hook(&self, hook: impl Fn() -> BoxFuture<'static, ()> + Send + Sync + 'static) {
+        let _ = self.0.reload_hook.set(Box::new(hook));
     }
 
     /// Returns a future that reads the `Retry-After` times saved by other processes. The caller awaits it
     /// before it sends a request. Returns `None` if there is no reload hook, or if the last reload was less
     /// than [`RELOAD_INTERVAL`] ago.
     pub(crate) fn reload_if_due(&self, now: Duration) -> Option<BoxFuture<'static, ()>> {
-        let hears = self.0.reload_hook.get()?;
+        let hook = self.0.reload_hook.get()?;
         let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let (now, before) = (millis(now).saturating_add(1), self.0.last_reload.load(Ordering::Relaxed));
         if before != 0 && now.saturating_sub(before) < millis(RELOAD_INTERVAL) {
             return None;
         }
         self.0.last_reload.store(now, Ordering::Relaxed);
-        Some(hears())
+        Some(hook())
     }
 
     /// Records a wait from the response to a call of `owner`. `until` is a time of the monotonic clock.
@@ -176,8 +176,8 @@ impl RetryAfterTable {
         owner: Option<&Ownership>,
         until: Duration,
     ) {
-        let of = owner.filter(|_| scope.is_per_member(code.as_ref())).cloned();
-        self.insert_entry(RetryAfterEntry { scope, until, code, owner: of });
+        let owner = owner.filter(|_| scope.is_per_member(code.as_ref())).cloned();
+        self.insert_entry(RetryAfterEntry { scope, until, code, owner });
         self.notify_change();
     }
 
@@ -189,8 +189,8 @@ impl RetryAfterTable {
 
     fn insert_entry(&self, new: RetryAfterEntry) {
         let mut gates = self.lock_entries();
-        match gates.iter_mut().find(|gate| gate.has_same_key(&new)) {
-            Some(gate) => gate.until = gate.until.max(new.until),
+        match gates.iter_mut().find(|entry| entry.has_same_key(&new)) {
+            Some(entry) => entry.until = entry.until.max(new.until),
             None => gates.push(new),
         }
     }
@@ -204,21 +204,21 @@ impl RetryAfterTable {
         now: Duration,
     ) -> Option<(Duration, Option<Code>)> {
         let mut gates = self.lock_entries();
-        gates.retain(|gate| gate.until > now);
-        let concerns = |gate: &&RetryAfterEntry| {
-            gate.scope.applies_to(operation)
-                && gate.owner.as_ref().is_none_or(|of| applies_to_owner(of, owner))
+        gates.retain(|entry| entry.until > now);
+        let concerns = |entry: &&RetryAfterEntry| {
+            entry.scope.applies_to(operation)
+                && entry.owner.as_ref().is_none_or(|wait_owner| applies_to_owner(wait_owner, owner))
         };
-        let gate = gates.iter().filter(concerns).max_by_key(|gate| gate.until)?;
-        Some((gate.until, gate.code.clone()))
+        let entry = gates.iter().filter(concerns).max_by_key(|entry| entry.until)?;
+        Some((entry.until, entry.code.clone()))
     }
 
     /// Stores the installation id in the recorded waits of a connection, once it is known.
     pub(crate) fn set_installation(&self, connection: &str, installation: &str) {
         let mut found = false;
-        for of in self.lock_entries().iter_mut().filter_map(|gate| gate.owner.as_mut()) {
-            if of.is_connection(connection) {
-                of.installation = Some(installation.into());
+        for owner in self.lock_entries().iter_mut().filter_map(|entry| entry.owner.as_mut()) {
+            if owner.is_connection(connection) {
+                owner.installation = Some(installation.into());
                 found = true;
             }
         }
@@ -229,16 +229,22 @@ impl RetryAfterTable {
 
     /// Removes the waits that apply to single members, after a disconnection (CLI-06).
     pub(crate) fn forget_members(&self) {
-        self.lock_entries().retain(|gate| gate.owner.is_none());
+        self.lock_entries().retain(|entry| entry.owner.is_none());
     }
 
     /// Returns the remaining waits, to be saved for the next process.
     pub(crate) fn to_saved(&self, now: ClockReading) -> SavedRetryAfterTable {
         let gates = self.lock_entries();
-        let saved = gates.iter().filter(|gate| gate.until > now.monotonic).map(|gate| {
-            let left = gate.until.saturating_sub(now.monotonic).min(MAX_SAVED_WAIT);
-            let code = gate.code.as_ref().map(ToString::to_string);
-            SavedRetryAfterEntry::with_remaining(now.wall, left, gate.scope.clone(), code, gate.owner.clone())
+        let saved = gates.iter().filter(|entry| entry.until > now.monotonic).map(|entry| {
+            let left = entry.until.saturating_sub(now.monotonic).min(MAX_SAVED_WAIT);
+            let code = entry.code.as_ref().map(ToString::to_string);
+            SavedRetryAfterEntry::with_remaining(
+                now.wall,
+                left,
+                entry.scope.clone(),
+                code,
+                entry.owner.clone(),
+            )
         });
         SavedRetryAfterTable(saved.collect())
     }
@@ -246,12 +252,13 @@ impl RetryAfterTable {
     /// Adds the waits that another process saved. If the wall clock was set back since, their remaining time
     /// is unknown, and a wait with the same key that this process already has takes precedence.
     pub(crate) fn restore_saved(&self, saved: &SavedRetryAfterTable, now: ClockReading) {
-        for gate in &saved.0 {
-            let Some(left) = gate.remaining(now.wall) else { continue };
-            let code = gate.code.as_deref().map(Code::from);
+        for entry in &saved.0 {
+            let Some(left) = entry.remaining(now.wall) else { continue };
+            let code = entry.code.as_deref().map(Code::from);
             let until = now.monotonic.saturating_add(left);
-            let new = RetryAfterEntry { scope: gate.scope.clone(), until, code, owner: gate.of.clone() };
-            if !(gate.is_ahead(now.wall) && self.lock_entries().iter().any(|gate| gate.has_same_key(&new))) {
+            let new = RetryAfterEntry { scope: entry.scope.clone(), until, code, owner: entry.owner.clone() };
+            if !(entry.is_ahead(now.wall) && self.lock_entries().iter().any(|entry| entry.has_same_key(&new)))
+            {
                 self.insert_entry(new);
             }
         }
@@ -270,16 +277,16 @@ impl fmt::Debug for RetryAfterTable {
 #[serde(transparent)]
 pub(crate) struct SavedRetryAfterTable(Vec<SavedRetryAfterEntry>);
 
-/// A saved wait. `noted` (the time of saving) and `until` are milliseconds since 1970 by the wall clock of
-/// this machine.
+/// A saved wait. `saved_at` and `until` are milliseconds since 1970 by the wall clock of this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct SavedRetryAfterEntry {
     scope: WaitScope,
     code: Option<String>,
-    noted: u64,
+    #[serde(rename = "noted")]
+    saved_at: u64,
     until: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    of: Option<Ownership>,
+    #[serde(rename = "of", default, skip_serializing_if = "Option::is_none")]
+    owner: Option<Ownership>,
 }
 
 impl SavedRetryAfterEntry {
@@ -288,20 +295,20 @@ impl SavedRetryAfterEntry {
         left: Duration,
         scope: WaitScope,
         code: Option<String>,
-        of: Option<Ownership>,
+        owner: Option<Ownership>,
     ) -> Self {
         let millis = |time: UnixTime| u64::try_from(time.since_epoch().as_millis()).unwrap_or(u64::MAX);
         // The end is rounded up, so that no request is sent too early.
         let until = millis(wall.saturating_add(left)).saturating_add(1);
-        Self { scope, code, noted: millis(wall), until, of }
+        Self { scope, code, saved_at: millis(wall), until, owner }
     }
 
     /// Returns the remaining wait. It is never longer than at the time of saving, even if the wall clock was
     /// changed since. Returns `None` if the wait has ended, or if it is longer than a wait that this program
     /// saves.
     fn remaining(&self, wall: UnixTime) -> Option<Duration> {
-        let [noted, until] = [self.noted, self.until].map(UnixTime::from_millis);
-        let delay = until.saturating_since(noted);
+        let [saved_at, until] = [self.saved_at, self.until].map(UnixTime::from_millis);
+        let delay = until.saturating_since(saved_at);
         if delay > MAX_SAVED_WAIT.saturating_add(Duration::from_secs(1)) {
             return None;
         }
@@ -311,7 +318,7 @@ impl SavedRetryAfterEntry {
 
     /// Returns true if the wall clock was set back since the wait was saved.
     fn is_ahead(&self, wall: UnixTime) -> bool {
-        UnixTime::from_millis(self.noted) > wall
+        UnixTime::from_millis(self.saved_at) > wall
     }
 }
 
@@ -323,31 +330,32 @@ impl SavedRetryAfterTable {
         for other in self.0 {
             let Some(left) = other.remaining(wall) else { continue };
             let is_ahead = other.is_ahead(wall);
-            let other = SavedRetryAfterEntry::with_remaining(wall, left, other.scope, other.code, other.of);
-            let is_same = |gate: &&mut SavedRetryAfterEntry| {
-                gate.scope == other.scope && gate.code == other.code && gate.of == other.of
+            let other =
+                SavedRetryAfterEntry::with_remaining(wall, left, other.scope, other.code, other.owner);
+            let is_same = |entry: &&mut SavedRetryAfterEntry| {
+                entry.scope == other.scope && entry.code == other.code && entry.owner == other.owner
             };
             match all.iter_mut().find(is_same) {
-                Some(gate) if is_ahead || gate.until >= other.until => {}
-                Some(gate) => *gate = other,
+                Some(entry) if is_ahead || entry.until >= other.until => {}
+                Some(entry) => *entry = other,
                 None => all.push(other),
             }
         }
-        all.sort_by_key(|gate| Reverse(gate.until));
+        all.sort_by_key(|entry| Reverse(entry.until));
         all.truncate(MAX_SAVED_ENTRIES);
         Self(all)
     }
 
     /// Removes the waits that apply to single members.
     pub(crate) fn without_members(mut self) -> Self {
-        self.0.retain(|gate| gate.of.is_none());
+        self.0.retain(|entry| entry.owner.is_none());
         self
     }
 
     /// Returns true if the wall clock was set back since a wait was saved. Such a wait has to be saved again,
     /// because otherwise every new process starts it with its full length.
     pub(crate) fn is_ahead(&self, wall: UnixTime) -> bool {
-        self.0.iter().any(|gate| gate.is_ahead(wall))
+        self.0.iter().any(|entry| entry.is_ahead(wall))
     }
 }
 

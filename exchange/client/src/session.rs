@@ -355,16 +355,16 @@ impl TokenSource for Session {
         self.0.scopes()
     }
 
-    fn is_current_connection<'a>(&'a self, of: &'a Ownership) -> BoxFuture<'a, Result<bool, Error>> {
-        Box::pin(self.0.is_stored_connection(of))
+    fn is_current_connection<'a>(&'a self, owner: &'a Ownership) -> BoxFuture<'a, Result<bool, Error>> {
+        Box::pin(self.0.is_stored_connection(owner))
     }
 
     fn record_note<'a>(
         &'a self,
-        of: &'a Ownership,
+        owner: &'a Ownership,
         note: ConnectionNote<'a>,
     ) -> BoxFuture<'a, Result<(), Error>> {
-        Box::pin(self.0.record_note(of, note))
+        Box::pin(self.0.record_note(owner, note))
     }
 
     fn report_rejection<'a>(&'a self, refused: &'a AccessGrant, error: &'a Error) -> BoxFuture<'a, ()> {

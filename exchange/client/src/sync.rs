@@ -308,7 +308,7 @@ impl ReplicaSync {
             Err(contention_error())
         })
         .await?;
-        self.check_connection_kept(session).await?;
+        self.check_connection_exists(session).await?;
         Ok(deleted)
     }
 
@@ -316,14 +316,14 @@ impl ReplicaSync {
     /// because a token may remain valid after a disconnection, but must not restore deleted data (CLI-06).
     /// The check follows the recording of the owner, because a disconnection deletes that record. It is
     /// repeated until it succeeds.
-    async fn check_connection_kept(&self, session: &SyncSession) -> Result<(), Error> {
+    async fn check_connection_exists(&self, session: &SyncSession) -> Result<(), Error> {
         let Some(exchange) = &self.0.exchange else { return Ok(()) };
-        let noted = self.0.owner_notes.load(Ordering::SeqCst);
-        if self.0.confirmed_notes.load(Ordering::SeqCst) == noted {
+        let note_count = self.0.owner_notes.load(Ordering::SeqCst);
+        if self.0.confirmed_notes.load(Ordering::SeqCst) == note_count {
             return Ok(());
         }
         if exchange.tokens().is_current_connection(&session.owner).await? {
-            self.0.confirmed_notes.fetch_max(noted, Ordering::SeqCst);
+            self.0.confirmed_notes.fetch_max(note_count, Ordering::SeqCst);
             return Ok(());
         }
         let (replica, reader) = (self.0.replica.clone(), session.reader.clone());
@@ -359,7 +359,7 @@ impl ReplicaSync {
             area_state = read().await?;
         }
         if area_state.belongs_to(&session.reader) == OwnershipMatch::Same {
-            self.check_connection_kept(session).await?;
+            self.check_connection_exists(session).await?;
         }
         match area_state.belongs_to(&session.reader) {
             OwnershipMatch::Same => Ok(area_state),
@@ -496,8 +496,8 @@ impl ReplicaSync {
                 ScheduledAction::Wait(time) => time,
                 ScheduledAction::Idle => MIN_SYNC_INTERVAL,
             };
-            let looks = self.next_capability_check().map(|at| at.saturating_sub(self.monotonic_time()));
-            let wait = looks.map_or(wait, |looks| wait.min(looks));
+            let until_check = self.next_capability_check().map(|at| at.saturating_sub(self.monotonic_time()));
+            let wait = until_check.map_or(wait, |delay| wait.min(delay));
             tokio::select! {
                 () = self.0.environment.sleep(wait) => {}
                 () = self.0.wakeup.notified() => {}
@@ -719,18 +719,18 @@ fn is_owned_by(store: &dyn ReplicaStore, reader: &FeedReader) -> Result<bool, Er
 }
 
 /// Records the owner in each area that has none. Returns false if another process writes at the same time.
-/// `noted` is incremented before the commit, so that the connection is checked afterwards.
-fn note_owner(store: &dyn ReplicaStore, reader: &FeedReader, noted: &AtomicU64) -> Result<bool, Error> {
+/// `note_count` is incremented before the commit, so that the connection is checked afterwards.
+fn note_owner(store: &dyn ReplicaStore, reader: &FeedReader, note_count: &AtomicU64) -> Result<bool, Error> {
     for area in Area::ALL {
         let mut area_state = store.area_state(area)?;
         match area_state.belongs_to(reader) {
             OwnershipMatch::Unowned if reader.installation.is_some() => {
-                let expects = area_state.sequence;
+                let expected_sequence = area_state.sequence;
                 area_state.sequence += 1;
                 area_state.reader.installation.clone_from(&reader.installation);
-                noted.fetch_add(1, Ordering::SeqCst);
+                note_count.fetch_add(1, Ordering::SeqCst);
                 if let CommitOutcome::Superseded(_) =
-                    store.commit(&AreaCommit::new(area, expects, area_state))?
+                    store.commit(&AreaCommit::new(area, expected_sequence, area_state))?
                 {
                     return Ok(false);
                 }

@@ -159,8 +159,9 @@ impl TokenSource for TestMembers {
         Arc::clone(&self.granted.lock().unwrap())
     }
 
-    fn is_current_connection<'a>(&'a self, of: &'a Ownership) -> BoxFuture<'a, Result<bool, Error>> {
-        let is_here = self.owners.lock().unwrap()[0].connection == of.connection || of.connection.is_none();
+    fn is_current_connection<'a>(&'a self, owner: &'a Ownership) -> BoxFuture<'a, Result<bool, Error>> {
+        let is_here =
+            self.owners.lock().unwrap()[0].connection == owner.connection || owner.connection.is_none();
         let gone = self.is_disconnected.load(Ordering::SeqCst);
         if self.is_locked.load(Ordering::SeqCst) {
             return Box::pin(async { Err(Error::new(ErrorKind::Secrets, "the secret store is locked")) });
@@ -170,13 +171,13 @@ impl TokenSource for TestMembers {
 
     fn record_note<'a>(
         &'a self,
-        of: &'a Ownership,
+        owner: &'a Ownership,
         note: ConnectionNote<'a>,
     ) -> BoxFuture<'a, Result<(), Error>> {
         if let ConnectionNote::Installation(id) = note {
             let mut next = self.owners.lock().unwrap();
-            let here = next.iter_mut().filter(|owner| owner.connection == of.connection);
-            here.for_each(|owner| owner.installation = Some(id.into()));
+            let here = next.iter_mut().filter(|member| member.connection == owner.connection);
+            here.for_each(|member| member.installation = Some(id.into()));
         }
         Box::pin(async { Ok(()) })
     }

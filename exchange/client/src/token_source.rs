@@ -65,13 +65,13 @@ pub(crate) trait TokenSource: Send + Sync {
 
     /// Returns true if the connection is still the stored one, so that no process has disconnected it or
     /// signed in again. Fails if the secret store cannot be read.
-    fn is_current_connection<'a>(&'a self, of: &'a Ownership) -> BoxFuture<'a, Result<bool, Error>>;
+    fn is_current_connection<'a>(&'a self, owner: &'a Ownership) -> BoxFuture<'a, Result<bool, Error>>;
 
     /// Stores data about a connection for this and the next process. Has no effect if any process has
     /// replaced the connection. Fails if the data cannot be written.
     fn record_note<'a>(
         &'a self,
-        of: &'a Ownership,
+        owner: &'a Ownership,
         note: ConnectionNote<'a>,
     ) -> BoxFuture<'a, Result<(), Error>>;
 

@@ -368,8 +368,8 @@ impl TransportInner {
     ) -> Result<(PermitGuard<'_>, bool), TransportError> {
         let ticket = |going| PermitGuard { inner: self, permit: Some(going), sent: false };
         let begun = self.now();
-        let hearing = self.limiter.retry_after_table().reload_if_due(begun);
-        if hearing.is_none() {
+        let reload = self.limiter.retry_after_table().reload_if_due(begun);
+        if reload.is_none() {
             let passed = self.limiter.lock_limiter().try_acquire(
                 course.operation,
                 owner,
@@ -380,14 +380,14 @@ impl TransportInner {
                 return Ok((ticket(going), false));
             }
         }
-        let mut hearing = hearing;
+        let mut reload = reload;
         loop {
             let begun = self.now();
-            if let Some(hearing) =
-                hearing.take().or_else(|| self.limiter.retry_after_table().reload_if_due(begun))
+            if let Some(reload) =
+                reload.take().or_else(|| self.limiter.retry_after_table().reload_if_due(begun))
             {
                 let late = |late: Error| late.into_transport(course.progress.maybe_applied);
-                self.until_deadline(course.deadline, hearing).await.map_err(late)?;
+                self.until_deadline(course.deadline, reload).await.map_err(late)?;
             }
             let mut changed = pin!(self.limiter.change_notify().notified());
             changed.as_mut().enable();

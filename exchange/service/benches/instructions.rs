@@ -309,7 +309,7 @@ impl World {
             "op": "book-in", "unit": UNIT, "holder": roster["items"][0]["ref"], "mergeScu": true,
             "quantity": scu(1),
         });
-        (first..first + OPS).map(|number| with(lot(number), &op)).collect()
+        (first..first + OPS).map(|number| with_fields(lot(number), &op)).collect()
     }
 
     fn book_out(&self) -> Vec<Value> {
@@ -375,7 +375,7 @@ fn lot(number: usize) -> Value {
     })
 }
 
-fn with(mut one: Value, more: &Value) -> Value {
+fn with_fields(mut one: Value, more: &Value) -> Value {
     one.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     one
 }
@@ -387,7 +387,7 @@ fn scu(amount: u32) -> Value {
 fn stock(before: u32, after: u32) -> Vec<Value> {
     let op = json!({ "op": "set-quantity", "expectedQuantity": scu(before), "quantity": scu(after) });
     // These lots are not in the pool, because all lots of the pool also belong to the member.
-    (POOL..POOL + OPS).map(|number| with(lot(number), &op)).collect()
+    (POOL..POOL + OPS).map(|number| with_fields(lot(number), &op)).collect()
 }
 
 fn blueprints(op: &str) -> Vec<Value> {

@@ -44,9 +44,9 @@ impl<K: Clone + Eq + Hash> ShareLimiter<K> {
 impl<K: Eq + Hash> Drop for SharePermit<K> {
     fn drop(&mut self) {
         let mut taken = lock_counts(&self.taken);
-        if let Some(own) = taken.get_mut(&self.source) {
-            *own = own.saturating_sub(self.count);
-            if *own == 0 {
+        if let Some(taken_by_source) = taken.get_mut(&self.source) {
+            *taken_by_source = taken_by_source.saturating_sub(self.count);
+            if *taken_by_source == 0 {
                 taken.remove(&self.source);
             }
         }

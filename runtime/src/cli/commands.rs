@@ -131,7 +131,7 @@ fn global_arguments(program: &'static CliProgram) -> Vec<Arg> {
     ];
     let schemes = program.security.map(|security| security.schemes).unwrap_or_default();
     for (scheme, credential) in schemes.iter().zip(program.credentials) {
-        let about = first_sentence(credential.about);
+        let about = first_paragraph(credential.about);
         let (form, what) = match scheme.kind {
             SchemeKind::Basic => ("NAME:PASSWORD", "A name and a password"),
             SchemeKind::Bearer { .. } => ("TOKEN", "A token"),
@@ -157,7 +157,7 @@ fn global_arguments(program: &'static CliProgram) -> Vec<Arg> {
 /// Returns the one-line description of a command.
 fn summarize_command(row: &CommandSpec) -> String {
     let operation = row.operation;
-    let about_text = match (operation.summary, first_sentence(row.about)) {
+    let about_text = match (operation.summary, first_paragraph(row.about)) {
         ("", "") => format!("{} {}", operation.method, operation.path),
         ("", about) => about.to_owned(),
         (summary, _) => summary.to_owned(),
@@ -208,8 +208,8 @@ fn build_argument(parameter: &Parameter, argument: &ArgumentSpec) -> Arg {
         all.collect::<Vec<_>>().join(" ")
     };
     let required = parameter.required && !argument.supplied;
-    let mut arg = Arg::new(argument.name).required(required).help(words(first_sentence(argument.about)));
-    if first_sentence(argument.about) != argument.about {
+    let mut arg = Arg::new(argument.name).required(required).help(words(first_paragraph(argument.about)));
+    if first_paragraph(argument.about) != argument.about {
         arg = arg.long_help(words(argument.about));
     }
     let is_word = is_positional(parameter);
@@ -267,7 +267,7 @@ fn validate_number(text: &str) -> Result<String, String> {
 }
 
 fn add_body_arguments(mut command: Clap, row: &'static CommandSpec, body: BodySpec) -> Clap {
-    let about = first_sentence(row.body);
+    let about = first_paragraph(row.body);
     let about = if about.is_empty() { "The body" } else { about };
     let mut ways = Vec::new();
     if body.content.iter().any(body::takes_file) {
@@ -312,7 +312,7 @@ pub(super) fn option_for_parameter(row: &CommandSpec, name: &str) -> Option<Stri
 }
 
 /// Returns the first paragraph, without its final period.
-fn first_sentence(text: &str) -> &str {
+fn first_paragraph(text: &str) -> &str {
     let first = text.split("\n\n").next().unwrap_or_default().trim();
     first.strip_suffix('.').unwrap_or(first)
 }

@@ -309,7 +309,7 @@ impl Run {
         Self { reply, variables: BTreeMap::new(), input: b"", terminal: false }
     }
 
-    fn with(mut self, variable: &'static str, text: &'static str) -> Self {
+    fn with_variable(mut self, variable: &'static str, text: &'static str) -> Self {
         self.variables.insert(variable, text);
         self
     }
@@ -371,7 +371,10 @@ fn arguments_are_sent_in_their_location() {
         .assert_exit(CliExit::Done);
     assert_eq!(ran.sent, ["GET http://localhost:1/seats?free=false\naccept: application/json"]);
     assert_eq!(ran.out, "{\"seat\": 7, \"class\": \"first\", \"at\": \"07:30\"}\n", "byte for byte");
-    let ran = Run::new(seats).with("SEATS_SERVER", "http://variable").run("list").assert_exit(CliExit::Done);
+    let ran = Run::new(seats)
+        .with_variable("SEATS_SERVER", "http://variable")
+        .run("list")
+        .assert_exit(CliExit::Done);
     assert_eq!(ran.sent, ["GET http://variable/seats\naccept: application/json"]);
 }
 
@@ -408,7 +411,7 @@ fn invalid_arguments_are_not_sent() {
 
 #[test]
 fn bodies_are_validated_before_sending() {
-    let mut run = Run::new(seats).with("SEATS_KEY", "hush");
+    let mut run = Run::new(seats).with_variable("SEATS_KEY", "hush");
     run.input = br#"{"seat": 7.5}"#;
     let ran = run.run("write abc --body -").assert_exit(CliExit::Usage);
     let ran = ran
@@ -491,7 +494,7 @@ fn credentials_are_sent_but_not_printed() {
         "`write` requires credentials that are not set: `key`, or `person`",
         "under Credentials",
     ]);
-    run = run.with("SEATS_PERSON", "me:hush");
+    run = run.with_variable("SEATS_PERSON", "me:hush");
     let ran = run.run("write abc --body -").assert_exit(CliExit::Rejected);
     assert!(ran.sent[0].contains("authorization: Basic bWU6aHVzaA=="), "{ran:?}");
     let ran = run.run("write abc --body - --key whisper").assert_exit(CliExit::Rejected);

@@ -79,22 +79,22 @@ impl<'t> SchemaWriter<'_, 't> {
             meaning: &meaning,
             refer,
             out: Map::new(),
-            beside: Vec::new(),
+            conjuncts: Vec::new(),
         };
         for keyword in schema.keywords {
             parts.write_keyword(keyword);
         }
-        let KeywordWriter { mut out, beside, .. } = parts;
+        let KeywordWriter { mut out, conjuncts, .. } = parts;
         if let Ok(at) = self.annotations.binary_search_by_key(&row, |of| of.schema)
             && let Some(of) = self.annotations.get(at)
         {
             out.extend(of.texts.iter().map(|(name, text)| ((*name).to_owned(), Value::from(*text))));
             out.extend(of.flags.iter().map(|name| ((*name).to_owned(), Value::Bool(true))));
         }
-        if !beside.is_empty() {
+        if !conjuncts.is_empty() {
             let all = out.entry("allOf").or_insert_with(|| Value::Array(Vec::new()));
             if let Value::Array(all) = all {
-                all.extend(beside);
+                all.extend(conjuncts);
             }
         }
         if out.is_empty() { Value::Bool(true) } else { Value::Object(out) }
@@ -109,7 +109,7 @@ struct KeywordWriter<'a, 'r, 't> {
     refer: &'a mut NamedReference<'r, 't>,
     out: Map<String, Value>,
     /// Additional schemas for the same value, which are appended to `allOf`.
-    beside: Vec<Value>,
+    conjuncts: Vec<Value>,
 }
 
 impl<'t> KeywordWriter<'_, '_, 't> {
@@ -199,7 +199,7 @@ impl<'t> KeywordWriter<'_, '_, 't> {
             Keyword::OneOf(list, _) if self.are_exact(list) => self.put_list("oneOf", list),
             Keyword::OneOf(list, _) => {
                 let any: Vec<Value> = list.iter().map(|row| self.child_schema(*row)).collect();
-                self.beside.push(json!({ "anyOf": any }));
+                self.conjuncts.push(json!({ "anyOf": any }));
                 self.note_widened("oneOf");
             }
             Keyword::Not(schema) if self.are_exact(&[*schema]) => self.put_schema("not", *schema),
@@ -210,7 +210,7 @@ impl<'t> KeywordWriter<'_, '_, 't> {
                 let mut any = vec![self.child_schema(*condition)];
                 any.extend(then.iter().chain(otherwise).map(|row| self.child_schema(*row)));
                 any.push(Value::Bool(true));
-                self.beside.push(json!({ "anyOf": any }));
+                self.conjuncts.push(json!({ "anyOf": any }));
                 self.note_widened("if");
             }
             Keyword::If { condition, then, otherwise } => {
@@ -277,7 +277,7 @@ impl<'t> KeywordWriter<'_, '_, 't> {
             {
                 self.out.append(&mut target);
             }
-            other => self.beside.push(other),
+            other => self.conjuncts.push(other),
         }
     }
 

@@ -90,7 +90,7 @@ impl ItemEncoding {
     }
 
     /// Appends a document as an item to `out`. The other fields of an event come from the document, or from
-    /// `beside` if the document lacks them.
+    /// `defaults` if the document lacks them.
     ///
     /// # Errors
     /// Returns an error if the item cannot represent the document, because the document must be a string or
@@ -100,20 +100,20 @@ impl ItemEncoding {
         self,
         framing: ItemFraming,
         document: &Json,
-        beside: &OutgoingItem<'_>,
+        defaults: &OutgoingItem<'_>,
         out: &mut Vec<u8>,
     ) -> Result<(), ItemEncodingError> {
-        let beside = *beside;
+        let defaults = *defaults;
         match (self, document) {
             (Self::Json, _) => {
-                write_item(framing, &OutgoingItem { data: &document.to_string(), ..beside }, out)
+                write_item(framing, &OutgoingItem { data: &document.to_string(), ..defaults }, out)
             }
             (Self::Text, Json::String(text)) => {
-                write_item(framing, &OutgoingItem { data: text, ..beside }, out)
+                write_item(framing, &OutgoingItem { data: text, ..defaults }, out)
             }
             (Self::Event | Self::EventJson, Json::Object(members)) => {
                 let data = members.get("data").map(|data| self.data_string(data)).transpose()?;
-                let item = event_from_json(members, data.as_deref().unwrap_or_default(), beside)?;
+                let item = event_from_json(members, data.as_deref().unwrap_or_default(), defaults)?;
                 // Receivers dispatch an event with empty `data`, but not an event without `data` (WHATWG
                 // HTML, 9.2.6).
                 if data.is_none() && framing == ItemFraming::Events {
@@ -164,20 +164,20 @@ fn event_to_json(item: &RawItem, data: Json) -> Json {
     Json::Object(members)
 }
 
-/// Takes the fields of an event from its document, or from `beside` if the document lacks them.
+/// Takes the fields of an event from its document, or from `defaults` if the document lacks them.
 fn event_from_json<'a>(
     members: &'a Map<Json>,
     data: &'a str,
-    beside: OutgoingItem<'a>,
+    defaults: OutgoingItem<'a>,
 ) -> Result<OutgoingItem<'a>, ItemEncodingError> {
     let text = |name: &str, otherwise: Option<&'a str>| match members.get(name) {
         None | Some(Json::Null) => Ok(otherwise),
         Some(value) => value.as_str().map(Some).ok_or(ItemEncodingError),
     };
     let retry = match members.get("retry") {
-        None | Some(Json::Null) => beside.retry,
+        None | Some(Json::Null) => defaults.retry,
         Some(value) => Some(value.as_number().and_then(|value| value.as_u64()).ok_or(ItemEncodingError)?),
     };
-    let event = text("event", Some(beside.event))?.unwrap_or_default();
-    Ok(OutgoingItem { data, event, id: text("id", beside.id)?, retry })
+    let event = text("event", Some(defaults.event))?.unwrap_or_default();
+    Ok(OutgoingItem { data, event, id: text("id", defaults.id)?, retry })
 }

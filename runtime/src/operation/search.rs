@@ -22,7 +22,7 @@ fn search_segments(
     mut rest: std::str::Split<'_, char>,
 ) -> Option<usize> {
     let segment = |at: usize| {
-        let operation = operations.at(at)?;
+        let operation = operations.operation_at(at)?;
         operation.path.split('/').nth(depth).map(|segment| path_template::split_query(segment).0)
     };
     let Some(own) = rest.next() else {

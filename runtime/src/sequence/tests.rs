@@ -30,7 +30,7 @@ fn decode(framing: ItemFraming, limit: usize, pieces: &[&[u8]]) -> (Vec<String>,
 }
 
 #[track_caller]
-fn within(framing: ItemFraming, limit: usize, input: &[u8], expect: &[&str]) {
+fn check_within_limit(framing: ItemFraming, limit: usize, input: &[u8], expect: &[&str]) {
     let whole = decode(framing, limit, &[input]);
     assert_eq!(whole.0, expect, "{}", String::from_utf8_lossy(input));
     for one in 0..=input.len() {
@@ -45,7 +45,7 @@ fn within(framing: ItemFraming, limit: usize, input: &[u8], expect: &[&str]) {
 
 #[track_caller]
 fn events(input: impl AsRef<[u8]>, expect: &[&str]) {
-    within(ItemFraming::Events, 1000, input.as_ref(), expect);
+    check_within_limit(ItemFraming::Events, 1000, input.as_ref(), expect);
 }
 
 /// The examples of WHATWG HTML, 9.2.6 are decoded as described there.
@@ -125,7 +125,8 @@ fn invalid_bytes_are_replaced() {
 
 #[test]
 fn oversized_item_is_skipped_to_its_end() {
-    let check = |input: &str, expect: &[&str]| within(ItemFraming::Events, 10, input.as_bytes(), expect);
+    let check =
+        |input: &str, expect: &[&str]| check_within_limit(ItemFraming::Events, 10, input.as_bytes(), expect);
     check("data: 12345678901\ndata: b\n\ndata: c\n\n", &["! item 0 at byte 0 is too large", "1+27 c"]);
     check(
         "data: 1234\n\ndata: 12345\ndata: 67\n\ndata: c\n\n",
@@ -133,7 +134,8 @@ fn oversized_item_is_skipped_to_its_end() {
     );
     // Comments are not stored, regardless of their length.
     check(": a comment that is long\ndata: c\n\n", &["0+25 c"]);
-    let check = |framing, input: &str, expect: &[&str]| within(framing, 5, input.as_bytes(), expect);
+    let check =
+        |framing, input: &str, expect: &[&str]| check_within_limit(framing, 5, input.as_bytes(), expect);
     check(
         ItemFraming::Lines,
         "12345\n123456\n1234567890\n7\n",
@@ -148,7 +150,7 @@ fn oversized_item_is_skipped_to_its_end() {
 
 #[test]
 fn a_line_is_a_document() {
-    let check = |input: &[u8], expect: &[&str]| within(ItemFraming::Lines, 100, input, expect);
+    let check = |input: &[u8], expect: &[&str]| check_within_limit(ItemFraming::Lines, 100, input, expect);
     check(b"{\"a\":1}\n[2]\r\n\n  \r\n 3 \n\"4\"", &["0+0 {\"a\":1}", "1+8 [2]", "2+18  3", "3+22 \"4\""]);
     check(b"\xef\xbb\xbf1\n2\n", &["0+0 1", "1+5 2"]);
     check(b"\xff\n1\n", &["0+0 \u{fffd}", "1+2 1"]);
@@ -158,7 +160,9 @@ fn a_line_is_a_document() {
 /// Record separators delimit the items of a JSON text sequence (RFC 7464, 2).
 #[test]
 fn a_sequence_separates_records() {
-    let check = |input: &str, expect: &[&str]| within(ItemFraming::Sequence, 100, input.as_bytes(), expect);
+    let check = |input: &str, expect: &[&str]| {
+        check_within_limit(ItemFraming::Sequence, 100, input.as_bytes(), expect)
+    };
     check("\x1e{\"a\":1}\n\x1e[2]\n", &["0+1 {\"a\":1}", "1+10 [2]"]);
     check("\x1e{\n}\n\x1e\x1e\n\x1e\"a\"", &["0+1 {\n}", "1+9 \"a\""]);
     // A value that could be the start of a longer one is reported as truncated (RFC 7464, 2.4).
@@ -222,7 +226,7 @@ fn items_round_trip() {
         let mut out = Vec::new();
         write_item(framing, &item, &mut out).unwrap();
         assert_eq!(String::from_utf8_lossy(&out), bytes);
-        within(framing, 1000, &out, &[expect]);
+        check_within_limit(framing, 1000, &out, &[expect]);
     };
     let item = OutgoingItem { data: "{}", event: "delta", id: Some("7"), retry: Some(3) };
     check(

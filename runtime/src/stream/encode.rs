@@ -167,14 +167,14 @@ fn encode_event<T: Serialize>(
         validator.validate(&json).map_err(Some)?;
     }
     let mut out = Vec::new();
-    let beside = OutgoingItem {
+    let defaults = OutgoingItem {
         data: "",
         // `message` is the name of events without an explicit name.
         event: if event.event == "message" { "" } else { &event.event },
         id: event.id.as_deref(),
         retry: event.retry.map(|retry| u64::try_from(retry.as_millis()).unwrap_or(u64::MAX)),
     };
-    let written = items.encoding.write_document(items.framing, &json, &beside, &mut out);
+    let written = items.encoding.write_document(items.framing, &json, &defaults, &mut out);
     written.map(|()| out).map_err(|_| None)
 }
 
@@ -197,7 +197,7 @@ mod tests {
     const ITEMS: ItemFormat =
         ItemFormat { encoding: ItemEncoding::Event, ..ItemFormat::new(ItemFraming::Events) };
 
-    fn of(item: &str) -> ServerSentEvent<Json> {
+    fn event(item: &str) -> ServerSentEvent<Json> {
         ServerSentEvent::new(Json::parse(item.as_bytes()).unwrap())
     }
 
@@ -205,8 +205,8 @@ mod tests {
     #[test]
     fn event_data_is_preserved() {
         for (event, expected) in [
-            (of(r#"{"event": "ping", "retry": 5}"#), "event: ping\nretry: 5\n\n"),
-            (of(r#"{"id": "7", "data": ""}"#), "id: 7\ndata: \n\n"),
+            (event(r#"{"event": "ping", "retry": 5}"#), "event: ping\nretry: 5\n\n"),
+            (event(r#"{"id": "7", "data": ""}"#), "id: 7\ndata: \n\n"),
         ] {
             let written = encode_event(&event, ITEMS, None).unwrap();
             assert_eq!(String::from_utf8_lossy(&written), expected);
@@ -226,7 +226,7 @@ mod tests {
                 "event: joined\nid: 7\nretry: 9\ndata: a\n\n",
             ),
         ] {
-            let event = of(item).with_name("left").with_id("41").with_retry(retry);
+            let event = event(item).with_name("left").with_id("41").with_retry(retry);
             let written = encode_event(&event, ITEMS, None).unwrap();
             assert_eq!(String::from_utf8_lossy(&written), expected);
         }
@@ -246,7 +246,7 @@ mod tests {
             (r#"{"data": null}"#, "data: null\n\n"),
             (r#"{"id": "7"}"#, "id: 7\n\n"),
         ] {
-            let written = encode_event(&of(item), items, None).unwrap();
+            let written = encode_event(&event(item), items, None).unwrap();
             assert_eq!(String::from_utf8_lossy(&written), expected);
             let mut decoder = ItemDecoder::new(ItemFraming::Events, 100);
             decoder.push(&written);
@@ -254,7 +254,7 @@ mod tests {
             let read = Json::parse(&items.encoding.read_document(&read.unwrap())).unwrap();
             assert_eq!(read, Json::parse(item.as_bytes()).unwrap());
         }
-        assert!(matches!(encode_event(&of("[]"), items, None), Err(None)));
+        assert!(matches!(encode_event(&event("[]"), items, None), Err(None)));
     }
 
     #[test]
@@ -267,7 +267,7 @@ mod tests {
             r#"{"data": "a", "retry": "5"}"#,
             r#""a""#,
         ] {
-            assert!(matches!(encode_event(&of(item), ITEMS, None), Err(None)), "{item}");
+            assert!(matches!(encode_event(&event(item), ITEMS, None), Err(None)), "{item}");
         }
     }
 }

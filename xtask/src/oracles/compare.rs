@@ -95,12 +95,12 @@ impl OracleComparison {
 }
 
 /// Returns a line for each case for which our verifier returned an unexpected result or no result.
-pub(super) fn wrong_answers(cases: &[VectorCase], results: &BTreeMap<&str, &str>) -> Vec<String> {
-    let wrong = cases.iter().filter_map(|VectorCase { name, answer }| {
+pub(super) fn unexpected_results(cases: &[VectorCase], results: &BTreeMap<&str, &str>) -> Vec<String> {
+    let unexpected = cases.iter().filter_map(|VectorCase { name, answer }| {
         let result = results.get(name.as_str()).copied().unwrap_or("no result");
         (result != answer).then(|| format!("{name}: {result}, not {answer}"))
     });
-    wrong.collect()
+    unexpected.collect()
 }
 
 #[cfg(test)]
@@ -170,8 +170,12 @@ mod tests {
     #[test]
     fn unexpected_results_of_our_verifier_are_listed() {
         let cases = cases(&[("a", "accepted"), ("b", "typ"), ("c", "alg")]);
-        let wrong = |results: &[(&str, &str)]| wrong_answers(&cases, &results.iter().copied().collect());
-        assert_eq!(wrong(&[("a", "accepted"), ("b", "typ"), ("c", "alg")]), [""; 0]);
-        assert_eq!(wrong(&[("a", "jti"), ("b", "typ")]), ["a: jti, not accepted", "c: no result, not alg"]);
+        let unexpected =
+            |results: &[(&str, &str)]| unexpected_results(&cases, &results.iter().copied().collect());
+        assert_eq!(unexpected(&[("a", "accepted"), ("b", "typ"), ("c", "alg")]), [""; 0]);
+        assert_eq!(
+            unexpected(&[("a", "jti"), ("b", "typ")]),
+            ["a: jti, not accepted", "c: no result, not alg"]
+        );
     }
 }

@@ -165,15 +165,15 @@ pub(super) fn run_cases(folder: &Path, generated: &[&SchemaGroup]) -> Result<Vec
             let _ = writeln!(questions, "{index} {}", case.data);
         }
     }
-    let answers = run_runner(folder, &[], &questions)?;
-    let answers =
-        answers.lines().map(|line| Json::parse(line.as_bytes()).map_err(|error| format!("{error}: {line}")));
-    let answers: Vec<Json> = answers.collect::<Result<_, _>>()?;
+    let results = run_runner(folder, &[], &questions)?;
+    let results =
+        results.lines().map(|line| Json::parse(line.as_bytes()).map_err(|error| format!("{error}: {line}")));
+    let results: Vec<Json> = results.collect::<Result<_, _>>()?;
     let count = questions.lines().count();
-    if answers.len() == count {
-        Ok(answers)
+    if results.len() == count {
+        Ok(results)
     } else {
-        Err(format!("the runner returned {} results for {count} cases", answers.len()))
+        Err(format!("the runner returned {} results for {count} cases", results.len()))
     }
 }
 

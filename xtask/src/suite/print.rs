@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{
     cases::SuitePart,
     package::PackageSize,
-    score::{CaseTally, SuiteScore, WrongCase},
+    score::{CaseTally, FailedCase, SuiteScore},
 };
 use crate::style::{DIMMED, FAILURE, HEADING, SUCCESS};
 
@@ -46,7 +46,7 @@ impl SuiteRun {
             let tally = self.score.parts.get(&part).copied().unwrap_or_default();
             let _ = write!(out, "{HEADING}{}{HEADING:#}", render_row(part.label(), tally));
         }
-        self.render_wrong(&mut out);
+        self.render_failed_cases(&mut out);
         let SuiteScore { cross_checks, disagreements, .. } = &self.score;
         let _ = writeln!(
             out,
@@ -82,12 +82,12 @@ impl SuiteRun {
         out
     }
 
-    fn render_wrong(&self, out: &mut String) {
-        let (known, new): (Vec<&WrongCase>, Vec<&WrongCase>) =
-            self.score.wrong.iter().partition(|wrong| wrong.reason.is_some());
+    fn render_failed_cases(&self, out: &mut String) {
+        let (known, new): (Vec<&FailedCase>, Vec<&FailedCase>) =
+            self.score.failed_cases.iter().partition(|failed| failed.reason.is_some());
         let mut reasons: Vec<(&str, usize)> = Vec::new();
-        for wrong in known {
-            let reason = wrong.reason.as_deref().unwrap_or_default();
+        for failed in known {
+            let reason = failed.reason.as_deref().unwrap_or_default();
             match reasons.iter_mut().find(|(known, _)| *known == reason) {
                 Some((_, count)) => *count += 1,
                 None => reasons.push((reason, 1)),
@@ -101,12 +101,12 @@ impl SuiteRun {
                 let _ = writeln!(out, "  … {} more; `--json` prints all", count - MAX_SHOWN);
             }
         };
-        for WrongCase { file, group, case, valid, wrong_part, details, .. } in new.iter().take(MAX_SHOWN) {
+        for FailedCase { file, group, case, valid, failed_part, details, .. } in new.iter().take(MAX_SHOWN) {
             let valid = if *valid { "valid" } else { "invalid" };
             let details: String = details.chars().take(600).collect();
             let _ = writeln!(
                 out,
-                "{FAILURE}{file}{FAILURE:#}: {group}: {case} ({valid})\n  failed by {wrong_part}: {details}"
+                "{FAILURE}{file}{FAILURE:#}: {group}: {case} ({valid})\n  failed by {failed_part}: {details}"
             );
         }
         more(out, new.len());
@@ -122,11 +122,11 @@ impl SuiteRun {
             let CaseTally { groups, cases, validators, types, accepted_invalid, excluded } = tally;
             json!({ "name": name, "groups": groups, "cases": cases, "validators": validators, "types": types, "acceptedInvalid": accepted_invalid, "excluded": excluded })
         };
-        let wrong = |wrong: &WrongCase| {
-            let WrongCase { file, group, case, valid, wrong_part, details, reason } = wrong;
-            json!({ "file": file, "group": group, "case": case, "valid": valid, "wrongPart": wrong_part, "details": details, "known": reason })
+        let render_case = |failed: &FailedCase| {
+            let FailedCase { file, group, case, valid, failed_part, details, reason } = failed;
+            json!({ "file": file, "group": group, "case": case, "valid": valid, "wrongPart": failed_part, "details": details, "known": reason })
         };
-        let SuiteScore { parts, files, wrong: list, unreported, cross_checks, disagreements } = &self.score;
+        let SuiteScore { parts, files, failed_cases, unreported, cross_checks, disagreements } = &self.score;
         let parts: Vec<Value> = parts.iter().map(|(part, each)| tally(part.label(), each)).collect();
         let files: Vec<Value> = files.iter().map(|(_, file, each)| tally(file, each)).collect();
         let PackageSize { modules, lines, bytes } = self.size;
@@ -135,7 +135,7 @@ impl SuiteRun {
             "suite": self.suite,
             "parts": parts,
             "files": files,
-            "wrong": list.iter().map(wrong).collect::<Vec<_>>(),
+            "wrong": failed_cases.iter().map(render_case).collect::<Vec<_>>(),
             "unreported": unreported,
             "crossChecks": cross_checks, "disagreements": disagreements,
             "modules": modules, "lines": lines, "bytes": bytes,

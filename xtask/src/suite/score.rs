@@ -72,13 +72,13 @@ pub(super) struct CaseTally {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct WrongCase {
+pub(super) struct FailedCase {
     pub(super) file: String,
     pub(super) group: String,
     pub(super) case: String,
     pub(super) valid: bool,
-    /// The part with the wrong result: `tables` (the validator), `type` or `both`.
-    pub(super) wrong_part: &'static str,
+    /// The part that failed: `tables` (the validator), `type` or `both`.
+    pub(super) failed_part: &'static str,
     pub(super) details: String,
     /// The recorded reason if the failure is known.
     pub(super) reason: Option<String>,
@@ -89,7 +89,7 @@ pub(super) struct SuiteScore {
     pub(super) parts: BTreeMap<SuitePart, CaseTally>,
     /// The counts of each file, sorted by part, then by name.
     pub(super) files: Vec<(SuitePart, String, CaseTally)>,
-    pub(super) wrong: Vec<WrongCase>,
+    pub(super) failed_cases: Vec<FailedCase>,
     /// Invalid values that a type accepts although the report does not list the violated constraint as
     /// unenforced.
     pub(super) unreported: Vec<String>,
@@ -99,9 +99,9 @@ pub(super) struct SuiteScore {
     pub(super) disagreements: Vec<String>,
 }
 
-struct RunnerAnswer<'a>(&'a Json);
+struct RunnerResult<'a>(&'a Json);
 
-impl RunnerAnswer<'_> {
+impl RunnerResult<'_> {
     fn is_true(&self, name: &str) -> bool {
         self.0.as_object().and_then(|members| members.get(name)) == Some(&Json::Bool(true))
     }
@@ -118,13 +118,13 @@ impl RunnerAnswer<'_> {
         })
     }
 
-    fn tables_are_right(&self, valid: bool) -> bool {
+    fn tables_pass(&self, valid: bool) -> bool {
         self.is_true("tables") == valid && self.is_true("quick") == valid
     }
 
     /// Returns true if the type parses, accepts and serializes a valid value unchanged, or if it rejects an
     /// invalid value when it is built or validated.
-    fn type_is_right(&self, valid: bool) -> bool {
+    fn type_passes(&self, valid: bool) -> bool {
         if valid {
             ["read", "valid", "accepted", "same"].into_iter().all(|name| self.is_true(name))
         } else {
@@ -143,27 +143,32 @@ impl RunnerAnswer<'_> {
     }
 }
 
-/// Scores the cases. `answers` are the runner's results for the groups that have a module, in the order of
+/// Scores the cases. `results` are the runner's results for the groups that have a module, in the order of
 /// the cases.
 pub(super) fn score_cases(
     groups: &[SchemaGroup],
     outcomes: &[GroupOutcome],
-    answers: &[Json],
+    results: &[Json],
     setting: OptionSet,
 ) -> SuiteScore {
     let mut score = SuiteScore::default();
-    let mut answers = answers.iter().map(RunnerAnswer);
+    let mut results = results.iter().map(RunnerResult);
     for (group, outcome) in groups.iter().zip(outcomes) {
         let mut tally = CaseTally { groups: 1, cases: group.cases.len(), ..CaseTally::default() };
         for case in &group.cases {
             match outcome {
-                GroupOutcome::Generated(module) => match answers.next() {
-                    Some(answer) if setting.excludes(&answer, case.valid) => tally.add_excluded(&answer),
-                    Some(answer) => score_case(group, case, module, &answer, &mut tally, &mut score),
-                    None => score.wrong.push(wrong_case(group, case, "both", "no result".to_owned())),
+                GroupOutcome::Generated(module) => match results.next() {
+                    Some(result) if setting.excludes(&result, case.valid) => tally.add_excluded(&result),
+                    Some(result) => score_case(group, case, module, &result, &mut tally, &mut score),
+                    None => score.failed_cases.push(failed_case(group, case, "both", "no result".to_owned())),
                 },
                 GroupOutcome::Rejected(why) => {
-                    score.wrong.push(wrong_case(group, case, "both", format!("not generated: {why}")));
+                    score.failed_cases.push(failed_case(
+                        group,
+                        case,
+                        "both",
+                        format!("not generated: {why}"),
+                    ));
                 }
             }
         }
@@ -180,22 +185,22 @@ pub(super) fn score_cases(
 /// module.
 pub(super) fn score_cross_checks(
     generated: &[&SchemaGroup],
-    answers: &str,
+    results: &str,
     setting: OptionSet,
     score: &mut SuiteScore,
 ) -> Result<(), String> {
-    let mut lines = answers.lines();
+    let mut lines = results.lines();
     let last = lines.next_back().unwrap_or_default();
     score.cross_checks = last.parse().map_err(|_| format!("invalid last line of the runner: `{last}`"))?;
-    while let (Some(question), Some(answer)) = (lines.next(), lines.next()) {
+    while let (Some(question), Some(result)) = (lines.next(), lines.next()) {
         let (number, value) = question.split_once(' ').unwrap_or_default();
         let group = number.parse().ok().and_then(|number: usize| generated.get(number));
         let place = group.map(|group| format!("{}: {}", group.file, group.description)).unwrap_or_default();
-        let details = Json::parse(answer.as_bytes()).map_err(|error| format!("{error}: {answer}"))?;
-        if setting.excludes(&RunnerAnswer(&details), true) {
+        let details = Json::parse(result.as_bytes()).map_err(|error| format!("{error}: {result}"))?;
+        if setting.excludes(&RunnerResult(&details), true) {
             continue;
         }
-        score.disagreements.push(format!("{place}: {value}: {}", RunnerAnswer(&details).describe_result()));
+        score.disagreements.push(format!("{place}: {value}: {}", RunnerResult(&details).describe_result()));
     }
     Ok(())
 }
@@ -204,11 +209,11 @@ fn score_case(
     group: &SchemaGroup,
     case: &SuiteCase,
     module: &GeneratedModule,
-    answer: &RunnerAnswer<'_>,
+    result: &RunnerResult<'_>,
     tally: &mut CaseTally,
     score: &mut SuiteScore,
 ) {
-    let (tables, typed) = (answer.tables_are_right(case.valid), answer.type_is_right(case.valid));
+    let (tables, typed) = (result.tables_pass(case.valid), result.type_passes(case.valid));
     tally.validators += usize::from(tables);
     tally.types += usize::from(typed);
     let by = match (tables, typed) {
@@ -217,11 +222,11 @@ fn score_case(
         (true, false) => Some("type"),
         (false, false) => Some("both"),
     };
-    score.wrong.extend(by.map(|by| wrong_case(group, case, by, answer.describe_result())));
-    if !case.valid && answer.is_true("read") {
+    score.failed_cases.extend(by.map(|by| failed_case(group, case, by, result.describe_result())));
+    if !case.valid && result.is_true("read") {
         tally.accepted_invalid += 1;
         if let Some((schema, keyword)) =
-            answer.violations().find(|(schema, keyword)| !module.unenforced.covers(schema, keyword))
+            result.violations().find(|(schema, keyword)| !module.unenforced.covers(schema, keyword))
         {
             score.unreported.push(format!(
                 "{}: {}: {}: {keyword} of {schema}",
@@ -231,13 +236,18 @@ fn score_case(
     }
 }
 
-fn wrong_case(group: &SchemaGroup, case: &SuiteCase, wrong_part: &'static str, details: String) -> WrongCase {
-    WrongCase {
+fn failed_case(
+    group: &SchemaGroup,
+    case: &SuiteCase,
+    failed_part: &'static str,
+    details: String,
+) -> FailedCase {
+    FailedCase {
         file: group.file.clone(),
         group: group.description.clone(),
         case: case.description.clone(),
         valid: case.valid,
-        wrong_part,
+        failed_part,
         details,
         reason: None,
     }
@@ -245,14 +255,14 @@ fn wrong_case(group: &SchemaGroup, case: &SuiteCase, wrong_part: &'static str, d
 
 impl OptionSet {
     /// Returns true if a type rejects a valid value because of the default options.
-    fn excludes(self, answer: &RunnerAnswer<'_>, valid: bool) -> bool {
-        self == Self::Defaults && valid && answer.tables_are_right(true) && !answer.is_true("read")
+    fn excludes(self, result: &RunnerResult<'_>, valid: bool) -> bool {
+        self == Self::Defaults && valid && result.tables_pass(true) && !result.is_true("read")
     }
 }
 
 impl CaseTally {
-    fn add_excluded(&mut self, answer: &RunnerAnswer<'_>) {
-        self.validators += usize::from(answer.tables_are_right(true));
+    fn add_excluded(&mut self, result: &RunnerResult<'_>) {
+        self.validators += usize::from(result.tables_pass(true));
         self.excluded += 1;
     }
 
@@ -271,10 +281,10 @@ impl KnownFailure {
         self.draft.as_ref().is_none_or(|name| name == draft)
     }
 
-    fn matches(&self, wrong: &WrongCase) -> bool {
-        self.file == wrong.file
-            && self.group.as_ref().is_none_or(|group| *group == wrong.group)
-            && self.case.as_ref().is_none_or(|case| *case == wrong.case)
+    fn matches(&self, failed: &FailedCase) -> bool {
+        self.file == failed.file
+            && self.group.as_ref().is_none_or(|group| *group == failed.group)
+            && self.case.as_ref().is_none_or(|case| *case == failed.case)
     }
 
     /// Returns true if a copy of the suite contains the case.
@@ -325,16 +335,16 @@ impl ScoreRecord {
     ) -> Vec<String> {
         let mut problems = Vec::new();
         let known: Vec<&KnownFailure> = self.known.iter().filter(|known| known.applies_to(draft)).collect();
-        for wrong in &mut score.wrong {
-            let known = known.iter().find(|known| known.matches(wrong));
-            wrong.reason = known.map(|known| known.reason.clone());
+        for failed in &mut score.failed_cases {
+            let known = known.iter().find(|known| known.matches(failed));
+            failed.reason = known.map(|known| known.reason.clone());
         }
-        let news = score.wrong.iter().filter(|wrong| wrong.reason.is_none()).count();
+        let news = score.failed_cases.iter().filter(|failed| failed.reason.is_none()).count();
         if news > 0 {
             problems.push(format!("{news} cases fail, but {RECORD_FILE} does not list them"));
         }
         for known in known {
-            if known.exists_in(groups) && !score.wrong.iter().any(|wrong| known.matches(wrong)) {
+            if known.exists_in(groups) && !score.failed_cases.iter().any(|failed| known.matches(failed)) {
                 problems
                     .push(format!("{RECORD_FILE} lists a case that passes; remove it: {}", known.label()));
             }

@@ -216,7 +216,7 @@ mod tests {
 
     /// Test files that cover `AA-01` for the service and `AA-02` for the client, so that only rows of the
     /// contract can be uncovered.
-    const OTHERS: [(&str, &str); 2] =
+    const COVERED_SIDES: [(&str, &str); 2] =
         [("exchange/service/tests/all/a.rs", "// AA-01\n"), ("exchange/cli/tests/all/a.rs", "// AA-02\n")];
 
     #[test]
@@ -224,7 +224,7 @@ mod tests {
         let test = "//! Tests.\n\n/// AA-01: shown.\n#[test]\nfn one() {}\n";
         assert_problems(
             problems,
-            &[&[(REQUIREMENTS_FILE, TABLE), ("tests/tests/all/a.rs", test)], &OTHERS[..]].concat(),
+            &[&[(REQUIREMENTS_FILE, TABLE), ("tests/tests/all/a.rs", test)], &COVERED_SIDES[..]].concat(),
             &["docs/requirements.md:7 requirements"],
         );
         assert_problems(
@@ -235,7 +235,7 @@ mod tests {
                     ("tests/tests/all/a.rs", test),
                     ("schemas/e2e/b.test.mjs", "// BBB-01\n"),
                 ],
-                &OTHERS[..],
+                &COVERED_SIDES[..],
             ]
             .concat(),
             &[],
@@ -246,7 +246,7 @@ mod tests {
     #[test]
     fn rows_of_service_and_client_need_tests_too() {
         let contract = ("tests/tests/all/a.rs", "// AA-01, AA-02, BBB-01\n");
-        let [service, client] = OTHERS;
+        let [service, client] = COVERED_SIDES;
         for (files, expect) in [
             (vec![service], vec!["docs/requirements.md:6 requirements"]),
             (vec![client], vec!["docs/requirements.md:5 requirements"]),
@@ -269,13 +269,13 @@ mod tests {
         let code = "//! Code.\n\n// AA-01\nfn a() {}\n\n#[cfg(test)]\nmod tests {\n    /// BBB-01\n    #[test]\n    fn b() {}\n}\n";
         assert_problems(
             problems,
-            &[&[(REQUIREMENTS_FILE, TABLE), ("generated/src/a.rs", code)], &OTHERS[..]].concat(),
+            &[&[(REQUIREMENTS_FILE, TABLE), ("generated/src/a.rs", code)], &COVERED_SIDES[..]].concat(),
             &["docs/requirements.md:5 requirements"],
         );
         let only = "#[cfg(test)]\nuse a;\n// AA-01, BBB-01\n";
         assert_problems(
             problems,
-            &[&[(REQUIREMENTS_FILE, TABLE), ("generated/src/a.rs", only)], &OTHERS[..]].concat(),
+            &[&[(REQUIREMENTS_FILE, TABLE), ("generated/src/a.rs", only)], &COVERED_SIDES[..]].concat(),
             &["docs/requirements.md:5 requirements", "docs/requirements.md:7 requirements"],
         );
     }
@@ -285,7 +285,7 @@ mod tests {
         let test = "// AA-01, BBB-01, AA-09; CC-01 and RFC-94 are somebody else's\n";
         assert_problems(
             problems,
-            &[&[(REQUIREMENTS_FILE, TABLE), ("generated/src/tests.rs", test)], &OTHERS[..]].concat(),
+            &[&[(REQUIREMENTS_FILE, TABLE), ("generated/src/tests.rs", test)], &COVERED_SIDES[..]].concat(),
             &["generated/src/tests.rs:1 requirements"],
         );
     }
@@ -296,7 +296,8 @@ mod tests {
         let test = "// AA-01, BBB-01\n";
         assert_problems(
             problems,
-            &[&[(REQUIREMENTS_FILE, table.as_str()), ("generated/src/tests.rs", test)], &OTHERS[..]].concat(),
+            &[&[(REQUIREMENTS_FILE, table.as_str()), ("generated/src/tests.rs", test)], &COVERED_SIDES[..]]
+                .concat(),
             &["docs/requirements.md:8 requirements"],
         );
     }

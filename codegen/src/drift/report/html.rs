@@ -134,7 +134,7 @@ fn render_faults(drift: &ContractDrift, view: &ReportOptions) -> Markup {
                     @for fault in &drift.faults {
                         li {
                             code { (fault.code) } " " (fault.message)
-                            @if let Some(spot) = &fault.new { " (" code { (view.new_place(spot)) } ")" }
+                            @if let Some(location) = &fault.new { " (" code { (view.new_place(location)) } ")" }
                         }
                     }
                 }
@@ -179,8 +179,8 @@ fn render_change(change: &ContractChange, versions: ComparedVersions<'_>, view: 
     let others = other_uses(change);
     let effect = change.message.strip_prefix(&change.difference).unwrap_or(&change.message);
     let effect = capitalize(effect.trim_start_matches("; "));
-    let old = change.old.as_ref().map(|spot| (view.old_place(spot), versions.old, spot));
-    let new = change.new.as_ref().map(|spot| (view.new_place(spot), versions.new, spot));
+    let old = change.old.as_ref().map(|location| (view.old_place(location), versions.old, location));
+    let new = change.new.as_ref().map(|location| (view.new_place(location), versions.new, location));
     html! {
         details class={ "finding " (label) } data-rule=(change.rule) data-readers=(change.readers)
             data-writers=(change.writers) open[label == BREAKING_LABEL] {
@@ -235,10 +235,10 @@ fn render_code_spans(message: &str) -> Markup {
 
 /// Renders the lines around a location, with its file name and line number.
 fn render_excerpt(name: &str, location: Option<(String, &ContractVersion, &SourceLocation)>) -> Markup {
-    let Some((place, version, spot)) = location else {
+    let Some((place, version, location)) = location else {
         return html! { figure { figcaption { (name) ": not in this version" } } };
     };
-    let lines = extract_excerpt(version, spot).map_or_else(Vec::new, |SourceExcerpt { lines }| lines);
+    let lines = extract_excerpt(version, location).map_or_else(Vec::new, |SourceExcerpt { lines }| lines);
     let width = lines.last().map_or(1, |line| line.number.to_string().len());
     html! {
         figure {

@@ -69,8 +69,9 @@ fn render_outdated_entry(OutdatedEntry { location, message, help }: &OutdatedEnt
 
 /// Renders a fault as a notification, because it is not a result of the comparison.
 fn render_notification(fault: &ContractFault, view: &ReportOptions) -> Value {
-    let at =
-        |spot: &SourceLocation| physical_location(&super::join_path(&view.prefix, &spot.file), spot.line);
+    let at = |location: &SourceLocation| {
+        physical_location(&super::join_path(&view.prefix, &location.file), location.line)
+    };
     json!({
         "descriptor": { "id": fault.code },
         "level": "warning",
@@ -90,7 +91,7 @@ const fn sarif_level(level: ChangeLevel) -> &'static str {
 
 fn render_descriptor(rule: &DriftRule) -> Value {
     let mut help = format!("{} For readers: {}. For writers: {}.", rule.reason, rule.readers, rule.writers);
-    if rule.is_permanent {
+    if rule.is_breaking_within_major {
         help.push(' ');
         help.push_str(PERMANENCE_NOTE);
     }
@@ -112,18 +113,18 @@ fn render_descriptor(rule: &DriftRule) -> Value {
 }
 
 fn render_result(change: &ContractChange, view: &ReportOptions, rules: &[&DriftRule]) -> Value {
-    let spots: Vec<(&SourceLocation, String)> =
+    let locations: Vec<(&SourceLocation, String)> =
         [(&change.new, &view.prefix), (&change.old, &view.old_prefix)]
             .into_iter()
-            .filter_map(|(spot, prefix)| {
-                spot.as_ref().map(|spot| (spot, super::join_path(prefix, &spot.file)))
+            .filter_map(|(location, prefix)| {
+                location.as_ref().map(|location| (location, super::join_path(prefix, &location.file)))
             })
             .collect();
-    let at = |(spot, file): &(&SourceLocation, String)| {
+    let at = |(location, file): &(&SourceLocation, String)| {
         json!({
             "physicalLocation": {
                 "artifactLocation": { "uri": uri_reference(file) },
-                "region": { "startLine": spot.line },
+                "region": { "startLine": location.line },
             },
             "logicalLocations": [{ "fullyQualifiedName": change.subject }],
         })
@@ -136,7 +137,7 @@ fn render_result(change: &ContractChange, view: &ReportOptions, rules: &[&DriftR
         "ruleIndex": rules.iter().position(|rule| rule.id == change.rule),
         "level": sarif_level(view.level_of(change)),
         "message": { "text": describe_change(change) },
-        "locations": spots.iter().take(1).map(at).collect::<Vec<_>>(),
+        "locations": locations.iter().take(1).map(at).collect::<Vec<_>>(),
         // The fingerprint contains no line numbers, so a result that moves keeps its identity.
         "partialFingerprints": { "contractDrift/v1": format!("{} {}: {what}", change.rule, change.subject) },
         "properties": {
@@ -145,14 +146,14 @@ fn render_result(change: &ContractChange, view: &ReportOptions, rules: &[&DriftR
             "uses": change.uses,
             "proven": change.proven,
             "witness": change.witness,
-            "pointer": spots.first().map(|(spot, _)| &spot.pointer),
+            "pointer": locations.first().map(|(location, _)| &location.pointer),
         },
     });
     if let Some(acceptance) = &change.accepted {
         out["suppressions"] =
             json!([{ "kind": "external", "status": "accepted", "justification": acceptance.reason }]);
     }
-    if let (Some(second), Some(members)) = (spots.get(1), out.as_object_mut()) {
+    if let (Some(second), Some(members)) = (locations.get(1), out.as_object_mut()) {
         let mut related = at(second);
         let from = view.revision.as_ref().map_or_else(String::new, |revision| format!(" at {revision}"));
         related["message"] = json!({ "text": format!("the old version{from}") });

@@ -324,7 +324,7 @@ struct IndependentValidator(Option<Documents>);
 impl IndependentValidator {
     /// Creates a validator, unless the contract has a configuration file or repaired faults, which only this
     /// generator supports.
-    fn of(project: &Project, contract: &AnalyzedContract) -> Self {
+    fn from_contract(project: &Project, contract: &AnalyzedContract) -> Self {
         let is_plain =
             project.config.file.is_none() && contract.diagnostics.iter().all(|each| each.fallback.is_none());
         let documents = contract.sources.sources.iter().filter(|_| is_plain);
@@ -369,7 +369,7 @@ struct OperationResults {
 
 impl OperationResults {
     fn test_operations(&mut self, case: &str, project: Project, contract: AnalyzedContract) {
-        let reference = IndependentValidator::of(&project, &contract);
+        let reference = IndependentValidator::from_contract(&project, &contract);
         let mock = MockServer::new(project, contract, 0);
         let review = mock.review();
         for (at, operation) in mock.operations.all().iter().enumerate() {

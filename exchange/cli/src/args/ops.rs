@@ -171,14 +171,14 @@ pub(crate) struct MoveStock {
     #[arg(long, value_name = "PLACE")]
     from: LocationValue,
     /// The quantity at that place before and after the move, such as 12.5scu..10scu.
-    #[arg(long, value_name = "BEFORE..AFTER")]
-    from_lot: QuantityRange,
+    #[arg(long = "from-lot", value_name = "BEFORE..AFTER")]
+    from_range: QuantityRange,
     /// The place to which the stock is moved.
     #[arg(long, value_name = "PLACE")]
     to: LocationValue,
     /// The quantity at the target place before and after the move, such as 0scu..2.5scu.
-    #[arg(long, value_name = "BEFORE..AFTER")]
-    to_lot: QuantityRange,
+    #[arg(long = "to-lot", value_name = "BEFORE..AFTER")]
+    to_range: QuantityRange,
     #[command(flatten)]
     pub(crate) sending: SendOptions,
 }
@@ -220,8 +220,8 @@ impl SetLot {
 impl MoveStock {
     /// Returns two ops for one change set: the decrease at one place and the increase at the other (STK-20).
     pub(crate) fn to_ops(&self) -> Vec<Json> {
-        let Self { lot, from, from_lot, to, to_lot, .. } = self;
-        vec![lot.build_op(from, &from_lot.0, &from_lot.1), lot.build_op(to, &to_lot.0, &to_lot.1)]
+        let Self { lot, from, from_range, to, to_range, .. } = self;
+        vec![lot.build_op(from, &from_range.0, &from_range.1), lot.build_op(to, &to_range.0, &to_range.1)]
     }
 }
 

@@ -98,16 +98,16 @@ pub(super) async fn run_api_call(
         response_head(response.status().as_u16(), response.status().to_string(), response.headers())
     });
     print_response(head, response.body(), call.show_secrets, output);
-    Ok(ExitStatus::Done)
+    Ok(ExitStatus::Success)
 }
 
 /// Returns the notice for an interrupted call. The outbox does not store such calls, so the notice contains
 /// the key.
 fn interrupt_notice(key: &str) -> InterruptNotice {
     InterruptNotice {
-        what: format!("the call may have been carried out: {}", retry_advice(key)),
-        next: "repeat it with --idempotency-key and its key",
-        key: Some(key.to_owned()),
+        message: format!("the call may have been carried out: {}", retry_advice(key)),
+        advice: "repeat it with --idempotency-key and its key",
+        idempotency_key: Some(key.to_owned()),
     }
 }
 
@@ -127,11 +127,11 @@ fn response_error(error: CallError<Problem>, call: &RawCall, key: Option<&str>) 
 
 fn response_head<'h>(
     status: u16,
-    line: String,
-    all: impl IntoIterator<Item = (&'h (impl AsRef<str> + 'h), &'h (impl AsRef<[u8]> + 'h))>,
+    status_line: String,
+    fields: impl IntoIterator<Item = (&'h (impl AsRef<str> + 'h), &'h (impl AsRef<[u8]> + 'h))>,
 ) -> ResponseHead {
     let mut headers = BTreeMap::<String, String>::new();
-    for (name, value) in all {
+    for (name, value) in fields {
         let name: &str = name.as_ref();
         // A nonce is not secret, but another client must not reuse it.
         if name == "dpop-nonce" {
@@ -141,7 +141,7 @@ fn response_head<'h>(
         let joined = headers.entry(name.to_owned()).or_default();
         *joined = if joined.is_empty() { value.to_owned() } else { format!("{joined}, {value}") };
     }
-    ResponseHead { status, line, headers }
+    ResponseHead { status, status_line, headers }
 }
 
 /// The JSON form of a response with its head.
@@ -250,7 +250,7 @@ mod tests {
         // The retry receives the stored response, so the write is applied only once.
         assert_eq!(
             run_api_call(again(OperationId::BlueprintsWrite), &lossy, &mut output).await.unwrap(),
-            ExitStatus::Done
+            ExitStatus::Success
         );
         assert_eq!(gateway.applied_keys(), [key.as_str()]);
         // This error proves that nothing was applied, so it contains no key.
@@ -379,15 +379,15 @@ mod tests {
         let head = || {
             let headers = [("etag", "\"x\""), ("vary", "a, b")];
             let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned()));
-            Some(ResponseHead { status: 200, line: "200 OK".to_owned(), headers: headers.into() })
+            Some(ResponseHead { status: 200, status_line: "200 OK".to_owned(), headers: headers.into() })
         };
-        let whole = |body: &str| {
+        let document_with_head = |body: &str| {
             format!(
                 "{{\"status\":200,\"headers\":{{\"etag\":\"\\\"x\\\"\",\"vary\":\"a, b\"}},\"body\":{body}}}\n"
             )
         };
-        assert_eq!(shown(head(), r#"{"n": 1.50}"#), whole(r#"{"n":1.50}"#));
-        assert_eq!(shown(head(), ""), whole("null"));
+        assert_eq!(shown(head(), r#"{"n": 1.50}"#), document_with_head(r#"{"n":1.50}"#));
+        assert_eq!(shown(head(), ""), document_with_head("null"));
         assert_eq!(shown(None, "no: yaml\n"), "\"no: yaml\\n\"\n");
         assert_eq!(shown(None, ""), "null\n");
     }

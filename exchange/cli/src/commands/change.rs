@@ -86,7 +86,7 @@ pub(super) async fn parse_org_stock_ops(command: &OrgStockOps) -> Result<ParsedO
 
 /// Sends the ops of a command, or previews them. Changes that cannot be sent now stay in the outbox.
 pub(super) async fn send_ops<O: ChangeOp>(
-    app: &CommandContext,
+    context: &CommandContext,
     typed: ParsedOps,
     output: &mut Output,
 ) -> Result<ExitStatus, CommandError> {
@@ -104,12 +104,12 @@ pub(super) async fn send_ops<O: ChangeOp>(
             }
         };
     }
-    let (outbox, trouble) = match open_outbox(app, O::LANE.operation(), output).await {
+    let (outbox, failure) = match open_outbox(context, O::LANE.operation(), output).await {
         Ok(outbox) => (outbox, None),
-        Err(trouble) if is_transient(&trouble) && !typed.sending.dry_run => {
-            match open_permitted_outbox::<O>(app).await? {
-                Some(outbox) => (outbox, Some(trouble)),
-                None => return Err(trouble),
+        Err(failure) if is_transient(&failure) && !typed.sending.dry_run => {
+            match open_permitted_outbox::<O>(context).await? {
+                Some(outbox) => (outbox, Some(failure)),
+                None => return Err(failure),
             }
         }
         Err(failure) => return Err(failure),
@@ -124,9 +124,10 @@ pub(super) async fn send_ops<O: ChangeOp>(
             .collect();
         return outcomes::print_preview(O::LANE, sets, output);
     }
-    let turn = SendLock::acquire(app, output).await.inspect_err(|_| output.print_interrupt_notice())?;
+    let send_lock =
+        SendLock::acquire(context, output).await.inspect_err(|_| output.print_interrupt_notice())?;
     let numbers = enqueue_changes(&outbox, changes, output).await?;
-    flush_and_report(app, &outbox, turn, &numbers, trouble, output).await
+    flush_and_report(context, &outbox, send_lock, &numbers, failure, output).await
 }
 
 /// Stores changes in the outbox. Storing may complete even after Ctrl-C, so until it is done, the interrupt
@@ -145,19 +146,21 @@ async fn enqueue_changes<O: ChangeOp>(
 }
 
 async fn open_outbox(
-    app: &CommandContext,
+    context: &CommandContext,
     operation: OperationId,
     output: &mut Output,
 ) -> Result<Outbox, CommandError> {
-    let exchange = app.exchange_for_operation(operation, output).await?;
-    let connection = app.connection(&exchange, output).await?;
-    Ok(exchange.outbox(app.outbox_store()?, connection)?)
+    let exchange = context.exchange_for_operation(operation, output).await?;
+    let connection = context.connection(&exchange, output).await?;
+    Ok(exchange.outbox(context.outbox_store()?, connection)?)
 }
 
 /// Opens the local outbox. Returns `None` if the installation is not signed in, and an error if it lacks the
 /// scope for this area according to the saved scopes.
-async fn open_permitted_outbox<O: ChangeOp>(app: &CommandContext) -> Result<Option<Outbox>, CommandError> {
-    let session = app.session().await?;
+async fn open_permitted_outbox<O: ChangeOp>(
+    context: &CommandContext,
+) -> Result<Option<Outbox>, CommandError> {
+    let session = context.session().await?;
     if session.state() != SessionState::Active {
         return Ok(None);
     }
@@ -165,7 +168,7 @@ async fn open_permitted_outbox<O: ChangeOp>(app: &CommandContext) -> Result<Opti
     if !operation.permits(|scope| granted.iter().any(|granted_scope| granted_scope.as_str() == scope)) {
         return Err(scope_missing_error(operation));
     }
-    app.open_local_outbox().await
+    context.open_local_outbox().await
 }
 
 /// Returns true if the error is temporary, which means that it comes from the connection or from the
@@ -202,8 +205,8 @@ const LOCK_POLL_INTERVAL: Duration = Duration::from_millis(50);
 pub(super) struct SendLock(#[expect(dead_code, reason = "keeps the file locked")] Option<File>);
 
 impl SendLock {
-    pub(super) async fn acquire(app: &CommandContext, output: &mut Output) -> Result<Self, CommandError> {
-        Self::acquire_at(&app.config.folders.state.join("sending.lock"), output).await
+    pub(super) async fn acquire(context: &CommandContext, output: &mut Output) -> Result<Self, CommandError> {
+        Self::acquire_at(&context.config.folders.state.join("sending.lock"), output).await
     }
 
     async fn acquire_at(path: &Path, output: &mut Output) -> Result<Self, CommandError> {
@@ -219,7 +222,7 @@ impl SendLock {
             if begun.elapsed() >= LOCK_TIMEOUT {
                 let what = "another run of this program has been sending for too long";
                 return Err(CommandError::new(
-                    ExitStatus::Wait,
+                    ExitStatus::RetryLater,
                     what,
                     "stop it, or try again when it has ended",
                 ));
@@ -234,29 +237,29 @@ impl SendLock {
 
 /// Sends the due changes, unless an earlier error prevents that, and prints their outcomes.
 pub(super) async fn flush_and_report(
-    app: &CommandContext,
+    context: &CommandContext,
     outbox: &Outbox,
-    turn: SendLock,
+    send_lock: SendLock,
     own_entries: &[EntryNumber],
-    trouble: Option<CommandError>,
+    failure: Option<CommandError>,
     output: &mut Output,
 ) -> Result<ExitStatus, CommandError> {
     output.set_interrupt_notice(kept_notice(own_entries));
-    let sent = match trouble {
+    let sent = match failure {
         None => flush_outbox(outbox, output).await,
-        Some(trouble) => Err(trouble),
+        Some(failure) => Err(failure),
     };
-    let claims = ReportClaims::in_folder(&app.config.folders.state);
+    let claims = ReportClaims::in_folder(&context.config.folders.state);
     let report = outcomes::gather_report(outbox, &claims, own_entries, sent.as_deref()).await;
     // The changes stay in the outbox without a report, so the user does not have to send them again.
     let report = report.inspect_err(|_| output.print_interrupt_notice())?;
     // Release the lock before printing, because a slow reader can block the output for a long time.
-    drop(turn);
+    drop(send_lock);
     let result = outcomes::print_report(report, outbox, output).await;
     let (exit, mut pulls) = result.inspect_err(|_| output.print_interrupt_notice())?;
     output.clear_interrupt_notice();
     pulls.extend(sent.iter().flatten().filter_map(OutboxEvent::lane_to_pull));
-    app.pull_areas(&pulls, output).await;
+    context.pull_areas(&pulls, output).await;
     Ok(exit)
 }
 
@@ -383,7 +386,7 @@ mod tests {
         let first = SendLock::acquire_at(&path, &mut output).await.unwrap();
         let start = Instant::now();
         let given_up = SendLock::acquire_at(&path, &mut output).await.err().unwrap();
-        assert_eq!((given_up.exit_status(), start.elapsed()), (ExitStatus::Wait, LOCK_TIMEOUT));
+        assert_eq!((given_up.exit_status(), start.elapsed()), (ExitStatus::RetryLater, LOCK_TIMEOUT));
         let then = async {
             tokio::time::sleep(Duration::from_secs(100)).await;
             drop(first);

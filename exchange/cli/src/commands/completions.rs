@@ -20,7 +20,7 @@ pub(super) fn print_completions(args: &CompletionsArgs, output: &mut Output) -> 
     } else {
         output.write_text(&script);
     }
-    ExitStatus::Done
+    ExitStatus::Success
 }
 
 /// Writes `exchange.1` and a page for each command.
@@ -28,7 +28,7 @@ pub(super) fn write_manual_pages(args: &ManArgs, output: &mut Output) -> Result<
     let folder = &args.folder;
     let failed = |error: io::Error| {
         let message = format!("{}: {error}", folder.display());
-        CommandError::new(ExitStatus::Failed, message, "choose a folder in which you may create files")
+        CommandError::new(ExitStatus::Failure, message, "choose a folder in which you may create files")
     };
     fs::create_dir_all(folder).map_err(failed)?;
     clap_mangen::generate_to(Cli::command(), folder).map_err(failed)?;
@@ -37,5 +37,5 @@ pub(super) fn write_manual_pages(args: &ManArgs, output: &mut Output) -> Result<
     } else {
         output.write_line(format!("manual pages written to {}", folder.display()));
     }
-    Ok(ExitStatus::Done)
+    Ok(ExitStatus::Success)
 }

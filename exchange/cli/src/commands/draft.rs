@@ -24,17 +24,17 @@ const RESTAGE_ADVICE: &str = "it can no longer be opened, and expires after 30 m
 /// Stages a draft. First checks that the link can be opened, because each draft counts against the daily
 /// write quota, and a member can have only ten live drafts; another one replaces the oldest (DRF-05, DRF-14).
 pub(super) async fn stage_draft(
-    app: &CommandContext,
+    context: &CommandContext,
     command: DraftCommand,
     output: &mut Output,
 ) -> Result<ExitStatus, CommandError> {
     let (handoff, args) = match command {
-        DraftCommand::Blueprints(args) => (stage_blueprints(app, &args, output).await?, args),
-        DraftCommand::Refinery(args) => (stage_refinery(app, &args, output).await?, args),
+        DraftCommand::Blueprints(args) => (stage_blueprints(context, &args, output).await?, args),
+        DraftCommand::Refinery(args) => (stage_refinery(context, &args, output).await?, args),
     };
     output.print_note("staged: the link works once, within 30 minutes");
     show_draft_link(args.link, &handoff, output).await?;
-    Ok(ExitStatus::Done)
+    Ok(ExitStatus::Success)
 }
 
 async fn show_draft_link(
@@ -48,13 +48,13 @@ async fn show_draft_link(
 }
 
 /// Creates the error for a draft that was staged, but whose link was not opened.
-fn unopened_error(unseen: LinkNotOpened) -> CommandError {
-    match unseen {
+fn unopened_error(reason: LinkNotOpened) -> CommandError {
+    match reason {
         LinkNotOpened::Declined => {
             CommandError::new(ExitStatus::Conflict, "the draft is staged, but was not opened", RESTAGE_ADVICE)
         }
         LinkNotOpened::NoBrowser => CommandError::new(
-            ExitStatus::Failed,
+            ExitStatus::Failure,
             "the draft is staged, but no browser could be started",
             format!("{RESTAGE_ADVICE}; use --print-link then, and open the link by hand"),
         ),
@@ -62,31 +62,31 @@ fn unopened_error(unseen: LinkNotOpened) -> CommandError {
 }
 
 async fn stage_blueprints(
-    app: &CommandContext,
+    context: &CommandContext,
     args: &DraftArgs,
     output: &mut Output,
 ) -> Result<DraftHandoff, CommandError> {
     let checked = check_envelope(&read_input(&args.file).await?).map_err(|fault| {
-        CommandError::new(ExitStatus::Failed, fault.to_string(), "see `exchange envelope check`")
+        CommandError::new(ExitStatus::Failure, fault.to_string(), "see `exchange envelope check`")
     })?;
     let envelope = SealedEnvelope::from_checked(checked).map_err(|what| {
-        CommandError::new(ExitStatus::Failed, what.to_string(), "see `exchange envelope check`")
+        CommandError::new(ExitStatus::Failure, what.to_string(), "see `exchange envelope check`")
     })?;
     link::ensure_link_can_open(&args.link, "draft", output)?;
-    let exchange = app.exchange_for_operation(OperationId::DraftsBlueprints, output).await?;
+    let exchange = context.exchange_for_operation(OperationId::DraftsBlueprints, output).await?;
     let mut staging = exchange.drafts().blueprints(envelope);
     await_staging(staging.stage(), output).await
 }
 
 async fn stage_refinery(
-    app: &CommandContext,
+    context: &CommandContext,
     args: &DraftArgs,
     output: &mut Output,
 ) -> Result<DraftHandoff, CommandError> {
     let draft =
         RefineryDraft::parse(&read_input(&args.file).await?).map_err(CommandError::from_usage_error)?;
     link::ensure_link_can_open(&args.link, "draft", output)?;
-    let exchange = app.exchange_for_operation(OperationId::DraftsRefinery, output).await?;
+    let exchange = context.exchange_for_operation(OperationId::DraftsRefinery, output).await?;
     let mut staging = exchange.drafts().refinery(draft)?;
     await_staging(staging.stage(), output).await
 }
@@ -97,12 +97,15 @@ async fn await_staging(
     staging: impl Future<Output = Result<DraftHandoff, Error>>,
     output: &mut Output,
 ) -> Result<DraftHandoff, CommandError> {
-    let unfinished =
-        |what| InterruptNotice { what: format!("{what}: {RESTAGE_ADVICE}"), next: RESTAGE_ADVICE, key: None };
-    output.set_interrupt_notice(Some(unfinished("the draft may be staged")));
+    let notice = |what| InterruptNotice {
+        message: format!("{what}: {RESTAGE_ADVICE}"),
+        advice: RESTAGE_ADVICE,
+        idempotency_key: None,
+    };
+    output.set_interrupt_notice(Some(notice("the draft may be staged")));
     let staged = staging.await;
     match &staged {
-        Ok(_) => output.set_interrupt_notice(Some(unfinished("the draft is staged"))),
+        Ok(_) => output.set_interrupt_notice(Some(notice("the draft is staged"))),
         Err(_) => output.clear_interrupt_notice(),
     }
     staged.map_err(|error| FailedCall::new(error).with_advice(RESTAGE_ADVICE).into())
@@ -163,8 +166,9 @@ mod tests {
         let handoff = await_staging(staging.stage(), &mut output).await.unwrap();
         let is_staged = format!("the draft is staged: {RESTAGE_ADVICE}");
         assert_eq!(output.interrupt_notice(), Some(is_staged.as_str()));
-        let nobody = LinkArgs { open: false, print_link: false };
-        let report = show_draft_link(nobody, &handoff, &mut output).await.unwrap_err().to_report().unwrap();
+        let no_link_args = LinkArgs { open: false, print_link: false };
+        let report =
+            show_draft_link(no_link_args, &handoff, &mut output).await.unwrap_err().to_report().unwrap();
         assert_eq!((report.exit, &*report.next), (7, RESTAGE_ADVICE));
         assert!(
             report.message.starts_with("the draft is staged") && output.interrupt_notice().is_none(),

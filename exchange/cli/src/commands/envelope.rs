@@ -19,7 +19,7 @@ use crate::{
     config,
     error::{CommandError, ExitStatus},
     output::{Output, TextStyle},
-    table::FactList,
+    table::PropertyList,
 };
 
 pub(super) async fn run_envelope(
@@ -72,7 +72,7 @@ fn write_envelope(args: &EnvelopeWrite, output: &mut Output) -> Result<ExitStatu
             Ok(json) if output.is_json() => output.write_json(&json),
             _ => output.write_text(&text),
         }
-        return Ok(ExitStatus::Done);
+        return Ok(ExitStatus::Success);
     }
     envelope.write_to(&args.file).map_err(|error| write_error(&args.file, error))?;
     if output.is_json() {
@@ -80,7 +80,7 @@ fn write_envelope(args: &EnvelopeWrite, output: &mut Output) -> Result<ExitStatu
     } else {
         output.print_note(format!("{} blueprints written", envelope.len()));
     }
-    Ok(ExitStatus::Done)
+    Ok(ExitStatus::Success)
 }
 
 /// Creates the error for a file that cannot be written. It contains the file name and the operating system's
@@ -101,12 +101,12 @@ async fn check_file(args: &EnvelopeCheck, output: &mut Output) -> Result<ExitSta
             EnvelopeFault::Version => "write it with a program that writes version 1",
             _ => "correct it, or write a new one with `envelope write`",
         };
-        CommandError::new(ExitStatus::Failed, fault.to_string(), next)
+        CommandError::new(ExitStatus::Failure, fault.to_string(), next)
     })?;
     if !checked.private().is_empty() {
         let places = checked.private().join(", ");
         let what = format!("file paths at {places} reveal details of this computer");
-        return Err(CommandError::new(ExitStatus::Failed, what, "remove them before you share the file"));
+        return Err(CommandError::new(ExitStatus::Failure, what, "remove them before you share the file"));
     }
     let envelope = checked.envelope();
     let version = envelope.format_version.as_deref().unwrap_or("1.0");
@@ -115,21 +115,21 @@ async fn check_file(args: &EnvelopeCheck, output: &mut Output) -> Result<ExitSta
         output.write_json(&json!({
             "valid": true, "formatVersion": version, "blueprints": envelope.items.len(), "undeclared": undeclared,
         }));
-        return Ok(ExitStatus::Done);
+        return Ok(ExitStatus::Success);
     }
-    let mut facts = FactList::default();
-    facts.push_styled_fact("envelope", TextStyle::Good, "accepted by the web import");
-    facts.push_fact("version", version);
-    facts.push_fact("blueprints", envelope.items.len().to_string());
+    let mut properties = PropertyList::default();
+    properties.push_styled_property("envelope", TextStyle::Good, "accepted by the web import");
+    properties.push_property("version", version);
+    properties.push_property("blueprints", envelope.items.len().to_string());
     if let Some(generator) = &envelope.generator {
-        facts.push_fact("written by", format!("{} {}", generator.name, generator.version));
+        properties.push_property("written by", format!("{} {}", generator.name, generator.version));
     }
-    facts.print(output);
+    properties.print(output);
     if !checked.undeclared_pointers().is_empty() {
         output.print_warning(format!(
             "the envelope has properties that the contract does not describe; check them: {}",
             checked.undeclared_pointers().join(", ")
         ));
     }
-    Ok(ExitStatus::Done)
+    Ok(ExitStatus::Success)
 }

@@ -52,7 +52,7 @@ impl LinkNotOpened {
             }
             Self::NoBrowser => {
                 let next = "use --print-link, and open the link by hand";
-                CommandError::new(ExitStatus::Failed, "no browser could be started", next)
+                CommandError::new(ExitStatus::Failure, "no browser could be started", next)
             }
         }
     }

@@ -11,7 +11,7 @@ use crate::{
     args::{ListArgs, ShowArgs},
     error::{CommandError, ExitStatus},
     output::{Output, TextStyle},
-    table::{FactList, Table},
+    table::{PropertyList, Table},
 };
 
 /// The display of a replica entry.
@@ -22,9 +22,9 @@ pub(super) trait EntryView: FeedEntry {
     fn table_head() -> &'static [&'static str];
     /// Returns the cells of the entry's row.
     fn table_row(&self) -> Vec<(TextStyle, String)>;
-    /// Returns all facts, for `show`.
-    fn fact_list(&self) -> FactList;
-    /// Prints further details below the facts, if any.
+    /// Returns all properties, for `show`.
+    fn fact_list(&self) -> PropertyList;
+    /// Prints further details below the properties, if any.
     fn print_details(&self, output: &mut Output) {
         let _ = output;
     }
@@ -44,22 +44,22 @@ fn yes_or_empty(is: bool) -> String {
 }
 
 pub(super) async fn list_entries<E: EntryView>(
-    app: &CommandContext,
+    context: &CommandContext,
     args: &ListArgs,
     output: &mut Output,
 ) -> Result<ExitStatus, CommandError> {
     let part = args.part.as_deref().map(str::to_lowercase);
     let wanted =
         |entry: &E| part.as_deref().is_none_or(|part| entry.display_name().to_lowercase().contains(part));
-    let (as_of, entries) = app.replica_view().await?.entries(wanted)?;
+    let (as_of, entries) = context.replica_view().await?.entries(wanted)?;
     let as_of = format_timestamp(as_of).unwrap_or_default();
     if output.is_json() {
         output.write_json(&json!({ "asOf": as_of, "items": entries }));
-        return Ok(ExitStatus::Done);
+        return Ok(ExitStatus::Success);
     }
     if entries.is_empty() {
         output.print_note(if part.is_some() { "no matching entries" } else { "no entries" });
-        return Ok(ExitStatus::Done);
+        return Ok(ExitStatus::Success);
     }
     // The rows are sorted by the displayed cells.
     let mut rows: Vec<_> = entries.iter().map(EntryView::table_row).collect();
@@ -70,29 +70,29 @@ pub(super) async fn list_entries<E: EntryView>(
     }
     table.print(output);
     output.print_footnote(format!("{} as of {as_of}", count_text(entries.len())))?;
-    Ok(ExitStatus::Done)
+    Ok(ExitStatus::Success)
 }
 
 pub(super) async fn show_entry<E: EntryView>(
-    app: &CommandContext,
+    context: &CommandContext,
     args: &ShowArgs,
     output: &mut Output,
 ) -> Result<ExitStatus, CommandError> {
-    let Some(entry) = app.replica_view().await?.entry::<E>(&args.key)? else {
+    let Some(entry) = context.replica_view().await?.entry::<E>(&args.key)? else {
         let next = "see `list`; `exchange sync` reads new entries";
         return Err(CommandError::new(
-            ExitStatus::Failed,
+            ExitStatus::Failure,
             format!("no local entry has the key {}", args.key),
             next,
         ));
     };
     if output.is_json() {
         output.write_json(&entry);
-        return Ok(ExitStatus::Done);
+        return Ok(ExitStatus::Success);
     }
     entry.fact_list().print(output);
     entry.print_details(output);
-    Ok(ExitStatus::Done)
+    Ok(ExitStatus::Success)
 }
 
 fn count_text(count: usize) -> String {
@@ -114,23 +114,23 @@ impl EntryView for Blueprint {
         plain_cells([self.display_name(), at.to_owned(), source.to_owned(), self.key.as_str().to_owned()])
     }
 
-    fn fact_list(&self) -> FactList {
-        let mut facts = FactList::default();
-        facts.push_styled_fact("name", TextStyle::Strong, self.display_name());
-        facts.push_fact("key", self.key.as_str());
+    fn fact_list(&self) -> PropertyList {
+        let mut properties = PropertyList::default();
+        properties.push_styled_property("name", TextStyle::Strong, self.display_name());
+        properties.push_property("key", self.key.as_str());
         if let Some(at) = &self.acquired_at {
-            facts.push_fact("acquired", at.as_str());
+            properties.push_property("acquired", at.as_str());
         }
         if let Some(provenance) = &self.provenance {
-            facts.push_fact("known from", provenance.source.as_str());
+            properties.push_property("known from", provenance.source.as_str());
         }
         if self.is_default {
-            facts.push_fact("default", "every member has it; it cannot be removed");
+            properties.push_property("default", "every member has it; it cannot be removed");
         }
         if let Some(note) = &self.note {
-            facts.push_fact("note", note.as_str());
+            properties.push_property("note", note.as_str());
         }
-        facts
+        properties
     }
 }
 
@@ -154,18 +154,18 @@ impl EntryView for StockLot {
         ])
     }
 
-    fn fact_list(&self) -> FactList {
-        let mut facts = FactList::default();
-        facts.push_styled_fact("material", TextStyle::Strong, self.display_name());
-        facts.push_fact("material key", self.material.bt.as_str());
-        facts.push_fact("place", self.location.name.as_str());
-        facts.push_fact("quality", self.quality.get().to_string());
-        facts.push_fact("quantity", format_quantity(&self.quantity));
+    fn fact_list(&self) -> PropertyList {
+        let mut properties = PropertyList::default();
+        properties.push_styled_property("material", TextStyle::Strong, self.display_name());
+        properties.push_property("material key", self.material.bt.as_str());
+        properties.push_property("place", self.location.name.as_str());
+        properties.push_property("quality", self.quality.get().to_string());
+        properties.push_property("quantity", format_quantity(&self.quantity));
         if self.stolen {
-            facts.push_styled_fact("stolen", TextStyle::Warning, "yes");
+            properties.push_styled_property("stolen", TextStyle::Warning, "yes");
         }
-        facts.push_fact("key", self.key.as_str());
-        facts
+        properties.push_property("key", self.key.as_str());
+        properties
     }
 }
 
@@ -199,30 +199,30 @@ impl EntryView for Ship {
         ])
     }
 
-    fn fact_list(&self) -> FactList {
-        let mut facts = FactList::default();
-        facts.push_styled_fact("type", TextStyle::Strong, self.ship_type.name.as_str());
-        facts.push_fact("type key", self.ship_type.bt.as_str());
+    fn fact_list(&self) -> PropertyList {
+        let mut properties = PropertyList::default();
+        properties.push_styled_property("type", TextStyle::Strong, self.ship_type.name.as_str());
+        properties.push_property("type key", self.ship_type.bt.as_str());
         if let Some(name) = &self.name {
-            facts.push_fact("name", name.as_str());
+            properties.push_property("name", name.as_str());
         }
         if let Some(location) = &self.location {
-            facts.push_fact("place", location.name.as_str());
+            properties.push_property("place", location.name.as_str());
         }
-        facts.push_fact("insured", insurance_text(&self.insurance));
-        facts.push_fact("fitted", if self.fitted { "yes" } else { "no" });
+        properties.push_property("insured", insurance_text(&self.insurance));
+        properties.push_property("fitted", if self.fitted { "yes" } else { "no" });
         let unit = self
             .org_unit
             .as_ref()
             .map_or_else(|| "none".to_owned(), |unit| format!("{} ({})", unit.name, unit.id.as_str()));
-        facts.push_fact("unit", unit);
-        facts.push_fact("unit version", self.org_unit_version.get().to_string());
-        facts.push_fact("version", self.version.get().to_string());
+        properties.push_property("unit", unit);
+        properties.push_property("unit version", self.org_unit_version.get().to_string());
+        properties.push_property("version", self.version.get().to_string());
         if let Some(id) = &self.external_id {
-            facts.push_fact("linked to", id.as_str());
+            properties.push_property("linked to", id.as_str());
         }
-        facts.push_fact("id", self.ship_id.as_str());
-        facts
+        properties.push_property("id", self.ship_id.as_str());
+        properties
     }
 }
 
@@ -247,21 +247,21 @@ impl EntryView for OrgStockLot {
         ])
     }
 
-    fn fact_list(&self) -> FactList {
-        let mut facts = FactList::default();
-        facts.push_styled_fact("material", TextStyle::Strong, self.display_name());
-        facts.push_fact("material key", self.material.bt.as_str());
-        facts.push_fact("unit", format!("{} ({})", self.unit.name, self.unit.id.as_str()));
-        facts.push_fact("place", self.location.name.as_str());
-        facts.push_fact("quality", self.quality.get().to_string());
-        facts.push_fact("quantity", format_quantity(&self.quantity));
-        facts.push_fact("for job orders", format_quantity(&self.earmarked.job_orders));
-        facts.push_fact("for missions", format_quantity(&self.earmarked.missions));
+    fn fact_list(&self) -> PropertyList {
+        let mut properties = PropertyList::default();
+        properties.push_styled_property("material", TextStyle::Strong, self.display_name());
+        properties.push_property("material key", self.material.bt.as_str());
+        properties.push_property("unit", format!("{} ({})", self.unit.name, self.unit.id.as_str()));
+        properties.push_property("place", self.location.name.as_str());
+        properties.push_property("quality", self.quality.get().to_string());
+        properties.push_property("quantity", format_quantity(&self.quantity));
+        properties.push_property("for job orders", format_quantity(&self.earmarked.job_orders));
+        properties.push_property("for missions", format_quantity(&self.earmarked.missions));
         if self.stolen {
-            facts.push_styled_fact("stolen", TextStyle::Warning, "yes");
+            properties.push_styled_property("stolen", TextStyle::Warning, "yes");
         }
-        facts.push_fact("key", self.key.as_str());
-        facts
+        properties.push_property("key", self.key.as_str());
+        properties
     }
 
     fn print_details(&self, output: &mut Output) {

@@ -23,37 +23,37 @@ use crate::{
     args::{self, OutboxResolve},
     error::{CommandError, ExitStatus},
     output::{Output, TextStyle},
-    table::{FactList, Table},
+    table::{PropertyList, Table},
 };
 
 pub(super) async fn run_outbox(
-    app: &CommandContext,
+    context: &CommandContext,
     command: args::OutboxCommand,
     output: &mut Output,
 ) -> Result<ExitStatus, CommandError> {
     match command {
-        args::OutboxCommand::List => list_changes(app, output).await,
-        args::OutboxCommand::Show(args) => show_change(app, EntryNumber(args.id), output).await,
-        args::OutboxCommand::Retry(args) => retry_changes(app, args.id.map(EntryNumber), output).await,
-        args::OutboxCommand::Drop(args) => drop_change(app, EntryNumber(args.id), output).await,
-        args::OutboxCommand::Resolve(args) => resolve_change(app, &args, output).await,
+        args::OutboxCommand::List => list_changes(context, output).await,
+        args::OutboxCommand::Show(args) => show_change(context, EntryNumber(args.id), output).await,
+        args::OutboxCommand::Retry(args) => retry_changes(context, args.id.map(EntryNumber), output).await,
+        args::OutboxCommand::Drop(args) => drop_change(context, EntryNumber(args.id), output).await,
+        args::OutboxCommand::Resolve(args) => resolve_change(context, &args, output).await,
         args::OutboxCommand::Confirm(args) => {
             let number = EntryNumber(args.id);
-            open_known_outbox(app).await?.entry(number).await.map_err(entry_error)?;
+            open_known_outbox(context).await?.entry(number).await.map_err(entry_error)?;
             // A new link invalidates the previous one, so first check that it can be opened.
             link::ensure_link_can_open(&args.link, "confirmation", output)?;
-            let (outbox, turn) = open_for_sending(app, output).await?;
+            let (outbox, send_lock) = open_for_sending(context, output).await?;
             match outbox.request_confirmation_link(number).await.map_err(entry_error)? {
                 Some(secret) => {
-                    drop(turn);
+                    drop(send_lock);
                     let shown = link::show_link(args.link, secret.expose(), "confirmation", output).await;
-                    shown.map_err(|unseen| unseen.into_error("confirmation"))?;
+                    shown.map_err(|reason| reason.into_error("confirmation"))?;
                     output.print_note(format!(
                         "then run `exchange sync`, check whether the change was applied, and run `exchange outbox resolve {number}` with --applied or --missing"
                     ));
-                    Ok(ExitStatus::Done)
+                    Ok(ExitStatus::Success)
                 }
-                None => change::flush_and_report(app, &outbox, turn, &[number], None, output).await,
+                None => change::flush_and_report(context, &outbox, send_lock, &[number], None, output).await,
             }
         }
     }
@@ -71,23 +71,27 @@ fn entry_error(error: Error) -> CommandError {
 }
 
 /// Opens the local outbox. Returns an error if the id of this installation is not known yet.
-async fn open_known_outbox(app: &CommandContext) -> Result<Outbox, CommandError> {
+async fn open_known_outbox(context: &CommandContext) -> Result<Outbox, CommandError> {
     let missing = || {
         let what = "the id of this installation is not known yet, so its changes cannot be found";
-        CommandError::new(ExitStatus::SignIn, what, "sign in, or try again once the exchange can be reached")
+        CommandError::new(
+            ExitStatus::SignInRequired,
+            what,
+            "sign in, or try again once the exchange can be reached",
+        )
     };
-    app.open_local_outbox().await?.ok_or_else(missing)
+    context.open_local_outbox().await?.ok_or_else(missing)
 }
 
 /// Opens the outbox of the connection and acquires the send lock.
 async fn open_for_sending(
-    app: &CommandContext,
+    context: &CommandContext,
     output: &mut Output,
 ) -> Result<(Outbox, SendLock), CommandError> {
-    let exchange = app.exchange().await?;
-    let connection = app.connection(&exchange, output).await?;
-    let outbox = exchange.outbox(app.outbox_store()?, connection)?;
-    Ok((outbox, SendLock::acquire(app, output).await?))
+    let exchange = context.exchange().await?;
+    let connection = context.connection(&exchange, output).await?;
+    let outbox = exchange.outbox(context.outbox_store()?, connection)?;
+    Ok((outbox, SendLock::acquire(context, output).await?))
 }
 
 /// The advice for a change that this version cannot read.
@@ -138,29 +142,29 @@ fn unreadable_json(entry: &UnreadableEntry) -> Value {
     })
 }
 
-async fn list_changes(app: &CommandContext, output: &mut Output) -> Result<ExitStatus, CommandError> {
-    let changes = app.read_local_changes().await?;
+async fn list_changes(context: &CommandContext, output: &mut Output) -> Result<ExitStatus, CommandError> {
+    let changes = context.read_local_changes().await?;
     changes.warn_about_earlier(output);
     let LocalChanges { entries, unreadable, earlier } = changes;
     if output.is_json() {
         let items = entries.iter().map(facts_json).chain(unreadable.iter().map(unreadable_json));
         output.write_json(&json!({ "items": items.collect::<Vec<_>>(), "ofEarlierConnections": earlier }));
-        return Ok(ExitStatus::Done);
+        return Ok(ExitStatus::Success);
     }
     if entries.is_empty() && unreadable.is_empty() {
         if earlier == 0 {
             output.print_note("the outbox is empty");
         }
-        return Ok(ExitStatus::Done);
+        return Ok(ExitStatus::Success);
     }
     let mut table = Table::new(&[">NUMBER", "AREA", ">OPS", "STATE", "CODE", "NEXT"]);
     for entry in &entries {
-        let (look, state, next) = describe_state(entry.state());
+        let (style, state, next) = describe_state(entry.state());
         table.push_styled_row([
             (TextStyle::Plain, entry.number().to_string()),
             (TextStyle::Plain, entry.lane().to_string()),
             (TextStyle::Plain, entry.ops().to_string()),
-            (look, state.to_owned()),
+            (style, state.to_owned()),
             (TextStyle::Plain, entry.code().unwrap_or("").to_owned()),
             (TextStyle::Plain, next.to_owned()),
         ]);
@@ -174,16 +178,16 @@ async fn list_changes(app: &CommandContext, output: &mut Output) -> Result<ExitS
         table.push_styled_row([number, area, ops, state, code, next]);
     }
     table.print(output);
-    Ok(ExitStatus::Done)
+    Ok(ExitStatus::Success)
 }
 
 /// Prints a change with all its ops. If the change is decided, also prints the verdict of each op.
 async fn show_change(
-    app: &CommandContext,
+    context: &CommandContext,
     number: EntryNumber,
     output: &mut Output,
 ) -> Result<ExitStatus, CommandError> {
-    let outbox = open_known_outbox(app).await?;
+    let outbox = open_known_outbox(context).await?;
     let entry = outbox.entry(number).await.map_err(entry_error)?;
     let ops = match entry.lane() {
         Lane::Blueprints => read_ops::<BlueprintOp>(&outbox, number).await?,
@@ -201,7 +205,7 @@ async fn show_change(
             let found = verdict(id)
                 .map(|found| (outcomes::describe_verdict(found), found.remedy().map(OpRemedy::message)));
             let ((_, result, reason), next) = match found {
-                Some(((look, result, reason), next)) => ((look, Some(result), reason), next),
+                Some(((style, result, reason), next)) => ((style, Some(result), reason), next),
                 None => ((TextStyle::Plain, None, None), None),
             };
             json!({ "opId": id, "asks": asks, "result": result, "reason": reason, "next": next })
@@ -212,37 +216,37 @@ async fn show_change(
         document["decidedAt"] = json!(decided);
         document["mayBeApplied"] = json!(entry.may_be_applied());
         output.write_json(&document);
-        return Ok(ExitStatus::Done);
+        return Ok(ExitStatus::Success);
     }
-    let (look, state, next) = describe_state(entry.state());
-    let mut facts = FactList::default();
-    facts.push_fact("change", number.to_string());
-    facts.push_fact("area", entry.lane().as_str());
-    facts.push_styled_fact("state", look, state);
+    let (style, state, next) = describe_state(entry.state());
+    let mut properties = PropertyList::default();
+    properties.push_property("change", number.to_string());
+    properties.push_property("area", entry.lane().as_str());
+    properties.push_styled_property("state", style, state);
     if let Some(code) = entry.code() {
-        facts.push_fact("code", code);
+        properties.push_property("code", code);
     }
     if entry.state() != EntryState::Done {
-        facts.push_fact("next", next);
+        properties.push_property("next", next);
     }
-    facts.push_fact("kept since", created.unwrap_or_default());
+    properties.push_property("kept since", created.unwrap_or_default());
     if let Some(decided) = decided {
-        facts.push_fact("decided", decided);
+        properties.push_property("decided", decided);
     }
-    facts.print(output);
+    properties.print(output);
     output.write_line("");
     let head = ["OP", "ASKS FOR", "RESULT", "WHY"];
     let mut table = Table::new(if set.is_some() { &head } else { &head[..2] });
     for (id, asks) in &ops {
         let cells = [(TextStyle::Plain, id.clone()), (TextStyle::Plain, asks.to_string())];
         let found = verdict(id).map(|found| {
-            let (look, result, reason) = outcomes::describe_verdict(found);
-            [(look, result), (TextStyle::Plain, outcomes::explain_result(reason, found.remedy()))]
+            let (style, result, reason) = outcomes::describe_verdict(found);
+            [(style, result), (TextStyle::Plain, outcomes::explain_result(reason, found.remedy()))]
         });
         table.push_styled_row(cells.into_iter().chain(found.into_iter().flatten()));
     }
     table.print(output);
-    Ok(ExitStatus::Done)
+    Ok(ExitStatus::Success)
 }
 
 /// Returns the id and the JSON of each op of an entry. The JSON does not contain the id.
@@ -264,13 +268,13 @@ async fn read_ops<O: ChangeOp>(
 
 /// Removes a change from the outbox, and warns if it may have been applied or can still be applied.
 async fn drop_change(
-    app: &CommandContext,
+    context: &CommandContext,
     number: EntryNumber,
     output: &mut Output,
 ) -> Result<ExitStatus, CommandError> {
-    let outbox = open_known_outbox(app).await?;
+    let outbox = open_known_outbox(context).await?;
     // With the lock, no other run is sending the change, which would then report its outcome.
-    let _turn = SendLock::acquire(app, output).await?;
+    let _send_lock = SendLock::acquire(context, output).await?;
     // The entry is `None` if it cannot be read. Such a change can be dropped as well.
     let entry = outbox.entry(number).await.ok();
     outbox.discard(number).await.map_err(entry_error)?;
@@ -291,29 +295,29 @@ async fn drop_change(
         )),
         _ => {}
     }
-    Ok(ExitStatus::Done)
+    Ok(ExitStatus::Success)
 }
 
 /// Records what the member found after a `sync`: whether the change was applied. A change that was not
 /// applied is sent again as a new one.
 async fn resolve_change(
-    app: &CommandContext,
+    context: &CommandContext,
     args: &OutboxResolve,
     output: &mut Output,
 ) -> Result<ExitStatus, CommandError> {
     let number = EntryNumber(args.id);
     let found = if args.found.applied { ComparisonResult::Applied } else { ComparisonResult::Missing };
-    let (outbox, turn) = open_for_sending(app, output).await?;
+    let (outbox, send_lock) = open_for_sending(context, output).await?;
     outbox.resolve_unknown(number, found).await.map_err(entry_error)?;
-    change::flush_and_report(app, &outbox, turn, &[number], None, output).await
+    change::flush_and_report(context, &outbox, send_lock, &[number], None, output).await
 }
 
 async fn retry_changes(
-    app: &CommandContext,
+    context: &CommandContext,
     id: Option<EntryNumber>,
     output: &mut Output,
 ) -> Result<ExitStatus, CommandError> {
-    let (outbox, turn) = open_for_sending(app, output).await?;
+    let (outbox, send_lock) = open_for_sending(context, output).await?;
     let numbers = match id {
         Some(number) => {
             // A change that is being sent continues by itself, or resumes now if its run has ended. For a
@@ -338,8 +342,8 @@ async fn retry_changes(
             due
         }
     };
-    let exit = change::flush_and_report(app, &outbox, turn, &numbers, None, output).await?;
-    if !numbers.is_empty() || exit != ExitStatus::Done {
+    let exit = change::flush_and_report(context, &outbox, send_lock, &numbers, None, output).await?;
+    if !numbers.is_empty() || exit != ExitStatus::Success {
         return Ok(exit);
     }
     let OutboxContents { entries, unreadable, .. } = outbox.contents().await?;
@@ -351,5 +355,5 @@ async fn retry_changes(
         return Ok(ExitStatus::Conflict);
     }
     output.print_note("no stored change can be sent now");
-    Ok(ExitStatus::Done)
+    Ok(ExitStatus::Success)
 }

@@ -147,23 +147,23 @@ impl EntryReport {
             EntryStatus::Open { state, behind, .. } => (state, behind),
             // The outcome is not known here, so the command must not report success.
             EntryStatus::ReportedElsewhere | EntryStatus::Unreadable { .. } => {
-                return Some(ExitStatus::Failed);
+                return Some(ExitStatus::Failure);
             }
-            EntryStatus::Decided { .. } if self.failure.is_some() => return Some(ExitStatus::Failed),
+            EntryStatus::Decided { .. } if self.failure.is_some() => return Some(ExitStatus::Failure),
             EntryStatus::Decided { .. } | EntryStatus::Previewed(_) => return None,
         };
-        let failed = || self.failure.as_ref().map_or(ExitStatus::Failed, CommandError::exit_status);
+        let failed = || self.failure.as_ref().map_or(ExitStatus::Failure, CommandError::exit_status);
         Some(match state {
             EntryState::Held | EntryState::NeedsRebase => ExitStatus::Conflict,
             EntryState::Pending | EntryState::Sending => match behind {
                 Some((_, ahead)) if ahead.needs_intervention() => ExitStatus::Conflict,
-                _ => ExitStatus::Wait,
+                _ => ExitStatus::RetryLater,
             },
             EntryState::Parked(_) if self.failure.is_some() => failed(),
-            EntryState::Parked(ParkReason::SignedOut | ParkReason::Scope) => ExitStatus::SignIn,
+            EntryState::Parked(ParkReason::SignedOut | ParkReason::Scope) => ExitStatus::SignInRequired,
             EntryState::Parked(ParkReason::Halted) => ExitStatus::Refused,
             EntryState::Refused => failed(),
-            _ => ExitStatus::Failed,
+            _ => ExitStatus::Failure,
         })
     }
 }
@@ -184,13 +184,13 @@ fn exit_status_of(lines: &[EntryReport]) -> ExitStatus {
     let something = own_lines.iter().any(told_by_feed) || ops.iter().any(|verdict| verdict.is_satisfied());
     let needs_word = |remedy: OpRemedy| remedy.needs_pull() || matches!(remedy, OpRemedy::AskThenOverride);
     let of_ops = || match ops.iter().filter_map(|verdict| verdict.remedy()).map(needs_word).max() {
-        None => ExitStatus::Done,
+        None => ExitStatus::Success,
         Some(true) => ExitStatus::Conflict,
-        Some(false) => ExitStatus::Failed,
+        Some(false) => ExitStatus::Failure,
     };
     match own_lines.iter().find_map(|line| line.exit_status()).unwrap_or_else(of_ops) {
-        ExitStatus::Done => ExitStatus::Done,
-        _ if something => ExitStatus::Partly,
+        ExitStatus::Success => ExitStatus::Success,
+        _ if something => ExitStatus::PartialSuccess,
         exit => exit,
     }
 }
@@ -202,12 +202,12 @@ pub(super) fn print_preview(
     output: &mut Output,
 ) -> Result<ExitStatus, CommandError> {
     let line = |set| {
-        let stands = EntryStatus::Previewed(set);
+        let status = EntryStatus::Previewed(set);
         EntryReport {
             number: None,
             area: Some(area),
             is_own: true,
-            status: stands,
+            status: status,
             failure: None,
             claim: None,
         }
@@ -227,27 +227,27 @@ pub(super) fn print_preview(
 pub(super) struct OutcomeReport {
     lines: Vec<EntryReport>,
     /// The error that prevented sending, unless one of the entries contains it.
-    trouble: Option<CommandError>,
+    send_failure: Option<CommandError>,
 }
 
 /// Prints a report and removes the reported outcomes from the outbox. Returns the exit code, and the areas of
 /// the decided entries.
 pub(super) async fn print_report(
-    telling: OutcomeReport,
+    report: OutcomeReport,
     outbox: &Outbox,
     output: &mut Output,
 ) -> Result<(ExitStatus, Vec<Lane>), CommandError> {
-    let OutcomeReport { mut lines, trouble } = telling;
+    let OutcomeReport { mut lines, send_failure } = report;
     print_data(&lines, output);
     output.flush_data()?;
     print_remarks(&lines, output);
     let mut exit = exit_status_of(&lines);
-    if let Some(trouble) = trouble {
-        trouble.print(output);
+    if let Some(send_failure) = send_failure {
+        send_failure.print(output);
         // The entries of the command determine the exit code, even if an error prevented sending other
         // entries.
-        if exit == ExitStatus::Done && !lines.iter().any(|line| line.is_own) {
-            exit = trouble.exit_status();
+        if exit == ExitStatus::Success && !lines.iter().any(|line| line.is_own) {
+            exit = send_failure.exit_status();
         }
     }
     let (mut areas, mut reported, mut claims) = (Vec::new(), Vec::new(), Vec::new());
@@ -278,23 +278,23 @@ pub(super) async fn gather_report(
         OutboxEvent::StoreError { error } => Some(CommandError::from(error.clone())),
         _ => None,
     };
-    let (events, mut trouble) = match sent {
+    let (events, mut send_failure) = match sent {
         Ok(events) => (events, events.iter().find_map(stuck)),
-        Err(trouble) => (&[][..], Some(trouble.clone())),
+        Err(send_failure) => (&[][..], Some(send_failure.clone())),
     };
     // The report of the unreadable entry already covers this error.
-    let is_said = |failure: &CommandError| {
+    let is_already_reported = |failure: &CommandError| {
         matches!(failure, CommandError::Client(error) if error.kind() == ErrorKind::Storage)
             && unreadable.iter().any(|other| !other.done)
     };
-    trouble = trouble.filter(|trouble| !is_said(trouble));
+    send_failure = send_failure.filter(|send_failure| !is_already_reported(send_failure));
     let mut lines = Vec::new();
     for entry in &entries {
         let (number, is_own) = (entry.number(), own_entries.contains(&entry.number()));
         let event = events.iter().rev().find(|event| event.entry() == Some(number));
         let mut failure = event.and_then(event_error).cloned().map(CommandError::from);
         let mut claim = None;
-        let stands = match entry.state() {
+        let status = match entry.state() {
             EntryState::Done => {
                 claim = claims
                     .try_claim(number)
@@ -324,7 +324,7 @@ pub(super) async fn gather_report(
             // Open entries of other commands are reported only if the member has to act.
             state if is_own || event.is_some() && state.needs_intervention() => {
                 if is_own && failure.is_none() {
-                    failure = trouble.take();
+                    failure = send_failure.take();
                 }
                 let behind = first_open_before(entry, &entries);
                 EntryStatus::Open { state, code: entry.code().map(str::to_owned), behind }
@@ -335,19 +335,19 @@ pub(super) async fn gather_report(
             number: Some(number),
             area: Some(entry.lane()),
             is_own,
-            status: stands,
+            status: status,
             failure,
             claim,
         });
     }
     for UnreadableEntry { number, lane, done, .. } in &unreadable {
         let is_own = own_entries.contains(number);
-        let (number, stands) = (Some(*number), EntryStatus::Unreadable { done: *done });
+        let (number, status) = (Some(*number), EntryStatus::Unreadable { done: *done });
         lines.push(EntryReport {
             number,
             area: Some(*lane),
             is_own,
-            status: stands,
+            status: status,
             failure: None,
             claim: None,
         });
@@ -362,7 +362,7 @@ pub(super) async fn gather_report(
             .filter(|number| !is_there(number))
             .map(|number| EntryReport::reported_elsewhere(*number)),
     );
-    Ok(OutcomeReport { lines, trouble })
+    Ok(OutcomeReport { lines, send_failure })
 }
 
 const fn event_error(event: &OutboxEvent) -> Option<&Error> {
@@ -421,13 +421,13 @@ fn print_data(lines: &[EntryReport], output: &mut Output) {
     let mut table = Table::new(if numbered { &head } else { &head[1..] });
     for (line, set) in &sets {
         for op in &set.ops {
-            let (look, result, reason) = describe_verdict(&op.verdict);
+            let (style, result, reason) = describe_verdict(&op.verdict);
             let number =
                 line.number.filter(|_| numbered).map(|number| (TextStyle::Plain, number.to_string()));
             let cells = [
                 (TextStyle::Plain, op.id.clone()),
                 (TextStyle::Plain, op.what.clone()),
-                (look, result),
+                (style, result),
                 (TextStyle::Plain, explain_result(reason, op.verdict.remedy())),
             ];
             table.push_styled_row(number.into_iter().chain(cells));
@@ -596,13 +596,13 @@ mod tests {
         }
     }
 
-    fn line(stands: EntryStatus) -> EntryReport {
+    fn line(status: EntryStatus) -> EntryReport {
         let area = Some(Lane::Stock);
         EntryReport {
             number: Some(EntryNumber(2)),
             area,
             is_own: true,
-            status: stands,
+            status: status,
             failure: None,
             claim: None,
         }
@@ -626,33 +626,33 @@ mod tests {
         for (line, wanted) in [
             (open(EntryState::Held, None), ExitStatus::Conflict),
             (open(EntryState::NeedsRebase, None), ExitStatus::Conflict),
-            (open(EntryState::Unknown, None), ExitStatus::Failed),
+            (open(EntryState::Unknown, None), ExitStatus::Failure),
             (failed(open(EntryState::Refused, None), ErrorKind::NotPermitted), ExitStatus::Refused),
             (
                 failed(open(EntryState::Parked(ParkReason::Fault), None), ErrorKind::SignInNeeded),
-                ExitStatus::SignIn,
+                ExitStatus::SignInRequired,
             ),
-            (open(EntryState::Parked(ParkReason::Scope), None), ExitStatus::SignIn),
+            (open(EntryState::Parked(ParkReason::Scope), None), ExitStatus::SignInRequired),
             (open(EntryState::Parked(ParkReason::Halted), None), ExitStatus::Refused),
-            (failed(open(EntryState::Pending, None), ErrorKind::Unreachable), ExitStatus::Wait),
-            (open(EntryState::Sending, None), ExitStatus::Wait),
-            (open(EntryState::Pending, Some(EntryState::Sending)), ExitStatus::Wait),
+            (failed(open(EntryState::Pending, None), ErrorKind::Unreachable), ExitStatus::RetryLater),
+            (open(EntryState::Sending, None), ExitStatus::RetryLater),
+            (open(EntryState::Pending, Some(EntryState::Sending)), ExitStatus::RetryLater),
             (open(EntryState::Pending, Some(EntryState::Held)), ExitStatus::Conflict),
             (
                 open(EntryState::Pending, Some(EntryState::Parked(ParkReason::SignedOut))),
                 ExitStatus::Conflict,
             ),
-            (line(EntryStatus::ReportedElsewhere), ExitStatus::Failed),
-            (line(EntryStatus::Unreadable { done: false }), ExitStatus::Failed),
-            (line(EntryStatus::Decided { set: None, replayed: false }), ExitStatus::Done),
+            (line(EntryStatus::ReportedElsewhere), ExitStatus::Failure),
+            (line(EntryStatus::Unreadable { done: false }), ExitStatus::Failure),
+            (line(EntryStatus::Decided { set: None, replayed: false }), ExitStatus::Success),
             (
                 failed(line(EntryStatus::Decided { set: None, replayed: false }), ErrorKind::Storage),
-                ExitStatus::Failed,
+                ExitStatus::Failure,
             ),
         ] {
             assert_eq!(exit_status_of(&[line]), wanted);
         }
-        assert_eq!(exit_status_of(&[]), ExitStatus::Done);
+        assert_eq!(exit_status_of(&[]), ExitStatus::Success);
     }
 
     /// An entry that another run reports, or that cannot be read, does not count as applied.
@@ -675,19 +675,22 @@ mod tests {
     #[test]
     fn partial_success_has_its_exit_status() {
         let refused = || OpVerdict::NotApplied { result: "rejected".into(), reason: None };
-        assert_eq!(exit_status_of(&[decided(&[OpVerdict::Applied, OpVerdict::Unchanged])]), ExitStatus::Done);
-        assert_eq!(exit_status_of(&[decided(&[OpVerdict::Applied, refused()])]), ExitStatus::Partly);
-        assert_eq!(exit_status_of(&[decided(&[refused()])]), ExitStatus::Failed);
+        assert_eq!(
+            exit_status_of(&[decided(&[OpVerdict::Applied, OpVerdict::Unchanged])]),
+            ExitStatus::Success
+        );
+        assert_eq!(exit_status_of(&[decided(&[OpVerdict::Applied, refused()])]), ExitStatus::PartialSuccess);
+        assert_eq!(exit_status_of(&[decided(&[refused()])]), ExitStatus::Failure);
         assert_eq!(exit_status_of(&[decided(&[refused(), OpVerdict::Unclear])]), ExitStatus::Conflict);
         assert_eq!(
             exit_status_of(&[decided(&[OpVerdict::Applied]), open(EntryState::Pending, None)]),
-            ExitStatus::Partly
+            ExitStatus::PartialSuccess
         );
         assert_eq!(
             exit_status_of(&[decided(&[refused()]), open(EntryState::Pending, None)]),
-            ExitStatus::Wait
+            ExitStatus::RetryLater
         );
         let others = EntryReport { is_own: false, ..open(EntryState::Held, None) };
-        assert_eq!(exit_status_of(&[others, decided(&[OpVerdict::Applied])]), ExitStatus::Done);
+        assert_eq!(exit_status_of(&[others, decided(&[OpVerdict::Applied])]), ExitStatus::Success);
     }
 }

@@ -146,7 +146,7 @@ impl ReplicaView {
                 format!("the local data of {area} was not read for this connection")
             }
         };
-        Err(CommandError::new(ExitStatus::Failed, what, "run `exchange sync` first"))
+        Err(CommandError::new(ExitStatus::Failure, what, "run `exchange sync` first"))
     }
 
     fn is_own(&self, area_state: &AreaState) -> bool {
@@ -160,7 +160,7 @@ impl ReplicaView {
 fn demand_wait_error(wait: Duration) -> CommandError {
     let seconds = wait.as_secs() + 1;
     let what = format!("the demand was requested recently; the next request is possible in {seconds} s");
-    CommandError::new(ExitStatus::Wait, what, "wait, then try again")
+    CommandError::new(ExitStatus::RetryLater, what, "wait, then try again")
 }
 
 #[cfg(test)]
@@ -233,9 +233,9 @@ mod tests {
         assert!(copies.replica.store().store_demand(&document, &of).unwrap());
         // Within five minutes, the demand is not requested.
         assert!(copies.read_or_cached_demand(at(299), pending()).await.unwrap().1.is_none());
-        let (_, trouble) =
+        let (_, failure) =
             copies.read_or_cached_demand(at(400), fails(ErrorKind::Unreachable)).await.unwrap();
-        assert_eq!(trouble.unwrap().0, moment());
+        assert_eq!(failure.unwrap().0, moment());
         // An error about the member's rights is returned, even if there is a cached demand.
         assert!(copies.read_or_cached_demand(at(400), fails(ErrorKind::ScopeMissing)).await.is_err());
         // A failed request also counts as a request.
@@ -245,7 +245,7 @@ mod tests {
         assert!(copies.read_or_cached_demand(at(week), fails(ErrorKind::Unreachable)).await.is_err());
         copies.replica.note_demand_request(at(week)).unwrap();
         let refused = copies.read_or_cached_demand(at(week + 10), pending()).await.unwrap_err();
-        assert_eq!(refused.exit_status(), ExitStatus::Wait);
+        assert_eq!(refused.exit_status(), ExitStatus::RetryLater);
     }
 
     /// OST-14: if another process replaces the data with that of another installation during the read,

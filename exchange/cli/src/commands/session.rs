@@ -17,7 +17,7 @@ use crate::{
     config::Config,
     error::{CommandError, ExitStatus},
     output::{Output, TextStyle, read_stdin_line, sanitize},
-    table::FactList,
+    table::PropertyList,
 };
 
 /// The scopes of a login without `--allow`, which grant read access to the member's own data (IDP-05).
@@ -59,21 +59,21 @@ impl Drop for FileStoreGuard {
 
 /// Switches to a file store for the secrets before the first secret is stored (IDP-18).
 async fn choose_file_store(
-    app: &CommandContext,
+    context: &CommandContext,
     platform: impl CredentialStore + 'static,
 ) -> Result<FileStoreGuard, CommandError> {
-    if app.is_insecure() {
+    if context.is_insecure() {
         return Ok(FileStoreGuard(None));
     }
     // The member would stay signed in with the platform's store, but commands would no longer read that
     // store.
-    match app.session_over(platform).await {
+    match context.session_over(platform).await {
         Ok(session) if session.state() == SessionState::Active => {
             let what = format!("you are signed in, with the secrets in {}", session.credential_store_name());
             let next = "run `exchange logout`, then sign in with --insecure-storage";
             return Err(CommandError::new(ExitStatus::Conflict, what, next));
         }
-        Err(error) if app.connection_summary().await?.was_connected => {
+        Err(error) if context.connection_summary().await?.was_connected => {
             let what =
                 format!("you signed in before, and it is unknown whether you still are: {}", error.message());
             let next = "unlock the secret store, sign in with another --profile, or run `exchange logout` \
@@ -82,16 +82,16 @@ async fn choose_file_store(
         }
         Ok(_) | Err(_) => {}
     }
-    let folder = app.insecure_folder();
-    let files = app.open_file_store()?;
-    let Config { address: place, identity, profile, .. } = &app.config;
-    Ok(FileStoreGuard(Some((folder, files, CredentialOwner::new(place, identity, profile)))))
+    let folder = context.insecure_folder();
+    let files = context.open_file_store()?;
+    let Config { address, identity, profile, .. } = &context.config;
+    Ok(FileStoreGuard(Some((folder, files, CredentialOwner::new(address, identity, profile)))))
 }
 
 /// Signs in at the member's request (CLI-03). Prints the code and the plain URL. Opens the URL only if the
 /// member confirms it (IDP-11, IDP-12).
 pub(super) async fn log_in(
-    app: &CommandContext,
+    context: &CommandContext,
     args: &LoginArgs,
     output: &mut Output,
 ) -> Result<ExitStatus, CommandError> {
@@ -103,23 +103,23 @@ pub(super) async fn log_in(
         .transpose()
         .map_err(CommandError::from_usage_error)?;
     if args.insecure_storage {
-        let chosen = choose_file_store(app, PlatformStore::new()).await?;
-        app.file_store_guard.replace(chosen);
+        let chosen = choose_file_store(context, PlatformStore::new()).await?;
+        context.file_store_guard.replace(chosen);
     }
-    if app.is_insecure() {
+    if context.is_insecure() {
         output.print_warning("anyone who can read your files can act as you: a file contains the secrets");
     }
-    let signed_in = sign_in(app, args, output).await;
-    if let Some(session) = app.session.get() {
+    let signed_in = sign_in(context, args, output).await;
+    if let Some(session) = context.session.get() {
         session.wait_until_idle().await;
     }
-    let mut chosen = app.file_store_guard.take();
+    let mut chosen = context.file_store_guard.take();
     let session = signed_in?;
     chosen.0 = None;
     if output.is_json() {
         output.write_event(&json!({ "event": "signed_in" }))?;
     }
-    let begun = finish_login(app, name.as_ref(), output).await;
+    let begun = finish_login(context, name.as_ref(), output).await;
     if begun.is_err() {
         output.print_note("you are signed in: `exchange whoami` shows the permissions of this connection");
         if let Some(name) = name.filter(|name| session.label().as_deref() != Some(name.as_str())) {
@@ -130,13 +130,13 @@ pub(super) async fn log_in(
 }
 
 async fn sign_in<'a>(
-    app: &'a CommandContext,
+    context: &'a CommandContext,
     args: &LoginArgs,
     output: &mut Output,
 ) -> Result<&'a Session, CommandError> {
-    let session = app.session().await?;
+    let session = context.session().await?;
     // If the replica cannot be opened, fail before the member signs in.
-    app.replica()?;
+    context.replica()?;
     await_approval(session, args, output).await?;
     Ok(session)
 }
@@ -144,13 +144,13 @@ async fn sign_in<'a>(
 /// Completes a sign-in: reads the connection, removes data that this connection may not show (OST-14), and
 /// sets the label or prints a hint if there is none.
 async fn finish_login(
-    app: &CommandContext,
+    context: &CommandContext,
     name: Option<&Label>,
     output: &mut Output,
 ) -> Result<ExitStatus, CommandError> {
-    let (exchange, session) = (app.exchange().await?, app.session().await?);
-    let connection = app.connection(&exchange, output).await?;
-    app.start_sync(&exchange, connection, output).await?;
+    let (exchange, session) = (context.exchange().await?, context.session().await?);
+    let connection = context.connection(&exchange, output).await?;
+    context.start_sync(&exchange, connection, output).await?;
     if let Some(name) = name {
         exchange.set_label(name).await?;
     }
@@ -262,34 +262,34 @@ fn print_connection(
             "event": "result", "installationId": id, "label": session.label(), "capabilities": granted,
             "limits": limits, "updateNeeded": connection.required_update().map(|update| &update.minimum_version),
         }));
-        return Ok(ExitStatus::Done);
+        return Ok(ExitStatus::Success);
     }
-    let mut facts = FactList::default();
-    facts.push_styled_fact("connected", TextStyle::Good, "yes");
-    facts.push_fact("installation", id);
+    let mut properties = PropertyList::default();
+    properties.push_styled_property("connected", TextStyle::Good, "yes");
+    properties.push_property("installation", id);
     if let Some(label) = session.label() {
-        facts.push_fact("label", label);
+        properties.push_property("label", label);
     }
     let short: Vec<&str> =
         granted.iter().map(|scope| scope.strip_prefix("exchange.").unwrap_or(scope)).collect();
-    facts.push_fact("may", short.join(", "));
-    facts.push_fact("ops in a change", connection.max_ops().to_string());
+    properties.push_property("may", short.join(", "));
+    properties.push_property("ops in a change", connection.max_ops().to_string());
     if let Some(writes) = limits.writes_per_day {
-        facts.push_fact("writes a day", writes.to_string());
+        properties.push_property("writes a day", writes.to_string());
     }
-    facts.push_fact("documentation", connection.docs_url());
-    facts.print(output);
-    Ok(ExitStatus::Done)
+    properties.push_property("documentation", connection.docs_url());
+    properties.print(output);
+    Ok(ExitStatus::Success)
 }
 
 /// SVC-07: requests the service document and prints the connection.
 pub(super) async fn print_whoami(
-    app: &CommandContext,
+    context: &CommandContext,
     output: &mut Output,
 ) -> Result<ExitStatus, CommandError> {
-    let exchange = app.exchange().await?;
-    let connection = app.connection(&exchange, output).await?;
-    print_connection(connection, app.session().await?, output)
+    let exchange = context.exchange().await?;
+    let connection = context.connection(&exchange, output).await?;
+    print_connection(connection, context.session().await?, output)
 }
 
 /// Returns stable codes for a state and its reason. Programs can rely on them, because the messages may
@@ -349,8 +349,8 @@ struct OutboxCounts {
 }
 
 impl OutboxCounts {
-    async fn read_counts(app: &CommandContext, output: &mut Output) -> Result<Self, CommandError> {
-        let changes = app.read_local_changes().await?;
+    async fn read_counts(context: &CommandContext, output: &mut Output) -> Result<Self, CommandError> {
+        let changes = context.read_local_changes().await?;
         changes.warn_about_earlier(output);
         let LocalChanges { entries, unreadable, earlier } = changes;
         let untold = entries.iter().filter(|entry| entry.state() == EntryState::Done).count();
@@ -379,7 +379,7 @@ impl fmt::Display for OutboxCounts {
 
 /// The state of this installation, and its human-readable and JSON output.
 struct ConnectionStatus {
-    look: TextStyle,
+    style: TextStyle,
     state: String,
     next: String,
     codes: (&'static str, Option<&'static str>),
@@ -388,9 +388,10 @@ struct ConnectionStatus {
 
 impl ConnectionStatus {
     fn from_state(state: SessionState) -> Self {
-        let (look, text, next) = state_text(state);
-        let exit = if state == SessionState::Active { ExitStatus::Done } else { ExitStatus::SignIn };
-        Self { look, state: text.to_owned(), next: next.to_owned(), codes: state_codes(state), exit }
+        let (style, text, next) = state_text(state);
+        let exit =
+            if state == SessionState::Active { ExitStatus::Success } else { ExitStatus::SignInRequired };
+        Self { style, state: text.to_owned(), next: next.to_owned(), codes: state_codes(state), exit }
     }
 
     /// Creates the status for an unusable secret store. It is then unknown whether the member is signed in.
@@ -399,7 +400,7 @@ impl ConnectionStatus {
             .to_report()
             .map_or_else(Default::default, |report| (report.message, report.next.into_owned()));
         Self {
-            look: TextStyle::Bad,
+            style: TextStyle::Bad,
             state,
             next,
             codes: ("unknown", Some("secret-store")),
@@ -409,35 +410,35 @@ impl ConnectionStatus {
 }
 
 /// Prints the local state without contacting the exchange. The exit code is 4 if no member is signed in, and
-/// 1 if the secret store is unusable. In both cases, all other facts are printed.
+/// 1 if the secret store is unusable. In both cases, all other properties are printed.
 pub(super) async fn print_status(
-    app: &CommandContext,
+    context: &CommandContext,
     output: &mut Output,
 ) -> Result<ExitStatus, CommandError> {
-    let (session, trouble) = app.session_or_summary().await?;
-    let stand = match trouble {
+    let (session, failure) = context.session_with_or_without_secrets().await?;
+    let status = match failure {
         None => ConnectionStatus::from_state(session.state()),
         Some(error) => {
-            let noted = app.connection_summary().await?;
-            if !noted.was_connected && noted.installation_id.is_none() {
+            let summary = context.connection_summary().await?;
+            if !summary.was_connected && summary.installation_id.is_none() {
                 // Nothing is known about a connection, so there is nothing else to print.
                 return Err(error.into());
             }
             let failure = CommandError::from(error);
-            ConnectionStatus::from_store_error(&if app.is_insecure() {
+            ConnectionStatus::from_store_error(&if context.is_insecure() {
                 failure.with_file_store_advice()
             } else {
                 failure
             })
         }
     };
-    let ConnectionStatus { look, state, next, codes: (token, why), exit } = stand;
-    let copies = app.replica_view().await?;
+    let ConnectionStatus { style, state, next, codes: (token, why), exit } = status;
+    let copies = context.replica_view().await?;
     let read = |area: Area| -> Result<_, CommandError> {
         Ok((area, copies.area_freshness(area)?, copies.entry_count(area)?))
     };
     let areas = Area::ALL.into_iter().map(read).collect::<Result<Vec<_>, _>>()?;
-    let changes = OutboxCounts::read_counts(app, output).await?;
+    let changes = OutboxCounts::read_counts(context, output).await?;
     let scopes = session.scopes();
     let granted: Vec<&str> = scopes.iter().map(Scope::as_str).collect();
     if output.is_json() {
@@ -449,47 +450,47 @@ pub(super) async fn print_status(
         });
         let areas: serde_json::Map<_, _> = areas.collect();
         output.write_json(&json!({
-            "state": token, "why": why, "message": state, "next": next, "issuer": app.config.address.issuer(), "gateway": app.config.address.gateway(),
-            "profile": app.config.profile, "secretStore": session.credential_store_name(),
+            "state": token, "why": why, "message": state, "next": next, "issuer": context.config.address.issuer(), "gateway": context.config.address.gateway(),
+            "profile": context.config.profile, "secretStore": session.credential_store_name(),
             "installationId": session.installation_id(), "label": session.label(), "scopes": granted,
             "areas": areas, "outbox": changes.waiting, "untold": changes.unreported, "unreadable": changes.unreadable,
             "ofEarlierConnections": changes.earlier,
         }));
         return Ok(exit);
     }
-    let mut facts = FactList::default();
-    facts.push_styled_fact("state", look, state);
+    let mut properties = PropertyList::default();
+    properties.push_styled_property("state", style, state);
     if !next.is_empty() {
-        facts.push_fact("next", next);
+        properties.push_property("next", next);
     }
-    facts.push_fact("identity provider", app.config.address.issuer());
-    facts.push_fact("gateway", app.config.address.gateway());
-    facts.push_fact("profile", app.config.profile.as_str());
-    let style = if app.is_insecure() { TextStyle::Warning } else { TextStyle::Plain };
-    facts.push_styled_fact("secrets in", style, session.credential_store_name());
+    properties.push_property("identity provider", context.config.address.issuer());
+    properties.push_property("gateway", context.config.address.gateway());
+    properties.push_property("profile", context.config.profile.as_str());
+    let style = if context.is_insecure() { TextStyle::Warning } else { TextStyle::Plain };
+    properties.push_styled_property("secrets in", style, session.credential_store_name());
     if let Some(id) = session.installation_id() {
-        facts.push_fact("installation", id);
+        properties.push_property("installation", id);
     }
     if let Some(label) = session.label() {
-        facts.push_fact("label", label);
+        properties.push_property("label", label);
     }
     for (area, standing, count) in &areas {
         match standing {
             AreaFreshness::AsOf(as_of) => {
-                facts.push_fact(
+                properties.push_property(
                     area.name(),
                     format!("{count}, as of {}", format_timestamp(*as_of).unwrap_or_default()),
                 );
             }
-            AreaFreshness::Unread => facts.push_fact(area.name(), "not read yet"),
+            AreaFreshness::Unread => properties.push_property(area.name(), "not read yet"),
             AreaFreshness::OtherConnection => {
                 let what = "not read for this connection, and not shown before the next sync";
-                facts.push_styled_fact(area.name(), TextStyle::Warning, what);
+                properties.push_styled_property(area.name(), TextStyle::Warning, what);
             }
         }
     }
-    facts.push_fact("outbox", changes.to_string());
-    facts.print(output);
+    properties.push_property("outbox", changes.to_string());
+    properties.print(output);
     Ok(exit)
 }
 
@@ -518,15 +519,15 @@ impl LocalData for CatalogueNames {
 /// IDP-24, CLI-06: revokes the connection, deletes local data, and reports each step. A failed step does not
 /// prevent later steps.
 pub(super) async fn log_out(
-    app: &CommandContext,
+    context: &CommandContext,
     args: &LogoutArgs,
     output: &mut Output,
 ) -> Result<ExitStatus, CommandError> {
     // If the secret store is unusable, all other data is deleted, so that the next login can use another
     // store.
-    let (session, _) = app.session_or_summary().await?;
+    let (session, _) = context.session_with_or_without_secrets().await?;
     // Counts the changes of all installations, because the changes of earlier ones are deleted as well.
-    let outbox = app.outbox_store();
+    let outbox = context.outbox_store();
     let waiting = match &outbox {
         Ok(outbox) => outbox.count_undecided().await.ok(),
         Err(_) => None,
@@ -553,7 +554,7 @@ pub(super) async fn log_out(
         return Err(CommandError::new(ExitStatus::Conflict, what, "use --yes to disconnect anyway"));
     }
     let mut unusable = Vec::new();
-    match app.replica() {
+    match context.replica() {
         Ok(replica) => session.register_local_data(replica.clone()),
         Err(failure) => unusable.push(("copies of the exchange's data", failure)),
     }
@@ -561,7 +562,7 @@ pub(super) async fn log_out(
         Ok(outbox) => session.register_local_data(outbox),
         Err(failure) => unusable.push(("outbox", failure)),
     }
-    session.register_local_data(CatalogueNames(app.catalogue_file()));
+    session.register_local_data(CatalogueNames(context.catalogue_file()));
     let mut gone = session.disconnect().await;
     for (name, failure) in unusable {
         let why = failure.to_report().map_or_else(String::new, |report| report.message);
@@ -569,7 +570,7 @@ pub(super) async fn log_out(
     }
     if gone.is_complete() {
         // The choice of the file store applies to one connection only.
-        let _ = std::fs::remove_dir_all(app.insecure_folder());
+        let _ = std::fs::remove_dir_all(context.insecure_folder());
     }
     print_disconnect_report(&gone, output)
 }
@@ -596,12 +597,12 @@ fn print_disconnect_report(gone: &DisconnectReport, output: &mut Output) -> Resu
         output.write_json(&json!({ "disconnected": gone.is_complete(), "steps": steps }));
     } else {
         for (name, step) in &steps {
-            let look = if step.is_done() { TextStyle::Good } else { TextStyle::Bad };
-            let word = output.apply_style(look, &word(step));
+            let style = if step.is_done() { TextStyle::Good } else { TextStyle::Bad };
+            let word = output.apply_style(style, &word(step));
             output.write_line(format!("{name}: {word}"));
         }
     }
-    Ok(if gone.is_complete() { ExitStatus::Done } else { ExitStatus::Failed })
+    Ok(if gone.is_complete() { ExitStatus::Success } else { ExitStatus::Failure })
 }
 
 #[cfg(test)]
@@ -651,9 +652,9 @@ mod tests {
             for error in ["authorization_pending", "authorization_pending", "access_denied"] {
                 provider.enqueue_reply_for("oauth.token", ScriptedReply::oauth(error));
             }
-            let place = ExchangeAddress::new(&origin, "https://gateway.test").unwrap();
+            let address = ExchangeAddress::new(&origin, "https://gateway.test").unwrap();
             let identity = ClientIdentity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap();
-            let session = Session::builder(&place, &identity)
+            let session = Session::builder(&address, &identity)
                 .environment(machine.environment())
                 .credentials(MemoryCredentials::new())
                 .transport(provider.clone());
@@ -720,43 +721,49 @@ mod tests {
                 .await
                 .unwrap();
         let home = tempfile::tempdir().unwrap();
-        let place = ExchangeAddress::from_variable(|_| Some(sandbox.origin())).unwrap().unwrap();
+        let address = ExchangeAddress::from_variable(|_| Some(sandbox.origin())).unwrap().unwrap();
         let identity =
             ClientIdentity::new("sandbox-client", "desk", "1.0.0", "https://desk.example").unwrap();
         let folder = |name: &str| home.path().join(name);
         let folders = ProgramFolders { state: folder("state"), cache: folder("cache") };
-        let config = Config { address: place, identity, folders, profile: "default".to_owned() };
-        let app = CommandContext::new(config, exchange_client::RetryPolicy::INTERACTIVE);
+        let config = Config { address, identity, folders, profile: "default".to_owned() };
+        let context = CommandContext::new(config, exchange_client::RetryPolicy::INTERACTIVE);
         let platform = MemoryCredentials::new();
-        let chosen = choose_file_store(&app, platform.clone()).await.unwrap();
-        assert!(app.is_insecure());
+        let chosen = choose_file_store(&context, platform.clone()).await.unwrap();
+        assert!(context.is_insecure());
         // Without a sign-in, dropping the guard removes the folder.
         drop(chosen);
-        assert!(!app.is_insecure());
+        assert!(!context.is_insecure());
         // According to the summary, nobody signed in before, so the locked store does not have to be read.
-        choose_file_store(&app, locked()).await.map(drop).unwrap();
+        choose_file_store(&context, locked()).await.map(drop).unwrap();
         // If the member signed in before the command was interrupted, the folder and the token are kept.
-        let chosen = choose_file_store(&app, platform.clone()).await.unwrap();
-        let owner = CredentialOwner::new(&app.config.address, &app.config.identity, &app.config.profile);
+        let chosen = choose_file_store(&context, platform.clone()).await.unwrap();
+        let owner =
+            CredentialOwner::new(&context.config.address, &context.config.identity, &context.config.profile);
         let token = SecretBytes::new(b"a token".to_vec());
-        app.open_file_store().unwrap().write(&owner, CredentialEntry::RefreshToken, &token).await.unwrap();
+        context
+            .open_file_store()
+            .unwrap()
+            .write(&owner, CredentialEntry::RefreshToken, &token)
+            .await
+            .unwrap();
         drop(chosen);
         assert_eq!(
-            app.open_file_store().unwrap().read(&owner, CredentialEntry::RefreshToken).await.unwrap(),
+            context.open_file_store().unwrap().read(&owner, CredentialEntry::RefreshToken).await.unwrap(),
             Some(token)
         );
-        std::fs::remove_dir_all(app.insecure_folder()).unwrap();
-        let session = app.session_over(platform.clone()).await.unwrap();
+        std::fs::remove_dir_all(context.insecure_folder()).unwrap();
+        let session = context.session_over(platform.clone()).await.unwrap();
         let login = session.sign_in(&[]).await.unwrap();
         sandbox.approve(login.user_code(), "sandbox-member").await.unwrap();
         login.finish().await.unwrap();
-        let refused = choose_file_store(&app, platform.clone()).await.err().unwrap();
+        let refused = choose_file_store(&context, platform.clone()).await.err().unwrap();
         assert_eq!(refused.exit_status(), ExitStatus::Conflict);
         // If the store is locked, the member may still be signed in.
-        let locked = choose_file_store(&app, locked()).await.err().unwrap();
+        let locked = choose_file_store(&context, locked()).await.err().unwrap();
         assert_eq!(locked.exit_status(), ExitStatus::Conflict);
-        assert!(!app.is_insecure());
+        assert!(!context.is_insecure());
         assert!(session.disconnect().await.is_complete());
-        choose_file_store(&app, platform).await.map(drop).unwrap();
+        choose_file_store(&context, platform).await.map(drop).unwrap();
     }
 }

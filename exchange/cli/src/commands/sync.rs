@@ -23,21 +23,25 @@ use crate::{
 const EXPIRY_INTERVAL: Duration = Duration::from_secs(3600);
 
 pub(super) async fn run_sync(
-    app: &CommandContext,
+    context: &CommandContext,
     args: &args::SyncArgs,
     output: &mut Output,
 ) -> Result<ExitStatus, CommandError> {
-    let exchange = app.exchange().await?;
-    let connection = app.connection(&exchange, output).await?;
+    let exchange = context.exchange().await?;
+    let connection = context.connection(&exchange, output).await?;
     let areas: Vec<Area> =
         Area::ALL.into_iter().filter(|area| connection.has_capability(&area.scope())).collect();
     if areas.is_empty() {
         let next = "sign in again with --allow and the areas to read";
-        return Err(CommandError::new(ExitStatus::SignIn, "this connection may not read any area", next));
+        return Err(CommandError::new(
+            ExitStatus::SignInRequired,
+            "this connection may not read any area",
+            next,
+        ));
     }
-    let sync = app.start_sync(&exchange, connection, output).await?;
+    let sync = context.start_sync(&exchange, connection, output).await?;
     if args.watch {
-        return watch_areas(app, &sync, output).await;
+        return watch_areas(context, &sync, output).await;
     }
     let mut events = sync.events();
     let mut progress = SyncProgress { areas: areas.len(), ..SyncProgress::default() };
@@ -61,7 +65,7 @@ pub(super) async fn run_sync(
 
 /// Reads changes until Ctrl-C, until the reader closes the output, or until the member has to act.
 async fn watch_areas(
-    app: &CommandContext,
+    context: &CommandContext,
     sync: &ReplicaSync,
     output: &mut Output,
 ) -> Result<ExitStatus, CommandError> {
@@ -69,15 +73,15 @@ async fn watch_areas(
     let (mut progress, mut troubles) = (SyncProgress::default(), ReportedErrors::default());
     let running = sync.run();
     tokio::pin!(running);
-    let mut due = app.environment.sleep(EXPIRY_INTERVAL);
+    let mut due = context.environment.sleep(EXPIRY_INTERVAL);
     loop {
         tokio::select! {
             biased;
             // Outcomes that become too old, and entries of earlier installations, are not reported by any
             // feed.
             () = &mut due => {
-                app.expire_or_warn(output).await;
-                due = app.environment.sleep(EXPIRY_INTERVAL);
+                context.expire_or_warn(output).await;
+                due = context.environment.sleep(EXPIRY_INTERVAL);
             }
             event = events.recv() => if let Ok(event) = event {
                 progress.record_page(&event, output)?;
@@ -92,11 +96,11 @@ async fn watch_areas(
                 }
             }
             // The loop of `run` never ends by itself.
-            () = &mut running => return Ok(ExitStatus::Done),
+            () = &mut running => return Ok(ExitStatus::Success),
         }
         if !output.is_open() {
             // The reader closed the standard output.
-            return Ok(ExitStatus::Done);
+            return Ok(ExitStatus::Success);
         }
     }
 }
@@ -242,7 +246,7 @@ fn print_results(
     } else {
         let mut table = Table::new(&["AREA", ">ENTRIES", "AS OF", ""]);
         for (area, count, as_of, is_read, failure) in &rows {
-            let (look, what) = match failure.as_ref().and_then(CommandError::to_report) {
+            let (style, what) = match failure.as_ref().and_then(CommandError::to_report) {
                 Some(report) => (TextStyle::Bad, report.message),
                 None if *is_read => (TextStyle::Good, "up to date".to_owned()),
                 None => (TextStyle::Warning, "not read".to_owned()),
@@ -251,16 +255,16 @@ fn print_results(
                 (TextStyle::Plain, area.name().to_owned()),
                 (TextStyle::Plain, count.to_string()),
                 (TextStyle::Plain, as_of.clone().unwrap_or_else(|| "not read yet".to_owned())),
-                (look, what),
+                (style, what),
             ]);
         }
         table.print(output);
     }
     match read {
-        Ok(()) => Ok(ExitStatus::Done),
+        Ok(()) => Ok(ExitStatus::Success),
         Err(error) => {
             CommandError::from(error).print(output);
-            Ok(ExitStatus::Partly)
+            Ok(ExitStatus::PartialSuccess)
         }
     }
 }
@@ -373,14 +377,14 @@ mod tests {
 
     /// Creates a context with separate folders below `home`, on a machine with virtual time.
     fn program(home: &TempDir, machine: &VirtualEnvironment) -> CommandContext {
-        let place = ExchangeAddress::new("https://identity.test", "https://gateway.test").unwrap();
+        let address = ExchangeAddress::new("https://identity.test", "https://gateway.test").unwrap();
         let identity = ClientIdentity::new("desk", "desk", "1.0.0", "https://desk.example").unwrap();
         let folder = |name: &str| home.path().join(name);
         let folders = ProgramFolders { state: folder("state"), cache: folder("cache") };
-        let config = Config { address: place, identity, folders, profile: "default".to_owned() };
-        let mut app = CommandContext::new(config, RetryPolicy::INTERACTIVE);
-        app.environment = machine.environment();
-        app
+        let config = Config { address, identity, folders, profile: "default".to_owned() };
+        let mut context = CommandContext::new(config, RetryPolicy::INTERACTIVE);
+        context.environment = machine.environment();
+        context
     }
 
     /// Returns true if any file of the folder contains the string.
@@ -396,8 +400,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn old_outcomes_are_deleted_while_running() {
         let (home, machine) = (tempfile::tempdir().unwrap(), VirtualEnvironment::new(1));
-        let app = program(&home, &machine);
-        let (store, state) = (app.outbox_store().unwrap(), &app.config.folders.state);
+        let context = program(&home, &machine);
+        let (store, state) = (context.outbox_store().unwrap(), &context.config.folders.state);
         let week = Duration::from_secs(7 * 86_400);
         // The outcome will be seven days old after three and a half hours.
         let decided = (START_TIME.since_epoch() - week + Duration::from_secs(210 * 60)).as_millis();
@@ -417,7 +421,7 @@ mod tests {
         .await;
         let mut output = Output::new(OutputFormat::Text, ColorChoice::Never);
         for (minutes, is_kept) in [(85, true), (100, false)] {
-            let going_on = watch_areas(&app, &sync, &mut output);
+            let going_on = watch_areas(&context, &sync, &mut output);
             let ended = tokio::time::timeout(Duration::from_secs(minutes * 60), going_on).await;
             assert!(ended.is_err(), "the command must keep running");
             assert_eq!(holds(state, "a note of the organisation"), is_kept, "after {minutes} minutes");
@@ -430,8 +434,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn data_that_expires_while_running_is_hidden() {
         let (home, machine) = (tempfile::tempdir().unwrap(), VirtualEnvironment::new(1));
-        let app = program(&home, &machine);
-        let replica = app.replica().unwrap();
+        let context = program(&home, &machine);
+        let replica = context.replica().unwrap();
         let mut commit = AreaCommit::new(Area::OrgStock, 0, check::test_area_state(1, 1, "one"));
         commit.area_state.since = Some(START_TIME);
         commit.upserts.push(check::test_row("1", Some("a"), None));
@@ -447,14 +451,14 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn ended_or_halted_session_ends_watch() {
         for (code, exit) in
-            [(Code::ClientRevoked, ExitStatus::SignIn), (Code::ClientSuspended, ExitStatus::Refused)]
+            [(Code::ClientRevoked, ExitStatus::SignInRequired), (Code::ClientSuspended, ExitStatus::Refused)]
         {
             let error = code.clone();
             let sync = synchronisation(move |_| ScriptedReply::problem(error.clone())).await;
             let mut output = Output::new(OutputFormat::Text, ColorChoice::Never);
             let home = tempfile::tempdir().unwrap();
-            let app = program(&home, &VirtualEnvironment::new(2));
-            let failure = watch_areas(&app, &sync, &mut output).await.unwrap_err();
+            let context = program(&home, &VirtualEnvironment::new(2));
+            let failure = watch_areas(&context, &sync, &mut output).await.unwrap_err();
             assert_eq!(failure.exit_status(), exit, "{code}");
             assert_eq!(failure.to_report().unwrap().code, code.as_str());
         }
@@ -464,9 +468,10 @@ mod tests {
     /// occurred.
     #[tokio::test(start_paused = true)]
     async fn session_error_is_no_partial_success() {
-        for (code, exit) in
-            [(Code::InstallationRevoked, ExitStatus::SignIn), (Code::ClientSuspended, ExitStatus::Refused)]
-        {
+        for (code, exit) in [
+            (Code::InstallationRevoked, ExitStatus::SignInRequired),
+            (Code::ClientSuspended, ExitStatus::Refused),
+        ] {
             let error = code.clone();
             let sync = synchronisation(move |_| ScriptedReply::problem(error.clone())).await;
             let read = sync.sync_once().await;
@@ -508,7 +513,10 @@ mod tests {
         ] {
             let mut output = Output::new(form, ColorChoice::Never);
             let areas = [Area::Blueprints, Area::Stock, Area::Ships];
-            assert_eq!(print_results(&areas, &sync, read.clone(), &mut output).unwrap(), ExitStatus::Partly);
+            assert_eq!(
+                print_results(&areas, &sync, read.clone(), &mut output).unwrap(),
+                ExitStatus::PartialSuccess
+            );
             shown.assert_eq(&output.data().replace(&id, "<id>"));
         }
     }

@@ -183,7 +183,7 @@ async fn org_stock_is_changed() {
         let mut all = roster["items"].as_array().unwrap().iter();
         all.find(|item| item["name"] == name).unwrap()["ref"].as_str().unwrap().to_owned()
     };
-    let (own, other) = (holder("Sandbox Member"), holder("Sandbox Member 2"));
+    let (own_ref, other_ref) = (holder("Sandbox Member"), holder("Sandbox Member 2"));
     let place = machine.found(&["stock", "list"], "Sandbox Metal").await["location"]["name"]
         .as_str()
         .unwrap()
@@ -195,7 +195,7 @@ async fn org_stock_is_changed() {
         "--unit",
         "unit-squadron",
         "--holder",
-        &own,
+        &own_ref,
         "--at",
         &place,
         "--quantity",
@@ -212,9 +212,10 @@ async fn org_stock_is_changed() {
         let lots = machine.json(&["org-stock", "list"]).await.json();
         let lots = lots["items"].as_array().unwrap().iter().filter(|lot| lot["quality"] == 321);
         let entries = lots.flat_map(|lot| {
-            let own =
-                lot["entries"].as_array().unwrap().iter().filter(|entry| entry["holder"]["ref"] == *own);
-            own.map(|entry| (lot["unit"]["id"].clone(), lot["location"]["name"].clone(), entry.clone()))
+            let own_entries =
+                lot["entries"].as_array().unwrap().iter().filter(|entry| entry["holder"]["ref"] == *own_ref);
+            own_entries
+                .map(|entry| (lot["unit"]["id"].clone(), lot["location"]["name"].clone(), entry.clone()))
         });
         entries.collect::<Vec<_>>()
     };
@@ -229,7 +230,7 @@ async fn org_stock_is_changed() {
         &["sell", "--quantity", "0.5scu", "--terminal", "Sandbox Terminal", "--proceeds", "1200"],
         &["stolen"],
         &["stolen", "--not"],
-        &["move-holder", "--quantity", "1scu", "--to-unit", "unit-squadron", "--holder", &other],
+        &["move-holder", "--quantity", "1scu", "--to-unit", "unit-squadron", "--holder", &other_ref],
         &["book-out", "--quantity", "0.25scu"],
         &["move-location", "--quantity", "0.5scu", "--to", "Sandbox City Hangar"],
     ] {

@@ -130,21 +130,21 @@ async fn exchange_is_configured() {
         let shown = finish(command).await.shown();
         shown.replace(&*file.display().to_string(), "<file>")
     };
-    let whole = "issuer = \"https://id.test\"\ngateway = \"https://gateway.test\"\nclient-id = \"desk\"\ninfo-url = \"https://desk.test\"\n";
+    let valid_config = "issuer = \"https://id.test\"\ngateway = \"https://gateway.test\"\nclient-id = \"desk\"\ninfo-url = \"https://desk.test\"\n";
     // The configuration is valid, so the command fails only because there is no secret store.
     expect![[r#"
         exit 1
         err| {"error":{"code":"failed","exit":1,"message":"the secret store (Secret Service) is not available: zbus error: Failed to connect to address `unix:path=/nonexistent/bus`: No such file or directory (os error 2)","next":"unlock the secret store of this computer, or sign in with --insecure-storage to keep the secrets in a file"}}
     "#]]
-    .assert_eq(&run(whole).await);
+    .assert_eq(&run(valid_config).await);
     expect![[r#"
         exit 2
         err| {"error":{"code":"usage","exit":2,"message":"<file>: unknown field `sandbox`, expected one of `issuer`, `gateway`, `client-id`, `info-url`","next":"see --help"}}
-    "#]].assert_eq(&run(&format!("{whole}sandbox = true\n")).await);
+    "#]].assert_eq(&run(&format!("{valid_config}sandbox = true\n")).await);
     expect![[r#"
         exit 2
         err| {"error":{"code":"usage","exit":2,"message":"\"http://gateway.test\" is not an https URL: without TLS, requests can be modified in transit","next":"see --help"}}
-    "#]].assert_eq(&run(&whole.replace("https://gateway", "http://gateway")).await);
+    "#]].assert_eq(&run(&valid_config.replace("https://gateway", "http://gateway")).await);
     let mut command = command_with_home(&home);
     command.env("EXCHANGE_SANDBOX", "http://far.test").args(["locations"]);
     expect![[r#"

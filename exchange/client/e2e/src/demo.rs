@@ -70,22 +70,22 @@ pub async fn run(stage: &mut DemoOutput<impl Write>, machine: impl Fn(&Sandbox) 
         "The exchange starts: identity provider, gateway, store, seeded members, all in this process",
     )?;
     let sandbox = Sandbox::start().await?;
-    let (place, environment) = (crate::place(&sandbox), machine(&sandbox));
+    let (address, environment) = (crate::exchange_address(&sandbox), machine(&sandbox));
     let begun = environment.now().monotonic;
-    stage.print_line(&format!("issuer   {}", place.issuer()))?;
-    stage.print_line(&format!("gateway  {}", place.gateway()))?;
+    stage.print_line(&format!("issuer   {}", address.issuer()))?;
+    stage.print_line(&format!("gateway  {}", address.gateway()))?;
 
     stage.print_heading(2, "Two installations sign in: device codes, tokens bound to a key of each")?;
     let (desk, laptop) = tokio::try_join!(
-        PendingLogin::begin("desk", &place, &environment),
-        PendingLogin::begin("laptop", &place, &environment)
+        PendingLogin::begin("desk", &address, &environment),
+        PendingLogin::begin("laptop", &address, &environment)
     )?;
     for one in [&desk, &laptop] {
         let (address, code) = (one.login.verification_uri(), one.login.user_code());
         stage.print_line(&format!("{:<7} open {address} and type {code}", one.name))?;
         sandbox.approve(code, MEMBER).await?;
     }
-    let (desk, laptop) = tokio::try_join!(desk.finish(&place), laptop.finish(&place))?;
+    let (desk, laptop) = tokio::try_join!(desk.finish(&address), laptop.finish(&address))?;
     for one in [&desk, &laptop] {
         stage.print_line(&format!("{:<7} is signed in as {MEMBER}", one.name))?;
     }
@@ -156,22 +156,23 @@ struct PendingLogin {
 }
 
 impl PendingLogin {
-    async fn begin(name: &'static str, place: &ExchangeAddress, environment: &Environment) -> Result<Self> {
+    async fn begin(name: &'static str, address: &ExchangeAddress, environment: &Environment) -> Result<Self> {
         let identity =
             ClientIdentity::new("sandbox-client", "ExchangeDemo", "1.0.0", "https://demo.example/about")?;
-        let session = Session::builder(place, &identity).profile(name).credentials(MemoryCredentials::new());
+        let session =
+            Session::builder(address, &identity).profile(name).credentials(MemoryCredentials::new());
         let session = session.environment(environment.clone()).open().await?;
         let login = session.sign_in(&CAPABILITIES).await?;
         Ok(Self { name, identity, session, login })
     }
 
     /// Waits for the decision of the member.
-    async fn finish(self, place: &ExchangeAddress) -> Result<Installation> {
+    async fn finish(self, address: &ExchangeAddress) -> Result<Installation> {
         let Self { name, identity, session, login } = self;
         login.finish().await?;
         let network = LossyNetwork::new();
         let exchange =
-            Exchange::builder(place.clone(), identity).transport(network.clone()).build(&session)?;
+            Exchange::builder(address.clone(), identity).transport(network.clone()).build(&session)?;
         let sync = exchange.sync(&Replica::in_memory());
         // The replica is deleted when the member disconnects.
         session.register_local_data(sync.replica().clone());
@@ -225,9 +226,11 @@ impl Installation {
     ) -> Result<CallStats> {
         let mut changes = StockChanges::new();
         changes.set_quantity(ExpectedLot::from_stock_lot(lot)?, quantity::scu(scu)?)?;
-        let (held, name) = (&lot.quantity.amount, &lot.material.name);
-        stage
-            .print_line(&format!("{:<7} {name} at {}: {held} to {scu} SCU", self.name, lot.location.name))?;
+        let (amount, name) = (&lot.quantity.amount, &lot.material.name);
+        stage.print_line(&format!(
+            "{:<7} {name} at {}: {amount} to {scu} SCU",
+            self.name, lot.location.name
+        ))?;
         self.apply_changes::<_, StockWriteCall>(changes).await
     }
 

@@ -21,10 +21,10 @@ pub const MEMBER: &str = "sandbox-member";
 /// # Panics
 /// Panics if the sandbox has an invalid origin.
 #[must_use]
-pub fn place(sandbox: &Sandbox) -> ExchangeAddress {
+pub fn exchange_address(sandbox: &Sandbox) -> ExchangeAddress {
     let origin = sandbox.origin();
-    let place = ExchangeAddress::from_variable(|_| Some(origin)).expect("the origin of a sandbox is valid");
-    place.expect("the variable is set")
+    let address = ExchangeAddress::from_variable(|_| Some(origin)).expect("the origin of a sandbox is valid");
+    address.expect("the variable is set")
 }
 
 /// Returns a client identity that every sandbox accepts.

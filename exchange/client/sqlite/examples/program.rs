@@ -17,7 +17,8 @@ use exchange_client_sqlite::{SqliteOutbox, SqliteReplica};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let place = ExchangeAddress::from_variable(|name| env::var(name).ok())?.ok_or("set EXCHANGE_SANDBOX")?;
+    let address =
+        ExchangeAddress::from_variable(|name| env::var(name).ok())?.ok_or("set EXCHANGE_SANDBOX")?;
     let identity = ClientIdentity::new("sandbox-client", "Program", "1.0.0", "https://desk.example")?;
     // Use the platform's folders: the state folder for data without another copy, the cache folder for data
     // that can be read again.
@@ -29,14 +30,14 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         None => Arc::new(PlatformStore::new()),
     };
     let session =
-        Session::builder(&place, &identity).state_folder(&state).credentials(secrets).open().await?;
+        Session::builder(&address, &identity).state_folder(&state).credentials(secrets).open().await?;
     if session.state() != SessionState::Active {
         let login = session.sign_in(&[Scope::ExchangeStockRead, Scope::ExchangeStockWrite]).await?;
         println!("Open {} and type {}", login.verification_uri(), login.user_code());
         login.finish().await?;
     }
 
-    let exchange = Exchange::builder(place, identity).build(&session)?;
+    let exchange = Exchange::builder(address, identity).build(&session)?;
     let connection = exchange.connection().await?;
     let replica = Replica::new(SqliteReplica::open(&cache)?);
     let sync = exchange.sync(&replica);

@@ -7,7 +7,7 @@
 //! between pages. Each transaction that deletes or replaces rows therefore records this ([`note_remnants`]),
 //! and [`Database::erase_remnants`] rewrites the file and empties its write-ahead log.
 
-mod damage;
+mod corruption;
 #[cfg(test)]
 mod tests;
 
@@ -22,7 +22,7 @@ use std::{
 use exchange_client::{Error, ErrorKind};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-pub(crate) use damage::{DamagePolicy, delete_aside};
+pub(crate) use corruption::{CorruptFilePolicy, delete_renamed_file};
 
 /// The maximum time to wait for a lock that another process holds.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -31,7 +31,7 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// file more often would be too expensive, because the cost is proportional to its size.
 pub(crate) const MAX_REMNANT_AGE: i64 = 86_400_000;
 
-/// The name, application id, migrations and damage policy of a kind of database file.
+/// The name, application id, migrations and policy for a corrupt file of a kind of database file.
 #[derive(Debug)]
 pub(crate) struct DatabasePlan {
     /// The name of the file in error messages.
@@ -40,7 +40,7 @@ pub(crate) struct DatabasePlan {
     pub(crate) application: i32,
     /// The migrations from each version to the next. The first one starts with an empty file.
     pub(crate) migrations: &'static [&'static str],
-    pub(crate) damaged: DamagePolicy,
+    pub(crate) corrupt_file: CorruptFilePolicy,
 }
 
 /// An open database. Readers do not wait for writers.
@@ -57,8 +57,8 @@ impl Database {
     pub(crate) fn open(path: &Path, plan: &'static DatabasePlan) -> Result<Self, Error> {
         let _lock = lock_file(path, plan)?;
         let (reader, writer) = match open_connections(path, plan) {
-            Err(DatabaseFault::Sqlite(error)) if damage::is_damage(&error) => {
-                damage::remove_damaged(path, plan)?;
+            Err(DatabaseFault::Sqlite(error)) if corruption::is_corruption_error(&error) => {
+                corruption::replace_corrupt_file(path, plan)?;
                 open_connections(path, plan)
             }
             opened => opened,
@@ -128,7 +128,7 @@ impl Database {
     /// Converts an error. If the error shows that the file is corrupt, also repairs the file.
     fn map_error<T>(&self, done: rusqlite::Result<T>) -> Result<T, Error> {
         done.map_err(|error| {
-            if damage::is_damage(&error) {
+            if corruption::is_corruption_error(&error) {
                 match self.repair() {
                     Ok(true) => return storage_error(self.plan, "it was corrupt and has been replaced"),
                     Ok(false) => {}
@@ -142,14 +142,14 @@ impl Database {
     /// Opens the file again, and replaces it if it is corrupt. Returns false if the plan forbids this.
     /// Another process may already have replaced the file.
     fn repair(&self) -> Result<bool, Error> {
-        if matches!(self.plan.damaged, DamagePolicy::Refuse) {
+        if matches!(self.plan.corrupt_file, CorruptFilePolicy::Refuse) {
             return Ok(false);
         }
         let _lock = lock_file(&self.path, self.plan)?;
         let mut writer = lock_connection(&self.writer);
         let mut reader = lock_connection(&self.reader);
-        if damage::is_damaged(&self.path) {
-            damage::remove_damaged(&self.path, self.plan)?;
+        if corruption::is_file_corrupt(&self.path) {
+            corruption::replace_corrupt_file(&self.path, self.plan)?;
         }
         (*reader, *writer) =
             open_connections(&self.path, self.plan).map_err(|fault| fault.into_error(self.plan))?;

@@ -14,14 +14,14 @@ use rusqlite::{Connection, OptionalExtension as _, Transaction, named_params};
 use tokio::task::spawn_blocking;
 
 use crate::database::{
-    DamagePolicy, Database, DatabasePlan, create_private_folder, note_remnants, storage_error,
+    CorruptFilePolicy, Database, DatabasePlan, create_private_folder, note_remnants, storage_error,
 };
 
 static PLAN: DatabasePlan = DatabasePlan {
     name: "outbox",
     application: 0x4558_4f42,
     migrations: &[include_str!("outbox/0001.sql")],
-    damaged: DamagePolicy::Refuse,
+    corrupt_file: CorruptFilePolicy::Refuse,
 };
 
 /// A persistent outbox store.

@@ -18,25 +18,25 @@ use exchange_client::{
 };
 
 use crate::database::{
-    DamagePolicy, Database, DatabasePlan, create_private_folder, delete_aside, storage_error,
+    CorruptFilePolicy, Database, DatabasePlan, create_private_folder, delete_renamed_file, storage_error,
 };
 
 /// The tag of a folder that backup programs may skip: <https://bford.info/cachedir/>.
 const CACHE_TAG: &str = "Signature: 8a477f597d28d172789f06886806bc55\n\
     # This folder is a cache of data of the exchange and can be deleted.\n";
 
-static OWN: DatabasePlan = DatabasePlan {
+static MEMBER: DatabasePlan = DatabasePlan {
     name: "replica",
     application: 0x4558_5245,
     migrations: &[include_str!("replica/0001.sql")],
-    damaged: DamagePolicy::SetAside,
+    corrupt_file: CorruptFilePolicy::Rename,
 };
 
 static ORGANISATION: DatabasePlan = DatabasePlan {
     name: "replica of the organisation's data",
     application: 0x4558_4f52,
     migrations: &[include_str!("replica/0001.sql"), include_str!("replica/0002.sql")],
-    damaged: DamagePolicy::Delete,
+    corrupt_file: CorruptFilePolicy::Delete,
 };
 
 /// A persistent replica store.
@@ -63,9 +63,9 @@ static ORGANISATION: DatabasePlan = DatabasePlan {
 pub struct SqliteReplica {
     /// The file of the member's own collections, or the error that occurred when it was opened. The store is
     /// opened in spite of such an error, because expired organization data must be deleted in any case.
-    own: Result<Database, Error>,
+    member: Result<Database, Error>,
     organisation: Database,
-    aside: std::path::PathBuf,
+    member_path: std::path::PathBuf,
 }
 
 impl SqliteReplica {
@@ -92,7 +92,7 @@ impl SqliteReplica {
     /// opened, or was written by a newer version.
     pub fn open(folder: impl AsRef<Path>) -> Result<Self, Error> {
         let replica = Self::open_in_parts(folder.as_ref())?;
-        replica.own()?;
+        replica.member_database()?;
         Ok(replica)
     }
 
@@ -104,14 +104,14 @@ impl SqliteReplica {
     /// calls the function again later.
     pub fn expire(folder: impl AsRef<Path>, now: UnixTime) -> Result<Vec<ForgottenCollection>, Error> {
         let replica = Self::open_in_parts(folder.as_ref())?;
-        let member_data = replica.own().map(drop);
+        let member_data = replica.member_database().map(drop);
         let forgotten = Replica::new(replica).expire(now);
         // If the member's own file could not be opened, the result is the error of opening it.
         member_data.and(forgotten)
     }
 
     fn open_in_parts(folder: &Path) -> Result<Self, Error> {
-        let to_error = |error: io::Error| storage_error(&OWN, &error.kind().to_string());
+        let to_error = |error: io::Error| storage_error(&MEMBER, &error.kind().to_string());
         create_private_folder(folder).map_err(to_error)?;
         let tag = folder.join("CACHEDIR.TAG");
         if !tag.exists() {
@@ -119,15 +119,15 @@ impl SqliteReplica {
         }
         let path = folder.join("replica.db");
         let organisation = Database::open(&folder.join("organisation.db"), &ORGANISATION)?;
-        Ok(Self { own: Database::open(&path, &OWN), organisation, aside: path })
+        Ok(Self { member: Database::open(&path, &MEMBER), organisation, member_path: path })
     }
 
-    fn own(&self) -> Result<&Database, Error> {
-        self.own.as_ref().map_err(Clone::clone)
+    fn member_database(&self) -> Result<&Database, Error> {
+        self.member.as_ref().map_err(Clone::clone)
     }
 
     fn database_of(&self, area: Area) -> Result<&Database, Error> {
-        if area.is_organization_data() { Ok(&self.organisation) } else { self.own() }
+        if area.is_organization_data() { Ok(&self.organisation) } else { self.member_database() }
     }
 }
 
@@ -170,8 +170,8 @@ impl ReplicaStore for SqliteReplica {
         self.organisation.read(rows::read_demand)
     }
 
-    fn store_demand(&self, demand: &DemandDocument, of: &InstallationId) -> Result<bool, Error> {
-        self.organisation.write(|transaction| rows::store_demand(transaction, demand, of))
+    fn store_demand(&self, demand: &DemandDocument, reader: &InstallationId) -> Result<bool, Error> {
+        self.organisation.write(|transaction| rows::store_demand(transaction, demand, reader))
     }
 
     fn demand_requested_at(&self) -> Result<Option<UnixTime>, Error> {
@@ -192,8 +192,8 @@ impl ReplicaStore for SqliteReplica {
             .map(|collection| ForgottenCollection { collection: *collection, entries: 0 })
             .collect();
         let mut forget = |of_organisation: bool| -> Result<(), Error> {
-            let concerns = |of: &&mut ForgottenCollection| {
-                Collection::ORGANIZATION.contains(&of.collection) == of_organisation
+            let concerns = |forgotten: &&mut ForgottenCollection| {
+                Collection::ORGANIZATION.contains(&forgotten.collection) == of_organisation
             };
             for forgotten in forgotten_all.iter_mut().filter(concerns) {
                 forgotten.entries = match forgotten.collection {
@@ -210,8 +210,8 @@ impl ReplicaStore for SqliteReplica {
         let member_data =
             match collections.iter().any(|collection| !Collection::ORGANIZATION.contains(collection)) {
                 true => forget(false)
-                    .and(delete_aside(&self.aside, &OWN))
-                    .and(self.own().and_then(|member_data| member_data.erase_remnants(0))),
+                    .and(delete_renamed_file(&self.member_path, &MEMBER))
+                    .and(self.member_database().and_then(|member_data| member_data.erase_remnants(0))),
                 false => Ok(()),
             };
         organisation.and(member_data).map(|()| forgotten_all)
@@ -219,6 +219,7 @@ impl ReplicaStore for SqliteReplica {
 
     fn purge_removed(&self, now: UnixTime) -> Result<(), Error> {
         let organisation = self.organisation.erase_remnants(rows::to_millis(now));
-        organisation.and(self.own().and_then(|database| database.erase_remnants(rows::to_millis(now))))
+        organisation
+            .and(self.member_database().and_then(|database| database.erase_remnants(rows::to_millis(now))))
     }
 }

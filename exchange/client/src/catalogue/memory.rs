@@ -37,7 +37,8 @@ struct ReferenceNames {
 #[derive(Serialize, Deserialize)]
 struct MemoryRecord {
     kind: CatalogKind,
-    of: ReferenceNames,
+    #[serde(rename = "of")]
+    names: ReferenceNames,
     entry: CatalogEntry,
 }
 
@@ -84,9 +85,13 @@ impl CatalogMemory {
         let mut lines: Vec<MemoryRecord> = self
             .entries
             .iter()
-            .map(|((kind, of), entry)| MemoryRecord { kind: *kind, of: of.clone(), entry: entry.clone() })
+            .map(|((kind, names), entry)| MemoryRecord {
+                kind: *kind,
+                names: names.clone(),
+                entry: entry.clone(),
+            })
             .collect();
-        lines.sort_by(|a, b| (a.kind.as_str(), &a.of).cmp(&(b.kind.as_str(), &b.of)));
+        lines.sort_by(|a, b| (a.kind.as_str(), &a.names).cmp(&(b.kind.as_str(), &b.names)));
         // Strings and numbers in structs can always be serialized.
         serde_json::to_string(&lines).unwrap_or_default()
     }
@@ -111,7 +116,8 @@ impl CatalogMemory {
     /// Returns an error if the JSON is corrupt. The program then starts with an empty memory.
     pub fn from_json(json: &[u8]) -> Result<Self, CatalogMemoryError> {
         let lines: Vec<MemoryRecord> = serde_json::from_slice(json)?;
-        let entries = lines.into_iter().map(|MemoryRecord { kind, of, entry }| ((kind, of), entry)).collect();
+        let entries =
+            lines.into_iter().map(|MemoryRecord { kind, names, entry }| ((kind, names), entry)).collect();
         Ok(Self { entries })
     }
 }

@@ -18,21 +18,21 @@ struct BatchCapacity {
     ops: usize,
     /// The size of each op's result in bytes. `None` for areas in which the client can replace a lost
     /// response by reading the feed, because setting an amount is idempotent.
-    answer: Option<Vec<usize>>,
+    result_sizes: Option<Vec<usize>>,
 }
 
 impl BatchCapacity {
     fn for_ops<O: ChangeOp>(ops: &[O], max_ops: usize) -> Self {
         let id = |op: &O| op.id().and_then(|id| serde_json::to_string(id).ok()).map_or(0, |id| id.len());
-        let response =
+        let result_sizes =
             (O::LANE == Lane::OrgStock).then(|| ops.iter().map(|op| RESULT_BYTES + id(op)).collect());
-        Self { ops: max_ops, answer: response }
+        Self { ops: max_ops, result_sizes }
     }
 
     fn fits(&self, mut places: impl ExactSizeIterator<Item = usize>) -> bool {
-        let Some(lengths) = &self.answer else { return places.len() <= self.ops };
+        let Some(sizes) = &self.result_sizes else { return places.len() <= self.ops };
         places.len() <= self.ops
-            && places.try_fold(MAX_RESPONSE_BYTES, |left, at| left.checked_sub(lengths[at])).is_some()
+            && places.try_fold(MAX_RESPONSE_BYTES, |left, at| left.checked_sub(sizes[at])).is_some()
     }
 }
 
@@ -79,12 +79,12 @@ pub(super) fn split_ops<O: ChangeOp>(
     together: &[Vec<OpId>],
     max_ops: usize,
 ) -> Result<Vec<Vec<usize>>, SplitError> {
-    let room = BatchCapacity::for_ops(ops, max_ops);
-    if room.fits(0..ops.len()) {
+    let capacity = BatchCapacity::for_ops(ops, max_ops);
+    if capacity.fits(0..ops.len()) {
         return Ok(vec![(0..ops.len()).collect()]);
     }
     let groups = group_ops(ops, together);
-    match cut_in_order(&groups, &room) {
+    match cut_in_order(&groups, &capacity) {
         Err(_) if O::INDEPENDENT => match groups.group_sizes().into_iter().max() {
             Some(largest) if largest > max_ops => Err(SplitError::Group(largest)),
             _ => Ok(gather_groups(&groups, max_ops)),
@@ -145,7 +145,10 @@ fn group_ops<O: ChangeOp>(ops: &[O], together: &[Vec<OpId>]) -> OpGroups {
 
 /// Splits the ops without reordering them. Each batch ends as late as possible, at a position that separates
 /// no group.
-fn cut_in_order(OpGroups(groups): &OpGroups, room: &BatchCapacity) -> Result<Vec<Vec<usize>>, SplitError> {
+fn cut_in_order(
+    OpGroups(groups): &OpGroups,
+    capacity: &BatchCapacity,
+) -> Result<Vec<Vec<usize>>, SplitError> {
     let mut last = vec![0; groups.len()];
     for (at, group) in groups.iter().enumerate() {
         last[*group] = at;
@@ -159,11 +162,11 @@ fn cut_in_order(OpGroups(groups): &OpGroups, room: &BatchCapacity) -> Result<Vec
     let mut parts = Vec::new();
     let mut begin = 0;
     while begin < groups.len() {
-        let furthest = groups.len().min(begin + room.ops);
-        let cut = (begin + 1..=furthest).rev().find(|end| may_end[end - 1] && room.fits(begin..*end));
+        let furthest = groups.len().min(begin + capacity.ops);
+        let cut = (begin + 1..=furthest).rev().find(|end| may_end[end - 1] && capacity.fits(begin..*end));
         let end = cut.ok_or_else(|| {
             let last = (begin..groups.len()).find(|at| may_end[*at]).unwrap_or(groups.len() - 1);
-            SplitError::Stretch(begin..=last, last - begin < room.ops)
+            SplitError::Stretch(begin..=last, last - begin < capacity.ops)
         })?;
         parts.push((begin..end).collect());
         begin = end;

@@ -325,10 +325,10 @@ fn tied_ops_stay_together() {
 #[test]
 fn op_ids_are_assigned_and_preserved() {
     let mut changes = BlueprintChanges::new();
-    let own = AddBlueprint::builder().ref_(item("bp-1")).op_id(OpId::new("2").unwrap()).build().unwrap();
-    assert_eq!(changes.push(own.clone()).unwrap().as_str(), "2");
+    let op = AddBlueprint::builder().ref_(item("bp-1")).op_id(OpId::new("2").unwrap()).build().unwrap();
+    assert_eq!(changes.push(op.clone()).unwrap().as_str(), "2");
     assert_eq!(changes.add(item("bp-2")).unwrap().as_str(), "3");
-    assert_eq!(changes.push(own).unwrap_err().kind(), ErrorKind::Invalid);
+    assert_eq!(changes.push(op).unwrap_err().kind(), ErrorKind::Invalid);
     assert!(BlueprintChanges::new().into_batches(500).is_err());
 }
 

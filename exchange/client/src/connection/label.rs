@@ -46,7 +46,7 @@ impl ComputerNames {
 
     /// Creates a list of these names. They are compared without regard to case, with and without their
     /// domain.
-    pub fn of<'n>(names: impl IntoIterator<Item = &'n str>) -> Self {
+    pub fn from_names<'n>(names: impl IntoIterator<Item = &'n str>) -> Self {
         let mut known = Vec::new();
         for name in names {
             let name = fold_case(name.trim());
@@ -77,7 +77,7 @@ impl ComputerNames {
         let from_programs = from_programs.filter_map(|program| run_program(program, &[]));
         let names: Vec<String> =
             from_environment.chain(written).chain(of_a_mac).chain(from_programs).collect();
-        Self::of(names.iter().map(String::as_str))
+        Self::from_names(names.iter().map(String::as_str))
     }
 
     fn has(&self, label: &str) -> bool {
@@ -141,7 +141,7 @@ mod tests {
     /// SVC-12, CLI-05: the computer's name is rejected in every spelling.
     #[test]
     fn computer_name_is_rejected_as_a_label() {
-        let machine = ComputerNames::of(["Ada-PC.home.example", "  ada-laptop\n", "", "localhost"]);
+        let machine = ComputerNames::from_names(["Ada-PC.home.example", "  ada-laptop\n", "", "localhost"]);
         for text in ["ada-pc", "ADA-PC", "Ada-PC.home.example", "ada-pc.local", "Ada-Laptop", "ada-laptop "] {
             assert_eq!(Label::new(text, &machine), Err(LabelError::ComputerName), "{text:?}");
         }

@@ -12,7 +12,7 @@ pub struct AreaCommit {
     /// The area to change.
     pub area: Area,
     /// The expected [`AreaState::sequence`]. The store rejects the commit if the stored sequence differs.
-    pub expects: u64,
+    pub expected_sequence: u64,
     /// True to delete all entries, baselines and recorded removals.
     pub clear: bool,
     /// True to delete the details of all entries (OST-10).
@@ -35,11 +35,11 @@ pub struct AreaCommit {
 impl AreaCommit {
     /// Creates a commit that changes only the state of the area.
     #[must_use]
-    pub fn new(area: Area, expects: u64, area_state: AreaState) -> Self {
+    pub fn new(area: Area, expected_sequence: u64, area_state: AreaState) -> Self {
         let (upserts, removals) = (Vec::new(), Vec::new());
         Self {
             area,
-            expects,
+            expected_sequence,
             clear: false,
             strip: false,
             upserts,
@@ -61,9 +61,14 @@ impl AreaCommit {
 /// Prints counts instead of entries.
 impl fmt::Debug for AreaCommit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { area, expects, clear, strip, upserts, removals, units, sweep, area_state } = self;
+        let Self { area, expected_sequence, clear, strip, upserts, removals, units, sweep, area_state } =
+            self;
         let mut commit = f.debug_struct("Commit");
-        commit.field("area", area).field("expects", expects).field("clear", clear).field("strip", strip);
+        commit
+            .field("area", area)
+            .field("expected_sequence", expected_sequence)
+            .field("clear", clear)
+            .field("strip", strip);
         commit.field("upserts", &upserts.len()).field("removals", &removals.len());
         commit.field("units", &units.as_ref().map(Vec::len)).field("sweep", sweep);
         commit.field("position", &area_state.position).finish()

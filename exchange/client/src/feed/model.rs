@@ -420,7 +420,7 @@ pub fn read_all<E: FeedEntry>(replica: &Replica, model: &mut ExchangeModel, limi
             _ => break,
         };
     }
-    let whole = matches!(replica.store().area_state(E::AREA).unwrap().position, FeedPosition::Feed(_));
-    assert!(whole || model.cursors.is_empty());
+    let is_complete = matches!(replica.store().area_state(E::AREA).unwrap().position, FeedPosition::Feed(_));
+    assert!(is_complete || model.cursors.is_empty());
     events
 }

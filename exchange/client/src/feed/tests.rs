@@ -279,8 +279,8 @@ fn own_removals_are_distinguished() {
     model.remove("s1", true);
     model.remove("s2", false);
     let events = model::read_all::<exchange_api::types::Ship>(&replica, &mut model, 10);
-    let own: Vec<_> = events[0].removed.iter().map(|change| (&*change.key, change.is_own)).collect();
-    assert_eq!(own, [("s1", true), ("s2", false)]);
+    let removals: Vec<_> = events[0].removed.iter().map(|change| (&*change.key, change.is_own)).collect();
+    assert_eq!(removals, [("s1", true), ("s2", false)]);
     assert!(replica.removal(Area::Ships, "s1").unwrap().unwrap().is_own);
     assert!(!replica.removal(Area::Ships, "s2").unwrap().unwrap().is_own);
 }

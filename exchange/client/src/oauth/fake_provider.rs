@@ -24,7 +24,7 @@ pub(crate) const PLANTED: &str = "hush";
 /// The scripted result of one request.
 pub(crate) enum FakeReply {
     /// Returns this response without processing the request.
-    Answer(u16, Value),
+    Json(u16, Value),
     /// Returns this page, whose body is not JSON.
     Page(u16, &'static str),
     /// Processes the request but loses the response.
@@ -32,13 +32,13 @@ pub(crate) enum FakeReply {
     /// Refuses the connection.
     Refused,
     /// Processes the request but delays the response.
-    Late(Duration),
+    Delayed(Duration),
     /// Returns this status and these headers with an empty body.
     Headers(u16, Vec<(&'static str, String)>),
     /// Returns this OAuth error with this `Retry-After` in seconds.
-    Waits(&'static str, u64),
+    ErrorWithRetryAfter(&'static str, u64),
     /// Returns this status and these headers with a body that exceeds the size limit.
-    Huge(u16, Vec<(&'static str, String)>),
+    TooLarge(u16, Vec<(&'static str, String)>),
 }
 
 #[derive(Clone)]
@@ -57,7 +57,7 @@ pub(crate) struct FakeProviderState {
     pub(crate) times: Vec<Duration>,
     /// The form of each request.
     pub(crate) forms: Vec<String>,
-    fates: VecDeque<(&'static str, FakeReply)>,
+    replies: VecDeque<(&'static str, FakeReply)>,
     proofs: HashSet<String>,
     /// The required nonce, if nonces are enabled.
     pub(crate) nonce: Option<String>,
@@ -88,17 +88,17 @@ impl FakeProvider {
 
     /// Sets the result of the next request for this operation. Results are used in the order in which they
     /// were set.
-    pub(crate) fn enqueue_reply(&self, operation: &'static str, fate: FakeReply) {
-        self.state().fates.push_back((operation, fate));
+    pub(crate) fn enqueue_reply(&self, operation: &'static str, reply: FakeReply) {
+        self.state().replies.push_back((operation, reply));
     }
 
     pub(crate) fn enqueue_error(&self, error: &'static str) {
-        self.enqueue_reply("oauth.token", FakeReply::Answer(400, json!({ "error": error })));
+        self.enqueue_reply("oauth.token", FakeReply::Json(400, json!({ "error": error })));
     }
 
     /// Removes the results that no request has used.
     pub(crate) fn clear_replies(&self) {
-        self.state().fates.clear();
+        self.state().replies.clear();
     }
 
     /// Returns the number of requests for this operation.
@@ -127,31 +127,31 @@ impl FakeProvider {
         // This simulates the network delay.
         tokio::time::sleep(Duration::from_millis(50)).await;
         let form = String::from_utf8(request.body().to_vec()).unwrap();
-        let fate = {
+        let reply = {
             let mut state = self.state();
             state.log.push(operation.id);
             state.times.push(self.0.time.elapsed());
             state.forms.push(form.clone());
-            let at = state.fates.iter().position(|(id, _)| *id == operation.id);
-            at.and_then(|at| state.fates.remove(at)).map(|(_, fate)| fate)
+            let at = state.replies.iter().position(|(id, _)| *id == operation.id);
+            at.and_then(|at| state.replies.remove(at)).map(|(_, reply)| reply)
         };
         let lost = TransportError::new(TransportFault::Interrupted, Delivery::Unknown);
-        match fate {
+        match reply {
             Some(FakeReply::Refused) => {
                 return Err(TransportError::new(TransportFault::Connect, Delivery::NotSent));
             }
             Some(FakeReply::Page(status, page)) => return Ok(self.build_response(status, page.into())),
-            Some(FakeReply::Waits(error, seconds)) => {
+            Some(FakeReply::ErrorWithRetryAfter(error, seconds)) => {
                 let mut response = self.build_response(400, json!({ "error": error }).to_string());
                 response.headers_mut().insert("retry-after", seconds.into());
                 return Ok(response);
             }
-            Some(FakeReply::Answer(status, body)) => return Ok(self.build_response(status, body.to_string())),
-            Some(FakeReply::Headers(status, ref headers) | FakeReply::Huge(status, ref headers)) => {
-                let is_huge = matches!(fate, Some(FakeReply::Huge(..)));
+            Some(FakeReply::Json(status, body)) => return Ok(self.build_response(status, body.to_string())),
+            Some(FakeReply::Headers(status, ref headers) | FakeReply::TooLarge(status, ref headers)) => {
+                let is_too_large = matches!(reply, Some(FakeReply::TooLarge(..)));
                 let mut response = self.build_response(
                     status,
-                    " ".repeat(if is_huge { super::MAX_RESPONSE_SIZE + 1 } else { 0 }),
+                    " ".repeat(if is_too_large { super::MAX_RESPONSE_SIZE + 1 } else { 0 }),
                 );
                 for (name, value) in headers {
                     response.headers_mut().insert(*name, value.parse().unwrap());
@@ -162,9 +162,9 @@ impl FakeProvider {
         }
         let (status, body) = self.handle_operation(operation.id, &request, &form);
         let response = self.build_response(status, body.to_string());
-        match fate {
+        match reply {
             Some(FakeReply::Lost) => return Err(lost),
-            Some(FakeReply::Late(late)) => tokio::time::sleep(late).await,
+            Some(FakeReply::Delayed(late)) => tokio::time::sleep(late).await,
             _ => {}
         }
         Ok(response)

@@ -21,9 +21,9 @@ struct ProviderFixture {
 fn fixture() -> ProviderFixture {
     let time = VirtualEnvironment::new(1);
     let fake = FakeProvider::new(&time);
-    let place = ExchangeAddress::new(ISSUER, "https://api.example").unwrap();
+    let address = ExchangeAddress::new(ISSUER, "https://api.example").unwrap();
     let identity = ClientIdentity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap();
-    let provider = IdentityProvider::new(&place, &identity, Arc::new(fake.clone()), time.environment());
+    let provider = IdentityProvider::new(&address, &identity, Arc::new(fake.clone()), time.environment());
     let key: Arc<dyn ProofSigner> = Arc::new(KeyPair::generate().unwrap());
     let proofs = ProofSession::new(key, time.environment());
     ProviderFixture { time, fake, provider, proofs }
@@ -118,8 +118,8 @@ async fn each_error_has_its_kind_and_poll_result() {
 #[tokio::test(start_paused = true)]
 async fn foreign_responses_are_transient() {
     let fixture = fixture();
-    let check = async |fate, kind, after: Option<u64>| {
-        fixture.fake.enqueue_reply("oauth.token", fate);
+    let check = async |reply, kind, after: Option<u64>| {
+        fixture.fake.enqueue_reply("oauth.token", reply);
         let failure = fixture.failed().await;
         assert_eq!(failure.error.kind(), kind);
         assert_eq!(failure.poll_result(), Some(PollResult::Failed(after.map(Duration::from_secs))));
@@ -127,9 +127,9 @@ async fn foreign_responses_are_transient() {
         // CLI-02: nothing is sent before that time, whichever caller requests it.
         let (polls, half) = (fixture.polls(), after / 2);
         tokio::time::sleep(half).await;
-        let held = fixture.failed().await;
+        let failure = fixture.failed().await;
         assert_eq!(
-            (held.poll_result(), fixture.polls()),
+            (failure.poll_result(), fixture.polls()),
             (Some(PollResult::Failed(Some(after - half))), polls)
         );
         tokio::time::sleep(after - half).await;
@@ -140,14 +140,14 @@ async fn foreign_responses_are_transient() {
     check(FakeReply::Page(200, "<html>sign in to this network"), ErrorKind::Protocol, None).await;
     check(FakeReply::Refused, ErrorKind::Unreachable, None).await;
     check(FakeReply::Lost, ErrorKind::OutcomeUnknown, None).await;
-    check(FakeReply::Late(Duration::from_secs(60)), ErrorKind::OutcomeUnknown, None).await;
+    check(FakeReply::Delayed(Duration::from_secs(60)), ErrorKind::OutcomeUnknown, None).await;
     check(busy(429, "7"), ErrorKind::Busy, Some(7)).await;
     check(busy(503, "soon"), ErrorKind::Busy, None).await;
-    let huge = |status, after: &str| FakeReply::Huge(status, vec![("retry-after", after.into())]);
+    let huge = |status, after: &str| FakeReply::TooLarge(status, vec![("retry-after", after.into())]);
     check(huge(503, "3600"), ErrorKind::Busy, Some(3600)).await;
     check(huge(200, "7"), ErrorKind::Protocol, None).await;
     let unavailable = json!({ "error": "temporarily_unavailable" });
-    check(FakeReply::Answer(503, unavailable), ErrorKind::Busy, None).await;
+    check(FakeReply::Json(503, unavailable), ErrorKind::Busy, None).await;
     // A `Retry-After` date is relative to the provider's clock, which an earlier response showed if this one
     // has no `Date`.
     for dateless in [false, true] {
@@ -172,7 +172,7 @@ async fn no_retry_before_retry_after() {
     {
         let fixture = fixture();
         fixture.fake.state().nonce = (error == "use_dpop_nonce").then(|| "n-1".to_owned());
-        fixture.fake.enqueue_reply("oauth.token", FakeReply::Waits(error, 30));
+        fixture.fake.enqueue_reply("oauth.token", FakeReply::ErrorWithRetryAfter(error, 30));
         let failure = fixture.failed().await;
         assert_eq!(failure.error.retry_after(), Some(Duration::from_secs(30)), "{error}");
         assert!(failure.poll_result().is_some(), "{error} ended the login");

@@ -10,7 +10,7 @@ use super::{
     entry::{ComparisonResult, EntryNumber, EntryState, OutboxEntry, ParkReason, UnreadableEntry},
     event::{OutboxEvent, WriteOutcome},
     sender::{Outbox, forget_expired},
-    state_machine::{NewKey, to_millis},
+    state_machine::{KeyUse, to_millis},
     store::{EntryRow, OutboxStore},
 };
 use crate::{
@@ -269,7 +269,7 @@ impl Outbox {
     pub async fn retry(&self, number: EntryNumber) -> Result<(), Error> {
         let key = self.0.generate_key()?;
         self.update_entry(number, |entry| {
-            if entry.prepare_retry()? == NewKey::Yes {
+            if entry.prepare_retry()? == KeyUse::New {
                 entry.replace_key(&key);
             }
             Ok(())
@@ -346,7 +346,7 @@ impl Outbox {
                     self.0.wall_millis(),
                     self.0.sent_ago(entry),
                     &self.0.policy,
-                )? == NewKey::Yes
+                )? == KeyUse::New
                 {
                     entry.replace_key(&key);
                 }

@@ -327,12 +327,12 @@ impl OutboxInner {
         if entry.correct_for_clock(clocks, &self.policy) && !self.store_entry(&mut entry).await? {
             return Ok(None);
         }
-        let held = match (entry.requested_wait(clocks.wall), self.quota_left(entry.lane)) {
+        let required_wait = match (entry.requested_wait(clocks.wall), self.quota_left(entry.lane)) {
             (Some(wait), _) => Some((ErrorKind::Busy, wait)),
             (None, Duration::ZERO) => None,
             (None, wait) => Some((ErrorKind::QuotaExceeded, wait)),
         };
-        if let Some((kind, wait)) = held {
+        if let Some((kind, wait)) = required_wait {
             return Err(Error::not_sent_yet(
                 kind,
                 "the exchange requires a wait before the change is sent again",

@@ -286,18 +286,18 @@ impl OutboxEntry {
         (self.not_before, self.code) = (self.asked_until, None);
     }
 
-    /// Prepares another attempt. Returns whether the attempt is a new write, which needs a new key.
-    pub(super) fn prepare_retry(&mut self) -> Result<NewKey, Error> {
+    /// Prepares another attempt. Returns the key that it needs: a new write needs a new one.
+    pub(super) fn prepare_retry(&mut self) -> Result<KeyUse, Error> {
         match self.state {
             EntryState::Pending => {
                 // Ends the back-off, but not the exchange's `Retry-After` time (CLI-02).
                 (self.not_before, self.failures, self.unknowns) = (self.asked_until, 0, 0);
-                Ok(NewKey::No)
+                Ok(KeyUse::Same)
             }
             // Keeps the key while the exchange still stores it. After that, a comparison is needed.
             EntryState::Unknown => {
                 (self.state, self.unknowns, self.failures) = (EntryState::Pending, 0, 0);
-                Ok(NewKey::No)
+                Ok(KeyUse::Same)
             }
             EntryState::Parked(
                 ParkReason::SignedOut | ParkReason::Halted | ParkReason::Scope | ParkReason::Fault,
@@ -305,12 +305,12 @@ impl OutboxEntry {
             | EntryState::Held => {
                 self.held = self.is_held();
                 (self.state, self.not_before) = (EntryState::Pending, self.asked_until);
-                Ok(NewKey::No)
+                Ok(KeyUse::Same)
             }
             EntryState::Refused | EntryState::NeedsRebase | EntryState::Parked(ParkReason::KeyReused) => {
                 self.check_editable()?;
                 self.reset_as_new_write();
-                Ok(NewKey::Yes)
+                Ok(KeyUse::New)
             }
             EntryState::Sending => Err(Error::new(ErrorKind::Busy, "the outbox entry is being sent")),
             EntryState::Done => Err(invalid_request("the entry is already decided")),
@@ -325,7 +325,7 @@ impl OutboxEntry {
         now: u64,
         sent: Option<Duration>,
         policy: &OutboxPolicy,
-    ) -> Result<NewKey, Error> {
+    ) -> Result<KeyUse, Error> {
         let is_quiet = self.quiet_duration(now, sent) >= policy.quiet_period;
         let waits = self.state == EntryState::Unknown
             || self.is_held() && !matches!(self.state, EntryState::Sending | EntryState::Done)
@@ -337,14 +337,14 @@ impl OutboxEntry {
             (true, ComparisonResult::Applied) => {
                 self.move_to_state(EntryState::Done);
                 self.decided_at = Some(now);
-                Ok(NewKey::No)
+                Ok(KeyUse::Same)
             }
             (true, ComparisonResult::Missing) if !is_quiet => {
                 Err(Error::new(ErrorKind::Busy, "the last request may still arrive: compare again later"))
             }
             (true, ComparisonResult::Missing) => {
                 self.reset_as_new_write();
-                Ok(NewKey::Yes)
+                Ok(KeyUse::New)
             }
         }
     }
@@ -357,11 +357,11 @@ pub(super) fn is_retention_over(decided_at: Option<u64>, now: u64, policy: &Outb
     is_expired(at, now, policy.decided_retention)
 }
 
-/// Whether the next request is a new write, which needs a new idempotency key.
+/// The idempotency key of the next request: a new write needs a new key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NewKey {
-    Yes,
-    No,
+pub(super) enum KeyUse {
+    New,
+    Same,
 }
 
 fn invalid_request(why: &'static str) -> Error {

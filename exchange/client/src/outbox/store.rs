@@ -154,9 +154,10 @@ impl OutboxStore for MemoryOutbox {
     }
 
     fn replace(&self, row: EntryRow) -> StoreFuture<'_, bool> {
-        let mut kept = self.rows();
-        let current = kept.rows.get_mut(&row.number).filter(|kept| kept.revision == row.revision);
-        let replaced = current.map(|kept| *kept = EntryRow { revision: row.revision + 1, ..row }).is_some();
+        let mut rows = self.rows();
+        let current = rows.rows.get_mut(&row.number).filter(|stored| stored.revision == row.revision);
+        let replaced =
+            current.map(|stored| *stored = EntryRow { revision: row.revision + 1, ..row }).is_some();
         Self::ready_future(replaced)
     }
 

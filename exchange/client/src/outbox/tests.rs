@@ -340,9 +340,9 @@ async fn held_set_waits_for_the_member() {
     let keys = fixture.keys();
     assert_eq!(keys[0], keys[1]);
     let rows = fixture.store.list_rows("me").await.unwrap();
-    let kept: String = rows.iter().map(|row| format!("{}{:?}", row.head, row.body)).collect();
+    let stored_text: String = rows.iter().map(|row| format!("{}{:?}", row.head, row.body)).collect();
     for text in [
-        kept,
+        stored_text,
         format!("{published:?} {link:?} {rows:?} {:?} {:?}", fixture.outbox, fixture.outbox.entries().await),
     ] {
         assert!(!text.contains("planted-secret"), "{text}");
@@ -734,8 +734,8 @@ async fn sets_of_other_owners_are_untouched() {
 async fn waiting_set_can_be_edited_and_discarded() {
     let fixture = OutboxFixture::new();
     let entry = fixture.enqueue("bp-1").await;
-    let kept: Changes<BlueprintOp> = fixture.outbox.load_changes(entry).await.unwrap();
-    assert_eq!(kept.ops(), blueprint("bp-1").ops());
+    let changes: Changes<BlueprintOp> = fixture.outbox.load_changes(entry).await.unwrap();
+    assert_eq!(changes.ops(), blueprint("bp-1").ops());
     assert_eq!(fixture.outbox.replace_changes(entry, stock()).await.unwrap_err().kind(), ErrorKind::Invalid);
     fixture.outbox.replace_changes(entry, blueprint("bp-2")).await.unwrap();
     fixture.server.enqueue_reply(applied().delayed_by(seconds(20)));

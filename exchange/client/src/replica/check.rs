@@ -193,7 +193,7 @@ fn check_demand_and_forgetting(store: &impl ReplicaStore) {
     assert!(matches!(store.commit(&late).unwrap(), CommitOutcome::Superseded(_)));
     // The same holds for an area that had no data before.
     store.forget(&[Collection::Area(Area::Ships)], OwnerNote::Remove).unwrap();
-    let late = AreaCommit { area: Area::Ships, ..AreaCommit { expects: 0, ..late } };
+    let late = AreaCommit { area: Area::Ships, ..AreaCommit { expected_sequence: 0, ..late } };
     assert!(matches!(store.commit(&late).unwrap(), CommitOutcome::Superseded(_)));
     assert_eq!(list_keys(store, Area::Stock), ["1", "2"]);
     let deleted = store.forget(&[stock, pools], OwnerNote::Remove).unwrap();

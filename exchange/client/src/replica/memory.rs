@@ -29,7 +29,7 @@ pub struct MemoryReplica {
 struct ReplicaState {
     areas: BTreeMap<Area, StoredArea>,
     demand: Option<DemandDocument>,
-    demand_asked: Option<UnixTime>,
+    demand_requested_at: Option<UnixTime>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -60,7 +60,7 @@ impl ReplicaStore for MemoryReplica {
     fn commit(&self, commit: &AreaCommit) -> Result<CommitOutcome, Error> {
         let mut state = self.lock_state();
         let stored = state.areas.entry(commit.area).or_default();
-        if stored.area_state.sequence != commit.expects {
+        if stored.area_state.sequence != commit.expected_sequence {
             return Ok(CommitOutcome::Superseded(stored.area_state.clone()));
         }
         Ok(CommitOutcome::Done(stored.apply_commit(commit)))
@@ -104,13 +104,13 @@ impl ReplicaStore for MemoryReplica {
         Ok(self.lock_state().demand.clone())
     }
 
-    fn store_demand(&self, demand: &DemandDocument, of: &InstallationId) -> Result<bool, Error> {
+    fn store_demand(&self, demand: &DemandDocument, reader: &InstallationId) -> Result<bool, Error> {
         let mut state = self.lock_state();
         let owner = state
             .areas
             .get(&Area::OrgStock)
             .and_then(|stored| stored.area_state.reader.installation.as_ref());
-        if owner != Some(of) {
+        if owner != Some(reader) {
             return Ok(false);
         }
         state.demand = Some(demand.clone());
@@ -118,11 +118,11 @@ impl ReplicaStore for MemoryReplica {
     }
 
     fn demand_requested_at(&self) -> Result<Option<UnixTime>, Error> {
-        Ok(self.lock_state().demand_asked)
+        Ok(self.lock_state().demand_requested_at)
     }
 
     fn note_demand_request(&self, at: UnixTime) -> Result<(), Error> {
-        self.lock_state().demand_asked = Some(at);
+        self.lock_state().demand_requested_at = Some(at);
         Ok(())
     }
 
@@ -136,7 +136,7 @@ impl ReplicaStore for MemoryReplica {
             let entries = match collection {
                 Collection::Area(area) => state.areas.entry(*area).or_default().forget_entries(owner),
                 Collection::Demand => {
-                    state.demand_asked = None;
+                    state.demand_requested_at = None;
                     u64::from(state.demand.take().is_some())
                 }
             };

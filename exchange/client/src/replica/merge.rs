@@ -196,8 +196,8 @@ pub fn merge_blueprint(
     theirs: bool,
     removal: Option<&RemovalRecord>,
 ) -> MergeAction<()> {
-    let held = |held: bool| held.then_some(&());
-    merge_entry(held(base), held(mine), held(theirs), removal, |(), ()| true, |_, (), ()| Ok(()))
+    let present = |is_present: bool| is_present.then_some(&());
+    merge_entry(present(base), present(mine), present(theirs), removal, |(), ()| true, |_, (), ()| Ok(()))
 }
 
 fn merge_entry<T: Clone>(

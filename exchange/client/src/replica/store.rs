@@ -84,7 +84,7 @@ pub trait ReplicaStore: Send + Sync + 'static {
     ///
     /// # Errors
     /// Returns an error if the store cannot be written.
-    fn store_demand(&self, demand: &DemandDocument, of: &InstallationId) -> Result<bool, Error>;
+    fn store_demand(&self, demand: &DemandDocument, reader: &InstallationId) -> Result<bool, Error>;
 
     /// Returns the time of the last request for demand by any process, whether or not it succeeded.
     ///

@@ -107,7 +107,7 @@ pub(super) async fn disconnect(inside: &Arc<SessionInner>) -> DisconnectReport {
 
 impl SessionInner {
     async fn run_disconnect(&self) -> DisconnectReport {
-        let alone = self.acquire_exclusive_or_local().await;
+        let guard = self.acquire_exclusive_or_local().await;
         let revoked = self.revoke_current().await.combine(self.revoke_legacy().await);
         let connection = self.known_connection().await;
         let tokens = StepOutcome::from_result(self.delete_all_tokens().await);
@@ -119,7 +119,7 @@ impl SessionInner {
         self.connection_state().key_proofs = None;
         self.set_state(SessionState::SignedOut);
         let mut data =
-            vec![("notes".to_owned(), StepOutcome::from_result(self.clear_notes(&alone, left).await))];
+            vec![("notes".to_owned(), StepOutcome::from_result(self.clear_notes(&guard, left).await))];
         for local in self.local_data() {
             data.push((local.name().to_owned(), StepOutcome::from_result(local.delete().await)));
         }

@@ -100,8 +100,8 @@ impl ConnectionState {
         if self.connection.as_deref() == Some(connection) {
             return self.scopes();
         }
-        let noted = Some(&self.notes).filter(|notes| notes.connection.as_deref() == Some(connection));
-        noted.map_or_else(Arc::default, noted_scopes)
+        let notes = Some(&self.notes).filter(|notes| notes.connection.as_deref() == Some(connection));
+        notes.map_or_else(Arc::default, noted_scopes)
     }
 
     /// Returns true if the grant has the current connection and key, and is not older than the last resume.
@@ -215,7 +215,7 @@ impl SessionInner {
     /// Acquires exclusive access, but only within this process if the file lock fails.
     pub(super) async fn acquire_exclusive_or_local(&self) -> ExclusiveGuard {
         match self.acquire_exclusive().await {
-            Ok(alone) => alone,
+            Ok(guard) => guard,
             Err(error) => {
                 tracing::warn!(%error, "continuing without the session lock");
                 ExclusiveGuard { _turn: Arc::clone(&self.process_lock).lock_owned().await, _locked: None }
@@ -225,7 +225,7 @@ impl SessionInner {
 
     /// Loads the state from the secret store and the notes.
     pub(super) async fn load_state(&self) -> Result<(), Error> {
-        let alone = self.acquire_exclusive().await?;
+        let guard = self.acquire_exclusive().await?;
         self.read_notes().await?;
         let Some(refresh) = self.stored_refresh().await? else {
             self.drop_connection();
@@ -236,7 +236,7 @@ impl SessionInner {
             });
             return Ok(());
         };
-        if self.finish_ended(&alone, &refresh).await? {
+        if self.finish_ended(&guard, &refresh).await? {
             return Ok(());
         }
         if !self.has_key(&refresh.jkt).await? {
@@ -405,8 +405,8 @@ impl SessionInner {
 
     /// Stores data about a connection, in memory and in the notes. Has no effect if this or another process
     /// has replaced the connection.
-    pub(super) async fn record_note(&self, of: &Ownership, note: ConnectionNote<'_>) -> Result<(), Error> {
-        let Some(connection) = of.connection.as_deref() else { return Ok(()) };
+    pub(super) async fn record_note(&self, owner: &Ownership, note: ConnectionNote<'_>) -> Result<(), Error> {
+        let Some(connection) = owner.connection.as_deref() else { return Ok(()) };
         let change = |notes: &mut ConnectionNotes| {
             notes.assign_to(connection);
             match note {
@@ -428,22 +428,22 @@ impl SessionInner {
         if let ConnectionNote::Installation(id) = note {
             self.gateway_waits.set_installation(connection, id);
         }
-        let alone = self.acquire_exclusive().await?;
-        if self.is_stored_connection(of).await?
+        let guard = self.acquire_exclusive().await?;
+        if self.is_stored_connection(owner).await?
             && self.connection_state().connection.as_deref() == Some(connection)
         {
-            self.update_notes(&alone, change).await?;
+            self.update_notes(&guard, change).await?;
         }
         Ok(())
     }
 
     /// Returns true if this connection is still the one in the store, which all processes share. Also returns
     /// true for an owner without a connection id, for which this cannot be determined.
-    pub(super) async fn is_stored_connection(&self, of: &Ownership) -> Result<bool, Error> {
-        if of.connection.is_none() {
+    pub(super) async fn is_stored_connection(&self, owner: &Ownership) -> Result<bool, Error> {
+        if owner.connection.is_none() {
             return Ok(true);
         }
-        Ok(self.stored_refresh().await?.is_some_and(|stored| of.is_connection(&stored.connection)))
+        Ok(self.stored_refresh().await?.is_some_and(|stored| owner.is_connection(&stored.connection)))
     }
 
     /// Changes the notes, in memory and on disk, and keeps the changes of other processes. Requires exclusive
@@ -538,30 +538,30 @@ impl SessionInner {
     /// delete its secrets. Returns true if the connection had ended.
     pub(super) async fn finish_ended(
         &self,
-        alone: &ExclusiveGuard,
+        guard: &ExclusiveGuard,
         refresh: &StoredRefresh,
     ) -> Result<bool, Error> {
         let notes = self.stored_notes().await?;
         if notes.left.iter().any(|left| **left == *refresh.connection) {
-            self.finish_disconnect(alone, refresh).await;
+            self.finish_disconnect(guard, refresh).await;
             return Ok(true);
         }
         let Some(ended) = notes.ended.filter(|ended| *ended.connection == *refresh.connection) else {
             return Ok(false);
         };
-        self.end_connection(alone, parse_end(&ended.why).unwrap_or(EndReason::GrantRevoked), &refresh.jkt)
+        self.end_connection(guard, parse_end(&ended.why).unwrap_or(EndReason::GrantRevoked), &refresh.jkt)
             .await;
         Ok(true)
     }
 
     /// IDP-24: deletes the secrets that an earlier logout could not delete.
-    async fn finish_disconnect(&self, alone: &ExclusiveGuard, refresh: &StoredRefresh) {
+    async fn finish_disconnect(&self, guard: &ExclusiveGuard, refresh: &StoredRefresh) {
         self.drop_connection();
         self.set_state(SessionState::SignedOut);
         let deleted = self.delete_all_tokens().await.and(self.delete_key(&refresh.jkt).await);
         let done = match deleted {
             Ok(()) => {
-                self.update_notes(alone, |notes| notes.left.retain(|left| **left != *refresh.connection))
+                self.update_notes(guard, |notes| notes.left.retain(|left| **left != *refresh.connection))
                     .await
             }
             Err(error) => Err(error),
@@ -615,18 +615,18 @@ impl SessionInner {
     /// data costs only one additional refresh.
     pub(super) async fn store_tokens(
         &self,
-        alone: &ExclusiveGuard,
+        guard: &ExclusiveGuard,
         refresh: &StoredRefresh,
         access: StoredAccess,
     ) -> Result<AccessGrant, Error> {
         self.vault.write_entry(CredentialEntry::RefreshToken, &refresh.to_bytes()).await?;
-        self.finish_storing(alone, refresh, access).await
+        self.finish_storing(guard, refresh, access).await
     }
 
     /// Stores the access token and the notes, and then uses the tokens.
     pub(super) async fn finish_storing(
         &self,
-        alone: &ExclusiveGuard,
+        guard: &ExclusiveGuard,
         refresh: &StoredRefresh,
         access: StoredAccess,
     ) -> Result<AccessGrant, Error> {
@@ -634,12 +634,12 @@ impl SessionInner {
             tracing::warn!(%error, "cannot store the access token for other processes");
         }
         let scopes: Vec<String> = access.scopes.iter().map(ToString::to_string).collect();
-        let noted = self.update_notes(alone, |notes| {
+        let update = self.update_notes(guard, |notes| {
             notes.assign_to(&refresh.connection);
             notes.scopes.clone_from(&scopes);
             notes.ended = None;
         });
-        if let Err(error) = noted.await {
+        if let Err(error) = update.await {
             tracing::warn!(%error, "cannot write the session notes");
         }
         if let Err(error) = self.save_proofs().await {
@@ -667,7 +667,7 @@ impl SessionInner {
     /// Ends the connection. Deletes the secrets that the reason requires (ERR-12, ERR-13, ERR-47), and
     /// records the end, so that the next process can complete the deletion. Does not delete a key other than
     /// the rejected one.
-    pub(super) async fn end_connection(&self, alone: &ExclusiveGuard, end: EndReason, jkt: &str) {
+    pub(super) async fn end_connection(&self, guard: &ExclusiveGuard, end: EndReason, jkt: &str) {
         let connection = self.connection_state().connection.clone();
         let connection = match connection {
             Some(connection) => Some(connection),
@@ -677,14 +677,14 @@ impl SessionInner {
         self.drop_connection();
         let ended = connection
             .map(|connection| EndNote { connection: connection.into(), why: end_name(end).to_owned() });
-        let noted = self.update_notes(alone, |notes| {
+        let update = self.update_notes(guard, |notes| {
             notes.scopes.clear();
             notes.ended.clone_from(&ended);
             if end == EndReason::InstallationDisconnected {
                 notes.installation_id = None;
             }
         });
-        let mut done = vec![noted.await];
+        let mut done = vec![update.await];
         done.push(self.delete_tokens().await);
         if end == EndReason::InstallationDisconnected {
             done.push(self.delete_key(jkt).await);

@@ -220,17 +220,17 @@ fn map_login_error(error: Error) -> Error {
 impl SessionInner {
     /// Returns the key for a login. Creates a key if there is none; concurrent processes create only one.
     async fn key_for_login(&self) -> Result<KeyProofs, Error> {
-        let alone = self.acquire_exclusive().await?;
+        let guard = self.acquire_exclusive().await?;
         // Secrets that are left from an ended connection must not be used for signing in.
         if let Some(refresh) = self.stored_refresh().await? {
-            self.finish_ended(&alone, &refresh).await?;
+            self.finish_ended(&guard, &refresh).await?;
         }
         let key = match self.keys.load().await? {
             Some(key) => key,
             None => {
                 let key = self.keys.create().await?;
                 // A new key means a new installation.
-                self.update_notes(&alone, |notes| notes.installation_id = None).await?;
+                self.update_notes(&guard, |notes| notes.installation_id = None).await?;
                 key
             }
         };
@@ -270,7 +270,7 @@ impl SessionInner {
         response: &TokenResponse,
         requested_scopes: Arc<[Scope]>,
     ) -> Result<(), Error> {
-        let alone = self.acquire_exclusive().await?;
+        let guard = self.acquire_exclusive().await?;
         let token = response.refresh.clone().ok_or_else(|| {
             Error::new(ErrorKind::Protocol, "the identity provider returned no refresh token")
         })?;
@@ -287,12 +287,12 @@ impl SessionInner {
         // cleared before the token is stored, so that a crash cannot assign the previous id to the new
         // connection.
         let former = self.noted_installation().await?;
-        self.update_notes(&alone, |notes| notes.installation_id = None).await?;
+        self.update_notes(&guard, |notes| notes.installation_id = None).await?;
         // Before the new token is stored, the tokens of the old connection may exist only in memory.
         if let Err(error) = self.vault.write_entry(CredentialEntry::RefreshToken, &refresh.to_bytes()).await {
             self.restore_previous(before).await;
-            let noted = self.update_notes(&alone, |notes| notes.installation_id.clone_from(&former)).await;
-            if let Err(error) = noted {
+            let update = self.update_notes(&guard, |notes| notes.installation_id.clone_from(&former)).await;
+            if let Err(error) = update {
                 tracing::warn!(%error, "cannot restore the installation id; it is read again from the exchange");
             }
             return Err(error);
@@ -300,7 +300,7 @@ impl SessionInner {
         self.connection_state().notes.assign_to(&refresh.connection);
         self.drop_connection();
         self.connection_state().key_proofs = Some(keyed.clone());
-        self.finish_storing(&alone, &refresh, access).await?;
+        self.finish_storing(&guard, &refresh, access).await?;
         self.set_state(SessionState::Active);
         Ok(())
     }

@@ -188,14 +188,14 @@ impl SessionInner {
     }
 
     async fn refresh_grant(&self, refused: Option<TokenHash>) -> Result<AccessGrant, Error> {
-        let alone = self.acquire_exclusive().await?;
+        let guard = self.acquire_exclusive().await?;
         for _ in 0..MAX_RETRIES {
             self.check_active()?;
             let Some(refresh) = self.stored_refresh().await? else {
                 return Err(self.handle_sign_out().await);
             };
             // Another process may have recorded the end of the connection without access to the store.
-            if self.finish_ended(&alone, &refresh).await? {
+            if self.finish_ended(&guard, &refresh).await? {
                 return Err(self.check_active().err().unwrap_or_else(token_refused_error));
             }
             self.read_notes_for(&refresh.connection).await;
@@ -203,10 +203,10 @@ impl SessionInner {
                 self.set_state(SessionState::Ended(EndReason::KeyLost));
                 self.check_active()?;
             }
-            if let Some(grant) = self.reuse_tokens(&alone, &refresh, refused.as_ref()).await? {
+            if let Some(grant) = self.reuse_tokens(&guard, &refresh, refused.as_ref()).await? {
                 return Ok(grant);
             }
-            let outcome = self.request_refresh(&alone, &refresh, refused.is_some()).await?;
+            let outcome = self.request_refresh(&guard, &refresh, refused.is_some()).await?;
             if let Some(grant) = outcome {
                 return Ok(grant);
             }
@@ -218,14 +218,14 @@ impl SessionInner {
     /// stored.
     async fn reuse_tokens(
         &self,
-        alone: &ExclusiveGuard,
+        guard: &ExclusiveGuard,
         refresh: &StoredRefresh,
         refused: Option<&TokenHash>,
     ) -> Result<Option<AccessGrant>, Error> {
         let unsaved = self.connection_state().unsaved.clone();
         if let Some(UnsavedTokens { spent, refresh: next, access }) = unsaved {
             if spent == refresh.token && next.connection == refresh.connection {
-                return self.store_tokens(alone, &next, access).await.map(Some);
+                return self.store_tokens(guard, &next, access).await.map(Some);
             }
             self.connection_state().unsaved = None;
         }
@@ -242,7 +242,7 @@ impl SessionInner {
     /// Requests new tokens from the provider. Returns `None` if another process replaced the token first.
     async fn request_refresh(
         &self,
-        alone: &ExclusiveGuard,
+        guard: &ExclusiveGuard,
         refresh: &StoredRefresh,
         is_refused: bool,
     ) -> Result<Option<AccessGrant>, Error> {
@@ -275,16 +275,16 @@ impl SessionInner {
                     refresh: next.clone(),
                     access: access.clone(),
                 });
-                return self.store_tokens(alone, &next, access).await.map(Some);
+                return self.store_tokens(guard, &next, access).await.map(Some);
             }
             Err(failure) => failure,
         };
-        self.handle_failure(alone, refresh, failure).await
+        self.handle_failure(guard, refresh, failure).await
     }
 
     async fn handle_failure(
         &self,
-        alone: &ExclusiveGuard,
+        guard: &ExclusiveGuard,
         refresh: &StoredRefresh,
         failure: ProviderFailure,
     ) -> Result<Option<AccessGrant>, Error> {
@@ -297,7 +297,7 @@ impl SessionInner {
                 if stored.is_some_and(|stored| stored != *refresh) {
                     return Ok(None);
                 }
-                self.end_connection(alone, end, &refresh.jkt).await;
+                self.end_connection(guard, end, &refresh.jkt).await;
             }
             ErrorKind::Halted(halt) => self.set_state(SessionState::Halted(halt)),
             _ => {
@@ -342,7 +342,7 @@ impl SessionInner {
         if let SessionState::Ended(_) | SessionState::SignedOut = *self.state.borrow() {
             return;
         }
-        let alone = self.acquire_exclusive_or_local().await;
+        let guard = self.acquire_exclusive_or_local().await;
         // The end does not apply to a newer connection.
         if self.connection_state().connection != refused.owner.connection {
             return;
@@ -353,7 +353,7 @@ impl SessionInner {
                 self.drop_connection();
                 self.connection_state().connection = Some(stored.connection);
             }
-            Ok(_) => self.end_connection(&alone, end, &refused.jkt).await,
+            Ok(_) => self.end_connection(&guard, end, &refused.jkt).await,
             // When the store is available again, it may contain the tokens of another process, which must not
             // be deleted.
             Err(error) => {

@@ -49,9 +49,9 @@ impl Machine {
     }
 
     fn builder(&self) -> SessionBuilder {
-        let place = ExchangeAddress::new(ISSUER, "https://api.example").unwrap();
+        let address = ExchangeAddress::new(ISSUER, "https://api.example").unwrap();
         let identity = ClientIdentity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap();
-        Session::builder(&place, &identity)
+        Session::builder(&address, &identity)
             .environment(self.time.environment())
             .credentials(self.store.clone())
             .state_folder(self.folder.path().join("state"))

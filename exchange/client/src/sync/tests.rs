@@ -40,28 +40,28 @@ struct State {
     failures: Mutex<BTreeMap<Area, ScriptedFailure>>,
     seen: Mutex<Vec<(u64, Area)>>,
     /// The installation id in the service document.
-    says: Mutex<String>,
+    installation_id: Mutex<String>,
     /// The scopes of the token.
-    can: Mutex<Vec<&'static str>>,
+    scopes: Mutex<Vec<&'static str>>,
     /// The number of requests for the service document.
-    looks: AtomicU64,
+    document_requests: AtomicU64,
 }
 
 #[derive(Clone, Copy)]
 enum ScriptedFailure {
-    Code(u16, &'static str, Option<u64>),
+    Problem(u16, &'static str, Option<u64>),
     Offline,
     /// The exchange never responds.
-    Silence,
+    NoResponse,
     /// The exchange responds after this many seconds.
-    Slow(u64),
+    SlowResponse(u64),
     /// A response of a proxy with this status and `Retry-After` in seconds, whose body exceeds the size
     /// limit.
-    Huge(u16, u64),
+    ProxyResponseTooLarge(u16, u64),
     /// An empty page with an unchanged cursor and `hasMore`.
-    Circle,
+    UnchangedCursor,
     /// A page that exceeds the size limit unless at most this many entries are requested.
-    TooMuch(u32),
+    PageTooLarge(u32),
 }
 
 impl Exchange {
@@ -72,18 +72,18 @@ impl Exchange {
             models: Mutex::new(models),
             failures: Mutex::default(),
             seen: Mutex::default(),
-            says: Mutex::default(),
-            can: Mutex::new(ALL.to_vec()),
-            looks: AtomicU64::new(0),
+            installation_id: Mutex::default(),
+            scopes: Mutex::new(ALL.to_vec()),
+            document_requests: AtomicU64::new(0),
         }))
     }
 
     fn put(&self, area: Area, key: &str, value: u32) {
-        held(&self.0.models).get_mut(&area).unwrap().put(key, value);
+        lock_state(&self.0.models).get_mut(&area).unwrap().put(key, value);
     }
 
     fn set_failure(&self, area: Area, failure: Option<ScriptedFailure>) {
-        let mut failures = held(&self.0.failures);
+        let mut failures = lock_state(&self.0.failures);
         match failure {
             Some(failure) => failures.insert(area, failure),
             None => failures.remove(&area),
@@ -92,17 +92,17 @@ impl Exchange {
 
     /// Returns the areas of the requests since the last call, each with the second of the request.
     fn seen(&self) -> Vec<(u64, Area)> {
-        std::mem::take(&mut held(&self.0.seen))
+        std::mem::take(&mut lock_state(&self.0.seen))
     }
 
     /// Sets the scopes of the token. Pools contain holders only with the scope for details.
     fn set_capabilities(&self, scopes: &[&'static str]) {
-        *held(&self.0.can) = scopes.to_vec();
-        held(&self.0.models).get_mut(&Area::OrgStock).unwrap().details = scopes.contains(&DETAILS);
+        *lock_state(&self.0.scopes) = scopes.to_vec();
+        lock_state(&self.0.models).get_mut(&Area::OrgStock).unwrap().details = scopes.contains(&DETAILS);
     }
 
     fn capability_checks(&self) -> u64 {
-        self.0.looks.swap(0, Ordering::SeqCst)
+        self.0.document_requests.swap(0, Ordering::SeqCst)
     }
 
     fn sync(&self) -> ReplicaSync {
@@ -111,7 +111,7 @@ impl Exchange {
     }
 }
 
-fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock_state<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -125,15 +125,18 @@ impl Transport for Exchange {
                 "/exchange/v1/me/ships" => Area::Ships,
                 "/exchange/v1/org-stock" => Area::OrgStock,
                 "/exchange/v1" => {
-                    self.0.looks.fetch_add(1, Ordering::SeqCst);
-                    let document = service_document_of(&held(&self.0.says), &held(&self.0.can));
+                    self.0.document_requests.fetch_add(1, Ordering::SeqCst);
+                    let document = service_document_of(
+                        &lock_state(&self.0.installation_id),
+                        &lock_state(&self.0.scopes),
+                    );
                     let response = Response::builder().status(200).header("content-type", "application/json");
                     return Ok(response.body(document.into()).unwrap());
                 }
                 other => panic!("{other} is not a feed"),
             };
             let limit = query.split('&').find_map(|pair| pair.strip_prefix("limit=")?.parse::<u32>().ok());
-            held(&self.0.seen).push((self.0.machine.elapsed().as_secs(), area));
+            lock_state(&self.0.seen).push((self.0.machine.elapsed().as_secs(), area));
             let cursor = query.split('&').find_map(|pair| pair.strip_prefix("cursor="));
             let response = |status: u16, body: String| {
                 let body = Bytes::from(body);
@@ -145,27 +148,27 @@ impl Transport for Exchange {
                     r#"{{"type":"about:blank","title":"T","status":{status},"code":"{code}","correlationId":"c-1"}}"#
                 )
             };
-            let mut failure = held(&self.0.failures).get(&area).copied();
-            if let Some(ScriptedFailure::Slow(seconds)) = failure {
+            let mut failure = lock_state(&self.0.failures).get(&area).copied();
+            if let Some(ScriptedFailure::SlowResponse(seconds)) = failure {
                 tokio::time::sleep(Duration::from_secs(seconds)).await;
                 failure = None;
             }
             let max_limit =
-                if let Some(ScriptedFailure::TooMuch(max_limit)) = failure { max_limit } else { 500 };
-            match failure
-                .filter(|failure| !matches!(failure, ScriptedFailure::TooMuch(_)) || limit > Some(max_limit))
-            {
-                Some(ScriptedFailure::TooMuch(_)) => {
+                if let Some(ScriptedFailure::PageTooLarge(max_limit)) = failure { max_limit } else { 500 };
+            match failure.filter(|failure| {
+                !matches!(failure, ScriptedFailure::PageTooLarge(_)) || limit > Some(max_limit)
+            }) {
+                Some(ScriptedFailure::PageTooLarge(_)) => {
                     Err(TransportError::new(TransportFault::TooLarge, Delivery::Unknown))
                 }
-                Some(ScriptedFailure::Code(status, code, after)) => {
+                Some(ScriptedFailure::Problem(status, code, after)) => {
                     let mut refused = response(status, problem(status, code));
                     if let Some(after) = after {
                         refused.headers_mut().insert("retry-after", after.into());
                     }
                     Ok(refused)
                 }
-                Some(ScriptedFailure::Huge(status, after)) => {
+                Some(ScriptedFailure::ProxyResponseTooLarge(status, after)) => {
                     let mut refused = response(status, " ".repeat((16 << 20) + 1));
                     refused.headers_mut().insert("retry-after", after.into());
                     Ok(refused)
@@ -173,14 +176,16 @@ impl Transport for Exchange {
                 Some(ScriptedFailure::Offline) => {
                     Err(TransportError::new(TransportFault::Connect, Delivery::NotSent))
                 }
-                Some(ScriptedFailure::Silence | ScriptedFailure::Slow(_)) => std::future::pending().await,
-                Some(ScriptedFailure::Circle) => {
+                Some(ScriptedFailure::NoResponse | ScriptedFailure::SlowResponse(_)) => {
+                    std::future::pending().await
+                }
+                Some(ScriptedFailure::UnchangedCursor) => {
                     let page = r#"{"items":[],"removed":[],"nextCursor":"c-0","hasMore":true}"#;
                     Ok(response(200, page.to_owned()))
                 }
                 None => {
                     assert!(limit == Some(500) || max_limit < 500, "{query}");
-                    let page = held(&self.0.models).get_mut(&area).unwrap().next_page(cursor, 2, false);
+                    let page = lock_state(&self.0.models).get_mut(&area).unwrap().next_page(cursor, 2, false);
                     Ok(page.map_or_else(
                         || response(410, problem(410, "CURSOR_EXPIRED")),
                         |page| response(200, page),
@@ -229,8 +234,8 @@ async fn round_reads_all_permitted_areas() {
     assert_eq!(received, [(Stock, 1, true), (Ships, 2, false), (Ships, 1, false), (Ships, 0, true)]);
 
     // FED-09: a refused cursor is not an error.
-    held(&exchange.0.models).get_mut(&Ships).unwrap().remove("s1", false);
-    held(&exchange.0.models).get_mut(&Ships).unwrap().expire_cursors();
+    lock_state(&exchange.0.models).get_mut(&Ships).unwrap().remove("s1", false);
+    lock_state(&exchange.0.models).get_mut(&Ships).unwrap().expire_cursors();
     sync.sync_area(Ships).await.unwrap();
     assert_eq!(sync.replica().count(Ships).unwrap(), 2);
     let received: Vec<_> = std::iter::from_fn(|| events.try_recv().ok()).collect();
@@ -299,7 +304,7 @@ async fn round_of_a_former_connection_stops() {
     }
     let former = exchange.sync();
     former.begin_session(&connection(ALL)).await.unwrap();
-    exchange.set_failure(Area::Ships, Some(ScriptedFailure::Slow(10)));
+    exchange.set_failure(Area::Ships, Some(ScriptedFailure::SlowResponse(10)));
     let under_way = {
         let former = former.clone();
         tokio::spawn(async move { former.sync_area(Area::Ships).await })
@@ -313,8 +318,8 @@ async fn round_of_a_former_connection_stops() {
     let error = former.sync_area(Area::OrgStock).await.unwrap_err();
     assert!(error.to_string().contains("another sign-in"), "{error}");
     for area in Area::ALL {
-        let kept = now.replica().store().area_state(area).unwrap();
-        assert_eq!(kept.reader.installation.unwrap().as_str(), "another", "{area}");
+        let area_state = now.replica().store().area_state(area).unwrap();
+        assert_eq!(area_state.reader.installation.unwrap().as_str(), "another", "{area}");
         assert_eq!(now.replica().count(area).unwrap(), 0, "{area}");
     }
     now.sync_once().await.unwrap();
@@ -331,7 +336,7 @@ async fn round_belongs_to_its_session() {
     }
     let sync = exchange.sync();
     sync.begin_session(&connection(ALL)).await.unwrap();
-    exchange.set_failure(Area::Ships, Some(ScriptedFailure::Slow(10)));
+    exchange.set_failure(Area::Ships, Some(ScriptedFailure::SlowResponse(10)));
     let under_way = {
         let sync = sync.clone();
         tokio::spawn(async move { sync.sync_area(Area::Ships).await })
@@ -342,8 +347,8 @@ async fn round_belongs_to_its_session() {
     assert_eq!(under_way.await.unwrap().unwrap_err().kind(), ErrorKind::SignInNeeded);
     assert_eq!((seen, exchange.seen().len()), (1, 0), "the ended round requests no more pages");
     for area in Area::ALL {
-        let kept = sync.replica().store().area_state(area).unwrap();
-        assert_eq!(kept.reader.installation.unwrap().as_str(), ANOTHER, "{area}");
+        let area_state = sync.replica().store().area_state(area).unwrap();
+        assert_eq!(area_state.reader.installation.unwrap().as_str(), ANOTHER, "{area}");
         assert_eq!(sync.replica().count(area).unwrap(), 0, "{area}");
         assert!(lock(&sync.0.schedule).is_due(area, sync.monotonic_time()), "{area}");
         assert!(sync.status().borrow().area(area).error.is_none(), "{area}");
@@ -379,14 +384,14 @@ async fn feeds_are_read_with_the_members_own_token() {
     assert_eq!(sync.replica().count(Area::Ships).unwrap(), 1);
     assert_eq!(lock(&sync.0.schedule).due_at(Area::Ships), None, "a timer would start a read");
 
-    for (says, read) in [("", false), ("i-2", false), ("i-1", true)] {
-        *held(&exchange.0.says) = says.to_owned();
+    for (installation_id, read) in [("", false), ("i-2", false), ("i-1", true)] {
+        *lock_state(&exchange.0.installation_id) = installation_id.to_owned();
         members.sign_in(&[None]);
         let (at, done) = (sync.monotonic_time(), sync.sync_area(Area::Ships).await);
         assert_eq!(
             (done.is_ok(), exchange.seen().len()),
             (read, usize::from(read)),
-            "{says} {done:?} {at:?}"
+            "{installation_id} {done:?} {at:?}"
         );
     }
 }
@@ -403,7 +408,7 @@ async fn data_deleted_by_a_disconnection_stays_deleted() {
         }
         let sync = exchange.sync_of(&members);
         sync.begin_session(&connection_of("i-1", ALL)).await.unwrap();
-        exchange.set_failure(Area::Ships, Some(ScriptedFailure::Slow(10)));
+        exchange.set_failure(Area::Ships, Some(ScriptedFailure::SlowResponse(10)));
         let under_way = {
             let sync = sync.clone();
             tokio::spawn(async move { sync.sync_area(Area::Ships).await })
@@ -484,8 +489,8 @@ async fn feeds_are_read_on_start_by_timer_and_after_a_change() {
 async fn error_of_one_area_does_not_affect_others() {
     let exchange = Exchange::new();
     exchange.put(Area::Blueprints, "b1", 1);
-    exchange.set_failure(Area::Stock, Some(ScriptedFailure::Code(403, "NOT_PERMITTED", None)));
-    exchange.set_failure(Area::Ships, Some(ScriptedFailure::Code(503, "SERVICE_UNAVAILABLE", Some(700))));
+    exchange.set_failure(Area::Stock, Some(ScriptedFailure::Problem(403, "NOT_PERMITTED", None)));
+    exchange.set_failure(Area::Ships, Some(ScriptedFailure::Problem(503, "SERVICE_UNAVAILABLE", Some(700))));
     exchange.set_failure(Area::OrgStock, Some(ScriptedFailure::Offline));
     let sync = exchange.sync();
     sync.begin_session(&connection(ALL)).await.unwrap();
@@ -521,7 +526,7 @@ async fn error_of_one_area_does_not_affect_others() {
 #[tokio::test(start_paused = true)]
 async fn halted_session_sends_nothing_by_timer() {
     let exchange = Exchange::new();
-    exchange.set_failure(Area::Blueprints, Some(ScriptedFailure::Code(403, "CLIENT_SUSPENDED", None)));
+    exchange.set_failure(Area::Blueprints, Some(ScriptedFailure::Problem(403, "CLIENT_SUSPENDED", None)));
     let sync = exchange.sync();
     sync.begin_session(&connection(ALL)).await.unwrap();
     assert!(matches!(sync.sync_once().await.unwrap_err().kind(), ErrorKind::Halted(_)));
@@ -540,7 +545,7 @@ async fn halted_session_sends_nothing_by_timer() {
 #[tokio::test(start_paused = true)]
 async fn circular_feed_is_detected() {
     let exchange = Exchange::new();
-    exchange.set_failure(Area::Ships, Some(ScriptedFailure::Circle));
+    exchange.set_failure(Area::Ships, Some(ScriptedFailure::UnchangedCursor));
     let sync = exchange.sync();
     sync.begin_session(&connection(&["hangar.read"])).await.unwrap();
     let error = sync.sync_once().await.unwrap_err();
@@ -619,7 +624,7 @@ async fn org_data_expires_while_a_feed_is_read() {
     let sync = exchange.sync();
     sync.begin_session(&connection(ALL)).await.unwrap();
     sync.sync_once().await.unwrap();
-    exchange.set_failure(Area::Stock, Some(ScriptedFailure::Silence));
+    exchange.set_failure(Area::Stock, Some(ScriptedFailure::NoResponse));
     sync.mark_changed(Area::Stock);
     tokio::time::sleep(Duration::from_secs(100)).await;
     let running = sync.clone();
@@ -637,10 +642,10 @@ async fn oversized_page_is_requested_in_parts() {
     exchange.put(Area::Ships, "s1", 1);
     let sync = exchange.sync();
     sync.begin_session(&connection(&["hangar.read"])).await.unwrap();
-    exchange.set_failure(Area::Ships, Some(ScriptedFailure::TooMuch(100)));
+    exchange.set_failure(Area::Ships, Some(ScriptedFailure::PageTooLarge(100)));
     sync.sync_once().await.unwrap();
     assert_eq!((exchange.seen().len(), sync.replica().count(Area::Ships).unwrap()), (4, 1));
-    exchange.set_failure(Area::Ships, Some(ScriptedFailure::TooMuch(0)));
+    exchange.set_failure(Area::Ships, Some(ScriptedFailure::PageTooLarge(0)));
     sync.mark_changed(Area::Ships);
     assert_eq!(sync.sync_once().await.unwrap_err().kind(), ErrorKind::Protocol);
     assert_eq!(exchange.seen().len(), 9);
@@ -652,7 +657,7 @@ async fn oversized_error_response_stays_an_error() {
     let exchange = Exchange::new();
     let sync = exchange.sync_of(&TestMembers::new(&exchange.0.machine));
     sync.begin_session(&connection_of("i-1", &["hangar.read"])).await.unwrap();
-    exchange.set_failure(Area::Ships, Some(ScriptedFailure::Huge(503, 600)));
+    exchange.set_failure(Area::Ships, Some(ScriptedFailure::ProxyResponseTooLarge(503, 600)));
     let error = sync.sync_once().await.unwrap_err();
     assert_eq!((error.kind(), error.retry_after()), (ErrorKind::Busy, Some(Duration::from_secs(600))));
     assert_eq!(exchange.seen().len(), 1);
@@ -667,7 +672,7 @@ async fn round_can_be_dropped_at_any_point() {
     }
     let sync = exchange.sync();
     sync.begin_session(&connection(&["hangar.read"])).await.unwrap();
-    exchange.set_failure(Area::Ships, Some(ScriptedFailure::Silence));
+    exchange.set_failure(Area::Ships, Some(ScriptedFailure::NoResponse));
     assert!(tokio::time::timeout(Duration::from_secs(9), sync.sync_once()).await.is_err());
     assert_eq!(sync.status().borrow().area(Area::Ships).activity, AreaActivity::NotStarted);
     exchange.set_failure(Area::Ships, None);

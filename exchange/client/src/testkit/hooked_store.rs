@@ -52,9 +52,9 @@ impl<S: CredentialStore> CredentialStore for HookedStore<S> {
         owner: &'a CredentialOwner,
         entry: CredentialEntry,
     ) -> BoxFuture<'a, Result<Option<SecretBytes>, CredentialError>> {
-        let passes = (self.hook)(StoreOperation::Read, entry);
+        let result = (self.hook)(StoreOperation::Read, entry);
         Box::pin(async move {
-            passes.await?;
+            result.await?;
             self.inner.read(owner, entry).await
         })
     }
@@ -65,9 +65,9 @@ impl<S: CredentialStore> CredentialStore for HookedStore<S> {
         entry: CredentialEntry,
         secret: &'a SecretBytes,
     ) -> BoxFuture<'a, Result<(), CredentialError>> {
-        let passes = (self.hook)(StoreOperation::Write, entry);
+        let result = (self.hook)(StoreOperation::Write, entry);
         Box::pin(async move {
-            passes.await?;
+            result.await?;
             self.inner.write(owner, entry, secret).await
         })
     }
@@ -77,9 +77,9 @@ impl<S: CredentialStore> CredentialStore for HookedStore<S> {
         owner: &'a CredentialOwner,
         entry: CredentialEntry,
     ) -> BoxFuture<'a, Result<(), CredentialError>> {
-        let passes = (self.hook)(StoreOperation::Delete, entry);
+        let result = (self.hook)(StoreOperation::Delete, entry);
         Box::pin(async move {
-            passes.await?;
+            result.await?;
             self.inner.delete(owner, entry).await
         })
     }

@@ -21,7 +21,7 @@ pub struct ScriptedReply {
     /// The number of bytes of the body that arrive; `None` for the complete body.
     pub(super) truncate_to: Option<usize>,
     pub(super) delayed_by: Duration,
-    pub(super) fate: ReplyFate,
+    pub(super) delivery: ReplyDelivery,
     pub(super) without_server_headers: bool,
 }
 
@@ -34,7 +34,7 @@ pub(super) enum ReplyBody {
 
 /// The way in which a response is delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ReplyFate {
+pub(super) enum ReplyDelivery {
     Delivered,
     /// The connection is refused: the server does not receive the request.
     Refused,
@@ -58,7 +58,7 @@ impl ScriptedReply {
             body: ReplyBody::Bytes(body.into()),
             truncate_to: None,
             delayed_by: Duration::ZERO,
-            fate: ReplyFate::Delivered,
+            delivery: ReplyDelivery::Delivered,
             without_server_headers: false,
         }
     }
@@ -140,13 +140,13 @@ impl ScriptedReply {
     /// Refuses the connection, so that the server receives nothing.
     #[must_use]
     pub fn refused() -> Self {
-        Self { fate: ReplyFate::Refused, ..Self::json(200, "{}") }
+        Self { delivery: ReplyDelivery::Refused, ..Self::json(200, "{}") }
     }
 
     /// Ends the connection before the request has been received completely.
     #[must_use]
     pub fn interrupted() -> Self {
-        Self { fate: ReplyFate::Interrupted, ..Self::json(200, "{}") }
+        Self { delivery: ReplyDelivery::Interrupted, ..Self::json(200, "{}") }
     }
 
     /// Processes the request but loses the response, which is `{}`. For a different response, use
@@ -165,13 +165,13 @@ impl ScriptedReply {
     /// Processes the request, but ends the connection before this response is complete.
     #[must_use]
     pub fn then_lost(self) -> Self {
-        Self { fate: ReplyFate::Lost, ..self }
+        Self { delivery: ReplyDelivery::Lost, ..self }
     }
 
     /// Processes the request but never sends this response.
     #[must_use]
     pub fn then_stalled(self) -> Self {
-        Self { fate: ReplyFate::Stalled, ..self }
+        Self { delivery: ReplyDelivery::Stalled, ..self }
     }
 
     /// Truncates the body to this many bytes. A truncated success response is not marked; a truncated error
@@ -210,7 +210,12 @@ impl ScriptedReply {
 
     /// Returns the reply to a second request with the same key.
     pub(super) fn replayed(&self) -> Self {
-        Self { truncate_to: None, fate: ReplyFate::Delivered, delayed_by: Duration::ZERO, ..self.clone() }
+        Self {
+            truncate_to: None,
+            delivery: ReplyDelivery::Delivered,
+            delayed_by: Duration::ZERO,
+            ..self.clone()
+        }
     }
 
     /// Returns the bytes of the body that arrive.

@@ -30,7 +30,7 @@ use http::{
 use super::{
     VirtualEnvironment,
     recorded::{RecordedProof, RecordedRequest},
-    reply::{ReplyFate, ScriptedReply},
+    reply::{ReplyDelivery, ScriptedReply},
 };
 
 /// A server that follows a script and can be used as a [`Transport`]. Clones share the server.
@@ -38,7 +38,7 @@ use super::{
 /// Without a script, it replies `200 {}`. It validates every request: it must have one `Authorization` and
 /// one `DPoP` header with a valid proof for this request, a unique proof id, only nonces of this server, a
 /// well-formed `User-Agent`, and an idempotency key if it is a write. No key may be used with two bodies, and
-/// no request may be sent before a `Retry-After` time. Each violation is recorded as a complaint. A complaint
+/// no request may be sent before a `Retry-After` time. Each violation is recorded, and
 /// fails the test when the records are read, or when the server is dropped.
 #[derive(Clone)]
 pub struct ScriptedServer(Arc<ServerInner>);
@@ -74,7 +74,7 @@ struct ServerState {
     carried_out: Vec<String>,
     /// The end of the `Retry-After` times by correlation id. The empty id stands for all requests.
     requested_waits: HashMap<String, Duration>,
-    complaints: Vec<String>,
+    violations: Vec<String>,
 }
 
 /// A write that was applied under a key, with its reply.
@@ -112,7 +112,7 @@ impl ScriptedServer {
             written: HashMap::new(),
             carried_out: Vec::new(),
             requested_waits: HashMap::new(),
-            complaints: Vec::new(),
+            violations: Vec::new(),
         };
         let origin = Origin::from_url(origin).expect("a valid origin");
         Self(Arc::new(ServerInner { origin, machine: machine.clone(), role, state: Mutex::new(state) }))
@@ -134,7 +134,7 @@ impl ScriptedServer {
         state.issued.insert(nonce.to_owned());
     }
 
-    /// Registers a nonce as issued by this server, so that a request with it causes no complaint.
+    /// Registers a nonce as issued by this server, so that a request with it is no violation.
     pub fn accept_nonce(&self, nonce: &str) {
         self.state().issued.insert(nonce.to_owned());
     }
@@ -173,20 +173,20 @@ impl ScriptedServer {
     /// Returns all requests, including those whose connection was refused.
     ///
     /// # Panics
-    /// Panics if there are complaints.
+    /// Panics if violations were recorded.
     #[must_use]
     pub fn requests(&self) -> Vec<RecordedRequest> {
-        self.assert_no_complaints();
+        self.assert_no_violations();
         self.state().seen.clone()
     }
 
     /// Returns the number of requests.
     ///
     /// # Panics
-    /// Panics if there are complaints.
+    /// Panics if violations were recorded.
     #[must_use]
     pub fn request_count(&self) -> usize {
-        self.assert_no_complaints();
+        self.assert_no_violations();
         self.state().seen.len()
     }
 
@@ -198,23 +198,23 @@ impl ScriptedServer {
     }
 
     /// Asserts that no request since the last call violated the rules of this server, and clears the
-    /// complaints.
+    /// violations.
     ///
     /// # Panics
-    /// Panics if there are complaints.
-    pub fn assert_no_complaints(&self) {
-        let complaints = self.take_complaints();
+    /// Panics if violations were recorded.
+    pub fn assert_no_violations(&self) {
+        let violations = self.take_violations();
         assert!(
-            complaints.is_empty(),
-            "{} received requests that violate its rules: {complaints:#?}",
+            violations.is_empty(),
+            "{} received requests that violate its rules: {violations:#?}",
             self.origin()
         );
     }
 
-    /// Returns the complaints and clears them. Use this in tests of clients that violate the rules.
+    /// Returns the violations and clears them. Use this in tests of clients that violate the rules.
     #[must_use]
-    pub fn take_complaints(&self) -> Vec<String> {
-        std::mem::take(&mut self.state().complaints)
+    pub fn take_violations(&self) -> Vec<String> {
+        std::mem::take(&mut self.state().violations)
     }
 
     fn state(&self) -> MutexGuard<'_, ServerState> {
@@ -245,14 +245,14 @@ impl ServerInner {
             was_received: true,
         };
         let mut state = self.state();
-        let mut complaints = Vec::new();
-        self.check_request(&mut state, operation, &mut seen, &mut complaints);
-        let reply = self.choose_reply(&mut state, operation, &seen, &mut complaints);
-        seen.was_received = !matches!(reply.fate, ReplyFate::Refused | ReplyFate::Interrupted);
+        let mut violations = Vec::new();
+        self.check_request(&mut state, operation, &mut seen, &mut violations);
+        let reply = self.choose_reply(&mut state, operation, &seen, &mut violations);
+        seen.was_received = !matches!(reply.delivery, ReplyDelivery::Refused | ReplyDelivery::Interrupted);
         let id = seen.correlation_id().unwrap_or_default().to_owned();
         state.record_wait(operation, &reply, &id, self.machine.elapsed());
         let which = format!("request {} ({})", state.seen.len(), operation.id);
-        state.complaints.extend(complaints.into_iter().map(|complaint| format!("{which}: {complaint}")));
+        state.violations.extend(violations.into_iter().map(|violation| format!("{which}: {violation}")));
         let path = seen.path().to_owned();
         state.seen.push(seen);
         (reply, id, path)
@@ -264,46 +264,46 @@ impl ServerInner {
         state: &mut ServerState,
         operation: &Operation,
         seen: &mut RecordedRequest,
-        complaints: &mut Vec<String>,
+        violations: &mut Vec<String>,
     ) {
-        let mut complain = |what: String| complaints.push(what);
+        let mut report = |what: String| violations.push(what);
         if Htu::from_url(&seen.uri.to_string()).map(|htu| htu.origin()).as_ref() != Ok(&self.origin) {
-            complain(format!("it was addressed to another server: {:?}", seen.uri.authority()));
+            report(format!("it was addressed to another server: {:?}", seen.uri.authority()));
         }
         let concerned = |call: &str| call.is_empty() || Some(call) == seen.correlation_id();
         let requested_wait =
             state.requested_waits.iter().filter(|(call, _)| concerned(call)).map(|(_, at)| *at).max();
         if let Some(not_before) = requested_wait.filter(|at| seen.received_at < *at && !operation.anonymous) {
-            complain(format!(
+            report(format!(
                 "it was sent at {:?}, before the requested wait ended at {not_before:?}",
                 seen.received_at
             ));
         }
         if operation.repeat == RepeatSafety::Keyed && seen.idempotency_key().is_none() {
-            complain("it has no idempotency key".to_owned());
+            report("it has no idempotency key".to_owned());
         }
         if !state.signed {
             return;
         }
         let agents = seen.headers.get_all(USER_AGENT).iter().collect::<Vec<_>>();
         if !matches!(agents[..], [agent] if agent.to_str().is_ok_and(is_user_agent)) {
-            complain(format!("its User-Agent is {agents:?}"));
+            report(format!("its User-Agent is {agents:?}"));
         }
         match self.check_proof(state, operation, seen) {
             Ok(None) => {}
             Ok(Some(proof)) => {
                 if !state.ids.insert(proof.jti.clone()) {
-                    complain("the id of its proof was used before".to_owned());
+                    report("the id of its proof was used before".to_owned());
                 }
                 if proof.nonce.as_ref().is_some_and(|nonce| !state.issued.contains(nonce)) {
-                    complain(format!("its nonce {:?} was not issued by this server", proof.nonce));
+                    report(format!("its nonce {:?} was not issued by this server", proof.nonce));
                 }
                 if self.role == ServerRole::Provider && proof.ath.is_some() {
-                    complain("its proof has an `ath`, but the request has no token".to_owned());
+                    report("its proof has an `ath`, but the request has no token".to_owned());
                 }
                 seen.proof = Some(proof);
             }
-            Err(complaint) => complain(complaint),
+            Err(violation) => report(violation),
         }
     }
 
@@ -358,7 +358,7 @@ impl ServerInner {
         state: &mut ServerState,
         operation: &'static Operation,
         seen: &RecordedRequest,
-        complaints: &mut Vec<String>,
+        violations: &mut Vec<String>,
     ) -> ScriptedReply {
         if let Some(reply) = self.check_credentials(state, seen) {
             return reply;
@@ -367,7 +367,7 @@ impl ServerInner {
             seen.idempotency_key().filter(|_| operation.repeat == RepeatSafety::Keyed).map(str::to_owned);
         if let Some(written) = key.as_ref().and_then(|key| state.written.get(key)) {
             if (written.operation, &written.body) != (operation.id, &seen.body) {
-                complaints.push("its idempotency key was used for another request".to_owned());
+                violations.push("its idempotency key was used for another request".to_owned());
                 return ScriptedReply::problem(Code::IdempotencyKeyReused);
             }
             return written.reply.replayed().with_header("Idempotency-Replayed", "true");
@@ -378,8 +378,8 @@ impl ServerInner {
             None => None,
         };
         let reply = scripted.unwrap_or_else(|| Arc::clone(&state.script)(seen));
-        let acted =
-            reply.status.is_success() && !matches!(reply.fate, ReplyFate::Refused | ReplyFate::Interrupted);
+        let acted = reply.status.is_success()
+            && !matches!(reply.delivery, ReplyDelivery::Refused | ReplyDelivery::Interrupted);
         if let (Some(key), true) = (key, acted) {
             state.carried_out.push(key.clone());
             let (operation, body) = (operation.id, seen.body.clone());
@@ -443,13 +443,13 @@ impl ServerInner {
         if !reply.delayed_by.is_zero() {
             tokio::time::sleep(reply.delayed_by).await;
         }
-        match reply.fate {
-            ReplyFate::Delivered => Ok(self.build_response(&reply, &id, &path)),
-            ReplyFate::Refused => Err(TransportError::new(TransportFault::Connect, Delivery::NotSent)),
-            ReplyFate::Interrupted | ReplyFate::Lost => {
+        match reply.delivery {
+            ReplyDelivery::Delivered => Ok(self.build_response(&reply, &id, &path)),
+            ReplyDelivery::Refused => Err(TransportError::new(TransportFault::Connect, Delivery::NotSent)),
+            ReplyDelivery::Interrupted | ReplyDelivery::Lost => {
                 Err(TransportError::new(TransportFault::Interrupted, Delivery::Unknown))
             }
-            ReplyFate::Stalled => pending().await,
+            ReplyDelivery::Stalled => pending().await,
         }
     }
 }
@@ -459,7 +459,9 @@ impl ServerState {
     fn record_wait(&mut self, operation: &Operation, reply: &ScriptedReply, id: &str, now: Duration) {
         let requested_wait =
             reply.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
-        let Some(seconds) = requested_wait.filter(|_| reply.fate == ReplyFate::Delivered) else { return };
+        let Some(seconds) = requested_wait.filter(|_| reply.delivery == ReplyDelivery::Delivered) else {
+            return;
+        };
         let everybody = match &reply.body {
             // Account checks have a separate limit.
             _ if operation.id == "account_check" => false,
@@ -495,11 +497,11 @@ impl fmt::Debug for ScriptedServer {
 
 impl Drop for ServerInner {
     fn drop(&mut self) {
-        let complaints = std::mem::take(&mut self.state().complaints);
+        let violations = std::mem::take(&mut self.state().violations);
         if !std::thread::panicking() {
             assert!(
-                complaints.is_empty(),
-                "{} received requests that violate its rules: {complaints:#?}",
+                violations.is_empty(),
+                "{} received requests that violate its rules: {violations:#?}",
                 self.origin.as_str()
             );
         }
@@ -511,8 +513,8 @@ impl Drop for ServerInner {
 pub struct ServerNetwork(Arc<[ScriptedServer]>);
 
 impl ServerNetwork {
-    /// Creates a network of these servers. A request to any other origin is recorded as a complaint of the
-    /// first server.
+    /// Creates a network of these servers. A request to any other origin is recorded as a violation of the first
+    /// server.
     #[must_use]
     pub fn from_servers(servers: impl IntoIterator<Item = ScriptedServer>) -> Self {
         Self(servers.into_iter().collect())
@@ -526,11 +528,11 @@ impl Transport for ServerNetwork {
             Some(server) => server.send(operation, request),
             None => {
                 let first = self.0.first().expect("a network has at least one server");
-                let stranger = format!(
+                let violation = format!(
                     "a request was sent to {:?}, which is not in the network",
                     request.uri().authority()
                 );
-                first.state().complaints.push(stranger);
+                first.state().violations.push(violation);
                 Box::pin(async { Err(TransportError::new(TransportFault::Connect, Delivery::NotSent)) })
             }
         }

@@ -46,15 +46,15 @@ impl Client {
         self.server.send(OperationId::ServiceDocument.operation(), request).await.unwrap()
     }
 
-    /// Sends a request and returns the complaints of the server.
-    async fn complaint(&self, request: Request<Bytes>) -> String {
+    /// Sends a request and returns the violations of the server.
+    async fn violation(&self, request: Request<Bytes>) -> String {
         let _ = self.send(request).await;
-        self.server.take_complaints().concat()
+        self.server.take_violations().concat()
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn correct_request_causes_no_complaint() {
+async fn correct_request_causes_no_violation() {
     let client = Client::new();
     let response = client.send(client.request("GET", LOCATIONS, None)).await;
     assert_eq!(response.headers()["X-Correlation-Id"], "c-1");
@@ -67,7 +67,7 @@ async fn correct_request_causes_no_complaint() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_violated_rule_is_a_complaint() {
+async fn every_violated_rule_is_a_violation() {
     let client = Client::new();
     let good = || client.request("GET", LOCATIONS, None);
     let spoilt = |spoil: fn(&mut Request<Bytes>)| {
@@ -76,8 +76,8 @@ async fn every_violated_rule_is_a_complaint() {
         request
     };
     let check = async |request: Request<Bytes>, expect: &str| {
-        let complaint = client.complaint(request).await;
-        assert!(complaint.contains(expect), "{complaint} / {expect}");
+        let violation = client.violation(request).await;
+        assert!(violation.contains(expect), "{violation} / {expect}");
     };
     let twice = good();
     let _ = client.send(twice.clone()).await;
@@ -104,16 +104,16 @@ async fn every_violated_rule_is_a_complaint() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn request_before_retry_after_is_a_complaint() {
+async fn request_before_retry_after_is_a_violation() {
     let client = Client::new();
     client.server.enqueue_reply(ScriptedReply::problem(Code::RelayBusy));
     let good = || client.request("GET", LOCATIONS, None);
     let response = client.send(good()).await;
     assert_eq!(response.headers()["Retry-After"], "10");
     tokio::time::sleep(Duration::from_secs(9)).await;
-    assert!(client.complaint(good()).await.contains("requested wait ended at 10s"));
+    assert!(client.violation(good()).await.contains("requested wait ended at 10s"));
     tokio::time::sleep(Duration::from_secs(1)).await;
-    assert_eq!(client.complaint(good()).await, "");
+    assert_eq!(client.violation(good()).await, "");
 }
 
 #[tokio::test(start_paused = true)]
@@ -157,7 +157,7 @@ async fn write_is_applied_once_per_key() {
         (&"true".parse().unwrap(), &b"1"[..])
     );
     assert_eq!(server.applied_keys(), ["key-1"]);
-    server.assert_no_complaints();
+    server.assert_no_violations();
     assert_eq!(send("b").await.unwrap().status(), 422);
-    assert!(server.take_complaints().concat().contains("used for another request"));
+    assert!(server.take_violations().concat().contains("used for another request"));
 }

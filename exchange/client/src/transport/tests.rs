@@ -46,10 +46,10 @@ struct TransportFixture {
 
 impl TransportFixture {
     fn new() -> Self {
-        Self::with(TransportSettings::default())
+        Self::with_settings(TransportSettings::default())
     }
 
-    fn with(settings: TransportSettings) -> Self {
+    fn with_settings(settings: TransportSettings) -> Self {
         Self::signed_by(KeyPair::generate().unwrap(), settings)
     }
 

@@ -50,7 +50,7 @@ pub(crate) async fn run(report: &mut Report) -> Outcome<()> {
     for http_connection in &mut connections {
         let response = http_connection.call(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").await?;
         if response.status != 200 {
-            return Err(format!("{}: {}", response.status, response.complaint).into());
+            return Err(format!("{}: {}", response.status, response.error_excerpt).into());
         }
     }
     tokio::time::sleep(SETTLE).await;

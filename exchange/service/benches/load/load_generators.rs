@@ -87,7 +87,7 @@ impl LoadResult {
         if response.status != expected {
             self.unexpected += 1;
             if self.example.is_empty() {
-                self.example = format!("{} {}", response.status, response.complaint);
+                self.example = format!("{} {}", response.status, response.error_excerpt);
             }
         }
         Ok(())

@@ -97,12 +97,12 @@ pub(crate) async fn on(
     report.latencies("half of that rate, open generator", &driven.ensure_expected()?.latencies);
 
     drop(server);
-    if let Some(own) = in_process::one_request(data_folder, target).await? {
-        report.record("CPU time of a request, without connections", own.as_secs_f64() * 1e6, "µs");
+    if let Some(cpu_time) = in_process::one_request(data_folder, target).await? {
+        report.record("CPU time of a request, without connections", cpu_time.as_secs_f64() * 1e6, "µs");
         let baseline = verification_limit::one_verification(ALONE)?.as_secs_f64();
         report.record(
             "share of what verification alone allows, without connections",
-            baseline / own.as_secs_f64(),
+            baseline / cpu_time.as_secs_f64(),
             "",
         );
     }

@@ -109,7 +109,7 @@ impl Signer {
             signer.sign(caller, &DOCUMENT, None)?.write(&mut bytes);
             let response = http_connection.call(&bytes).await?;
             if response.status != 200 {
-                return Err(format!("{}: {}", response.status, response.complaint).into());
+                return Err(format!("{}: {}", response.status, response.error_excerpt).into());
             }
         }
         Ok(signer)

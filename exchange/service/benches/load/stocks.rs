@@ -275,7 +275,7 @@ async fn call(
     signer.sign(caller, target, None)?.write(&mut bytes);
     let response = http_connection.fetch(&bytes).await?;
     if response.status != 200 {
-        return Err(format!("{}: {}", response.status, response.complaint).into());
+        return Err(format!("{}: {}", response.status, response.error_excerpt).into());
     }
     Ok(serde_json::from_slice(&response.body)?)
 }

@@ -31,9 +31,11 @@ pub struct ListedConnection {
     pub label: Option<String>,
     /// The time of the installation's first call; before that call, the time at which the connection was
     /// created.
-    pub since: String,
+    #[serde(rename = "since")]
+    pub first_call: String,
     /// The time of the installation's last call; before the first call, the time of the last token refresh.
-    pub last: String,
+    #[serde(rename = "last")]
+    pub last_call: String,
     /// Whether the installation has an active connection at the built-in provider.
     pub connected: Option<bool>,
     /// True if the installation was disconnected, so that its key is rejected permanently (ERR-13).
@@ -79,8 +81,8 @@ pub fn list_connections(
             client: row.get(1)?,
             installation: row.get(2)?,
             label: row.get(3)?,
-            since: Moment::from_millis(row.get(4)?).to_string(),
-            last: Moment::from_millis(row.get(5)?).to_string(),
+            first_call: Moment::from_millis(row.get(4)?).to_string(),
+            last_call: Moment::from_millis(row.get(5)?).to_string(),
             connected: row.get(6)?,
             disconnected: row.get(7)?,
         })

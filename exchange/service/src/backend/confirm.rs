@@ -95,11 +95,11 @@ impl Backend {
         member: &MemberId,
         handoff: &HandoffToken,
     ) -> Result<Option<BatchPreview>, StoreError> {
-        let Some(held) = self.find_held_batch(member, handoff).await? else { return Ok(None) };
-        match held.operation.parse() {
-            Ok(OperationId::BlueprintsWrite) => self.preview_in_area::<BlueprintArea>(held).await.map(Some),
-            Ok(OperationId::StockWrite) => self.preview_in_area::<StockArea>(held).await.map(Some),
-            Ok(OperationId::ShipsWrite) => self.preview_in_area::<ShipArea>(held).await.map(Some),
+        let Some(batch) = self.find_held_batch(member, handoff).await? else { return Ok(None) };
+        match batch.operation.parse() {
+            Ok(OperationId::BlueprintsWrite) => self.preview_in_area::<BlueprintArea>(batch).await.map(Some),
+            Ok(OperationId::StockWrite) => self.preview_in_area::<StockArea>(batch).await.map(Some),
+            Ok(OperationId::ShipsWrite) => self.preview_in_area::<ShipArea>(batch).await.map(Some),
             _ => Err(StoreError::Corrupt("a held batch has an unknown operation")),
         }
     }
@@ -114,14 +114,14 @@ impl Backend {
         member: &MemberId,
         handoff: &HandoffToken,
     ) -> Result<ConfirmOutcome, StoreError> {
-        let Some(held) = self.find_held_batch(member, handoff).await? else {
+        let Some(batch) = self.find_held_batch(member, handoff).await? else {
             return Ok(ConfirmOutcome::NotFound);
         };
-        let handed = handoff.clone();
-        let confirmed = match held.operation.parse() {
-            Ok(OperationId::BlueprintsWrite) => self.confirm_in_area::<BlueprintArea>(held, handed).await,
-            Ok(OperationId::StockWrite) => self.confirm_in_area::<StockArea>(held, handed).await,
-            Ok(OperationId::ShipsWrite) => self.confirm_in_area::<ShipArea>(held, handed).await,
+        let handoff = handoff.clone();
+        let confirmed = match batch.operation.parse() {
+            Ok(OperationId::BlueprintsWrite) => self.confirm_in_area::<BlueprintArea>(batch, handoff).await,
+            Ok(OperationId::StockWrite) => self.confirm_in_area::<StockArea>(batch, handoff).await,
+            Ok(OperationId::ShipsWrite) => self.confirm_in_area::<ShipArea>(batch, handoff).await,
             _ => Err(StoreError::Corrupt("a held batch has an unknown operation").into()),
         };
         match confirmed {
@@ -140,13 +140,13 @@ impl Backend {
         let now = self.environment.now();
         self.store
             .write(move |connection| {
-                let Some(held) = held_batches::find_batch(connection, &member, &handoff.0, now)? else {
+                let Some(batch) = held_batches::find_batch(connection, &member, &handoff.0, now)? else {
                     return Ok(false);
                 };
                 held_batches::delete_batch(connection, &handoff.0)?;
-                let writer = write_context(&backend, &held)?;
+                let writer = write_context(&backend, &batch)?;
                 let detail = "rejected by the member; no change was applied";
-                journal::write_audit(connection, &writer, "held-batch.discard", &held.operation, detail)?;
+                journal::write_audit(connection, &writer, "held-batch.discard", &batch.operation, detail)?;
                 Ok(true)
             })
             .await

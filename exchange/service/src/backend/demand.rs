@@ -60,9 +60,13 @@ fn load_demand(
         return Ok(response);
     }
     let orders = table::load_orders(connection, index, member)?;
-    let held = table::held_blueprints(connection, member)?;
+    let held_blueprints = table::held_blueprints(connection, member)?;
     let open = decide::sum_open_demand(&orders, |item, matching| {
-        index.products().blueprints_for(item, matching).iter().any(|blueprint| held.contains(blueprint))
+        index
+            .products()
+            .blueprints_for(item, matching)
+            .iter()
+            .any(|blueprint| held_blueprints.contains(blueprint))
     });
     response.materials = material_lines(index, &open)?;
     response.items = item_lines(index, &open)?;

@@ -52,7 +52,8 @@ pub(crate) struct StockArea;
 pub(crate) struct LotHolding {
     pub(crate) lot: Lot,
     /// The total amount of all rows of the lot.
-    pub(crate) held: i64,
+    #[serde(rename = "held")]
+    pub(crate) total: i64,
     /// The rows that differ between before and after. The size of a journal entry therefore depends on the
     /// change, not on the number of rows.
     pub(crate) rows: Vec<StockRow>,
@@ -70,13 +71,13 @@ impl LotHolding {
             return None;
         }
         let total = warehouse::total_amount(rows);
-        let differ = if others.len() <= MAX_LINEAR_SEARCH {
+        let differing_rows = if others.len() <= MAX_LINEAR_SEARCH {
             rows.iter().filter(|row| !others.contains(row)).cloned().collect()
         } else {
             let others: HashMap<&str, &StockRow> = others.iter().map(|row| (&*row.id, row)).collect();
             rows.iter().filter(|row| others.get(&*row.id) != Some(row)).cloned().collect()
         };
-        Some(Self { lot: lot.clone(), held: total, rows: differ })
+        Some(Self { lot: lot.clone(), total, rows: differing_rows })
     }
 }
 

@@ -509,8 +509,8 @@ fn run_connections(
                     installation,
                     label,
                     state,
-                    &each.since,
-                    &each.last,
+                    &each.first_call,
+                    &each.last_call,
                 ]
                 .map(str::to_owned)
                 .to_vec()

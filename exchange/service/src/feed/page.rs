@@ -148,8 +148,8 @@ impl<T> PendingPage<T> {
     /// # Errors
     /// Returns a [`StoreError`] if the write fails.
     pub async fn store_cursor(self, store: &Store, now: Moment) -> Result<CollectionPage<T>, StoreError> {
-        if let Some(kept) = self.stored_vector {
-            store.write(move |connection| store_vector(connection, &kept, now)).await?;
+        if let Some(vector) = self.stored_vector {
+            store.write(move |connection| store_vector(connection, &vector, now)).await?;
         }
         Ok(self.page)
     }

@@ -82,7 +82,7 @@ pub fn claim_key(
         } else if row.request != request {
             return Ok(ClaimOutcome::Reused);
         } else {
-            return Ok(row.answer.map_or(ClaimOutcome::InProgress, ClaimOutcome::Answered));
+            return Ok(row.response.map_or(ClaimOutcome::InProgress, ClaimOutcome::Answered));
         }
     }
     if let Err(wait) = budget::check_room(connection, client, member, terms, now)? {
@@ -176,14 +176,14 @@ struct KeyRow {
     request: [u8; 32],
     lease_until: Moment,
     created_at: Moment,
-    answer: Option<EncodedResponse>,
+    response: Option<EncodedResponse>,
 }
 
 impl KeyRow {
     /// Returns the time from which the key is free: the end of the lease or, with a response, of the storage
     /// window.
     fn expires_at(&self, terms: &KeyRetention) -> Moment {
-        if self.answer.is_some() { self.created_at.plus(terms.window) } else { self.lease_until }
+        if self.response.is_some() { self.created_at.plus(terms.window) } else { self.lease_until }
     }
 }
 
@@ -206,7 +206,7 @@ fn find_row(
         request: to_hash(&row.get::<_, Vec<u8>>(0)?),
         lease_until: Moment::from_millis(row.get(1)?),
         created_at: Moment::from_millis(row.get(2)?),
-        answer: response,
+        response,
     }))
 }
 

@@ -71,7 +71,7 @@ pub(super) fn parse_response(
 mod tests {
     use super::*;
 
-    fn answer(status: u16, body: &str) -> EncodedResponse {
+    fn response(status: u16, body: &str) -> EncodedResponse {
         EncodedResponse {
             status: StatusCode::from_u16(status).unwrap(),
             headers: HeaderMap::new(),
@@ -89,10 +89,10 @@ mod tests {
             );
             if code.retired() == Some(false) {
                 let body = format!(r#"{{"code":"{code}"}}"#);
-                assert_eq!(is_stored(&answer(code.status().unwrap(), &body)), expected, "{code}");
+                assert_eq!(is_stored(&response(code.status().unwrap(), &body)), expected, "{code}");
             }
         }
-        assert!(is_stored(&answer(200, "{}")) && !is_stored(&answer(304, "")));
+        assert!(is_stored(&response(200, "{}")) && !is_stored(&response(304, "")));
     }
 
     /// GW-10: headers are restored unchanged, and repeated headers keep their order.

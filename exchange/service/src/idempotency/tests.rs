@@ -15,7 +15,7 @@ use crate::time::Moment;
 
 const NOW: Moment = Moment::from_secs(1_790_000_000);
 
-fn after(seconds: u64) -> Moment {
+fn at_second(seconds: u64) -> Moment {
     NOW.plus(Duration::from_secs(seconds))
 }
 
@@ -27,7 +27,7 @@ fn terms() -> KeyRetention {
     KeyRetention::from_config(&LimitsConfig::default())
 }
 
-fn answer(status: u16, body: &str) -> EncodedResponse {
+fn response(status: u16, body: &str) -> EncodedResponse {
     let mut headers = HeaderMap::new();
     headers.insert("content-type", "application/json".parse().unwrap());
     EncodedResponse {
@@ -89,7 +89,7 @@ async fn completed(store: &Store, claim: &KeyClaim, response: EncodedResponse, n
     store.write(move |connection| complete_claim(connection, &caller, &response, now)).await.unwrap()
 }
 
-async fn kept(store: &Store) -> (i64, i64) {
+async fn stored_sizes(store: &Store) -> (i64, i64) {
     let read = store.read(|connection| {
         let sql = "SELECT coalesce((SELECT bytes FROM kept_bytes WHERE client = '' AND member = ''), 0), \
                    coalesce((SELECT sum(size) FROM idempotency), 0)";
@@ -104,11 +104,11 @@ async fn retry_gets_the_first_response() {
     let store = store();
     let claim = claimed(&store, "key-0001", 1, NOW).await;
     assert_eq!(ask(&store, ("m", "key-0001", "{}"), 2, NOW).await, ClaimOutcome::InProgress);
-    let first = answer(200, r#"{ "applied" : 1 }"#);
+    let first = response(200, r#"{ "applied" : 1 }"#);
     assert_eq!(completed(&store, &claim, first.clone(), NOW).await, Completion::Stored);
     for seconds in [0, 3600, 86_399] {
         assert_eq!(
-            ask(&store, ("m", "key-0001", "{}"), 3, after(seconds)).await,
+            ask(&store, ("m", "key-0001", "{}"), 3, at_second(seconds)).await,
             ClaimOutcome::Answered(first.clone())
         );
     }
@@ -121,7 +121,7 @@ async fn key_reused_for_another_request_is_rejected() {
     let store = store();
     let claim = claimed(&store, "key-0001", 1, NOW).await;
     assert_eq!(ask(&store, ("m", "key-0001", "{ }"), 2, NOW).await, ClaimOutcome::Reused);
-    completed(&store, &claim, answer(200, "{}"), NOW).await;
+    completed(&store, &claim, response(200, "{}"), NOW).await;
     assert_eq!(ask(&store, ("m", "key-0001", "{ }"), 2, NOW).await, ClaimOutcome::Reused);
     assert_ne!(request_hash("a", b"bc"), request_hash("ab", b"c"));
 }
@@ -139,11 +139,11 @@ async fn keys_are_per_member() {
 async fn transient_error_frees_the_key() {
     let store = store();
     for (index, response) in [
-        answer(403, r#"{"code":"NO_ROLE"}"#),
-        answer(409, r#"{"code":"MASS_CHANGE_CONFIRMATION_REQUIRED"}"#),
-        answer(500, "{}"),
+        response(403, r#"{"code":"NO_ROLE"}"#),
+        response(409, r#"{"code":"MASS_CHANGE_CONFIRMATION_REQUIRED"}"#),
+        response(500, "{}"),
         // LIM-22: this response is too large to be stored.
-        answer(200, &"x".repeat(32 << 10)),
+        response(200, &"x".repeat(32 << 10)),
     ]
     .into_iter()
     .enumerate()
@@ -151,7 +151,7 @@ async fn transient_error_frees_the_key() {
         let claim = claimed(&store, "key-0001", index as i64, NOW).await;
         assert_eq!(completed(&store, &claim, response, NOW).await, Completion::NotStored, "{index}");
     }
-    assert_eq!(kept(&store).await, (0, 0));
+    assert_eq!(stored_sizes(&store).await, (0, 0));
 }
 
 /// LIM-22: a stored response expires after its window, and the key is then free.
@@ -159,8 +159,8 @@ async fn transient_error_frees_the_key() {
 async fn responses_expire() {
     let store = store();
     let claim = claimed(&store, "key-0001", 1, NOW).await;
-    completed(&store, &claim, answer(200, "{}"), NOW).await;
-    let found = ask(&store, ("m", "key-0001", "[1]"), 2, after(86_400)).await;
+    completed(&store, &claim, response(200, "{}"), NOW).await;
+    let found = ask(&store, ("m", "key-0001", "[1]"), 2, at_second(86_400)).await;
     assert!(matches!(found, ClaimOutcome::Claimed(_)), "{found:?}");
 }
 
@@ -170,15 +170,18 @@ async fn responses_expire() {
 async fn claim_taken_over_after_its_lease_is_lost() {
     let store = store();
     let first = claimed(&store, "key-0001", 1, NOW).await;
-    assert_eq!(ask(&store, ("m", "key-0001", "{}"), 2, after(59)).await, ClaimOutcome::InProgress);
-    let second = claimed(&store, "key-0001", 2, after(60)).await;
-    assert_eq!(completed(&store, &first, answer(200, "late"), after(61)).await, Completion::Lost);
-    let passing = answer(429, r#"{"code":"RELAY_BUSY"}"#);
-    assert_eq!(completed(&store, &first, passing, after(61)).await, Completion::Lost);
-    assert_eq!(completed(&store, &second, answer(200, "taken over"), after(62)).await, Completion::Stored);
-    assert_eq!(completed(&store, &first, answer(200, "late"), after(63)).await, Completion::Lost);
-    let found = ask(&store, ("m", "key-0001", "{}"), 3, after(64)).await;
-    assert_eq!(found, ClaimOutcome::Answered(answer(200, "taken over")));
+    assert_eq!(ask(&store, ("m", "key-0001", "{}"), 2, at_second(59)).await, ClaimOutcome::InProgress);
+    let second = claimed(&store, "key-0001", 2, at_second(60)).await;
+    assert_eq!(completed(&store, &first, response(200, "late"), at_second(61)).await, Completion::Lost);
+    let passing = response(429, r#"{"code":"RELAY_BUSY"}"#);
+    assert_eq!(completed(&store, &first, passing, at_second(61)).await, Completion::Lost);
+    assert_eq!(
+        completed(&store, &second, response(200, "taken over"), at_second(62)).await,
+        Completion::Stored
+    );
+    assert_eq!(completed(&store, &first, response(200, "late"), at_second(63)).await, Completion::Lost);
+    let found = ask(&store, ("m", "key-0001", "{}"), 3, at_second(64)).await;
+    assert_eq!(found, ClaimOutcome::Answered(response(200, "taken over")));
 }
 
 /// LIM-20: an abandoned claim occupies its bytes until its lease ends, not for the whole storage window. An
@@ -188,20 +191,21 @@ async fn abandoned_claims_release_their_bytes() {
     let store = store();
     let terms =
         KeyRetention { max_answer_bytes: 1000, reserved_bytes: 1512, bytes_per_member: 4000, ..terms() };
-    let ask = async |key: &str, seconds| ask_within(&store, ("m", key, "{}"), 1, after(seconds), terms).await;
+    let ask =
+        async |key: &str, seconds| ask_within(&store, ("m", key, "{}"), 1, at_second(seconds), terms).await;
     let ClaimOutcome::Claimed(abandoned) = ask("key-0000", 0).await else { panic!("there is room") };
     assert!(matches!(ask("key-0001", 30).await, ClaimOutcome::Claimed(_)));
     // The delay ends exactly when the lease of the first claim ends.
     assert_eq!(ask("key-0002", 30).await, ClaimOutcome::BudgetExhausted(Duration::from_secs(30)));
     assert_eq!(ask("key-0002", 59).await, ClaimOutcome::BudgetExhausted(Duration::from_secs(1)));
     assert!(matches!(ask("key-0002", 60).await, ClaimOutcome::Claimed(_)));
-    assert_eq!(kept(&store).await, (3024, 3024));
-    assert_eq!(completed(&store, &abandoned, answer(200, "{}"), after(61)).await, Completion::Lost);
+    assert_eq!(stored_sizes(&store).await, (3024, 3024));
+    assert_eq!(completed(&store, &abandoned, response(200, "{}"), at_second(61)).await, Completion::Lost);
     // Without further requests, upkeep deletes the expired claims.
-    let gone = store.write(move |connection| expire_keys(connection, &terms, after(120), 1));
-    assert_eq!((gone.await.unwrap(), kept(&store).await), (1, (1512, 1512)));
-    let gone = store.write(move |connection| expire_keys(connection, &terms, after(120), 9));
-    assert_eq!((gone.await.unwrap(), kept(&store).await), (1, (0, 0)));
+    let gone = store.write(move |connection| expire_keys(connection, &terms, at_second(120), 1));
+    assert_eq!((gone.await.unwrap(), stored_sizes(&store).await), (1, (1512, 1512)));
+    let gone = store.write(move |connection| expire_keys(connection, &terms, at_second(120), 9));
+    assert_eq!((gone.await.unwrap(), stored_sizes(&store).await), (1, (0, 0)));
 }
 
 /// A slow attempt whose lease has expired can still complete its claim if no other attempt took it over.
@@ -209,7 +213,7 @@ async fn abandoned_claims_release_their_bytes() {
 async fn expired_lease_without_takeover_completes() {
     let store = store();
     let claim = claimed(&store, "key-0001", 1, NOW).await;
-    assert_eq!(completed(&store, &claim, answer(200, "{}"), after(600)).await, Completion::Stored);
+    assert_eq!(completed(&store, &claim, response(200, "{}"), at_second(600)).await, Completion::Stored);
 }
 
 /// LIM-20, ERR-35: claims reserve bytes, and responses replace the reservations. If the budget is exhausted,
@@ -219,7 +223,8 @@ async fn stored_bytes_are_bounded() {
     let store = store();
     let terms =
         KeyRetention { max_answer_bytes: 1000, reserved_bytes: 1512, bytes_per_member: 4000, ..terms() };
-    let ask = async |key: &str, seconds| ask_within(&store, ("m", key, "{}"), 1, after(seconds), terms).await;
+    let ask =
+        async |key: &str, seconds| ask_within(&store, ("m", key, "{}"), 1, at_second(seconds), terms).await;
     let mut claims = Vec::new();
     for index in 0..2 {
         let ClaimOutcome::Claimed(claim) = ask(&format!("key-000{index}"), 0).await else {
@@ -227,17 +232,17 @@ async fn stored_bytes_are_bounded() {
         };
         claims.push(claim);
     }
-    assert_eq!(kept(&store).await, (3024, 3024));
+    assert_eq!(stored_sizes(&store).await, (3024, 3024));
     // A running request occupies its bytes at most until its lease ends.
     assert_eq!(ask("key-0002", 0).await, ClaimOutcome::BudgetExhausted(Duration::from_secs(60)));
     for claim in &claims {
-        assert_eq!(completed(&store, claim, answer(200, "{}"), NOW).await, Completion::Stored);
+        assert_eq!(completed(&store, claim, response(200, "{}"), NOW).await, Completion::Stored);
     }
-    let (total, rows) = kept(&store).await;
+    let (total, rows) = stored_sizes(&store).await;
     assert_eq!(total, rows);
     assert!(total < 1200, "{total}");
     let ClaimOutcome::Claimed(claim) = ask("key-0002", 0).await else { panic!("there is room again") };
-    assert_eq!(completed(&store, &claim, answer(200, &"x".repeat(900)), NOW).await, Completion::Stored);
+    assert_eq!(completed(&store, &claim, response(200, &"x".repeat(900)), NOW).await, Completion::Stored);
     assert_eq!(ask("key-0003", 0).await, ClaimOutcome::BudgetExhausted(Duration::from_secs(3600)));
     // Another member has a separate budget.
     let other = ask_within(&store, ("n", "key-0001", "{}"), 1, NOW, terms).await;
@@ -252,9 +257,9 @@ async fn stored_bytes_are_bounded() {
 async fn released_claim_leaves_nothing() {
     let store = store();
     let claim = claimed(&store, "key-0001", 1, NOW).await;
-    let passing = answer(429, r#"{"code":"RELAY_BUSY"}"#);
+    let passing = response(429, r#"{"code":"RELAY_BUSY"}"#);
     assert_eq!(completed(&store, &claim, passing, NOW).await, Completion::NotStored);
-    assert_eq!(kept(&store).await, (0, 0));
+    assert_eq!(stored_sizes(&store).await, (0, 0));
     let rows = store.read(|connection| {
         let sql = "SELECT count(*) FROM kept_bytes WHERE member <> ''";
         Ok::<i64, StoreError>(connection.query_row(sql, [], |row| row.get(0))?)

@@ -123,7 +123,8 @@ pub enum SandboxAction {
     /// The member withholds the name from connected applications, or shows it again.
     WithholdName {
         /// Whether the name is withheld.
-        withholds: bool,
+        #[serde(rename = "withholds")]
+        is_withheld: bool,
     },
     /// The member changes the name.
     RenameMember {
@@ -398,8 +399,8 @@ impl SandboxInner {
                 require_found(backend.set_role(&member, &unit.into(), role).await?)
             }
             // An account always has a member, so `false` means that nothing had to be changed.
-            SandboxAction::WithholdName { withholds } => {
-                backend.withhold_name(&member, withholds).await?;
+            SandboxAction::WithholdName { is_withheld } => {
+                backend.withhold_name(&member, is_withheld).await?;
                 Ok(())
             }
             SandboxAction::RenameMember { name } => {

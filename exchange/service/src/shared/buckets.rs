@@ -120,8 +120,8 @@ impl<K: Clone + Eq + Hash> TokenBuckets<K> {
     /// Refunds one request to a bucket. The request must have been drawn with the same policy.
     pub fn give_back(&self, key: &K, policy: RatePolicy) {
         let mut all = self.full_at.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(own) = all.get_mut(key) {
-            *own = own.saturating_sub(policy.micros_per_request());
+        if let Some(bucket_full_at) = all.get_mut(key) {
+            *bucket_full_at = bucket_full_at.saturating_sub(policy.micros_per_request());
         }
     }
 }

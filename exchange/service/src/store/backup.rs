@@ -27,9 +27,9 @@ pub enum BackupError {
     /// The target already exists. Nothing is overwritten.
     #[error("{0} exists already: pass a path that does not exist")]
     Exists(PathBuf),
-    /// The file is not a store or a backup, or it is damaged.
+    /// The file is not a store or a backup, or it is corrupt.
     #[error("{path} is not an intact store or backup: {reason}")]
-    Damaged {
+    Corrupt {
         /// The path of the file.
         path: PathBuf,
         /// The error that SQLite reported, or the finding of the integrity check.
@@ -71,12 +71,12 @@ pub fn write_backup(folder: &Path, to: &Path) -> Result<(), BackupError> {
     if !from.is_file() {
         return Err(BackupError::Missing(folder.to_owned()));
     }
-    let damaged =
-        |error: rusqlite::Error| BackupError::Damaged { path: from.clone(), reason: error.to_string() };
-    let connection = Connection::open_with_flags(&from, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(damaged)?;
+    let corrupt =
+        |error: rusqlite::Error| BackupError::Corrupt { path: from.clone(), reason: error.to_string() };
+    let connection = Connection::open_with_flags(&from, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(corrupt)?;
     connection
         .query_row("SELECT count(*) FROM migration", [], |row| row.get::<_, i64>(0))
-        .map_err(damaged)?;
+        .map_err(corrupt)?;
     copy_database(&connection, to, || Ok(()))
 }
 
@@ -126,8 +126,8 @@ pub fn restore_backup(
             Err(error) => return Err(map_io_error(&part)(error)),
         }
     }
-    let damaged = |reason: String| BackupError::Damaged { path: from.to_owned(), reason };
-    let intact = open_intact(from).map_err(|error| damaged(error.to_string()))?.map_err(damaged)?;
+    let corrupt = |reason: String| BackupError::Corrupt { path: from.to_owned(), reason };
+    let intact = open_intact(from).map_err(|error| corrupt(error.to_string()))?.map_err(corrupt)?;
     private::create_folder(folder).map_err(map_io_error(folder))?;
     let begun = folder.join("exchange.db.restoring");
     copy_database(&intact, &begun, || finish_restore(&begun, random, now))?;

@@ -213,7 +213,7 @@ impl Store {
         F: FnOnce(&Connection) -> Result<T, E> + Send + 'static,
     {
         let (sender, receiver) = oneshot::channel();
-        let job = WriteJob { work: Some(work), result: None, answer: sender, wait };
+        let job = WriteJob { work: Some(work), result: None, result_sender: sender, wait };
         self.inner.writes.try_enqueue(Box::new(job))?;
         receiver.await.unwrap_or_else(|_| Err(StoreError::Closed.into()))
     }
@@ -287,7 +287,7 @@ fn catch_panics<T, E: From<StoreError>>(
 struct WriteJob<F, T, E> {
     work: Option<F>,
     result: Option<Result<T, E>>,
-    answer: oneshot::Sender<Result<T, E>>,
+    result_sender: oneshot::Sender<Result<T, E>>,
     wait: Durability,
 }
 
@@ -307,7 +307,7 @@ where
     }
 
     fn finish(self: Box<Self>, committed: Result<(), StoreError>) {
-        let Self { result, answer, .. } = *self;
+        let Self { result, result_sender, .. } = *self;
         let result = match (result, committed) {
             (Some(Err(error)), _) => Err(error),
             (Some(Ok(value)), Ok(())) => Ok(value),
@@ -315,7 +315,7 @@ where
             (None, Ok(())) => Err(StoreError::Closed.into()),
         };
         // The receiver is gone if the caller has dropped the future.
-        let _ = answer.send(result);
+        let _ = result_sender.send(result);
     }
 }
 
@@ -398,7 +398,7 @@ mod tests {
         }
         // While the writer is blocked, the following writes are queued and form one group.
         let (go, wait) = std::sync::mpsc::channel::<()>();
-        let held = store.write_ahead(move |_| {
+        let blocked = store.write_ahead(move |_| {
             let _ = wait.recv();
             Ok::<(), StoreError>(())
         });
@@ -407,8 +407,8 @@ mod tests {
             let release = async { drop(go) };
             tokio::join!(both, release).0
         };
-        let (held, (ahead, waited)) = tokio::join!(held, together);
-        held.expect("the write succeeds");
+        let (blocked, (ahead, waited)) = tokio::join!(blocked, together);
+        blocked.expect("the write succeeds");
         assert_eq!((ahead.expect("the write succeeds"), waited.expect("the write succeeds")), (FULL, FULL));
     }
 
@@ -574,7 +574,7 @@ mod tests {
             looked.await.expect("the read succeeds");
             // Both writes are queued when the store is closed.
             let (go, wait) = std::sync::mpsc::channel::<()>();
-            let held = store.write(move |_| {
+            let blocked = store.write(move |_| {
                 let _ = wait.recv();
                 Ok::<(), StoreError>(())
             });
@@ -582,8 +582,8 @@ mod tests {
                 drop(go);
                 store.close().await;
             };
-            let (held, waiting, ()) = tokio::join!(held, set(&store, "waiting", true), closing);
-            assert!(held.is_ok() && waiting.is_ok());
+            let (blocked, waiting, ()) = tokio::join!(blocked, set(&store, "waiting", true), closing);
+            assert!(blocked.is_ok() && waiting.is_ok());
             assert!(matches!(set(&store, "after", true).await, Err(StoreError::Closed)));
             let read: Result<(), StoreError> = store.read(|_| Ok(())).await;
             let looked: Result<(), StoreError> = store.read_inline(|_| Ok(())).await;
@@ -751,7 +751,7 @@ mod tests {
             .expect("the file is written");
         let target = folder.path().join("store");
         let refused = restore_backup(&file, &target, &SystemRandom, NOW).expect_err("an error is returned");
-        assert!(matches!(refused, BackupError::Damaged { .. }), "{refused}");
+        assert!(matches!(refused, BackupError::Corrupt { .. }), "{refused}");
         assert!(!target.exists());
     }
 

@@ -85,7 +85,7 @@ struct BackendResponse {
 
 impl BackendResponse {
     /// Creates a response from the result of a change that was made on the web pages.
-    fn of(result: &ChangeResult) -> Self {
+    fn from_result(result: &ChangeResult) -> Self {
         let body = serde_json::to_value(result).expect("valid JSON");
         Self { status: 200, headers: HeaderMap::new(), bytes: Vec::new(), body }
     }
@@ -176,19 +176,23 @@ const SEED: &str = "
 
 impl BackendFixture {
     async fn new() -> Self {
-        Self::with(Config::default(), |backend| backend).await
+        Self::with_config(Config::default(), |backend| backend).await
     }
 
     /// Creates a backend with a guard that never holds a batch.
     async fn unguarded() -> Self {
-        Self::with(unguarded(), |backend| backend).await
+        Self::with_config(unguarded(), |backend| backend).await
     }
 
-    async fn with(config: Config, change: impl FnOnce(Backend) -> Backend) -> Self {
-        Self::at(StoreLocation::Memory, config, change).await
+    async fn with_config(config: Config, change: impl FnOnce(Backend) -> Backend) -> Self {
+        Self::at_location(StoreLocation::Memory, config, change).await
     }
 
-    async fn at(place: StoreLocation, config: Config, change: impl FnOnce(Backend) -> Backend) -> Self {
+    async fn at_location(
+        place: StoreLocation,
+        config: Config,
+        change: impl FnOnce(Backend) -> Backend,
+    ) -> Self {
         let clock = ManualClock::fixed_at(Moment::from_secs(1_790_000_000));
         let fixture = Self::again(place, clock, config, change).await;
         let now = fixture.clock.now();
@@ -249,7 +253,7 @@ impl BackendFixture {
         if let Some(body) = body {
             CONTRACT_VALIDATOR.request(id, body);
         }
-        CONTRACT_VALIDATOR.answer(id, status, &body_json);
+        CONTRACT_VALIDATOR.check_response(id, status, &body_json);
         BackendResponse { status, headers, bytes, body: body_json }
     }
 

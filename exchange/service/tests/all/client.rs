@@ -239,7 +239,7 @@ impl Client {
         let response = self.try_send_text(path, text.as_deref(), key).await?;
         // The path of the request determined the schema of the earlier validation; this one uses the given
         // operation.
-        CONTRACT_VALIDATOR.answer(operation, response.status.as_u16(), &response.body);
+        CONTRACT_VALIDATOR.check_response(operation, response.status.as_u16(), &response.body);
         Ok(response)
     }
 

@@ -100,7 +100,7 @@ impl Draft {
     }
 
     /// Sets the signing key, and its public half in the header.
-    pub(crate) fn of(mut self, key: impl Into<Arc<KeyPair>>) -> Self {
+    pub(crate) fn signed_with(mut self, key: impl Into<Arc<KeyPair>>) -> Self {
         let key = key.into();
         self.header["jwk"] = key.public_key().to_jwk().parse().unwrap();
         self.signer = key;

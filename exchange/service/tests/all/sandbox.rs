@@ -365,7 +365,7 @@ async fn seeded_pools_are_read_and_written() {
             )),
             "Renamed 2 -",
         ),
-        (Some((other, SandboxAction::WithholdName { withholds: true })), "- 2 -"),
+        (Some((other, SandboxAction::WithholdName { is_withheld: true })), "- 2 -"),
         (Some((other, SandboxAction::OrgStock { ops: vec![rebooked] })), "- 1.5 -"),
         (
             Some((MEMBER, SandboxAction::Role { unit: text("unit-squadron"), role: Some(UnitRole::Member) })),
@@ -486,7 +486,7 @@ async fn invalid_actions_report_their_position() {
     let text = str::to_owned;
     for _ in 0..2 {
         sandbox.act(MEMBER, SandboxAction::RenameMember { name: text("Same") }).await.unwrap();
-        sandbox.act(MEMBER, SandboxAction::WithholdName { withholds: true }).await.unwrap();
+        sandbox.act(MEMBER, SandboxAction::WithholdName { is_withheld: true }).await.unwrap();
         let mission = SandboxAction::RenameMission { mission: text("mission-relief"), name: text("Same") };
         sandbox.act(MEMBER, mission).await.unwrap();
     }

@@ -76,7 +76,7 @@ impl ContractValidator {
 
     /// Asserts that the operation declares a response with this status, and that the response matches its
     /// schema.
-    pub(crate) fn answer(&self, operation: &str, status: u16, body: &Value) {
+    pub(crate) fn check_response(&self, operation: &str, status: u16, body: &Value) {
         match self.validator(operation, status) {
             Some(validator) => assert_valid(validator, &format!("{operation} {status}"), body),
             None => assert_eq!(body, &json!(null), "{operation} {status} has no body"),
@@ -99,9 +99,9 @@ impl ContractValidator {
     ) {
         let path = target.split('?').next().unwrap_or_default();
         let OperationLookup::Found(operation) = TABLE.find(method, path) else {
-            return self.answer("service_document", status, body);
+            return self.check_response("service_document", status, body);
         };
-        self.answer(operation.id, status, body);
+        self.check_response(operation.id, status, body);
         if let Some(sent) = sent.filter(|_| status == 200) {
             self.request(operation.id, sent);
         }

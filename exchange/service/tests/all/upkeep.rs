@@ -24,11 +24,11 @@ struct World {
 impl World {
     fn new() -> Self {
         let clock = ManualClock::fixed_at(NOW);
-        Self::over(Store::open(&StoreOptions::new(StoreLocation::Memory)).unwrap(), clock)
+        Self::from_store(Store::open(&StoreOptions::new(StoreLocation::Memory)).unwrap(), clock)
     }
 
     /// Creates an upkeep over a store that other instances may also use.
-    fn over(store: Store, clock: ManualClock) -> Self {
+    fn from_store(store: Store, clock: ManualClock) -> Self {
         let environment = Environment::new(Arc::new(clock.clone()), Arc::new(SystemRandom));
         let upkeep = Upkeep::new(store.clone(), environment, Arc::new(Config::default())).unwrap();
         Self { clock, store, upkeep }
@@ -271,7 +271,7 @@ async fn journal_floor_follows_deletion() {
 #[tokio::test]
 async fn one_of_two_processes_runs_the_upkeep() {
     let one = World::new();
-    let other = World::over(one.store.clone(), one.clock.clone());
+    let other = World::from_store(one.store.clone(), one.clock.clone());
     assert_eq!(one.upkeep.run_due_tasks().await.len(), TASKS.len());
     assert!(
         other.upkeep.run_due_tasks().await.is_empty(),

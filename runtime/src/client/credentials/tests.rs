@@ -35,7 +35,7 @@ static ALIKE: Operation = Operation { id: "alike", ..Operation::EMPTY };
 static SCOPED: Operation = Operation { id: "scoped", ..Operation::EMPTY };
 static HOBA: Operation = Operation { id: "hoba", ..Operation::EMPTY };
 
-fn of(operation: &Operation) -> &'static [SecurityRequirement] {
+fn requirements_of(operation: &Operation) -> &'static [SecurityRequirement] {
     match operation.id {
         "maybe" => &[&[], &[0]],
         "both" => &[&[1, 2, 5]],
@@ -59,7 +59,7 @@ fn scopes(operation: &Operation) -> &'static [RequiredScopes] {
     }
 }
 
-const SECURITY: SecurityTable = SecurityTable { schemes: SCHEMES, requirements: of, scopes };
+const SECURITY: SecurityTable = SecurityTable { schemes: SCHEMES, requirements: requirements_of, scopes };
 
 type Answer = Arc<dyn Fn(&Request<Bytes>) -> (u16, String) + Send + Sync>;
 

@@ -233,11 +233,11 @@ impl Build {
         &mut self,
         name: &str,
         value: &Value,
-        beside: &serde_json::Map<String, Value>,
+        siblings: &serde_json::Map<String, Value>,
         uri: &str,
         below: &str,
     ) -> Option<Keyword<'static>> {
-        let count = |name: &str| beside.get(name).map(count);
+        let count = |name: &str| siblings.get(name).map(count);
         Some(match name {
             "$ref" => {
                 let (uri, pointer) = self.documents.locate(uri, value.as_str().unwrap());
@@ -250,8 +250,12 @@ impl Build {
                 Keyword::DynamicRef { anchor, initial: self.schema(&uri, &pointer) }
             }
             "allOf" => Keyword::AllOf(self.list(value, uri, below)),
-            "anyOf" => Keyword::AnyOf(self.list(value, uri, below), self.choice(value, beside, uri)),
-            "oneOf" => Keyword::OneOf(self.list(value, uri, below), self.choice(value, beside, uri)),
+            "anyOf" => {
+                Keyword::AnyOf(self.list(value, uri, below), self.branch_selector(value, siblings, uri))
+            }
+            "oneOf" => {
+                Keyword::OneOf(self.list(value, uri, below), self.branch_selector(value, siblings, uri))
+            }
             "prefixItems" => Keyword::PrefixItems(self.list(value, uri, below)),
             "properties" => Keyword::Properties(self.named(value, uri, below), 0),
             "dependentSchemas" => Keyword::DependentSchemas(self.named(value, uri, below)),
@@ -262,15 +266,15 @@ impl Build {
             }
             "additionalProperties" => Keyword::AdditionalProperties {
                 schema: self.schema(uri, below),
-                declared: names(beside.get("properties")),
-                patterns: names(beside.get("patternProperties"))
+                declared: names(siblings.get("properties")),
+                patterns: names(siblings.get("patternProperties"))
                     .iter()
                     .map(|name| -> &'static Pattern<'static> { pattern::compile(name) })
                     .collect::<Vec<_>>()
                     .leak(),
             },
             "items" => {
-                let from = beside.get("prefixItems").map_or(0, |list| list.as_array().unwrap().len());
+                let from = siblings.get("prefixItems").map_or(0, |list| list.as_array().unwrap().len());
                 Keyword::Items { schema: self.schema(uri, below), from }
             }
             "contains" => Keyword::Contains {
@@ -285,7 +289,7 @@ impl Build {
             "if" => {
                 let parent = below.strip_suffix("/if").unwrap();
                 let mut branch = |name: &str| {
-                    beside.contains_key(name).then(|| self.schema(uri, &format!("{parent}/{name}")))
+                    siblings.contains_key(name).then(|| self.schema(uri, &format!("{parent}/{name}")))
                 };
                 let (then, otherwise) = (branch("then"), branch("else"));
                 Keyword::If { condition: self.schema(uri, below), then, otherwise }
@@ -297,13 +301,13 @@ impl Build {
     /// Creates the branch selector of a union from the `discriminator` beside it, and `None` without one. The
     /// certainty is [`TagCertainty::Required`], as if the generator had proven it, unless `x-certainty` sets
     /// a weaker one.
-    fn choice(
+    fn branch_selector(
         &self,
         branches: &Value,
-        beside: &serde_json::Map<String, Value>,
+        siblings: &serde_json::Map<String, Value>,
         uri: &str,
     ) -> Option<&'static BranchSelector<'static>> {
-        let discriminator = beside.get("discriminator")?;
+        let discriminator = siblings.get("discriminator")?;
         let tag = discriminator["propertyName"].as_str().unwrap();
         let certainty = match discriminator.get("x-certainty").and_then(Value::as_str) {
             None => TagCertainty::Required,

@@ -30,7 +30,7 @@ fn module() -> GroupOutcome {
     })
 }
 
-fn parse_answer(text: &str) -> Json {
+fn parse_result(text: &str) -> Json {
     Json::parse(text.as_bytes()).unwrap()
 }
 
@@ -38,8 +38,8 @@ const ACCEPTED: &str =
     r#"{"tables":true,"quick":true,"read":true,"valid":true,"accepted":true,"same":true,"violations":[]}"#;
 const REJECTED: &str = r#"{"tables":false,"quick":false,"read":false,"valid":false,"accepted":false,"same":false,"violations":[]}"#;
 
-fn tally(valid: [bool; 2], outcome: GroupOutcome, answers: [&str; 2]) -> (CaseTally, SuiteScore) {
-    let score = score_cases(&[group(valid)], &[outcome], &answers.map(parse_answer), OptionSet::Exact);
+fn tally(valid: [bool; 2], outcome: GroupOutcome, results: [&str; 2]) -> (CaseTally, SuiteScore) {
+    let score = score_cases(&[group(valid)], &[outcome], &results.map(parse_result), OptionSet::Exact);
     (score.parts[&SuitePart::Required], score)
 }
 
@@ -50,8 +50,8 @@ fn valid_value_must_round_trip() {
     let changed = ACCEPTED.replace(r#""same":true"#, r#""same":false,"written":"2""#);
     let (counts, score) = tally([true, false], module(), [&changed, REJECTED]);
     assert_eq!((counts.validators, counts.types), (2, 1));
-    assert_eq!(score.wrong[0].wrong_part, "type");
-    assert!(score.wrong[0].details.contains("serialized as 2"), "{}", score.wrong[0].details);
+    assert_eq!(score.failed_cases[0].failed_part, "type");
+    assert!(score.failed_cases[0].details.contains("serialized as 2"), "{}", score.failed_cases[0].details);
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn rejected_group_fails() {
     let (counts, score) =
         tally([true, false], GroupOutcome::Rejected("why".to_owned()), [ACCEPTED, REJECTED]);
     assert_eq!((counts.cases, counts.validators, counts.types), (2, 0, 0));
-    assert_eq!(score.wrong.len(), 2);
+    assert_eq!(score.failed_cases.len(), 2);
 }
 
 #[test]
@@ -92,13 +92,13 @@ fn default_options_may_exclude_only_valid_values() {
         r#""read":true,"valid":true,"accepted":true,"same":true"#,
         r#""read":false,"valid":false,"accepted":false,"same":false"#,
     );
-    let score_for = |answers: [&str; 2]| {
-        score_cases(&[group([true, false])], &[module()], &answers.map(parse_answer), OptionSet::Defaults)
+    let score_for = |results: [&str; 2]| {
+        score_cases(&[group([true, false])], &[module()], &results.map(parse_result), OptionSet::Defaults)
     };
     let score = score_for([&rejected_by_type, REJECTED]);
     let counts = score.parts[&SuitePart::Required];
-    assert_eq!((counts.validators, counts.types, counts.excluded, score.wrong.len()), (2, 1, 1, 0));
-    assert_eq!(score_for([ACCEPTED, ACCEPTED]).wrong.len(), 1);
+    assert_eq!((counts.validators, counts.types, counts.excluded, score.failed_cases.len()), (2, 1, 1, 0));
+    assert_eq!(score_for([ACCEPTED, ACCEPTED]).failed_cases.len(), 1);
 }
 
 /// Creates a record with the targets of the required part and a known failure.
@@ -110,14 +110,14 @@ fn record(targets: &str, known: &str) -> ScoreRecord {
     .unwrap()
 }
 
-/// Compares the results of two cases with the record; with `wrong`, the first case fails. Returns the
+/// Compares the results of two cases with the record; with `first_fails`, the first case fails. Returns the
 /// problems except the last one, which reports that two cases are fewer than the suite has.
-fn record_problems(record: &ScoreRecord, wrong: bool) -> Vec<String> {
+fn record_problems(record: &ScoreRecord, first_fails: bool) -> Vec<String> {
     let group = group([true, true]);
-    let first = if wrong { REJECTED } else { ACCEPTED };
+    let first = if first_fails { REJECTED } else { ACCEPTED };
     let groups = [group];
     let mut score =
-        score_cases(&groups, &[module()], &[parse_answer(first), parse_answer(ACCEPTED)], OptionSet::Exact);
+        score_cases(&groups, &[module()], &[parse_result(first), parse_result(ACCEPTED)], OptionSet::Exact);
     let mut problems = record.compare_with("7", &groups, &mut score);
     let size_problem = problems.pop();
     assert_eq!(size_problem.as_deref(), Some("only 2 required cases: this is not the whole suite"));

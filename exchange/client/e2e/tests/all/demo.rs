@@ -80,9 +80,9 @@ fn picture_matches_the_readme() {
     if std::env::var_os("UPDATE").is_some() {
         std::fs::write(&path, &drawn).unwrap();
     }
-    let kept = std::fs::read_to_string(&path).unwrap_or_default();
-    let again = "UPDATE=1 cargo test -p exchange-client-e2e --test all demo";
-    assert_eq!(kept, drawn, "the picture differs from the README; to update it: {again}");
+    let committed = std::fs::read_to_string(&path).unwrap_or_default();
+    let command = "UPDATE=1 cargo test -p exchange-client-e2e --test all demo";
+    assert_eq!(committed, drawn, "the picture differs from the README; to update it: {command}");
 }
 
 #[test]

@@ -16,7 +16,7 @@ use exchange_client::{
     outbox::EntryState,
     sync::ReplicaSync,
 };
-use exchange_client_e2e::{MEMBER, SandboxClock, SleepMode, identity, place};
+use exchange_client_e2e::{MEMBER, SandboxClock, SleepMode, exchange_address, identity};
 use exchange_client_sqlite::{SqliteOutbox, SqliteReplica};
 use exchange_service::sandbox::{Sandbox, SandboxAction};
 
@@ -40,15 +40,15 @@ struct FeedFixture {
 impl FeedFixture {
     async fn new() -> Self {
         let sandbox = Sandbox::start().await.unwrap();
-        let (place, identity) = (place(&sandbox), identity("sandbox-client"));
+        let (address, identity) = (exchange_address(&sandbox), identity("sandbox-client"));
         let clock = SandboxClock::for_sandbox(&sandbox, SleepMode::WaitForTest);
-        let session = Session::builder(&place, &identity)
+        let session = Session::builder(&address, &identity)
             .environment(clock.environment())
             .credentials(MemoryCredentials::new())
             .open()
             .await
             .unwrap();
-        let exchange = Exchange::builder(place, identity).build(&session).unwrap();
+        let exchange = Exchange::builder(address, identity).build(&session).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let replica = Replica::new(SqliteReplica::open(folder.path()).unwrap());
         session.register_local_data(replica.clone());
@@ -226,8 +226,14 @@ async fn details_follow_their_scope() {
 async fn own_removals_are_marked() {
     let fixture = FeedFixture::with(&[READ.as_slice(), &[Scope::ExchangeBlueprintsWrite]].concat()).await;
     fixture.pull_and_check().await;
-    let held = fixture.sync.replica().blueprints().map(Result::unwrap).find(|held| !held.is_default).unwrap();
-    let body = format!(r#"{{"ops": [{{"op": "remove", "key": "{}"}}]}}"#, held.key);
+    let blueprint = fixture
+        .sync
+        .replica()
+        .blueprints()
+        .map(Result::unwrap)
+        .find(|blueprint| !blueprint.is_default)
+        .unwrap();
+    let body = format!(r#"{{"ops": [{{"op": "remove", "key": "{}"}}]}}"#, blueprint.key);
     let body = BlueprintChangeSet::parse_valid(body.as_bytes()).unwrap();
     let done = fixture.exchange.api().blueprints_write("a-random-key-0001", &body).await.unwrap().into_body();
     assert_eq!(done.applied, 1);
@@ -237,7 +243,9 @@ async fn own_removals_are_marked() {
     let event = events.try_recv().unwrap();
     assert_eq!((event.area, event.removed.len(), event.removed[0].is_own), (Area::Blueprints, 1, true));
     assert!(events.try_recv().is_err(), "no other area is due");
-    assert!(fixture.sync.replica().removal(Area::Blueprints, held.key.as_str()).unwrap().unwrap().is_own);
+    assert!(
+        fixture.sync.replica().removal(Area::Blueprints, blueprint.key.as_str()).unwrap().unwrap().is_own
+    );
     assert_eq!(contents(fixture.sync.replica()), fixture.fresh().await);
 }
 
@@ -254,8 +262,8 @@ async fn snapshot_is_read_after_ninety_days() {
     let mut changes = BlueprintChanges::new();
     let knife = KnownItem { name: Some("Sandbox Knife".to_owned()), ..KnownItem::default() };
     changes.add(knife.item_ref().unwrap()).unwrap();
-    let kept = outbox.enqueue(changes).await.unwrap()[0];
-    let state = async || outbox.entry(kept).await.unwrap().state();
+    let entry = outbox.enqueue(changes).await.unwrap()[0];
+    let state = async || outbox.entry(entry).await.unwrap().state();
     let due = fixture.sync.replica().due_by().unwrap().unwrap();
     fixture.act(MEMBER, r#"{"act": "blueprints", "remove": ["bp-sandbox-rifle"]}"#).await;
     fixture.sandbox.advance(Duration::from_secs(91 * 86_400));
@@ -282,8 +290,14 @@ async fn reset_removes_all_old_data() {
     let fixture = FeedFixture::with(&READ).await;
     fixture.act(MEMBER, r#"{"act": "blueprints", "add": ["bp-sandbox-knife"]}"#).await;
     fixture.pull_and_check().await;
-    let knife =
-        || fixture.sync.replica().blueprints().map(Result::unwrap).any(|held| held.key == "bp-sandbox-knife");
+    let knife = || {
+        fixture
+            .sync
+            .replica()
+            .blueprints()
+            .map(Result::unwrap)
+            .any(|blueprint| blueprint.key == "bp-sandbox-knife")
+    };
     assert!(knife());
     fixture.sandbox.reset().await.unwrap();
     fixture.sign_in(&READ).await;

@@ -16,7 +16,7 @@ use exchange_client::{
     },
     testkit::{HookedStore, StoreOperation},
 };
-use exchange_client_e2e::{MEMBER, SandboxClock, SleepMode, identity, place};
+use exchange_client_e2e::{MEMBER, SandboxClock, SleepMode, exchange_address, identity};
 use exchange_service::sandbox::Sandbox;
 use http::Request;
 
@@ -68,7 +68,7 @@ async fn locked_store_leaves_no_secret_in_files() {
     let clock = SandboxClock::for_sandbox(&sandbox, SleepMode::AdvanceClock);
     let network = RecordingNetwork(ReqwestTransport::new().unwrap(), Arc::default());
     let open = || {
-        let session = Session::builder(&place(&sandbox), &identity("sandbox-client"));
+        let session = Session::builder(&exchange_address(&sandbox), &identity("sandbox-client"));
         let session = session.state_folder(folder.path()).environment(clock.environment());
         session.transport(network.clone()).credentials(locking()).open()
     };
@@ -125,13 +125,13 @@ async fn read_only_files_are_left_unchanged() {
     assert_eq!(SqliteOutbox::open(&nowhere).err().unwrap().kind(), ErrorKind::Storage);
     assert_eq!(SqliteReplica::open(&nowhere).err().unwrap().kind(), ErrorKind::Storage);
     assert!(files() == before, "a file was changed");
-    let allow = |file: u32, own: u32| {
-        let own = fs::Permissions::from_mode(own);
+    let allow = |file_mode: u32, folder_mode: u32| {
+        let folder_mode = fs::Permissions::from_mode(folder_mode);
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700)).unwrap();
         for (_, path) in files() {
-            fs::set_permissions(path, fs::Permissions::from_mode(file)).unwrap();
+            fs::set_permissions(path, fs::Permissions::from_mode(file_mode)).unwrap();
         }
-        fs::set_permissions(folder.path(), own).unwrap();
+        fs::set_permissions(folder.path(), folder_mode).unwrap();
     };
     allow(0o400, 0o500);
     let probe = folder.path().join("probe");

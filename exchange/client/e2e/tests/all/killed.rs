@@ -152,8 +152,8 @@ impl ReplicaStore for KillingStore<SqliteReplica> {
         self.0.demand()
     }
 
-    fn store_demand(&self, demand: &DemandDocument, of: &InstallationId) -> Result<bool, Error> {
-        self.1.around(|| self.0.store_demand(demand, of))
+    fn store_demand(&self, demand: &DemandDocument, reader: &InstallationId) -> Result<bool, Error> {
+        self.1.around(|| self.0.store_demand(demand, reader))
     }
 
     fn demand_requested_at(&self) -> Result<Option<UnixTime>, Error> {

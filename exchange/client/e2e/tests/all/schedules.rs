@@ -143,7 +143,7 @@ async fn schedule(seed: u64, log: &Log) -> Tally {
     let mut dice = SplitMix64(seed);
     let options = SandboxOptions { seed: Some(seed), ..SandboxOptions::default() };
     let sandbox = Arc::new(held(Sandbox::with_options(options)).await.unwrap());
-    let time = Time::of(&sandbox);
+    let time = Time::from_sandbox(&sandbox);
     let in_files = dice.happens(25);
     let (mut both, mut tally) = (Vec::new(), Tally::default());
     for name in ["desk", "laptop"] {
@@ -156,25 +156,25 @@ async fn schedule(seed: u64, log: &Log) -> Tally {
         match dice.below(10) {
             0 | 1 => both[which].book_in(&holder, qualities.next().unwrap()).await,
             2 => both[which].stock_up(qualities.next().unwrap()).await,
-            3 => both[which].learn(dice.of(&["Sandbox Knife", "Sandbox Helmet", "Sandbox Rifle"])).await,
+            3 => both[which].learn(dice.pick(&["Sandbox Knife", "Sandbox Helmet", "Sandbox Rifle"])).await,
             4 => elsewhere(&sandbox, &mut dice).await,
             5 => both[which].restart().await,
-            6 => both[which].set_clock_offset(dice.of(&[0, 0, -20, 20, -400, 400, -3600, 3600])),
+            6 => both[which].set_clock_offset(dice.pick(&[0, 0, -20, 20, -400, 400, -3600, 3600])),
             7 => both[which].ask(),
             8 => {
-                let weather = dice.of(&[0, 10, 30, 60, 100, 101]);
+                let weather = dice.pick(&[0, 10, 30, 60, 100, 101]);
                 both[which].wire.seen().weather = weather;
             }
             9 if dice.happens(35) => both[which].change_places().await,
             9 if dice.happens(20) => both[which].allow_less().await,
             _ => {
                 // This is longer than the lifetime of organization data, or of cursors (FED-08).
-                absence(&mut both[which], &time, dice.of(&[8, 8, 91])).await;
+                absence(&mut both[which], &time, dice.pick(&[8, 8, 91])).await;
                 tally.absences += 1;
                 tally.looked_in_files += u64::from(in_files);
             }
         }
-        let runs = Duration::from_millis(dice.of(&[1, 700, 5_000, 60_000, 400_000]) + dice.below(1000));
+        let runs = Duration::from_millis(dice.pick(&[1, 700, 5_000, 60_000, 400_000]) + dice.below(1000));
         let [desk, laptop] = &mut both[..] else { unreachable!() };
         tokio::join!(desk.run(runs), laptop.run(runs));
     }
@@ -199,7 +199,7 @@ async fn elsewhere(sandbox: &Sandbox, dice: &mut SplitMix64) {
     let (who, act) = match dice.below(6) {
         0 => (MEMBER, SandboxAction::Blueprints { add: product(), remove: Vec::new() }),
         1 => ("sandbox-member-2", SandboxAction::RenameMember { name: format!("Member {}", dice.below(9)) }),
-        2 => ("sandbox-member-2", SandboxAction::WithholdName { withholds: dice.happens(50) }),
+        2 => ("sandbox-member-2", SandboxAction::WithholdName { is_withheld: dice.happens(50) }),
         // The member never leaves the unit into whose pool stock is booked, because the exchange would then
         // rightly refuse pending bookings.
         3 => {

@@ -39,7 +39,7 @@ impl SessionFixture {
 
     async fn with(options: SandboxOptions) -> Self {
         let sandbox = Sandbox::with_options(options).await.unwrap();
-        let address = exchange_client_e2e::place(&sandbox);
+        let address = exchange_client_e2e::exchange_address(&sandbox);
         let clock = SandboxClock::for_sandbox(&sandbox, SleepMode::WaitForTest);
         Self { sandbox, address, clock, network: LossyNetwork::new() }
     }
@@ -369,15 +369,15 @@ async fn reading_the_connection_stores_the_installation() {
     let next = fixture.process(store, Some(folder.path())).await;
     assert_eq!(next.installation_id(), Some(id));
 
-    let kept = MemoryOutbox::new();
-    let outbox = exchange.outbox(kept.clone(), &connection).unwrap();
+    let store = MemoryOutbox::new();
+    let outbox = exchange.outbox(store.clone(), &connection).unwrap();
     let mut changes = BlueprintChanges::new();
     changes
         .add(KnownItem { name: Some("Sandbox Knife".to_owned()), ..KnownItem::default() }.item_ref().unwrap())
         .unwrap();
     outbox.enqueue(changes).await.unwrap();
-    let again = exchange.outbox(kept, &connection).unwrap();
-    assert_eq!(again.entries().await.unwrap().len(), 1);
+    let reopened = exchange.outbox(store, &connection).unwrap();
+    assert_eq!(reopened.entries().await.unwrap().len(), 1);
 
     let mut nameless = connection.document().clone();
     nameless.installation_id = None;

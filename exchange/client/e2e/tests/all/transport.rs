@@ -6,7 +6,7 @@ use exchange_client::{
     CallStats, Error, ErrorKind, Exchange, HaltReason, MemoryCredentials, RetryPolicy, Session, SessionState,
     api::{Contract as _, calls::BlueprintsReadOptions, scopes::Scope, types::BlueprintChangeSet},
 };
-use exchange_client_e2e::{LossyNetwork, SandboxClock, SleepMode, identity, place, sign_in};
+use exchange_client_e2e::{LossyNetwork, SandboxClock, SleepMode, exchange_address, identity, sign_in};
 use exchange_service::sandbox::Sandbox;
 
 /// A fixture: a sandbox with a signed-in member.
@@ -22,12 +22,13 @@ impl TransportFixture {
     async fn of(client: &str, scopes: &[Scope]) -> Self {
         let sandbox = Sandbox::start().await.unwrap();
         let clock = SandboxClock::for_sandbox(&sandbox, SleepMode::AdvanceClock);
-        let (place, identity) = (place(&sandbox), identity(client));
-        let session = Session::builder(&place, &identity).credentials(MemoryCredentials::new());
+        let (address, identity) = (exchange_address(&sandbox), identity(client));
+        let session = Session::builder(&address, &identity).credentials(MemoryCredentials::new());
         let session = session.environment(clock.environment()).open().await.unwrap();
         sign_in(&session, &sandbox, scopes).await.unwrap();
         let network = LossyNetwork::new();
-        let exchange = Exchange::builder(place, identity).transport(network.clone()).build(&session).unwrap();
+        let exchange =
+            Exchange::builder(address, identity).transport(network.clone()).build(&session).unwrap();
         Self { sandbox, clock, network, session, exchange }
     }
 

@@ -62,20 +62,20 @@ async fn blueprints_are_added_removed_and_brought_back() {
     assert_eq!(verdicts[2].remedy(), Some(OpRemedy::ShowMember));
     assert_eq!(outcome.notices(), [MemberNotice::Unmatched { ops: 1 }]);
 
-    let held = fixture.blueprints().await;
-    let helmet = held.iter().find(|blueprint| blueprint.ref_.name == "Sandbox Helmet").unwrap();
+    let blueprints = fixture.blueprints().await;
+    let helmet = blueprints.iter().find(|blueprint| blueprint.ref_.name == "Sandbox Helmet").unwrap();
     let act = SandboxAction::Blueprints { add: Vec::new(), remove: vec![helmet.key.as_str().to_owned()] };
     fixture.sandbox.act("sandbox-member", act).await.unwrap();
     let mut changes = BlueprintChanges::new();
     changes.add(named("Sandbox Helmet")).unwrap();
-    let knife = held.iter().find(|blueprint| blueprint.ref_.name == "Sandbox Knife").unwrap();
+    let knife = blueprints.iter().find(|blueprint| blueprint.ref_.name == "Sandbox Knife").unwrap();
     changes.remove(knife.key.clone()).unwrap();
     let outcome = outcome!(fixture.written(changes).await, Blueprints);
     assert_eq!(outcome.ops[0].verdict.remedy(), Some(OpRemedy::AskThenOverride));
     assert_eq!(outcome.ops[1].verdict, OpVerdict::Applied);
     let wanted = outcome.override_changes(|_| true).unwrap();
     assert!(outcome!(fixture.written(wanted).await, Blueprints).is_satisfied());
-    let names: Vec<_> = fixture.blueprints().await.into_iter().map(|held| held.ref_.name).collect();
+    let names: Vec<_> = fixture.blueprints().await.into_iter().map(|blueprint| blueprint.ref_.name).collect();
     assert!(names.contains(&"Sandbox Helmet".to_owned()) && !names.contains(&"Sandbox Knife".to_owned()));
 }
 
@@ -141,34 +141,37 @@ async fn ships_are_created_linked_updated_and_removed() {
     let ships = fixture.ships().await;
     let hauler =
         ships.iter().find(|ship| ship.name.as_ref().is_some_and(|name| name == "Long Haul")).unwrap();
-    let own = |id: &str| id.parse::<exchange_client::api::types::ExternalId>().unwrap();
+    let external_id = |id: &str| id.parse::<exchange_client::api::types::ExternalId>().unwrap();
     let mut changes = ShipChanges::new();
-    changes.link_ship(own("own-1"), hauler.ship_id.clone()).unwrap();
-    let mut update = unchanged_upsert(hauler, own("own-1")).unwrap();
+    changes.link_ship(external_id("own-1"), hauler.ship_id.clone()).unwrap();
+    let mut update = unchanged_upsert(hauler, external_id("own-1")).unwrap();
     update.fitted = Some(false);
     changes.push(update).unwrap();
-    let new = UpsertShip::builder().external_id(own("own-2")).ship_type(named("Sandbox Miner"));
+    let new = UpsertShip::builder().external_id(external_id("own-2")).ship_type(named("Sandbox Miner"));
     let new = new.insurance(MonthlyInsurance { months: 6, extra: Map::new() }).location(hangar());
     changes.push(new.build().unwrap()).unwrap();
     let outcome = outcome!(fixture.written(changes).await, Ships);
     assert!(outcome.is_satisfied(), "{:?}", outcome.unapplied_ops().collect::<Vec<_>>());
 
     let ships = fixture.ships().await;
-    let of = |id: &str| -> &Ship {
-        ships.iter().find(|ship| ship.external_id.as_ref().is_some_and(|own| own == id)).unwrap()
+    let ship_linked_to = |id: &str| -> &Ship {
+        ships
+            .iter()
+            .find(|ship| ship.external_id.as_ref().is_some_and(|external_id| external_id == id))
+            .unwrap()
     };
-    let now = of("own-1");
+    let now = ship_linked_to("own-1");
     assert!(!now.fitted);
     assert_eq!((&now.name, &now.location, &now.org_unit), (&hauler.name, &hauler.location, &hauler.org_unit));
     let mut changes = ShipChanges::new();
     // These ops have an outdated version, a unit to which the member does not belong, and a ship that is
     // already linked.
-    changes.push(unchanged_upsert(hauler, own("own-1")).unwrap()).unwrap();
-    let miner = of("own-2");
-    let mut moved = unchanged_upsert(miner, own("own-2")).unwrap();
+    changes.push(unchanged_upsert(hauler, external_id("own-1")).unwrap()).unwrap();
+    let miner = ship_linked_to("own-2");
+    let mut moved = unchanged_upsert(miner, external_id("own-2")).unwrap();
     moved.org_unit = Some(Nullable::Value("unit-elsewhere".parse().unwrap()));
     changes.push(moved.clone()).unwrap();
-    changes.link_ship(own("own-3"), miner.ship_id.clone()).unwrap();
+    changes.link_ship(external_id("own-3"), miner.ship_id.clone()).unwrap();
     let outcome = outcome!(fixture.written(changes).await, Ships);
     let remedies: Vec<_> = outcome.unapplied_ops().map(|(_, remedy)| remedy).collect();
     assert_eq!(remedies, [OpRemedy::PullAndMerge, OpRemedy::ReadUnits, OpRemedy::PullAndRelink]);
@@ -180,7 +183,7 @@ async fn ships_are_created_linked_updated_and_removed() {
     assert_eq!(remedies, [OpRemedy::AskForUnitAgain]);
 
     let mut changes = ShipChanges::new();
-    changes.remove(of("own-1")).unwrap();
+    changes.remove(ship_linked_to("own-1")).unwrap();
     let outcome = outcome!(fixture.written(changes).await, Ships);
     assert!(outcome.is_satisfied());
     assert_eq!(outcome.notices(), [MemberNotice::Detached { missions: 1 }]);
@@ -258,9 +261,10 @@ async fn exchange_resolves_names_and_holder_refs() {
     }
     let outcome = outcome!(fixture.written(changes).await, Stock);
     assert!(outcome.is_satisfied(), "{:?}", outcome.unapplied_ops().collect::<Vec<_>>());
-    let of: Vec<_> = fixture.stock().await.into_iter().map(|lot| lot.material.bt.to_string()).collect();
+    let materials: Vec<_> =
+        fixture.stock().await.into_iter().map(|lot| lot.material.bt.to_string()).collect();
     for id in ["material-sandbox-component", "item-sandbox-rifle"] {
-        assert!(of.iter().any(|bt| bt == id), "{id}: {of:?}");
+        assert!(materials.iter().any(|bt| bt == id), "{id}: {materials:?}");
     }
 
     let before = fixture.api().org_stock_members(&unit()).await.unwrap().into_body().items;

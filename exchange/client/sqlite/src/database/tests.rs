@@ -9,14 +9,14 @@ use super::*;
 const FIRST: &str = "CREATE TABLE note (text TEXT NOT NULL) STRICT";
 const SECOND: &str = "ALTER TABLE note ADD COLUMN more TEXT";
 
-const fn plan(migrations: &'static [&'static str], damaged: DamagePolicy) -> DatabasePlan {
-    DatabasePlan { name: "notebook", application: 7, migrations, damaged }
+const fn plan(migrations: &'static [&'static str], corrupt_file: CorruptFilePolicy) -> DatabasePlan {
+    DatabasePlan { name: "notebook", application: 7, migrations, corrupt_file }
 }
 
-static OLD: DatabasePlan = plan(&[FIRST], DamagePolicy::SetAside);
-static NEW: DatabasePlan = plan(&[FIRST, SECOND], DamagePolicy::SetAside);
-static ORG: DatabasePlan = plan(&[FIRST], DamagePolicy::Delete);
-static KEPT: DatabasePlan = plan(&[FIRST], DamagePolicy::Refuse);
+static OLD: DatabasePlan = plan(&[FIRST], CorruptFilePolicy::Rename);
+static NEW: DatabasePlan = plan(&[FIRST, SECOND], CorruptFilePolicy::Rename);
+static ORG: DatabasePlan = plan(&[FIRST], CorruptFilePolicy::Delete);
+static KEPT: DatabasePlan = plan(&[FIRST], CorruptFilePolicy::Refuse);
 
 fn note(database: &Database, text: &str) -> Result<(), Error> {
     database.write(|transaction| transaction.execute("INSERT INTO note (text) VALUES (?1)", [text]).map(drop))
@@ -65,7 +65,7 @@ fn newer_file_is_left_unchanged() {
 #[test]
 fn file_of_another_program_is_left_unchanged() {
     let (_folder, path) = file();
-    let other = DatabasePlan { application: 8, ..plan(&[FIRST], DamagePolicy::SetAside) };
+    let other = DatabasePlan { application: 8, ..plan(&[FIRST], CorruptFilePolicy::Rename) };
     note(&Database::open(&path, Box::leak(Box::new(other))).unwrap(), "one").unwrap();
     assert!(why(Database::open(&path, &OLD)).contains("another program"));
 
@@ -78,19 +78,19 @@ fn file_of_another_program_is_left_unchanged() {
 
 /// A corrupt file is renamed, deleted or left unchanged, depending on its plan.
 #[test]
-fn corrupt_file_is_set_aside_deleted_or_rejected() {
-    for (plan, aside) in [(&OLD, Some(true)), (&ORG, Some(false)), (&KEPT, None)] {
+fn corrupt_file_is_renamed_deleted_or_rejected() {
+    for (plan, is_renamed) in [(&OLD, Some(true)), (&ORG, Some(false)), (&KEPT, None)] {
         let (_folder, path) = file();
         note(&Database::open(&path, plan).unwrap(), "one").unwrap();
         fs::write(&path, vec![b'x'; 9_000]).unwrap();
         let opened = Database::open(&path, plan);
-        match aside {
-            Some(aside) => {
+        match is_renamed {
+            Some(is_renamed) => {
                 let database = opened.unwrap();
                 assert_eq!(notes(&database), [""; 0]);
                 note(&database, "two").unwrap();
-                assert_eq!(sibling_path(&path, ".damaged").exists(), aside);
-                delete_aside_twice(&path, plan);
+                assert_eq!(sibling_path(&path, ".damaged").exists(), is_renamed);
+                delete_renamed_file_twice(&path, plan);
             }
             None => {
                 assert!(why(opened).contains("corrupt"));
@@ -100,9 +100,9 @@ fn corrupt_file_is_set_aside_deleted_or_rejected() {
     }
 }
 
-fn delete_aside_twice(path: &Path, plan: &DatabasePlan) {
+fn delete_renamed_file_twice(path: &Path, plan: &DatabasePlan) {
     for _ in 0..2 {
-        damage::delete_aside(path, plan).unwrap();
+        corruption::delete_renamed_file(path, plan).unwrap();
         assert!(!sibling_path(path, ".damaged").exists());
     }
 }

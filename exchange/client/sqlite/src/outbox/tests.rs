@@ -239,7 +239,7 @@ async fn killed_process_loses_nothing() {
         return until_killed(Path::new(&folder)).await;
     }
     let folder = tempfile::tempdir().unwrap();
-    let mut kept = Vec::new();
+    let mut reported_products = Vec::new();
     for lines in 1..=8 {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["outbox::tests::killed_process_loses_nothing", "--exact", "--nocapture"])
@@ -250,7 +250,7 @@ async fn killed_process_loses_nothing() {
             .unwrap();
         let reported = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
         let reported = reported.filter_map(|line| Some(line.split_once("kept ")?.1.to_owned()));
-        kept.extend(reported.take(lines));
+        reported_products.extend(reported.take(lines));
         child.kill().unwrap();
         child.wait().unwrap();
     }
@@ -263,8 +263,8 @@ async fn killed_process_loses_nothing() {
     assert_eq!(products.len(), entries.len());
     products.sort_unstable();
     assert!(products.windows(2).all(|two| two[0] != two[1]), "{products:?}");
-    assert_eq!(kept.len(), (1..=8).sum::<usize>());
-    for product in kept {
+    assert_eq!(reported_products.len(), (1..=8).sum::<usize>());
+    for product in reported_products {
         assert!(products.contains(&product.as_str()), "{product} was lost");
     }
 }

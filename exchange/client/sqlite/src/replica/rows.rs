@@ -108,7 +108,7 @@ fn write_area_state(transaction: &Transaction<'_>, area: Area, area_state: &Area
 
 pub(super) fn apply_commit(transaction: &Transaction<'_>, commit: &AreaCommit) -> Result<CommitOutcome> {
     let before = read_area_state(transaction, commit.area)?;
-    if before.sequence != commit.expects {
+    if before.sequence != commit.expected_sequence {
         return Ok(CommitOutcome::Superseded(before));
     }
     let (area, generation) = (area_number(commit.area), commit.area_state.generation.cast_signed());
@@ -282,9 +282,9 @@ pub(super) fn read_demand(connection: &Connection) -> Result<Option<DemandDocume
 pub(super) fn store_demand(
     transaction: &Transaction<'_>,
     demand: &DemandDocument,
-    of: &InstallationId,
+    reader: &InstallationId,
 ) -> Result<bool> {
-    if read_area_state(transaction, Area::OrgStock)?.reader.installation.as_ref() != Some(of) {
+    if read_area_state(transaction, Area::OrgStock)?.reader.installation.as_ref() != Some(reader) {
         return Ok(false);
     }
     let read = "SELECT at FROM demand";

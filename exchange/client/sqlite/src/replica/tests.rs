@@ -44,7 +44,7 @@ delegated! {
     set_baseline(area: Area, entries: &[ReplicaRow], gone: &[&str]) -> ();
     baseline(area: Area, key: &str) -> Option<ReplicaRow>;
     demand() -> Option<DemandDocument>;
-    store_demand(demand: &DemandDocument, of: &InstallationId) -> bool;
+    store_demand(demand: &DemandDocument, reader: &InstallationId) -> bool;
     demand_requested_at() -> Option<UnixTime>;
     note_demand_request(at: UnixTime) -> ();
     forget(collections: &[Collection], owner: OwnerNote) -> Vec<ForgottenCollection>;
@@ -83,8 +83,8 @@ fn org_data_expires_beside_a_newer_file() {
     commit.upserts.push(check::test_row("1", Some("a"), None));
     store.commit(&commit).unwrap();
     drop(store);
-    let own = folder.path().join("replica.db");
-    rusqlite::Connection::open(&own).unwrap().execute_batch("PRAGMA user_version = 99").unwrap();
+    let member_file = folder.path().join("replica.db");
+    rusqlite::Connection::open(&member_file).unwrap().execute_batch("PRAGMA user_version = 99").unwrap();
     let read = commit.area_state.since.unwrap();
     for (now, left) in [(read, 1), (read + MAX_ORGANISATION_AGE, 0)] {
         let error = SqliteReplica::expire(folder.path(), now).unwrap_err();
@@ -94,7 +94,7 @@ fn org_data_expires_beside_a_newer_file() {
         assert_eq!(count.unwrap(), left);
     }
     assert!(SqliteReplica::open(folder.path()).is_err());
-    fs::remove_file(own).unwrap();
+    fs::remove_file(member_file).unwrap();
     assert_eq!(SqliteReplica::expire(folder.path(), read).unwrap(), []);
 }
 

@@ -42,10 +42,10 @@ use crate::{
 /// The time for which the model stores a key.
 const MEMORY: Duration = Duration::from_secs(24 * 3600);
 
-/// The fate of a request.
+/// The simulated outcome of a request.
 #[derive(Clone, Copy, Debug)]
-enum Fate {
-    Answered,
+enum SimulatedOutcome {
+    Applied,
     Refused,
     LostBefore,
     LostAfter,
@@ -59,12 +59,12 @@ enum Fate {
     Busy,
     Limited,
     Held,
-    NoAnswer,
+    NoResponse,
     SignedOut,
 }
 
 #[derive(Clone, Copy)]
-enum When {
+enum ArrivalTime {
     Now,
     Late,
 }
@@ -99,49 +99,49 @@ enum Step {
 /// The model of the exchange: how often a change to each product was applied, and the first use of each
 /// key.
 #[derive(Default)]
-struct World {
+struct ExchangeState {
     carried_out: HashMap<String, u32>,
     keys: HashMap<String, (Bytes, Duration)>,
     held: HashSet<String>,
-    fates: VecDeque<Fate>,
+    outcomes: VecDeque<SimulatedOutcome>,
 }
 
 #[derive(Clone)]
-struct Exchange(Arc<Mutex<World>>, VirtualEnvironment);
+struct Exchange(Arc<Mutex<ExchangeState>>, VirtualEnvironment);
 
 impl Exchange {
     /// Applies a request unless its key was used before. A late request is dropped if its change set is held.
-    fn act(&self, request: &Request<Bytes>, when: When) {
-        let mut world = self.0.lock().unwrap();
+    fn apply_request(&self, request: &Request<Bytes>, arrival: ArrivalTime) {
+        let mut state = self.0.lock().unwrap();
         let now = self.1.elapsed();
         let key = request.headers()["idempotency-key"].to_str().unwrap().to_owned();
         let body = request.body().clone();
-        match when {
-            When::Now => drop(world.held.remove(&key)),
-            When::Late if world.held.contains(&key) => return,
-            When::Late => {}
+        match arrival {
+            ArrivalTime::Now => drop(state.held.remove(&key)),
+            ArrivalTime::Late if state.held.contains(&key) => return,
+            ArrivalTime::Late => {}
         }
-        match world.keys.get(&key).filter(|(_, at)| now - *at < MEMORY) {
+        match state.keys.get(&key).filter(|(_, at)| now - *at < MEMORY) {
             Some((known, _)) => assert_eq!(*known, body, "a key was used with two bodies"),
             None => {
-                *world.carried_out.entry(product(&body)).or_default() += 1;
-                world.keys.insert(key, (body, now));
+                *state.carried_out.entry(product(&body)).or_default() += 1;
+                state.keys.insert(key, (body, now));
             }
         }
     }
 
-    /// Decides the fate of a request and whether its change set is held. Both are decided at one moment, so
+    /// Decides the outcome of a request and whether its change set is held. Both are decided at one moment, so
     /// that a copy that arrives before the response is held as well. A request with a known key is never
     /// held.
-    fn arrives(&self, request: &Request<Bytes>) -> (Fate, bool) {
-        let mut world = self.0.lock().unwrap();
-        let fate = world.fates.pop_front().unwrap_or(Fate::Answered);
+    fn receive_request(&self, request: &Request<Bytes>) -> (SimulatedOutcome, bool) {
+        let mut state = self.0.lock().unwrap();
+        let outcome = state.outcomes.pop_front().unwrap_or(SimulatedOutcome::Applied);
         let key = request.headers()["idempotency-key"].to_str().unwrap().to_owned();
-        let is_held = matches!(fate, Fate::Held) && !world.keys.contains_key(&key);
+        let is_held = matches!(outcome, SimulatedOutcome::Held) && !state.keys.contains_key(&key);
         if is_held {
-            world.held.insert(key);
+            state.held.insert(key);
         }
-        (fate, is_held)
+        (outcome, is_held)
     }
 
     fn has(&self, product: &str) -> bool {
@@ -154,15 +154,15 @@ fn product(body: &[u8]) -> String {
     json["ops"][0]["ref"]["bt"].as_str().unwrap().to_owned()
 }
 
-fn answer(status: u16, body: String) -> Result<Response<Bytes>, TransportError> {
+fn json_response(status: u16, body: String) -> Result<Response<Bytes>, TransportError> {
     let kind = if status == 200 { "application/json" } else { "application/problem+json" };
-    let answer = Response::builder().status(status).header("content-type", kind);
-    let answer = if status == 503 { answer.header("retry-after", "10") } else { answer };
-    Ok(answer.body(Bytes::from(body)).unwrap())
+    let response = Response::builder().status(status).header("content-type", kind);
+    let response = if status == 503 { response.header("retry-after", "10") } else { response };
+    Ok(response.body(Bytes::from(body)).unwrap())
 }
 
 fn problem_response(status: u16, code: &str) -> Result<Response<Bytes>, TransportError> {
-    answer(
+    json_response(
         status,
         serde_json::json!({
             "status": status, "code": code, "title": "t", "detail": "d", "correlationId": "c-1"
@@ -175,7 +175,7 @@ fn success() -> Result<Response<Bytes>, TransportError> {
     let body = serde_json::json!({
         "dryRun": false, "applied": 1, "unchanged": 0, "notApplied": 0, "results": [], "warnings": []
     });
-    answer(200, body.to_string())
+    json_response(200, body.to_string())
 }
 
 impl Transport for Exchange {
@@ -186,43 +186,45 @@ impl Transport for Exchange {
             if proof_time(proof).unwrap().abs_diff(now.as_secs()) > 30 {
                 return refused_proof(now);
             }
-            let (fate, is_held) = self.arrives(&request);
+            let (outcome, is_held) = self.receive_request(&request);
             tokio::time::sleep(seconds(1)).await;
             let lost = |delivery| Err(TransportError::new(TransportFault::Interrupted, delivery));
-            match fate {
-                Fate::Refused => lost(Delivery::NotSent),
-                Fate::LostBefore => lost(Delivery::Unknown),
-                Fate::LostAfter => {
-                    self.act(&request, When::Now);
+            match outcome {
+                SimulatedOutcome::Refused => lost(Delivery::NotSent),
+                SimulatedOutcome::LostBefore => lost(Delivery::Unknown),
+                SimulatedOutcome::LostAfter => {
+                    self.apply_request(&request, ArrivalTime::Now);
                     lost(Delivery::Unknown)
                 }
-                Fate::Late => {
+                SimulatedOutcome::Late => {
                     let late = self.clone();
                     tokio::spawn(async move {
                         tokio::time::sleep(seconds(50)).await;
-                        late.act(&request, When::Late);
+                        late.apply_request(&request, ArrivalTime::Late);
                     });
                     lost(Delivery::Unknown)
                 }
-                Fate::FailedBefore => problem_response(502, "BACKEND_RELAY_FAILED"),
-                Fate::FailedAfter => {
-                    self.act(&request, When::Now);
+                SimulatedOutcome::FailedBefore => problem_response(502, "BACKEND_RELAY_FAILED"),
+                SimulatedOutcome::FailedAfter => {
+                    self.apply_request(&request, ArrivalTime::Now);
                     problem_response(500, "INTERNAL_ERROR")
                 }
-                Fate::Busy => problem_response(503, "RELAY_BUSY"),
-                Fate::Limited => problem_response(429, "RATE_LIMITED"),
-                Fate::SignedOut => problem_response(401, "UNAUTHENTICATED"),
-                Fate::Held if is_held => problem_response(409, "MASS_CHANGE_CONFIRMATION_REQUIRED"),
-                Fate::NoAnswer => {
-                    self.act(&request, When::Now);
+                SimulatedOutcome::Busy => problem_response(503, "RELAY_BUSY"),
+                SimulatedOutcome::Limited => problem_response(429, "RATE_LIMITED"),
+                SimulatedOutcome::SignedOut => problem_response(401, "UNAUTHENTICATED"),
+                SimulatedOutcome::Held if is_held => {
+                    problem_response(409, "MASS_CHANGE_CONFIRMATION_REQUIRED")
+                }
+                SimulatedOutcome::NoResponse => {
+                    self.apply_request(&request, ArrivalTime::Now);
                     pending().await
                 }
-                Fate::Twice => {
-                    self.act(&request, When::Now);
+                SimulatedOutcome::Twice => {
+                    self.apply_request(&request, ArrivalTime::Now);
                     refused_proof(self.1.true_time())
                 }
-                Fate::Answered | Fate::Held => {
-                    self.act(&request, When::Now);
+                SimulatedOutcome::Applied | SimulatedOutcome::Held => {
+                    self.apply_request(&request, ArrivalTime::Now);
                     success()
                 }
             }
@@ -308,10 +310,10 @@ struct Model {
 }
 
 impl Model {
-    fn new(fates: Vec<Fate>, member_actions: Vec<MemberAction>) -> Self {
+    fn new(outcomes: Vec<SimulatedOutcome>, member_actions: Vec<MemberAction>) -> Self {
         let machine = VirtualEnvironment::new(3);
-        let world = World { fates: fates.into(), ..World::default() };
-        let exchange = Exchange(Arc::new(Mutex::new(world)), machine.clone());
+        let state = ExchangeState { outcomes: outcomes.into(), ..ExchangeState::default() };
+        let exchange = Exchange(Arc::new(Mutex::new(state)), machine.clone());
         let member_actions = Arc::new(Mutex::new(member_actions.into()));
         let store = Failing { store: MemoryOutbox::new(), member_actions, failed: Arc::default() };
         let outboxes = [(); 2].map(|()| outbox(&machine, &exchange, &store));
@@ -387,7 +389,7 @@ impl Model {
 
     /// Runs without faults until all change sets are decided.
     async fn recover(&mut self) {
-        self.exchange.0.lock().unwrap().fates.clear();
+        self.exchange.0.lock().unwrap().outcomes.clear();
         self.store.member_actions.lock().unwrap().clear();
         self.step(Step::Restart).await;
         for _ in 0..40 {
@@ -418,23 +420,23 @@ fn outbox(machine: &VirtualEnvironment, exchange: &Exchange, store: &Failing) ->
     over.outbox(store.clone(), &connection).unwrap()
 }
 
-fn fates() -> impl Strategy<Value = Vec<Fate>> {
-    let fate = prop::sample::select(vec![
-        Fate::Answered,
-        Fate::Refused,
-        Fate::LostBefore,
-        Fate::LostAfter,
-        Fate::Late,
-        Fate::Twice,
-        Fate::FailedBefore,
-        Fate::FailedAfter,
-        Fate::Busy,
-        Fate::Limited,
-        Fate::Held,
-        Fate::NoAnswer,
-        Fate::SignedOut,
+fn outcomes() -> impl Strategy<Value = Vec<SimulatedOutcome>> {
+    let outcome = prop::sample::select(vec![
+        SimulatedOutcome::Applied,
+        SimulatedOutcome::Refused,
+        SimulatedOutcome::LostBefore,
+        SimulatedOutcome::LostAfter,
+        SimulatedOutcome::Late,
+        SimulatedOutcome::Twice,
+        SimulatedOutcome::FailedBefore,
+        SimulatedOutcome::FailedAfter,
+        SimulatedOutcome::Busy,
+        SimulatedOutcome::Limited,
+        SimulatedOutcome::Held,
+        SimulatedOutcome::NoResponse,
+        SimulatedOutcome::SignedOut,
     ]);
-    prop::collection::vec(fate, 0..24)
+    prop::collection::vec(outcome, 0..24)
 }
 
 fn member_actions() -> impl Strategy<Value = Vec<MemberAction>> {
@@ -471,20 +473,20 @@ proptest! {
     /// the store, restarts, two processes, pauses of more than a day, and clocks that are changed by hours or
     /// seconds.
     #[test]
-    fn every_set_is_applied_once(fates in fates(), member_actions in member_actions(), steps in steps()) {
+    fn every_set_is_applied_once(outcomes in outcomes(), member_actions in member_actions(), steps in steps()) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         runtime.block_on(async {
-            let mut model = Model::new(fates, member_actions);
+            let mut model = Model::new(outcomes, member_actions);
             for step in steps {
                 model.step(step).await;
             }
             model.recover().await;
-            let world = model.exchange.0.lock().unwrap();
-            for (product, times) in &world.carried_out {
+            let state = model.exchange.0.lock().unwrap();
+            for (product, times) in &state.carried_out {
                 assert_eq!(*times, 1, "{product} was applied {times} times");
             }
             for product in &model.kept {
-                assert!(world.carried_out.contains_key(product), "{product} was lost");
+                assert!(state.carried_out.contains_key(product), "{product} was lost");
             }
         });
     }

@@ -18,15 +18,15 @@ impl OwnershipFixture {
         let machine = VirtualEnvironment::new(7);
         let server = ScriptedServer::gateway(&machine);
         server.set_script(|_| applied());
-        Self::over(machine, server, MemoryOutbox::new())
+        Self::with_store(machine, server, MemoryOutbox::new())
     }
 
     /// Simulates a restart, after which the clock offset is unknown.
     fn restarted(self) -> Self {
-        Self::over(self.machine, self.server, self.store)
+        Self::with_store(self.machine, self.server, self.store)
     }
 
-    fn over(machine: VirtualEnvironment, server: ScriptedServer, store: MemoryOutbox) -> Self {
+    fn with_store(machine: VirtualEnvironment, server: ScriptedServer, store: MemoryOutbox) -> Self {
         let members = TestMembers::new(&machine);
         let exchange = members.exchange_for(&machine, &server);
         let connection = test_connection("i-1", &["connect"]);
@@ -92,16 +92,16 @@ async fn preview_is_sent_only_for_its_member() {
 #[tokio::test(start_paused = true)]
 async fn set_is_signed_with_the_checked_grant() {
     for (waits, expect) in [(false, [0, 1, 1]), (true, [0, 0, 1])] {
-        let sent = sent_after_looks(waits).await;
+        let sent = sent_after_checks(waits).await;
         assert_eq!([sent[0], sent[1], sent[5]], expect, "{waits}");
     }
 }
 
-/// Returns the number of change sets that are sent if another member signs in after `looks` checks of the
-/// session, for each value from 0 to 5.
-async fn sent_after_looks(waits: bool) -> Vec<usize> {
+/// Returns the number of change sets that are sent if another member signs in after a number of checks of the
+/// session, for each number from 0 to 5.
+async fn sent_after_checks(waits: bool) -> Vec<usize> {
     let mut sent = Vec::new();
-    for looks in 0..6 {
+    for checks in 0..6 {
         let fixture = OwnershipFixture::new();
         if waits {
             // These requests use up the burst of the rate limit.
@@ -110,7 +110,7 @@ async fn sent_after_looks(waits: bool) -> Vec<usize> {
             }
         }
         let before = fixture.server.request_count();
-        let mut grants = vec![Some("i-1"); looks];
+        let mut grants = vec![Some("i-1"); checks];
         grants.push(Some("i-2"));
         fixture.members.sign_in(&grants);
         fixture.enqueue().await;

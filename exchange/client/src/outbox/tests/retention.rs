@@ -53,14 +53,14 @@ impl OutboxStore for CountingStore {
 #[tokio::test(start_paused = true)]
 async fn own_outcomes_are_retained_until_reported() {
     let fixture = OutboxFixture::new();
-    let own = fixture.enqueue("bp-1").await;
+    let blueprint_entry = fixture.enqueue("bp-1").await;
     let pool = fixture.outbox.enqueue(org_stock()).await.unwrap()[0];
     fixture.flush().await;
-    let kept =
+    let entry_numbers =
         async || fixture.outbox.entries().await.unwrap().iter().map(OutboxEntry::number).collect::<Vec<_>>();
     fixture.pass(7 * DAY - seconds(3 * 3600));
     fixture.flush().await;
-    assert_eq!(kept().await, [own, pool]);
+    assert_eq!(entry_numbers().await, [blueprint_entry, pool]);
     // Undecided entries have no maximum age.
     let waits = fixture.outbox.enqueue(org_stock()).await.unwrap()[0];
     fixture.pass(8 * DAY);
@@ -70,12 +70,12 @@ async fn own_outcomes_are_retained_until_reported() {
     };
     assert_eq!(expire("somebody else").await, []);
     assert_eq!(expire("me").await, [pool]);
-    assert_eq!(kept().await, [own, waits]);
+    assert_eq!(entry_numbers().await, [blueprint_entry, waits]);
     fixture.flush().await;
     fixture.pass(365 * DAY);
     fixture.flush().await;
-    assert_eq!(kept().await, [own], "sending also deletes expired entries");
-    assert!(fixture.outbox.load_outcome(own).await.unwrap().unwrap().is_satisfied());
+    assert_eq!(entry_numbers().await, [blueprint_entry], "sending also deletes expired entries");
+    assert!(fixture.outbox.load_outcome(blueprint_entry).await.unwrap().unwrap().is_satisfied());
 }
 
 /// OST-14: unreadable entries are deleted before they are 7 days old, or immediately if their age is unknown.

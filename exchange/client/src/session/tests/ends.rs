@@ -248,8 +248,8 @@ async fn registered_data_does_not_keep_the_session_alive() {
 async fn gateways_of_one_issuer_share_no_secrets() {
     let machine = Machine::new();
     let session = machine.signed_in().await;
-    let place = ExchangeAddress::new(ISSUER, "https://api-2.example").unwrap();
-    let elsewhere = Session::builder(&place, session.identity())
+    let address = ExchangeAddress::new(ISSUER, "https://api-2.example").unwrap();
+    let elsewhere = Session::builder(&address, session.identity())
         .environment(machine.time.environment())
         .credentials(machine.store.clone())
         .state_folder(machine.folder.path().join("elsewhere"))
@@ -257,11 +257,12 @@ async fn gateways_of_one_issuer_share_no_secrets() {
     let elsewhere = elsewhere.open().await.unwrap();
     assert_eq!(elsewhere.state(), SessionState::SignedOut);
     machine.sign_in(&elsewhere).await;
-    let (own, other) = (session.current_grant().await.unwrap(), elsewhere.current_grant().await.unwrap());
-    assert_ne!((name(&own), &own.jkt), (name(&other), &other.jkt));
+    let (grant, other_grant) =
+        (session.current_grant().await.unwrap(), elsewhere.current_grant().await.unwrap());
+    assert_ne!((name(&grant), &grant.jkt), (name(&other_grant), &other_grant.jkt));
     assert!(elsewhere.disconnect().await.is_complete());
     assert_eq!(machine.stored_entries().await, [true, true, true]);
-    assert_eq!((session.state(), token(&session).await), (SessionState::Active, name(&own)));
+    assert_eq!((session.state(), token(&session).await), (SessionState::Active, name(&grant)));
 }
 
 /// IDP-18, IDP-24, CLI-06: a member who cannot access the secret store can still delete all other data, and
@@ -373,13 +374,13 @@ async fn tokens_under_old_names_are_revoked() {
     for is_reachable in [true, false] {
         let machine = Machine::new();
         drop(machine.signed_in().await);
-        let place = ExchangeAddress::new(ISSUER, "https://api.example").unwrap();
+        let address = ExchangeAddress::new(ISSUER, "https://api.example").unwrap();
         let identity = ClientIdentity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap();
-        let now = CredentialOwner::new(&place, &identity, "default");
+        let now = CredentialOwner::new(&address, &identity, "default");
         let (before, store) = (now.without_gateway(), &machine.store.inner);
         for entry in CredentialEntry::ALL {
-            let kept = store.read(&now, entry).await.unwrap().unwrap();
-            store.write(&before, entry, &kept).await.unwrap();
+            let secret = store.read(&now, entry).await.unwrap().unwrap();
+            store.write(&before, entry, &secret).await.unwrap();
             store.delete(&now, entry).await.unwrap();
         }
         let session = machine.process().await;
@@ -401,17 +402,17 @@ async fn tokens_under_old_names_are_revoked() {
 /// IDP-24: local data is deleted whatever the result of the revocation is.
 #[tokio::test(start_paused = true)]
 async fn disconnection_does_not_wait_for_the_provider() {
-    let fates = [
+    let replies = [
         FakeReply::Refused,
         FakeReply::Lost,
-        FakeReply::Late(Duration::from_secs(60)),
+        FakeReply::Delayed(Duration::from_secs(60)),
         FakeReply::Page(502, "<html>hush"),
-        FakeReply::Answer(400, serde_json::json!({ "error": "invalid_grant", "error_description": "hush" })),
+        FakeReply::Json(400, serde_json::json!({ "error": "invalid_grant", "error_description": "hush" })),
     ];
-    for fate in fates {
+    for reply in replies {
         let machine = Machine::new();
         let session = machine.signed_in().await;
-        machine.fake.enqueue_reply("oauth.revoke", fate);
+        machine.fake.enqueue_reply("oauth.revoke", reply);
         let report = session.disconnect().await;
         is_silent(&report);
         assert!(matches!(report.revoked, StepOutcome::Failed(_)) && report.is_complete());
@@ -426,8 +427,8 @@ async fn session_is_bound_to_one_exchange() {
     let machine = Machine::new();
     let session = machine.process().await;
     let built = |issuer: &str, gateway: &str| {
-        let place = ExchangeAddress::new(issuer, gateway).unwrap();
-        crate::Exchange::builder(place, session.identity().clone())
+        let address = ExchangeAddress::new(issuer, gateway).unwrap();
+        crate::Exchange::builder(address, session.identity().clone())
             .transport(machine.fake.clone())
             .build(&session)
     };

@@ -98,7 +98,7 @@ async fn each_connection_has_its_own_capabilities() {
     machine.sign_in(&other).await;
     machine.pass(301).await;
     let response = serde_json::json!({ "access_token": "a-2", "token_type": "DPoP", "expires_in": 300 });
-    machine.fake.enqueue_reply("oauth.token", FakeReply::Answer(200, response));
+    machine.fake.enqueue_reply("oauth.token", FakeReply::Json(200, response));
     session.current_grant().await.unwrap();
     assert_eq!(&*session.scopes(), [Scope::ExchangeConnect, Scope::ExchangeHangarRead]);
     let next = machine.process().await;

@@ -30,25 +30,25 @@ async fn no_secret_is_printed_or_stored_in_plain_text() {
     for response in bad {
         let login = session.sign_in(&[]).await.unwrap();
         show(&login);
-        machine.fake.enqueue_reply("oauth.token", FakeReply::Answer(200, response));
+        machine.fake.enqueue_reply("oauth.token", FakeReply::Json(200, response));
         machine.fake.enqueue_error("access_denied");
         let error = login.finish().await.unwrap_err();
         show(&(error.to_string(), &error));
         machine.fake.clear_replies();
     }
     for page in [json!({ "device_code": "hush", "user_code": "hush\u{1b}", "verification_uri": "hush:" })] {
-        machine.fake.enqueue_reply("oauth.device", FakeReply::Answer(200, page));
+        machine.fake.enqueue_reply("oauth.device", FakeReply::Json(200, page));
         show(&session.sign_in(&[]).await.err());
     }
     machine.sign_in(&session).await;
     show(&(&session, &machine.store.inner, session.watch()));
-    for fate in [
+    for reply in [
         FakeReply::Page(200, "hush"),
         FakeReply::Page(502, "hush"),
-        FakeReply::Answer(400, json!({ "error": "invalid_grant", "error_description": "hush" })),
+        FakeReply::Json(400, json!({ "error": "invalid_grant", "error_description": "hush" })),
     ] {
         machine.pass(700).await;
-        machine.fake.enqueue_reply("oauth.token", fate);
+        machine.fake.enqueue_reply("oauth.token", reply);
         show(&session.current_grant().await.err());
     }
     machine.sign_in(&session).await;

@@ -228,8 +228,8 @@ async fn concurrently_replaced_token_ends_nothing() {
         &ClientIdentity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap(),
         "default",
     );
-    let kept = machine.store.inner.read(&owner, CredentialEntry::RefreshToken).await.unwrap().unwrap();
-    let mut refresh = StoredRefresh::from_bytes(&kept).unwrap();
+    let token = machine.store.inner.read(&owner, CredentialEntry::RefreshToken).await.unwrap().unwrap();
+    let mut refresh = StoredRefresh::from_bytes(&token).unwrap();
     refresh.token = crate::oauth::RefreshToken::new(machine.fake.rotate_token());
     machine.store.inner.write(&owner, CredentialEntry::RefreshToken, &refresh.to_bytes()).await.unwrap();
     asking.await.unwrap();
@@ -321,7 +321,7 @@ async fn response_without_scopes_keeps_the_scopes() {
     let response = serde_json::json!({
         "access_token": "hush-access", "token_type": "DPoP", "expires_in": 300, "refresh_token": "hush-refresh",
     });
-    machine.fake.enqueue_reply("oauth.token", FakeReply::Answer(200, response));
+    machine.fake.enqueue_reply("oauth.token", FakeReply::Json(200, response));
     token(&next).await;
     assert!(next.has_scope(&Scope::ExchangeStockRead));
 }

@@ -47,12 +47,12 @@ async fn a_member_signs_in() {
 /// ERR-45, ERR-46, IDP-17, CLI-03: after each end state no request is sent, and only the key is stored.
 #[tokio::test(start_paused = true)]
 async fn login_end_states() {
-    let check = async |fate: Option<FakeReply>, kind| {
+    let check = async |reply: Option<FakeReply>, kind| {
         let machine = Machine::new();
         let session = machine.process().await;
         let login = session.sign_in(&[]).await.unwrap();
-        if let Some(fate) = fate {
-            machine.fake.enqueue_reply("oauth.token", fate);
+        if let Some(reply) = reply {
+            machine.fake.enqueue_reply("oauth.token", reply);
         }
         let error = login.finish().await.unwrap_err();
         is_silent(&error);
@@ -62,15 +62,15 @@ async fn login_end_states() {
         assert_eq!(machine.fake.state().log.len(), request_count);
         assert_eq!(machine.stored_entries().await, [true, false, false]);
     };
-    let refused = |error: &str| Some(FakeReply::Answer(400, json!({ "error": error })));
+    let refused = |error: &str| Some(FakeReply::Json(400, json!({ "error": error })));
     let tokens = |kind| json!({ "access_token": "hush", "token_type": kind, "refresh_token": "hush" });
     check(refused("access_denied"), ErrorKind::Declined).await;
     check(refused("expired_token"), ErrorKind::CodeExpired).await;
     check(refused("invalid_grant"), ErrorKind::CodeExpired).await;
     check(refused("invalid_client"), ErrorKind::Halted(crate::HaltReason::NotRegistered)).await;
-    check(Some(FakeReply::Answer(200, tokens("Bearer"))), ErrorKind::Protocol).await;
+    check(Some(FakeReply::Json(200, tokens("Bearer"))), ErrorKind::Protocol).await;
     check(
-        Some(FakeReply::Answer(200, json!({ "access_token": "hush", "token_type": "DPoP" }))),
+        Some(FakeReply::Json(200, json!({ "access_token": "hush", "token_type": "DPoP" }))),
         ErrorKind::Protocol,
     )
     .await;
@@ -111,7 +111,7 @@ async fn login_waits_for_retry_after() {
     let machine = Machine::new();
     let session = machine.process().await;
     let login = session.sign_in(&[]).await.unwrap();
-    machine.fake.enqueue_reply("oauth.token", FakeReply::Waits("authorization_pending", 30));
+    machine.fake.enqueue_reply("oauth.token", FakeReply::ErrorWithRetryAfter("authorization_pending", 30));
     let waiting = tokio::spawn(login.finish_with(|progress| {
         assert!(matches!(progress, LoginProgress::Waiting { .. }), "{progress:?}");
     }));
@@ -127,13 +127,13 @@ async fn login_survives_faults() {
     let machine = Machine::new();
     let session = machine.process().await;
     let login = session.sign_in(&[]).await.unwrap();
-    for fate in [
+    for reply in [
         FakeReply::Page(502, "<html>"),
         FakeReply::Refused,
-        FakeReply::Late(Duration::from_secs(60)),
+        FakeReply::Delayed(Duration::from_secs(60)),
         FakeReply::Lost,
     ] {
-        machine.fake.enqueue_reply("oauth.token", fate);
+        machine.fake.enqueue_reply("oauth.token", reply);
     }
     let unreachable = Arc::new(Mutex::new(0));
     let waiting = tokio::spawn({

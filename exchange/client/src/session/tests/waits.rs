@@ -65,9 +65,9 @@ async fn next_process_respects_the_gateways_wait() {
     for _ in 0..2 {
         machine.pass(100).await;
         let (_session, next) = process(&machine, &gateway).await;
-        let held = read(&next, RetryPolicy::INTERACTIVE).await.unwrap_err();
-        assert_eq!((held.kind(), held.code()), (ErrorKind::Busy, Some(&Code::ServiceUnavailable)));
-        waits.push(wait(&held));
+        let failure = read(&next, RetryPolicy::INTERACTIVE).await.unwrap_err();
+        assert_eq!((failure.kind(), failure.code()), (ErrorKind::Busy, Some(&Code::ServiceUnavailable)));
+        waits.push(wait(&failure));
     }
     assert_eq!((waits, gateway.request_count()), (vec![500, 400], 1));
     // A call with the background policy waits for the remaining time.
@@ -126,8 +126,8 @@ async fn exchanges_of_one_session_share_budget_and_breaker() {
         gateway.enqueue_reply(ScriptedReply::refused());
         read(&first, once).await.unwrap_err();
     }
-    let held = read(&second, once).await.unwrap_err();
-    assert_eq!((held.kind(), gateway.request_count()), (ErrorKind::Unreachable, 23));
+    let failure = read(&second, once).await.unwrap_err();
+    assert_eq!((failure.kind(), gateway.request_count()), (ErrorKind::Unreachable, 23));
 }
 
 /// CLI-02: a wait that one process received also applies to concurrent processes, including a process that is
@@ -146,9 +146,9 @@ async fn concurrent_processes_share_waits() {
         read(&first, RetryPolicy::INTERACTIVE).await.unwrap_err();
         session.wait_until_idle().await;
         machine.pass(2).await;
-        let held = read(&second, RetryPolicy::INTERACTIVE).await.unwrap_err();
-        assert_eq!((held.kind(), held.code()), (ErrorKind::Busy, Some(&Code::ServiceUnavailable)));
-        assert!((597..=598).contains(&wait(&held)), "{held}");
+        let failure = read(&second, RetryPolicy::INTERACTIVE).await.unwrap_err();
+        assert_eq!((failure.kind(), failure.code()), (ErrorKind::Busy, Some(&Code::ServiceUnavailable)));
+        assert!((597..=598).contains(&wait(&failure)), "{failure}");
         assert_eq!(gateway.request_count(), 3);
     };
     let (waiting, ()) = tokio::join!(waiting, events);
@@ -189,9 +189,9 @@ async fn exhausted_quota_applies_to_one_member() {
     drop((session, exchange));
     machine.pass(1).await;
     let (session, next) = process(&machine, &gateway).await;
-    let held = write(&next, "key-87654321").await;
-    assert_eq!((held.kind(), gateway.request_count()), (ErrorKind::QuotaExceeded, 1));
-    assert!((29_990..30_000).contains(&wait(&held)), "{held:?}");
+    let failure = write(&next, "key-87654321").await;
+    assert_eq!((failure.kind(), gateway.request_count()), (ErrorKind::QuotaExceeded, 1));
+    assert!((29_990..30_000).contains(&wait(&failure)), "{failure:?}");
     gateway.enqueue_reply(ScriptedReply::problem(Code::ServiceUnavailable).with_retry_after("20"));
     read(&next, RetryPolicy::INTERACTIVE).await.unwrap();
     gateway.enqueue_reply(ScriptedReply::problem(Code::ServiceUnavailable).with_retry_after("9000"));
@@ -200,8 +200,8 @@ async fn exhausted_quota_applies_to_one_member() {
     for exchange in [next, process(&machine, &gateway).await.1] {
         let session = exchange.session().unwrap();
         machine.sign_in(session).await;
-        let held = write(&exchange, "key-of-another").await;
-        assert_eq!((held.kind(), held.code()), (ErrorKind::Busy, Some(&Code::ServiceUnavailable)));
+        let failure = write(&exchange, "key-of-another").await;
+        assert_eq!((failure.kind(), failure.code()), (ErrorKind::Busy, Some(&Code::ServiceUnavailable)));
     }
     assert_eq!(gateway.request_count(), 4);
 }
@@ -219,8 +219,8 @@ async fn next_process_respects_the_providers_wait() {
     drop(session);
     machine.pass(50).await;
     let next = machine.process().await;
-    let held = next.current_grant().await.err().unwrap();
-    assert_eq!((held.kind(), wait(&held), machine.refreshes()), (ErrorKind::Busy, 49, 1));
+    let failure = next.current_grant().await.err().unwrap();
+    assert_eq!((failure.kind(), wait(&failure), machine.refreshes()), (ErrorKind::Busy, 49, 1));
     machine.pass(60).await;
     token(&next).await;
     assert_eq!(machine.refreshes(), 2);

@@ -94,7 +94,7 @@ async fn no_capability_check_when_halted_or_for_others() {
     let members = TestMembers::new(&exchange.0.machine);
     let sync = exchange.sync_of(&members);
     sync.begin_session(&connection_of("i-1", ALL)).await.unwrap();
-    exchange.set_failure(Area::Blueprints, Some(ScriptedFailure::Code(403, "CLIENT_SUSPENDED", None)));
+    exchange.set_failure(Area::Blueprints, Some(ScriptedFailure::Problem(403, "CLIENT_SUSPENDED", None)));
     let running = sync.clone();
     let running = tokio::spawn(async move { running.run().await });
     tokio::time::sleep(Duration::from_secs(86_400)).await;
@@ -118,7 +118,7 @@ async fn missing_scope_deletes_org_stock() {
     sync.begin_session(&connection(ALL)).await.unwrap();
     sync.sync_once().await.unwrap();
     for area in [Area::OrgStock, Area::Stock] {
-        exchange.set_failure(area, Some(ScriptedFailure::Code(403, "SCOPE_MISSING", None)));
+        exchange.set_failure(area, Some(ScriptedFailure::Problem(403, "SCOPE_MISSING", None)));
         assert_eq!(sync.sync_area(area).await.unwrap_err().kind(), ErrorKind::ScopeMissing);
     }
     let store = sync.replica().store();

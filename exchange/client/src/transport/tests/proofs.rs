@@ -305,7 +305,7 @@ async fn request_urls_match_the_contract() {
     let seen = fixture.gateway.requests().remove(0);
     assert_eq!(seen.uri.to_string().split('?').next(), Some("https://gateway.test/exchange/v1/me/stock"));
     assert_eq!(seen.query("cursor"), Some("v1.b%3A9-Z_x%2F%2B%20%3D%25%3F%26%C3%A9"));
-    // The scripted gateway would have complained about a proof for the URL with its query.
+    // The scripted gateway would have recorded a violation for a proof for the URL with its query.
     assert!(seen.proof.is_some());
 }
 
@@ -337,10 +337,10 @@ async fn call_has_a_correlation_id() {
     assert_eq!((ids[0], error.correlation_id()), (ids[1], Some(ids[1])));
     assert_ne!(ids[1], ids[2]);
     assert!(ids.iter().all(|id| id.len() == 32));
-    let own = http::Request::builder()
+    let request = http::Request::builder()
         .uri("https://gateway.test/exchange/v1/me/org-units")
         .header("X-Correlation-Id", "mine");
-    let own = own.body(bytes::Bytes::new()).unwrap();
-    fixture.carrier.send(OperationId::OrgUnitsRead.operation(), own).await.unwrap();
+    let request = request.body(bytes::Bytes::new()).unwrap();
+    fixture.carrier.send(OperationId::OrgUnitsRead.operation(), request).await.unwrap();
     assert_eq!(fixture.gateway.requests()[3].correlation_id(), Some("mine"));
 }

@@ -94,9 +94,9 @@ async fn no_secret_is_logged_or_displayed() {
     show(&mut shown, &fixture.carrier);
     show(&mut shown, &fixture.tokens.proofs);
     show(&mut shown, &fixture.api);
-    let place = ExchangeAddress::new("https://identity.test", fixture.gateway.origin()).unwrap();
+    let address = ExchangeAddress::new("https://identity.test", fixture.gateway.origin()).unwrap();
     let identity = ClientIdentity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap();
-    let builder = Exchange::builder(place, identity).transport(fixture.gateway.clone());
+    let builder = Exchange::builder(address, identity).transport(fixture.gateway.clone());
     show(&mut shown, &builder);
     show(&mut shown, &builder.build_signed_out().unwrap());
 

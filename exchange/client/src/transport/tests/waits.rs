@@ -293,8 +293,8 @@ async fn exhausted_quota_stops_only_writes() {
     fixture.gateway.enqueue_reply(ScriptedReply::problem(Code::QuotaExceeded).with_retry_after("30000"));
     let refused = fixture.write(KEY, LONG).await.unwrap_err();
     assert_eq!((refused.kind(), refused.retry_after()), (ErrorKind::QuotaExceeded, Some(seconds(30_000))));
-    let held = fixture.write("key-87654321", LONG).await.unwrap_err();
-    assert_eq!((held.kind(), held.code()), (ErrorKind::QuotaExceeded, Some(&Code::QuotaExceeded)));
+    let failure = fixture.write("key-87654321", LONG).await.unwrap_err();
+    assert_eq!((failure.kind(), failure.code()), (ErrorKind::QuotaExceeded, Some(&Code::QuotaExceeded)));
     fixture.read(LONG).await.unwrap();
     assert_eq!(fixture.gateway.request_count(), 2);
 }

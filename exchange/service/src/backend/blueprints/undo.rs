@@ -43,11 +43,11 @@ impl UndoableArea for BlueprintArea {
         _: &WriteContext,
     ) -> RevertOutcome<HeldBlueprint> {
         let one = |(key, past): &(&str, &EntryChange<HeldBlueprint>)| {
-            let held = present.products.get(*key).and_then(|product| product.held.clone());
-            match held == past.after {
+            let current = present.products.get(*key).and_then(|product| product.held.clone());
+            match current == past.after {
                 false => Err(UndoConflict::ChangedSince(None)),
-                true if held == past.before => Ok(None),
-                true => Ok(Some(entry_delta(key, held, past.before.clone()))),
+                true if current == past.before => Ok(None),
+                true => Ok(Some(entry_delta(key, current, past.before.clone()))),
             }
         };
         let (extras, notices) = Default::default();

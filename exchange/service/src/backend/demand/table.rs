@@ -107,6 +107,6 @@ pub(super) fn held_blueprints(
 ) -> Result<BTreeSet<String>, StoreError> {
     let sql = "SELECT product FROM blueprint WHERE member = ?1 UNION SELECT product FROM default_blueprint";
     let mut statement = connection.prepare_cached(sql)?;
-    let held = statement.query_map([member], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    Ok(held)
+    let products = statement.query_map([member], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    Ok(products)
 }

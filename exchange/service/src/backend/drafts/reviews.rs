@@ -162,18 +162,18 @@ impl Backend {
                 ),
                 None => None,
             };
-            let mut held = Vec::new();
+            let mut is_held = Vec::new();
             if let StagedDraft::Blueprints { rows } = &stored.draft {
                 for row in rows {
-                    held.push(matches!(&row.found, BlueprintMatch::Product(id) if holds_blueprint(connection, &member, id)?));
+                    is_held.push(matches!(&row.found, BlueprintMatch::Product(id) if holds_blueprint(connection, &member, id)?));
                 }
             }
-            Ok::<_, StoreError>(Some((stored, index, from, held)))
+            Ok::<_, StoreError>(Some((stored, index, from, is_held)))
         };
-        let Some((stored, index, from, held)) = self.store.read(read).await? else { return Ok(None) };
+        let Some((stored, index, from, is_held)) = self.store.read(read).await? else { return Ok(None) };
         // This runs outside the store's closure, because fuzzy matching would block a reader thread.
         let reviewed = match stored.draft {
-            StagedDraft::Blueprints { rows } => blueprint_content(&index, rows, &held),
+            StagedDraft::Blueprints { rows } => blueprint_content(&index, rows, &is_held),
             StagedDraft::Refinery(panel) => refinery_content(&index, panel.with_catalogue_names(&index)),
         };
         Ok(Some(DraftReview { from, content: reviewed, expires_at: stored.expires_at }))

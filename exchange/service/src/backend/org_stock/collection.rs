@@ -201,7 +201,7 @@ impl PoolCollection {
         let (unit, keys) = (of.unit.id.as_str(), json_list(lots.iter().map(|lot| lot.key.as_str())));
         let mut marked = load_earmarks(connection, unit, &keys)?;
         let shows_entries = of.is_logistician && self.details;
-        let mut held = if shows_entries { load_shares(connection, unit, &keys)? } else { HashMap::new() };
+        let mut shares = if shows_entries { load_shares(connection, unit, &keys)? } else { HashMap::new() };
         let mut refs = HashMap::new();
         let unit = UnitRef { id: of.unit.id.clone(), name: of.unit.name.clone(), extra: Map::new() };
         let item = |LotTotal { key, amount, lot }: LotTotal| {
@@ -209,8 +209,8 @@ impl PoolCollection {
             let marked = marked.remove(&key).unwrap_or_default();
             let all = || marked.values().flatten();
             let entries = shows_entries.then(|| {
-                let held = held.remove(&key).unwrap_or_default().into_iter();
-                held.map(|held| self.build_entry(held, measure, &marked, &mut refs)).collect()
+                let lot_shares = shares.remove(&key).unwrap_or_default().into_iter();
+                lot_shares.map(|share| self.build_entry(share, measure, &marked, &mut refs)).collect()
             });
             let item = OrgStockLot {
                 key: OrgLotKey::new(key.as_str()).map_err(corrupt)?,

@@ -138,9 +138,9 @@ impl Backend {
     ///
     /// # Errors
     /// Returns a [`StoreError`] if the write fails; nothing is written in that case.
-    pub async fn withhold_name(&self, member: &MemberId, withholds: bool) -> Result<bool, StoreError> {
+    pub async fn withhold_name(&self, member: &MemberId, is_withheld: bool) -> Result<bool, StoreError> {
         let sql = "UPDATE member SET withholds_name = ?2 WHERE id = ?1 AND withholds_name <> ?2";
-        self.change_holder(member, withholds, "member.withhold-name", sql).await
+        self.change_holder(member, is_withheld, "member.withhold-name", sql).await
     }
 
     async fn change_holder(

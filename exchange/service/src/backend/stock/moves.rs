@@ -49,7 +49,7 @@ impl<'c> StockFlow<'c> {
     fn from_change(
         (at, EntryChange { before, after }): (usize, &'c EntryChange<LotHolding>),
     ) -> Option<Self> {
-        let amount = |holding: &Option<LotHolding>| holding.as_ref().map_or(0, |holding| holding.held);
+        let amount = |holding: &Option<LotHolding>| holding.as_ref().map_or(0, |holding| holding.total);
         let by = amount(after) - amount(before);
         let lot = &before.as_ref().or(after.as_ref())?.lot;
         (by != 0).then(|| Self { lot, by, places: vec![at] })
@@ -103,7 +103,7 @@ mod tests {
                 quality: parts[2].parse().expect("the quality is a number"),
                 stolen: lot.ends_with('!'),
             };
-            let holding = |held| Some(LotHolding { lot: lot.clone(), held, rows: Vec::new() });
+            let holding = |total| Some(LotHolding { lot: lot.clone(), total, rows: Vec::new() });
             EntryChange { before: holding(100), after: holding(100 + by) }
         };
         let mut found = find_moves(&changes.iter().map(change).collect::<Vec<_>>());

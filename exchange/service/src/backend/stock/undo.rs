@@ -59,7 +59,7 @@ struct LotDraft {
     lot: Lot,
     before: Vec<StockRow>,
     /// The existing rows that remain, with their new content.
-    kept: Vec<StockRow>,
+    remaining: Vec<StockRow>,
     /// The deleted rows that are restored, with their earlier content.
     restored: Vec<StockRow>,
 }
@@ -101,7 +101,7 @@ impl UndoableArea for StockArea {
     }
 
     fn history_delta(key: &str, past: &LotHistory) -> EntryDelta<LotHolding> {
-        let holding = |lot: &Lot| LotHolding { lot: lot.clone(), held: 0, rows: Vec::new() };
+        let holding = |lot: &Lot| LotHolding { lot: lot.clone(), total: 0, rows: Vec::new() };
         lot_delta(key, [past.lot.as_ref().map(holding), None])
     }
 
@@ -135,8 +135,8 @@ impl UndoableArea for StockArea {
         let drafts: Vec<_> = pasts.iter().map(|(key, past)| draft_lot(present, key, past)).collect();
         // A row that leaves one lot can be restored in another lot. A row that stays in a lot cannot.
         let mut leaving: BTreeMap<&str, i64> = BTreeMap::new();
-        for LotDraft { before, kept: stay, .. } in drafts.iter().flatten().flatten() {
-            let leave = before.iter().filter(|row| stay.iter().all(|stays| stays.id != row.id));
+        for LotDraft { before, remaining, .. } in drafts.iter().flatten().flatten() {
+            let leave = before.iter().filter(|row| remaining.iter().all(|other| other.id != row.id));
             leaving.extend(leave.map(|row| (&*row.id, row.version)));
         }
         let mut taken: BTreeSet<&str> =
@@ -147,9 +147,9 @@ impl UndoableArea for StockArea {
             let version = versions.entry(id).or_insert(trail.version);
             *version = trail.version.max(*version);
         }
-        let settle = |LotDraft { lot, before, kept: stay, restored: back }: &LotDraft, key: &str| {
-            let mut after = stay.clone();
-            for row in back {
+        let finish_draft = |LotDraft { lot, before, remaining, restored }: &LotDraft, key: &str| {
+            let mut after = remaining.clone();
+            for row in restored {
                 let version = versions.get(&*row.id).map_or(row.version, |version| version + 1);
                 after.push(StockRow { version, ..row.clone() });
             }
@@ -161,7 +161,7 @@ impl UndoableArea for StockArea {
                 Err(conflict) => Err(conflict.clone()),
                 Ok(None) => Ok(None),
                 Ok(Some(draft)) if draft.restored.iter().all(|row| taken.insert(&row.id)) => {
-                    Ok(Some(settle(draft, key)))
+                    Ok(Some(finish_draft(draft, key)))
                 }
                 Ok(Some(_)) => Err(UndoConflict::LinkedEntryKept),
             });
@@ -187,7 +187,7 @@ fn draft_lot(present: &CurrentLots, key: &str, past: &LotHistory) -> Result<Opti
             None => return Ok(None),
         },
         before: now.to_vec(),
-        kept: now.to_vec(),
+        remaining: now.to_vec(),
         restored: Vec::new(),
     };
     let is_other =
@@ -214,12 +214,14 @@ fn draft_lot(present: &CurrentLots, key: &str, past: &LotHistory) -> Result<Opti
                 draft.restored.push(StockRow { reserved: 0, offer: None, ..was.clone() });
             }
             (was, Some(_)) => {
-                draft.kept.retain(|stays| stays.id != *id || was.is_some());
-                if let (Some(was), Some(stays)) = (was, draft.kept.iter_mut().find(|row| row.id == *id)) {
-                    (stays.amount, stays.version) = (was.amount, stays.version + 1);
-                    (stays.keeping, stays.note) = (was.keeping.clone(), was.note.clone());
-                    if let Some(offer) = &mut stays.offer {
-                        offer.amount = offer.amount.min(stays.amount);
+                draft.remaining.retain(|row| row.id != *id || was.is_some());
+                if let (Some(was), Some(current)) =
+                    (was, draft.remaining.iter_mut().find(|row| row.id == *id))
+                {
+                    (current.amount, current.version) = (was.amount, current.version + 1);
+                    (current.keeping, current.note) = (was.keeping.clone(), was.note.clone());
+                    if let Some(offer) = &mut current.offer {
+                        offer.amount = offer.amount.min(current.amount);
                     }
                 }
             }

@@ -18,11 +18,11 @@ pub(crate) const STOCK: &str = "stock";
 pub(crate) const ORG_STOCK: &str = "org-stock";
 
 /// The columns of a row from the tables `r` and `o`, in the order in which [`read_row`] reads them.
-const ROW: &str = "r.id, r.amount, r.shared, r.unit, r.version, r.note, r.booked_at, \
+const ROW_COLUMNS: &str = "r.id, r.amount, r.shared, r.unit, r.version, r.note, r.booked_at, \
     (SELECT coalesce(max(reserved), 0) FROM (SELECT sum(amount) AS reserved FROM stock_earmark \
     WHERE stock_row = r.id GROUP BY kind)), o.id, o.amount, r.number";
 /// The join of rows with their offers.
-const ROWS: &str = "stock_row r LEFT JOIN stock_offer o ON o.stock_row = r.id";
+const ROWS_WITH_OFFERS: &str = "stock_row r LEFT JOIN stock_offer o ON o.stock_row = r.id";
 
 /// Loads a member's rows of a lot, oldest first.
 pub(crate) fn load_lot_rows(
@@ -40,7 +40,7 @@ pub(crate) fn load_rows_by_lot<'k>(
     lots: impl IntoIterator<Item = &'k str>,
 ) -> Result<HashMap<String, Vec<StockRow>>, StoreError> {
     let sql = format!(
-        "SELECT {ROW}, r.lot FROM (SELECT DISTINCT value FROM json_each(?2)) k CROSS JOIN {ROWS} \
+        "SELECT {ROW_COLUMNS}, r.lot FROM (SELECT DISTINCT value FROM json_each(?2)) k CROSS JOIN {ROWS_WITH_OFFERS} \
          WHERE r.member = ?1 AND r.lot = k.value ORDER BY r.booked_at, r.number"
     );
     let mut found = connection.prepare_cached(&sql)?;
@@ -58,7 +58,7 @@ pub(crate) fn load_rows_by_id<'i>(
     ids: impl IntoIterator<Item = &'i str>,
 ) -> Result<Vec<(MemberId, Lot, StockRow)>, StoreError> {
     let sql = format!(
-        "SELECT {ROW}, r.member, {LOT} FROM (SELECT DISTINCT value FROM json_each(?1)) k CROSS JOIN {ROWS} \
+        "SELECT {ROW_COLUMNS}, r.member, {LOT} FROM (SELECT DISTINCT value FROM json_each(?1)) k CROSS JOIN {ROWS_WITH_OFFERS} \
          WHERE r.id = k.value"
     );
     let mut found = connection.prepare_cached(&sql)?;

@@ -31,7 +31,7 @@ pub(super) fn verify_credentials<'a>(
                 ports.recent_sources.record_proof(facts.peer, last, facts.now);
                 facts.remove_credentials();
             }
-            Err(unproven) if is_forged(unproven) => ports.recent_sources.forget(facts.peer),
+            Err(error) if is_forged(error) => ports.recent_sources.forget(facts.peer),
             Err(_) => {}
         }
         facts.credentials = Some(proven);
@@ -79,9 +79,9 @@ async fn verify_request(
 }
 
 /// Returns true if the token or the proof is malformed or forged. No genuine client sends such credentials.
-fn is_forged(unproven: &CredentialsError) -> bool {
+fn is_forged(error: &CredentialsError) -> bool {
     use TokenError::{Algorithm, Key, Malformed, Signature, WrongType};
-    match unproven {
+    match error {
         CredentialsError::Token(error) => {
             matches!(error, Malformed | WrongType | Algorithm | Key | Signature)
         }

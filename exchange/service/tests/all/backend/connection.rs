@@ -168,6 +168,6 @@ async fn call_without_a_caller_is_rejected() {
     assert_eq!(response.status(), 500);
     let bytes = to_bytes(response.into_body(), 4 << 20).await.expect("a complete body");
     let body_json: Value = serde_json::from_slice(&bytes).expect("valid JSON");
-    CONTRACT_VALIDATOR.answer("blueprints_read", 500, &body_json);
+    CONTRACT_VALIDATOR.check_response("blueprints_read", 500, &body_json);
     assert_eq!(body_json["code"], "INTERNAL_ERROR");
 }

@@ -289,7 +289,7 @@ async fn oversized_prepared_draft_is_rejected() {
     assert_eq!(Config::default().drafts.prepared_bytes, 262_144);
     let mut config = Config::default();
     config.drafts.prepared_bytes = 400;
-    let fixture = BackendFixture::with(config, |backend| backend).await;
+    let fixture = BackendFixture::with_config(config, |backend| backend).await;
     let draft = |length: usize| envelope(vec![named(&"x".repeat(200)), named(&"y".repeat(length))]);
     let stored = fixture.post(&first(), BLUEPRINTS, draft(100)).await;
     assert_eq!(stored.status, 200);
@@ -323,7 +323,7 @@ async fn live_drafts_are_limited_by_byte_budgets() {
             true => config.drafts.bytes_of_client = 3 * cost,
             false => config.drafts.bytes = 3 * cost,
         }
-        let fixture = BackendFixture::with(config, |backend| backend).await;
+        let fixture = BackendFixture::with_config(config, |backend| backend).await;
         let mut handoffs = Vec::new();
         for caller in [first(), other_member(), first()] {
             handoffs.push(fixture.staged(&caller, BLUEPRINTS, body()).await);
@@ -343,7 +343,7 @@ async fn live_drafts_are_limited_by_byte_budgets() {
     // Deleting the oldest draft frees its bytes for the eleventh one.
     let mut config = Config::default();
     config.drafts.bytes = 10 * cost;
-    let fixture = BackendFixture::with(config, |backend| backend).await;
+    let fixture = BackendFixture::with_config(config, |backend| backend).await;
     for _ in 0..15 {
         fixture.staged(&first(), BLUEPRINTS, body()).await;
     }
@@ -358,9 +358,10 @@ async fn draft_is_staged_completely_or_not_at_all() {
             FaultInjector::new(
                 move |current_step| if current_step == step { Err(StoreError::Busy) } else { Ok(()) },
             );
-        let fixture =
-            BackendFixture::with(Config::default(), |backend| backend.with_fault_injector(fault_injector))
-                .await;
+        let fixture = BackendFixture::with_config(Config::default(), |backend| {
+            backend.with_fault_injector(fault_injector)
+        })
+        .await;
         let before = fixture.everything().await;
         let refused = fixture.post(&first(), BLUEPRINTS, envelope(vec![keyed("BP_RIFLE")])).await;
         assert_eq!((refused.status, refused.code()), (503, "SERVICE_UNAVAILABLE"), "{step:?}");

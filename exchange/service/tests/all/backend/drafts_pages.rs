@@ -20,7 +20,7 @@ pub(super) struct Page {
 }
 
 impl Page {
-    pub(super) fn to(&self) -> &str {
+    pub(super) fn redirect_target(&self) -> &str {
         assert_eq!(self.status, 303, "{}", self.text);
         self.headers["location"].to_str().expect("a valid address")
     }
@@ -51,7 +51,7 @@ impl Page {
 }
 
 impl Browser {
-    pub(super) async fn of(fixture: &BackendFixture, member: &'static str) -> Self {
+    pub(super) async fn for_member(fixture: &BackendFixture, member: &'static str) -> Self {
         let (router, cookie) = pages(fixture, member).await;
         Self { router, cookie }
     }
@@ -132,9 +132,9 @@ async fn draft_is_reviewed_and_accepted() {
     let mut cursor = String::new();
     fixture.page(&first(), READ, &mut cursor).await;
     let (mine, link) =
-        (Browser::of(&fixture, "m-1").await, staged(&fixture, BLUEPRINTS, three_blueprints()).await);
+        (Browser::for_member(&fixture, "m-1").await, staged(&fixture, BLUEPRINTS, three_blueprints()).await);
     let opened = mine.open(&link).await;
-    let path = opened.to().to_owned();
+    let path = opened.redirect_target().to_owned();
     assert!(
         path.starts_with("/review/") && !path.contains(link.rsplit('/').next().expect("a handoff token"))
     );
@@ -205,17 +205,18 @@ async fn draft_is_reviewed_and_accepted() {
 #[tokio::test]
 async fn draft_is_accessible_only_to_its_member() {
     let fixture = BackendFixture::new().await;
-    let (mine, other_browser) = (Browser::of(&fixture, "m-1").await, Browser::of(&fixture, "m-2").await);
+    let (mine, other_browser) =
+        (Browser::for_member(&fixture, "m-1").await, Browser::for_member(&fixture, "m-2").await);
     let link = staged(&fixture, BLUEPRINTS, three_blueprints()).await;
     let nobody = Browser { router: mine.router.clone(), cookie: String::new() };
-    assert!(nobody.open(&link).await.to().starts_with("/sign-in?next=%2Fdraft%2F"));
+    assert!(nobody.open(&link).await.redirect_target().starts_with("/sign-in?next=%2Fdraft%2F"));
     other_browser.open(&link).await.expect(404, "Nothing to review");
     assert_eq!(mine.send(http::Request::head(&link), Body::empty()).await.status, 204);
     for name in ["Sec-Purpose", "Purpose"] {
         let ahead = mine.send(http::Request::get(&link).header(name, "prefetch"), Body::empty()).await;
         assert_eq!(ahead.status, 204);
     }
-    let path = mine.open(&link).await.to().to_owned();
+    let path = mine.open(&link).await.redirect_target().to_owned();
     let csrf = mine.open(&path).await.csrf().to_owned();
     other_browser.open(&path).await.expect(404, "Nothing to review");
     let theirs = other_browser.open("/import").await.csrf().to_owned();
@@ -230,7 +231,7 @@ async fn draft_is_accessible_only_to_its_member() {
             assert_eq!(browser.submit(&path, &form).await.status, status);
         }
     }
-    assert!(nobody.submit(&path, &[("decision", "take")]).await.to().starts_with("/sign-in"));
+    assert!(nobody.submit(&path, &[("decision", "take")]).await.redirect_target().starts_with("/sign-in"));
     let elsewhere = http::Request::post(&path)
         .header("Content-Type", "application/x-www-form-urlencoded")
         .header("Sec-Fetch-Site", "cross-site");
@@ -248,10 +249,10 @@ async fn draft_is_accessible_only_to_its_member() {
 #[tokio::test]
 async fn review_expires_after_a_day() {
     let fixture = BackendFixture::new().await;
-    let mine = Browser::of(&fixture, "m-1").await;
+    let mine = Browser::for_member(&fixture, "m-1").await;
     let open = async || {
         let link = staged(&fixture, BLUEPRINTS, three_blueprints()).await;
-        mine.open(&link).await.to().to_owned()
+        mine.open(&link).await.redirect_target().to_owned()
     };
     let path = open().await;
     for _ in 0..9 {
@@ -278,7 +279,7 @@ async fn review_expires_after_a_day() {
 #[tokio::test]
 async fn uploaded_file_becomes_a_review() {
     let fixture = BackendFixture::new().await;
-    let mine = Browser::of(&fixture, "m-1").await;
+    let mine = Browser::for_member(&fixture, "m-1").await;
     let csrf = mine.open("/import").await.expect(200, "enctype=\"multipart/form-data\"").csrf().to_owned();
     let csrf = csrf.as_bytes();
     let file = |version: &str| {
@@ -307,7 +308,7 @@ async fn uploaded_file_becomes_a_review() {
     mine.upload(&[("csrf", csrf), ("file", &large)]).await.expect(413, "larger than 8 MiB");
     assert_eq!(fixture.rows("SELECT count(*) FROM review").await, ["Integer(0)"]);
     large.truncate(8_388_608);
-    let path = mine.upload(&[("csrf", csrf), ("file", &large)]).await.to().to_owned();
+    let path = mine.upload(&[("csrf", csrf), ("file", &large)]).await.redirect_target().to_owned();
     let page = mine.open(&path).await.expect(200, "Your file contains the following.");
     let form = [("csrf", page.csrf()), ("decision", "take"), ("take", "0"), ("take", "1")];
     mine.submit(&path, &form).await.expect(200, "2 blueprints were added.");
@@ -316,10 +317,10 @@ async fn uploaded_file_becomes_a_review() {
         "Text(\"BP_RIFLE\") Integer(1770091506000) Text(\"import\")",
     ];
     assert_eq!(blueprints(&fixture).await, expected);
-    let again = mine.upload(&[("csrf", csrf), ("file", &file("1.7"))]).await.to().to_owned();
+    let again = mine.upload(&[("csrf", csrf), ("file", &file("1.7"))]).await.redirect_target().to_owned();
     mine.open(&again).await.expect(200, "You already have 2 of them");
     let held = envelope(vec![json!({ "ref": { "bt": "BP_RIFLE" } })]).to_string();
-    let path = mine.upload(&[("csrf", csrf), ("file", held.as_bytes())]).await.to().to_owned();
+    let path = mine.upload(&[("csrf", csrf), ("file", held.as_bytes())]).await.redirect_target().to_owned();
     let page = mine.open(&path).await.expect(200, "There is nothing to add.");
     assert!(!page.text.contains("value=\"take\""));
 }
@@ -328,7 +329,7 @@ async fn uploaded_file_becomes_a_review() {
 #[tokio::test]
 async fn accepts_2000_blueprints_in_one_change_set() {
     let fixture = BackendFixture::new().await;
-    let mine = Browser::of(&fixture, "m-1").await;
+    let mine = Browser::for_member(&fixture, "m-1").await;
     fixture
         .sql(
             "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)
@@ -338,7 +339,7 @@ async fn accepts_2000_blueprints_in_one_change_set() {
         .await;
     let items = (1..=2000).map(|number| json!({ "ref": { "bt": format!("BP_2000_{number:05}") } }));
     let link = staged(&fixture, BLUEPRINTS, envelope(items.collect())).await;
-    let path = mine.open(&link).await.to().to_owned();
+    let path = mine.open(&link).await.redirect_target().to_owned();
     let page = mine.open(&path).await.expect(200, "New (2000)");
     let mut form = vec![("csrf", page.csrf()), ("decision", "take")];
     form.extend(page.values("take").into_iter().map(|number| ("take", number)));
@@ -354,7 +355,7 @@ async fn accepts_2000_blueprints_in_one_change_set() {
 #[tokio::test]
 async fn refinery_order_is_reviewed_and_stored() {
     let fixture = BackendFixture::new().await;
-    let mine = Browser::of(&fixture, "m-1").await;
+    let mine = Browser::for_member(&fixture, "m-1").await;
     mine.open("/refinery-orders").await.expect(200, "You have no refinery orders");
     let mut setup = order("SETUP", "Quanta Ore");
     setup["rawLocationName"] = json!("An <unknown> place");
@@ -363,7 +364,7 @@ async fn refinery_order_is_reviewed_and_stored() {
         { "inputQuantity": 1, "rawMaterialName": "<u>Ur</u>", "refine": false },
     ]);
     let body = json!({ "schemaVersion": 1, "orders": [setup, order("IN_WORK", "Quanta Ore")] });
-    let path = mine.open(&staged(&fixture, REFINERY, body).await).await.to().to_owned();
+    let path = mine.open(&staged(&fixture, REFINERY, body).await).await.redirect_target().to_owned();
     let page = mine.open(&path).await.expect(200, "IN_WORK, 1 row").expect(200, "&lt;u&gt;Ur&lt;/u&gt;");
     let read = "The application read “An &lt;unknown&gt; place”";
     assert!(page.text.contains(read), "{}", page.text);
@@ -431,7 +432,7 @@ async fn refinery_order_is_reviewed_and_stored() {
     ] {
         assert!(page.text.contains(message), "{message}: {}", page.text);
     }
-    let other_browser = Browser::of(&fixture, "m-2").await;
+    let other_browser = Browser::for_member(&fixture, "m-2").await;
     other_browser.open("/refinery-orders").await.expect(200, "You have no refinery orders");
     let id = page
         .text
@@ -447,7 +448,7 @@ async fn refinery_order_is_reviewed_and_stored() {
     assert_eq!(mine.submit("/refinery-orders", &[("csrf", "x"), ("delete", id)]).await.status, 403);
     assert_eq!(fixture.rows("SELECT count(*) FROM refinery_order").await, ["Integer(1)"]);
     assert_eq!(
-        mine.submit("/refinery-orders", &[("csrf", &csrf), ("delete", id)]).await.to(),
+        mine.submit("/refinery-orders", &[("csrf", &csrf), ("delete", id)]).await.redirect_target(),
         "/refinery-orders"
     );
     assert_eq!(fixture.rows("SELECT count(*) FROM refinery_order").await, ["Integer(0)"]);
@@ -457,7 +458,7 @@ async fn refinery_order_is_reviewed_and_stored() {
 #[tokio::test]
 async fn refinery_orders_per_member_are_limited() {
     let fixture = BackendFixture::new().await;
-    let mine = Browser::of(&fixture, "m-1").await;
+    let mine = Browser::for_member(&fixture, "m-1").await;
     fixture
         .sql(
             "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200)
@@ -465,7 +466,7 @@ async fn refinery_orders_per_member_are_limited() {
         )
         .await;
     let body = json!({ "schemaVersion": 1, "orders": [order("SETUP", "Quanta Ore")] });
-    let path = mine.open(&staged(&fixture, REFINERY, body).await).await.to().to_owned();
+    let path = mine.open(&staged(&fixture, REFINERY, body).await).await.redirect_target().to_owned();
     let csrf = mine.open(&path).await.csrf().to_owned();
     let form = [("csrf", &*csrf), ("decision", "take"), ("material-0", "Quanta Ore"), ("input-0", "1")];
     mine.submit(&path, &form).await.expect(409, "Too many refinery orders");
@@ -474,8 +475,8 @@ async fn refinery_orders_per_member_are_limited() {
     // Of two concurrent reviews for the last free entry, only one is accepted.
     fixture.sql("DELETE FROM refinery_order WHERE id = '8'").await;
     let body = json!({ "schemaVersion": 1, "orders": [order("SETUP", "Quanta Ore")] });
-    let path = mine.open(&staged(&fixture, REFINERY, body.clone()).await).await.to().to_owned();
-    let other = mine.open(&staged(&fixture, REFINERY, body).await).await.to().to_owned();
+    let path = mine.open(&staged(&fixture, REFINERY, body.clone()).await).await.redirect_target().to_owned();
+    let other = mine.open(&staged(&fixture, REFINERY, body).await).await.redirect_target().to_owned();
     let (one, two) = tokio::join!(mine.submit(&path, &form), mine.submit(&other, &form));
     let mut ends = [one.status, two.status];
     ends.sort();

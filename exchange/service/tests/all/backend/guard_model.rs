@@ -6,7 +6,7 @@ use exchange_service::feed::ChangeAuthor;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::ships::{FLY, SHIPS, ship, with};
+use super::ships::{FLY, SHIPS, ship, with_field};
 use super::stock::{GUN, LotKey, METAL, ORE, PARTS, SET};
 use super::*;
 use crate::support::cases;
@@ -196,7 +196,7 @@ impl World {
         for (lot, to) in wishes {
             let lot_key = lots()[*lot];
             let held = now.get(&lot_key).copied().unwrap_or(0);
-            ops.push(with(lot_key.set(held, *to), "override", json!(true)));
+            ops.push(with_field(lot_key.set(held, *to), "override", json!(true)));
             if held != *to && !first.contains(&lot_key) {
                 first.push(lot_key);
             }
@@ -267,7 +267,7 @@ impl World {
             let types = ["hauler", "miner"];
             let external = format!("e-{}", self.created);
             let Some(ModelShip { id, version, name, is_miner, mut links }) = now.get(number).cloned() else {
-                ops.push(with(ship(&external), "name", json!(new_name)));
+                ops.push(with_field(ship(&external), "name", json!(new_name)));
                 let links = BTreeMap::from([(who, external)]);
                 let known =
                     ModelShip { id: String::new(), version: 1, name: new_name, is_miner: false, links };
@@ -282,9 +282,9 @@ impl World {
             }
             let name = if *change == Change::Type { name } else { new_name };
             let is_miner = is_miner != (*change != Change::Name);
-            let mut op = with(ship(links.entry(who).or_insert(external)), "shipId", json!(id));
-            op = with(with(op, "version", json!(version)), "name", json!(name));
-            ops.push(with(op, "shipType", json!({ "bt": types[usize::from(is_miner)] })));
+            let mut op = with_field(ship(links.entry(who).or_insert(external)), "shipId", json!(id));
+            op = with_field(with_field(op, "version", json!(version)), "name", json!(name));
+            ops.push(with_field(op, "shipType", json!({ "bt": types[usize::from(is_miner)] })));
             did.push((id.clone(), 1, *change == Change::Both));
             now.insert(*number, ModelShip { id, version: version + 1, name, is_miner, links });
         }
@@ -326,7 +326,7 @@ async fn run(acts: Vec<Action>) -> usize {
     config.guard.removals = MAX_FREE_REMOVALS as u32;
     config.guard.removals_of_share = SOME as u32;
     config.guard.share = REMOVAL_SHARE_DIVISOR as u32;
-    let fixture = BackendFixture::with(config, |backend| backend).await;
+    let fixture = BackendFixture::with_config(config, |backend| backend).await;
     let (held, products, ships) = Default::default();
     let mut world = World { fixture, log: Vec::new(), held, products, ships, created: 0, holds: 0 };
     for act in acts {

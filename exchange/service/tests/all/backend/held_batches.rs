@@ -142,7 +142,7 @@ async fn newer_batch_replaces_older_one_of_same_client() {
 async fn batch_too_large_to_hold_is_rejected() {
     let mut config = Config::default();
     config.guard.held_bytes = 600;
-    let fixture = BackendFixture::with(config, |backend| backend).await;
+    let fixture = BackendFixture::with_config(config, |backend| backend).await;
     fixture.change(&first(), own_products().into_iter().map(add).collect()).await;
     let held = handoff(&fixture.change(&first(), mass_removal()).await);
     let mut ops = mass_removal();

@@ -200,9 +200,10 @@ impl CrashingBackend {
         let place = fate.place();
         let fate = Arc::new(Mutex::new(fate));
         let fault_injector = fault_injector(&fate);
-        let fixture =
-            BackendFixture::at(place, unguarded(), |backend| backend.with_fault_injector(fault_injector))
-                .await;
+        let fixture = BackendFixture::at_location(place, unguarded(), |backend| {
+            backend.with_fault_injector(fault_injector)
+        })
+        .await;
         Self { fixture, fate }
     }
 
@@ -231,7 +232,7 @@ impl CrashingBackend {
         let body = BlueprintChangeSet::parse_valid(body.as_bytes()).expect("a valid change set");
         let member = MemberId::new(MEMBERS[member]);
         match self.fixture.backend().change_blueprints(&member, ChangeAuthor::Web, body).await {
-            Ok(result) => Some(BackendResponse::of(&result)),
+            Ok(result) => Some(BackendResponse::from_result(&result)),
             Err(ChangeError::Store(StoreError::Full)) => None,
             Err(error) => panic!("{error}"),
         }
@@ -387,7 +388,7 @@ async fn crash_at_each_write_step_is_atomic() {
 async fn feed_readers_miss_no_concurrent_write() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let place = StoreLocation::Folder(folder.path().to_owned());
-    let fixture = Arc::new(BackendFixture::at(place, unguarded(), |backend| backend).await);
+    let fixture = Arc::new(BackendFixture::at_location(place, unguarded(), |backend| backend).await);
     let writers = [first(), second(), other_client()].into_iter().enumerate().map(|(who, caller)| {
         let fixture = Arc::clone(&fixture);
         tokio::spawn(async move {

@@ -8,7 +8,7 @@ use exchange_service::feed::ChangeAuthor;
 use exchange_service::members::{RegistrationState, UnitRole};
 
 use super::reader::Reader;
-use super::stock::{GUN, LotKey, METAL, ORE, PARTS, key, with};
+use super::stock::{GUN, LotKey, METAL, ORE, PARTS, key, with_field};
 use super::*;
 
 pub(super) const POOLS: &str = "/exchange/v1/org-stock";
@@ -446,19 +446,20 @@ async fn feed_contains_each_kind_of_change() {
     expect("nothing", cursor, &[], 0).await;
     assert!(backend.withhold_name(&two, false).await.expect("the change succeeds"));
     expect("shown again", cursor, &["u-1 ore City q0: 5 0/0 [Deux 5 v5 free 5/5]"], 0).await;
-    apply_on_web(&fixture, "m-1", vec![with(op("note", 5), "note", json!("hers"))]).await;
+    apply_on_web(&fixture, "m-1", vec![with_field(op("note", 5), "note", json!("hers"))]).await;
     expect("a note", cursor, &["u-1 ore City q0: 5 0/0 [Deux 5 v6 'hers' free 5/5]"], 0).await;
-    apply_on_web(&fixture, "m-1", vec![with(op("stolen", 6), "stolen", json!(true))]).await;
+    apply_on_web(&fixture, "m-1", vec![with_field(op("stolen", 6), "stolen", json!(true))]).await;
     expect("a marker", cursor, &["u-1 ore City q0!: 5 0/0 [Deux 5 v7 'hers' free 5/5]"], 1).await;
-    let moved = with(with(op("move-pool", 7), "toUnit", json!("u-2")), "quantity", quantity(ORE, 2));
+    let moved =
+        with_field(with_field(op("move-pool", 7), "toUnit", json!("u-2")), "quantity", quantity(ORE, 2));
     apply_on_web(&fixture, "m-1", vec![moved]).await;
     let halves = [
         "u-1 ore City q0!: 3 0/0 [Deux 3 v8 'hers' free 3/3]",
         "u-2 ore City q0!: 2 0/0 [Deux 2 v1 'hers' free 2/2]",
     ];
     expect("another unit", cursor, &halves, 0).await;
-    let moved = with(
-        with(op("move-location", 8), "location", json!({ "name": "Station" })),
+    let moved = with_field(
+        with_field(op("move-location", 8), "location", json!({ "name": "Station" })),
         "quantity",
         quantity(ORE, 1),
     );
@@ -468,8 +469,8 @@ async fn feed_contains_each_kind_of_change() {
         "u-1 ore Station q0!: 1 0/0 [Deux 1 v1 'hers' free 1/1]",
     ];
     expect("another place", cursor, &halves, 0).await;
-    let moved = with(
-        with(with(op("move-holder", 9), "toUnit", json!("u-1")), "holder", json!("m-3")),
+    let moved = with_field(
+        with_field(with_field(op("move-holder", 9), "toUnit", json!("u-1")), "holder", json!("m-3")),
         "quantity",
         quantity(ORE, 2),
     );

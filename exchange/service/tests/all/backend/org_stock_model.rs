@@ -77,7 +77,7 @@ enum Action {
     },
     Withhold {
         member: usize,
-        withholds: bool,
+        is_withheld: bool,
     },
     Rename {
         member: usize,
@@ -119,7 +119,7 @@ fn act() -> impl Strategy<Value = Action> {
             .prop_map(|(entry, purpose, target, amount)| Action::Earmark { entry, purpose, target, amount }),
         2 => (0_usize..24, some()).prop_map(|(entry, amount)| Action::Offer { entry, amount }),
         2 => (0_usize..3, 0_usize..2, 0_usize..4).prop_map(|(member, unit, role)| Action::Role { member, unit, role }),
-        1 => (0_usize..3, any::<bool>()).prop_map(|(member, withholds)| Action::Withhold { member, withholds }),
+        1 => (0_usize..3, any::<bool>()).prop_map(|(member, is_withheld)| Action::Withhold { member, is_withheld }),
         1 => (0_usize..3).prop_map(|member| Action::Rename { member }),
         1 => (0_usize..2).prop_map(|mission| Action::RenameMission { mission }),
         1 => any::<bool>().prop_map(Action::Marking),
@@ -516,14 +516,14 @@ impl World {
                     _ => self.oracle.roles.insert((member, unit), ModelRole::Logistician),
                 };
             }
-            Action::Withhold { member, withholds } => {
-                let is = if withholds {
+            Action::Withhold { member, is_withheld } => {
+                let is = if is_withheld {
                     self.oracle.withheld.insert(member)
                 } else {
                     self.oracle.withheld.remove(&member)
                 };
                 assert_eq!(
-                    backend.withhold_name(&id(member), withholds).await.expect("the change succeeds"),
+                    backend.withhold_name(&id(member), is_withheld).await.expect("the change succeeds"),
                     is
                 );
             }

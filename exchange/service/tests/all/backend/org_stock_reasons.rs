@@ -6,7 +6,7 @@ use exchange_service::members::UnitRole;
 
 use super::org_stock::*;
 use super::org_stock_writes::{build_op, build_partial_op, earmark, shares};
-use super::stock::{GUN, METAL, ORE, PARTS, with};
+use super::stock::{GUN, METAL, ORE, PARTS, with_field};
 use super::*;
 
 /// Returns all ops on an entry, valid except for the tested reason.
@@ -14,24 +14,24 @@ fn every_op(unit: &str, entry: &(String, i64), to_unit: &str, holder: &str, plac
     let lot_key = ORE;
     vec![
         build_partial_op("book-out", unit, entry, lot_key, 1),
-        with(
-            with(build_partial_op("sell", unit, entry, lot_key, 1), "terminal", json!("Port")),
+        with_field(
+            with_field(build_partial_op("sell", unit, entry, lot_key, 1), "terminal", json!("Port")),
             "proceeds",
             json!(1),
         ),
-        with(
+        with_field(
             build_partial_op("move-location", unit, entry, lot_key, 1),
             "location",
             json!({ "name": place }),
         ),
-        with(
-            with(build_partial_op("move-holder", unit, entry, lot_key, 1), "toUnit", json!(to_unit)),
+        with_field(
+            with_field(build_partial_op("move-holder", unit, entry, lot_key, 1), "toUnit", json!(to_unit)),
             "holder",
             json!(holder),
         ),
-        with(build_op("move-pool", unit, entry), "toUnit", json!(to_unit)),
-        with(build_op("note", unit, entry), "note", json!("n")),
-        with(build_op("stolen", unit, entry), "stolen", json!(true)),
+        with_field(build_op("move-pool", unit, entry), "toUnit", json!(to_unit)),
+        with_field(build_op("note", unit, entry), "note", json!("n")),
+        with_field(build_op("stolen", unit, entry), "stolen", json!(true)),
     ]
 }
 
@@ -102,8 +102,8 @@ async fn ops_without_permission_are_rejected() {
 async fn move_holder_to_the_same_holder_is_rejected() {
     let (fixture, entry, _) = pool_with_ten_scu().await;
     let two = reference(&fixture, &first(), "u-2", "Two").await;
-    let op = with(
-        with(build_partial_op("move-holder", "u-1", &entry, ORE, 1), "toUnit", json!("u-2")),
+    let op = with_field(
+        with_field(build_partial_op("move-holder", "u-1", &entry, ORE, 1), "toUnit", json!("u-2")),
         "holder",
         json!(two),
     );
@@ -117,8 +117,8 @@ async fn unknown_holder_is_rejected() {
     let (fixture, entry, three) = pool_with_ten_scu().await;
     let one = reference(&fixture, &first(), "u-1", "One").await;
     let moved = |unit: &str, holder: &str| {
-        with(
-            with(build_partial_op("move-holder", "u-1", &entry, ORE, 1), "toUnit", json!(unit)),
+        with_field(
+            with_field(build_partial_op("move-holder", "u-1", &entry, ORE, 1), "toUnit", json!(unit)),
             "holder",
             json!(holder),
         )
@@ -137,11 +137,11 @@ async fn unknown_holder_is_rejected() {
         .set_role(&MemberId::new("m-2"), &"u-2".into(), None)
         .await
         .expect("the role can be set");
-    let pool = with(build_op("move-pool", "u-1", &entry), "toUnit", json!("u-2"));
+    let pool = with_field(build_op("move-pool", "u-1", &entry), "toUnit", json!("u-2"));
     refused(
         &fixture,
         &first(),
-        vec![pool.clone(), with(pool, "quantity", quantity(ORE, 1))],
+        vec![pool.clone(), with_field(pool, "quantity", quantity(ORE, 1))],
         "HOLDER_UNKNOWN",
     )
     .await;
@@ -170,10 +170,12 @@ async fn stale_version_is_rejected() {
 async fn amount_above_stock_is_rejected() {
     let (fixture, entry, three) = pool_with_ten_scu().await;
     let ops = every_op("u-1", &entry, "u-2", &three, "Station").into_iter();
-    let ops =
-        ops.filter(|op| op["op"] != "note").map(|op| with(op, "quantity", quantity(ORE, json!(10.0005))));
-    let ops: Vec<Value> =
-        ops.map(|op| if op["op"] == "move-holder" { with(op, "toUnit", json!("u-1")) } else { op }).collect();
+    let ops = ops
+        .filter(|op| op["op"] != "note")
+        .map(|op| with_field(op, "quantity", quantity(ORE, json!(10.0005))));
+    let ops: Vec<Value> = ops
+        .map(|op| if op["op"] == "move-holder" { with_field(op, "toUnit", json!("u-1")) } else { op })
+        .collect();
     assert_eq!(ops.len(), 6);
     refused(&fixture, &first(), ops, "INSUFFICIENT_STOCK").await;
 }
@@ -191,13 +193,15 @@ async fn taking_earmarked_stock_is_rejected() {
         earmark(&fixture, &id, purpose, target, 4000).await;
         let entry = (id, version + 1);
         let ops = every_op("u-1", &entry, "u-2", &three, "Station").into_iter();
+        let ops = ops
+            .filter(|op| op["op"] != "note")
+            .map(|op| with_field(op, "quantity", quantity(ORE, json!(6.001))));
         let ops =
-            ops.filter(|op| op["op"] != "note").map(|op| with(op, "quantity", quantity(ORE, json!(6.001))));
-        let ops = ops.map(|op| if op["op"] == "move-holder" { with(op, "toUnit", json!("u-1")) } else { op });
+            ops.map(|op| if op["op"] == "move-holder" { with_field(op, "toUnit", json!("u-1")) } else { op });
         refused(&fixture, &first(), ops.collect(), "STOCK_EARMARKED").await;
         // The earmark is named with a smaller amount than necessary.
         let name = if purpose == EarmarkPurpose::Mission { "mission" } else { "jobOrder" };
-        let of_it = with(
+        let of_it = with_field(
             build_partial_op("book-out", "u-1", &entry, ORE, 7),
             &format!("from{}{}s", name[..1].to_uppercase(), &name[1..]),
             shares(name, ORE, &[(target, 0.5)]),
@@ -205,7 +209,7 @@ async fn taking_earmarked_stock_is_rejected() {
         let reason =
             if purpose == EarmarkPurpose::Donation { "EARMARK_TARGET_INVALID" } else { "STOCK_EARMARKED" };
         refused(&fixture, &first(), vec![of_it], reason).await;
-        let move_all = with(build_op("move-pool", "u-1", &entry), "toUnit", json!("u-2"));
+        let move_all = with_field(build_op("move-pool", "u-1", &entry), "toUnit", json!("u-2"));
         if purpose == EarmarkPurpose::Donation {
             refused(&fixture, &first(), vec![move_all], "STOCK_EARMARKED").await;
         } else {
@@ -216,9 +220,14 @@ async fn taking_earmarked_stock_is_rejected() {
     // marked.
     let (fixture, (id, version), _) = pool_with_ten_scu().await;
     earmark(&fixture, &id, EarmarkPurpose::JobOrder, "j-1", 4000).await;
-    let mark = with(build_op("stolen", "u-1", &(id, version + 1)), "stolen", json!(true));
-    refused(&fixture, &first(), vec![with(mark.clone(), "quantity", quantity(ORE, 10))], "STOCK_EARMARKED")
-        .await;
+    let mark = with_field(build_op("stolen", "u-1", &(id, version + 1)), "stolen", json!(true));
+    refused(
+        &fixture,
+        &first(),
+        vec![with_field(mark.clone(), "quantity", quantity(ORE, 10))],
+        "STOCK_EARMARKED",
+    )
+    .await;
     fixture.check(&first(), CHANGE, vec![mark], &[]).await;
 }
 
@@ -227,12 +236,12 @@ async fn taking_earmarked_stock_is_rejected() {
 async fn taking_offered_stock_is_rejected() {
     let (fixture, entry, _) = pool_with_ten_scu().await;
     fixture.sql(format!("INSERT INTO stock_offer VALUES ('o-1', '{}', 6000)", entry.0)).await;
-    let mark = with(build_op("stolen", "u-1", &entry), "stolen", json!(true));
-    let pool = with(build_op("move-pool", "u-1", &entry), "toUnit", json!("u-2"));
-    let ops = [&mark, &pool].map(|op| with(op.clone(), "quantity", quantity(ORE, json!(4.001))));
+    let mark = with_field(build_op("stolen", "u-1", &entry), "stolen", json!(true));
+    let pool = with_field(build_op("move-pool", "u-1", &entry), "toUnit", json!("u-2"));
+    let ops = [&mark, &pool].map(|op| with_field(op.clone(), "quantity", quantity(ORE, json!(4.001))));
     refused(&fixture, &first(), ops.to_vec(), "STOCK_OFFERED").await;
-    fixture.check(&first(), CHANGE, vec![with(pool, "quantity", quantity(ORE, 4))], &[]).await;
-    fixture.check(&first(), CHANGE, vec![with(mark, "version", json!(2))], &[]).await;
+    fixture.check(&first(), CHANGE, vec![with_field(pool, "quantity", quantity(ORE, 4))], &[]).await;
+    fixture.check(&first(), CHANGE, vec![with_field(mark, "version", json!(2))], &[]).await;
 }
 
 /// OST-37: earmarks of one kind must not exceed the amount that is booked in; earmarks of different kinds may
@@ -241,14 +250,14 @@ async fn taking_offered_stock_is_rejected() {
 async fn excessive_earmarks_are_rejected() {
     let (fixture, _, three) = pool_with_ten_scu().await;
     let op = |list: &str, name: &str, targets: &[(&str, f64)]| {
-        with(book_in("u-1", &three, ORE, 5), list, shares(name, ORE, targets))
+        with_field(book_in("u-1", &three, ORE, 5), list, shares(name, ORE, targets))
     };
     let over = vec![
         op("jobOrders", "jobOrder", &[("j-1", 5.001)]),
         op("missions", "mission", &[("mi-1", 3.0), ("mi-2", 2.001)]),
     ];
     refused(&fixture, &first(), over, "OVER_ALLOCATION").await;
-    let both = with(
+    let both = with_field(
         op("jobOrders", "jobOrder", &[("j-1", 5.0)]),
         "missions",
         shares("mission", ORE, &[("mi-1", 5.0)]),
@@ -262,7 +271,7 @@ async fn excessive_earmarks_are_rejected() {
 async fn invalid_earmark_target_is_rejected() {
     let (fixture, (id, version), three) = pool_with_ten_scu().await;
     let give = |entry_ref, list: &str, name: &str, targets: &[(&str, f64)]| {
-        with(book_in("u-1", &three, entry_ref, 5), list, shares(name, entry_ref, targets))
+        with_field(book_in("u-1", &three, entry_ref, 5), list, shares(name, entry_ref, targets))
     };
     let ops = vec![
         give(ORE, "jobOrders", "jobOrder", &[("j-3", 1.0)]),
@@ -282,7 +291,7 @@ async fn invalid_earmark_target_is_rejected() {
     let takes: Vec<Value> = every_op("u-1", &entry, "u-1", &three, "Station").into_iter().take(4).collect();
     let mut ops = Vec::new();
     for take in takes {
-        let take = with(take, "quantity", quantity(ORE, 3));
+        let take = with_field(take, "quantity", quantity(ORE, 3));
         for (list, name, targets) in [
             ("fromJobOrders", "jobOrder", vec![("j-3", 1.0)]),
             ("fromJobOrders", "jobOrder", vec![("j-3", 0.0)]),
@@ -293,7 +302,7 @@ async fn invalid_earmark_target_is_rejected() {
             // The named amount exceeds the amount that is taken.
             ("fromMissions", "mission", vec![("mi-1", 3.5)]),
         ] {
-            ops.push(with(take.clone(), list, shares(name, ORE, &targets)));
+            ops.push(with_field(take.clone(), list, shares(name, ORE, &targets)));
         }
     }
     refused(&fixture, &first(), ops, "EARMARK_TARGET_INVALID").await;
@@ -303,10 +312,10 @@ async fn invalid_earmark_target_is_rejected() {
 #[tokio::test]
 async fn catalogue_and_unit_checks_match_own_stock() {
     let (fixture, entry, three) = pool_with_ten_scu().await;
-    let named = |name: &str| with(book_in("u-1", &three, ORE, 1), "material", json!({ "name": name }));
+    let named = |name: &str| with_field(book_in("u-1", &three, ORE, 1), "material", json!({ "name": name }));
     refused(&fixture, &first(), vec![named("No Such Stuff")], "UNMATCHED").await;
     refused(&fixture, &first(), vec![named("Same Stuff")], "AMBIGUOUS").await;
-    let nowhere = |op: Value| with(op, "location", json!({ "name": "Cellar" }));
+    let nowhere = |op: Value| with_field(op, "location", json!({ "name": "Cellar" }));
     let ops = vec![
         nowhere(book_in("u-1", &three, ORE, 1)),
         nowhere(build_partial_op("move-location", "u-1", &entry, ORE, 1)),
@@ -314,25 +323,30 @@ async fn catalogue_and_unit_checks_match_own_stock() {
     refused(&fixture, &first(), ops, "LOCATION_UNKNOWN").await;
     let pieces =
         every_op("u-1", &entry, "u-1", &three, "Station").into_iter().filter(|op| op["op"] != "note");
-    let mut ops: Vec<Value> = pieces.map(|op| with(op, "quantity", quantity(PARTS, 1))).collect();
-    ops.push(with(book_in("u-1", &three, ORE, 1), "quantity", quantity(GUN, 1)));
-    ops.push(with(book_in("u-1", &three, ORE, 1), "jobOrders", shares("jobOrder", GUN, &[("j-1", 1.0)])));
-    ops.push(with(
+    let mut ops: Vec<Value> = pieces.map(|op| with_field(op, "quantity", quantity(PARTS, 1))).collect();
+    ops.push(with_field(book_in("u-1", &three, ORE, 1), "quantity", quantity(GUN, 1)));
+    ops.push(with_field(
+        book_in("u-1", &three, ORE, 1),
+        "jobOrders",
+        shares("jobOrder", GUN, &[("j-1", 1.0)]),
+    ));
+    ops.push(with_field(
         build_partial_op("book-out", "u-1", &entry, ORE, 1),
         "fromMissions",
         shares("mission", GUN, &[("mi-1", 1.0)]),
     ));
     refused(&fixture, &first(), ops, "UNIT_MISMATCH").await;
     fixture.sql("INSERT INTO setting (name, value) VALUES ('stolen-marking', 'off')").await;
-    let mark = with(build_op("stolen", "u-1", &entry), "stolen", json!(true));
+    let mark = with_field(build_op("stolen", "u-1", &entry), "stolen", json!(true));
     let ops = vec![
         book_in("u-1", &three, ORE.stolen(), 1),
         mark.clone(),
-        with(mark.clone(), "quantity", quantity(ORE, 1)),
+        with_field(mark.clone(), "quantity", quantity(ORE, 1)),
     ];
     refused(&fixture, &first(), ops, "STOLEN_MARKING_DISABLED").await;
     // A43: an op after which no stock is marked as stolen is allowed.
-    let nothing = vec![book_in("u-1", &three, ORE.stolen(), 0), with(mark, "quantity", quantity(ORE, 0))];
+    let nothing =
+        vec![book_in("u-1", &three, ORE.stolen(), 0), with_field(mark, "quantity", quantity(ORE, 0))];
     fixture.check(&first(), CHANGE, nothing, &["0 unchanged -", "1 unchanged -"]).await;
 }
 
@@ -341,9 +355,10 @@ async fn catalogue_and_unit_checks_match_own_stock() {
 async fn first_failed_check_determines_the_reason() {
     let (fixture, (id, version), three) = pool_with_ten_scu().await;
     let (current, stale) = ((id.clone(), version), (id, version + 7));
-    let holder = |op: Value, holder: &str| with(with(op, "toUnit", json!("u-1")), "holder", json!(holder));
-    let place = |op: Value, place: &str| with(op, "location", json!({ "name": place }));
-    let material = |op: Value| with(op, "material", json!({ "name": "No Such Stuff" }));
+    let holder =
+        |op: Value, holder: &str| with_field(with_field(op, "toUnit", json!("u-1")), "holder", json!(holder));
+    let place = |op: Value, place: &str| with_field(op, "location", json!({ "name": place }));
+    let material = |op: Value| with_field(op, "material", json!({ "name": "No Such Stuff" }));
     let check = async |op: Value, expected: &str| {
         fixture.check(&first(), CHANGE, vec![op], &[&format!("0 {expected}")]).await;
     };
@@ -356,7 +371,7 @@ async fn first_failed_check_determines_the_reason() {
     check(material(book_in("u-1", "nobody", ORE, 1)), "rejected HOLDER_UNKNOWN").await;
     check(place(material(book_in("u-1", &three, ORE, 1)), "Nowhere"), "unmatched UNMATCHED").await;
     check(
-        place(with(book_in("u-1", &three, ORE, 1), "quantity", quantity(GUN, 1)), "Nowhere"),
+        place(with_field(book_in("u-1", &three, ORE, 1), "quantity", quantity(GUN, 1)), "Nowhere"),
         "rejected LOCATION_UNKNOWN",
     )
     .await;
@@ -378,16 +393,20 @@ async fn first_failed_check_determines_the_reason() {
     )
     .await;
     check(place(build_partial_op("move-location", "u-1", &current, ORE, 99), "City"), "unchanged -").await;
-    let unknown = with(
+    let unknown = with_field(
         build_partial_op("book-out", "u-1", &current, ORE, 99),
         "fromMissions",
         shares("mission", ORE, &[("mi-1", 1.0)]),
     );
     check(unknown, "rejected EARMARK_TARGET_INVALID").await;
-    let over = with(book_in("u-1", &three, ORE, 1), "jobOrders", shares("jobOrder", ORE, &[("j-3", 9.0)]));
+    let over =
+        with_field(book_in("u-1", &three, ORE, 1), "jobOrders", shares("jobOrder", ORE, &[("j-3", 9.0)]));
     check(over, "rejected EARMARK_TARGET_INVALID").await;
-    let op =
-        with(with(build_op("stolen", "u-1", &stale), "stolen", json!(true)), "quantity", quantity(METAL, 99));
+    let op = with_field(
+        with_field(build_op("stolen", "u-1", &stale), "stolen", json!(true)),
+        "quantity",
+        quantity(METAL, 99),
+    );
     check(op.clone(), "rejected VERSION_CONFLICT").await;
     fixture.sql("INSERT INTO setting (name, value) VALUES ('stolen-marking', 'off')").await;
     check(op, "rejected STOLEN_MARKING_DISABLED").await;

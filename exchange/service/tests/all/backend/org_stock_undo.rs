@@ -9,7 +9,7 @@ use exchange_service::members::UnitRole;
 use super::drafts_pages::Browser;
 use super::org_stock::*;
 use super::org_stock_writes::{build_op, build_partial_op, earmark, shares};
-use super::stock::{GUN, LotKey, METAL, ORE, PARTS, SET, with};
+use super::stock::{GUN, LotKey, METAL, ORE, PARTS, SET, with_field};
 use super::*;
 
 /// Undoes the first client's writes for a member since the initial stock, with this authority.
@@ -91,9 +91,9 @@ async fn every_op_is_reverted() {
     let two = reference(&fixture, &first(), "u-1", "Two").await;
     let entry_at_version = |version| (ore.clone(), version);
     let mut sale = build_partial_op("sell", "u-1", &entry_at_version(3), ORE, 2);
-    sale = with(with(sale, "terminal", json!("Port")), "proceeds", json!(999));
-    sale = with(sale, "fromMissions", shares("mission", ORE, &[("mi-1", 1.0)]));
-    let take = with(
+    sale = with_field(with_field(sale, "terminal", json!("Port")), "proceeds", json!(999));
+    sale = with_field(sale, "fromMissions", shares("mission", ORE, &[("mi-1", 1.0)]));
+    let take = with_field(
         build_partial_op("book-out", "u-1", &entry_at_version(3), ORE, 3),
         "fromJobOrders",
         shares("jobOrder", ORE, &[("j-1", 2.0)]),
@@ -106,7 +106,7 @@ async fn every_op_is_reverted() {
         (vec![take], vec!["Quanta Ore, City: changed"], true),
         (vec![sale], vec!["Quanta Ore, City: changed", "Quanta Ore, sold at Port: removed"], true),
         (
-            vec![with(
+            vec![with_field(
                 build_partial_op("move-location", "u-1", &entry_at_version(3), ORE, 4),
                 "location",
                 station,
@@ -115,8 +115,8 @@ async fn every_op_is_reverted() {
             true,
         ),
         (
-            vec![with(
-                with(
+            vec![with_field(
+                with_field(
                     build_partial_op("move-holder", "u-1", &entry_at_version(3), ORE, 5),
                     "toUnit",
                     json!("u-1"),
@@ -128,12 +128,12 @@ async fn every_op_is_reverted() {
             true,
         ),
         (
-            vec![with(build_op("move-pool", "u-1", &entry_at_version(3)), "toUnit", json!("u-2"))],
+            vec![with_field(build_op("move-pool", "u-1", &entry_at_version(3)), "toUnit", json!("u-2"))],
             vec!["Quanta Ore, City: changed"],
             true,
         ),
         (
-            vec![with(
+            vec![with_field(
                 build_partial_op("move-pool", "u-1", &(parts.clone(), 1), PARTS, 4),
                 "toUnit",
                 json!("u-2"),
@@ -142,17 +142,17 @@ async fn every_op_is_reverted() {
             true,
         ),
         (
-            vec![with(build_op("note", "u-1", &entry_at_version(3)), "note", json!("hm"))],
+            vec![with_field(build_op("note", "u-1", &entry_at_version(3)), "note", json!("hm"))],
             vec!["Quanta Ore, City: changed"],
             false,
         ),
         (
-            vec![with(build_op("stolen", "u-1", &entry_at_version(3)), "stolen", json!(true))],
+            vec![with_field(build_op("stolen", "u-1", &entry_at_version(3)), "stolen", json!(true))],
             vec!["Quanta Ore, City: changed"],
             false,
         ),
         (
-            vec![with(
+            vec![with_field(
                 build_partial_op("stolen", "u-1", &(parts.clone(), 1), PARTS, 3),
                 "stolen",
                 json!(true),
@@ -202,7 +202,11 @@ async fn both_sides_of_a_move_are_reverted_or_none() {
     let (ore, gun) = (entry(&fixture, "u-1", ORE).await, entry(&fixture, "u-1", GUN).await);
     let station = json!({ "name": "Station" });
     let to_station = |entry, lot_key, amount| {
-        with(build_partial_op("move-location", "u-1", entry, lot_key, amount), "location", station.clone())
+        with_field(
+            build_partial_op("move-location", "u-1", entry, lot_key, amount),
+            "location",
+            station.clone(),
+        )
     };
     apply(&fixture, vec![to_station(&ore, ORE, 4), to_station(&gun, GUN, 5)]).await;
     let part = entry(&fixture, "u-1", ORE.place("Station")).await;
@@ -235,9 +239,10 @@ async fn sale_is_reverted_completely_or_not_at_all() {
         earmark(&fixture, &id, EarmarkPurpose::Mission, "mi-1", 6000).await;
         fixture.clock.advance(2 * DAY);
         let before = stored(&fixture).await;
-        let mut sale = with(build_partial_op("sell", "u-1", &(id, 2), ORE, 6), "terminal", json!("Port"));
-        sale = with(
-            with(sale, "proceeds", json!(600)),
+        let mut sale =
+            with_field(build_partial_op("sell", "u-1", &(id, 2), ORE, 6), "terminal", json!("Port"));
+        sale = with_field(
+            with_field(sale, "proceeds", json!(600)),
             "fromMissions",
             shares("mission", ORE, &[("mi-1", 6.0)]),
         );
@@ -294,10 +299,10 @@ async fn conflicting_entries_are_not_reverted() {
         let jobs = |amount| shares("jobOrder", ORE, &[("j-1", amount)]);
         let take = |amount| build_partial_op("book-out", "u-1", &(id.clone(), 3), ORE, amount);
         let op = match act {
-            "take" => with(take(4), "fromJobOrders", jobs(2.0)),
+            "take" => with_field(take(4), "fromJobOrders", jobs(2.0)),
             "take-all" => {
-                let take = with(take(10), "fromJobOrders", jobs(5.0));
-                with(take, "fromMissions", shares("mission", ORE, &[("mi-2", 1.0)]))
+                let take = with_field(take(10), "fromJobOrders", jobs(5.0));
+                with_field(take, "fromMissions", shares("mission", ORE, &[("mi-2", 1.0)]))
             }
             _ => book_in("u-1", &two, ORE.quality(9), 2),
         };
@@ -322,7 +327,7 @@ async fn conflicting_entries_are_not_reverted() {
     apply_on_web(&fixture, "m-2", vec![build_partial_op("book-out", "u-1", &(id.clone(), 2), ORE, 1)]).await;
     apply(
         &fixture,
-        vec![with(build_partial_op("move-location", "u-1", &(id, 3), ORE, 1), "location", station())],
+        vec![with_field(build_partial_op("move-location", "u-1", &(id, 3), ORE, 1), "location", station())],
     )
     .await;
     assert_eq!(
@@ -377,7 +382,7 @@ async fn holder_notices_name_the_author_of_the_undo() {
         fixture.sql("DELETE FROM notice").await;
         fixture.clock.advance(Duration::from_secs(1));
         run_undo(&fixture, "m-1", authority, UndoMode::Apply).await;
-        Browser::of(&fixture, "m-2").await.open("/notices").await.expect(200, expect);
+        Browser::for_member(&fixture, "m-2").await.open("/notices").await.expect(200, expect);
     }
 }
 

@@ -16,7 +16,7 @@ use serde::Deserialize;
 use super::org_stock::*;
 use super::org_stock_writes::{build_op, build_partial_op};
 use super::reader::Reader;
-use super::stock::{LotKey, ORE, PARTS, SET, with};
+use super::stock::{LotKey, ORE, PARTS, SET, with_field};
 use super::*;
 use crate::support::cases;
 
@@ -126,12 +126,12 @@ struct Entry {
 }
 
 impl Entry {
-    fn at(&self) -> LotKey {
+    fn lot_key(&self) -> LotKey {
         if self.material == "parts" { PARTS } else { ORE }
     }
 
     fn one(&self) -> i64 {
-        if self.at().is_counted() { 1 } else { 1000 }
+        if self.lot_key().is_counted() { 1 } else { 1000 }
     }
 }
 
@@ -145,7 +145,7 @@ struct OwnLot {
 }
 
 impl OwnLot {
-    fn at(&self) -> LotKey {
+    fn lot_key(&self) -> LotKey {
         let lot_key = if self.counted { PARTS } else { ORE }.place(PLACES[self.place]);
         if self.stolen { lot_key.stolen() } else { lot_key }
     }
@@ -242,7 +242,7 @@ impl World {
             if !moves_only && (wish.op == 0 || entries.is_empty()) {
                 let lot_key = if wish.counted { PARTS } else { ORE }.place(PLACES[wish.place]);
                 let lot_key = if wish.stolen { lot_key.stolen() } else { lot_key };
-                ops.push(with(
+                ops.push(with_field(
                     book_in(UNITS[wish.unit], holder, lot_key, 4 * wish.quarters),
                     "mergeScu",
                     json!(wish.merge),
@@ -254,7 +254,7 @@ impl World {
             }
             let lot_key = wish.entry % entries.len();
             let Entry { id, version, amount, unit, jobs, missions, .. } = &entries[lot_key];
-            let (lot, one) = (entries[lot_key].at(), entries[lot_key].one());
+            let (lot, one) = (entries[lot_key].lot_key(), entries[lot_key].one());
             let quantity_of = |amount: i64| quantity(lot, amount / one);
             let requested = (amount * wish.quarters / 4 / one * one).max(one);
             let named = (id.clone(), *version);
@@ -265,30 +265,36 @@ impl World {
                     Value::Array(marks.map(share).collect())
                 };
                 let op = build_partial_op(op, unit, &named, lot, requested / one);
-                with(
-                    with(op, "fromJobOrders", shares("jobOrder", jobs)),
+                with_field(
+                    with_field(op, "fromJobOrders", shares("jobOrder", jobs)),
                     "fromMissions",
                     shares("mission", missions),
                 )
             };
-            let merged = |op: Value| with(op, "mergeScu", json!(wish.merge));
-            let to_unit = |op: Value| with(op, "toUnit", json!(UNITS[wish.unit]));
+            let merged = |op: Value| with_field(op, "mergeScu", json!(wish.merge));
+            let to_unit = |op: Value| with_field(op, "toUnit", json!(UNITS[wish.unit]));
             let op = match wish.op {
                 0 | 1 if !moves_only => part("book-out"),
-                0..=2 => with(
-                    with(part("sell"), "terminal", json!("Port")),
+                0..=2 => with_field(
+                    with_field(part("sell"), "terminal", json!("Port")),
                     "proceeds",
                     json!(wish.quarters * 1001),
                 ),
-                3 | 4 => {
-                    merged(with(part("move-location"), "location", json!({ "name": PLACES[wish.place] })))
-                }
-                5 => merged(with(to_unit(part("move-holder")), "holder", json!(holder))),
+                3 | 4 => merged(with_field(
+                    part("move-location"),
+                    "location",
+                    json!({ "name": PLACES[wish.place] }),
+                )),
+                5 => merged(with_field(to_unit(part("move-holder")), "holder", json!(holder))),
                 6 if wish.shares => merged(to_unit(build_op("move-pool", unit, &named))),
                 6 => merged(to_unit(build_partial_op("move-pool", unit, &named, lot, requested / one))),
-                7 => with(build_op("note", unit, &named), "note", json!(format!("note-{}", wish.entry))),
-                _ if wish.shares => with(build_op("stolen", unit, &named), "stolen", json!(wish.stolen)),
-                _ => with(
+                7 => {
+                    with_field(build_op("note", unit, &named), "note", json!(format!("note-{}", wish.entry)))
+                }
+                _ if wish.shares => {
+                    with_field(build_op("stolen", unit, &named), "stolen", json!(wish.stolen))
+                }
+                _ => with_field(
                     build_partial_op("stolen", unit, &named, lot, requested / one),
                     "stolen",
                     json!(wish.stolen),
@@ -311,7 +317,7 @@ impl World {
         let sql = format!(
             "SELECT coalesce(sum(amount), 0), coalesce(sum(max(amount - {reserved}, 0)), 0) FROM stock_row r \
              WHERE member = 'm-1' AND material = '{}' AND quality = 0 AND location = 'l-{}' AND stolen = {}",
-            lot.at().material,
+            lot.lot_key().material,
             lot.place + 1,
             lot.stolen
         );
@@ -324,7 +330,7 @@ impl World {
     }
 
     async fn post(&self, who: usize, ops: Vec<Value>) {
-        let ops: Vec<Value> = ops.into_iter().map(|op| with(op, "override", json!(true))).collect();
+        let ops: Vec<Value> = ops.into_iter().map(|op| with_field(op, "override", json!(true))).collect();
         let response = self.fixture.post(&caller_of(who), SET, json!({ "ops": ops })).await;
         assert!([200, 202].contains(&response.status), "{}", response.body);
     }
@@ -332,7 +338,7 @@ impl World {
     /// Sets the amount of a lot of the first member.
     async fn set(&self, who: usize, lot: &OwnLot) {
         let (held, _) = self.held(lot).await;
-        self.post(who, vec![lot.at().set(held, lot.to)]).await;
+        self.post(who, vec![lot.lot_key().set(held, lot.to)]).await;
     }
 
     /// Marks stock of the first member as stolen or not stolen: moves at most the amount `lot.to` to `lot`
@@ -343,7 +349,7 @@ impl World {
         let part = movable.min(lot.to);
         if part > 0 {
             let (increase, decrease) =
-                (lot.at().set(marked, marked + part), twin.at().set(held, held - part));
+                (lot.lot_key().set(marked, marked + part), twin.lot_key().set(held, held - part));
             self.post(who, vec![increase, decrease]).await;
         }
     }

@@ -4,7 +4,7 @@ use exchange_service::backend::EarmarkPurpose;
 use exchange_service::feed::ChangeAuthor;
 
 use super::org_stock::*;
-use super::stock::{GUN, LotKey, METAL, ORE, PARTS, STOCK, with};
+use super::stock::{GUN, LotKey, METAL, ORE, PARTS, STOCK, with_field};
 use super::*;
 
 /// Returns an op on an entry.
@@ -20,7 +20,7 @@ pub(super) fn build_partial_op(
     lot_key: LotKey,
     amount: impl Into<Value>,
 ) -> Value {
-    with(build_op(op, unit, entry), "quantity", quantity(lot_key, amount))
+    with_field(build_op(op, unit, entry), "quantity", quantity(lot_key, amount))
 }
 
 /// Returns a list of amounts for job orders or missions.
@@ -68,11 +68,11 @@ async fn book_in_creates_or_joins_entries() {
     let fixture = world().await;
     let two = reference(&fixture, &first(), "u-1", "Two").await;
     apply(&fixture, vec![book_in("u-1", &two, ORE, 5), book_in("u-1", &two, ORE, json!(2.0005))]).await;
-    let mut merged = with(book_in("u-1", &two, ORE, 1), "mergeScu", json!(true));
-    merged = with(merged, "jobOrders", shares("jobOrder", ORE, &[("j-1", 0.75)]));
-    merged = with(merged, "missions", shares("mission", ORE, &[("mi-1", 0.5), ("mi-2", 0.5)]));
+    let mut merged = with_field(book_in("u-1", &two, ORE, 1), "mergeScu", json!(true));
+    merged = with_field(merged, "jobOrders", shares("jobOrder", ORE, &[("j-1", 0.75)]));
+    merged = with_field(merged, "missions", shares("mission", ORE, &[("mi-1", 0.5), ("mi-2", 0.5)]));
     fixture.clock.advance(DAY);
-    apply(&fixture, vec![with(merged.clone(), "note", json!("joined"))]).await;
+    apply(&fixture, vec![with_field(merged.clone(), "note", json!("joined"))]).await;
     let lot = "u-1 ore City q0: 8.001 0.75/1 [Two 6 v2 'joined' j-1(11):0.75 mi-1(\"Convoy\"):0.5 \
                mi-2(\"Raid\"):0.5 free 5.25/5, Two 2.001 v1 free 2.001/2.001]";
     assert_eq!(lots(&fixture, &first()).await, [lot], "the stock joined the older entry");
@@ -85,8 +85,8 @@ async fn book_in_creates_or_joins_entries() {
     assert_eq!(lots(&fixture, &first()).await, [lot], "a note is kept unless the op contains one");
     // Pieces join an entry without the flag, but never one of another quality, stolen marker, holder or unit.
     let one = reference(&fixture, &first(), "u-1", "One").await;
-    let mut gun = with(book_in("u-1", &two, GUN, 2), "quality", json!(700));
-    gun = with(gun, "jobOrders", shares("jobOrder", GUN, &[("j-3", 1.0)]));
+    let mut gun = with_field(book_in("u-1", &two, GUN, 2), "quality", json!(700));
+    gun = with_field(gun, "jobOrders", shares("jobOrder", GUN, &[("j-3", 1.0)]));
     let parts =
         [PARTS, PARTS.quality(3), PARTS.stolen(), PARTS].map(|lot_key| book_in("u-1", &two, lot_key, 2));
     let mut ops: Vec<Value> = parts.to_vec();
@@ -124,11 +124,11 @@ async fn every_op_on_an_entry_increments_its_version() {
     let entry_at_version = |version| (id.clone(), version);
     let ops = vec![
         build_partial_op("book-out", "u-1", &entry_at_version(1), ORE, 1),
-        with(build_op("note", "u-1", &entry_at_version(2)), "note", json!("a")),
-        with(build_op("note", "u-1", &entry_at_version(2)), "note", json!("b")),
-        with(build_op("note", "u-1", &entry_at_version(3)), "note", json!("a")),
+        with_field(build_op("note", "u-1", &entry_at_version(2)), "note", json!("a")),
+        with_field(build_op("note", "u-1", &entry_at_version(2)), "note", json!("b")),
+        with_field(build_op("note", "u-1", &entry_at_version(3)), "note", json!("a")),
         build_partial_op("book-out", "u-1", &entry_at_version(3), ORE, 2),
-        with(build_op("note", "u-1", &entry_at_version(4)), "note", json!(" ")),
+        with_field(build_op("note", "u-1", &entry_at_version(4)), "note", json!(" ")),
     ];
     fixture.check(&first(), CHANGE, ops, &["2 rejected VERSION_CONFLICT", "3 unchanged -"]).await;
     assert_eq!(lots(&fixture, &first()).await, ["u-1 ore City q0: 7 0/0 [Two 7 v5 free 7/7]"]);
@@ -154,16 +154,16 @@ async fn book_out_takes_free_stock_or_named_earmarks() {
     let two_marks = "u-1 ore City q0: 6 4/6 [Two 6 v4 j-1(11):4 mi-1(\"Convoy\"):6 free 2/0]";
     assert_eq!(lots(&fixture, &first()).await, [two_marks]);
     let mut take = build_partial_op("book-out", "u-1", &(id.clone(), 4), ORE, 3);
-    take = with(take, "fromMissions", shares("mission", ORE, &[("mi-1", 3.0)]));
-    take = with(take, "fromJobOrders", shares("jobOrder", ORE, &[("j-1", 1.0)]));
+    take = with_field(take, "fromMissions", shares("mission", ORE, &[("mi-1", 3.0)]));
+    take = with_field(take, "fromJobOrders", shares("jobOrder", ORE, &[("j-1", 1.0)]));
     apply(&fixture, vec![take]).await;
     assert_eq!(
         lots(&fixture, &first()).await,
         ["u-1 ore City q0: 3 3/3 [Two 3 v5 j-1(11):3 mi-1(\"Convoy\"):3 free 0/0]"]
     );
     let mut take = build_partial_op("book-out", "u-1", &(id.clone(), 5), ORE, 3);
-    take = with(take, "fromMissions", shares("mission", ORE, &[("mi-1", 3.0)]));
-    take = with(take, "fromJobOrders", shares("jobOrder", ORE, &[("j-1", 3.0)]));
+    take = with_field(take, "fromMissions", shares("mission", ORE, &[("mi-1", 3.0)]));
+    take = with_field(take, "fromJobOrders", shares("jobOrder", ORE, &[("j-1", 3.0)]));
     unchanged(&fixture, build_partial_op("book-out", "u-1", &(id.clone(), 5), ORE, 0)).await;
     apply(&fixture, vec![take]).await;
     assert_eq!(lots(&fixture, &first()).await, [""; 0]);
@@ -184,8 +184,8 @@ async fn sale_pays_shares_to_missions() {
     }
     let sell = |version, amount: f64, missions: &[(&str, f64)], proceeds: i64| {
         let op = build_partial_op("sell", "u-1", &(id.clone(), version), ORE, amount);
-        let op = with(with(op, "terminal", json!("Port")), "proceeds", json!(proceeds));
-        with(op, "fromMissions", shares("mission", ORE, missions))
+        let op = with_field(with_field(op, "terminal", json!("Port")), "proceeds", json!(proceeds));
+        with_field(op, "fromMissions", shares("mission", ORE, missions))
     };
     apply(&fixture, vec![sell(4, 6.0, &[("mi-1", 1.0), ("mi-2", 1.0), ("mi-3", 0.5)], 1000)]).await;
     let sales = "SELECT s.member || ' ' || s.unit || ' ' || s.material || ' ' || s.amount || ' ' || s.terminal || ' ' \
@@ -225,7 +225,7 @@ async fn move_to_another_location_keeps_earmarks() {
     earmark(&fixture, &id, EarmarkPurpose::JobOrder, "j-1", 4000).await;
     fixture.sql("UPDATE stock_earmark SET delivered = 1; UPDATE stock_row SET note = 'n'").await;
     let build_move = |version, amount: i64, place: &str| {
-        with(
+        with_field(
             build_partial_op("move-location", "u-1", &(id.clone(), version), ORE, amount),
             "location",
             json!({ "name": place }),
@@ -233,7 +233,8 @@ async fn move_to_another_location_keeps_earmarks() {
     };
     unchanged(&fixture, build_move(2, 99, "City")).await;
     unchanged(&fixture, build_move(2, 0, "Station")).await;
-    let marked = with(build_move(2, 3, "Station"), "fromJobOrders", shares("jobOrder", ORE, &[("j-1", 1.0)]));
+    let marked =
+        with_field(build_move(2, 3, "Station"), "fromJobOrders", shares("jobOrder", ORE, &[("j-1", 1.0)]));
     apply(&fixture, vec![marked]).await;
     let parts = "u-1 parts City q0: 6 0/0 [Two 6 v1 'n' free 6/6]";
     let expected_source = "u-1 ore City q0: 7 3/0 [Two 7 v3 'n' j-1(11):3d free 4/7]";
@@ -241,7 +242,7 @@ async fn move_to_another_location_keeps_earmarks() {
     assert_eq!(lots(&fixture, &first()).await, [expected_source, expected_target, parts]);
     apply(
         &fixture,
-        vec![build_move(3, 1, "Station"), with(build_move(4, 1, "Station"), "mergeScu", json!(true))],
+        vec![build_move(3, 1, "Station"), with_field(build_move(4, 1, "Station"), "mergeScu", json!(true))],
     )
     .await;
     let expected_source = "u-1 ore City q0: 5 3/0 [Two 5 v5 'n' j-1(11):3d free 2/5]";
@@ -255,7 +256,7 @@ async fn move_to_another_location_keeps_earmarks() {
     );
     let (id, version) = entry(&fixture, "u-1", PARTS).await;
     let move_parts = |version, amount: i64| {
-        with(
+        with_field(
             build_partial_op("move-location", "u-1", &(id.clone(), version), PARTS, amount),
             "location",
             json!({ "name": "Meadow" }),
@@ -282,13 +283,17 @@ async fn move_to_another_holder_notifies_both() {
     );
     let build_move = |version, amount: i64, unit: &str, holder: &str| {
         let op = build_partial_op("move-holder", "u-1", &(id.clone(), version), ORE, amount);
-        with(with(op, "toUnit", json!(unit)), "holder", json!(holder))
+        with_field(with_field(op, "toUnit", json!(unit)), "holder", json!(holder))
     };
     unchanged(&fixture, build_move(2, 99, "u-1", &two)).await;
     fixture.check(&first(), CHANGE, vec![build_move(2, 1, "u-2", &two)], &["0 rejected NOT_PERMITTED"]).await;
     apply(
         &fixture,
-        vec![with(build_move(2, 3, "u-1", &three), "fromMissions", shares("mission", ORE, &[("mi-1", 2.0)]))],
+        vec![with_field(
+            build_move(2, 3, "u-1", &three),
+            "fromMissions",
+            shares("mission", ORE, &[("mi-1", 2.0)]),
+        )],
     )
     .await;
     assert_eq!(notices(&fixture).await, ["m-2 org-stock.move", "m-3 org-stock.move"]);
@@ -303,7 +308,7 @@ async fn move_to_another_holder_notifies_both() {
         "u-2 ore City q0: 1 0/0 [One 1 v1 free 1/1]",
     ];
     assert_eq!(lots(&fixture, &first()).await, expected);
-    apply(&fixture, vec![with(build_move(4, 1, "u-2", &one), "mergeScu", json!(true))]).await;
+    apply(&fixture, vec![with_field(build_move(4, 1, "u-2", &one), "mergeScu", json!(true))]).await;
     assert_eq!(lots(&fixture, &first()).await[1], "u-2 ore City q0: 2 0/0 [One 2 v2 free 2/2]");
 }
 
@@ -320,7 +325,7 @@ async fn move_to_another_pool_keeps_earmarks_and_offers() {
     fixture.sql("UPDATE member SET withholds_name = 1 WHERE id = 'm-2'").await;
     let (id, _) = entry(&fixture, "u-1", ORE).await;
     earmark(&fixture, &id, EarmarkPurpose::JobOrder, "j-1", 4000).await;
-    let build_move = |op: Value, unit: &str| with(op, "toUnit", json!(unit));
+    let build_move = |op: Value, unit: &str| with_field(op, "toUnit", json!(unit));
     let entry_at_version = |version| (id.clone(), version);
     unchanged(
         &fixture,
@@ -340,7 +345,7 @@ async fn move_to_another_pool_keeps_earmarks_and_offers() {
     .await;
     apply(
         &fixture,
-        vec![with(
+        vec![with_field(
             build_move(build_partial_op("move-pool", "u-1", &entry_at_version(3), ORE, 1), "u-2"),
             "mergeScu",
             json!(true),
@@ -355,7 +360,7 @@ async fn move_to_another_pool_keeps_earmarks_and_offers() {
     // The entry has an offer that refers to it, so it does not join another entry.
     apply(
         &fixture,
-        vec![with(
+        vec![with_field(
             build_move(build_op("move-pool", "u-1", &entry_at_version(4)), "u-2"),
             "mergeScu",
             json!(true),
@@ -388,7 +393,7 @@ async fn move_to_another_pool_keeps_earmarks_and_offers() {
             .1;
         apply(
             &fixture,
-            vec![with(
+            vec![with_field(
                 build_move(build_op("move-pool", "u-2", &(entry, version)), "u-3"),
                 "mergeScu",
                 json!(true),
@@ -410,23 +415,24 @@ async fn entries_are_annotated_and_marked() {
     book_in_stock(&fixture, &[("u-1", "Two", ORE, 10)]).await;
     let (id, _) = entry(&fixture, "u-1", ORE).await;
     let entry_at_version = |version| (id.clone(), version);
-    let note =
-        |version, note: &str| with(build_op("note", "u-1", &entry_at_version(version)), "note", json!(note));
+    let note = |version, note: &str| {
+        with_field(build_op("note", "u-1", &entry_at_version(version)), "note", json!(note))
+    };
     unchanged(&fixture, build_op("note", "u-1", &entry_at_version(1))).await;
     unchanged(&fixture, note(1, " \u{a0}\n")).await;
     apply(&fixture, vec![note(1, " as it was written ")]).await;
     unchanged(&fixture, note(2, " as it was written ")).await;
     let stolen = |version, stolen: bool| {
-        with(build_op("stolen", "u-1", &entry_at_version(version)), "stolen", json!(stolen))
+        with_field(build_op("stolen", "u-1", &entry_at_version(version)), "stolen", json!(stolen))
     };
     unchanged(&fixture, stolen(2, false)).await;
     earmark(&fixture, &id, EarmarkPurpose::JobOrder, "j-1", 4000).await;
-    unchanged(&fixture, with(stolen(3, true), "quantity", quantity(ORE, 0))).await;
+    unchanged(&fixture, with_field(stolen(3, true), "quantity", quantity(ORE, 0))).await;
     apply(
         &fixture,
         vec![
-            with(stolen(3, true), "quantity", quantity(ORE, 2)),
-            with(stolen(4, true), "quantity", quantity(ORE, 1)),
+            with_field(stolen(3, true), "quantity", quantity(ORE, 2)),
+            with_field(stolen(4, true), "quantity", quantity(ORE, 1)),
         ],
     )
     .await;
@@ -456,8 +462,8 @@ async fn ops_update_offers_audit_and_journal() {
         ))
         .await;
     let take = |ore: &(String, i64)| {
-        let sale = with(
-            with(build_partial_op("sell", "u-1", &metal, METAL, 3), "terminal", json!("Port")),
+        let sale = with_field(
+            with_field(build_partial_op("sell", "u-1", &metal, METAL, 3), "terminal", json!("Port")),
             "proceeds",
             json!(5),
         );
@@ -489,7 +495,8 @@ async fn amount_above_the_maximum_is_returned_as_the_maximum() {
     let fixture = world().await;
     let two = reference(&fixture, &first(), "u-1", "Two").await;
     let maximum = 1_000_000_000_i64;
-    let merged = |lot_key: LotKey| with(book_in("u-1", &two, lot_key, maximum), "mergeScu", json!(true));
+    let merged =
+        |lot_key: LotKey| with_field(book_in("u-1", &two, lot_key, maximum), "mergeScu", json!(true));
     apply(&fixture, vec![merged(ORE), merged(ORE), merged(PARTS), merged(PARTS)]).await;
     let shown = lots(&fixture, &first()).await;
     assert!(shown[0].starts_with(&format!("u-1 ore City q0: {maximum} 0/0 [Two {maximum} v1 ")), "{shown:?}");
@@ -526,9 +533,9 @@ async fn undeclared_fields_and_unresolved_keys_cause_warnings() {
 async fn booked_stock_joins_the_oldest_entry() {
     let fixture = world().await;
     let two = reference(&fixture, &first(), "u-1", "Two").await;
-    let station = |op| with(op, "location", json!({ "name": "Station" }));
-    let city = |op| with(op, "location", json!({ "name": "City" }));
-    let joining = |lot_key: LotKey| with(book_in("u-1", &two, lot_key, 1), "mergeScu", json!(true));
+    let station = |op| with_field(op, "location", json!({ "name": "Station" }));
+    let city = |op| with_field(op, "location", json!({ "name": "City" }));
+    let joining = |lot_key: LotKey| with_field(book_in("u-1", &two, lot_key, 1), "mergeScu", json!(true));
     let rows = async |lot_key: LotKey, columns: &str| {
         let sql =
             format!("SELECT {columns} FROM stock_row WHERE quality = {} ORDER BY number", lot_key.quality);

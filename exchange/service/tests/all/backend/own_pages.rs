@@ -22,7 +22,10 @@ impl Browser {
     async fn press(&self, path: &str, label: &str) -> Page {
         let page = self.open(path).await.expect(200, label);
         let (name, value) = page.button(label);
-        assert_eq!(self.submit(path, &[("csrf", page.csrf()), (&*name, &*value)]).await.to(), path);
+        assert_eq!(
+            self.submit(path, &[("csrf", page.csrf()), (&*name, &*value)]).await.redirect_target(),
+            path
+        );
         self.open(path).await.expect(200, "")
     }
 }
@@ -32,7 +35,7 @@ impl Browser {
 #[tokio::test]
 async fn pages_link_to_each_other() {
     let fixture = BackendFixture::new().await;
-    let browser = Browser::of(&fixture, "m-1").await;
+    let browser = Browser::for_member(&fixture, "m-1").await;
     let links = |page: &Page| -> Vec<String> {
         let (_, nav) = page.text.split_once("<nav>").expect("a navigation element");
         let (nav, _) = nav.split_once("</nav>").expect("the end of the navigation");
@@ -66,7 +69,7 @@ async fn connected_applications_are_listed_and_disconnected() {
     fixture
         .sql("INSERT INTO notice (member, at, kind, subject) VALUES ('m-1', 1000, 'new-installation', 'i-1')")
         .await;
-    let browser = Browser::of(&fixture, "m-1").await;
+    let browser = Browser::for_member(&fixture, "m-1").await;
     let page = browser.open(PATH).await.expect(200, "Connected applications");
     let shown = |page: &Page| -> Vec<String> {
         let items = page
@@ -110,12 +113,12 @@ async fn connected_applications_are_listed_and_disconnected() {
     // An installation whose first call came in the meantime is not acknowledged.
     fixture.sql("INSERT INTO installation (id, client, member, jkt, first_seen, last_seen) VALUES ('i-5', 'c-2', 'm-1', 'jkt-5', 1001, 3000)").await;
     let csrf = page.csrf().to_owned();
-    browser.submit(PATH, &[("csrf", &csrf), ("seen", "1000")]).await.to();
+    browser.submit(PATH, &[("csrf", &csrf), ("seen", "1000")]).await.redirect_target();
     let page = browser.open(PATH).await;
     assert_eq!(shown(&page)[2], format!("Second client | without a label{new}"));
 
-    browser.submit(PATH, &[("csrf", &csrf), ("installation", "i-1")]).await.to();
-    browser.submit(PATH, &[("csrf", &csrf), ("installation", "i-4")]).await.to();
+    browser.submit(PATH, &[("csrf", &csrf), ("installation", "i-1")]).await.redirect_target();
+    browser.submit(PATH, &[("csrf", &csrf), ("installation", "i-4")]).await.redirect_target();
     let page = browser.open(PATH).await;
     assert_eq!(shown(&page).len(), 3, "one connection of the member ended");
     let revoked = "SELECT id FROM installation WHERE revoked_at IS NOT NULL";
@@ -132,7 +135,7 @@ async fn connected_applications_are_listed_and_disconnected() {
     // It is shown again after it has connected again.
     fixture.sql("UPDATE installation SET last_seen = 9999999999999 WHERE id = 'i-3'").await;
     assert_eq!(shown(&browser.open(PATH).await).len(), 2);
-    let other_browser = Browser::of(&fixture, "m-2").await;
+    let other_browser = Browser::for_member(&fixture, "m-2").await;
     assert_eq!(shown(&other_browser.open(PATH).await), [format!("{}{new}", first[1])]);
 }
 
@@ -160,7 +163,7 @@ async fn read_notices_are_removed() {
         let items = page.text.split("<li><p>").skip(1);
         items.map(|item| item.split("</p>").next().expect("the end of the value").to_owned()).collect()
     };
-    let browser = Browser::of(&fixture, "m-1").await;
+    let browser = Browser::for_member(&fixture, "m-1").await;
     let page = browser.open(PATH).await.expect(200, "Notices <span class=\"new\">11</span>");
     let expected = [
         "<strong>Someone</strong> undid changes by <strong>an application</strong> to stock",
@@ -182,7 +185,7 @@ async fn read_notices_are_removed() {
         assert!(found.starts_with(expected), "{found}");
     }
     // A notice to another member about an installation of this member does not name the client.
-    let other_browser = Browser::of(&fixture, "m-2").await;
+    let other_browser = Browser::for_member(&fixture, "m-2").await;
     assert!(
         shown(&other_browser.open(PATH).await)[0]
             .starts_with("<strong>An application</strong> used your account")
@@ -202,12 +205,12 @@ async fn read_notices_are_removed() {
     fixture
         .sql("INSERT INTO notice (member, at, kind, subject) VALUES ('m-1', 9999, 'connected', 'c-2')")
         .await;
-    assert_eq!(submit(&browser, &fields(&page)).await.to(), PATH);
+    assert_eq!(submit(&browser, &fields(&page)).await.redirect_target(), PATH);
     let page = browser.open(PATH).await.expect(200, "Notices <span class=\"new\">1</span>");
     assert_eq!(shown(&page).len(), 1, "notices that arrived in the meantime are kept");
     assert!(shown(&page)[0].starts_with("<strong>Second client</strong> was connected"));
     assert_eq!(shown(&other_browser.open(PATH).await).len(), 1, "notices of other members are kept");
-    submit(&browser, &fields(&page)).await.to();
+    submit(&browser, &fields(&page)).await.redirect_target();
     let page = browser.open(PATH).await.expect(200, "You have no unread notices.");
     assert!(page.text.contains(">Notices</a>"), "the page shows no count: {}", page.text);
 
@@ -222,7 +225,7 @@ async fn read_notices_are_removed() {
     let page = browser.open(PATH).await.expect(200, "Notices <span class=\"new\">99+</span>");
     assert!(page.text.contains("Only the latest 50 are shown"));
     for left in [50, 20, 0] {
-        submit(&browser, &fields(&browser.open(PATH).await)).await.to();
+        submit(&browser, &fields(&browser.open(PATH).await)).await.redirect_target();
         assert_eq!(shown(&browser.open(PATH).await).len(), left);
     }
 }
@@ -235,10 +238,10 @@ async fn terms_can_be_accepted_on_the_web() {
     let fixture = BackendFixture::new().await;
     let caller = caller("c-1", "m-terms", "i-9", "jkt-9");
     assert_eq!(fixture.get(&caller, "/exchange/v1").await.code(), "TERMS_NOT_ACCEPTED");
-    let browser = Browser::of(&fixture, "m-terms").await;
+    let browser = Browser::for_member(&fixture, "m-terms").await;
     let page = browser.open(PATH).await.expect(200, "<strong>2</strong> is in force");
     fixture.sql("UPDATE setting SET value = '3' WHERE name = 'terms'").await;
-    browser.submit(PATH, &[("csrf", page.csrf()), ("terms", "2")]).await.to();
+    browser.submit(PATH, &[("csrf", page.csrf()), ("terms", "2")]).await.redirect_target();
     let query = "SELECT terms FROM member WHERE id = 'm-terms'";
     assert_eq!(fixture.rows(query).await, ["Text(\"1\")"], "the third version of the terms was not shown");
     let page = browser.press(PATH, "Accept version 3").await.expect(200, "which is the current one");
@@ -254,7 +257,7 @@ async fn terms_can_be_accepted_on_the_web() {
 async fn profile_page_updates_handle_and_name_visibility() {
     const PATH: &str = "/profile";
     let fixture = BackendFixture::new().await;
-    let browser = Browser::of(&fixture, "m-2").await;
+    let browser = Browser::for_member(&fixture, "m-2").await;
     let page = browser.open(PATH).await.expect(200, ">Save</button>");
     assert_eq!(page.values("handle"), [""]);
     let csrf = page.csrf().to_owned();
@@ -265,7 +268,7 @@ async fn profile_page_updates_handle_and_name_visibility() {
             .expect(422, "not a handle");
         assert_eq!(page.values("handle"), [invalid_handle], "the page contains the submitted value");
     }
-    browser.submit(PATH, &[("csrf", &csrf), ("handle", " New_Handle ")]).await.to();
+    browser.submit(PATH, &[("csrf", &csrf), ("handle", " New_Handle ")]).await.redirect_target();
     let page = browser.open(PATH).await.expect(200, ">Confirm</button>");
     assert_eq!(page.values("handle"), ["New_Handle"]);
     let caller = caller("c-1", "m-2", "i-4", "jkt-4");
@@ -285,7 +288,7 @@ async fn profile_page_updates_handle_and_name_visibility() {
 async fn reservation_can_be_released_on_the_web() {
     const PATH: &str = "/reservations";
     let fixture = BackendFixture::unguarded().await;
-    let browser = Browser::of(&fixture, "m-1").await;
+    let browser = Browser::for_member(&fixture, "m-1").await;
     browser.open(PATH).await.expect(200, "None of your stock is reserved");
     fixture.check(&first(), SET, vec![ORE.set(0, 5), METAL.set(0, 5)], &[]).await;
     fixture
@@ -310,23 +313,23 @@ async fn reservation_can_be_released_on_the_web() {
     let release = |purpose: &'static str, target: &'static str| {
         [("csrf", page.csrf()), ("row", &*row), ("purpose", purpose), ("target", target)]
     };
-    let other_browser = Browser::of(&fixture, "m-2").await;
+    let other_browser = Browser::for_member(&fixture, "m-2").await;
     let theirs = other_browser.open(PATH).await;
     let mut stranger = release("job-order", "j-1");
     stranger[0].1 = theirs.csrf();
-    other_browser.submit(PATH, &stranger).await.to();
-    browser.submit(PATH, &release("mission", "j-1")).await.to();
+    other_browser.submit(PATH, &stranger).await.redirect_target();
+    browser.submit(PATH, &release("mission", "j-1")).await.redirect_target();
     let left = "SELECT kind FROM stock_earmark WHERE delivered = 0 ORDER BY 1";
     assert_eq!(
         fixture.rows(left).await.len(),
         2,
         "another member's reservation, or one that does not exist, is not found"
     );
-    browser.submit(PATH, &release("job-order", "j-1")).await.to();
+    browser.submit(PATH, &release("job-order", "j-1")).await.redirect_target();
     assert_eq!(fixture.rows(left).await, ["Text(\"donation\")"]);
     let version = "SELECT version FROM stock_row WHERE material = 'ore'";
     assert_eq!(fixture.rows(version).await, ["Integer(2)"]);
-    browser.submit(PATH, &release("donation", "d-1")).await.to();
+    browser.submit(PATH, &release("donation", "d-1")).await.redirect_target();
     fixture.check(&first(), SET, vec![ORE.set(5, 1)], &[]).await;
     browser.open(PATH).await.expect(200, "None of your stock is reserved");
     browser.submit(PATH, &[("csrf", page.csrf())]).await.expect(403, "Please try again");
@@ -354,11 +357,11 @@ async fn pool_reservation_can_be_released_on_the_web() {
              INSERT INTO stock_earmark (stock_row, kind, target, amount) SELECT id, 'mission', 'mi-1', 2000 FROM stock_row",
         )
         .await;
-    let browser = Browser::of(&fixture, "m-1").await;
+    let browser = Browser::for_member(&fixture, "m-1").await;
     let page = browser.open("/reservations").await.expect(200, "the mission Deep Run");
     let row = page.values("row")[0].to_owned();
     let fields = [("csrf", page.csrf()), ("row", &row), ("purpose", "mission"), ("target", "mi-1")];
-    browser.submit("/reservations", &fields).await.to();
+    browser.submit("/reservations", &fields).await.redirect_target();
     assert_eq!(fixture.rows("SELECT count(*) FROM stock_earmark").await, ["Integer(0)"]);
     let query = "SELECT count(*) FROM feed_entry WHERE stream IN (SELECT id FROM feed_head WHERE stream = 'unit/org-stock/u-1')";
     assert_eq!(fixture.rows(query).await, ["Integer(1)"]);

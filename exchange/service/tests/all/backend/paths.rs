@@ -35,7 +35,8 @@ async fn interrupted_write_leaves_nothing() {
         if number == failing_step.load(Ordering::SeqCst) { Err(StoreError::Full) } else { Ok(()) }
     });
     let fixture =
-        BackendFixture::with(Config::default(), |backend| backend.with_fault_injector(fault_injector)).await;
+        BackendFixture::with_config(Config::default(), |backend| backend.with_fault_injector(fault_injector))
+            .await;
     fixture.change(&first(), vec![add("BP_KNIFE")]).await;
     let body = json!({ "ops": [add("BP_RIFLE"), remove("BP_KNIFE")] });
     let caller = with_claim(claimed(&fixture, "key-cut", &body, 1).await);

@@ -21,10 +21,10 @@ pub(super) fn ship(external: &str) -> Value {
 
 /// Returns an upsert of an existing ship.
 fn existing_ship(external: &str, id: &str, version: i64) -> Value {
-    with(with(ship(external), "shipId", json!(id)), "version", json!(version))
+    with_field(with_field(ship(external), "shipId", json!(id)), "version", json!(version))
 }
 
-pub(super) fn with(mut op: Value, name: &str, value: Value) -> Value {
+pub(super) fn with_field(mut op: Value, name: &str, value: Value) -> Value {
     op[name] = value;
     op
 }
@@ -119,15 +119,16 @@ async fn update_writes_sent_fields_and_clears_omitted_ones() {
     let mut op = ship("e-1");
     (op["name"], op["fitted"], op["location"]) = (json!("Bertha"), json!(true), json!({ "name": "City" }));
     let id = add_ship(&fixture, "e-1", op.clone()).await;
-    let again = with(with(op, "shipId", json!(id)), "version", json!(1));
+    let again = with_field(with_field(op, "shipId", json!(id)), "version", json!(1));
     check(&fixture, &first(), vec![again.clone()], &["0 unchanged -"]).await;
-    check(&fixture, &first(), vec![with(again, "version", json!(2))], &["0 rejected VERSION_CONFLICT"]).await;
+    check(&fixture, &first(), vec![with_field(again, "version", json!(2))], &["0 rejected VERSION_CONFLICT"])
+        .await;
     check(&fixture, &first(), vec![existing_ship("e-1", &id, 1)], &[]).await;
     let ship = &ships_by_external_id(&fixture, &first()).await["e-1"];
     assert_eq!((ship.get("name"), ship.get("location"), &ship["fitted"]), (None, None, &json!(true)));
     assert_eq!((&ship["version"], &ship["orgUnit"]["id"]), (&json!(2), &json!("u-1")));
     check(&fixture, &first(), vec![existing_ship("e-1", &id, 1)], &["0 rejected VERSION_CONFLICT"]).await;
-    let unfitted = with(existing_ship("e-1", &id, 2), "fitted", json!(false));
+    let unfitted = with_field(existing_ship("e-1", &id, 2), "fitted", json!(false));
     // A ship can be updated once per batch, whatever version the second update has; a link is not an update.
     let ops = vec![link("e-1", &id), unfitted, existing_ship("e-1", &id, 3), remove(&id, 3)];
     let expected = ["0 unchanged -", "2 rejected VERSION_CONFLICT", "3 rejected VERSION_CONFLICT"];
@@ -214,25 +215,25 @@ async fn reasons_are_checked_in_order() {
         }
         op
     };
-    let unit = |value: Value| with(existing_ship("e-1", &mine, 1), "orgUnit", value);
+    let unit = |value: Value| with_field(existing_ship("e-1", &mine, 1), "orgUnit", value);
     let ops = vec![
         break_from(existing_ship("e-1", &theirs, 1), 0),
         break_from(existing_ship("e-1", "none", 1), 0),
         break_from(existing_ship("e-1", &mine, 1), 0),
-        with(break_from(existing_ship("e-1", &mine, 1), 1), "shipType", json!({ "bt": "none" })),
+        with_field(break_from(existing_ship("e-1", &mine, 1), 1), "shipType", json!({ "bt": "none" })),
         break_from(existing_ship("e-1", &mine, 1), 1),
         break_from(existing_ship("e-1", &mine, 1), 2),
         break_from(existing_ship("e-1", &mine, 1), 3),
         break_from(existing_ship("e-1", &mine, 1), 4),
         unit(json!(null)),
-        with(unit(json!(null)), "orgUnitVersion", json!(2)),
-        with(break_from(ship("e-1"), 4), "location", json!({ "name": "Cellar" })),
+        with_field(unit(json!(null)), "orgUnitVersion", json!(2)),
+        with_field(break_from(ship("e-1"), 4), "location", json!({ "name": "Cellar" })),
         break_from(ship("e-1"), 4),
         break_from(ship("e-3"), 4),
         remove(&theirs, 1),
         remove(&mine, 9),
-        with(
-            with(ship("e-9"), "shipType", json!({ "locKey": "none", "name": "Big Hauler" })),
+        with_field(
+            with_field(ship("e-9"), "shipType", json!({ "locKey": "none", "name": "Big Hauler" })),
             "opId",
             json!("o"),
         ),
@@ -268,7 +269,11 @@ async fn unit_change_increments_its_own_counter() {
     let fixture = BackendFixture::new().await;
     let id = add_ship(&fixture, "e-1", ship("e-1")).await;
     let unit = |value: Value, counter: i64| {
-        with(with(existing_ship("e-1", &id, 1), "orgUnit", value), "orgUnitVersion", json!(counter))
+        with_field(
+            with_field(existing_ship("e-1", &id, 1), "orgUnit", value),
+            "orgUnitVersion",
+            json!(counter),
+        )
     };
     check(&fixture, &first(), vec![unit(json!("u-1"), 9)], &["0 unchanged -"]).await;
     check(&fixture, &first(), vec![unit(json!(null), 1)], &[]).await;
@@ -283,14 +288,18 @@ async fn unit_change_increments_its_own_counter() {
     fixture.sql("DELETE FROM membership WHERE member = 'm-1'").await;
     let shown = &ships_by_external_id(&fixture, &first()).await["e-1"];
     assert_eq!((&shown["orgUnit"]["id"], &shown["orgUnitVersion"]), (&json!("u-1"), &json!(3)));
-    let renamed = with(with(existing_ship("e-1", &id, 1), "orgUnit", json!("u-1")), "name", json!("Bertha"));
+    let renamed = with_field(
+        with_field(existing_ship("e-1", &id, 1), "orgUnit", json!("u-1")),
+        "name",
+        json!("Bertha"),
+    );
     check(&fixture, &first(), vec![renamed], &[]).await;
     let shown = &ships_by_external_id(&fixture, &first()).await["e-1"];
     assert_eq!((&shown["version"], &shown["orgUnitVersion"]), (&json!(2), &json!(3)));
     check(
         &fixture,
         &first(),
-        vec![with(ship("e-2"), "orgUnit", json!("u-1"))],
+        vec![with_field(ship("e-2"), "orgUnit", json!("u-1"))],
         &["0 rejected ORG_UNIT_NOT_ALLOWED"],
     )
     .await;
@@ -356,7 +365,7 @@ async fn removed_ship_is_recreated_with_a_new_id() {
         let removed_id = add_ship(&fixture, &name, ship(&name)).await;
         assert_eq!(apply_on_web(&fixture, author, vec![remove(&removed_id, 1)]).await["applied"], 1);
         check(&fixture, &first(), vec![existing_ship(&name, &removed_id, 1)], refused).await;
-        let anyway = with(existing_ship(&name, &removed_id, 1), "override", json!(true));
+        let anyway = with_field(existing_ship(&name, &removed_id, 1), "override", json!(true));
         check(&fixture, &first(), vec![anyway], &[]).await;
         let recorded =
             fixture.rows("SELECT override, before IS NULL FROM journal ORDER BY id DESC LIMIT 1").await;
@@ -400,7 +409,7 @@ async fn removed_ship_is_recreated_with_a_new_id() {
 async fn feed_contains_each_ship_change_once() {
     let fixture = BackendFixture::new().await;
     let (a, b) = (add_ship(&fixture, "e-a", ship("e-a")).await, add_ship(&fixture, "e-b", ship("e-b")).await);
-    let c = add_ship(&fixture, "e-c", with(ship("e-c"), "orgUnit", json!(null))).await;
+    let c = add_ship(&fixture, "e-c", with_field(ship("e-c"), "orgUnit", json!(null))).await;
     let mut cursor = String::new();
     fixture.page(&first(), SHIPS, &mut cursor).await;
     let read_changes = async |cursor: &mut String| {
@@ -415,9 +424,18 @@ async fn feed_contains_each_ship_change_once() {
     };
     check(&fixture, &first(), vec![existing_ship("e-a", &a, 1)], &["0 unchanged -"]).await;
     assert_eq!(read_changes(&mut cursor).await, (vec![], vec![]));
-    let unit = with(with(existing_ship("e-a", &a, 1), "orgUnit", json!(null)), "orgUnitVersion", json!(1));
-    check(&fixture, &first(), vec![unit, with(existing_ship("e-c", &c, 1), "name", json!("Bertha"))], &[])
-        .await;
+    let unit = with_field(
+        with_field(existing_ship("e-a", &a, 1), "orgUnit", json!(null)),
+        "orgUnitVersion",
+        json!(1),
+    );
+    check(
+        &fixture,
+        &first(),
+        vec![unit, with_field(existing_ship("e-c", &c, 1), "name", json!("Bertha"))],
+        &[],
+    )
+    .await;
     assert_eq!(read_changes(&mut cursor).await, (sorted(vec![&a, &c]), vec![]));
     let renamed = fixture.backend().rename_unit(&UnitId::new("u-1"), named("New Name"), named("NEW")).await;
     assert!(renamed.expect("the renaming succeeds"));
@@ -454,16 +472,17 @@ async fn feed_contains_each_ship_change_once() {
 #[tokio::test]
 async fn changed_name_and_type_counts_as_removal() {
     let fixture = BackendFixture::new().await;
-    let named = |number: usize| with(ship(&format!("e-{number}")), "name", json!(format!("Ship {number}")));
+    let named =
+        |number: usize| with_field(ship(&format!("e-{number}")), "name", json!(format!("Ship {number}")));
     check(&fixture, &first(), (0..10).map(named).collect(), &[]).await;
     let ships = ships_by_external_id(&fixture, &first()).await;
     let update = |number: usize| {
         let name = format!("e-{number}");
-        with(existing_ship(&name, &id(&ships[&name]), 1), "name", json!(format!("Ship {number}")))
+        with_field(existing_ship(&name, &id(&ships[&name]), 1), "name", json!(format!("Ship {number}")))
     };
-    let other_name = |number| with(update(number), "name", json!("Another"));
-    let other_type = |number| with(update(number), "shipType", json!({ "bt": "miner" }));
-    let both = |number| with(other_name(number), "shipType", json!({ "bt": "miner" }));
+    let other_name = |number| with_field(update(number), "name", json!("Another"));
+    let other_type = |number| with_field(update(number), "shipType", json!({ "bt": "miner" }));
+    let both = |number| with_field(other_name(number), "shipType", json!({ "bt": "miner" }));
     check(
         &fixture,
         &first(),
@@ -499,10 +518,13 @@ async fn changed_name_and_type_counts_as_removal() {
 async fn schema_violations_are_rejected() {
     let fixture = BackendFixture::new().await;
     for (op, pointer) in [
-        (with(ship("e"), "shipId", json!("s")), "/ops/0/version"),
-        (with(ship("e"), "name", json!("n".repeat(256))), "/ops/0/name"),
-        (with(ship("e"), "insurance", json!({ "kind": "MONTHS", "months": 121 })), "/ops/0/insurance/months"),
-        (with(ship("e"), "insurance", json!({ "kind": "MONTHS" })), "/ops/0/insurance/months"),
+        (with_field(ship("e"), "shipId", json!("s")), "/ops/0/version"),
+        (with_field(ship("e"), "name", json!("n".repeat(256))), "/ops/0/name"),
+        (
+            with_field(ship("e"), "insurance", json!({ "kind": "MONTHS", "months": 121 })),
+            "/ops/0/insurance/months",
+        ),
+        (with_field(ship("e"), "insurance", json!({ "kind": "MONTHS" })), "/ops/0/insurance/months"),
         (json!({ "op": "link", "externalId": "e" }), "/ops/0/shipId"),
         (json!({ "op": "remove", "shipId": "s" }), "/ops/0/version"),
     ] {
@@ -511,7 +533,7 @@ async fn schema_violations_are_rejected() {
         assert_eq!(status, 400);
         assert_eq!(body["errors"][0]["pointer"], pointer, "{body}");
     }
-    let bought = with(ship("e"), "purchase", json!({ "price": 424_242 }));
+    let bought = with_field(ship("e"), "purchase", json!({ "price": 424_242 }));
     let response = fixture.check(&first(), FLY, vec![bought], &[]).await;
     let warned = json!([{ "pointer": "/ops/0/purchase", "code": "UNKNOWN_FIELD" }]);
     assert_eq!(response.body["warnings"], warned);
@@ -547,11 +569,11 @@ async fn pages_contain_every_ship_once() {
 async fn concurrent_changes_conflict_per_op() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let place = StoreLocation::Folder(folder.path().to_owned());
-    let fixture = BackendFixture::at(place, Config::default(), |backend| backend).await;
+    let fixture = BackendFixture::at_location(place, Config::default(), |backend| backend).await;
     let id = add_ship(&fixture, "a", ship("a")).await;
     let (me, twin, third) = (first(), second(), other_client());
     let sent = |caller, index: usize| {
-        let op = with(existing_ship("a", &id, 1), "name", json!(format!("Name {index}")));
+        let op = with_field(existing_ship("a", &id, 1), "name", json!(format!("Name {index}")));
         fixture.post(caller, FLY, json!({ "ops": [op] }))
     };
     let response = tokio::join!(sent(&me, 0), sent(&twin, 1), sent(&third, 2), sent(&me, 3), sent(&twin, 4));

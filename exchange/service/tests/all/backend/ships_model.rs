@@ -368,7 +368,7 @@ impl World {
                     ShipChangeSet::parse_valid(body.to_string().as_bytes()).expect("a valid change set");
                 let member = MemberId::new(MEMBERS[member]);
                 let changed = self.fixture.backend().change_ships(&member, ChangeAuthor::Web, body).await;
-                BackendResponse::of(&changed.expect("the change succeeds"))
+                BackendResponse::from_result(&changed.expect("the change succeeds"))
             }
         };
         assert_eq!(result.outcomes(), expected, "{body}");
@@ -454,7 +454,8 @@ impl World {
 
 fn written(sent: &UpsertBody) -> Value {
     let UpsertBody { upsert, external, ship, version, counter } = sent;
-    let mut op = with(super::ships::ship(external), "shipType", json!({ "bt": TYPES[upsert.ship_type] }));
+    let mut op =
+        with_field(super::ships::ship(external), "shipType", json!({ "bt": TYPES[upsert.ship_type] }));
     if let Some(months) = upsert.months {
         op["insurance"] = json!({ "kind": "MONTHS", "months": months });
     }
@@ -479,7 +480,7 @@ fn written(sent: &UpsertBody) -> Value {
     if let Some(counter) = counter {
         op["orgUnitVersion"] = json!(counter);
     }
-    with(op, "override", json!(upsert.overrule))
+    with_field(op, "override", json!(upsert.overrule))
 }
 
 async fn run(acts: Vec<Action>) {

@@ -56,7 +56,7 @@ impl LotKey {
     }
 }
 
-pub(super) fn with(mut op: Value, name: &str, value: Value) -> Value {
+pub(super) fn with_field(mut op: Value, name: &str, value: Value) -> Value {
     op[name] = value;
     op
 }
@@ -114,7 +114,7 @@ pub(super) async fn rebook(fixture: &BackendFixture, lot_key: LotKey, keeping: S
 async fn lot_is_returned_as_booked() {
     let fixture = BackendFixture::new().await;
     let ops = vec![
-        with(
+        with_field(
             ORE.quality(640).set(0, json!(12.3456)),
             "location",
             json!({ "uex": { "kind": "CITY", "id": 1 } }),
@@ -201,13 +201,13 @@ async fn first_failed_check_determines_the_reason() {
         .await;
     fixture.check(&other_client(), SET, vec![METAL.set(4, 0)], &[]).await;
     fixture.sql("INSERT INTO setting (name, value) VALUES ('stolen-marking', 'off')").await;
-    let nowhere = |op| with(op, "location", json!({ "name": "Cellar" }));
-    let pieces = |op: Value, name: &str| with(op, name, json!({ "amount": 1, "unit": "PIECE" }));
-    let unknown = |op| with(op, "material", json!({ "bt": "none" }));
+    let nowhere = |op| with_field(op, "location", json!({ "name": "Cellar" }));
+    let pieces = |op: Value, name: &str| with_field(op, name, json!({ "amount": 1, "unit": "PIECE" }));
+    let unknown = |op| with_field(op, "material", json!({ "bt": "none" }));
     let ops = vec![
         // Check 1: the material.
         unknown(nowhere(ORE.set(9, 1))),
-        with(nowhere(ORE.set(9, 1)), "material", json!({ "name": "same stuff" })),
+        with_field(nowhere(ORE.set(9, 1)), "material", json!({ "name": "same stuff" })),
         // Check 2: the location; a hidden one cannot be found by name.
         nowhere(pieces(ORE.stolen().set(9, 1), "quantity")),
         // Check 3: the unit of both quantities.
@@ -255,16 +255,17 @@ async fn first_failed_check_determines_the_reason() {
 #[tokio::test]
 async fn reference_resolves_to_material_before_item() {
     let fixture = BackendFixture::new().await;
-    let named = |name: &str, lot_key: LotKey| with(lot_key.set(0, 1), "material", json!({ "name": name }));
+    let named =
+        |name: &str, lot_key: LotKey| with_field(lot_key.set(0, 1), "material", json!({ "name": name }));
     let ops = vec![
         named("quanta ore", ORE),
         named("Quanta Ores", GUN),
         named("Quanta Orse", GUN),
         named("Nothing Of The Kind", GUN),
-        with(METAL.set(0, 1), "material", json!({ "locKey": "none", "name": "Quanta Metal" })),
-        with(METAL.set(0, 1), "opId", json!("o-5")),
-        with(GUN.set(0, 1), "material", json!({ "bt": "gun", "name": "Star Dust", "locKey": "none" })),
-        with(ORE.set(1, 1), "material", json!({ "bt": "ore", "name": "Quanta Cannon" })),
+        with_field(METAL.set(0, 1), "material", json!({ "locKey": "none", "name": "Quanta Metal" })),
+        with_field(METAL.set(0, 1), "opId", json!("o-5")),
+        with_field(GUN.set(0, 1), "material", json!({ "bt": "gun", "name": "Star Dust", "locKey": "none" })),
+        with_field(ORE.set(1, 1), "material", json!({ "bt": "ore", "name": "Quanta Cannon" })),
     ];
     let expected =
         ["2 ambiguous AMBIGUOUS", "3 unmatched UNMATCHED", "5 rejected VERSION_CONFLICT", "7 unchanged -"];
@@ -310,7 +311,7 @@ async fn refilling_a_foreign_emptied_lot_needs_override() {
     fixture.check(&first(), SET, vec![ORE.set(4, 0)], &[]).await;
     fixture.check(&second(), SET, vec![ORE.set(0, 1)], refused).await;
     fixture.check(&other_client(), SET, vec![ORE.set(0, 1)], refused).await;
-    let overruling = with(ORE.set(0, 1), "override", json!(true));
+    let overruling = with_field(ORE.set(0, 1), "override", json!(true));
     fixture.check(&second(), SET, vec![overruling], &[]).await;
     let journal = "SELECT installation, override, after FROM journal ORDER BY id DESC LIMIT 1";
     let recorded = fixture.rows(journal).await;
@@ -394,7 +395,7 @@ async fn schema_violations_are_rejected() {
         op
     };
     let half = |amount: f64, unit: &str| {
-        with(PARTS.set(0, 1), "quantity", json!({ "amount": amount, "unit": unit }))
+        with_field(PARTS.set(0, 1), "quantity", json!({ "amount": amount, "unit": unit }))
     };
     for (op, pointer) in [
         (half(0.5, "PIECE"), "/ops/0/quantity/amount"),
@@ -404,7 +405,7 @@ async fn schema_violations_are_rejected() {
         (ORE.quality(1001).set(0, 1), "/ops/0/quality"),
         (without("expectedQuantity"), "/ops/0/expectedQuantity"),
         (without("stolen"), "/ops/0/stolen"),
-        (with(ORE.set(0, 1), "location", json!({})), "/ops/0/location"),
+        (with_field(ORE.set(0, 1), "location", json!({})), "/ops/0/location"),
     ] {
         let body = json!({ "ops": [op] }).to_string();
         let (status, body) = fixture.send_raw(&first(), SET, body).await;

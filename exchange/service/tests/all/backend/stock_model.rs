@@ -243,7 +243,7 @@ impl World {
             let to = amount(wish.to, lot_key);
             let seen = self.oracle.members[member].held(lot_key) + i64::from(wish.stale);
             let op = lot_key.set(number(seen, lot_key), number(to, lot_key));
-            ops.push(with(op, "override", json!(wish.overrule)));
+            ops.push(with_field(op, "override", json!(wish.overrule)));
             match self.oracle.set(who, lot_key, seen, to, wish.overrule, now) {
                 "" => applied += 1,
                 end => expected.push((index as u64, end.to_owned())),
@@ -257,7 +257,7 @@ impl World {
                     StockChangeSet::parse_valid(body.to_string().as_bytes()).expect("a valid change set");
                 let member = MemberId::new(MEMBERS[member]);
                 let changed = self.fixture.backend().change_stock(&member, ChangeAuthor::Web, body);
-                BackendResponse::of(&changed.await.expect("the change succeeds"))
+                BackendResponse::from_result(&changed.await.expect("the change succeeds"))
             }
         };
         assert_eq!(result.outcomes(), expected, "{body}");

@@ -13,7 +13,7 @@ use exchange_service::catalogue::Catalogue;
 use exchange_service::feed::ChangeAuthor;
 
 use super::drafts_pages::Browser;
-use super::ships::{FLY, SHIPS, ship, with};
+use super::ships::{FLY, SHIPS, ship, with_field};
 use super::stock::{GUN, METAL, ORE, SET, STOCK, apply_on_web, key, rebook};
 use super::*;
 
@@ -151,7 +151,7 @@ async fn interrupted_undo_resumes() {
         if number == shared.0.load(Ordering::SeqCst) { Err(StoreError::Full) } else { Ok(()) }
     });
     let fixture =
-        BackendFixture::with(unguarded(), |backend| backend.with_fault_injector(fault_injector)).await;
+        BackendFixture::with_config(unguarded(), |backend| backend.with_fault_injector(fault_injector)).await;
     let add_500 =
         |from: usize| (from..from + 500).map(|number| add(&format!("BP_MANY_{number:03}"))).collect();
     fixture.change(&first(), add_500(0)).await;
@@ -242,7 +242,7 @@ async fn reservations_stay_and_offers_are_not_restored() {
 async fn member_undoes_changes_on_the_web() {
     const PATH: &str = "/take-back";
     let fixture = BackendFixture::unguarded().await;
-    let browser = Browser::of(&fixture, "m-1").await;
+    let browser = Browser::for_member(&fixture, "m-1").await;
     browser.open(PATH).await.expect(200, "No application has made changes for you");
     fixture.change(&first(), vec![add("BP_RIFLE"), add("BP_KNIFE")]).await;
     fixture.change(&other_client(), vec![remove("BP_KNIFE")]).await;
@@ -291,7 +291,7 @@ async fn member_undoes_changes_on_the_web() {
     let none = [("csrf", &*csrf), ("decision", "undo"), ("client", "c-9"), ("from", &from), ("to", &to)];
     browser.submit(PATH, &none).await.expect(200, "This application has made no changes for you");
     browser.open(&format!("{PATH}?client=c-9")).await.expect(200, "This application has made no changes");
-    let other_browser = Browser::of(&fixture, "m-2").await;
+    let other_browser = Browser::for_member(&fixture, "m-2").await;
     other_browser.open(&link).await.expect(200, "No application has made changes for you");
 }
 
@@ -305,7 +305,7 @@ async fn page_reports_whether_the_undo_changed_anything() {
     fixture.clock.advance(91 * DAY);
     fixture.change(&first(), vec![add("BP_KNIFE")]).await;
     fixture.check(&first(), SET, vec![ORE.set(0, 5)], &[]).await;
-    let browser = Browser::of(&fixture, "m-1").await;
+    let browser = Browser::for_member(&fixture, "m-1").await;
     let page = browser.open("/take-back?client=c-1").await;
     let (csrf, to) = (page.csrf().to_owned(), fixture.clock.now().to_string());
     let submit = async |decision: &str, from: &str| {
@@ -339,7 +339,7 @@ async fn member_runs_one_preview_at_a_time() {
     for caller in [first(), caller("c-1", "m-2", "i-4", "jkt-4")] {
         fixture.change(&caller, vec![add("BP_RIFLE")]).await;
     }
-    let browser = Browser::of(&fixture, "m-1").await;
+    let browser = Browser::for_member(&fixture, "m-1").await;
     let page = browser.open("/take-back?client=c-1").await;
     let csrf = page.csrf().to_owned();
     let look = async || {
@@ -497,7 +497,7 @@ async fn remove_and_revive(fixture: &BackendFixture, revived: &[(&str, Value)]) 
         .check(&first(), FLY, vec![json!({ "op": "remove", "shipId": removed, "version": version })], &[])
         .await;
     fixture.clock.advance(DAY);
-    let mut op = with(with(ship("e-2"), "shipId", json!(removed)), "version", json!(1));
+    let mut op = with_field(with_field(ship("e-2"), "shipId", json!(removed)), "version", json!(1));
     revived.iter().for_each(|(name, value)| op[*name] = value.clone());
     fixture.check(&first(), FLY, vec![op], &[]).await;
     [removed, only_ship(fixture).await.0]
@@ -509,8 +509,11 @@ async fn recreated_ship_is_not_restored_beside_itself() {
     let fixture = BackendFixture::unguarded().await;
     fixture.check(&other_client(), FLY, vec![ship("e-1")], &[]).await;
     let [removed, revived] = remove_and_revive(&fixture, &[]).await;
-    let op =
-        with(with(with(ship("w"), "shipId", json!(revived)), "version", json!(1)), "name", json!("Mine"));
+    let op = with_field(
+        with_field(with_field(ship("w"), "shipId", json!(revived)), "version", json!(1)),
+        "name",
+        json!("Mine"),
+    );
     assert_eq!(super::ships::apply_on_web(&fixture, ChangeAuthor::Web, vec![op]).await["applied"], 1);
     let mut done = undo(&fixture, UndoMode::Apply).await;
     done.sort();
@@ -536,7 +539,7 @@ async fn recreated_ship_is_not_restored_beside_itself() {
 #[tokio::test]
 async fn recreated_ship_is_removed_only_if_original_returns() {
     let fixture = BackendFixture::unguarded().await;
-    fixture.check(&other_client(), FLY, vec![with(ship("e-1"), "orgUnit", json!("u-1"))], &[]).await;
+    fixture.check(&other_client(), FLY, vec![with_field(ship("e-1"), "orgUnit", json!("u-1"))], &[]).await;
     let [removed, revived] = remove_and_revive(&fixture, &[("orgUnit", Value::Null)]).await;
     fixture.sql("DELETE FROM membership WHERE member = 'm-1'").await;
     let mut done = undo(&fixture, UndoMode::Apply).await;
@@ -564,8 +567,8 @@ async fn ship_recreated_by_another_author_is_a_conflict() {
     let (removed, _) = only_ship(&fixture).await;
     fixture.check(&first(), FLY, vec![json!({ "op": "remove", "shipId": removed, "version": 1 })], &[]).await;
     fixture.clock.advance(DAY);
-    let op = with(with(ship("e-2"), "shipId", json!(removed)), "version", json!(1));
-    fixture.check(&other_client(), FLY, vec![with(op, "override", json!(true))], &[]).await;
+    let op = with_field(with_field(ship("e-2"), "shipId", json!(removed)), "version", json!(1));
+    fixture.check(&other_client(), FLY, vec![with_field(op, "override", json!(true))], &[]).await;
     assert_eq!(undo(&fixture, UndoMode::Apply).await, ["ships Big Hauler: changed afterwards by client c-2"]);
     let theirs = UndoSelection { from: fixture.clock.now(), ..writes(&fixture, "c-2") };
     let done = fixture

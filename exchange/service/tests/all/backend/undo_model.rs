@@ -13,7 +13,7 @@ use exchange_service::feed::ChangeAuthor;
 use proptest::prelude::*;
 
 use super::reader::Reader;
-use super::ships::{FLY, SHIPS, ship, with};
+use super::ships::{FLY, SHIPS, ship, with_field};
 use super::stock::{GUN, LotKey, METAL, ORE, PARTS, SET, STOCK};
 use super::*;
 use crate::support::cases;
@@ -229,7 +229,7 @@ impl World {
         let mut ops = Vec::new();
         for (lot, to) in wishes {
             let held = self.amount(&Self::lot(number, *lot));
-            ops.push(with(places()[*lot].set(held, *to), "override", json!(true)));
+            ops.push(with_field(places()[*lot].set(held, *to), "override", json!(true)));
         }
         self.post(number, who, UndoArea::Stock, json!({ "ops": ops })).await;
         for (lot, to) in wishes {
@@ -260,15 +260,17 @@ impl World {
             None => ((number, UndoArea::Ships, format!("e-{}", self.created)), None),
         };
         let new_name = format!("n-{}", self.created);
-        let op = with(ship(&name.2), "name", json!(new_name));
+        let op = with_field(ship(&name.2), "name", json!(new_name));
         let (op, value) = match &key {
             None => {
                 let op = match instead {
                     // An upsert of a removed ship may have any version (A13).
-                    Some((_, removed)) => with(with(op, "shipId", json!(removed)), "version", json!(1)),
+                    Some((_, removed)) => {
+                        with_field(with_field(op, "shipId", json!(removed)), "version", json!(1))
+                    }
                     None => op,
                 };
-                (with(op, "override", json!(true)), Some(new_name))
+                (with_field(op, "override", json!(true)), Some(new_name))
             }
             Some(key) => {
                 let caller =
@@ -279,7 +281,7 @@ impl World {
                 if act == 1 {
                     (json!({ "op": "remove", "shipId": key, "version": version }), None)
                 } else {
-                    (with(with(op, "shipId", json!(key)), "version", version), Some(new_name))
+                    (with_field(with_field(op, "shipId", json!(key)), "version", version), Some(new_name))
                 }
             }
         };

@@ -7,7 +7,7 @@ use exchange_service::backend::undo::{UndoArea, UndoAuthority, UndoMode, UndoPro
 use exchange_service::feed::ChangeAuthor;
 use proptest::prelude::*;
 
-use super::stock::{GUN, LotKey, ORE, SET, apply_on_web, rebook, with};
+use super::stock::{GUN, LotKey, ORE, SET, apply_on_web, rebook, with_field};
 use super::*;
 use crate::support::cases;
 
@@ -110,7 +110,7 @@ impl World {
     }
 
     async fn write(&self, who: usize, ops: Vec<Value>) {
-        let ops: Vec<Value> = ops.into_iter().map(|op| with(op, "override", json!(true))).collect();
+        let ops: Vec<Value> = ops.into_iter().map(|op| with_field(op, "override", json!(true))).collect();
         let count = ops.len();
         match who {
             3 => assert_eq!(apply_on_web(&self.fixture, "m-1", ChangeAuthor::Web, ops).await, count as i64),

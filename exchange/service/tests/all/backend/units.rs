@@ -3,7 +3,7 @@
 use exchange_service::admin::{AdminContext, read_units, set_units};
 
 use super::org_stock::{POOLS, book_in_stock, world};
-use super::ships::{FLY, SHIPS, ship, with};
+use super::ships::{FLY, SHIPS, ship, with_field};
 use super::stock::ORE;
 use super::*;
 
@@ -58,7 +58,7 @@ async fn member_sees_only_direct_units() {
 #[tokio::test]
 async fn document_renames_a_unit() {
     let fixture = world().await;
-    fixture.check(&first(), FLY, vec![with(ship("e-1"), "orgUnit", json!("u-1"))], &[]).await;
+    fixture.check(&first(), FLY, vec![with_field(ship("e-1"), "orgUnit", json!("u-1"))], &[]).await;
     book_in_stock(&fixture, &[("u-1", "Two", ORE, 5), ("u-2", "Two", ORE, 5)]).await;
     let (mut ships, mut lots) = (String::new(), String::new());
     fixture.page(&first(), SHIPS, &mut ships).await;

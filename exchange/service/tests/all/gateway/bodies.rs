@@ -11,7 +11,7 @@ use super::world::{TestRequest, World};
 use crate::fixtures::{self, ROUTES, errors};
 
 async fn world() -> World {
-    World::with(|config| {
+    World::with_config(|config| {
         (config.limits.per_address, config.limits.per_member) = (100_000, 100_000);
         (config.limits.writes_per_day, config.limits.account_checks_per_hour) = (100_000, 1000);
     })

@@ -8,7 +8,7 @@ use super::world::World;
 /// `304` if the tag matches.
 #[tokio::test]
 async fn contract_files_are_served_byte_for_byte() {
-    let world = World::with(|config| config.limits.per_address = 1000).await;
+    let world = World::with_config(|config| config.limits.per_address = 1000).await;
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../schemas");
     let mut files = vec![("openapi.json".to_owned(), folder.join("openapi.json"), "application/json")];
     for entry in std::fs::read_dir(folder.join("exchange/v1")).unwrap() {

@@ -181,7 +181,7 @@ async fn slow_body_times_out() {
 /// An interrupted body, and a body that exceeds the memory budget, are rejected before the token is read.
 #[tokio::test(start_paused = true)]
 async fn interrupted_body_and_exhausted_budget_are_rejected() {
-    let world = World::with(|config| config.limits.held_bytes = 0).await;
+    let world = World::with_config(|config| config.limits.held_bytes = 0).await;
     let reply = world.send_body(world.write("key-0001"), Some(broken_body())).await;
     assert_eq!((reply.code(), reply.has("dpop-nonce")), ("SCHEMA_INVALID", false));
     let slow = never_ending_body();
@@ -373,9 +373,9 @@ async fn patterns_run_in_linear_time() {
 /// LIM-23: any number of slow bodies from one address leaves budget for other addresses.
 #[tokio::test]
 async fn slow_bodies_of_one_source_leave_room_for_others() {
-    let world = World::with(|config| config.limits.per_address = 1000).await;
+    let world = World::with_config(|config| config.limits.per_address = 1000).await;
     let send_slow_body = |index: usize| {
-        let slow_request = world.write(&format!("slow-{index:04}")).from("198.51.100.7");
+        let slow_request = world.write(&format!("slow-{index:04}")).from_address("198.51.100.7");
         world.send_body(slow_request, Some(never_ending_body()))
     };
     // At 2 MiB each, these bodies far exceed the total budget of 128 MiB.
@@ -395,7 +395,7 @@ async fn slow_bodies_of_one_source_leave_room_for_others() {
         "the rest of the budget is left for other addresses"
     );
     drop(slow);
-    let again = world.write("key-0002").from("198.51.100.7");
+    let again = world.write("key-0002").from_address("198.51.100.7");
     assert_eq!(world.send(again).await.status, 200, "the budget is free again");
 }
 

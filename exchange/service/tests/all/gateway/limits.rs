@@ -30,7 +30,7 @@ async fn responses_report_the_remaining_requests() {
 /// LIM-18, ERR-33: the 121st request within a minute is rejected with the exact delay.
 #[tokio::test]
 async fn requests_per_member_are_limited() {
-    let world = World::with(|config| config.limits.per_address = 10_000).await;
+    let world = World::with_config(|config| config.limits.per_address = 10_000).await;
     for index in 0..120 {
         assert_eq!(world.send(world.get(DOCUMENT)).await.status, 200, "{index}");
     }
@@ -79,11 +79,12 @@ async fn requests_per_address_are_limited() {
         assert_eq!((reply.status, reply.header("retry-after")), (429, Some("1")), "{target}");
         assert_eq!((rate(&reply), reply.has("dpop-nonce")), ((None, None), false));
     }
-    assert_eq!(world.send(world.get(DOCUMENT).from("192.0.2.2")).await.status, 200);
+    assert_eq!(world.send(world.get(DOCUMENT).from_address("192.0.2.2")).await.status, 200);
     // An IPv6 network counts as one address.
     for index in 0..121 {
-        let reply =
-            world.send(world.get("/exchange/v1/openapi.json").from(&format!("2001:db8::{index:x}"))).await;
+        let reply = world
+            .send(world.get("/exchange/v1/openapi.json").from_address(&format!("2001:db8::{index:x}")))
+            .await;
         assert_eq!(reply.status, if index < 120 { 200 } else { 429 }, "{index}");
     }
 }
@@ -92,8 +93,8 @@ async fn requests_per_address_are_limited() {
 /// addresses are exempt until they send forged credentials.
 #[tokio::test]
 async fn new_addresses_share_a_verification_limit() {
-    let world = World::with(|config| config.limits.newcomers_per_second = 2).await;
-    let from = |address: &str| world.get(DOCUMENT).from(address);
+    let world = World::with_config(|config| config.limits.newcomers_per_second = 2).await;
+    let from = |address: &str| world.get(DOCUMENT).from_address(address);
     let foreign = Arc::new(KeyPair::generate().unwrap());
     let forged = |address: &str| from(address).draft(|draft| draft.signed_by(Arc::clone(&foreign)));
     assert_eq!(world.send(from("192.0.2.1")).await.status, 200);
@@ -280,7 +281,7 @@ async fn at_most_four_large_sets_run_at_once() {
     drop(under_way.pop());
     assert_eq!(world.send(ops(101, "key-0001")).await.status, 200, "the same key can be used again");
     drop(under_way);
-    let world = World::with(|config| config.limits.large_sets = 0).await;
+    let world = World::with_config(|config| config.limits.large_sets = 0).await;
     assert_eq!(world.send(world.write("key-0001")).await.status, 200, "small change sets are accepted");
 }
 

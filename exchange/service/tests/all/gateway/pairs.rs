@@ -52,12 +52,12 @@ impl Base {
 
     /// Returns the requests to which a violation applies: its own list, or that of its stage.
     fn named(named: &'static [Self], stage: usize) -> &'static [Self] {
-        if named.is_empty() { Self::of(stage) } else { named }
+        if named.is_empty() { Self::for_stage(stage) } else { named }
     }
 
     /// Returns the requests that can violate a stage, unless a violation lists others: a read has neither
     /// media type nor key, and a request with an invalid key or body cannot be replayed.
-    fn of(stage: usize) -> &'static [Self] {
+    fn for_stage(stage: usize) -> &'static [Self] {
         match stage {
             ..=11 => &BASES,
             12 => &[Self::Write, Self::OrgWrite, Self::Repeated],
@@ -341,7 +341,7 @@ async fn store_response(world: &World, request: &TestRequest) {
 }
 
 async fn world() -> World {
-    World::with(|config| config.limits.live_proofs = 1200).await
+    World::with_config(|config| config.limits.live_proofs = 1200).await
 }
 
 /// Returns the requests to which all of these violations apply.

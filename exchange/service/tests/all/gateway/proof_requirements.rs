@@ -56,7 +56,7 @@ pub(crate) const REQUIRED: &str = "DPOP_REQUIRED ";
 pub(crate) async fn check(cases: Vec<Case>) {
     let world = World::new().await;
     for (index, (name, expect, change)) in cases.into_iter().enumerate() {
-        let request = change(world.get(DOCUMENT).from(&format!("198.51.100.{index}")));
+        let request = change(world.get(DOCUMENT).from_address(&format!("198.51.100.{index}")));
         let before = world.traces().await;
         let reply = world.send(request).await;
         let actual = match reply.status {
@@ -134,7 +134,7 @@ fn claims() -> Vec<Case> {
         draft("missing iat", INVALID, |draft| draft.without_claim("iat")),
         draft("iat an hour ago", INVALID, move |draft| draft.claim("iat", now - 3600)),
         draft("iat in an hour", INVALID, move |draft| draft.claim("iat", now + 3600)),
-        draft("other key", INVALID, |draft| draft.of(KeyPair::generate().unwrap())),
+        draft("other key", INVALID, |draft| draft.signed_with(KeyPair::generate().unwrap())),
         draft("missing ath", INVALID, |draft| draft.without_claim("ath")),
         draft("wrong ath", INVALID, |draft| draft.claim("ath", base64([7; 32]))),
         draft("missing jti", INVALID, |draft| draft.without_claim("jti")),

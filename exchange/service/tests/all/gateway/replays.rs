@@ -63,7 +63,7 @@ async fn live_proofs_per_member_are_limited() {
 /// LIM-06, ERR-10: the limit for all members together is enforced.
 #[tokio::test]
 async fn live_proofs_in_total_are_limited() {
-    let world = World::with(|config| config.limits.live_proofs = 1200).await;
+    let world = World::with_config(|config| config.limits.live_proofs = 1200).await;
     world.fill("a", 600);
     world.fill("b", 600);
     let reply = world.send(world.get(DOCUMENT)).await;
@@ -81,7 +81,8 @@ async fn proof_ids_are_per_key() {
     world.token("anothers", |claims| claims.jkt = Some(jkt));
     let same = |draft: crate::proofs::Draft| draft.claim("jti", "the-same-id-of-two-keys");
     assert_eq!(world.send(world.get(DOCUMENT).draft(same)).await.status, 200);
-    let request = world.get(DOCUMENT).token("anothers").draft(|draft| same(draft).of(Arc::clone(&other_key)));
+    let request =
+        world.get(DOCUMENT).token("anothers").draft(|draft| same(draft).signed_with(Arc::clone(&other_key)));
     assert_eq!(world.send(request).await.status, 200);
 }
 
@@ -101,7 +102,7 @@ async fn invalid_proofs_are_not_recorded() {
     let world = World::new().await;
     for index in 0..200 {
         let request =
-            world.get(DOCUMENT).from(&format!("198.51.100.{index}")).draft(|d| d.claim("htm", "PUT"));
+            world.get(DOCUMENT).from_address(&format!("198.51.100.{index}")).draft(|d| d.claim("htm", "PUT"));
         assert_eq!(world.send(request.token(TOKEN)).await.status, 401);
     }
     assert_eq!(world.traces().await.live, 0);

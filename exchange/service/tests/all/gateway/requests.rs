@@ -77,7 +77,7 @@ fn many_new_installations_cause_a_warning() {
                 let key = dpop_bound::KeyPair::generate().unwrap();
                 let (token, jkt) = (format!("token-{index}"), key.public_key().thumbprint().to_string());
                 world.token(&token, |claims| (claims.jkt, claims.member) = (Some(jkt), member.into()));
-                let request = world.get(DOCUMENT).token(&token).draft(|draft| draft.of(key));
+                let request = world.get(DOCUMENT).token(&token).draft(|draft| draft.signed_with(key));
                 assert_eq!(world.send(request).await.status, 200);
             }
             world.send(world.get("/exchange/v1/nothing")).await;

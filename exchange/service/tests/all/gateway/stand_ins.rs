@@ -161,7 +161,7 @@ pub(crate) struct SwitchablePort<T> {
 }
 
 impl<T> SwitchablePort<T> {
-    pub(crate) fn on(port: T) -> Arc<Self> {
+    pub(crate) fn from_port(port: T) -> Arc<Self> {
         Arc::new(Self { port, off: AtomicBool::new(false), wholly: AtomicBool::new(false) })
     }
 

@@ -127,11 +127,11 @@ pub(crate) struct RequestEffects {
 
 impl World {
     pub(crate) async fn new() -> Self {
-        Self::with(|_| {}).await
+        Self::with_config(|_| {}).await
     }
 
     /// Creates a world whose configuration `change` has modified.
-    pub(crate) async fn with(change: impl FnOnce(&mut Config)) -> Self {
+    pub(crate) async fn with_config(change: impl FnOnce(&mut Config)) -> Self {
         let mut config = Config { gateway_origin: ORIGIN.to_owned(), ..Config::default() };
         change(&mut config);
         let config = Arc::new(config);
@@ -168,10 +168,11 @@ impl World {
             per_source: 1,
             total: limits.live_proofs,
         };
-        let live = SwitchablePort::on(Mutex::new(ReplayCache::new(ProofWindow::from_secs(30, 30), caps)));
-        let registry = SwitchablePort::on(CachedRegistry::new(store.clone()));
-        let [installations, keys, quota] = [(); 3].map(|()| SwitchablePort::on(store.clone()));
-        let rates = SwitchablePort::on(MemoryRateLimiter::new(limits.counted));
+        let live =
+            SwitchablePort::from_port(Mutex::new(ReplayCache::new(ProofWindow::from_secs(30, 30), caps)));
+        let registry = SwitchablePort::from_port(CachedRegistry::new(store.clone()));
+        let [installations, keys, quota] = [(); 3].map(|()| SwitchablePort::from_port(store.clone()));
+        let rates = SwitchablePort::from_port(MemoryRateLimiter::new(limits.counted));
         let nonce_key = NonceKey::from_bytes([nonces; 32]);
         let parts = GatewayParts {
             environment: environment.clone(),
@@ -397,7 +398,7 @@ impl TestRequest {
         self.draft(|draft| draft.token(token))
     }
 
-    pub(crate) fn from(mut self, peer: &str) -> Self {
+    pub(crate) fn from_address(mut self, peer: &str) -> Self {
         peer.clone_into(&mut self.peer);
         self
     }

@@ -223,7 +223,7 @@ async fn connections_are_listed_and_ended() {
     assert_eq!((list(&["--member", "m-bob"]).len(), list(&["--client", "tool"]).len()), (0, 2));
     run_json(folder, &["connections", "end", "--installation", "i-1"], "");
     world.refresh(&first.refresh, &devices[0]).await.expect_error(400, "invalid_grant");
-    let second = super::world::Tokens::of(&world.refresh(&second.refresh, &devices[1]).await);
+    let second = super::world::Tokens::from_reply(&world.refresh(&second.refresh, &devices[1]).await);
     run_json(folder, &["connections", "end", "--client", "tool", "--member", "m-ada"], "");
     world.refresh(&second.refresh, &devices[1]).await.expect_error(400, "invalid_grant");
     assert_eq!(list(&[])[0]["disconnected"], true);

@@ -130,7 +130,7 @@ async fn approved_login_gets_tokens() {
     assert_eq!((&response["token_type"], &response["expires_in"]), (&json!("DPoP"), &json!(300)));
     assert_eq!(response["scope"], "exchange.connect exchange.stock.read offline_access");
     assert_eq!(reply.header("cache-control"), "no-store");
-    let tokens = Tokens::of(&reply);
+    let tokens = Tokens::from_reply(&reply);
     let claims = world.provider.verify_token(&tokens.access, world.now()).await.unwrap();
     assert_eq!((claims.client.as_str(), claims.member.as_str()), ("tool", "m-ada"));
     assert_eq!(claims.jkt, Some(device.thumbprint().to_string()));
@@ -249,7 +249,7 @@ async fn first_decision_is_final() {
     // approved first.
     browser.decide(&world, &approved, "approve").await.expect(409);
     world.browser_of("bob").await.decide(&world, &approved, "approve").await.expect(409);
-    let tokens = Tokens::of(&world.poll(&approved, &device).await);
+    let tokens = Tokens::from_reply(&world.poll(&approved, &device).await);
     let claims = world.provider.verify_token(&tokens.access, world.now()).await.unwrap();
     assert_eq!(claims.member.as_str(), "m-ada");
     browser.decide(&world, &approved, "approve").await.expect(409);
@@ -351,7 +351,7 @@ async fn online_connection_ends_at_sign_out() {
     };
     assert_eq!(auth_time(&online).await, signed_in);
     assert_eq!(auth_time(&offline_tokens).await, signed_in + 100);
-    let online = Tokens::of(&world.refresh(&online.refresh, &bound).await);
+    let online = Tokens::from_reply(&world.refresh(&online.refresh, &bound).await);
     browser.open(&world, "/device").await.expect(200);
     browser.submit(&world, "/sign-out", &[]).await.expect(200);
     world.refresh(&online.refresh, &bound).await.expect_error(400, "invalid_grant");
@@ -366,7 +366,7 @@ async fn online_connection_ends_with_an_expired_session() {
     let device = Device::new();
     let tokens = world.connect(&device, "exchange.connect").await;
     world.advance(12 * 3600 - 100);
-    let last = Tokens::of(&world.refresh(&tokens.refresh, &device).await);
+    let last = Tokens::from_reply(&world.refresh(&tokens.refresh, &device).await);
     assert_eq!(last.expires_in, 100);
     world.advance(100);
     world.refresh(&last.refresh, &device).await.expect_error(400, "invalid_grant");
@@ -423,7 +423,7 @@ async fn disabled_member_cannot_connect() {
 /// Logins work in the same way with the other proof profile.
 #[tokio::test]
 async fn strict_profile_has_the_same_logins() {
-    let world = World::with(&config(ProofProfile::Rfc9449)).await;
+    let world = World::with_config(&config(ProofProfile::Rfc9449)).await;
     let (login, device) = (world.begin(SCOPES).await, Device::new());
     let challenge = world.poll(&login, &device).await;
     challenge.expect_error(400, "use_dpop_nonce");
@@ -450,7 +450,7 @@ async fn failed_signing_does_not_consume_the_code() {
     world.poll(&login, &device).await.expect_error(503, "temporarily_unavailable");
     world.change("ALTER TABLE gone RENAME TO signing_key").await;
     assert_eq!(world.count("SELECT count(*) FROM connection").await, 0);
-    let tokens = Tokens::of(&world.poll(&login, &device).await);
+    let tokens = Tokens::from_reply(&world.poll(&login, &device).await);
     assert!(world.provider.verify_token(&tokens.access, world.now()).await.is_ok());
 }
 
@@ -458,7 +458,7 @@ async fn failed_signing_does_not_consume_the_code() {
 #[tokio::test]
 async fn issuer_with_a_trailing_slash() {
     let config = Config { issuer: format!("{ISSUER}/"), ..config(ProofProfile::Keycloak) };
-    let world = World::with(&config).await;
+    let world = World::with_config(&config).await;
     let discovery = world.get("/idp/.well-known/openid-configuration").await.expect(200).json();
     assert_eq!(discovery["issuer"], format!("{ISSUER}/"));
     assert_eq!(discovery["token_endpoint"], format!("{ISSUER}/token"));

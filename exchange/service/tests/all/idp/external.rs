@@ -62,14 +62,14 @@ struct World {
 
 impl World {
     fn new(keys: &[Value]) -> Self {
-        Self::with(keys, Settings::default())
+        Self::with_settings(keys, Settings::default())
     }
 
-    fn with(keys: &[Value], settings: Settings) -> Self {
-        Self::at(ManualClock::fixed_at(NOW), keys, settings)
+    fn with_settings(keys: &[Value], settings: Settings) -> Self {
+        Self::with_clock(ManualClock::fixed_at(NOW), keys, settings)
     }
 
-    fn at(clock: ManualClock, keys: &[Value], settings: Settings) -> Self {
+    fn with_clock(clock: ManualClock, keys: &[Value], settings: Settings) -> Self {
         let table = Arc::new(DocumentTable::default());
         let idp = IdpConfig { external: Some(settings), ..IdpConfig::default() };
         let config = Config { issuer: THEIRS.to_owned(), idp, ..Config::default() };
@@ -306,8 +306,11 @@ impl Clock for TickingClock {
 async fn keys_fetched_during_a_lookup_are_found() {
     let key = Key::p256();
     let keys = [key.jwk(&[("kid", "ec")])];
-    let world =
-        World::at(ManualClock::offset_from(Arc::new(TickingClock::default())), &keys, Settings::default());
+    let world = World::with_clock(
+        ManualClock::offset_from(Arc::new(TickingClock::default())),
+        &keys,
+        Settings::default(),
+    );
     assert!(world.verify(&world.token(&key, "ES256", "ec")).await.is_ok());
     let world = World::new(&keys);
     world.move_clock_on_fetch(ClockMovement::On(9));
@@ -406,7 +409,7 @@ async fn token_type_is_configurable() {
     let key = Key::p256();
     let keys = [key.jwk(&[("kid", "ec")])];
     let settings = Settings { token_types: vec!["JWT".to_owned()], ..Settings::default() };
-    let (strict, plain) = (World::new(&keys), World::with(&keys, settings));
+    let (strict, plain) = (World::new(&keys), World::with_settings(&keys, settings));
     let token = plain.token(&key, "ES256", "ec");
     assert_eq!(plain.verify(&token).await, Err(TokenError::WrongType));
     let header = json!({ "typ": "JWT", "alg": "ES256", "kid": "ec" });
@@ -456,7 +459,7 @@ async fn configuration_selects_the_verifier() {
     assert!(verifier.verify_token(&tokens.access, own.now()).await.is_ok());
     let mut config = own.provider.config().clone();
     config.idp.external = Some(Settings::default());
-    let other_world = super::world::World::with(&config).await;
+    let other_world = super::world::World::with_config(&config).await;
     let verifier = exchange_service::idp::build_verifier(&other_world.provider).unwrap();
     assert!(format!("{verifier:?}").starts_with("External"));
 }

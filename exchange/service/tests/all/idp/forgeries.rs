@@ -32,7 +32,7 @@ enum RejectionPoint {
 /// Proofs that only look forged are accepted.
 async fn check(forgeries: fn() -> Vec<Forgery>, when: RejectionPoint) {
     for profile in [ProofProfile::Keycloak, ProofProfile::Rfc9449] {
-        let world = World::with(&config(profile)).await;
+        let world = World::with_config(&config(profile)).await;
         let device = Device::new();
         // In the profile with nonces, every response contains one.
         let nonce = world.refresh("x.y", &device).await.header("dpop-nonce").to_owned();
@@ -50,10 +50,10 @@ async fn check(forgeries: fn() -> Vec<Forgery>, when: RejectionPoint) {
         let login = world.begin(SCOPES).await;
         world.browser().await.decide(&world, &login, "approve").await.expect(200);
         let fields = [("grant_type", DEVICE_GRANT), ("device_code", &*login.device_code)];
-        let mut tokens = Tokens::of(&send(fields, draft().proof()).await);
+        let mut tokens = Tokens::from_reply(&send(fields, draft().proof()).await);
         for Forgery { name, verdict, make } in forgeries() {
             if verdict == Verdict::Taken {
-                tokens = Tokens::of(&refresh(&tokens, make(&draft())).await);
+                tokens = Tokens::from_reply(&refresh(&tokens, make(&draft())).await);
                 continue;
             }
             let before = grants(&world).await;
@@ -67,7 +67,7 @@ async fn check(forgeries: fn() -> Vec<Forgery>, when: RejectionPoint) {
                 assert_eq!(grants(&world).await, before, "{profile:?} {name}: the grant is unchanged");
             }
         }
-        Tokens::of(&refresh(&tokens, draft().proof()).await);
+        Tokens::from_reply(&refresh(&tokens, draft().proof()).await);
     }
 }
 

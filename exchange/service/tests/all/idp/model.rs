@@ -114,9 +114,9 @@ impl Model {
     fn assert_reply(&mut self, index: usize, expected: &Expected, reply: &Reply) {
         match expected {
             Expected::Refused => reply.expect_error(400, "invalid_grant"),
-            Expected::Same(token) => assert_eq!(&Tokens::of(reply).refresh, token),
+            Expected::Same(token) => assert_eq!(&Tokens::from_reply(reply).refresh, token),
             Expected::New => {
-                let token = Tokens::of(reply).refresh;
+                let token = Tokens::from_reply(reply).refresh;
                 let tokens = self.connections.iter().flat_map(|connection| &connection.tokens);
                 assert!(tokens.clone().all(|other_token| *other_token != token), "a token was issued twice");
                 self.connections[index].tokens.push(token);

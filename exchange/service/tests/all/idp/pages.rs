@@ -45,7 +45,7 @@ async fn hsts_is_sent_only_over_tls() {
     for (origin, expect) in [("https://exchange.example", "max-age=31536000"), ("http://127.0.0.1:8080", "")]
     {
         let config = Config { issuer: format!("{origin}/idp"), ..config(ProofProfile::Keycloak) };
-        let world = World::with(&config).await;
+        let world = World::with_config(&config).await;
         for path in ["/sign-in", "/device", "/style.css", "/idp/jwks", "/idp/token", "/nothing"] {
             let reply = world.get(path).await;
             assert_eq!(reply.header("strict-transport-security"), expect, "{path}: {}", reply.status);
@@ -348,7 +348,7 @@ async fn sessions_end_by_sign_out_and_expiry() {
 async fn cookies_require_tls() {
     let issuer = "https://idp.example/idp".to_owned();
     let config = Config { issuer, ..config(ProofProfile::Keycloak) };
-    let world = World::with(&config).await;
+    let world = World::with_config(&config).await;
     let mut browser = Browser::default();
     browser.open(&world, "/sign-in").await.expect(200);
     let fields = [("username", "ada"), ("password", "right")];

@@ -54,8 +54,8 @@ async fn invalid_proofs_do_not_spend_the_token() {
     check(&[&proof_at(16)], "invalid_request").await;
     check(&[&proof_at(-3600)], "invalid_request").await;
     // The rejected requests did not use up the token.
-    let tokens = Tokens::of(&refresh(&world, &tokens.refresh, &[&proof_at(-24)]).await);
-    Tokens::of(&refresh(&world, &tokens.refresh, &[&proof_at(15)]).await);
+    let tokens = Tokens::from_reply(&refresh(&world, &tokens.refresh, &[&proof_at(-24)]).await);
+    Tokens::from_reply(&refresh(&world, &tokens.refresh, &[&proof_at(15)]).await);
 }
 
 /// LIM-11, A40: the window extends exactly from −25 s to +15 s.
@@ -81,8 +81,8 @@ async fn proof_is_checked_before_the_grant() {
     let world = World::new().await;
     let device = Device::new();
     let first = world.connect(&device, SCOPES).await;
-    let second = Tokens::of(&world.refresh(&first.refresh, &device).await);
-    let third = Tokens::of(&world.refresh(&second.refresh, &device).await);
+    let second = Tokens::from_reply(&world.refresh(&first.refresh, &device).await);
+    let third = Tokens::from_reply(&world.refresh(&second.refresh, &device).await);
     refresh(&world, &first.refresh, &["a.b.c"]).await.expect_error(400, "invalid_dpop_proof");
     refresh(&world, "no token at all", &["a.b.c"]).await.expect_error(400, "invalid_dpop_proof");
     let late = device.prove("POST", TOKEN, world.now().minus(Duration::from_secs(60)), None);
@@ -97,7 +97,7 @@ async fn proof_is_used_once() {
     let device = Device::new();
     let tokens = world.connect(&device, SCOPES).await;
     let proof = device.proof(world.now());
-    let next = Tokens::of(&refresh(&world, &tokens.refresh, &[&proof]).await);
+    let next = Tokens::from_reply(&refresh(&world, &tokens.refresh, &[&proof]).await);
     refresh(&world, &next.refresh, &[&proof]).await.expect_error(400, "invalid_dpop_proof");
     world.refresh(&next.refresh, &device).await.expect(200);
 }
@@ -120,7 +120,7 @@ async fn revocation_requires_a_proof() {
 /// DPP-17, ERR-50: the profile of RFC 9449 requires a nonce and has one error for every invalid proof.
 #[tokio::test]
 async fn strict_profile_requires_a_nonce() {
-    let world = World::with(&config(ProofProfile::Rfc9449)).await;
+    let world = World::with_config(&config(ProofProfile::Rfc9449)).await;
     let device = Device::new();
     let prove = |nonce: &str, time| device.prove("POST", TOKEN, time, (!nonce.is_empty()).then_some(nonce));
     let now = world.now();
@@ -217,7 +217,7 @@ async fn requests_without_valid_proof_are_limited() {
     }
     for _ in 0..3 {
         let proof = device.proof(world.now());
-        tokens = Tokens::of(&send("token", network, &tokens.refresh, &proof).await);
+        tokens = Tokens::from_reply(&send("token", network, &tokens.refresh, &proof).await);
     }
     send("token", network, "x.y", "a.b.c").await.expect_error(400, "invalid_dpop_proof");
     for endpoint in ["token", "revoke"] {
@@ -227,16 +227,16 @@ async fn requests_without_valid_proof_are_limited() {
     }
     let proof = device.proof(world.now());
     send("token", here, &tokens.refresh, &proof).await.expect_error(429, "temporarily_unavailable");
-    let tokens = Tokens::of(&send("token", elsewhere, &tokens.refresh, &proof).await);
+    let tokens = Tokens::from_reply(&send("token", elsewhere, &tokens.refresh, &proof).await);
     world.advance(1);
-    Tokens::of(&send("token", here, &tokens.refresh, &device.proof(world.now())).await);
+    Tokens::from_reply(&send("token", here, &tokens.refresh, &device.proof(world.now())).await);
 }
 
 /// DPP-17: identity providers behind one load balancer accept each other's nonces and share the used proofs.
 #[tokio::test]
 async fn providers_share_nonces_and_used_proofs() {
     let config = config(ProofProfile::Rfc9449);
-    let mut world = World::with(&config).await;
+    let mut world = World::with_config(&config).await;
     let environment = world.provider.environment().clone();
     let shared = SharedProviderState::in_memory(&config, &environment).unwrap();
     let one_more = async || {

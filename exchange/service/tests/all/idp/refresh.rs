@@ -23,7 +23,7 @@ async fn refresh_returns_new_tokens() {
     let reply = world.refresh(&first.refresh, &device).await.expect(200);
     assert_eq!(reply.json()["token_type"], "DPoP");
     assert_eq!(reply.json()["scope"], "exchange.connect exchange.stock.read offline_access");
-    let second = Tokens::of(&reply);
+    let second = Tokens::from_reply(&reply);
     assert!(second.access != first.access && second.refresh != first.refresh);
     let claims = world.provider.verify_token(&second.access, world.now()).await.unwrap();
     assert_eq!(claims.jkt, Some(device.thumbprint().to_string()));
@@ -37,7 +37,7 @@ async fn refresh_with_another_key_is_rejected() {
     let world = World::new().await;
     let (device, thief) = (Device::new(), Device::new());
     let tokens = world.connect(&device, SCOPES).await;
-    let next = Tokens::of(&world.refresh(&tokens.refresh, &device).await);
+    let next = Tokens::from_reply(&world.refresh(&tokens.refresh, &device).await);
     for token in [&tokens.refresh, &next.refresh] {
         world.refresh(token, &thief).await.expect_error(400, "invalid_grant");
         world.revoke(token, &thief).await.expect_error(400, "invalid_grant");
@@ -65,7 +65,7 @@ async fn parallel_refreshes_get_the_same_successor() {
     let tokens = world.connect(&device, SCOPES).await;
     let (one, other) =
         tokio::join!(world.refresh(&tokens.refresh, &device), world.refresh(&tokens.refresh, &device));
-    let (one, other) = (Tokens::of(&one), Tokens::of(&other));
+    let (one, other) = (Tokens::from_reply(&one), Tokens::from_reply(&other));
     assert_eq!(one.refresh, other.refresh);
     assert_ne!(one.access, other.access);
     world.refresh(&other.refresh, &device).await.expect(200);
@@ -77,13 +77,13 @@ async fn refresh_can_be_repeated_after_a_lost_response() {
     let world = World::new().await;
     let device = Device::new();
     let tokens = world.connect(&device, SCOPES).await;
-    let lost_tokens = Tokens::of(&world.refresh(&tokens.refresh, &device).await);
+    let lost_tokens = Tokens::from_reply(&world.refresh(&tokens.refresh, &device).await);
     for _ in 0..3 {
         world.advance(DAY);
-        let again = Tokens::of(&world.refresh(&tokens.refresh, &device).await);
+        let again = Tokens::from_reply(&world.refresh(&tokens.refresh, &device).await);
         assert_eq!(again.refresh, lost_tokens.refresh);
     }
-    let next = Tokens::of(&world.refresh(&lost_tokens.refresh, &device).await);
+    let next = Tokens::from_reply(&world.refresh(&lost_tokens.refresh, &device).await);
     world.refresh(&next.refresh, &device).await.expect(200);
 }
 
@@ -94,8 +94,8 @@ async fn token_reuse_ends_the_connection() {
     let world = World::new().await;
     let device = Device::new();
     let first = world.connect(&device, SCOPES).await;
-    let second = Tokens::of(&world.refresh(&first.refresh, &device).await);
-    let third = Tokens::of(&world.refresh(&second.refresh, &device).await);
+    let second = Tokens::from_reply(&world.refresh(&first.refresh, &device).await);
+    let third = Tokens::from_reply(&world.refresh(&second.refresh, &device).await);
     world.refresh(&first.refresh, &device).await.expect_error(400, "invalid_grant");
     for token in [&second.refresh, &third.refresh] {
         world.refresh(token, &device).await.expect_error(400, "invalid_grant");
@@ -116,8 +116,8 @@ async fn unknown_token_after_restore_is_not_theft() {
     let known_tokens = world.connect(&fresh, SCOPES).await;
     let lost_tokens = world.connect(&stale, SCOPES).await;
     store::write_backup(&path("first"), &path("backup.db")).unwrap();
-    let lost_tokens = Tokens::of(&world.refresh(&lost_tokens.refresh, &stale).await);
-    let lost_tokens = Tokens::of(&world.refresh(&lost_tokens.refresh, &stale).await);
+    let lost_tokens = Tokens::from_reply(&world.refresh(&lost_tokens.refresh, &stale).await);
+    let lost_tokens = Tokens::from_reply(&world.refresh(&lost_tokens.refresh, &stale).await);
     world.advance(DAY);
     store::restore_backup(&path("backup.db"), &path("second"), &SystemRandom, world.now()).unwrap();
 
@@ -126,8 +126,8 @@ async fn unknown_token_after_restore_is_not_theft() {
     let ended = "SELECT count(*) FROM connection WHERE end_reason = 'restored'";
     let notice_query = "SELECT count(*) FROM notice WHERE kind = 'connection-reused'";
     assert_eq!((world.count(ended).await, world.count(notice_query).await), (1, 0));
-    let next = Tokens::of(&world.refresh(&known_tokens.refresh, &fresh).await);
-    let last = Tokens::of(&world.refresh(&next.refresh, &fresh).await);
+    let next = Tokens::from_reply(&world.refresh(&known_tokens.refresh, &fresh).await);
+    let last = Tokens::from_reply(&world.refresh(&next.refresh, &fresh).await);
     // The reuse of a token that the store knows is still treated as theft.
     world.refresh(&known_tokens.refresh, &fresh).await.expect_error(400, "invalid_grant");
     world.refresh(&last.refresh, &fresh).await.expect_error(400, "invalid_grant");
@@ -148,7 +148,7 @@ async fn refresh_never_widens_scopes() {
     let narrow = [("scope", "exchange.connect")];
     let reply = world.refresh_as("tool", &tokens.refresh, &device, &narrow).await.expect(200);
     assert_eq!(reply.json()["scope"], "exchange.connect");
-    let reply = world.refresh(&Tokens::of(&reply).refresh, &device).await.expect(200);
+    let reply = world.refresh(&Tokens::from_reply(&reply).refresh, &device).await.expect(200);
     assert_eq!(reply.json()["scope"], "exchange.connect exchange.stock.read");
 }
 
@@ -159,7 +159,7 @@ async fn unused_connection_expires_after_30_days() {
     let device = Device::new();
     let tokens = world.connect(&device, SCOPES).await;
     world.advance(30 * DAY - 1);
-    let tokens = Tokens::of(&world.refresh(&tokens.refresh, &device).await);
+    let tokens = Tokens::from_reply(&world.refresh(&tokens.refresh, &device).await);
     world.advance(30 * DAY);
     world.refresh(&tokens.refresh, &device).await.expect_error(400, "invalid_grant");
     assert_eq!(world.count("SELECT count(*) FROM connection WHERE end_reason = 'unused'").await, 1);
@@ -173,10 +173,10 @@ async fn connection_expires_after_90_days() {
     let mut tokens = world.connect(&device, SCOPES).await;
     for _ in 0..4 {
         world.advance(20 * DAY);
-        tokens = Tokens::of(&world.refresh(&tokens.refresh, &device).await);
+        tokens = Tokens::from_reply(&world.refresh(&tokens.refresh, &device).await);
     }
     world.advance(10 * DAY - 60);
-    tokens = Tokens::of(&world.refresh(&tokens.refresh, &device).await);
+    tokens = Tokens::from_reply(&world.refresh(&tokens.refresh, &device).await);
     assert_eq!(tokens.expires_in, 60);
     world.advance(60);
     world.refresh(&tokens.refresh, &device).await.expect_error(400, "invalid_grant");
@@ -243,7 +243,7 @@ async fn disconnecting_a_client_revokes_its_tokens() {
 
     let again = world.connect(&device, SCOPES).await;
     assert!(!is_revoked(&world, &again).await);
-    let again = Tokens::of(&world.refresh(&again.refresh, &device).await);
+    let again = Tokens::from_reply(&world.refresh(&again.refresh, &device).await);
     // The client is disconnected again in the same second.
     disconnect_tool(&world).await;
     assert!(is_revoked(&world, &again).await);
@@ -322,20 +322,20 @@ async fn revoking_either_token_ends_the_connection() {
     let world = World::new().await;
     let device = Device::new();
     let tokens = world.connect(&device, SCOPES).await;
-    let next = Tokens::of(&world.refresh(&tokens.refresh, &device).await);
+    let next = Tokens::from_reply(&world.refresh(&tokens.refresh, &device).await);
     for unknown in ["x", "a.b", ".", "x.", &"y".repeat(2000)] {
         world.revoke(unknown, &device).await.expect(200);
     }
     world.revoke_as("other", &next.refresh, &device).await.expect_error(400, "invalid_grant");
     world.revoke(&tokens.access, &device).await.expect_error(400, "unsupported_token_type");
-    let next = Tokens::of(&world.refresh(&next.refresh, &device).await);
+    let next = Tokens::from_reply(&world.refresh(&next.refresh, &device).await);
     world.revoke(&next.refresh, &device).await.expect(200);
     world.refresh(&next.refresh, &device).await.expect_error(400, "invalid_grant");
     world.revoke(&next.refresh, &device).await.expect(200);
     assert_eq!(world.count("SELECT count(*) FROM connection WHERE end_reason = 'revoked'").await, 1);
 
     let tokens = world.connect(&device, SCOPES).await;
-    let next = Tokens::of(&world.refresh(&tokens.refresh, &device).await);
+    let next = Tokens::from_reply(&world.refresh(&tokens.refresh, &device).await);
     world.revoke(&tokens.refresh, &device).await.expect(200);
     world.refresh(&next.refresh, &device).await.expect_error(400, "invalid_grant");
 }
@@ -351,7 +351,7 @@ async fn concurrent_revocation_and_refresh() {
             tokio::join!(world.refresh(&tokens.refresh, &device), world.revoke(&tokens.refresh, &device));
         revoked.expect(200);
         let last = match refreshed.status {
-            200 => Tokens::of(&refreshed).refresh,
+            200 => Tokens::from_reply(&refreshed).refresh,
             _ => tokens.refresh,
         };
         world.refresh(&last, &device).await.expect_error(400, "invalid_grant");
@@ -367,11 +367,11 @@ async fn crash_after_commit_is_like_a_lost_response() {
     let (tokens, lost_tokens) = {
         let world = World::in_folder(folder.path(), clock.clone()).await;
         let tokens = world.connect(&device, SCOPES).await;
-        let lost_tokens = Tokens::of(&world.refresh(&tokens.refresh, &device).await);
+        let lost_tokens = Tokens::from_reply(&world.refresh(&tokens.refresh, &device).await);
         (tokens, lost_tokens)
     };
     let world = World::in_folder(folder.path(), clock).await;
-    let again = Tokens::of(&world.refresh(&tokens.refresh, &device).await);
+    let again = Tokens::from_reply(&world.refresh(&tokens.refresh, &device).await);
     assert_eq!(again.refresh, lost_tokens.refresh);
     // Earlier tokens are still valid, because the signing keys are the same.
     assert!(world.provider.verify_token(&lost_tokens.access, world.now()).await.is_ok());

@@ -124,9 +124,9 @@ async fn store_and_logs_contain_no_secrets() {
     let mut browser = world.browser().await;
     browser.type_code(&world, &login.user_code).await.expect(200);
     browser.decide(&world, &login, "approve").await.expect(200);
-    let first = Tokens::of(&world.poll(&login, &device).await);
-    let second = Tokens::of(&world.refresh(&first.refresh, &device).await);
-    let third = Tokens::of(&world.refresh(&second.refresh, &device).await);
+    let first = Tokens::from_reply(&world.poll(&login, &device).await);
+    let second = Tokens::from_reply(&world.refresh(&first.refresh, &device).await);
+    let third = Tokens::from_reply(&world.refresh(&second.refresh, &device).await);
     world.refresh(&first.refresh, &device).await.expect_error(400, "invalid_grant");
     world.change("ALTER TABLE connection RENAME TO gone").await;
     world.refresh(&third.refresh, &device).await.expect_error(503, "temporarily_unavailable");

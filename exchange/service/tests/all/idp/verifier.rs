@@ -31,7 +31,7 @@ fn claims(world: &World) -> Value {
     })
 }
 
-fn with(mut value: Value, changes: &[(&str, Value)]) -> Value {
+fn with_members(mut value: Value, changes: &[(&str, Value)]) -> Value {
     for (name, change) in changes {
         match change {
             Value::Null => drop(value.as_object_mut().unwrap().remove(*name)),
@@ -48,8 +48,8 @@ async fn verify_with_changes(
     changes: &[(&str, Value)],
 ) -> Result<TokenClaims, TokenError> {
     let (kid, key) = signing_key(world).await;
-    let header = with(json!({ "typ": "at+jwt", "alg": "ES256", "kid": kid }), header);
-    let token = jws(&header, &with(claims(world), changes), |message| key.sign("ES256", message));
+    let header = with_members(json!({ "typ": "at+jwt", "alg": "ES256", "kid": kid }), header);
+    let token = jws(&header, &with_members(claims(world), changes), |message| key.sign("ES256", message));
     world.provider.verify_token(&token, world.now()).await
 }
 
@@ -201,7 +201,7 @@ async fn retired_key_is_valid_until_its_tokens_expire() {
     assert!(world.provider.verify_token(&tokens.access, world.now()).await.is_ok());
     let header = json!({ "typ": "at+jwt", "alg": "ES256", "kid": old });
     let now = world.now().as_secs();
-    let long = with(claims(&world), &[("exp", json!(now + 100_000))]);
+    let long = with_members(claims(&world), &[("exp", json!(now + 100_000))]);
     let long = jws(&header, &long, |message| key.sign("ES256", message));
     assert!(world.provider.verify_token(&long, world.now()).await.is_ok());
     world.advance(299);

@@ -46,19 +46,20 @@ pub(crate) fn config(profile: ProofProfile) -> Config {
 
 impl World {
     pub(crate) async fn new() -> Self {
-        Self::with(&config(ProofProfile::Keycloak)).await
+        Self::with_config(&config(ProofProfile::Keycloak)).await
     }
 
-    pub(crate) async fn with(config: &Config) -> Self {
-        Self::at(config, StoreLocation::Memory, ManualClock::fixed_at(NOW)).await
+    pub(crate) async fn with_config(config: &Config) -> Self {
+        Self::at_location(config, StoreLocation::Memory, ManualClock::fixed_at(NOW)).await
     }
 
     /// Opens a store in a folder, which may be that of an earlier instance, as after a restart.
     pub(crate) async fn in_folder(folder: &Path, clock: ManualClock) -> Self {
-        Self::at(&config(ProofProfile::Keycloak), StoreLocation::Folder(folder.to_owned()), clock).await
+        Self::at_location(&config(ProofProfile::Keycloak), StoreLocation::Folder(folder.to_owned()), clock)
+            .await
     }
 
-    async fn at(config: &Config, place: StoreLocation, clock: ManualClock) -> Self {
+    async fn at_location(config: &Config, place: StoreLocation, clock: ManualClock) -> Self {
         let store = Store::open(&StoreOptions::new(place)).unwrap();
         let environment = Environment::new(Arc::new(clock.clone()), Arc::new(SystemRandom));
         let provider = IdentityProvider::new(store.clone(), environment.clone(), config).await.unwrap();
@@ -106,7 +107,7 @@ impl World {
     pub(crate) async fn begin(&self, scope: &str) -> Login {
         let reply = self.form("device_authorization", &[("client_id", "tool"), ("scope", scope)], &[]).await;
         assert_eq!(reply.status, 200, "{}", reply.body);
-        Login::of(&reply)
+        Login::from_reply(&reply)
     }
 
     pub(crate) async fn poll(&self, login: &Login, device: &Device) -> Reply {
@@ -170,7 +171,7 @@ impl World {
     pub(crate) async fn connect_by(&self, browser: &mut Browser, device: &Device, scope: &str) -> Tokens {
         let login = self.begin(scope).await;
         browser.decide(self, &login, "approve").await.expect(200);
-        Tokens::of(&self.poll(&login, device).await)
+        Tokens::from_reply(&self.poll(&login, device).await)
     }
 
     /// Reads one number from the store.
@@ -268,7 +269,7 @@ pub(crate) struct Login {
 }
 
 impl Login {
-    pub(crate) fn of(reply: &Reply) -> Self {
+    pub(crate) fn from_reply(reply: &Reply) -> Self {
         let text = |name: &str| reply.json()[name].as_str().unwrap().to_owned();
         Self { device_code: text("device_code"), user_code: text("user_code") }
     }
@@ -284,7 +285,7 @@ pub(crate) struct Tokens {
 
 impl Tokens {
     #[track_caller]
-    pub(crate) fn of(reply: &Reply) -> Self {
+    pub(crate) fn from_reply(reply: &Reply) -> Self {
         assert_eq!(reply.status, 200, "{}", reply.body);
         let json = reply.json();
         Self {

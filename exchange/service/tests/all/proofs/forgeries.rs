@@ -117,7 +117,7 @@ fn coordinate(draft: &Draft, name: &str) -> Vec<u8> {
 
 /// Creates an unsigned proof with a key whose coordinate begins with a zero byte, as one key in 256 has.
 fn of_short(draft: &Draft, name: &str) -> Draft {
-    let drafts = (0..100_000).map(|_| draft.clone().of(KeyPair::generate().unwrap()));
+    let drafts = (0..100_000).map(|_| draft.clone().signed_with(KeyPair::generate().unwrap()));
     let mut short = drafts.filter(|draft| coordinate(draft, name)[0] == 0);
     short.next().unwrap()
 }

@@ -455,12 +455,12 @@ async fn opened(
     credentials: &MemoryCredentials,
     stores: &Stores,
 ) -> (Session, Exchange) {
-    let place = ExchangeAddress::from_variable(|_| Some(sandbox.origin())).unwrap().unwrap();
+    let address = ExchangeAddress::from_variable(|_| Some(sandbox.origin())).unwrap().unwrap();
     let identity =
         ClientIdentity::new("sandbox-client", "Schedules", "1.0.0", "https://client.example").unwrap();
     // Each process has a different random seed, because equal seeds would produce equal proofs.
     let environment = Environment::new(watch, VirtualEnvironment::new(seed));
-    let session = Session::builder(&place, &identity)
+    let session = Session::builder(&address, &identity)
         .profile(name)
         .environment(environment)
         .credentials(credentials.clone())
@@ -470,7 +470,7 @@ async fn opened(
         Stores::Files(folder) => session.state_folder(folder.path()),
     };
     let session = session.open().await.unwrap();
-    let exchange = Exchange::builder(place, identity).transport(wire.clone()).build(&session).unwrap();
+    let exchange = Exchange::builder(address, identity).transport(wire.clone()).build(&session).unwrap();
     (session, exchange)
 }
 

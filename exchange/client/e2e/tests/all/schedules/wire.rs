@@ -53,8 +53,8 @@ impl SplitMix64 {
         self.below(100) < percent
     }
 
-    pub(super) fn of<T: Copy>(&mut self, these: &[T]) -> T {
-        these[usize::try_from(self.below(these.len() as u64)).unwrap()]
+    pub(super) fn pick<T: Copy>(&mut self, items: &[T]) -> T {
+        items[usize::try_from(self.below(items.len() as u64)).unwrap()]
     }
 }
 
@@ -70,7 +70,7 @@ struct TimeInner {
 }
 
 impl Time {
-    pub(super) fn of(sandbox: &Sandbox) -> Self {
+    pub(super) fn from_sandbox(sandbox: &Sandbox) -> Self {
         let clock = sandbox.clock().clone();
         // This time is later than all times in the seed data.
         let start = clock.now().as_millis();
@@ -248,11 +248,11 @@ impl Wire {
         if !seen.dice.happens(weather) {
             return None;
         }
-        let fault = seen.dice.of(&FAULTS);
+        let fault = seen.dice.pick(&FAULTS);
         let late = match fault {
-            Fault::LateAnswer => seen.dice.of(&[1, 20, 35, 90]),
-            Fault::LateDelivery => seen.dice.of(&[1, 5, 24, 50]),
-            _ => seen.dice.of(&[1, 3, 20, 400]),
+            Fault::LateAnswer => seen.dice.pick(&[1, 20, 35, 90]),
+            Fault::LateDelivery => seen.dice.pick(&[1, 5, 24, 50]),
+            _ => seen.dice.pick(&[1, 3, 20, 400]),
         };
         // A request with the refresh token consumes it. If the client loses the response, it has to sign in
         // again, which another test covers.

@@ -14,7 +14,9 @@ use exchange_client::{
     changes::{ChangeOp, Changes},
     outbox::WriteOutcome,
 };
-use exchange_client_e2e::{LossyNetwork, MEMBER, SandboxClock, SleepMode, identity, place, sign_in};
+use exchange_client_e2e::{
+    LossyNetwork, MEMBER, SandboxClock, SleepMode, exchange_address, identity, sign_in,
+};
 use exchange_client_sqlite::SqliteOutbox;
 use exchange_service::sandbox::Sandbox;
 use tempfile::TempDir;
@@ -43,13 +45,14 @@ impl WriteFixture {
     /// Starts a sandbox and signs the member in with all scopes.
     pub(super) async fn open() -> Self {
         let sandbox = Sandbox::start().await.unwrap();
-        let (place, identity) = (place(&sandbox), identity("sandbox-client"));
+        let (address, identity) = (exchange_address(&sandbox), identity("sandbox-client"));
         let clock = SandboxClock::for_sandbox(&sandbox, SleepMode::AdvanceClock);
-        let session = Session::builder(&place, &identity).credentials(MemoryCredentials::new());
+        let session = Session::builder(&address, &identity).credentials(MemoryCredentials::new());
         let session = session.environment(clock.environment()).open().await.unwrap();
         sign_in(&session, &sandbox, Scope::ALL).await.unwrap();
         let network = LossyNetwork::new();
-        let exchange = Exchange::builder(place, identity).transport(network.clone()).build(&session).unwrap();
+        let exchange =
+            Exchange::builder(address, identity).transport(network.clone()).build(&session).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let connection = exchange.connection().await.unwrap();
         let outbox = outbox(&exchange, &connection, &folder);

@@ -87,7 +87,7 @@ fn goals() -> impl Strategy<Value = Vec<(usize, i64, bool)>> {
     prop_oneof![9 => prop::collection::vec(one.clone(), 1..12), 1 => prop::collection::vec(one, 480..=500)]
 }
 
-fn kept(rows: &[&StockRow]) -> BTreeMap<StockOwnership, i64> {
+fn totals_by_owner(rows: &[&StockRow]) -> BTreeMap<StockOwnership, i64> {
     let mut totals = BTreeMap::new();
     for row in rows {
         *totals.entry(row.keeping.clone()).or_default() += row.amount;
@@ -145,13 +145,13 @@ proptest! {
             };
             let lot_state = after.get_mut(&holding.lot).expect("the lot exists");
             prop_assert_eq!(&touched.key, &holding.lot.key());
-            prop_assert_eq!(touched.before.as_ref().map_or(0, |before| before.held), super::total_amount(&lot_state.rows));
+            prop_assert_eq!(touched.before.as_ref().map_or(0, |before| before.total), super::total_amount(&lot_state.rows));
             let (was, current) = (journalled(touched.before.as_ref()), journalled(touched.after.as_ref()));
             prop_assert!(was.iter().all(|row| lot_state.rows.contains(row)));
             prop_assert!(!was.iter().any(|row| current.contains(row)), "unchanged rows are not journaled");
             lot_state.rows.retain(|row| !was.contains(row));
             lot_state.rows.extend_from_slice(current);
-            prop_assert_eq!(touched.after.as_ref().map(|after| after.held).unwrap_or_default(), super::total_amount(&lot_state.rows));
+            prop_assert_eq!(touched.after.as_ref().map(|after| after.total).unwrap_or_default(), super::total_amount(&lot_state.rows));
             prop_assert_eq!(touched.after.is_none(), lot_state.rows.is_empty());
         }
         let all = |lot_states: &BTreeMap<Lot, LotState>| -> BTreeMap<String, (Lot, StockRow)> {
@@ -194,7 +194,7 @@ proptest! {
         for lot in (0..LOTS).step_by(2).map(lot) {
             let pair = [lot.clone(), lot.stolen_twin()];
             let of = |lot_states: &BTreeMap<Lot, LotState>| -> BTreeMap<StockOwnership, i64> {
-                kept(&pair.iter().flat_map(|lot| &lot_states[lot].rows).collect::<Vec<_>>())
+                totals_by_owner(&pair.iter().flat_map(|lot| &lot_states[lot].rows).collect::<Vec<_>>())
             };
             let (was, current) = (of(&lot_states), of(&after));
             for keeping in [StockOwnership::Shared, StockOwnership::Pool("u".into())] {

@@ -59,7 +59,7 @@ pub(super) type Age = (Moment, Option<i64>);
 pub(super) struct Rows(BTreeMap<LotKey, Vec<(Age, Row)>>);
 
 impl Rows {
-    pub(super) fn of(&self, lot_key: LotKey) -> &[(Age, Row)] {
+    pub(super) fn rows_of(&self, lot_key: LotKey) -> &[(Age, Row)] {
         self.0.get(&lot_key).map_or(&[], Vec::as_slice)
     }
 
@@ -68,12 +68,12 @@ impl Rows {
     }
 
     pub(super) fn held(&self, lot_key: LotKey) -> i64 {
-        self.of(lot_key).iter().map(|(_, row)| row.amount).sum()
+        self.rows_of(lot_key).iter().map(|(_, row)| row.amount).sum()
     }
 
     /// Returns the amount of a lot that is reserved.
     pub(super) fn reserved(&self, lot_key: LotKey) -> i64 {
-        self.of(lot_key).iter().map(|(_, row)| row.reserved).sum()
+        self.rows_of(lot_key).iter().map(|(_, row)| row.reserved).sum()
     }
 
     /// Returns the amounts of all lots that are not empty.

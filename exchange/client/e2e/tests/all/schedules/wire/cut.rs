@@ -21,7 +21,7 @@ static ORIGIN: LazyLock<String> = LazyLock::new(|| {
     let origin = format!("http://{}", listener.local_addr().unwrap());
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            thread::spawn(move || answer(stream));
+            thread::spawn(move || serve_connection(stream));
         }
     });
     origin
@@ -42,7 +42,7 @@ pub(super) async fn page(
 
 /// Reads the complete request and writes the incomplete response, so that only the end of the body is
 /// missing.
-fn answer(mut stream: TcpStream) {
+fn serve_connection(mut stream: TcpStream) {
     let (mut request, mut bytes) = (Vec::new(), [0; 4096]);
     while !request.ends_with(b"\r\n\r\n") {
         match stream.read(&mut bytes) {
