@@ -24,7 +24,7 @@ pub use build::build_shapes;
 pub(crate) use containment::ContainmentIndex;
 pub(crate) use defaults::{DefaultableTypes, is_default_path};
 pub use display::display_type;
-pub(crate) use enum_annotations::named_constants;
+pub(crate) use enum_annotations::{integer_constants, named_constants};
 pub use object_form::{MemberRule, ObjectForm};
 pub use unions::is_tagged_union;
 
