@@ -451,7 +451,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "union_behind_all_of" => models!(union_behind_all_of: Colour, Input, InputColour, InputShape, InputShapeBox, InputShapeDot, Kind),
         "union_bool_tag" => models!(union_bool_tag: Input, InputOkFalse, InputOkTrue),
         "union_by_items" => models!(union_by_items: Input, InputInput, InputLists, InputListsObjectListItem, InputListsTextListItem),
-        "union_by_kind" => models!(union_by_kind: Input, InputId, InputMaybe, InputMaybeText, InputValue, InputValueObject),
+        "union_by_kind" => models!(union_by_kind: Input, InputId, InputMaybe, InputMaybeText, InputValue, InputValueObject, Keys, KeysKeysItem),
         "union_by_members" => models!(union_by_members: Area, AreaUnit, Cat, Dog, Fork, Input, InputAuthor, InputAuthorEmpty, InputNested, InputOwner, InputPet, InputPets, InputPlace, InputPrice, InputPriceAmount, InputPricePercent, InputStrict, Large, Leaf, Org, Point, PointUnit, Small, Tree, User),
         "union_closed" => models!(union_closed: Event, EventJoined, EventLeft, Input),
         "union_const_tag" => models!(union_const_tag: Input, InputAdd, InputRemoveAll),

@@ -184,6 +184,19 @@ fn structs_have_constructors() {
     assert_eq!(fork.to_json().unwrap().to_string(), r#"{"left":{"value":"x"}}"#);
 }
 
+/// A constructor takes the elements of a list of a union as values of one variant, or as values of the union.
+#[test]
+fn constructors_convert_lists_of_unions() {
+    use crate::compiled::union_by_kind::types::{Keys, KeysKeysItem};
+
+    let keys = |keys: Keys| keys.to_json().unwrap().to_string();
+    assert_eq!(keys(Keys::new(["a", "b"])), r#"{"keys":["a","b"]}"#);
+    assert_eq!(keys(Keys::new(vec![1, 2])), r#"{"keys":[1,2]}"#);
+    assert_eq!(keys(Keys::new(vec!["a".to_owned()])), r#"{"keys":["a"]}"#);
+    assert_eq!(keys(Keys::new([KeysKeysItem::from(1), "a".into()])), r#"{"keys":[1,"a"]}"#);
+    assert_eq!(keys(Keys::new(Vec::<KeysKeysItem>::new())), r#"{"keys":[]}"#);
+}
+
 /// Undeclared properties can be parsed as a type that the caller selects.
 #[test]
 fn undeclared_properties_have_typed_readers() {
