@@ -384,7 +384,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "long_chain" => models!(long_chain: Link00, Link01, Link02, Link03, Link04, Link05, Link06, Link07, Link08, Link09, Link10, Link11, Link12, Link13, Link14, Link15, Link16, Link17, Link18, Link19, Link20, Link21, Link22, Link23, Link24, Link25, Link26, Link27, Link28, Link29, Link30, Link31, Link32, Link33, Link34, Link35, Link36, Link37, Link38, Link39, Link40, Link41, Link42, Link43, Link44, Link45, Link46, Link47, Link48, Link49, Link50, Link51, Link52, Link53, Link54, Link55, Link56, Link57, Link58, Link59, Link60, Link61, Link62, Link63, Link64, Link65, Link66, Link67, Link68, Link69, Link70, Link71, Link72, Link73, Link74, Link75, Link76, Link77, Link78, Link79, Link80, Link81, Link82, Link83, Link84, Link85, Link86, Link87, Link88, Link89, Link90, Link91, Link92, Link93, Link94, Link95, Link96, Link97, Link98, Link99),
         "map_nullable" => models!(map_nullable: Input, Slot),
         "mutually_recursive" => models!(mutually_recursive: Arguments, Call, Expression, Literal),
-        "names_by_config" => models!(names_by_config: Choice, Inner, Outer, Renamed),
+        "names_by_config" => models!(names_by_config: Choice, Inner, Key, Maybe, MaybeE, Outer, Renamed),
         "names_fields" => models!(names_fields: Input, InputAt, InputExtra, InputFoundItem),
         "names_foreign" => models!(names_foreign: Input, InputUnit),
         "names_kept" => models!(names_kept: Input, Part, Size),

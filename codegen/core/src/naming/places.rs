@@ -7,7 +7,7 @@ use super::{PlaceName, TypeNames};
 use crate::{
     api::{MediaType, OpenApiDocument, Operation, StatusPattern},
     names,
-    schema::{Schema, SchemaGraph, SchemaId, TypeSet},
+    schema::{Schema, SchemaGraph, SchemaId, SchemaOrigin, TypeSet},
     tree::unescape_token,
 };
 
@@ -70,8 +70,11 @@ impl TypeNames {
         let mut walk = PlaceWalk { graph, names: self, seen: BTreeSet::new() };
         for id in named {
             let hint = walk.names.named.get(&id).cloned().unwrap_or_default();
-            // A named nullable schema is a newtype, and the type inside it needs a different name.
-            let nullable = graph.schema(id).types.is_some_and(|types| types.contains(TypeSet::NULL));
+            // A named nullable schema is a newtype, and the type inside it needs a different name. The name of an
+            // inline schema, from the configuration, is that of the type inside.
+            let schema = graph.schema(id);
+            let nullable = schema.origin != SchemaOrigin::Inline
+                && schema.types.is_some_and(|types| types.contains(TypeSet::NULL));
             walk.visit_inside(id, if nullable { format!("{hint}Value") } else { hint });
         }
         for (id, hint) in type_places(api) {
