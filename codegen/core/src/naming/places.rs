@@ -33,8 +33,12 @@ pub fn operation_places(operation: &Operation, out: &mut Vec<(SchemaId, String)>
     if let Some(body) = &operation.request_body {
         body.content.iter().for_each(|media| media_places(media, &format!("{base}Body"), out));
     }
+    let is_success = |status| matches!(status, StatusPattern::Code(200..=299) | StatusPattern::Range(2));
+    let successes = operation.responses.iter().filter(|response| is_success(response.status)).count();
     for response in &operation.responses {
         let status = match response.status {
+            // An operation with several success responses has an enum of them, which needs the name.
+            status if successes == 1 && response.content.len() == 1 && is_success(status) => String::new(),
             StatusPattern::Code(code) => format!("{code}"),
             StatusPattern::Range(digit) => format!("{digit}xx"),
             StatusPattern::Default => "Default".to_owned(),

@@ -1178,11 +1178,11 @@ pub enum ListFilesOrder {
     ListFilesOrder = schemas::validator(schemas::INPUT_PATHS_FILES_GET.offset_by(2))
 );
 
-/// `ListFilesResponse200` of the contract.
+/// `ListFilesResponse` of the contract.
 ///
 /// Schema: `input.json#/paths/~1files/get/responses/200/content/application~1json/schema`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct ListFilesResponse200 {
+pub struct ListFilesResponse {
     /// `object`
     pub object: String,
     /// `data`
@@ -1198,7 +1198,7 @@ pub struct ListFilesResponse200 {
 }
 
 ::contract_runtime::object! {
-    ListFilesResponse200 {
+    ListFilesResponse {
         required {
             object = "object", data = "data", first_id = "first_id", last_id = "last_id",
             has_more = "has_more",
@@ -1212,7 +1212,7 @@ pub struct ListFilesResponse200 {
     }
 }
 
-impl Contract for ListFilesResponse200 {
+impl Contract for ListFilesResponse {
     const VALIDATOR: Validator<'static> = schemas::validator(
         schemas::INPUT_PATHS_FILES_GET.offset_by(4),
     );
@@ -1223,13 +1223,13 @@ impl Contract for ListFilesResponse200 {
     }
 }
 
-/// `ListModelsResponse200` of the contract.
+/// `ListModelsResponse` of the contract.
 ///
 /// Schema: `input.json#/paths/~1models/get/responses/200/content/application~1json/schema`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct ListModelsResponse200 {
+pub struct ListModelsResponse {
     /// `object`
-    pub object: ListModelsResponse200Object,
+    pub object: ListModelsResponseObject,
     /// `data`
     pub data: Vec<Model>,
     /// Members that the contract does not declare, kept unchanged.
@@ -1237,16 +1237,16 @@ pub struct ListModelsResponse200 {
 }
 
 ::contract_runtime::object! {
-    ListModelsResponse200 {
+    ListModelsResponse {
         required { object = "object", data = "data" }
         nested { data = "data" }
         new { data: plain Vec<Model> }
-        constant { object = ListModelsResponse200Object::List }
+        constant { object = ListModelsResponseObject::List }
         extra undeclared
     }
 }
 
-impl Contract for ListModelsResponse200 {
+impl Contract for ListModelsResponse {
     const VALIDATOR: Validator<'static> = schemas::validator(
         schemas::INPUT_PATHS_MODELS_GET,
     );
@@ -1257,11 +1257,11 @@ impl Contract for ListModelsResponse200 {
     }
 }
 
-/// `ListModelsResponse200Object` of the contract.
+/// `ListModelsResponseObject` of the contract.
 ///
 /// Schema: `input.json#/paths/~1models/get/responses/200/content/application~1json/schema/properties/object`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ListModelsResponse200Object {
+pub enum ListModelsResponseObject {
     /// `list`
     List,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
@@ -1270,9 +1270,9 @@ pub enum ListModelsResponse200Object {
     Unknown(Box<str>),
 }
 
-::contract_runtime::open_enum! { ListModelsResponse200Object { values { List = "list" } } }
+::contract_runtime::open_enum! { ListModelsResponseObject { values { List = "list" } } }
 
-impl Contract for ListModelsResponse200Object {
+impl Contract for ListModelsResponseObject {
     const VALIDATOR: Validator<'static> = schemas::validator(
         schemas::INPUT_PATHS_MODELS_GET.offset_by(1),
     );
