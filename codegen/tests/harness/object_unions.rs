@@ -77,7 +77,7 @@ fn the_schemas_decide_between_several_forms() {
 #[test]
 fn alternatives_of_alternatives_are_one_enum() {
     use crate::compiled::union_flattened::types::{
-        Input, InputAsset, InputCustomer, InputOwner, InputPayer, InputShape,
+        Input, InputAsset, InputCustomer, InputOwner, InputParty, InputPayer, InputShape, Party,
     };
     let read = |text: &str| Input::parse(text.as_bytes()).unwrap();
     let expanded =
@@ -93,6 +93,9 @@ fn alternatives_of_alternatives_are_one_enum() {
     assert!(matches!(read(r#"{"shape":{"kind":"point","x":1}}"#).shape, Some(InputShape::Point(_))));
     assert!(matches!(read(r#"{"shape":{"kind":"oval"}}"#).shape, Some(InputShape::Unknown(_))));
     assert!(matches!(read(r#"{"asset":{"name":"n"}}"#).asset, Some(InputAsset::Named(_))));
+    // A union with a name stays a type of its own.
+    let party = read(r#"{"party":{"text":"t"}}"#).party;
+    assert!(matches!(party, Some(InputParty::Party(Party::Text(_)))), "{party:?}");
     let error = serde_json::from_str::<InputOwner>(r#""x""#).unwrap_err();
     let expected = "expected true or false or a whole number or an object";
     assert!(error.to_string().contains(expected), "{error}");

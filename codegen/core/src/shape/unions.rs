@@ -563,7 +563,16 @@ impl ShapeBuilder<'_> {
                 }
             }
             let ty = self.type_of(&conj, &format!("{hint}{name}"));
-            variants.push(KindVariant { name: name.to_owned(), types, items: TypeSet::ALL, conj, ty });
+            // An object is named after its schema, as it is beside other objects.
+            let own = match holding.as_slice() {
+                [one] if TypeSet::OBJECT.contains(one.facts.types) => self.schema_name(one.id),
+                _ => None,
+            };
+            let own = own.map(names::variant_name).filter(|own| {
+                own != "Unknown" && !variants.iter().any(|other: &KindVariant| other.name == *own)
+            });
+            let name = own.unwrap_or_else(|| name.to_owned());
+            variants.push(KindVariant { name, types, items: TypeSet::ALL, conj, ty });
         }
         self.shapes.types[id].body = match objects {
             Some(union) => TypeBody::Objects(ObjectUnion { others: variants, ..union }.with_distinct_names()),

@@ -742,21 +742,21 @@ pub enum InputParty {
     /// The value is a string.
     Text(String),
     /// The value is an object.
-    Object(Party),
+    Party(Party),
 }
 
 ::contract_runtime::untagged_union! {
     InputParty expects "a string or an object" {
-        variants { Text = String, Object = Object }
+        variants { Text = String, Party = Object }
     }
 }
 
 ::contract_runtime::union_variants! {
     InputParty {
-        access { Text: text String = as_text into_text, Object: one Party = as_object into_object }
-        from { Text(String), Object(Party) }
+        access { Text: text String = as_text into_text, Party: one Party = as_party into_party }
+        from { Text(String), Party(Party) }
         from_text { Text }
-        nested { Object }
+        nested { Party }
     }
 }
 
@@ -768,7 +768,7 @@ impl Contract for InputParty {
     fn is_valid(&self) -> bool {
         match self {
             Self::Text(_) => true,
-            Self::Object(value) => {
+            Self::Party(value) => {
                 match value {
                     Party::User(value) => {
                         (value.is_valid())
