@@ -417,6 +417,29 @@ mod tests {
         }
     }
 
+    /// The explanation of a union of a string and of several objects lists the variants of both.
+    #[test]
+    fn variants_of_mixed_unions_are_explained() {
+        let text = r##"{"$defs": {
+            "user": {"type": "object", "required": ["login"], "properties": {"login": {"type": "string"}}},
+            "org": {"type": "object", "required": ["slug"], "properties": {"slug": {"type": "string"}}},
+            "owner": {"oneOf": [{"type": "string"}, {"$ref": "#/$defs/user"}, {"$ref": "#/$defs/org"}]}}}"##;
+        let project = Project::default();
+        let contract =
+            project.analyze_sources(Sources::from_texts(&[("t.json", "", text)]).unwrap()).unwrap();
+        let owner = explain_name(&project, &contract, "Owner").unwrap().remove(0);
+        assert_eq!(
+            owner.form,
+            "enum by JSON type: string, object; for objects, enum by properties: the names, JSON types and constants of an object's properties select one of 2 branches; objects that fit none are kept"
+        );
+        let parts: Vec<_> =
+            owner.parts.iter().map(|part| (&*part.name, &*part.ty, &*part.presence)).collect();
+        assert_eq!(
+            parts,
+            [("Text", "String", "JSON type"), ("User", "User", "properties"), ("Org", "Org", "properties")]
+        );
+    }
+
     /// The explanation of an operation shows the body types of the generated code. For text and byte bodies,
     /// it shows no rules, because they are not validated.
     #[test]

@@ -8,6 +8,8 @@
 mod constructs;
 #[path = "harness/folder.rs"]
 mod folder;
+#[path = "harness/inline_names.rs"]
+mod inline_names;
 #[path = "harness/one_file.rs"]
 mod one_file;
 #[path = "harness/output.rs"]

@@ -258,9 +258,9 @@ fn fields_are_named_after_their_own_place() {
     for (source, ty, field, expected) in [
         (calls, "GetAccountsOptions", "created", "Option<super::types::GetAccountsCreated>,"),
         (calls, "GetChargesOptions", "created", "Option<super::types::GetChargesCreated>,"),
-        (models, "GetChargesResponse200", "methods", "Option<GetChargesResponse200Methods>,"),
-        (models, "GetChargesResponse200Methods", "enabled", "Option<GetChargesResponse200MethodsEnabled>,"),
-        (models, "GetChargesResponse200", "sort", "Option<GetChargesResponse200Sort>,"),
+        (models, "GetChargesResponse", "methods", "Option<GetChargesResponseMethods>,"),
+        (models, "GetChargesResponseMethods", "enabled", "Option<GetChargesResponseMethodsEnabled>,"),
+        (models, "GetChargesResponse", "sort", "Option<GetChargesResponseSort>,"),
         (models, "State", "sort", "Option<StateSort>,"),
     ] {
         assert_eq!(find_declaration(source, ty, field), format!("pub {field}: {expected}"));

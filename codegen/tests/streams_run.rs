@@ -49,7 +49,7 @@ pub mod server;
 pub mod types;
 
 use contract_runtime::Map;
-use types::{Ask, Chunk, Day, Move, MoveEvent, Problem, Reply, WatchThreadResponse200Item};
+use types::{Ask, Chunk, Day, Move, MoveEvent, Problem, Reply, WatchThreadResponseItem};
 
 fn ask(prompt: &str) -> Ask {
     Ask { prompt: prompt.to_owned(), stream: None, extra: Map::new() }
@@ -80,6 +80,6 @@ fn reply(text: &str) -> Reply {
     Reply { text: text.to_owned(), extra: Map::new() }
 }
 
-fn happened(text: &str) -> WatchThreadResponse200Item {
-    WatchThreadResponse200Item { text: text.to_owned(), by: None, extra: Map::new() }
+fn happened(text: &str) -> WatchThreadResponseItem {
+    WatchThreadResponseItem { text: text.to_owned(), by: None, extra: Map::new() }
 }

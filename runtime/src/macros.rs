@@ -328,9 +328,15 @@ macro_rules! object {
     (@argument plain $ty:ty) => { $ty };
     (@argument into $ty:ty) => { impl ::std::convert::Into<$ty> };
     (@argument boxed $ty:ty) => { impl ::std::convert::Into<$ty> };
+    (@argument list $ty:ty) => {
+        impl ::std::iter::IntoIterator<
+            Item = impl ::std::convert::Into<<$ty as ::std::iter::IntoIterator>::Item>,
+        >
+    };
     (@convert plain $arg:ident) => { $arg };
     (@convert into $arg:ident) => { $arg.into() };
     (@convert boxed $arg:ident) => { ::std::boxed::Box::new($arg.into()) };
+    (@convert list $arg:ident) => { $arg.into_iter().map(::std::convert::Into::into).collect() };
     (@missing [] []) => {};
     // There is a single exit for all missing members, because separate exits would each drop all values that
     // were read before.

@@ -82,8 +82,12 @@ impl<'a> CheckScope<'a> {
         let named = shapes.types.map_ids(TypeRef::Named);
         let places = shapes.types.map_ids(|id| shapes.normalize(&shapes.get(id).conj));
         let doubtful = shapes.types.iter().chain(&shapes.parts).filter_map(|def| match &def.body {
-            TypeBody::Objects(body) if !body.has_reliable_tag() => Some(body.holder),
+            TypeBody::Objects(body) if !body.has_reliable_tag() => Some(body),
             _ => None,
+        });
+        let doubtful = doubtful.flat_map(|body| {
+            let inner = body.variants.iter().flat_map(|v| &v.inner).map(|(holder, _)| *holder);
+            inner.chain([body.holder])
         });
         let doubtful = doubtful.collect();
         let unwritable = UnwritableTypes::from_shapes(shapes);

@@ -24,7 +24,7 @@ pub use build::build_shapes;
 pub(crate) use containment::ContainmentIndex;
 pub(crate) use defaults::{DefaultableTypes, is_default_path};
 pub use display::display_type;
-pub(crate) use enum_annotations::named_constants;
+pub(crate) use enum_annotations::{integer_constants, named_constants};
 pub use object_form::{MemberRule, ObjectForm};
 pub use unions::is_tagged_union;
 
@@ -322,6 +322,23 @@ pub struct ObjectVariant {
     /// The index of the variant's branch in the `oneOf` or `anyOf` of [`ObjectUnion::holder`]. For the base
     /// of a family, the number of its children.
     pub branch: usize,
+    /// The inner unions that contain the variant's branch, each with its chosen branch. Usually empty.
+    pub inner: Vec<(SchemaId, SchemaId)>,
+}
+
+impl ObjectVariant {
+    /// Returns the conjunction of the variant: that of the union's objects with the variant's branch chosen.
+    /// `branches` are those of `holder`. `None` for the base of a family.
+    #[must_use]
+    pub fn conjunction(
+        &self,
+        objects: &SchemaConjunction,
+        holder: SchemaId,
+        branches: &[SchemaId],
+    ) -> Option<SchemaConjunction> {
+        let outer = objects.choose_branch(holder, *branches.get(self.branch)?);
+        Some(self.inner.iter().fold(outer, |conj, (holder, branch)| conj.choose_branch(*holder, *branch)))
+    }
 }
 
 /// A variant that one or more JSON types select.

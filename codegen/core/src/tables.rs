@@ -9,7 +9,7 @@ mod print;
 mod published;
 mod rows;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use contract_runtime::{
     Json, Number,
@@ -29,7 +29,7 @@ use crate::{
     naming::{RowNames, rows::pattern_names},
     pattern::{CompiledPattern, compile},
     schema::{Schema, SchemaGraph, SchemaId, keywords::Keyword as Rule},
-    shape::{Shapes, TypeBody},
+    shape::{ObjectVariant, Shapes, TypeBody},
 };
 
 /// The layout of a contract's validation tables, and the data that the tables borrow.
@@ -261,10 +261,28 @@ fn tag_choices(graph: &SchemaGraph, shapes: &Shapes) -> BTreeMap<SchemaId, TagBr
         if !tagged.conj.ids.iter().all(|id| *id == tagged.holder || around(id)) {
             continue;
         }
-        let variants = tagged.variants.iter().zip(&tag.literals);
-        let branches = variants.flat_map(|(v, all)| all.iter().map(|l| (l.clone(), v.branch))).collect();
-        let branches = TagBranches { tag: tag.name.clone(), certainty: tag.certainty, branches };
-        out.insert(tagged.holder, branches);
+        let variants = || tagged.variants.iter().zip(&tag.literals);
+        let choices = |branches| TagBranches { tag: tag.name.clone(), certainty: tag.certainty, branches };
+        let branches = variants().flat_map(|(v, all)| all.iter().map(|l| (l.clone(), v.branch))).collect();
+        out.insert(tagged.holder, choices(branches));
+        // The tag also selects the branches of inner unions.
+        let inner: BTreeSet<SchemaId> =
+            tagged.variants.iter().flat_map(|v| &v.inner).map(|(holder, _)| *holder).collect();
+        for holder in inner {
+            let schema = graph.schema(holder);
+            let ids = if schema.one_of.is_empty() { &schema.any_of } else { &schema.one_of };
+            let position = |v: &ObjectVariant| {
+                let (_, branch) = v.inner.iter().find(|(id, _)| *id == holder)?;
+                ids.iter().position(|id| id == branch)
+            };
+            let found = variants().filter_map(|(v, all)| Some((position(v)?, all)));
+            let found: Vec<(Json, usize)> =
+                found.flat_map(|(at, all)| all.iter().map(move |l| (l.clone(), at))).collect();
+            // A branch that the enclosing union excludes has no literals, although the inner union allows it.
+            if (0..ids.len()).all(|at| found.iter().any(|(_, found)| *found == at)) {
+                out.insert(holder, choices(found));
+            }
+        }
     }
     // Equal schemas share the type of the first one. Their branches are equal and have the same indices.
     for (id, first) in &shapes.equals {

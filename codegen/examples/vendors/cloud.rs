@@ -10,7 +10,7 @@ use crate::cloud::{
     runtime::transport::Transport,
     servers,
     types::{
-        DropletSingleCreate, DropletsCreateBody, DropletsCreateResponse202, Project, ProjectBaseEnvironment,
+        DropletSingleCreate, DropletsCreateBody, DropletsCreateResponse, Project, ProjectBaseEnvironment,
     },
 };
 
@@ -37,11 +37,11 @@ pub(crate) async fn run(
     };
     let created = client.droplets().create(&DropletsCreateBody::from(machine)).await?;
     match created.body() {
-        DropletsCreateResponse202::SingleDropletResponse(created) => lines.push(created.droplet.name.clone()),
-        DropletsCreateResponse202::MultipleDropletResponse(created) => {
+        DropletsCreateResponse::SingleDropletResponse(created) => lines.push(created.droplet.name.clone()),
+        DropletsCreateResponse::MultipleDropletResponse(created) => {
             lines.extend(created.droplets.iter().map(|machine| machine.name.clone()));
         }
-        DropletsCreateResponse202::Unknown(body) => lines.push(body.to_string()),
+        DropletsCreateResponse::Unknown(body) => lines.push(body.to_string()),
     }
 
     let change = Project { environment: Some(ProjectBaseEnvironment::Staging), ..Default::default() };

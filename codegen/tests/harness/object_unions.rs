@@ -31,7 +31,7 @@ fn required_members_select_the_variant() {
     assert!(matches!(owner(r#"{"login":"a","id":1}"#), InputOwner::User(_)));
     assert!(matches!(owner(r#"{"slug":"a","id":1,"more":[1]}"#), InputOwner::Org(_)));
     assert!(matches!(owner(r#"{"id":1}"#), InputOwner::Unknown(Json::Object(_))));
-    assert!(matches!(read("nested", r#"{"slug":"a","id":2}"#).nested.unwrap(), InputNested::UserOrOrg(_)));
+    assert!(matches!(read("nested", r#"{"slug":"a","id":2}"#).nested.unwrap(), InputNested::Org(_)));
 }
 
 /// Vendors write "a user or an empty object".
@@ -76,7 +76,9 @@ fn the_schemas_decide_between_several_forms() {
 /// A union of a string and of objects is one enum, also if the objects are a union of their own without a name.
 #[test]
 fn alternatives_of_alternatives_are_one_enum() {
-    use crate::compiled::union_flattened::types::{Input, InputCustomer, InputOwner, InputPayer};
+    use crate::compiled::union_flattened::types::{
+        Input, InputAsset, InputCustomer, InputOwner, InputParty, InputPayer, InputShape, Party,
+    };
     let read = |text: &str| Input::parse(text.as_bytes()).unwrap();
     let expanded =
         r#"{"customer":{"object":"customer","id":"c"},"payer":{"deleted":true,"object":"deleted","id":"d"}}"#;
@@ -88,6 +90,12 @@ fn alternatives_of_alternatives_are_one_enum() {
     assert!(matches!(read(r#"{"owner":7}"#).owner, Some(InputOwner::Integer(7))));
     assert!(matches!(read(r#"{"owner":{"text":"t","lang":"de"}}"#).owner, Some(InputOwner::Text(_))));
     assert!(matches!(read(r#"{"owner":{"name":"n"}}"#).owner, Some(InputOwner::Unknown(_))));
+    assert!(matches!(read(r#"{"shape":{"kind":"point","x":1}}"#).shape, Some(InputShape::Point(_))));
+    assert!(matches!(read(r#"{"shape":{"kind":"oval"}}"#).shape, Some(InputShape::Unknown(_))));
+    assert!(matches!(read(r#"{"asset":{"name":"n"}}"#).asset, Some(InputAsset::Named(_))));
+    // A union with a name stays a type of its own.
+    let party = read(r#"{"party":{"text":"t"}}"#).party;
+    assert!(matches!(party, Some(InputParty::Party(Party::Text(_)))), "{party:?}");
     let error = serde_json::from_str::<InputOwner>(r#""x""#).unwrap_err();
     let expected = "expected true or false or a whole number or an object";
     assert!(error.to_string().contains(expected), "{error}");
@@ -177,6 +185,19 @@ fn structs_have_constructors() {
     assert_eq!(pet(r#"{"age":25}"#), InputPet::Cat(cat));
     let fork = Fork::new(Leaf::new("x"));
     assert_eq!(fork.to_json().unwrap().to_string(), r#"{"left":{"value":"x"}}"#);
+}
+
+/// A constructor takes the elements of a list of a union as values of one variant, or as values of the union.
+#[test]
+fn constructors_convert_lists_of_unions() {
+    use crate::compiled::union_by_kind::types::{Keys, KeysKeysItem};
+
+    let keys = |keys: Keys| keys.to_json().unwrap().to_string();
+    assert_eq!(keys(Keys::new(["a", "b"])), r#"{"keys":["a","b"]}"#);
+    assert_eq!(keys(Keys::new(vec![1, 2])), r#"{"keys":[1,2]}"#);
+    assert_eq!(keys(Keys::new(vec!["a".to_owned()])), r#"{"keys":["a"]}"#);
+    assert_eq!(keys(Keys::new([KeysKeysItem::from(1), "a".into()])), r#"{"keys":[1,"a"]}"#);
+    assert_eq!(keys(Keys::new(Vec::<KeysKeysItem>::new())), r#"{"keys":[]}"#);
 }
 
 /// Undeclared properties can be parsed as a type that the caller selects.

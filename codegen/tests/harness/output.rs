@@ -25,7 +25,7 @@ fn is_update() -> bool {
 }
 
 /// Returns a project with the options of a case, the given inputs, and the layout `modules`.
-fn project(case: &Case, inputs: Vec<PathBuf>) -> Project {
+pub(crate) fn project(case: &Case, inputs: Vec<PathBuf>) -> Project {
     let options = case.folder.join("codegen.toml");
     let mut project = if options.exists() {
         Project::from_config(&options).unwrap_or_else(|e| panic!("{e}"))

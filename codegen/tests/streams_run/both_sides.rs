@@ -33,7 +33,7 @@ use crate::{
     moved, problem, reply,
     response_headers::TickerResponseHeaders,
     server::{ErrorResponse, Service, router},
-    types::{Ask, Chunk, Day, Move, MoveEvent, Reply, TickerXKindsItem, WatchThreadResponse200Item},
+    types::{Ask, Chunk, Day, Move, MoveEvent, Reply, TickerXKindsItem, WatchThreadResponseItem},
 };
 
 /// A stream of the items of a list.
@@ -95,7 +95,7 @@ impl Service for StreamService {
         &self,
         call: WatchThreadCall,
         context: RequestContext,
-    ) -> Result<EventStream<WatchThreadResponse200Item>, ErrorResponse> {
+    ) -> Result<EventStream<WatchThreadResponseItem>, ErrorResponse> {
         let last_id = context.header("last-event-id").unwrap_or("start").to_owned();
         Ok(EventStream::new(stream_of([
             ServerSentEvent::new(happened(&last_id)).with_name("begun"),

@@ -43,7 +43,8 @@ fn keyword_text(keyword_value: &Keyword<'_>, keyword: &str) -> Option<String> {
     })
 }
 
-fn type_text(types: TypeSet) -> String {
+/// Returns a set of types as text, such as `an integer or null`.
+pub(super) fn type_text(types: TypeSet) -> String {
     let names = [
         (TypeSet::OBJECT, "an object"),
         (TypeSet::ARRAY, "an array"),

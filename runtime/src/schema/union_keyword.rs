@@ -5,10 +5,12 @@ use super::Keyword;
 use super::Literal;
 use super::SchemaId;
 use super::TagCertainty;
+use super::TypeSet;
 use super::closest_branch::ClosestBranch;
 use super::evaluate::Evaluation;
 use super::evaluate::SchemaApplication;
 use super::evaluated::EvaluatedSet;
+use super::limit_text::type_text;
 use super::sink::ViolationSink;
 use crate::Json;
 
@@ -154,6 +156,7 @@ impl Evaluation<'_> {
                     ([id], ..) | (_, [(_, id)], _) | (_, _, [(_, id)]) => {
                         let _ = self.apply_in_place(sink, at, *id, evaluated);
                     }
+                    (_, [], []) => self.report_type(sink, at, union, branches),
                     (_, _, []) => self.report_closest(sink, at, union, &by_type, evaluated),
                     _ => self.report_closest(sink, at, union, &by_value, evaluated),
                 }
@@ -189,6 +192,41 @@ impl Evaluation<'_> {
                 self.effort = remaining;
             }
         }
+    }
+
+    /// Records the violation of a union by a value that has none of the types of the branches.
+    fn report_type<S: ViolationSink>(
+        &self,
+        sink: &mut S,
+        at: &SchemaApplication<'_>,
+        union: UnionKeyword,
+        branches: &[SchemaId],
+    ) {
+        let types = branches.iter().map(|id| self.stated_types(*id, MAX_FOLLOWED_REFERENCES));
+        let types = types.reduce(|all, types| Some(all?.union(types?)));
+        match types.flatten() {
+            None => sink.record_violation(at.path, union.as_str(), at.schema),
+            Some(types) => {
+                let limit = format!("must be {}", type_text(types));
+                sink.record_with_limit(at.path, union.as_str(), at.schema, limit);
+            }
+        }
+    }
+
+    /// Returns the types in the `type` of a schema, or of the schemas that it includes. `None` if there is none.
+    /// Follows at most `follow` nested references.
+    fn stated_types(&self, id: SchemaId, follow: u32) -> Option<TypeSet> {
+        let follow = follow.checked_sub(1)?;
+        self.tables.schema(id).keywords.iter().find_map(|keyword| match keyword {
+            Keyword::Type(types) => Some(*types),
+            Keyword::Ref(id) => self.stated_types(*id, follow),
+            Keyword::AllOf(parts) => parts.iter().find_map(|id| self.stated_types(*id, follow)),
+            Keyword::AnyOf(branches, _) | Keyword::OneOf(branches, _) => {
+                let types = branches.iter().map(|id| self.stated_types(*id, follow));
+                types.reduce(|all, types| Some(all?.union(types?))).flatten()
+            }
+            _ => None,
+        })
     }
 
     /// Returns the name of a branch for messages: the last part of its location, or else its number.

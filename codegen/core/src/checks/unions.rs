@@ -19,8 +19,8 @@ impl<'a> CheckBuilder<'a> {
     pub(super) fn objects_definition(&self, id: TypeId, def: &TypeDef, body: &'a ObjectUnion) -> Check {
         let branches = self.branches_of(body.holder);
         let objects = body.variants.iter().map(|v| {
-            let conj = match branches.get(v.branch) {
-                Some(&branch) if body.has_reliable_tag() => body.conj.choose_branch(body.holder, branch),
+            let conj = match v.conjunction(&body.conj, body.holder, branches) {
+                Some(conj) if body.has_reliable_tag() => conj,
                 // In a family, which is an enum of a base schema and the schemas that extend it, this is the
                 // variant of the base.
                 None if self.is_family_base(body.holder, v.branch) => {

@@ -8,7 +8,8 @@ use super::{ModelEmitter, RuntimeImport, ident};
 use crate::{
     conjunction::SchemaConjunction,
     rust_types::RustTypes as _,
-    shape::{StructBody, StructField, TypeDef, TypeId, TypeRef},
+    schema::TypeSet,
+    shape::{StructBody, StructField, TypeBody, TypeDef, TypeId, TypeRef},
 };
 
 impl ModelEmitter<'_> {
@@ -111,6 +112,7 @@ impl ModelEmitter<'_> {
             let kind = ident(match &field.ty {
                 TypeRef::Boxed(_) => "boxed",
                 TypeRef::String => "into",
+                TypeRef::Vec(item) if self.is_scalar_choice(item) => "list",
                 ty if self.has_conversions(ty) => "into",
                 _ => "plain",
             });
@@ -121,6 +123,20 @@ impl ModelEmitter<'_> {
             Some(quote!(#name = #value))
         });
         (macro_section("new", rows), macro_section("constant", constants))
+    }
+
+    /// Returns true if every value of the type converts from a string, a number or a boolean. Lists of other unions
+    /// usually contain several variants, which callers convert one by one: `vec![system.into(), user.into()]`.
+    fn is_scalar_choice(&self, ty: &TypeRef) -> bool {
+        let scalars = TypeSet::STRING.union(TypeSet::NUMBER).union(TypeSet::BOOLEAN);
+        match ty {
+            TypeRef::Named(id) => match &self.shapes.get(*id).body {
+                TypeBody::Enum(list) => list.open,
+                TypeBody::ByKind(variants) => variants.iter().all(|v| scalars.contains(v.types)),
+                _ => false,
+            },
+            _ => false,
+        }
     }
 
     /// Returns the part of the macro call that determines how properties without a field are treated: as

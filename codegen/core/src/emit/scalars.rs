@@ -6,8 +6,9 @@ use quote::quote;
 use super::{ModelEmitter, docs::doc_lines, ident};
 use crate::{
     checks::{ComparisonOperator, integer_limit, numeric_bounds},
+    conjunction::SchemaFacts,
     schema::Schema,
-    shape::{IntKind, StringEnum, TypeBody, TypeDef, TypeId, TypeRef, named_constants},
+    shape::{IntKind, StringEnum, TypeBody, TypeDef, TypeId, TypeRef, integer_constants},
 };
 
 impl ModelEmitter<'_> {
@@ -136,23 +137,36 @@ impl ModelEmitter<'_> {
             _ => {}
         }
         if matches!(inner, TypeRef::Int(_)) {
-            constants.extend(self::named_constants(self.graph, &facts).into_iter().filter_map(|constant| {
-                let number = constant.value.as_number()?;
-                let literal = match inner {
-                    TypeRef::Int(IntKind::U64) => Literal::u64_unsuffixed(number.as_u64()?),
-                    _ => Literal::i64_unsuffixed(number.as_i64()?),
-                };
-                let paragraphs: Vec<String> =
-                    constant.description.into_iter().chain([format!("`{number}`")]).collect();
-                let (docs, name) = (doc_lines(&paragraphs), ident(&constant.name));
-                Some(quote!(#docs pub const #name: Self = Self(#literal);))
-            }));
+            constants.extend(self.value_constants(inner, &facts));
         }
         if constants.is_empty() {
             return TokenStream::new();
         }
         let name = ident(&def.name);
         quote!(impl #name { #(#constants)* })
+    }
+
+    /// Generates a constant for each integer that the `enum` of a type lists, and the list `ALL` of them.
+    fn value_constants(&self, inner: &TypeRef, facts: &SchemaFacts) -> Vec<TokenStream> {
+        let rows = integer_constants(self.graph, facts).into_iter().filter_map(|constant| {
+            let number = constant.value.as_number()?;
+            let literal = match inner {
+                TypeRef::Int(IntKind::U64) => Literal::u64_unsuffixed(number.as_u64()?),
+                _ => Literal::i64_unsuffixed(number.as_i64()?),
+            };
+            let paragraphs: Vec<String> =
+                constant.description.into_iter().chain([format!("`{number}`")]).collect();
+            let (docs, name) = (doc_lines(&paragraphs), ident(&constant.name));
+            Some((quote!(#docs pub const #name: Self = Self(#literal);), quote!(Self::#name)))
+        });
+        let (mut constants, names): (Vec<TokenStream>, Vec<TokenStream>) = rows.unzip();
+        if names.len() > 1 {
+            constants.push(quote! {
+                #[doc = " All values that the contract lists."]
+                pub const ALL: &[Self] = &[#(#names),*];
+            });
+        }
+        constants
     }
 }
 

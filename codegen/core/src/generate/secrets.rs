@@ -176,8 +176,8 @@ impl SecretSearch<'_> {
                 let holder = self.graph.schema(body.holder);
                 let branches = if holder.one_of.is_empty() { &holder.any_of } else { &holder.one_of };
                 for variant in &body.variants {
-                    if let Some(&branch) = branches.get(variant.branch) {
-                        self.visit_place(&body.conj.choose_branch(body.holder, branch), &variant.ty);
+                    if let Some(conj) = variant.conjunction(&body.conj, body.holder, branches) {
+                        self.visit_place(&conj, &variant.ty);
                     }
                 }
                 if body.is_loose() {
@@ -205,8 +205,9 @@ impl SecretSearch<'_> {
     /// under that branch; the type of the first branch holds them as untyped JSON.
     fn visit_branches(&mut self, conj: &SchemaConjunction, body: &ObjectUnion, branches: &[SchemaId]) {
         let facts = |each: &ObjectVariant| {
-            let branch = *branches.get(each.branch)?;
-            Some((branch, self.schema_facts(&conj.choose_branch(body.holder, branch))))
+            let outer = *branches.get(each.branch)?;
+            let branch = each.inner.last().map_or(outer, |(_, branch)| *branch);
+            Some((branch, self.schema_facts(&each.conjunction(conj, body.holder, branches)?)))
         };
         let all: Vec<_> = body.variants.iter().filter_map(|each| Some((each, facts(each)?))).collect();
         let tag = body.tag();

@@ -219,6 +219,34 @@ fn named_integers_become_constants() {
     assert!(!models.contains("ONE"), "{models}");
 }
 
+/// Integers of an `enum` without names become constants that are named after their digits.
+#[test]
+fn listed_integers_become_constants() {
+    let text = r##"{"$defs": {
+        "level": {"type": "integer", "enum": [1, -2, 30]},
+        "half": {"type": "integer", "enum": [7, 8], "x-enum-varnames": {"7": "Seven"}},
+        "one": {"type": "integer", "const": 1}, "real": {"enum": [1.5, 2]}}}"##;
+    let sources = Sources::from_texts(&[("input.json", "", text)]).unwrap();
+    let project = Project::default();
+    let contract = project.analyze_sources(sources).unwrap();
+    let files = project.generate_from(contract).unwrap().files.0;
+    let models = &files["src/models.rs"];
+    let constants = models.lines().map(str::trim).filter(|line| line.starts_with("pub const "));
+    assert_eq!(
+        constants.collect::<Vec<_>>(),
+        [
+            "pub const SEVEN: Self = Self(7);",
+            "pub const VALUE_8: Self = Self(8);",
+            "pub const ALL: &[Self] = &[Self::SEVEN, Self::VALUE_8];",
+            "pub const VALUE_1: Self = Self(1);",
+            "pub const VALUE_MINUS_2: Self = Self(-2);",
+            "pub const VALUE_30: Self = Self(30);",
+            "pub const ALL: &[Self] = &[Self::VALUE_1, Self::VALUE_MINUS_2, Self::VALUE_30];",
+        ],
+        "{models}"
+    );
+}
+
 /// `x-enum-varnames` and `x-enum-descriptions` apply to the values of `x-extensible-enum`. Lists with the
 /// wrong length, objects as values and lists for other types are reported.
 #[test]

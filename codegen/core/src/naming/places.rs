@@ -7,7 +7,7 @@ use super::{PlaceName, TypeNames};
 use crate::{
     api::{MediaType, OpenApiDocument, Operation, StatusPattern},
     names,
-    schema::{Schema, SchemaGraph, SchemaId, TypeSet},
+    schema::{Schema, SchemaGraph, SchemaId, SchemaOrigin, TypeSet},
     tree::unescape_token,
 };
 
@@ -33,8 +33,12 @@ pub fn operation_places(operation: &Operation, out: &mut Vec<(SchemaId, String)>
     if let Some(body) = &operation.request_body {
         body.content.iter().for_each(|media| media_places(media, &format!("{base}Body"), out));
     }
+    let is_success = |status| matches!(status, StatusPattern::Code(200..=299) | StatusPattern::Range(2));
+    let successes = operation.responses.iter().filter(|response| is_success(response.status)).count();
     for response in &operation.responses {
         let status = match response.status {
+            // An operation with several success responses has an enum of them, which needs the name.
+            status if successes == 1 && response.content.len() == 1 && is_success(status) => String::new(),
             StatusPattern::Code(code) => format!("{code}"),
             StatusPattern::Range(digit) => format!("{digit}xx"),
             StatusPattern::Default => "Default".to_owned(),
@@ -70,8 +74,11 @@ impl TypeNames {
         let mut walk = PlaceWalk { graph, names: self, seen: BTreeSet::new() };
         for id in named {
             let hint = walk.names.named.get(&id).cloned().unwrap_or_default();
-            // A named nullable schema is a newtype, and the type inside it needs a different name.
-            let nullable = graph.schema(id).types.is_some_and(|types| types.contains(TypeSet::NULL));
+            // A named nullable schema is a newtype, and the type inside it needs a different name. The name of an
+            // inline schema, from the configuration, is that of the type inside.
+            let schema = graph.schema(id);
+            let nullable = schema.origin != SchemaOrigin::Inline
+                && schema.types.is_some_and(|types| types.contains(TypeSet::NULL));
             walk.visit_inside(id, if nullable { format!("{hint}Value") } else { hint });
         }
         for (id, hint) in type_places(api) {

@@ -606,13 +606,13 @@ fn event_data_is_the_stream_item() {
         check(key, &data(chunk), ItemEncoding::Json, "Chunk");
         check(key, &ended, ItemEncoding::Json, "Chunk");
         check(key, &event_schema, ItemEncoding::Json, "Chunk");
-        let event = if key == "schema" { "AResponse200" } else { "AResponse200Item" };
+        let event = if key == "schema" { "AResponse" } else { "AResponseItem" };
         check(key, &several, ItemEncoding::EventJson, event);
         check(key, &described, ItemEncoding::Event, event);
         check(key, chunk, ItemEncoding::Json, "Chunk");
     }
     let fields = format!(r#"{{"type": "object", "properties": {{"event": {text}, "data": {text}}}}}"#);
-    check("schema", &fields, ItemEncoding::Event, "AResponse200");
+    check("schema", &fields, ItemEncoding::Event, "AResponse");
 }
 
 /// An operation with a required header or cookie whose name is not a token (RFC 9110, 5.1; RFC 6265, 4.1.1) is

@@ -48,12 +48,9 @@ pub(crate) fn find_mismatches(
                 let holder = graph.schema(body.holder);
                 let branches = if holder.one_of.is_empty() { &holder.any_of } else { &holder.one_of };
                 for variant in &body.variants {
-                    if let Some(&branch) = branches.get(variant.branch) {
+                    if let Some(conj) = variant.conjunction(&body.conj, body.holder, branches) {
                         // Only objects have a tag, even if the branch itself also allows other types.
-                        report(
-                            &variant.ty,
-                            &body.conj.choose_branch(body.holder, branch).within(TypeSet::OBJECT),
-                        );
+                        report(&variant.ty, &conj.within(TypeSet::OBJECT));
                     }
                 }
                 body.others.iter().for_each(|v| report(&v.ty, &v.conj));

@@ -16,7 +16,7 @@ use crate::{
     names,
     naming::{self, TypeNames},
     options::SchemaOptions,
-    schema::{Schema, SchemaGraph, SchemaId, TypeSet},
+    schema::{Schema, SchemaGraph, SchemaId, SchemaOrigin, TypeSet},
 };
 
 /// Returns the names of an object's fields, derived from `labels`, the names of the properties in the contract
@@ -188,10 +188,22 @@ impl ShapeBuilder<'_> {
 
     fn allocate_named(&mut self, id: SchemaId, conj: &SchemaConjunction) -> TypeRef {
         let name = self.names.name_of(id).unwrap_or_default().to_owned();
-        let type_id = self.allocate_type(name, Some(id), conj);
-        let ty = TypeRef::Named(type_id);
-        self.types_by_place.insert(conj.clone(), ty.clone());
+        // If the configuration names an inline schema, its type is as nullable as without the name: the name is
+        // that of the type without `null`.
+        let facts = self.facts_of(conj);
+        let rest = facts.types.difference(TypeSet::NULL);
+        let is_any = facts.types == TypeSet::ALL && facts.open_unions.is_empty();
+        let is_inline = self.graph.schema(id).origin == SchemaOrigin::Inline;
+        let splits_null = is_inline && rest != facts.types && !rest.is_empty() && !is_any;
+        let own = if splits_null { conj.within(rest) } else { conj.clone() };
+        let type_id = self.allocate_type(name, Some(id), &own);
+        self.types_by_place.insert(own, TypeRef::Named(type_id));
         self.pending_bodies.push_back(type_id);
+        if !splits_null {
+            return TypeRef::Named(type_id);
+        }
+        let ty = TypeRef::Nullable(Box::new(TypeRef::Named(type_id)));
+        self.types_by_place.insert(conj.clone(), ty.clone());
         ty
     }
 

@@ -2,7 +2,7 @@
 
 use contract_runtime::Json;
 
-use super::build::ShapeBuilder;
+use super::build::{MAX_ENUM_VARIANTS, ShapeBuilder};
 use crate::{
     conjunction::{SchemaConjunction, SchemaFacts},
     names,
@@ -26,18 +26,40 @@ pub(crate) struct NamedConstant<'g> {
 }
 
 /// The lowercase names of the constants and functions that generated number types already have.
-const RESERVED_NAMES: &[&str] = &["min", "max", "validator"];
+const RESERVED_NAMES: &[&str] = &["all", "min", "max", "validator"];
 
 /// Returns the values in the `enum` of a conjunction for which vendor extensions provide names. The names are
 /// distinct.
 pub(crate) fn named_constants<'g>(graph: &'g SchemaGraph, facts: &SchemaFacts) -> Vec<NamedConstant<'g>> {
+    constants_named(graph, facts, |_| None)
+}
+
+/// Returns the integers in the `enum` of a conjunction. A value for which vendor extensions provide no name is
+/// named after its digits: `VALUE_1`, `VALUE_MINUS_1`. Empty for a `const`, and for a list that is too long for an
+/// enum.
+pub(crate) fn integer_constants<'g>(graph: &'g SchemaGraph, facts: &SchemaFacts) -> Vec<NamedConstant<'g>> {
+    let count = facts.allowed_literals(graph).map_or(0, |values| values.len());
+    let named = constants_named(graph, facts, |value| {
+        let number = value.as_number()?.as_i64()?;
+        let minus = if number < 0 { "minus_" } else { "" };
+        (2..=MAX_ENUM_VARIANTS).contains(&count).then(|| format!("value_{minus}{}", number.unsigned_abs()))
+    });
+    named.into_iter().filter(|constant| constant.value.as_number().is_some()).collect()
+}
+
+fn constants_named<'g>(
+    graph: &'g SchemaGraph,
+    facts: &SchemaFacts,
+    default_name: impl Fn(&Json) -> Option<String>,
+) -> Vec<NamedConstant<'g>> {
     let known = || facts.unconditional.iter().find_map(|id| graph.schema(*id).listed_values());
     let values = facts.allowed_literals(graph).or_else(|| known().map(|known| known.iter().collect()));
     let mut wires = Vec::new();
     let mut named: Vec<NamedConstant<'g>> = Vec::new();
     for value in values.into_iter().flatten() {
         let annotation = annotate_value(graph, &facts.unconditional, value);
-        let Some(name) = annotation.name.filter(|_| !named.iter().any(|other| other.value == value)) else {
+        let name = annotation.name.or_else(|| default_name(value));
+        let Some(name) = name.filter(|_| !named.iter().any(|other| other.value == value)) else {
             continue;
         };
         let mut name = names::constant_name(&name).to_ascii_lowercase();

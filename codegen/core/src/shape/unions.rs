@@ -25,6 +25,9 @@ use crate::{
 /// each of them.
 const MAX_MEMBER_VARIANTS: usize = 100;
 
+/// The maximum depth of unions inside of a union whose branches become variants of one enum.
+const MAX_INNER_UNIONS: u8 = 8;
+
 /// If a variant is itself a union, the names of its branches are joined to the variant's name, unless it has
 /// more than this number of branches.
 const MAX_JOINED_NAMES: usize = 3;
@@ -33,6 +36,8 @@ const MAX_JOINED_NAMES: usize = 3;
 pub(super) struct UnionBranch {
     position: usize,
     pub(super) id: SchemaId,
+    /// The inner unions that contain the branch, each with its chosen branch.
+    inner: Vec<(SchemaId, SchemaId)>,
     conj: SchemaConjunction,
     pub(super) facts: SchemaFacts,
 }
@@ -48,7 +53,7 @@ impl UnionBranch {
     ) -> Self {
         let conj = place.choose_branch(holder, id);
         let facts = SchemaFacts::from_conjunction(graph, &conj, options.implied_objects);
-        Self { position, id, conj, facts }
+        Self { position, id, inner: Vec::new(), conj, facts }
     }
 
     pub(super) const fn conjunction(&self) -> &SchemaConjunction {
@@ -167,8 +172,52 @@ impl ShapeBuilder<'_> {
     }
 
     /// Builds the enum for a union of objects. Returns `None` if neither a tag nor the properties of an object
-    /// select the variant.
+    /// select the variant. If possible, the branches of inner unions without a name are variants too.
     fn object_union(
+        &mut self,
+        conj: &SchemaConjunction,
+        holder: SchemaId,
+        branches: &[UnionBranch],
+        hint: &str,
+        slot: Option<TypeId>,
+    ) -> Option<TypeRef> {
+        // The values of a `discriminator` name the direct branches.
+        let all = match self.graph.schema(holder).discriminator {
+            None => self.leaf_branches(branches, MAX_INNER_UNIONS),
+            Some(_) => branches.to_vec(),
+        };
+        let leaves = (all.len() > branches.len())
+            .then(|| self.union_of_branches(conj, holder, &all, hint, slot))
+            .flatten();
+        leaves.or_else(|| self.union_of_branches(conj, holder, branches, hint, slot))
+    }
+
+    /// Replaces each branch that is only a union of objects by the branches of this union.
+    fn leaf_branches(&self, branches: &[UnionBranch], depth: u8) -> Vec<UnionBranch> {
+        let leaves = |branch: &UnionBranch| -> Option<Vec<UnionBranch>> {
+            let schema = self.graph.schema(branch.id);
+            let ids = match (schema.any_of.as_slice(), schema.one_of.as_slice()) {
+                (ids, []) | ([], ids) => ids,
+                _ => return None,
+            };
+            if depth == 0 || schema.discriminator.is_some() || !self.is_plain_union(branch.id) {
+                return None;
+            }
+            let types = TypeSet::OBJECT;
+            let found = possible_branches(self.graph, self.options, &branch.conj, types, branch.id, ids);
+            if found.len() < 2 || found.iter().any(|leaf| leaf.facts.has_dynamic_reference) {
+                return None;
+            }
+            let found = found.into_iter().map(|leaf| {
+                let inner = branch.inner.iter().copied().chain([(branch.id, leaf.id)]).collect();
+                UnionBranch { position: branch.position, inner, ..leaf }
+            });
+            Some(self.leaf_branches(&found.collect::<Vec<_>>(), depth - 1))
+        };
+        branches.iter().flat_map(|branch| leaves(branch).unwrap_or_else(|| vec![branch.clone()])).collect()
+    }
+
+    fn union_of_branches(
         &mut self,
         conj: &SchemaConjunction,
         holder: SchemaId,
@@ -229,7 +278,7 @@ impl ShapeBuilder<'_> {
                     *found,
                 );
             }
-            variants.push(ObjectVariant { name, ty, branch: branch.position });
+            variants.push(ObjectVariant { name, ty, branch: branch.position, inner: branch.inner.clone() });
         }
         // If the tag is not required, the type must also be able to hold objects without it and objects whose
         // content contradicts it.
@@ -305,7 +354,7 @@ impl ShapeBuilder<'_> {
                 }
                 ty => ty,
             };
-            ObjectVariant { name, ty, branch: branch.position }
+            ObjectVariant { name, ty, branch: branch.position, inner: branch.inner.clone() }
         });
         let variants = variants.collect();
         let open = self.keeps_unknown(conj);
@@ -514,7 +563,16 @@ impl ShapeBuilder<'_> {
                 }
             }
             let ty = self.type_of(&conj, &format!("{hint}{name}"));
-            variants.push(KindVariant { name: name.to_owned(), types, items: TypeSet::ALL, conj, ty });
+            // An object is named after its schema, as it is beside other objects.
+            let own = match holding.as_slice() {
+                [one] if TypeSet::OBJECT.contains(one.facts.types) => self.schema_name(one.id),
+                _ => None,
+            };
+            let own = own.map(names::variant_name).filter(|own| {
+                own != "Unknown" && !variants.iter().any(|other: &KindVariant| other.name == *own)
+            });
+            let name = own.unwrap_or_else(|| name.to_owned());
+            variants.push(KindVariant { name, types, items: TypeSet::ALL, conj, ty });
         }
         self.shapes.types[id].body = match objects {
             Some(union) => TypeBody::Objects(ObjectUnion { others: variants, ..union }.with_distinct_names()),

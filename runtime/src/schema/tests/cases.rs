@@ -326,6 +326,13 @@ fn unions_name_the_closest_branch() {
     let any = r#"{"anyOf":[{"required":["a"],"maxProperties":0},{"required":["b"]},{"required":["c"]}]}"#;
     assert_eq!(explain(any, "{}"), "matches none of the alternatives; `a` or `b` or `c` is required");
     assert_eq!(explain(any, r#"{"a":1}"#), "matches none of the alternatives; the closest is alternative 1");
+    let types = r#"{"oneOf":[{"type":"string"},{"anyOf":[{"type":"object"},{"allOf":[{"type":"null"}]}]}]}"#;
+    assert_eq!(
+        explain(types, "1"),
+        "must match exactly one of the alternatives; must be an object, a string or null"
+    );
+    let some = r#"{"anyOf":[{"type":"string"},{"const":2}]}"#;
+    assert_eq!(explain(some, "true"), "matches none of the alternatives");
     let open = r#"{"anyOf":[{"const":1},{"const":2}]}"#;
     assert_eq!(explain(open, "3"), "matches none of the alternatives");
     let found = compile(&json(CREATE)).validate(&Json::parse(br#"{"region":"ams"}"#).unwrap()).unwrap_err();

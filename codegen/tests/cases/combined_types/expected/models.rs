@@ -195,7 +195,7 @@ impl Contract for Input {
                             Nullable::Value(value) => {
                                 match value {
                                     InputListItem::Text(value) => value.is_known(),
-                                    InputListItem::Object(value) => {
+                                    InputListItem::Shape(value) => {
                                         match value {
                                             Shape::Box(value) => {
                                                 !contract::satisfies_schema(
@@ -265,21 +265,21 @@ pub enum InputListItem {
     /// The value is a string.
     Text(Colour),
     /// The value is an object.
-    Object(Shape),
+    Shape(Shape),
 }
 
 ::contract_runtime::untagged_union! {
     InputListItem expects "a string or an object" {
-        variants { Text = String, Object = Object }
+        variants { Text = String, Shape = Object }
     }
 }
 
 ::contract_runtime::union_variants! {
     InputListItem {
-        access { Text: one Colour = as_text into_text, Object: one Shape = as_object into_object }
-        from { Text(Colour), Object(Shape) }
+        access { Text: one Colour = as_text into_text, Shape: one Shape = as_shape into_shape }
+        from { Text(Colour), Shape(Shape) }
         from_text { Text }
-        nested { Object }
+        nested { Shape }
     }
 }
 
@@ -291,7 +291,7 @@ impl Contract for InputListItem {
     fn is_valid(&self) -> bool {
         match self {
             Self::Text(value) => value.is_known(),
-            Self::Object(value) => {
+            Self::Shape(value) => {
                 match value {
                     Shape::Box(value) => {
                         !contract::satisfies_schema(

@@ -3,7 +3,9 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
+use ::contract_runtime::{
+    Contract, Json, Map, Nullable, read::is_disjoint, schema::Validator,
+};
 use super::schemas;
 
 /// Generated from `input.json#/properties/b/properties/c`.
@@ -53,6 +55,82 @@ impl Contract for Inner {
     }
 }
 
+/// Generated from `input.json#/properties/f/items`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Key {
+    /// The value is a whole number.
+    Integer(i64),
+    /// The value is a string.
+    Text(String),
+}
+
+::contract_runtime::untagged_union! {
+    Key expects "a whole number or a string" {
+        variants { Integer = Number, Text = String }
+    }
+}
+
+::contract_runtime::union_variants! {
+    Key {
+        access {
+            Integer: copy i64 = as_integer into_integer, Text: text String = as_text into_text,
+        }
+        from { Integer(i64), Text(String) }
+        from_text { Text }
+    }
+}
+
+::contract_runtime::unconstrained_contract!(
+    Key = schemas::validator(schemas::INPUT.offset_by(6))
+);
+
+/// Generated from `input.json#/properties/d`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Maybe {
+    /// The property `e`.
+    pub e: Option<MaybeE>,
+    /// Members that the contract does not declare, kept unchanged.
+    pub extra: Map<Json>,
+}
+
+::contract_runtime::object! { Maybe { optional { e = "e" } extra undeclared } }
+
+impl Contract for Maybe {
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(3),
+    );
+
+    fn is_valid(&self) -> bool {
+        self.e.as_ref().is_none_or(|value| value.is_valid())
+            && is_disjoint(&self.extra, Self::DECLARED)
+    }
+}
+
+/// Generated from `input.json#/properties/d/properties/e`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum MaybeE {
+    /// The value `x`.
+    X,
+    /// The value `z`.
+    Z,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
+}
+
+::contract_runtime::open_enum! { MaybeE { values { X = "x", Z = "z" } } }
+
+impl Contract for MaybeE {
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(4),
+    );
+
+    fn is_valid(&self) -> bool {
+        self.is_known()
+    }
+}
+
 /// Generated from `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Outer {
@@ -60,14 +138,18 @@ pub struct Outer {
     pub a: Option<Renamed>,
     /// The property `b`.
     pub b: Option<Inner>,
+    /// The property `d`.
+    pub d: Option<Nullable<Maybe>>,
+    /// The property `f`.
+    pub f: Option<Vec<Nullable<Key>>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
 ::contract_runtime::object! {
     Outer {
-        optional { a = "a", b = "b" }
-        nested { b = "b" }
+        optional { a = "a", b = "b", d = "d", f = "f" }
+        nested { b = "b", d = "d" }
         extra undeclared
     }
 }
@@ -78,7 +160,16 @@ impl Contract for Outer {
     fn is_valid(&self) -> bool {
         self.a.as_ref().is_none_or(|value| value.is_valid())
             && self.b.as_ref().is_none_or(|value| value.is_valid())
-            && is_disjoint(&self.extra, Self::DECLARED)
+            && self
+                .d
+                .as_ref()
+                .is_none_or(|value| match value {
+                    Nullable::Null => true,
+                    Nullable::Value(value) => {
+                        value.e.as_ref().is_none_or(|value| value.is_valid())
+                            && is_disjoint(&value.extra, Maybe::DECLARED)
+                    }
+                }) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 

@@ -15,7 +15,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::schema_ids! {
     IN_INPUT {
         /// `input.json`
-        INPUT = 3,
+        INPUT = 10,
         /// `input.json#/$defs/thing`
         INPUT_DEFS_THING = 1,
     }
@@ -26,9 +26,16 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: SchemaTables<'static> = SchemaTables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(TypeSet::OBJECT), Keyword::Properties(&[("a", INPUT_DEFS_THING), ("b", INPUT.offset_by(1))], 0b0)] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(TypeSet::OBJECT), Keyword::Properties(&[("a", INPUT_DEFS_THING), ("b", INPUT.offset_by(1)), ("d", INPUT.offset_by(3)), ("f", INPUT.offset_by(5))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/properties/b", keywords: &[Keyword::Type(TypeSet::OBJECT), Keyword::Properties(&[("c", INPUT.offset_by(2))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/properties/b/properties/c", keywords: &[Keyword::Enum(&[Literal::String("x"), Literal::String("y")])] },
+        Schema { resource: IN_INPUT, location: "/properties/d", keywords: &[Keyword::Type(TypeSet::NULL.union(TypeSet::OBJECT)), Keyword::Properties(&[("e", INPUT.offset_by(4))], 0b0)] },
+        Schema { resource: IN_INPUT, location: "/properties/d/properties/e", keywords: &[Keyword::Enum(&[Literal::String("x"), Literal::String("z")])] },
+        Schema { resource: IN_INPUT, location: "/properties/f", keywords: &[Keyword::Type(TypeSet::ARRAY), Keyword::Items { schema: INPUT.offset_by(6), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/properties/f/items", keywords: &[Keyword::AnyOf(&[INPUT.offset_by(7), INPUT.offset_by(8), INPUT.offset_by(9)], None)] },
+        Schema { resource: IN_INPUT, location: "/properties/f/items/anyOf/0", keywords: &[Keyword::Type(TypeSet::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/f/items/anyOf/1", keywords: &[Keyword::Type(TypeSet::INTEGER)] },
+        Schema { resource: IN_INPUT, location: "/properties/f/items/anyOf/2", keywords: &[Keyword::Type(TypeSet::NULL)] },
         // INPUT_DEFS_THING
         Schema { resource: IN_INPUT, location: "/$defs/thing", keywords: &[Keyword::Type(TypeSet::STRING), Keyword::MinLength(1)] },
     ],

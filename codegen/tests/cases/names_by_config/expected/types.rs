@@ -2,4 +2,4 @@
 
 //! All types of the contract.
 
-pub use super::models::{Choice, Inner, Outer, Renamed};
+pub use super::models::{Choice, Inner, Key, Maybe, MaybeE, Outer, Renamed};

@@ -181,14 +181,17 @@ pub enum TheLongestNameThatSomebodyGaveToWhatIsKindsInAContractOfTheirsAndKeptEv
     /// The value is an array.
     List(TheLongestNameThatSomebodyGaveToWhatIsListInAContractOfTheirsAndKeptEverSince),
     /// The value is an object.
-    Object(
+    TheLongestNameThatSomebodyGaveToWhatIsFirstInAContractOfTheirsAndKeptEverSince(
         TheLongestNameThatSomebodyGaveToWhatIsFirstInAContractOfTheirsAndKeptEverSince,
     ),
 }
 
 ::contract_runtime::untagged_union! {
     TheLongestNameThatSomebodyGaveToWhatIsKindsInAContractOfTheirsAndKeptEverSince expects "true or false or a string or an array or an object" {
-        variants { Bool = Boolean, Text = String, List = Array, Object = Object }
+        variants {
+            Bool = Boolean, Text = String, List = Array,
+            TheLongestNameThatSomebodyGaveToWhatIsFirstInAContractOfTheirsAndKeptEverSince = Object,
+        }
     }
 }
 
@@ -198,15 +201,17 @@ pub enum TheLongestNameThatSomebodyGaveToWhatIsKindsInAContractOfTheirsAndKeptEv
             Bool: copy bool = as_bool into_bool,
             Text: one TheLongestNameThatSomebodyGaveToWhatIsTextInAContractOfTheirsAndKeptEverSince = as_text into_text,
             List: one TheLongestNameThatSomebodyGaveToWhatIsListInAContractOfTheirsAndKeptEverSince = as_list into_list,
-            Object: one TheLongestNameThatSomebodyGaveToWhatIsFirstInAContractOfTheirsAndKeptEverSince = as_object into_object,
+            TheLongestNameThatSomebodyGaveToWhatIsFirstInAContractOfTheirsAndKeptEverSince: one TheLongestNameThatSomebodyGaveToWhatIsFirstInAContractOfTheirsAndKeptEverSince = as_the_longest_name_that_somebody_gave_to_what_is_first_in_a_contract_of_theirs_and_kept_ever_since into_the_longest_name_that_somebody_gave_to_what_is_first_in_a_contract_of_theirs_and_kept_ever_since,
         }
         from {
             Bool(bool),
             Text(TheLongestNameThatSomebodyGaveToWhatIsTextInAContractOfTheirsAndKeptEverSince),
             List(TheLongestNameThatSomebodyGaveToWhatIsListInAContractOfTheirsAndKeptEverSince),
-            Object(TheLongestNameThatSomebodyGaveToWhatIsFirstInAContractOfTheirsAndKeptEverSince),
+            TheLongestNameThatSomebodyGaveToWhatIsFirstInAContractOfTheirsAndKeptEverSince(TheLongestNameThatSomebodyGaveToWhatIsFirstInAContractOfTheirsAndKeptEverSince),
         }
-        nested { List, Object }
+        nested {
+            List, TheLongestNameThatSomebodyGaveToWhatIsFirstInAContractOfTheirsAndKeptEverSince,
+        }
     }
 }
 
@@ -223,7 +228,9 @@ for TheLongestNameThatSomebodyGaveToWhatIsKindsInAContractOfTheirsAndKeptEverSin
             Self::List(value) => {
                 value.0.len() <= 2 && value.0.iter().all(|value| value.is_valid())
             }
-            Self::Object(value) => value.is_valid(),
+            Self::TheLongestNameThatSomebodyGaveToWhatIsFirstInAContractOfTheirsAndKeptEverSince(
+                value,
+            ) => value.is_valid(),
         }
     }
 }

@@ -82,7 +82,7 @@ impl Contract for Berth {
                     Nullable::Value(value) => {
                         match value {
                             BerthCargo::Text(value) => char_count_at_most(value, 5),
-                            BerthCargo::Object(value) => value.is_valid(),
+                            BerthCargo::Ship(value) => value.is_valid(),
                         }
                     }
                 })
@@ -128,21 +128,21 @@ pub enum BerthCargo {
     /// The value is a string.
     Text(String),
     /// The value is an object.
-    Object(Ship),
+    Ship(Ship),
 }
 
 ::contract_runtime::untagged_union! {
     BerthCargo expects "a string or an object" {
-        variants { Text = String, Object = Object }
+        variants { Text = String, Ship = Object }
     }
 }
 
 ::contract_runtime::union_variants! {
     BerthCargo {
-        access { Text: text String = as_text into_text, Object: one Ship = as_object into_object }
-        from { Text(String), Object(Ship) }
+        access { Text: text String = as_text into_text, Ship: one Ship = as_ship into_ship }
+        from { Text(String), Ship(Ship) }
         from_text { Text }
-        nested { Object }
+        nested { Ship }
     }
 }
 
@@ -154,7 +154,7 @@ impl Contract for BerthCargo {
     fn is_valid(&self) -> bool {
         match self {
             Self::Text(value) => char_count_at_most(value, 5),
-            Self::Object(value) => value.is_valid(),
+            Self::Ship(value) => value.is_valid(),
         }
     }
 }

@@ -165,9 +165,7 @@ impl Client {
         thread: &str,
         options: super::calls::WatchThreadOptions,
     ) -> ::contract_runtime::client::PendingStreamCall<
-        ::contract_runtime::stream::EventReader<
-            super::types::WatchThreadResponse200Item,
-        >,
+        ::contract_runtime::stream::EventReader<super::types::WatchThreadResponseItem>,
         super::types::Problem,
     > {
         let request = super::calls::WatchThreadCall::request_for(
@@ -520,7 +518,7 @@ impl Call for super::calls::WatchThreadCall {
 
 impl ::contract_runtime::client::StreamCall for super::calls::WatchThreadCall {
     type Stream = ::contract_runtime::stream::EventReader<
-        super::types::WatchThreadResponse200Item,
+        super::types::WatchThreadResponseItem,
     >;
 }
 

@@ -286,7 +286,7 @@ impl Contract for TickerXKindsItem {
 
 /// Generated from `input.json#/paths/~1threads~1{thread}~1events/get/responses/200/content/text~1event-stream/itemSchema/properties/data/contentSchema`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct WatchThreadResponse200Item {
+pub struct WatchThreadResponseItem {
     /// The property `text`.
     ///
     /// Limits: at most 20 characters.
@@ -298,7 +298,7 @@ pub struct WatchThreadResponse200Item {
 }
 
 ::contract_runtime::object! {
-    WatchThreadResponse200Item {
+    WatchThreadResponseItem {
         required { text = "text" }
         optional { by = "by" }
         new { text: into String }
@@ -306,7 +306,7 @@ pub struct WatchThreadResponse200Item {
     }
 }
 
-impl Contract for WatchThreadResponse200Item {
+impl Contract for WatchThreadResponseItem {
     const VALIDATOR: Validator<'static> = schemas::validator(
         schemas::INPUT_PATHS_THREADS_THREAD_EVENTS_GET.offset_by(7),
     );

@@ -55,7 +55,7 @@ pub trait Service: Send + Sync + 'static {
     ) -> impl Future<
         Output = Result<
             ::contract_runtime::server::EventStream<
-                super::types::WatchThreadResponse200Item,
+                super::types::WatchThreadResponseItem,
             >,
             ErrorResponse,
         >,

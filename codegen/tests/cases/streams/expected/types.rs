@@ -4,5 +4,5 @@
 
 pub use super::models::{
     Ask, Chunk, ChunkFinish, Day, Move, MoveEvent, Problem, Reply, TickerXKindsItem,
-    WatchThreadResponse200Item,
+    WatchThreadResponseItem,
 };

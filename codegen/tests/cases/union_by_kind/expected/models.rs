@@ -18,14 +18,16 @@ pub struct Input {
     pub value: Option<InputValue>,
     /// The property `maybe`.
     pub maybe: Option<Nullable<InputMaybe>>,
+    /// The property `keys`.
+    pub keys: Option<Keys>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
 ::contract_runtime::object! {
     Input {
-        optional { id = "id", value = "value", maybe = "maybe" }
-        nested { value = "value" }
+        optional { id = "id", value = "value", maybe = "maybe", keys = "keys" }
+        nested { value = "value", keys = "keys" }
         extra undeclared
     }
 }
@@ -47,7 +49,8 @@ impl Contract for Input {
                             InputMaybe::Text(value) => value.is_known(),
                         }
                     }
-                }) && is_disjoint(&self.extra, Self::DECLARED)
+                }) && self.keys.as_ref().is_none_or(|value| value.is_valid())
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -223,3 +226,57 @@ impl Contract for InputValueObject {
         is_disjoint(&self.extra, Self::DECLARED)
     }
 }
+
+/// Generated from `input.json#/$defs/keys`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Keys {
+    /// The property `keys`.
+    pub keys: Vec<KeysKeysItem>,
+    /// Members that the contract does not declare, kept unchanged.
+    pub extra: Map<Json>,
+}
+
+::contract_runtime::object! {
+    Keys {
+        required { keys = "keys" }
+        new { keys: list Vec<KeysKeysItem> }
+        extra undeclared
+    }
+}
+
+impl Contract for Keys {
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_KEYS);
+
+    fn is_valid(&self) -> bool {
+        is_disjoint(&self.extra, Self::DECLARED)
+    }
+}
+
+/// Generated from `input.json#/$defs/keys/properties/keys/items`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum KeysKeysItem {
+    /// The value is a whole number.
+    Integer(i64),
+    /// The value is a string.
+    Text(String),
+}
+
+::contract_runtime::untagged_union! {
+    KeysKeysItem expects "a whole number or a string" {
+        variants { Integer = Number, Text = String }
+    }
+}
+
+::contract_runtime::union_variants! {
+    KeysKeysItem {
+        access {
+            Integer: copy i64 = as_integer into_integer, Text: text String = as_text into_text,
+        }
+        from { Integer(i64), Text(String) }
+        from_text { Text }
+    }
+}
+
+::contract_runtime::unconstrained_contract!(
+    KeysKeysItem = schemas::validator(schemas::INPUT_DEFS_KEYS.offset_by(2))
+);

@@ -4,7 +4,7 @@
 //!
 //! Inputs:
 //!
-//! * `input.json` sha256 f9ac10323cfe59ad
+//! * `input.json` sha256 7db32dbc87fbd61f
 
 #![allow(dead_code, unreachable_pub, reason = "the enclosing module may be private")]
 pub mod models;

@@ -20,6 +20,8 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
     IN_INPUT {
         /// `input.json`
         INPUT = 15,
+        /// `input.json#/$defs/keys`
+        INPUT_DEFS_KEYS = 5,
     }
 }
 
@@ -28,7 +30,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: SchemaTables<'static> = SchemaTables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(TypeSet::OBJECT), Keyword::Properties(&[("id", INPUT.offset_by(1)), ("maybe", INPUT.offset_by(9)), ("value", INPUT.offset_by(2))], 0b0)] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(TypeSet::OBJECT), Keyword::Properties(&[("id", INPUT.offset_by(1)), ("keys", INPUT_DEFS_KEYS), ("maybe", INPUT.offset_by(9)), ("value", INPUT.offset_by(2))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/properties/id", keywords: &[Keyword::Type(TypeSet::INTEGER.union(TypeSet::STRING)), Keyword::Minimum(Number::from_i64(1)), Keyword::MinLength(1)] },
         Schema { resource: IN_INPUT, location: "/properties/value", keywords: &[Keyword::OneOf(&[INPUT.offset_by(3), INPUT.offset_by(4), INPUT.offset_by(5), INPUT.offset_by(7)], None)] },
         Schema { resource: IN_INPUT, location: "/properties/value/oneOf/0", keywords: &[Keyword::Type(TypeSet::STRING), Keyword::MaxLength(3)] },
@@ -43,6 +45,12 @@ pub static TABLES: SchemaTables<'static> = SchemaTables {
         Schema { resource: IN_INPUT, location: "/properties/maybe/anyOf/2", keywords: &[Keyword::Type(TypeSet::STRING), Keyword::Const(Literal::String("unset"))] },
         Schema { resource: IN_INPUT, location: "/properties/value", keywords: &[Keyword::AllOf(&[INPUT.offset_by(2), INPUT.offset_by(7)])] },
         Schema { resource: IN_INPUT, location: "/properties/maybe", keywords: &[Keyword::AllOf(&[INPUT.offset_by(9), INPUT.offset_by(12)])] },
+        // INPUT_DEFS_KEYS
+        Schema { resource: IN_INPUT, location: "/$defs/keys", keywords: &[Keyword::Type(TypeSet::OBJECT), Keyword::Properties(&[("keys", INPUT_DEFS_KEYS.offset_by(1))], 0b1)] },
+        Schema { resource: IN_INPUT, location: "/$defs/keys/properties/keys", keywords: &[Keyword::Type(TypeSet::ARRAY), Keyword::Items { schema: INPUT_DEFS_KEYS.offset_by(2), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/$defs/keys/properties/keys/items", keywords: &[Keyword::OneOf(&[INPUT_DEFS_KEYS.offset_by(3), INPUT_DEFS_KEYS.offset_by(4)], None)] },
+        Schema { resource: IN_INPUT, location: "/$defs/keys/properties/keys/items/oneOf/0", keywords: &[Keyword::Type(TypeSet::STRING)] },
+        Schema { resource: IN_INPUT, location: "/$defs/keys/properties/keys/items/oneOf/1", keywords: &[Keyword::Type(TypeSet::INTEGER)] },
     ],
     resources: &[
         // IN_INPUT

@@ -3,5 +3,6 @@
 //! All types of the contract.
 
 pub use super::models::{
-    Input, InputId, InputMaybe, InputMaybeText, InputValue, InputValueObject,
+    Input, InputId, InputMaybe, InputMaybeText, InputValue, InputValueObject, Keys,
+    KeysKeysItem,
 };

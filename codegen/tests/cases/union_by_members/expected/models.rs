@@ -358,7 +358,7 @@ pub struct InputAuthorEmpty {
 
 impl Contract for InputAuthorEmpty {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT.offset_by(23),
+        schemas::INPUT.offset_by(22),
     );
 
     fn is_valid(&self) -> bool {
@@ -394,8 +394,10 @@ impl Contract for InputAuthorEmpty {
     reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
 )]
 pub enum InputNested {
-    /// An object that may have `login`, `id`, `name`, `slug`.
-    UserOrOrg(InputNestedUserOrOrg),
+    /// An object with `login`, `id`.
+    User(User),
+    /// An object with `slug`, `id`.
+    Org(Org),
     /// An object that may have `meow`, `age`.
     Cat(Cat),
     /// Any other object, as received.
@@ -404,9 +406,10 @@ pub enum InputNested {
 
 ::contract_runtime::object_union! {
     InputNested open Unknown {
-        UserOrOrg(InputNestedUserOrOrg) {
-            "login" optional [], "id" optional [], "name" optional [], "slug" optional [],
+        User(User) {
+            "login" required [String], "id" required [Number], "name" optional [Null, String],
         }
+        Org(Org) { "slug" required [String], "id" required [Number], "name" optional [String] }
         Cat(Cat) { "meow" optional [Boolean], "age" optional [Number] }
     }
 }
@@ -414,11 +417,11 @@ pub enum InputNested {
 ::contract_runtime::union_variants! {
     InputNested {
         access {
-            UserOrOrg: one InputNestedUserOrOrg = as_user_or_org into_user_or_org,
+            User: one User = as_user into_user, Org: one Org = as_org into_org,
             Cat: one Cat = as_cat into_cat,
         }
-        from { UserOrOrg(InputNestedUserOrOrg), Cat(Cat) }
-        nested { UserOrOrg, Cat }
+        from { User(User), Org(Org), Cat(Cat) }
+        nested { User, Org, Cat }
     }
 }
 
@@ -429,68 +432,61 @@ impl Contract for InputNested {
 
     fn is_valid(&self) -> bool {
         match self {
-            Self::UserOrOrg(value) => {
-                match value {
-                    InputNestedUserOrOrg::User(value) => {
-                        ((value.is_valid())
-                            != (value.extra.contains_key("slug")
-                                && value
-                                    .extra
-                                    .get("slug")
-                                    .is_none_or(|value| {
-                                        schemas::validator(schemas::INPUT_DEFS_ORG.offset_by(1))
-                                            .is_valid(value)
-                                    })
-                                && value
-                                    .name
-                                    .as_ref()
-                                    .is_none_or(|value| match value {
-                                        Nullable::Null => false,
-                                        Nullable::Value(_) => true,
-                                    }))
-                            || value
-                                .extra
-                                .get("meow")
-                                .is_none_or(|value| {
-                                    schemas::validator(schemas::INPUT_DEFS_CAT.offset_by(1))
-                                        .is_valid(value)
-                                })
-                                && value
-                                    .extra
-                                    .get("age")
-                                    .is_none_or(|value| {
-                                        schemas::validator(schemas::INPUT_DEFS_CAT.offset_by(2))
-                                            .is_valid(value)
-                                    })) && value.is_valid()
-                    }
-                    InputNestedUserOrOrg::Org(value) => {
-                        ((value.extra.contains_key("login")
-                            && value
-                                .extra
-                                .get("login")
-                                .is_none_or(|value| {
-                                    schemas::validator(schemas::INPUT_DEFS_USER.offset_by(1))
-                                        .is_valid(value)
-                                })) != (value.is_valid())
-                            || value
-                                .extra
-                                .get("meow")
-                                .is_none_or(|value| {
-                                    schemas::validator(schemas::INPUT_DEFS_CAT.offset_by(1))
-                                        .is_valid(value)
-                                })
-                                && value
-                                    .extra
-                                    .get("age")
-                                    .is_none_or(|value| {
-                                        schemas::validator(schemas::INPUT_DEFS_CAT.offset_by(2))
-                                            .is_valid(value)
-                                    })) && is_disjoint(&value.extra, Org::DECLARED)
-                    }
-                    InputNestedUserOrOrg::Unknown(value) => {
-                        schemas::validator(schemas::INPUT.offset_by(14)).is_valid(value)
-                    }
-                }
+            Self::User(value) => {
+                ((value.is_valid())
+                    != (value.extra.contains_key("slug")
+                        && value
+                            .extra
+                            .get("slug")
+                            .is_none_or(|value| {
+                                schemas::validator(schemas::INPUT_DEFS_ORG.offset_by(1))
+                                    .is_valid(value)
+                            })
+                        && value
+                            .name
+                            .as_ref()
+                            .is_none_or(|value| match value {
+                                Nullable::Null => false,
+                                Nullable::Value(_) => true,
+                            }))
+                    || value
+                        .extra
+                        .get("meow")
+                        .is_none_or(|value| {
+                            schemas::validator(schemas::INPUT_DEFS_CAT.offset_by(1))
+                                .is_valid(value)
+                        })
+                        && value
+                            .extra
+                            .get("age")
+                            .is_none_or(|value| {
+                                schemas::validator(schemas::INPUT_DEFS_CAT.offset_by(2))
+                                    .is_valid(value)
+                            })) && value.is_valid()
+            }
+            Self::Org(value) => {
+                ((value.extra.contains_key("login")
+                    && value
+                        .extra
+                        .get("login")
+                        .is_none_or(|value| {
+                            schemas::validator(schemas::INPUT_DEFS_USER.offset_by(1))
+                                .is_valid(value)
+                        })) != (value.is_valid())
+                    || value
+                        .extra
+                        .get("meow")
+                        .is_none_or(|value| {
+                            schemas::validator(schemas::INPUT_DEFS_CAT.offset_by(1))
+                                .is_valid(value)
+                        })
+                        && value
+                            .extra
+                            .get("age")
+                            .is_none_or(|value| {
+                                schemas::validator(schemas::INPUT_DEFS_CAT.offset_by(2))
+                                    .is_valid(value)
+                            })) && is_disjoint(&value.extra, Org::DECLARED)
             }
             Self::Cat(value) => {
                 value.is_valid()
@@ -543,133 +539,6 @@ impl Contract for InputNested {
             }
             Self::Unknown(value) => {
                 schemas::validator(schemas::INPUT.offset_by(14)).is_valid(value)
-            }
-        }
-    }
-}
-
-/// Generated from `input.json#/properties/nested`, `input.json#/properties/nested/anyOf/0`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-)]
-pub enum InputNestedUserOrOrg {
-    /// An object with `login`, `id`.
-    User(User),
-    /// An object with `slug`, `id`.
-    Org(Org),
-    /// Any other object, as received.
-    Unknown(Json),
-}
-
-::contract_runtime::object_union! {
-    InputNestedUserOrOrg open Unknown {
-        User(User) {
-            "login" required [String], "id" required [Number], "name" optional [Null, String],
-        }
-        Org(Org) { "slug" required [String], "id" required [Number], "name" optional [String] }
-    }
-}
-
-::contract_runtime::union_variants! {
-    InputNestedUserOrOrg {
-        access { User: one User = as_user into_user, Org: one Org = as_org into_org }
-        from { User(User), Org(Org) }
-        nested { User, Org }
-    }
-}
-
-impl Contract for InputNestedUserOrOrg {
-    const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT.offset_by(22),
-    );
-
-    fn is_valid(&self) -> bool {
-        match self {
-            Self::User(value) => {
-                ((value.is_valid())
-                    != (value.extra.contains_key("slug")
-                        && value
-                            .extra
-                            .get("slug")
-                            .is_none_or(|value| {
-                                schemas::validator(schemas::INPUT_DEFS_ORG.offset_by(1))
-                                    .is_valid(value)
-                            })
-                        && value
-                            .name
-                            .as_ref()
-                            .is_none_or(|value| match value {
-                                Nullable::Null => false,
-                                Nullable::Value(_) => true,
-                            }))
-                    || value
-                        .extra
-                        .get("meow")
-                        .is_none_or(|value| {
-                            schemas::validator(schemas::INPUT_DEFS_CAT.offset_by(1))
-                                .is_valid(value)
-                        })
-                        && value
-                            .extra
-                            .get("age")
-                            .is_none_or(|value| {
-                                schemas::validator(schemas::INPUT_DEFS_CAT.offset_by(2))
-                                    .is_valid(value)
-                            }))
-                    && (value.is_valid())
-                        != (value.extra.contains_key("slug")
-                            && value
-                                .extra
-                                .get("slug")
-                                .is_none_or(|value| {
-                                    schemas::validator(schemas::INPUT_DEFS_ORG.offset_by(1))
-                                        .is_valid(value)
-                                })
-                            && value
-                                .name
-                                .as_ref()
-                                .is_none_or(|value| match value {
-                                    Nullable::Null => false,
-                                    Nullable::Value(_) => true,
-                                }) && value.is_valid())
-            }
-            Self::Org(value) => {
-                ((value.extra.contains_key("login")
-                    && value
-                        .extra
-                        .get("login")
-                        .is_none_or(|value| {
-                            schemas::validator(schemas::INPUT_DEFS_USER.offset_by(1))
-                                .is_valid(value)
-                        })) != (value.is_valid())
-                    || value
-                        .extra
-                        .get("meow")
-                        .is_none_or(|value| {
-                            schemas::validator(schemas::INPUT_DEFS_CAT.offset_by(1))
-                                .is_valid(value)
-                        })
-                        && value
-                            .extra
-                            .get("age")
-                            .is_none_or(|value| {
-                                schemas::validator(schemas::INPUT_DEFS_CAT.offset_by(2))
-                                    .is_valid(value)
-                            }))
-                    && (value.extra.contains_key("login")
-                        && value
-                            .extra
-                            .get("login")
-                            .is_none_or(|value| {
-                                schemas::validator(schemas::INPUT_DEFS_USER.offset_by(1))
-                                    .is_valid(value)
-                            }) && is_disjoint(&value.extra, Org::DECLARED))
-                        != (value.is_valid())
-            }
-            Self::Unknown(value) => {
-                schemas::validator(schemas::INPUT.offset_by(22)).is_valid(value)
             }
         }
     }

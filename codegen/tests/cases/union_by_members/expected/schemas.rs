@@ -19,7 +19,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::schema_ids! {
     IN_INPUT {
         /// `input.json`
-        INPUT = 24,
+        INPUT = 23,
         /// `input.json#/$defs/user`
         INPUT_DEFS_USER = 4,
         /// `input.json#/$defs/org`
@@ -72,7 +72,6 @@ pub static TABLES: SchemaTables<'static> = SchemaTables {
         Schema { resource: IN_INPUT, location: "/properties/author/anyOf/2", keywords: &[Keyword::Type(TypeSet::NULL)] },
         Schema { resource: IN_INPUT, location: "/properties/price", keywords: &[Keyword::AllOf(&[INPUT.offset_by(7), INPUT.offset_by(9)])] },
         Schema { resource: IN_INPUT, location: "/properties/price", keywords: &[Keyword::AllOf(&[INPUT.offset_by(7), INPUT.offset_by(11)])] },
-        Schema { resource: IN_INPUT, location: "/properties/nested", keywords: &[Keyword::AllOf(&[INPUT.offset_by(14), INPUT.offset_by(15)])] },
         Schema { resource: IN_INPUT, location: "/properties/author", keywords: &[Keyword::AllOf(&[INPUT.offset_by(16), INPUT.offset_by(17)])] },
         // INPUT_DEFS_USER
         Schema { resource: IN_INPUT, location: "/$defs/user", keywords: &[Keyword::Type(TypeSet::OBJECT), Keyword::Properties(&[("id", INPUT_DEFS_USER.offset_by(2)), ("login", INPUT_DEFS_USER.offset_by(1)), ("name", INPUT_DEFS_USER.offset_by(3))], 0b11)] },

@@ -4,7 +4,6 @@
 
 pub use super::models::{
     Area, AreaUnit, Cat, Dog, Fork, Input, InputAuthor, InputAuthorEmpty, InputNested,
-    InputNestedUserOrOrg, InputOwner, InputPet, InputPets, InputPlace, InputPrice,
-    InputPriceAmount, InputPricePercent, InputStrict, Large, Leaf, Org, Point, PointUnit,
-    Small, Tree, User,
+    InputOwner, InputPet, InputPets, InputPlace, InputPrice, InputPriceAmount,
+    InputPricePercent, InputStrict, Large, Leaf, Org, Point, PointUnit, Small, Tree, User,
 };

@@ -9,6 +9,34 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
+/// Generated from `input.json#/$defs/circle`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Circle {
+    /// The property `r`.
+    ///
+    /// Limits: at least 0.
+    pub r: i64,
+    /// Members that the contract does not declare, kept unchanged.
+    pub extra: Map<Json>,
+}
+
+::contract_runtime::object! {
+    Circle {
+        tag { kind = "kind" is "circle" }
+        required { r = "r" }
+        new { r: plain i64 }
+        extra undeclared
+    }
+}
+
+impl Contract for Circle {
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_CIRCLE);
+
+    fn is_valid(&self) -> bool {
+        self.r >= 0 && is_disjoint(&self.extra, Self::DECLARED)
+    }
+}
+
 /// Generated from `input.json#/$defs/customer`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Customer {
@@ -89,6 +117,10 @@ pub struct Input {
     pub party: Option<InputParty>,
     /// The property `checked`.
     pub checked: Option<InputChecked>,
+    /// The property `shape`.
+    pub shape: Option<InputShape>,
+    /// The property `asset`.
+    pub asset: Option<InputAsset>,
     /// The property `parts`.
     pub parts: Option<Nullable<InputParts>>,
     /// Members that the contract does not declare, kept unchanged.
@@ -99,11 +131,11 @@ pub struct Input {
     Input {
         optional {
             customer = "customer", payer = "payer", owner = "owner", party = "party",
-            checked = "checked", parts = "parts",
+            checked = "checked", shape = "shape", asset = "asset", parts = "parts",
         }
         nested {
             customer = "customer", payer = "payer", owner = "owner", party = "party",
-            checked = "checked", parts = "parts",
+            checked = "checked", shape = "shape", asset = "asset", parts = "parts",
         }
         extra undeclared
     }
@@ -118,6 +150,8 @@ impl Contract for Input {
             && self.owner.as_ref().is_none_or(|value| value.is_valid())
             && self.party.as_ref().is_none_or(|value| value.is_valid())
             && self.checked.as_ref().is_none_or(|value| value.is_valid())
+            && self.shape.as_ref().is_none_or(|value| value.is_valid())
+            && self.asset.as_ref().is_none_or(|value| value.is_valid())
             && self
                 .parts
                 .as_ref()
@@ -157,12 +191,222 @@ impl Contract for Input {
                             InputParts::TextList(_) => true,
                             InputParts::IntegerList(_) => true,
                             InputParts::Unknown(value) => {
-                                schemas::validator(schemas::INPUT.offset_by(15))
+                                schemas::validator(schemas::INPUT.offset_by(22))
                                     .is_valid(value)
                             }
                         }
                     }
                 }) && is_disjoint(&self.extra, Self::DECLARED)
+    }
+}
+
+/// Generated from `input.json#/properties/asset`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum InputAsset {
+    /// The value is a string.
+    Text(String),
+    /// An object with `login`.
+    User(User),
+    /// An object with `text`.
+    TextObject(Text),
+    /// An object with `href`.
+    Link(Link),
+    /// An object with `name`.
+    Named(Named),
+    /// Any other object, as received.
+    Unknown(Json),
+}
+
+::contract_runtime::object_union! {
+    InputAsset open Unknown {
+        [others expects "a string or an object"] { Text = String }
+        User(User) { "login" required [String] }
+        TextObject(Text) { "text" required [String], "lang" optional [String] }
+        Link(Link) { "href" required [String] }
+        Named(Named) { "name" required [String], "size" optional [Number] }
+    }
+}
+
+::contract_runtime::union_variants! {
+    InputAsset {
+        access {
+            User: one User = as_user into_user,
+            TextObject: one Text = as_text_object into_text_object,
+            Link: one Link = as_link into_link, Named: one Named = as_named into_named,
+            Text: text String = as_text into_text,
+        }
+        from { User(User), TextObject(Text), Link(Link), Named(Named), Text(String) }
+        from_text { Text }
+        nested { User, TextObject, Link, Named }
+    }
+}
+
+impl Contract for InputAsset {
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(18),
+    );
+
+    fn is_valid(&self) -> bool {
+        match self {
+            Self::User(value) => {
+                (value.is_valid())
+                    != ((value.extra.contains_key("text")
+                        && value
+                            .extra
+                            .get("text")
+                            .is_none_or(|value| {
+                                schemas::validator(schemas::INPUT_DEFS_TEXT.offset_by(1))
+                                    .is_valid(value)
+                            })
+                        && value
+                            .extra
+                            .get("lang")
+                            .is_none_or(|value| {
+                                schemas::validator(schemas::INPUT_DEFS_TEXT.offset_by(2))
+                                    .is_valid(value)
+                            })
+                        || (value.extra.contains_key("href")
+                            && value
+                                .extra
+                                .get("href")
+                                .is_none_or(|value| {
+                                    schemas::validator(schemas::INPUT_DEFS_LINK.offset_by(1))
+                                        .is_valid(value)
+                                }))
+                            != (value.extra.contains_key("name")
+                                && value
+                                    .extra
+                                    .get("name")
+                                    .is_none_or(|value| {
+                                        schemas::validator(schemas::INPUT_DEFS_NAMED.offset_by(1))
+                                            .is_valid(value)
+                                    })
+                                && value
+                                    .extra
+                                    .get("size")
+                                    .is_none_or(|value| {
+                                        schemas::validator(schemas::INPUT_DEFS_NAMED.offset_by(2))
+                                            .is_valid(value)
+                                    }))) && value.is_valid())
+            }
+            Self::TextObject(value) => {
+                (value.extra.contains_key("login")
+                    && value
+                        .extra
+                        .get("login")
+                        .is_none_or(|value| {
+                            schemas::validator(schemas::INPUT_DEFS_USER.offset_by(1))
+                                .is_valid(value)
+                        }))
+                    != (value.is_valid()
+                        || (value.extra.contains_key("href")
+                            && value
+                                .extra
+                                .get("href")
+                                .is_none_or(|value| {
+                                    schemas::validator(schemas::INPUT_DEFS_LINK.offset_by(1))
+                                        .is_valid(value)
+                                }))
+                            != (value.extra.contains_key("name")
+                                && value
+                                    .extra
+                                    .get("name")
+                                    .is_none_or(|value| {
+                                        schemas::validator(schemas::INPUT_DEFS_NAMED.offset_by(1))
+                                            .is_valid(value)
+                                    })
+                                && value
+                                    .extra
+                                    .get("size")
+                                    .is_none_or(|value| {
+                                        schemas::validator(schemas::INPUT_DEFS_NAMED.offset_by(2))
+                                            .is_valid(value)
+                                    }))) && value.is_valid()
+            }
+            Self::Link(value) => {
+                (value.extra.contains_key("login")
+                    && value
+                        .extra
+                        .get("login")
+                        .is_none_or(|value| {
+                            schemas::validator(schemas::INPUT_DEFS_USER.offset_by(1))
+                                .is_valid(value)
+                        }))
+                    != (value.extra.contains_key("text")
+                        && value
+                            .extra
+                            .get("text")
+                            .is_none_or(|value| {
+                                schemas::validator(schemas::INPUT_DEFS_TEXT.offset_by(1))
+                                    .is_valid(value)
+                            })
+                        && value
+                            .extra
+                            .get("lang")
+                            .is_none_or(|value| {
+                                schemas::validator(schemas::INPUT_DEFS_TEXT.offset_by(2))
+                                    .is_valid(value)
+                            })
+                        || (value.is_valid())
+                            != (value.extra.contains_key("name")
+                                && value
+                                    .extra
+                                    .get("name")
+                                    .is_none_or(|value| {
+                                        schemas::validator(schemas::INPUT_DEFS_NAMED.offset_by(1))
+                                            .is_valid(value)
+                                    })
+                                && value
+                                    .extra
+                                    .get("size")
+                                    .is_none_or(|value| {
+                                        schemas::validator(schemas::INPUT_DEFS_NAMED.offset_by(2))
+                                            .is_valid(value)
+                                    }))) && is_disjoint(&value.extra, Link::DECLARED)
+            }
+            Self::Named(value) => {
+                (value.extra.contains_key("login")
+                    && value
+                        .extra
+                        .get("login")
+                        .is_none_or(|value| {
+                            schemas::validator(schemas::INPUT_DEFS_USER.offset_by(1))
+                                .is_valid(value)
+                        }))
+                    != (value.extra.contains_key("text")
+                        && value
+                            .extra
+                            .get("text")
+                            .is_none_or(|value| {
+                                schemas::validator(schemas::INPUT_DEFS_TEXT.offset_by(1))
+                                    .is_valid(value)
+                            })
+                        && value
+                            .extra
+                            .get("lang")
+                            .is_none_or(|value| {
+                                schemas::validator(schemas::INPUT_DEFS_TEXT.offset_by(2))
+                                    .is_valid(value)
+                            })
+                        || (value.extra.contains_key("href")
+                            && value
+                                .extra
+                                .get("href")
+                                .is_none_or(|value| {
+                                    schemas::validator(schemas::INPUT_DEFS_LINK.offset_by(1))
+                                        .is_valid(value)
+                                })) != (value.is_valid()))
+                    && is_disjoint(&value.extra, Named::DECLARED)
+            }
+            Self::Text(_) => true,
+            Self::Unknown(value) => {
+                schemas::validator(schemas::INPUT.offset_by(18)).is_valid(value)
+            }
+        }
     }
 }
 
@@ -250,7 +494,7 @@ pub enum InputCheckedObject {
 
 impl Contract for InputCheckedObject {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT.offset_by(23),
+        schemas::INPUT.offset_by(30),
     );
 
     fn is_valid(&self) -> bool {
@@ -258,7 +502,7 @@ impl Contract for InputCheckedObject {
             Self::User(value) => value.extra.contains_key("id") && value.is_valid(),
             Self::Text(value) => value.extra.contains_key("id") && value.is_valid(),
             Self::Unknown(value) => {
-                schemas::validator(schemas::INPUT.offset_by(23)).is_valid(value)
+                schemas::validator(schemas::INPUT.offset_by(30)).is_valid(value)
             }
         }
     }
@@ -453,7 +697,7 @@ pub enum InputParts {
 
 impl Contract for InputParts {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT.offset_by(15),
+        schemas::INPUT.offset_by(22),
     );
 
     fn is_valid(&self) -> bool {
@@ -464,7 +708,7 @@ impl Contract for InputParts {
             Self::TextList(_) => true,
             Self::IntegerList(_) => true,
             Self::Unknown(value) => {
-                schemas::validator(schemas::INPUT.offset_by(15)).is_valid(value)
+                schemas::validator(schemas::INPUT.offset_by(22)).is_valid(value)
             }
         }
     }
@@ -476,21 +720,21 @@ pub enum InputParty {
     /// The value is a string.
     Text(String),
     /// The value is an object.
-    Object(Party),
+    Party(Party),
 }
 
 ::contract_runtime::untagged_union! {
     InputParty expects "a string or an object" {
-        variants { Text = String, Object = Object }
+        variants { Text = String, Party = Object }
     }
 }
 
 ::contract_runtime::union_variants! {
     InputParty {
-        access { Text: text String = as_text into_text, Object: one Party = as_object into_object }
-        from { Text(String), Object(Party) }
+        access { Text: text String = as_text into_text, Party: one Party = as_party into_party }
+        from { Text(String), Party(Party) }
         from_text { Text }
-        nested { Object }
+        nested { Party }
     }
 }
 
@@ -502,7 +746,7 @@ impl Contract for InputParty {
     fn is_valid(&self) -> bool {
         match self {
             Self::Text(_) => true,
-            Self::Object(value) => {
+            Self::Party(value) => {
                 match value {
                     Party::User(value) => {
                         (value.is_valid())
@@ -595,6 +839,146 @@ impl Contract for InputPayer {
     }
 }
 
+/// Generated from `input.json#/properties/shape`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum InputShape {
+    /// `kind` is `"circle"`.
+    Circle(Circle),
+    /// `kind` is `"square"`.
+    Square(Square),
+    /// `kind` is `"line"`.
+    Line(Line),
+    /// `kind` is `"point"`.
+    Point(Point),
+    /// Any other `kind`; the object as received.
+    Unknown(Json),
+}
+
+::contract_runtime::open_union! {
+    InputShape by tag "kind" {
+        variants { Circle = "circle", Square = "square", Line = "line", Point = "point" }
+    }
+}
+
+::contract_runtime::union_variants! {
+    InputShape {
+        access {
+            Circle: one Circle = as_circle into_circle, Square: one Square = as_square into_square,
+            Line: one Line = as_line into_line, Point: one Point = as_point into_point,
+        }
+        from { Circle(Circle), Square(Square), Line(Line), Point(Point) }
+        nested { Circle, Square, Line, Point }
+    }
+}
+
+impl Contract for InputShape {
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(15),
+    );
+
+    fn is_valid(&self) -> bool {
+        match self {
+            Self::Circle(value) => value.is_valid(),
+            Self::Square(value) => value.is_valid(),
+            Self::Line(value) => value.is_valid(),
+            Self::Point(value) => value.is_valid(),
+            Self::Unknown(value) => {
+                schemas::validator(schemas::INPUT.offset_by(15)).is_valid(value)
+            }
+        }
+    }
+}
+
+/// Generated from `input.json#/$defs/line`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Line {
+    /// The property `length`.
+    ///
+    /// Limits: at least 0.
+    pub length: Option<i64>,
+    /// Members that the contract does not declare, kept unchanged.
+    pub extra: Map<Json>,
+}
+
+::contract_runtime::object! {
+    Line {
+        tag { kind = "kind" is "line" }
+        optional { length = "length" }
+        extra undeclared
+    }
+}
+
+impl Contract for Line {
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINE);
+
+    fn is_valid(&self) -> bool {
+        self.length.as_ref().is_none_or(|value| *value >= 0)
+            && is_disjoint(&self.extra, Self::DECLARED)
+    }
+}
+
+/// Generated from `input.json#/$defs/link`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Link {
+    /// The property `href`.
+    ///
+    /// Limits: at least 1 character.
+    pub href: String,
+    /// Members that the contract does not declare, kept unchanged.
+    pub extra: Map<Json>,
+}
+
+::contract_runtime::object! {
+    Link {
+        required { href = "href" }
+        new { href: into String }
+        extra undeclared
+    }
+}
+
+impl Contract for Link {
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LINK);
+
+    fn is_valid(&self) -> bool {
+        !self.href.is_empty() && is_disjoint(&self.extra, Self::DECLARED)
+    }
+}
+
+/// Generated from `input.json#/$defs/named`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Named {
+    /// The property `name`.
+    pub name: String,
+    /// The property `size`.
+    ///
+    /// Limits: at most 9.
+    pub size: Option<i64>,
+    /// Members that the contract does not declare, kept unchanged.
+    pub extra: Map<Json>,
+}
+
+::contract_runtime::object! {
+    Named {
+        required { name = "name" }
+        optional { size = "size" }
+        new { name: into String }
+        extra undeclared
+    }
+}
+
+impl Contract for Named {
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_NAMED);
+
+    fn is_valid(&self) -> bool {
+        self.size.as_ref().is_none_or(|value| *value <= 9)
+            && is_disjoint(&self.extra, Self::DECLARED)
+    }
+}
+
 /// Generated from `input.json#/$defs/party`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(
@@ -662,6 +1046,59 @@ impl Contract for Party {
                 schemas::validator(schemas::INPUT_DEFS_PARTY).is_valid(value)
             }
         }
+    }
+}
+
+/// Generated from `input.json#/$defs/point`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Point {
+    /// The property `x`.
+    pub x: Option<i64>,
+    /// Members that the contract does not declare, kept unchanged.
+    pub extra: Map<Json>,
+}
+
+::contract_runtime::object! {
+    Point {
+        tag { kind = "kind" is "point" }
+        optional { x = "x" }
+        extra undeclared
+    }
+}
+
+impl Contract for Point {
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_POINT);
+
+    fn is_valid(&self) -> bool {
+        is_disjoint(&self.extra, Self::DECLARED)
+    }
+}
+
+/// Generated from `input.json#/$defs/square`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Square {
+    /// The property `a`.
+    ///
+    /// Limits: at least 0.
+    pub a: i64,
+    /// Members that the contract does not declare, kept unchanged.
+    pub extra: Map<Json>,
+}
+
+::contract_runtime::object! {
+    Square {
+        tag { kind = "kind" is "square" }
+        required { a = "a" }
+        new { a: plain i64 }
+        extra undeclared
+    }
+}
+
+impl Contract for Square {
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_SQUARE);
+
+    fn is_valid(&self) -> bool {
+        self.a >= 0 && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 

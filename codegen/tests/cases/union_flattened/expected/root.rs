@@ -4,7 +4,7 @@
 //!
 //! Inputs:
 //!
-//! * `input.json` sha256 3cd990f074491c35
+//! * `input.json` sha256 8a1858f09910ddf9
 
 #![allow(dead_code, unreachable_pub, reason = "the enclosing module may be private")]
 pub mod models;

@@ -2,9 +2,12 @@
 
 //! The schemas as tables for validation.
 
-use ::contract_runtime::schema::{
-    BranchSelector, TagCertainty, Keyword, Literal, SchemaResource, Schema, SchemaId,
-    SchemaTables, TypeSet, Validator,
+use ::contract_runtime::{
+    Number,
+    schema::{
+        BranchSelector, TagCertainty, Keyword, Literal, SchemaResource, Schema, SchemaId,
+        SchemaTables, TypeSet, Validator,
+    },
 };
 
 /// The validator of a schema, by its row in [`TABLES`].
@@ -16,7 +19,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::schema_ids! {
     IN_INPUT {
         /// `input.json`
-        INPUT = 24,
+        INPUT = 31,
         /// `input.json#/$defs/customer`
         INPUT_DEFS_CUSTOMER = 4,
         /// `input.json#/$defs/deleted_customer`
@@ -25,6 +28,18 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
         INPUT_DEFS_USER = 2,
         /// `input.json#/$defs/text`
         INPUT_DEFS_TEXT = 3,
+        /// `input.json#/$defs/circle`
+        INPUT_DEFS_CIRCLE = 3,
+        /// `input.json#/$defs/square`
+        INPUT_DEFS_SQUARE = 3,
+        /// `input.json#/$defs/line`
+        INPUT_DEFS_LINE = 3,
+        /// `input.json#/$defs/point`
+        INPUT_DEFS_POINT = 3,
+        /// `input.json#/$defs/link`
+        INPUT_DEFS_LINK = 2,
+        /// `input.json#/$defs/named`
+        INPUT_DEFS_NAMED = 3,
         /// `input.json#/$defs/party`
         INPUT_DEFS_PARTY = 1,
     }
@@ -35,7 +50,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: SchemaTables<'static> = SchemaTables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(TypeSet::OBJECT), Keyword::Properties(&[("checked", INPUT.offset_by(12)), ("customer", INPUT.offset_by(1)), ("owner", INPUT.offset_by(6)), ("parts", INPUT.offset_by(15)), ("party", INPUT.offset_by(10)), ("payer", INPUT.offset_by(3))], 0b0)] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Type(TypeSet::OBJECT), Keyword::Properties(&[("asset", INPUT.offset_by(18)), ("checked", INPUT.offset_by(12)), ("customer", INPUT.offset_by(1)), ("owner", INPUT.offset_by(6)), ("parts", INPUT.offset_by(22)), ("party", INPUT.offset_by(10)), ("payer", INPUT.offset_by(3)), ("shape", INPUT.offset_by(15))], 0b0)] },
         Schema { resource: IN_INPUT, location: "/properties/customer", keywords: &[Keyword::AnyOf(&[INPUT.offset_by(2), INPUT_DEFS_CUSTOMER, INPUT_DEFS_DELETED_CUSTOMER], Some(&BranchSelector { tag: "object", certainty: TagCertainty::Required, branches: &[(Literal::String("customer"), 1), (Literal::String("deleted"), 2)] }))] },
         Schema { resource: IN_INPUT, location: "/properties/customer/anyOf/0", keywords: &[Keyword::Type(TypeSet::STRING), Keyword::MaxLength(5)] },
         Schema { resource: IN_INPUT, location: "/properties/payer", keywords: &[Keyword::OneOf(&[INPUT.offset_by(4), INPUT.offset_by(5)], None)] },
@@ -50,12 +65,19 @@ pub static TABLES: SchemaTables<'static> = SchemaTables {
         Schema { resource: IN_INPUT, location: "/properties/checked", keywords: &[Keyword::AnyOf(&[INPUT.offset_by(13), INPUT.offset_by(14)], None)] },
         Schema { resource: IN_INPUT, location: "/properties/checked/anyOf/0", keywords: &[Keyword::Type(TypeSet::STRING)] },
         Schema { resource: IN_INPUT, location: "/properties/checked/anyOf/1", keywords: &[Keyword::Required(&["id"]), Keyword::AnyOf(&[INPUT_DEFS_USER, INPUT_DEFS_TEXT], None)] },
-        Schema { resource: IN_INPUT, location: "/properties/parts", keywords: &[Keyword::AnyOf(&[INPUT.offset_by(16), INPUT.offset_by(18), INPUT.offset_by(20)], None)] },
-        Schema { resource: IN_INPUT, location: "/properties/parts/anyOf/0", keywords: &[Keyword::Type(TypeSet::ARRAY), Keyword::Items { schema: INPUT.offset_by(17), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/properties/shape", keywords: &[Keyword::OneOf(&[INPUT_DEFS_CIRCLE, INPUT.offset_by(16)], Some(&BranchSelector { tag: "kind", certainty: TagCertainty::Required, branches: &[(Literal::String("circle"), 0), (Literal::String("square"), 1), (Literal::String("line"), 1), (Literal::String("point"), 1)] }))] },
+        Schema { resource: IN_INPUT, location: "/properties/shape/oneOf/1", keywords: &[Keyword::OneOf(&[INPUT_DEFS_SQUARE, INPUT.offset_by(17)], Some(&BranchSelector { tag: "kind", certainty: TagCertainty::Required, branches: &[(Literal::String("square"), 0), (Literal::String("line"), 1), (Literal::String("point"), 1)] }))] },
+        Schema { resource: IN_INPUT, location: "/properties/shape/oneOf/1/oneOf/1", keywords: &[Keyword::Type(TypeSet::OBJECT), Keyword::AnyOf(&[INPUT_DEFS_LINE, INPUT_DEFS_POINT], Some(&BranchSelector { tag: "kind", certainty: TagCertainty::Required, branches: &[(Literal::String("line"), 0), (Literal::String("point"), 1)] }))] },
+        Schema { resource: IN_INPUT, location: "/properties/asset", keywords: &[Keyword::OneOf(&[INPUT.offset_by(19), INPUT_DEFS_USER, INPUT.offset_by(20)], None)] },
+        Schema { resource: IN_INPUT, location: "/properties/asset/oneOf/0", keywords: &[Keyword::Type(TypeSet::STRING)] },
+        Schema { resource: IN_INPUT, location: "/properties/asset/oneOf/2", keywords: &[Keyword::AnyOf(&[INPUT_DEFS_TEXT, INPUT.offset_by(21)], None)] },
+        Schema { resource: IN_INPUT, location: "/properties/asset/oneOf/2/anyOf/1", keywords: &[Keyword::OneOf(&[INPUT_DEFS_LINK, INPUT_DEFS_NAMED], None)] },
+        Schema { resource: IN_INPUT, location: "/properties/parts", keywords: &[Keyword::AnyOf(&[INPUT.offset_by(23), INPUT.offset_by(25), INPUT.offset_by(27)], None)] },
+        Schema { resource: IN_INPUT, location: "/properties/parts/anyOf/0", keywords: &[Keyword::Type(TypeSet::ARRAY), Keyword::Items { schema: INPUT.offset_by(24), from: 0 }] },
         Schema { resource: IN_INPUT, location: "/properties/parts/anyOf/0/items", keywords: &[Keyword::Type(TypeSet::STRING)] },
-        Schema { resource: IN_INPUT, location: "/properties/parts/anyOf/1", keywords: &[Keyword::Type(TypeSet::ARRAY), Keyword::Items { schema: INPUT.offset_by(19), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/properties/parts/anyOf/1", keywords: &[Keyword::Type(TypeSet::ARRAY), Keyword::Items { schema: INPUT.offset_by(26), from: 0 }] },
         Schema { resource: IN_INPUT, location: "/properties/parts/anyOf/1/items", keywords: &[Keyword::Type(TypeSet::INTEGER)] },
-        Schema { resource: IN_INPUT, location: "/properties/parts/anyOf/2", keywords: &[Keyword::AnyOf(&[INPUT.offset_by(21), INPUT.offset_by(22), INPUT_DEFS_USER, INPUT_DEFS_TEXT], None)] },
+        Schema { resource: IN_INPUT, location: "/properties/parts/anyOf/2", keywords: &[Keyword::AnyOf(&[INPUT.offset_by(28), INPUT.offset_by(29), INPUT_DEFS_USER, INPUT_DEFS_TEXT], None)] },
         Schema { resource: IN_INPUT, location: "/properties/parts/anyOf/2/anyOf/0", keywords: &[Keyword::Type(TypeSet::NULL)] },
         Schema { resource: IN_INPUT, location: "/properties/parts/anyOf/2/anyOf/1", keywords: &[Keyword::Type(TypeSet::STRING)] },
         Schema { resource: IN_INPUT, location: "/properties/checked", keywords: &[Keyword::AllOf(&[INPUT.offset_by(12), INPUT.offset_by(14)])] },
@@ -76,6 +98,29 @@ pub static TABLES: SchemaTables<'static> = SchemaTables {
         Schema { resource: IN_INPUT, location: "/$defs/text", keywords: &[Keyword::Type(TypeSet::OBJECT), Keyword::Properties(&[("lang", INPUT_DEFS_TEXT.offset_by(2)), ("text", INPUT_DEFS_TEXT.offset_by(1))], 0b10)] },
         Schema { resource: IN_INPUT, location: "/$defs/text/properties/text", keywords: &[Keyword::Type(TypeSet::STRING)] },
         Schema { resource: IN_INPUT, location: "/$defs/text/properties/lang", keywords: &[Keyword::Type(TypeSet::STRING)] },
+        // INPUT_DEFS_CIRCLE
+        Schema { resource: IN_INPUT, location: "/$defs/circle", keywords: &[Keyword::Type(TypeSet::OBJECT), Keyword::Properties(&[("kind", INPUT_DEFS_CIRCLE.offset_by(1)), ("r", INPUT_DEFS_CIRCLE.offset_by(2))], 0b11)] },
+        Schema { resource: IN_INPUT, location: "/$defs/circle/properties/kind", keywords: &[Keyword::Const(Literal::String("circle"))] },
+        Schema { resource: IN_INPUT, location: "/$defs/circle/properties/r", keywords: &[Keyword::Type(TypeSet::INTEGER), Keyword::Minimum(Number::from_i64(0))] },
+        // INPUT_DEFS_SQUARE
+        Schema { resource: IN_INPUT, location: "/$defs/square", keywords: &[Keyword::Type(TypeSet::OBJECT), Keyword::Properties(&[("a", INPUT_DEFS_SQUARE.offset_by(2)), ("kind", INPUT_DEFS_SQUARE.offset_by(1))], 0b11)] },
+        Schema { resource: IN_INPUT, location: "/$defs/square/properties/kind", keywords: &[Keyword::Const(Literal::String("square"))] },
+        Schema { resource: IN_INPUT, location: "/$defs/square/properties/a", keywords: &[Keyword::Type(TypeSet::INTEGER), Keyword::Minimum(Number::from_i64(0))] },
+        // INPUT_DEFS_LINE
+        Schema { resource: IN_INPUT, location: "/$defs/line", keywords: &[Keyword::Type(TypeSet::OBJECT), Keyword::Properties(&[("kind", INPUT_DEFS_LINE.offset_by(1)), ("length", INPUT_DEFS_LINE.offset_by(2))], 0b1)] },
+        Schema { resource: IN_INPUT, location: "/$defs/line/properties/kind", keywords: &[Keyword::Const(Literal::String("line"))] },
+        Schema { resource: IN_INPUT, location: "/$defs/line/properties/length", keywords: &[Keyword::Type(TypeSet::INTEGER), Keyword::Minimum(Number::from_i64(0))] },
+        // INPUT_DEFS_POINT
+        Schema { resource: IN_INPUT, location: "/$defs/point", keywords: &[Keyword::Type(TypeSet::OBJECT), Keyword::Properties(&[("kind", INPUT_DEFS_POINT.offset_by(1)), ("x", INPUT_DEFS_POINT.offset_by(2))], 0b1)] },
+        Schema { resource: IN_INPUT, location: "/$defs/point/properties/kind", keywords: &[Keyword::Const(Literal::String("point"))] },
+        Schema { resource: IN_INPUT, location: "/$defs/point/properties/x", keywords: &[Keyword::Type(TypeSet::INTEGER)] },
+        // INPUT_DEFS_LINK
+        Schema { resource: IN_INPUT, location: "/$defs/link", keywords: &[Keyword::Type(TypeSet::OBJECT), Keyword::Properties(&[("href", INPUT_DEFS_LINK.offset_by(1))], 0b1)] },
+        Schema { resource: IN_INPUT, location: "/$defs/link/properties/href", keywords: &[Keyword::Type(TypeSet::STRING), Keyword::MinLength(1)] },
+        // INPUT_DEFS_NAMED
+        Schema { resource: IN_INPUT, location: "/$defs/named", keywords: &[Keyword::Type(TypeSet::OBJECT), Keyword::Properties(&[("name", INPUT_DEFS_NAMED.offset_by(1)), ("size", INPUT_DEFS_NAMED.offset_by(2))], 0b1)] },
+        Schema { resource: IN_INPUT, location: "/$defs/named/properties/name", keywords: &[Keyword::Type(TypeSet::STRING)] },
+        Schema { resource: IN_INPUT, location: "/$defs/named/properties/size", keywords: &[Keyword::Type(TypeSet::INTEGER), Keyword::Maximum(Number::from_i64(9))] },
         // INPUT_DEFS_PARTY
         Schema { resource: IN_INPUT, location: "/$defs/party", keywords: &[Keyword::OneOf(&[INPUT_DEFS_USER, INPUT_DEFS_TEXT], None)] },
     ],

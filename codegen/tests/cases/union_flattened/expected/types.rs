@@ -3,6 +3,7 @@
 //! All types of the contract.
 
 pub use super::models::{
-    Customer, DeletedCustomer, Input, InputChecked, InputCheckedObject, InputCustomer,
-    InputOwner, InputParts, InputParty, InputPayer, Party, Text, User,
+    Circle, Customer, DeletedCustomer, Input, InputAsset, InputChecked,
+    InputCheckedObject, InputCustomer, InputOwner, InputParts, InputParty, InputPayer,
+    InputShape, Line, Link, Named, Party, Point, Square, Text, User,
 };

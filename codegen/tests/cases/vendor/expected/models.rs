@@ -281,6 +281,9 @@ impl Sky {
     ///
     /// `56`
     pub const HEAVY_RAIN: Self = Self(56);
+
+    /// All values that the contract lists.
+    pub const ALL: &[Self] = &[Self::SUNNY, Self::CLOUDY, Self::HEAVY_RAIN];
 }
 
 ::contract_runtime::int_newtype!(Sky, i64);

@@ -75,8 +75,7 @@ impl Client {
     }
 }
 
-impl ::contract_runtime::client::pages::ItemPage
-for super::types::DropletsListResponse200 {
+impl ::contract_runtime::client::pages::ItemPage for super::types::DropletsListResponse {
     type Item = super::types::Droplet;
 
     fn items(&self) -> &[Self::Item] {

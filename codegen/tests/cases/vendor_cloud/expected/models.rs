@@ -320,41 +320,41 @@ impl Contract for DropletsCreateBody {
     clippy::large_enum_variant,
     reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
 )]
-pub enum DropletsCreateResponse202 {
+pub enum DropletsCreateResponse {
     /// An object with `droplet`.
-    SingleDropletResponse(DropletsCreateResponse202SingleDropletResponse),
+    SingleDropletResponse(DropletsCreateResponseSingleDropletResponse),
     /// An object with `droplets`.
-    MultipleDropletResponse(DropletsCreateResponse202MultipleDropletResponse),
+    MultipleDropletResponse(DropletsCreateResponseMultipleDropletResponse),
     /// Any other object, as received.
     Unknown(Json),
 }
 
 ::contract_runtime::object_union! {
-    DropletsCreateResponse202 open Unknown {
-        SingleDropletResponse(DropletsCreateResponse202SingleDropletResponse) {
+    DropletsCreateResponse open Unknown {
+        SingleDropletResponse(DropletsCreateResponseSingleDropletResponse) {
             "droplet" required [Object],
         }
-        MultipleDropletResponse(DropletsCreateResponse202MultipleDropletResponse) {
+        MultipleDropletResponse(DropletsCreateResponseMultipleDropletResponse) {
             "droplets" required [Array],
         }
     }
 }
 
 ::contract_runtime::union_variants! {
-    DropletsCreateResponse202 {
+    DropletsCreateResponse {
         access {
-            SingleDropletResponse: one DropletsCreateResponse202SingleDropletResponse = as_single_droplet_response into_single_droplet_response,
-            MultipleDropletResponse: one DropletsCreateResponse202MultipleDropletResponse = as_multiple_droplet_response into_multiple_droplet_response,
+            SingleDropletResponse: one DropletsCreateResponseSingleDropletResponse = as_single_droplet_response into_single_droplet_response,
+            MultipleDropletResponse: one DropletsCreateResponseMultipleDropletResponse = as_multiple_droplet_response into_multiple_droplet_response,
         }
         from {
-            SingleDropletResponse(DropletsCreateResponse202SingleDropletResponse),
-            MultipleDropletResponse(DropletsCreateResponse202MultipleDropletResponse),
+            SingleDropletResponse(DropletsCreateResponseSingleDropletResponse),
+            MultipleDropletResponse(DropletsCreateResponseMultipleDropletResponse),
         }
         nested { SingleDropletResponse, MultipleDropletResponse }
     }
 }
 
-impl Contract for DropletsCreateResponse202 {
+impl Contract for DropletsCreateResponse {
     const VALIDATOR: Validator<'static> = schemas::validator(
         schemas::INPUT_PATHS_V2_DROPLETS_POST.offset_by(1),
     );
@@ -375,7 +375,7 @@ impl Contract for DropletsCreateResponse202 {
                             })) && value.droplet.is_valid()
                     && is_disjoint(
                         &value.extra,
-                        DropletsCreateResponse202SingleDropletResponse::DECLARED,
+                        DropletsCreateResponseSingleDropletResponse::DECLARED,
                     )
             }
             Self::MultipleDropletResponse(value) => {
@@ -390,7 +390,7 @@ impl Contract for DropletsCreateResponse202 {
                     && value.droplets.iter().all(|value| value.is_valid())
                     && is_disjoint(
                         &value.extra,
-                        DropletsCreateResponse202MultipleDropletResponse::DECLARED,
+                        DropletsCreateResponseMultipleDropletResponse::DECLARED,
                     )
             }
             Self::Unknown(value) => {
@@ -405,7 +405,7 @@ impl Contract for DropletsCreateResponse202 {
 ///
 /// Schema: `input.json#/paths/~1v2~1droplets/post/responses/202/content/application~1json/schema`, `input.json#/paths/~1v2~1droplets/post/responses/202/content/application~1json/schema/oneOf/1`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct DropletsCreateResponse202MultipleDropletResponse {
+pub struct DropletsCreateResponseMultipleDropletResponse {
     /// The property `droplets`.
     pub droplets: Vec<Droplet>,
     /// Members that the contract does not declare, kept unchanged.
@@ -413,7 +413,7 @@ pub struct DropletsCreateResponse202MultipleDropletResponse {
 }
 
 ::contract_runtime::object! {
-    DropletsCreateResponse202MultipleDropletResponse {
+    DropletsCreateResponseMultipleDropletResponse {
         required { droplets = "droplets" }
         nested { droplets = "droplets" }
         new { droplets: plain Vec<Droplet> }
@@ -421,7 +421,7 @@ pub struct DropletsCreateResponse202MultipleDropletResponse {
     }
 }
 
-impl Contract for DropletsCreateResponse202MultipleDropletResponse {
+impl Contract for DropletsCreateResponseMultipleDropletResponse {
     const VALIDATOR: Validator<'static> = schemas::validator(
         schemas::INPUT_PATHS_V2_DROPLETS_POST.offset_by(6),
     );
@@ -444,7 +444,7 @@ impl Contract for DropletsCreateResponse202MultipleDropletResponse {
 ///
 /// Schema: `input.json#/paths/~1v2~1droplets/post/responses/202/content/application~1json/schema`, `input.json#/paths/~1v2~1droplets/post/responses/202/content/application~1json/schema/oneOf/0`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct DropletsCreateResponse202SingleDropletResponse {
+pub struct DropletsCreateResponseSingleDropletResponse {
     /// The property `droplet`.
     pub droplet: Droplet,
     /// Members that the contract does not declare, kept unchanged.
@@ -452,7 +452,7 @@ pub struct DropletsCreateResponse202SingleDropletResponse {
 }
 
 ::contract_runtime::object! {
-    DropletsCreateResponse202SingleDropletResponse {
+    DropletsCreateResponseSingleDropletResponse {
         required { droplet = "droplet" }
         nested { droplet = "droplet" }
         new { droplet: plain Droplet }
@@ -460,7 +460,7 @@ pub struct DropletsCreateResponse202SingleDropletResponse {
     }
 }
 
-impl Contract for DropletsCreateResponse202SingleDropletResponse {
+impl Contract for DropletsCreateResponseSingleDropletResponse {
     const VALIDATOR: Validator<'static> = schemas::validator(
         schemas::INPUT_PATHS_V2_DROPLETS_POST.offset_by(5),
     );
@@ -483,7 +483,7 @@ impl Contract for DropletsCreateResponse202SingleDropletResponse {
 
 /// Generated from `input.json#/paths/~1v2~1droplets/get/responses/200/content/application~1json/schema`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct DropletsListResponse200 {
+pub struct DropletsListResponse {
     /// The property `droplets`.
     pub droplets: Option<Vec<Droplet>>,
     /// The property `meta`.
@@ -493,7 +493,7 @@ pub struct DropletsListResponse200 {
 }
 
 ::contract_runtime::object! {
-    DropletsListResponse200 {
+    DropletsListResponse {
         required { meta = "meta" }
         optional { droplets = "droplets" }
         nested { droplets = "droplets", meta = "meta" }
@@ -502,7 +502,7 @@ pub struct DropletsListResponse200 {
     }
 }
 
-impl Contract for DropletsListResponse200 {
+impl Contract for DropletsListResponse {
     const VALIDATOR: Validator<'static> = schemas::validator(
         schemas::INPUT_PATHS_V2_DROPLETS_GET.offset_by(3),
     );
@@ -644,7 +644,7 @@ impl Contract for ProjectBaseEnvironment {
 
 /// Generated from `input.json#/paths/~1v2~1projects~1{project_id}/patch/responses/200/content/application~1json/schema`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
-pub struct ProjectsPatchResponse200 {
+pub struct ProjectsPatchResponse {
     /// The property `project`.
     pub project: Option<Project>,
     /// Members that the contract does not declare, kept unchanged.
@@ -652,14 +652,14 @@ pub struct ProjectsPatchResponse200 {
 }
 
 ::contract_runtime::object! {
-    ProjectsPatchResponse200 {
+    ProjectsPatchResponse {
         optional { project = "project" }
         nested { project = "project" }
         extra undeclared
     }
 }
 
-impl Contract for ProjectsPatchResponse200 {
+impl Contract for ProjectsPatchResponse {
     const VALIDATOR: Validator<'static> = schemas::validator(
         schemas::INPUT_PATHS_V2_PROJECTS_PROJECT_ID_PATCH.offset_by(1),
     );

@@ -4,8 +4,8 @@
 
 pub use super::models::{
     Droplet, DropletCreateImage, DropletCreateSshKeysItem, DropletMultiCreate,
-    DropletSingleCreate, DropletsCreateBody, DropletsCreateResponse202,
-    DropletsCreateResponse202MultipleDropletResponse,
-    DropletsCreateResponse202SingleDropletResponse, DropletsListResponse200, Error,
-    MetaMeta, Project, ProjectBaseEnvironment, ProjectsPatchResponse200, Region,
+    DropletSingleCreate, DropletsCreateBody, DropletsCreateResponse,
+    DropletsCreateResponseMultipleDropletResponse,
+    DropletsCreateResponseSingleDropletResponse, DropletsListResponse, Error, MetaMeta,
+    Project, ProjectBaseEnvironment, ProjectsPatchResponse, Region,
 };

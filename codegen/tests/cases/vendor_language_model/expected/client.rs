@@ -106,7 +106,7 @@ impl Client {
     }
 }
 
-impl ::contract_runtime::client::pages::ItemPage for super::types::ListFilesResponse200 {
+impl ::contract_runtime::client::pages::ItemPage for super::types::ListFilesResponse {
     type Item = super::types::File;
 
     fn items(&self) -> &[Self::Item] {

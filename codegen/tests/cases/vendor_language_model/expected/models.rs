@@ -1120,7 +1120,7 @@ pub enum ListFilesOrder {
 
 /// Generated from `input.json#/paths/~1files/get/responses/200/content/application~1json/schema`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct ListFilesResponse200 {
+pub struct ListFilesResponse {
     /// The property `object`.
     pub object: String,
     /// The property `data`.
@@ -1136,7 +1136,7 @@ pub struct ListFilesResponse200 {
 }
 
 ::contract_runtime::object! {
-    ListFilesResponse200 {
+    ListFilesResponse {
         required {
             object = "object", data = "data", first_id = "first_id", last_id = "last_id",
             has_more = "has_more",
@@ -1150,7 +1150,7 @@ pub struct ListFilesResponse200 {
     }
 }
 
-impl Contract for ListFilesResponse200 {
+impl Contract for ListFilesResponse {
     const VALIDATOR: Validator<'static> = schemas::validator(
         schemas::INPUT_PATHS_FILES_GET.offset_by(4),
     );
@@ -1163,9 +1163,9 @@ impl Contract for ListFilesResponse200 {
 
 /// Generated from `input.json#/paths/~1models/get/responses/200/content/application~1json/schema`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct ListModelsResponse200 {
+pub struct ListModelsResponse {
     /// The property `object`.
-    pub object: ListModelsResponse200Object,
+    pub object: ListModelsResponseObject,
     /// The property `data`.
     pub data: Vec<Model>,
     /// Members that the contract does not declare, kept unchanged.
@@ -1173,16 +1173,16 @@ pub struct ListModelsResponse200 {
 }
 
 ::contract_runtime::object! {
-    ListModelsResponse200 {
+    ListModelsResponse {
         required { object = "object", data = "data" }
         nested { data = "data" }
         new { data: plain Vec<Model> }
-        constant { object = ListModelsResponse200Object::List }
+        constant { object = ListModelsResponseObject::List }
         extra undeclared
     }
 }
 
-impl Contract for ListModelsResponse200 {
+impl Contract for ListModelsResponse {
     const VALIDATOR: Validator<'static> = schemas::validator(
         schemas::INPUT_PATHS_MODELS_GET,
     );
@@ -1195,7 +1195,7 @@ impl Contract for ListModelsResponse200 {
 
 /// Generated from `input.json#/paths/~1models/get/responses/200/content/application~1json/schema/properties/object`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ListModelsResponse200Object {
+pub enum ListModelsResponseObject {
     /// The value `list`.
     List,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
@@ -1204,9 +1204,9 @@ pub enum ListModelsResponse200Object {
     Unknown(Box<str>),
 }
 
-::contract_runtime::open_enum! { ListModelsResponse200Object { values { List = "list" } } }
+::contract_runtime::open_enum! { ListModelsResponseObject { values { List = "list" } } }
 
-impl Contract for ListModelsResponse200Object {
+impl Contract for ListModelsResponseObject {
     const VALIDATOR: Validator<'static> = schemas::validator(
         schemas::INPUT_PATHS_MODELS_GET.offset_by(1),
     );

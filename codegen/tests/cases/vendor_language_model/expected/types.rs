@@ -19,8 +19,8 @@ pub use super::models::{
     CreateChatCompletionStreamResponseChoicesItemFinishReason,
     CreateChatCompletionStreamResponseObject, CreateFileRequest,
     CreateFileRequestPurpose, CreateSpeechRequest, CreateSpeechRequestModel, Error,
-    ErrorResponse, File, FileObject, FilePurpose, ListFilesOrder, ListFilesResponse200,
-    ListModelsResponse200, ListModelsResponse200Object, Model, ModelIdsShared,
-    ModelObject, SpeechAudioEvent, SpeechAudioEventType, VoiceIdsOrCustomVoice,
+    ErrorResponse, File, FileObject, FilePurpose, ListFilesOrder, ListFilesResponse,
+    ListModelsResponse, ListModelsResponseObject, Model, ModelIdsShared, ModelObject,
+    SpeechAudioEvent, SpeechAudioEventType, VoiceIdsOrCustomVoice,
     VoiceIdsOrCustomVoiceObject, VoiceIdsShared,
 };

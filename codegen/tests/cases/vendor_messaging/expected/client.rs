@@ -193,7 +193,7 @@ impl super::calls::ListMessageCall {
 impl Call for super::calls::ListMessageCall {
     const OPERATION: &'static Operation = OperationId::ListMessage.operation();
 
-    type Success = super::types::ListMessageResponse200;
+    type Success = super::types::ListMessageResponse;
 
     type ErrorBody = ();
 
@@ -212,13 +212,13 @@ impl Call for super::calls::ListMessageCall {
 }
 
 impl ::contract_runtime::client::pages::PagedCall for super::calls::ListMessageCall {
-    type Page = super::types::ListMessageResponse200;
+    type Page = super::types::ListMessageResponse;
 
     const PAGINATION: ::contract_runtime::client::pages::Pagination = ::contract_runtime::client::pages::Pagination::Url {
         targets: ::contract_runtime::client::pages::LinkPolicy::SameOrigin,
     };
 
-    fn into_page(response: super::types::ListMessageResponse200) -> Option<Self::Page> {
+    fn into_page(response: super::types::ListMessageResponse) -> Option<Self::Page> {
         Some(response)
     }
 
@@ -307,8 +307,7 @@ impl Call for super::calls::UpdateMessageCall {
     }
 }
 
-impl ::contract_runtime::client::pages::ItemPage
-for super::types::ListMessageResponse200 {
+impl ::contract_runtime::client::pages::ItemPage for super::types::ListMessageResponse {
     type Item = super::types::Message;
 
     fn items(&self) -> &[Self::Item] {

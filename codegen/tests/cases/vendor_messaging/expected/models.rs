@@ -87,7 +87,7 @@ impl Contract for Error {
 
 /// Generated from `input.json#/paths/~12010-04-01~1Accounts~1{AccountSid}~1Messages.json/get/responses/200/content/application~1json/schema`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
-pub struct ListMessageResponse200 {
+pub struct ListMessageResponse {
     /// The property `messages`.
     pub messages: Option<Vec<Message>>,
     /// The property `next_page_uri`.
@@ -97,14 +97,14 @@ pub struct ListMessageResponse200 {
 }
 
 ::contract_runtime::object! {
-    ListMessageResponse200 {
+    ListMessageResponse {
         optional { messages = "messages", next_page_uri = "next_page_uri" }
         nested { messages = "messages" }
         extra undeclared
     }
 }
 
-impl Contract for ListMessageResponse200 {
+impl Contract for ListMessageResponse {
     const VALIDATOR: Validator<'static> = schemas::validator(
         schemas::INPUT_PATHS_N2010_04_01_ACCOUNTS_ACCOUNT_SID_MESSAGES_JSON_GET
             .offset_by(3),

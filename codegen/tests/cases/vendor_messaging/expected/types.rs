@@ -3,6 +3,6 @@
 //! All types of the contract.
 
 pub use super::models::{
-    CreateMessageBody, Error, ListMessageResponse200, Message, MessageEnumStatus,
+    CreateMessageBody, Error, ListMessageResponse, Message, MessageEnumStatus,
     MessageEnumUpdateStatus, UpdateMessageBody,
 };

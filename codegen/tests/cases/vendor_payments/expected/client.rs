@@ -256,7 +256,7 @@ impl super::calls::GetCustomersCall {
 impl Call for super::calls::GetCustomersCall {
     const OPERATION: &'static Operation = OperationId::GetCustomers.operation();
 
-    type Success = super::types::GetCustomersResponse200;
+    type Success = super::types::GetCustomersResponse;
 
     type ErrorBody = super::types::Error;
 
@@ -276,13 +276,13 @@ impl Call for super::calls::GetCustomersCall {
 }
 
 impl ::contract_runtime::client::pages::PagedCall for super::calls::GetCustomersCall {
-    type Page = super::types::GetCustomersResponse200;
+    type Page = super::types::GetCustomersResponse;
 
     const PAGINATION: ::contract_runtime::client::pages::Pagination = ::contract_runtime::client::pages::Pagination::Cursor {
         argument: 4,
     };
 
-    fn into_page(response: super::types::GetCustomersResponse200) -> Option<Self::Page> {
+    fn into_page(response: super::types::GetCustomersResponse) -> Option<Self::Page> {
         Some(response)
     }
 
@@ -447,8 +447,7 @@ impl Call for super::calls::PostFilesCall {
     }
 }
 
-impl ::contract_runtime::client::pages::ItemPage
-for super::types::GetCustomersResponse200 {
+impl ::contract_runtime::client::pages::ItemPage for super::types::GetCustomersResponse {
     type Item = super::types::Customer;
 
     fn items(&self) -> &[Self::Item] {

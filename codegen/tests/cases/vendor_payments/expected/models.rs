@@ -433,13 +433,13 @@ impl Contract for GetCustomersCreatedObject {
 ///
 /// Schema: `input.json#/paths/~1v1~1customers/get/responses/200/content/application~1json/schema`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct GetCustomersResponse200 {
+pub struct GetCustomersResponse {
     /// The property `data`.
     pub data: Vec<Customer>,
     /// The property `has_more`.
     pub has_more: bool,
     /// The property `object`.
-    pub object: GetCustomersResponse200Object,
+    pub object: GetCustomersResponseObject,
     /// The property `url`.
     ///
     /// Limits: at most 5000 characters.
@@ -449,16 +449,16 @@ pub struct GetCustomersResponse200 {
 }
 
 ::contract_runtime::object! {
-    GetCustomersResponse200 {
+    GetCustomersResponse {
         required { data = "data", has_more = "has_more", object = "object", url = "url" }
         nested { data = "data" }
         new { data: plain Vec<Customer>, has_more: plain bool, url: into String }
-        constant { object = GetCustomersResponse200Object::List }
+        constant { object = GetCustomersResponseObject::List }
         extra undeclared
     }
 }
 
-impl Contract for GetCustomersResponse200 {
+impl Contract for GetCustomersResponse {
     const VALIDATOR: Validator<'static> = schemas::validator(
         schemas::INPUT_PATHS_V1_CUSTOMERS_GET.offset_by(12),
     );
@@ -472,7 +472,7 @@ impl Contract for GetCustomersResponse200 {
 
 /// Generated from `input.json#/paths/~1v1~1customers/get/responses/200/content/application~1json/schema/properties/object`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum GetCustomersResponse200Object {
+pub enum GetCustomersResponseObject {
     /// The value `list`.
     List,
     /// A value that this version of the contract does not list, as received. Constructed by `from`,
@@ -481,9 +481,9 @@ pub enum GetCustomersResponse200Object {
     Unknown(Box<str>),
 }
 
-::contract_runtime::open_enum! { GetCustomersResponse200Object { values { List = "list" } } }
+::contract_runtime::open_enum! { GetCustomersResponseObject { values { List = "list" } } }
 
-impl Contract for GetCustomersResponse200Object {
+impl Contract for GetCustomersResponseObject {
     const VALIDATOR: Validator<'static> = schemas::validator(
         schemas::INPUT_PATHS_V1_CUSTOMERS_GET.offset_by(15),
     );

@@ -5,7 +5,7 @@
 pub use super::models::{
     ApiErrors, ApiErrorsType, Customer, CustomerObject, DeletedCustomer,
     DeletedCustomerObject, Error, File, FileObject, FilePurpose, GetCustomersCreated,
-    GetCustomersCreatedObject, GetCustomersResponse200, GetCustomersResponse200Object,
+    GetCustomersCreatedObject, GetCustomersResponse, GetCustomersResponseObject,
     PaymentIntent, PaymentIntentCustomer, PaymentIntentObject, PaymentIntentStatus,
     PostCustomersBody, PostCustomersBodyAddress, PostCustomersBodyAddressObject,
     PostCustomersBodyAddressText, PostCustomersBodyMetadata,

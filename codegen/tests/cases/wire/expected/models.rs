@@ -129,22 +129,22 @@ pub enum ListOrdersCreated {
     /// The value is a whole number.
     Integer(i64),
     /// The value is an object.
-    Object(Range),
+    Range(Range),
 }
 
 ::contract_runtime::untagged_union! {
     ListOrdersCreated expects "a whole number or an object" {
-        variants { Integer = Number, Object = Object }
+        variants { Integer = Number, Range = Object }
     }
 }
 
 ::contract_runtime::union_variants! {
     ListOrdersCreated {
         access {
-            Integer: copy i64 = as_integer into_integer, Object: one Range = as_object into_object,
+            Integer: copy i64 = as_integer into_integer, Range: one Range = as_range into_range,
         }
-        from { Integer(i64), Object(Range) }
-        nested { Object }
+        from { Integer(i64), Range(Range) }
+        nested { Range }
     }
 }
 
@@ -156,7 +156,7 @@ impl Contract for ListOrdersCreated {
     fn is_valid(&self) -> bool {
         match self {
             Self::Integer(_) => true,
-            Self::Object(value) => value.is_valid(),
+            Self::Range(value) => value.is_valid(),
         }
     }
 }

@@ -121,7 +121,7 @@ impl super::calls::DropletsListCall {
 impl Call for super::calls::DropletsListCall {
     const OPERATION: &'static Operation = OperationId::DropletsList.operation();
 
-    type Success = super::types::DropletsListResponse200;
+    type Success = super::types::DropletsListResponse;
 
     type ErrorBody = super::types::Error;
 
@@ -141,7 +141,7 @@ impl Call for super::calls::DropletsListCall {
 }
 
 impl ::contract_runtime::client::pages::PagedCall for super::calls::DropletsListCall {
-    type Page = super::types::DropletsListResponse200;
+    type Page = super::types::DropletsListResponse;
 
     const PAGINATION: ::contract_runtime::client::pages::Pagination = ::contract_runtime::client::pages::Pagination::Page {
         argument: 1,
@@ -149,7 +149,7 @@ impl ::contract_runtime::client::pages::PagedCall for super::calls::DropletsList
         full: None,
     };
 
-    fn into_page(response: super::types::DropletsListResponse200) -> Option<Self::Page> {
+    fn into_page(response: super::types::DropletsListResponse) -> Option<Self::Page> {
         Some(response)
     }
 
@@ -175,7 +175,7 @@ impl super::calls::DropletsCreateCall {
 impl Call for super::calls::DropletsCreateCall {
     const OPERATION: &'static Operation = OperationId::DropletsCreate.operation();
 
-    type Success = super::types::DropletsCreateResponse202;
+    type Success = super::types::DropletsCreateResponse;
 
     type ErrorBody = super::types::Error;
 

@@ -59,7 +59,7 @@ impl super::calls::ProjectsPatchCall {
 impl Call for super::calls::ProjectsPatchCall {
     const OPERATION: &'static Operation = OperationId::ProjectsPatch.operation();
 
-    type Success = super::types::ProjectsPatchResponse200;
+    type Success = super::types::ProjectsPatchResponse;
 
     type ErrorBody = super::types::Error;
 

@@ -101,7 +101,7 @@ impl super::calls::ListFilesCall {
 impl Call for super::calls::ListFilesCall {
     const OPERATION: &'static Operation = OperationId::ListFiles.operation();
 
-    type Success = super::types::ListFilesResponse200;
+    type Success = super::types::ListFilesResponse;
 
     type ErrorBody = ();
 
@@ -120,13 +120,13 @@ impl Call for super::calls::ListFilesCall {
 }
 
 impl ::contract_runtime::client::pages::PagedCall for super::calls::ListFilesCall {
-    type Page = super::types::ListFilesResponse200;
+    type Page = super::types::ListFilesResponse;
 
     const PAGINATION: ::contract_runtime::client::pages::Pagination = ::contract_runtime::client::pages::Pagination::Cursor {
         argument: 3,
     };
 
-    fn into_page(response: super::types::ListFilesResponse200) -> Option<Self::Page> {
+    fn into_page(response: super::types::ListFilesResponse) -> Option<Self::Page> {
         Some(response)
     }
 

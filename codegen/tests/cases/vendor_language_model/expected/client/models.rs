@@ -35,7 +35,7 @@ impl super::calls::ListModelsCall {
 impl Call for super::calls::ListModelsCall {
     const OPERATION: &'static Operation = OperationId::ListModels.operation();
 
-    type Success = super::types::ListModelsResponse200;
+    type Success = super::types::ListModelsResponse;
 
     type ErrorBody = ();
 
