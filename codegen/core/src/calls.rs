@@ -16,7 +16,9 @@ use crate::{
     constraint_text::{describe_default, describe_schema_limits, find_default},
     emit::{default_accessor, default_accessor_name},
     emit::{end_sentence, ident, rustdoc_markdown},
-    operations::{ModuleItems, Submodule, body_equality, doc_attributes, imported_siblings, whole_type},
+    operations::{
+        ModuleItems, Submodule, body_equality, doc_attributes, group_gate, imported_siblings, whole_type,
+    },
     plan::{
         BodyType, ErrorType, OperationSide, PlannedCall, PlannedParameter, ResponseCase, ResponseEnum,
         ResponseOutcome, ResponsePayload, ResponseSet, SidePlan, StreamContent,
@@ -46,14 +48,18 @@ pub fn calls_module(plan: &SidePlan<'_>, graph: &SchemaGraph, types: &dyn RustTy
     });
     let groups: Vec<Submodule> = groups.collect();
     let siblings = imported_siblings(&groups);
-    let names: Vec<_> = groups.iter().map(|group| ident(&group.name)).collect();
+    let files = plan.groups.iter().map(|group| {
+        let (gate, name) = (group_gate(group), ident(&group.accessor));
+        (quote!(#gate mod #name;), quote!(#gate pub use #name::*;))
+    });
+    let (declarations, exports): (Vec<TokenStream>, Vec<TokenStream>) = files.unzip();
     let own = write(None);
     let root = quote! {
         #siblings
 
-        #(mod #names;)*
+        #(#declarations)*
 
-        #(pub use #names::*;)*
+        #(#exports)*
 
         #own
     };

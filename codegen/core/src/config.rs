@@ -156,6 +156,19 @@ impl Config {
         !matches!(self.client.credentials, Some(false)) || self.output.cli.is_some()
     }
 
+    /// Returns true if `schemars` implementations are generated. They refer to all types, so they are off by
+    /// default if types depend on the features of tags.
+    #[must_use]
+    pub fn has_schemas(&self) -> bool {
+        self.output.has_schemas() && (self.output.schemars.is_some() || !self.client.tag_features)
+    }
+
+    /// Returns true if `proptest` strategies are generated, with the same default as `schemars`.
+    #[must_use]
+    pub fn has_strategies(&self) -> bool {
+        self.output.has_strategies() && (self.output.proptest.is_some() || !self.client.tag_features)
+    }
+
     /// Returns true if the server can verify credentials, in a contract whose operations require them.
     pub(crate) const fn has_authentication(&self) -> bool {
         self.output.server && self.server.authentication
@@ -509,6 +522,9 @@ pub struct ClientConfig {
     /// Whether the operations of each tag have a client of their own, in a file of its own:
     /// `client.issues().list(…)` instead of `client.issues_list(…)`.
     pub by_tag: bool,
+    /// Whether each tag is behind a Cargo feature such as `tag-issues`, enabled by default: its operations in
+    /// client and server, and the types that only they use. Requires `by_tag`.
+    pub tag_features: bool,
 }
 
 /// The table `[server]`: the server interface.

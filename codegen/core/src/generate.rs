@@ -312,7 +312,7 @@ impl Project {
         );
         let formats = models::format_module(&contract.options.formats);
         modules.insert_all(formats.into_iter().collect(), ModuleOrigin::Generator, config, &mut diagnostics);
-        if config.output.has_schemas() {
+        if config.has_schemas() {
             let replaced = registries::replaced_schemas(config, &contract.options);
             let module = models::json_schema_module(&emitter, &replaced, &registries::unbound_enums(config));
             modules.insert_all(
@@ -322,7 +322,7 @@ impl Project {
                 &mut diagnostics,
             );
         }
-        if config.output.has_strategies() {
+        if config.has_strategies() {
             let module = models::strategy_module(&emitter);
             modules.insert_all(
                 module.into_iter().collect(),

@@ -13,8 +13,8 @@ use quote::{format_ident, quote};
 pub use bodies::request_bodies_module;
 pub(crate) use bodies::{body_equality, whole_type};
 pub(crate) use strings::{StringEnumItem, StringValue};
-pub(crate) use submodules::imported_siblings;
 pub use submodules::{ModuleItems, Submodule};
+pub(crate) use submodules::{call_gate, group_gate, imported_siblings};
 
 use crate::{
     api::{self, Operation, StatusPattern},

@@ -26,6 +26,8 @@ pub(crate) struct PackageInput<'a> {
     /// The title of the contract.
     pub(crate) title: &'a str,
     pub(crate) parts: &'a BTreeSet<PackagePart>,
+    /// The features of tags, with the tags.
+    pub(crate) tags: &'a [(&'a str, &'a str)],
     pub(crate) uses: RuntimeUses,
     pub(crate) formats: &'a FormatTypes,
     /// True if the package is a member of the enclosing workspace.
@@ -45,7 +47,8 @@ pub(crate) fn add_package_files(package: &PackageInput<'_>, files: &mut OutputFi
     let output = &config.output;
     let name = package_name_for(config, title);
     let own = format!("{name}-runtime");
-    let features = PackageFeatures::new(config, uses, parts);
+    let mut features = PackageFeatures::new(config, uses, parts);
+    features.add_tags(package.tags);
     let (runtime, renamed) = match &output.runtime {
         Some(RuntimeLocation::Path(path)) => (path.clone(), String::new()),
         Some(RuntimeLocation::Package { path, package }) => {
@@ -180,6 +183,19 @@ impl PackageFeatures {
         features
     }
 
+    /// Adds the features of tags, which are enabled by default.
+    fn add_tags(&mut self, tags: &[(&str, &str)]) {
+        if tags.is_empty() {
+            return;
+        }
+        for (feature, tag) in tags {
+            let about = format!("The operations with the tag `{}`, and their types.", tag.replace('\n', " "));
+            self.add(&about, feature, &[], []);
+        }
+        let all: Vec<&str> = tags.iter().map(|(feature, _)| *feature).collect();
+        self.add("All tags.", "default", &all, []);
+    }
+
     /// Adds a feature that enables features of the package and of the runtime.
     fn add<'f>(&mut self, about: &str, name: &str, own: &[&str], runtime: impl IntoIterator<Item = &'f str>) {
         let mut enabled: Vec<String> = own.iter().map(|name| format!("{name:?}")).collect();
@@ -311,6 +327,7 @@ mod tests {
                 config,
                 title: "Tickets",
                 parts,
+                tags: &[],
                 uses,
                 formats: &formats,
                 is_member: false,

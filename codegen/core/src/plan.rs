@@ -350,7 +350,7 @@ pub fn build_plan<'a>(given: PlanInput<'a>, side: OperationSide) -> SidePlan<'a>
         operations.iter().zip(names).map(|(operation, names)| build_call(given, side, operation, names));
     let mut calls: Vec<PlannedCall<'a>> = calls.collect();
     let groups = match given.client.by_tag && side == OperationSide::Paths {
-        true => client_groups::group_calls(&mut calls),
+        true => client_groups::group_calls(&mut calls, given.client.tag_features),
         false => Vec::new(),
     };
     streams::name_stream_methods(&groups, &mut calls);

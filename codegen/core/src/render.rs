@@ -1,6 +1,7 @@
 //! Prints modules as Rust source files: a header, then the items separated by blank lines. The output is
 //! deterministic: it does not depend on the time, on paths, or on the order in which files are loaded.
 
+mod item_gates;
 mod macro_calls;
 mod table_rows;
 
@@ -17,6 +18,8 @@ use syn::{
     Attribute, Item, ItemEnum, ItemMacro,
     parse::{ParseStream, Parser as _},
 };
+
+pub(crate) use self::item_gates::gate_items;
 
 /// The contents of the generated files, by path below the output folder. The separator in paths is `/`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -218,6 +221,7 @@ fn print_module(module: &GeneratedModule) -> Result<String, String> {
             out.push_str(&match &item {
                 Item::Macro(call) => print_enum_macro(call)
                     .or_else(|| macro_calls::print_macro_call(call))
+                    .map(|text| format!("{}{text}", print_attributes(&call.attrs)))
                     .unwrap_or_else(|| format_items(Vec::new(), vec![item])),
                 Item::Static(table) => table_rows::print_table(table)
                     .unwrap_or_else(|| separate_members(&format_items(Vec::new(), vec![item]))),
@@ -232,6 +236,15 @@ fn print_module(module: &GeneratedModule) -> Result<String, String> {
         out.push_str(&module.printed);
     }
     Ok(out)
+}
+
+/// Formats the attributes of an item, each on a line of its own.
+fn print_attributes(attributes: &[Attribute]) -> String {
+    if attributes.is_empty() {
+        return String::new();
+    }
+    let item = syn::parse_quote!(#(#attributes)* struct Item;);
+    format_items(Vec::new(), vec![item]).trim_end().trim_end_matches("struct Item;").to_owned()
 }
 
 /// Formats a macro call that contains a single enum. Returns `None` for any other macro call.
@@ -283,6 +296,17 @@ mod tests {
     use quote::quote;
 
     use super::*;
+
+    /// The attributes of a macro call are printed, although its arguments are formatted separately.
+    #[test]
+    fn macro_calls_keep_their_attributes() {
+        let tokens = quote!(
+            #[cfg(feature = "a")]
+            object! { One { extra undeclared } }
+        );
+        let text = print_module(&GeneratedModule::new("m", Vec::new(), &tokens)).unwrap();
+        assert!(text.contains("#[cfg(feature = \"a\")]\nobject! {"), "{text}");
+    }
 
     #[test]
     fn blank_lines_separate_items_and_members() {

@@ -15,14 +15,16 @@ use crate::{
     calls::{call_equality, read_type, refused_type},
     config::Config,
     emit::{end_sentence, ident, rustdoc_markdown},
-    operations::doc_attributes,
-    plan::{OperationSide, PlannedCall, SidePlan},
+    operations::{ModuleItems, Submodule, call_gate, doc_attributes, group_gate, imported_siblings},
+    plan::{ClientGroup, OperationSide, PlannedCall, SidePlan},
     rust_types::{EqualityTraits, RustTypes},
 };
 
 /// Writes the module `server` (or `webhook_server`), a direct child of the generated root beside `operations`
 /// (or `webhooks`).
-pub fn server_module(plan: &SidePlan<'_>, types: &dyn RustTypes, config: &Config) -> TokenStream {
+///
+/// The code that parses the requests of a tag and calls the service is in a submodule.
+pub fn server_module(plan: &SidePlan<'_>, types: &dyn RustTypes, config: &Config) -> ModuleItems {
     let writer = ServerWriter { plan, types };
     let (table, id) = plan.side.table_names();
     let (table, id) = (ident(table), ident(id));
@@ -34,7 +36,16 @@ pub fn server_module(plan: &SidePlan<'_>, types: &dyn RustTypes, config: &Config
         }
     });
     let methods = plan.served_calls().map(|call| writer.trait_method(call));
-    let requests = plan.served_calls().map(|call| writer.request_impl(call));
+    let requests = plan.served_calls().filter(|call| call.accessor.is_none());
+    let requests = requests.map(|call| writer.request_impl(call));
+    let groups: Vec<Submodule> = plan.groups.iter().filter_map(|group| writer.group_module(group)).collect();
+    let declarations = plan.groups.iter().filter(|group| groups.iter().any(|own| own.name == group.accessor));
+    let declarations = declarations.map(|group| {
+        let (gate, name) = (group_gate(group), ident(&group.accessor));
+        quote!(#gate mod #name;)
+    });
+    let siblings = imported_siblings(&groups);
+    let required = writer.required_feature();
     let incoming = writer.incoming_enum();
     let about = match plan.side {
         OperationSide::Paths => quote! {
@@ -48,7 +59,11 @@ pub fn server_module(plan: &SidePlan<'_>, types: &dyn RustTypes, config: &Config
     let authentication =
         config.has_authentication().then(|| authentication::authentication_items(plan)).flatten();
     let (imports, authentication) = authentication.map(|parts| (parts.imports, parts.items)).unzip();
-    quote! {
+    let root = quote! {
+        #(#declarations)*
+
+        #required
+
         use ::std::{future::Future, sync::Arc};
         use ::contract_runtime::operation::Operation;
         use ::contract_runtime::server::{
@@ -56,6 +71,8 @@ pub fn server_module(plan: &SidePlan<'_>, types: &dyn RustTypes, config: &Config
             RequestContext, Response, Router, RouterOptions, TypedResponse,
         };
         use super::#table::{#id, TABLE};
+
+        #siblings
 
         #imports
 
@@ -82,7 +99,8 @@ pub fn server_module(plan: &SidePlan<'_>, types: &dyn RustTypes, config: &Config
         #incoming
 
         #(#requests)*
-    }
+    };
+    ModuleItems { root, groups }
 }
 
 fn router_functions(side: OperationSide) -> TokenStream {
@@ -167,7 +185,9 @@ impl ServerWriter<'_> {
         };
         let deprecated =
             call.operation.deprecated.then(|| quote!(#[doc = ""] #[doc = " Deprecated by the contract."]));
+        let gate = call_gate(self.plan, call);
         quote! {
+            #gate
             #about
             #deprecated
             fn #name(
@@ -181,6 +201,59 @@ impl ServerWriter<'_> {
         }
     }
 
+    /// Returns the future that calls the method of the service with a request and encodes its result.
+    fn answer(&self, call: &PlannedCall<'_>, value: &proc_macro2::Ident) -> TokenStream {
+        let method = ident(&call.method);
+        let arms = self.response_arms(call);
+        let body = call.streams.body.as_ref().map(|_| quote!(request.read_stream(),));
+        quote! {
+            Box::pin(async move {
+                match service.#method(#value, #body request.context()).await { #arms }
+            })
+        }
+    }
+
+    /// Writes the module of the calls of a tag. Returns `None` if none of them is served.
+    fn group_module(&self, group: &ClientGroup) -> Option<Submodule> {
+        let calls = self.plan.served_calls().filter(|call| call.accessor.as_ref() == Some(&group.accessor));
+        let items: TokenStream = calls
+            .map(|call| {
+                let (request, ty) = (self.request_impl(call), self.call_type(call));
+                let answer = self.answer(call, &ident("self"));
+                quote! {
+                    #request
+
+                    impl #ty {
+                        pub(super) fn dispatch<'a, S: Service>(
+                            self,
+                            service: &'a S,
+                            request: &'a IncomingRequest,
+                        ) -> HandlerFuture<'a> {
+                            #answer
+                        }
+                    }
+                }
+            })
+            .collect();
+        let doc = format!("The calls with the tag `{}`.", rustdoc_markdown(&group.tag));
+        (!items.is_empty()).then(|| Submodule {
+            name: group.accessor.clone(),
+            doc,
+            items: quote!(use super::*; #items),
+        })
+    }
+
+    /// Returns an error for a build without the feature of any tag, if each call has a tag.
+    fn required_feature(&self) -> Option<TokenStream> {
+        let features: Vec<&String> =
+            self.plan.groups.iter().filter_map(|group| group.feature.as_ref()).collect();
+        let has_others = self.plan.served_calls().any(|call| call.accessor.is_none());
+        (!features.is_empty() && !has_others).then(|| {
+            let message = format!("the server requires the feature of a tag, such as `{}`", features[0]);
+            quote!(#[cfg(not(any(#(feature = #features),*)))] compile_error!(#message);)
+        })
+    }
+
     /// Writes the enum `AnyCall`, which has one variant for the request of each operation.
     fn incoming_enum(&self) -> TokenStream {
         let id = ident(self.plan.side.table_names().1);
@@ -188,19 +261,23 @@ impl ServerWriter<'_> {
         let variants = calls().map(|call| {
             let (name, ty) = (ident(&call.id), self.call_type(call));
             let about = doc_attributes(&[format!("`{}`", call.describe_place())]);
-            quote!(#about #name(#ty))
+            let gate = call_gate(self.plan, call);
+            quote!(#gate #about #name(#ty))
         });
         let reads = calls().map(|call| {
             let name = ident(&call.id);
-            quote!(Some(#id::#name) => FromIncomingRequest::from_request(request).map(Self::#name))
+            let gate = call_gate(self.plan, call);
+            quote!(#gate Some(#id::#name) => FromIncomingRequest::from_request(request).map(Self::#name))
         });
         let ids = calls().map(|call| {
             let name = ident(&call.id);
-            quote!(Self::#name(_) => #id::#name)
+            let gate = call_gate(self.plan, call);
+            quote!(#gate Self::#name(_) => #id::#name)
         });
         let undeclared = calls().filter(|call| requests::holds_models(call)).map(|call| {
             let name = ident(&call.id);
-            quote!(Self::#name(call) => call.undeclared_members(limit),)
+            let gate = call_gate(self.plan, call);
+            quote!(#gate Self::#name(call) => call.undeclared_members(limit),)
         });
         let undeclared: Vec<TokenStream> = undeclared.collect();
         let served = calls().count();
@@ -215,16 +292,17 @@ impl ServerWriter<'_> {
             quote!(match self { #(#undeclared)* #others })
         };
         let answers = calls().map(|call| {
-            let (name, method) = (ident(&call.id), ident(&call.method));
-            let arms = self.response_arms(call);
-            let body = call.streams.body.as_ref().map(|_| quote!(request.read_stream(),));
-            quote! {
-                Self::#name(call) => Box::pin(async move {
-                    match service.#method(call, #body request.context()).await { #arms }
-                })
+            let (name, gate) = (ident(&call.id), call_gate(self.plan, call));
+            match call.accessor {
+                Some(_) => quote!(#gate Self::#name(call) => call.dispatch(service, request)),
+                None => {
+                    let answer = self.answer(call, &ident("call"));
+                    quote!(Self::#name(call) => #answer)
+                }
             }
         });
-        let unread = if served == self.plan.calls.len() { quote!(None) } else { quote!(_) };
+        let all_compiled = self.plan.groups.iter().all(|group| group.feature.is_none());
+        let unread = if served == self.plan.calls.len() && all_compiled { quote!(None) } else { quote!(_) };
         let large = (served > 1).then(|| {
             quote!(#[allow(clippy::large_enum_variant, reason = "requests are handled one at a time; boxing each costs more than the space")])
         });

@@ -300,6 +300,8 @@ fn write_operations(page: &mut TomlPage, found: &InitFindings) {
     } else {
         page.add_comment("by-tag = false");
     }
+    page.add_comment("With `by-tag`: a Cargo feature for each tag.");
+    page.add_comment("tag-features = false");
     if found.unsupported_operations.is_empty() {
         page.add_comment(
             "Skip operations that the client cannot call (true), or reject the contract (false). Default: as",

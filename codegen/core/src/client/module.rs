@@ -7,7 +7,7 @@ use quote::quote;
 use super::{ClientWriter, docs, pages, write};
 use crate::{
     emit::{self, ident},
-    operations::{ModuleItems, Submodule, imported_siblings},
+    operations::{ModuleItems, Submodule, group_gate, imported_siblings},
     plan::{ClientGroup, OperationSide},
     servers,
 };
@@ -43,7 +43,9 @@ pub(super) fn assemble_module(writer: &ClientWriter<'_>) -> ModuleItems {
     let accessors: Vec<TokenStream> = accessors.map(group_accessor).collect();
     let declarations = groups.iter().map(|group| {
         let name = ident(&group.name);
-        quote!(pub mod #name;)
+        let planned = writer.plan.groups.iter().find(|planned| planned.accessor == group.name);
+        let gate = planned.and_then(group_gate);
+        quote!(#gate pub mod #name;)
     });
     let siblings = imported_siblings(&groups);
     let pages = pages::page_impls(writer);
@@ -240,7 +242,9 @@ fn group_accessor(group: &ClientGroup) -> TokenStream {
         emit::rustdoc_markdown(&group.tag)
     )]);
     let (method, name) = (ident(&group.accessor), ident(&group.type_name));
+    let gate = group_gate(group);
     quote! {
+        #gate
         #lines
         #[must_use]
         pub const fn #method(&self) -> #method::#name<'_> {

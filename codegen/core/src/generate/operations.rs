@@ -29,6 +29,13 @@ pub(super) fn check_unused_options(config: &Config, plans: &ContractPlan<'_>, di
                 .help("list names from `securitySchemes` in the `security` of the document or of operations, or remove the option"),
         );
     }
+    if config.client.tag_features && !config.client.by_tag {
+        diagnostics.push(
+            Diagnostic::error("config", "`client.tag-features` requires `client.by-tag`")
+                .with_optional_place(config.table_place("client"))
+                .help("add `by-tag = true`, so that each tag has files of its own"),
+        );
+    }
     if config.output.client && config.has_credentials() {
         warn_of_conflicts(&plans.paths, diagnostics);
     }
@@ -121,10 +128,10 @@ pub(super) fn operation_modules(
                 "The receiver of webhooks: a trait to implement, and the router that calls it.",
             ),
         };
-        out.push(allowing(
-            GeneratedModule::new(name, doc_lines(about), &server_module(plan, types, config))
-                .with_gate(&[PackagePart::Server]),
-        ));
+        let items = server_module(plan, types, config);
+        let root = GeneratedModule::new(name, doc_lines(about), &items.root);
+        let all = std::iter::once(root).chain(submodules(name, &items));
+        out.extend(all.map(|module| allowing(module.with_gate(&[PackagePart::Server]))));
     }
     if output.client {
         let (name, about) = match side {

@@ -1,6 +1,6 @@
 //! Prints modules as files in the configured layout, with the root module and the package manifest.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -49,6 +49,14 @@ pub(super) fn print_files(
             modules.iter_mut().filter(|module| !["schemas", "servers"].contains(&module.name.as_str()));
         of_types.for_each(GeneratedModule::allow_deprecated);
     }
+    let groups = &calls.plan.groups;
+    let features = groups.iter().filter_map(|group| Some((group.accessor.clone(), group.feature.clone()?)));
+    let features: BTreeMap<String, String> = features.collect();
+    if !features.is_empty() {
+        render::gate_items(&mut modules, &features);
+    }
+    let tags = groups.iter().filter_map(|group| Some((group.feature.as_deref()?, group.tag.as_str())));
+    let tags: Vec<(&str, &str)> = tags.collect();
     let uses = RuntimeUses {
         credentials: modules.iter().any(|module| module.name == "credentials"),
         authentication: project.config.has_authentication() && uses_credentials(calls.plan),
@@ -99,6 +107,7 @@ pub(super) fn print_files(
                 config: &project.config,
                 title: &contract.api.title,
                 parts: &parts,
+                tags: &tags,
                 uses,
                 formats: &contract.options.formats,
                 is_member: project.joins_workspace(),

@@ -501,3 +501,88 @@ fn configured_defaults_keep_constants() {
         );
     }
 }
+
+/// With `tag-features`, a package has a feature for each tag, enabled by default. It enables the operations of the
+/// tag and the types that no other tag uses.
+#[test]
+fn tags_have_features() {
+    let operation = |tags: &str, id: &str, ty: &str| {
+        format!(
+            r##"{{ "operationId": "{id}", "tags": [{tags}], "responses": {{ "200": {{ "description": "",
+                "content": {{ "application/json": {{ "schema": {{ "$ref": "#/components/schemas/{ty}" }} }} }} }} }} }}"##
+        )
+    };
+    let text = format!(
+        r##"{{ "openapi": "3.1.0", "info": {{ "title": "All A", "version": "1" }},
+            "paths": {{
+                "/a": {{ "get": {}, "put": {} }},
+                "/b": {{ "get": {}, "put": {} }}
+            }},
+            "components": {{ "schemas": {{
+                "Issue": {{ "type": "object", "properties": {{ "part": {{ "$ref": "#/components/schemas/Part" }} }} }},
+                "Part": {{ "type": "object", "properties": {{ "size": {{ "type": "integer" }} }} }},
+                "Both": {{ "type": "object", "properties": {{ "text": {{ "type": "string" }} }} }},
+                "Rest": {{ "type": "object", "properties": {{ "text": {{ "type": "string" }} }} }}
+            }} }}
+        }}"##,
+        operation("\"open issues\"", "issues/list", "Issue"),
+        operation("\"open issues\"", "issues/both", "Both"),
+        operation("\"users\"", "users/both", "Both"),
+        operation("", "rest", "Rest"),
+    );
+    let generate = |options: &str| {
+        let project = Project { config: toml::from_str(options).unwrap(), ..Project::default() };
+        let sources = Sources::from_texts(&[("input.json", "", &text)])?;
+        project.generate_from(project.analyze_sources(sources)?)
+    };
+    let files = generate("client = { by-tag = true, tag-features = true }").unwrap().files.0;
+    let manifest = &files["Cargo.toml"];
+    assert!(manifest.contains("default = [\"tag-open-issues\", \"tag-users\"]\n"), "{manifest}");
+    assert!(manifest.contains("\ntag-users = []\n") && !manifest.contains("schemars"), "{manifest}");
+    let issues = "#[cfg(feature = \"tag-open-issues\")]\n";
+    for (file, item) in [
+        ("client", "pub mod open_issues;"),
+        ("calls", "mod open_issues;"),
+        ("server", "mod open_issues;"),
+        ("types", "pub use super::models::Part;"),
+    ] {
+        let text = &files[&format!("src/{file}.rs")];
+        assert!(text.contains(&format!("{issues}{item}")), "{file}: {text}");
+    }
+    let models = &files["src/models.rs"];
+    let gates = |name: &str| {
+        let (before, _) = models.split_once(&format!("pub struct {name} ")).unwrap();
+        before
+            .rsplit("\n\n")
+            .next()
+            .unwrap()
+            .lines()
+            .find(|line| line.starts_with("#[cfg"))
+            .map(str::to_owned)
+    };
+    assert_eq!(gates("Part"), gates("Issue"));
+    assert_eq!(gates("Part").as_deref(), Some(issues.trim_end()));
+    let both = "#[cfg(any(feature = \"tag-open-issues\", feature = \"tag-users\"))]";
+    assert_eq!((gates("Both").as_deref(), gates("Rest")), (Some(both), None));
+    let error = generate("client = { tag-features = true }").unwrap_err().render(false);
+    assert!(error.contains("`client.tag-features` requires `client.by-tag`"), "{error}");
+}
+
+/// A contract without security requirements and streams has the same output if the options for them are off, so
+/// that they cost nothing.
+#[test]
+fn unused_features_add_no_code() {
+    let text = r##"{ "openapi": "3.1.0", "info": { "title": "All A", "version": "1" },
+        "paths": { "/a": { "get": { "operationId": "readA", "responses": { "200": { "description": "",
+            "content": { "application/json": { "schema": { "type": "object", "properties": { "a": { "type": "string" } } } } } } } } } } }"##;
+    let generate = |options: &str| {
+        let project = Project { config: toml::from_str(options).unwrap(), ..Project::default() };
+        let sources = Sources::from_texts(&[("input.json", "", text)]).unwrap();
+        project.generate_from(project.analyze_sources(sources).unwrap()).unwrap().files
+    };
+    let files = generate("");
+    assert!(files == generate("client = { credentials = false }\nserver = { authentication = false }"));
+    let without =
+        ["security.rs", "credentials.rs", "authentication.rs", "stream.rs", "streaming.rs", "pages.rs"];
+    assert!(files.iter().all(|(path, _)| without.iter().all(|name| !path.ends_with(name))));
+}

@@ -5,7 +5,10 @@ use std::collections::BTreeSet;
 use proc_macro2::{TokenStream, TokenTree};
 use quote::quote;
 
-use crate::emit::ident;
+use crate::{
+    emit::ident,
+    plan::{ClientGroup, PlannedCall, SidePlan},
+};
 
 /// The items of a module and of its submodules.
 pub struct ModuleItems {
@@ -20,6 +23,17 @@ pub struct Submodule {
     /// The documentation of the module.
     pub(crate) doc: String,
     pub(crate) items: TokenStream,
+}
+
+/// Returns the `#[cfg]` of the items of a tag, if tags have features.
+pub(crate) fn group_gate(group: &ClientGroup) -> Option<TokenStream> {
+    group.feature.as_ref().map(|feature| quote!(#[cfg(feature = #feature)]))
+}
+
+/// Returns the `#[cfg]` of the items of a call, if tags have features and it has a tag.
+pub(crate) fn call_gate(plan: &SidePlan<'_>, call: &PlannedCall<'_>) -> Option<TokenStream> {
+    let accessor = call.accessor.as_ref()?;
+    plan.groups.iter().find(|group| group.accessor == *accessor).and_then(group_gate)
 }
 
 /// Returns imports of the sibling modules that submodules use as `super::name`, which resolves to these imports.

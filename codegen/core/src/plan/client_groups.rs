@@ -6,6 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{PlannedCall, operation_names::RESERVED_METHODS};
 use crate::names;
 
+/// The names of modules that the files of tags use by `super::`, so that tags cannot have files with these names.
+const RESERVED_MODULES: &[&str] = &["bodies", "calls", "responses", "runtime", "types"];
+
 /// The calls of one tag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientGroup {
@@ -15,18 +18,23 @@ pub struct ClientGroup {
     pub accessor: String,
     /// The name of the group's client: `IssuesClient`.
     pub type_name: String,
+    /// The Cargo feature of the tag, with the option `tag-features`.
+    pub feature: Option<String>,
 }
 
 /// Assigns each call to the group of its first tag, and removes the tag from the names of methods that start with
 /// it. Calls without a tag stay methods of the main client. Returns the groups, sorted by accessor.
-pub(super) fn group_calls(calls: &mut [PlannedCall<'_>]) -> Vec<ClientGroup> {
+pub(super) fn group_calls(calls: &mut [PlannedCall<'_>], has_features: bool) -> Vec<ClientGroup> {
     let tags: BTreeSet<String> = calls.iter().filter_map(first_tag).map(str::to_owned).collect();
     let wires: Vec<&str> = tags.iter().map(String::as_str).collect();
     let mut accessors: Vec<String> = wires.iter().map(|tag| names::field_name(tag)).collect();
     let ungrouped = calls.iter().filter(|call| first_tag(call).is_none());
     let ungrouped: BTreeSet<&String> = ungrouped.map(|call| &call.method).collect();
     for accessor in &mut accessors {
-        if RESERVED_METHODS.contains(&accessor.as_str()) || ungrouped.contains(accessor) {
+        if RESERVED_METHODS.contains(&accessor.as_str())
+            || RESERVED_MODULES.contains(&accessor.as_str())
+            || ungrouped.contains(accessor)
+        {
             *accessor = format!("{}_operations", accessor.trim_end_matches('_'));
         }
     }
@@ -35,6 +43,7 @@ pub(super) fn group_calls(calls: &mut [PlannedCall<'_>]) -> Vec<ClientGroup> {
         tag: (*tag).to_owned(),
         accessor: accessor.clone(),
         type_name: format!("{}Client", names::variant_name(accessor)),
+        feature: has_features.then(|| format!("tag-{}", accessor.trim_end_matches('_').replace('_', "-"))),
     });
     let mut groups: Vec<ClientGroup> = groups.collect();
     groups.sort_by(|one, other| one.accessor.cmp(&other.accessor));
@@ -155,6 +164,13 @@ mod tests {
         ];
         assert_eq!(names.collect::<Vec<_>>(), expected.map(|(path, name)| (path.to_owned(), name)));
         assert!(project.generate_from(contract).is_ok());
+    }
+
+    /// The file of a tag does not have the name of a module that it uses.
+    #[test]
+    fn files_of_tags_and_modules_have_distinct_names() {
+        let paths = client_paths(&[("types/list", r#"["types"]"#), ("responses/list", r#"["responses"]"#)]);
+        assert_eq!(paths, ["types_operations().list", "responses_operations().list"]);
     }
 
     /// In the layout with one file, the client of a tag is a module inside the module of the main client.

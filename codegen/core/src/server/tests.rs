@@ -7,7 +7,7 @@ use crate::plan::tests::{PETS, assert_contains, with_plan};
 
 fn code() -> TokenStream {
     let mut tokens = TokenStream::new();
-    with_plan(PETS, |plan, _, types| tokens = server_module(plan, types, &Config::default()));
+    with_plan(PETS, |plan, _, types| tokens = server_module(plan, types, &Config::default()).root);
     syn::parse2::<syn::File>(tokens.clone()).unwrap();
     tokens
 }

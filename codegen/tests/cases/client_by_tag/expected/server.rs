@@ -2,6 +2,10 @@
 
 //! The server interface: a trait to implement, and the router that calls it.
 
+mod base_url_operations;
+mod issues;
+mod status_operations;
+mod users_teams;
 use ::std::{future::Future, sync::Arc};
 use ::contract_runtime::operation::Operation;
 use ::contract_runtime::server::{
@@ -9,6 +13,7 @@ use ::contract_runtime::server::{
     Rejection, RequestContext, Response, Router, RouterOptions, TypedResponse,
 };
 use super::operations::{OperationId, TABLE};
+use super::{calls, responses};
 
 /// The error response of most operations: its body and status.
 pub type ErrorResponse = ::contract_runtime::server::ErrorResponse<
@@ -246,143 +251,13 @@ impl AnyCall {
         request: &'a IncomingRequest,
     ) -> HandlerFuture<'a> {
         match self {
-            Self::IssuesList(call) => {
-                Box::pin(async move {
-                    match service.issues_list(call, request.context()).await {
-                        Ok(response) => {
-                            match response.encode_headers() {
-                                Ok(response) => {
-                                    request.write_json(200, "application/json", response)
-                                }
-                                Err(rejection) => Err(rejection),
-                            }
-                        }
-                        Err(error) => {
-                            request
-                                .write_error(
-                                    error,
-                                    |response| request.write_empty(500, response),
-                                )
-                        }
-                    }
-                })
-            }
-            Self::IssuesCreate(call) => {
-                Box::pin(async move {
-                    match service.issues_create(call, request.context()).await {
-                        Ok(body) => {
-                            request
-                                .write_json(
-                                    201,
-                                    "application/json",
-                                    TypedResponse::new(body),
-                                )
-                        }
-                        Err(error) => {
-                            request
-                                .write_error(
-                                    error,
-                                    |response| {
-                                        let (response, body) = response.split_body();
-                                        match body {
-                                            super::responses::ProblemOrText::Problem(body) => {
-                                                request
-                                                    .write_json(
-                                                        404,
-                                                        "application/json",
-                                                        response.map(|()| body),
-                                                    )
-                                            }
-                                            super::responses::ProblemOrText::Text(body) => {
-                                                request
-                                                    .write_bytes(422, "text/plain", response.map(|()| body))
-                                            }
-                                        }
-                                    },
-                                )
-                        }
-                    }
-                })
-            }
-            Self::IssuesMove(call) => {
-                Box::pin(async move {
-                    match service.issues_move(call, request.context()).await {
-                        Ok(()) => request.write_empty(204, TypedResponse::new(())),
-                        Err(error) => {
-                            request
-                                .write_error(
-                                    error,
-                                    |response| {
-                                        request.write_json(500, "application/json", response)
-                                    },
-                                )
-                        }
-                    }
-                })
-            }
-            Self::IssuesWatch(call) => {
-                Box::pin(async move {
-                    match service.issues_watch(call, request.context()).await {
-                        Ok(body) => {
-                            request
-                                .write_stream(
-                                    200,
-                                    "text/event-stream",
-                                    TypedResponse::new(body),
-                                )
-                        }
-                        Err(error) => {
-                            request
-                                .write_error(
-                                    error,
-                                    |response| request.write_empty(500, response),
-                                )
-                        }
-                    }
-                })
-            }
-            Self::List(call) => {
-                Box::pin(async move {
-                    match service.list(call, request.context()).await {
-                        Ok(()) => request.write_empty(204, TypedResponse::new(())),
-                        Err(error) => {
-                            request
-                                .write_error(
-                                    error,
-                                    |response| request.write_empty(500, response),
-                                )
-                        }
-                    }
-                })
-            }
-            Self::UsersGet(call) => {
-                Box::pin(async move {
-                    match service.users_get(call, request.context()).await {
-                        Ok(()) => request.write_empty(204, TypedResponse::new(())),
-                        Err(error) => {
-                            request
-                                .write_error(
-                                    error,
-                                    |response| request.write_empty(500, response),
-                                )
-                        }
-                    }
-                })
-            }
-            Self::BaseGet(call) => {
-                Box::pin(async move {
-                    match service.base_get(call, request.context()).await {
-                        Ok(()) => request.write_empty(204, TypedResponse::new(())),
-                        Err(error) => {
-                            request
-                                .write_error(
-                                    error,
-                                    |response| request.write_empty(500, response),
-                                )
-                        }
-                    }
-                })
-            }
+            Self::IssuesList(call) => call.dispatch(service, request),
+            Self::IssuesCreate(call) => call.dispatch(service, request),
+            Self::IssuesMove(call) => call.dispatch(service, request),
+            Self::IssuesWatch(call) => call.dispatch(service, request),
+            Self::List(call) => call.dispatch(service, request),
+            Self::UsersGet(call) => call.dispatch(service, request),
+            Self::BaseGet(call) => call.dispatch(service, request),
             Self::Status(call) => {
                 Box::pin(async move {
                     match service.status(call, request.context()).await {
@@ -397,100 +272,13 @@ impl AnyCall {
                     }
                 })
             }
-            Self::StatusList(call) => {
-                Box::pin(async move {
-                    match service.status_list(call, request.context()).await {
-                        Ok(()) => request.write_empty(204, TypedResponse::new(())),
-                        Err(error) => {
-                            request
-                                .write_error(
-                                    error,
-                                    |response| request.write_empty(500, response),
-                                )
-                        }
-                    }
-                })
-            }
+            Self::StatusList(call) => call.dispatch(service, request),
         }
-    }
-}
-
-impl FromIncomingRequest for super::calls::IssuesListCall {
-    const OPERATION: &'static Operation = OperationId::IssuesList.operation();
-
-    fn from_request(request: &IncomingRequest) -> Result<Self, Rejection> {
-        Ok(Self {
-            options: super::calls::IssuesListOptions {
-                state: request.optional_parameter(0)?,
-            },
-        })
-    }
-}
-
-impl FromIncomingRequest for super::calls::IssuesCreateCall {
-    const OPERATION: &'static Operation = OperationId::IssuesCreate.operation();
-
-    fn from_request(request: &IncomingRequest) -> Result<Self, Rejection> {
-        Ok(Self { body: request.json_body()? })
-    }
-
-    fn undeclared_members(&self, limit: usize) -> Vec<String> {
-        ::contract_runtime::Contract::undeclared_members(&self.body, limit)
-    }
-}
-
-impl FromIncomingRequest for super::calls::IssuesMoveCall {
-    const OPERATION: &'static Operation = OperationId::IssuesMove.operation();
-
-    fn from_request(request: &IncomingRequest) -> Result<Self, Rejection> {
-        Ok(Self {
-            id: request.required_parameter(0)?,
-        })
-    }
-}
-
-impl FromIncomingRequest for super::calls::IssuesWatchCall {
-    const OPERATION: &'static Operation = OperationId::IssuesWatch.operation();
-
-    fn from_request(_: &IncomingRequest) -> Result<Self, Rejection> {
-        Ok(Self {})
-    }
-}
-
-impl FromIncomingRequest for super::calls::ListCall {
-    const OPERATION: &'static Operation = OperationId::List.operation();
-
-    fn from_request(_: &IncomingRequest) -> Result<Self, Rejection> {
-        Ok(Self {})
-    }
-}
-
-impl FromIncomingRequest for super::calls::UsersGetCall {
-    const OPERATION: &'static Operation = OperationId::UsersGet.operation();
-
-    fn from_request(_: &IncomingRequest) -> Result<Self, Rejection> {
-        Ok(Self {})
-    }
-}
-
-impl FromIncomingRequest for super::calls::BaseGetCall {
-    const OPERATION: &'static Operation = OperationId::BaseGet.operation();
-
-    fn from_request(_: &IncomingRequest) -> Result<Self, Rejection> {
-        Ok(Self {})
     }
 }
 
 impl FromIncomingRequest for super::calls::StatusCall {
     const OPERATION: &'static Operation = OperationId::Status.operation();
-
-    fn from_request(_: &IncomingRequest) -> Result<Self, Rejection> {
-        Ok(Self {})
-    }
-}
-
-impl FromIncomingRequest for super::calls::StatusListCall {
-    const OPERATION: &'static Operation = OperationId::StatusList.operation();
 
     fn from_request(_: &IncomingRequest) -> Result<Self, Rejection> {
         Ok(Self {})

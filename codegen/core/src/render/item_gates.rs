@@ -1,0 +1,399 @@
+//! Restricts items to the Cargo features of the tags that use them (`[client] tag-features`).
+//!
+//! The files of a tag are behind its feature. An item of another module is restricted to the features of the
+//! tags whose files refer to it, directly or through other items. Items that no tag uses, or many, are always
+//! compiled. References are compared by name, so that the features of an item always include those of the items
+//! that refer to it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use quote::{ToTokens as _, quote};
+use syn::{Item, UseTree};
+
+use super::GeneratedModule;
+
+/// The largest number of features of an item; an item of more tags is always compiled.
+const MAX_FEATURES: usize = 8;
+
+/// Modules that refer to no types of the contract, although they may contain the same names.
+const UNRELATED_MODULES: &[&str] =
+    &["operations", "webhooks", "schemas", "servers", "security_requirements", "cli", "types"];
+
+/// Modules whose members have the features of their tags, and that declare the files of the tags.
+const TAGGED_MODULES: &[&str] = &["calls", "client", "server"];
+
+/// The features of each item, by its name. Items without an entry are always compiled.
+type ItemFeatures = BTreeMap<String, BTreeSet<String>>;
+
+/// Adds `#[cfg]` to the items that only some tags use. `features` are the features of the tags, by the names of
+/// their files.
+pub(crate) fn gate_items(modules: &mut [GeneratedModule], features: &BTreeMap<String, String>) {
+    let mut usage = ItemUsage::default();
+    for module in modules.iter() {
+        usage.add_module(module, features);
+    }
+    let gated = usage.item_features();
+    for module in modules.iter_mut() {
+        if TAGGED_MODULES.contains(&module.name.as_str()) {
+            module.source.insert_str(0, ALLOW_UNUSED);
+        } else if !module.is_submodule()
+            && (module.name == "types" || !UNRELATED_MODULES.contains(&module.name.as_str()))
+            && let Some(source) = gate_source(&module.source, &gated)
+        {
+            module.source = source;
+        }
+    }
+}
+
+/// The attribute of modules with items that features disable.
+const ALLOW_UNUSED: &str = "#![allow(unreachable_patterns, unused_imports, unused_variables, reason = \"depends on the features of the tags\")] ";
+
+/// The references between items, and from the files of tags.
+#[derive(Default)]
+struct ItemUsage {
+    /// The names in each item, by the name of the item.
+    references: BTreeMap<String, BTreeSet<String>>,
+    /// The names in the code of each feature; `None` is code that is always compiled.
+    roots: BTreeMap<Option<String>, BTreeSet<String>>,
+}
+
+impl ItemUsage {
+    fn add_module(&mut self, module: &GeneratedModule, features: &BTreeMap<String, String>) {
+        let name = module.name.as_str();
+        if UNRELATED_MODULES.contains(&name) {
+            return;
+        }
+        let tokens: TokenStream = module.source.parse().unwrap_or_default();
+        if let Some((_, file)) = name.split_once('/') {
+            collect_names(tokens, self.roots.entry(features.get(file).cloned()).or_default());
+        } else if TAGGED_MODULES.contains(&name) {
+            self.add_tagged(tokens);
+        } else {
+            let printed: TokenStream = module.printed.parse().unwrap_or_default();
+            collect_names(printed, self.roots.entry(None).or_default());
+            self.add_items(tokens);
+        }
+    }
+
+    /// Adds code whose members may have a `#[cfg]` of a feature.
+    fn add_tagged(&mut self, tokens: TokenStream) {
+        let trees: Vec<TokenTree> = tokens.into_iter().collect();
+        let mut at = 0;
+        while let Some(tree) = trees.get(at) {
+            let attribute = trees.get(at + 1).filter(|_| is_sign(tree, '#')).and_then(cfg_feature);
+            if let Some(feature) = attribute {
+                let end = at + 2 + member_length(&trees[at + 2..]);
+                let member = trees[at + 2..end].iter().cloned().collect();
+                collect_names(member, self.roots.entry(Some(feature)).or_default());
+                at = end;
+                continue;
+            }
+            match tree {
+                TokenTree::Group(group) => self.add_tagged(group.stream()),
+                TokenTree::Ident(name) => {
+                    self.roots.entry(None).or_default().insert(name.to_string());
+                }
+                TokenTree::Punct(_) | TokenTree::Literal(_) => {}
+            }
+            at += 1;
+        }
+    }
+
+    fn add_items(&mut self, tokens: TokenStream) {
+        let Ok(file) = syn::parse2::<syn::File>(tokens) else { return };
+        let names: BTreeSet<String> = file.items.iter().filter_map(defined_name).collect();
+        for item in file.items.iter().filter(|item| !matches!(item, Item::Use(_))) {
+            let owner = item_owner(item, &|name| names.contains(name));
+            let target = match owner {
+                Some(owner) => self.references.entry(owner).or_default(),
+                None => self.roots.entry(None).or_default(),
+            };
+            collect_names(item.to_token_stream(), target);
+        }
+    }
+
+    /// Returns the features of the items that are not always compiled.
+    fn item_features(&self) -> ItemFeatures {
+        let mut found = ItemFeatures::new();
+        for (feature, roots) in &self.roots {
+            let Some(feature) = feature else { continue };
+            for name in self.reachable(roots.iter()) {
+                found.entry(name.to_owned()).or_default().insert(feature.clone());
+            }
+        }
+        let unused = self.references.keys().filter(|name| !found.contains_key(*name));
+        let always = self.roots.get(&None).into_iter().flatten().chain(unused);
+        let always: BTreeSet<&str> = self.reachable(always);
+        found.retain(|name, features| features.len() <= MAX_FEATURES && !always.contains(name.as_str()));
+        found
+    }
+
+    /// Returns the items that code with these names uses.
+    fn reachable<'a>(&'a self, names: impl Iterator<Item = &'a String>) -> BTreeSet<&'a str> {
+        let mut found = BTreeSet::new();
+        let mut waiting: Vec<&String> = names.collect();
+        while let Some(name) = waiting.pop() {
+            if let Some(references) = self.references.get(name)
+                && found.insert(name.as_str())
+            {
+                waiting.extend(references);
+            }
+        }
+        found
+    }
+}
+
+/// Returns the source with `#[cfg]` on its items, or `None` if all of them are always compiled.
+fn gate_source(source: &str, gated: &ItemFeatures) -> Option<String> {
+    let file: syn::File = syn::parse_str(source).ok()?;
+    let mut is_gated = false;
+    let names: BTreeSet<String> = file.items.iter().filter_map(defined_name).collect();
+    let items: Vec<TokenStream> = file
+        .items
+        .iter()
+        .map(|item| match item {
+            Item::Use(own) => split_imports(own, gated, &mut is_gated),
+            item => {
+                let owner = item_owner(item, &|name| names.contains(name));
+                let condition = owner.and_then(|owner| gated.get(&owner)).map(feature_attribute);
+                is_gated |= condition.is_some();
+                quote!(#condition #item)
+            }
+        })
+        .collect();
+    let attributes = &file.attrs;
+    is_gated.then(|| format!("{ALLOW_UNUSED}{}", quote!(#(#attributes)* #(#items)*)))
+}
+
+/// Splits an import such as `use super::models::{A, B}` by the features of the imported items.
+fn split_imports(own: &syn::ItemUse, gated: &ItemFeatures, is_gated: &mut bool) -> TokenStream {
+    let mut paths = Vec::new();
+    flatten_imports(&own.tree, &TokenStream::new(), &mut paths);
+    let mut groups: BTreeMap<Option<&BTreeSet<String>>, Vec<TokenStream>> = BTreeMap::new();
+    for (path, name) in paths {
+        groups.entry(gated.get(&name)).or_default().push(path);
+    }
+    if groups.keys().all(Option::is_none) {
+        return own.to_token_stream();
+    }
+    *is_gated = true;
+    let (attributes, visibility) = (&own.attrs, &own.vis);
+    let groups = groups.into_iter().map(|(features, paths)| {
+        let condition = features.map(feature_attribute);
+        let uses = paths.iter().map(|path| quote!(#condition #(#attributes)* #visibility use #path;));
+        uses.collect::<TokenStream>()
+    });
+    groups.collect()
+}
+
+/// Collects the full paths of an import with the names that they import.
+fn flatten_imports(tree: &UseTree, prefix: &TokenStream, out: &mut Vec<(TokenStream, String)>) {
+    match tree {
+        UseTree::Path(path) => {
+            let name = &path.ident;
+            flatten_imports(&path.tree, &quote!(#prefix #name::), out);
+        }
+        UseTree::Group(group) => group.items.iter().for_each(|tree| flatten_imports(tree, prefix, out)),
+        UseTree::Name(name) => out.push((quote!(#prefix #name), name.ident.to_string())),
+        UseTree::Rename(_) | UseTree::Glob(_) => out.push((quote!(#prefix #tree), String::new())),
+    }
+}
+
+fn feature_attribute(features: &BTreeSet<String>) -> TokenStream {
+    let features = features.iter().map(|feature| quote!(feature = #feature));
+    if features.len() == 1 { quote!(#[cfg(#(#features)*)]) } else { quote!(#[cfg(any(#(#features),*))]) }
+}
+
+/// Returns the name that an item defines. A macro call defines the type in its argument.
+fn defined_name(item: &Item) -> Option<String> {
+    Some(match item {
+        Item::Struct(item) => item.ident.to_string(),
+        Item::Enum(item) => item.ident.to_string(),
+        Item::Type(item) => item.ident.to_string(),
+        Item::Trait(item) => item.ident.to_string(),
+        Item::Const(item) => item.ident.to_string(),
+        Item::Static(item) => item.ident.to_string(),
+        Item::Fn(item) => item.sig.ident.to_string(),
+        Item::Macro(call) => {
+            let trees: Vec<TokenTree> = call.mac.tokens.clone().into_iter().collect();
+            let mut pairs = trees.windows(2);
+            pairs.find_map(|pair| match pair {
+                [TokenTree::Ident(keyword), TokenTree::Ident(name)]
+                    if ["struct", "enum", "type"].iter().any(|word| keyword == word) =>
+                {
+                    Some(name.to_string())
+                }
+                _ => None,
+            })?
+        }
+        _ => return None,
+    })
+}
+
+/// Returns the name of the item to which an item belongs: its own name, or the type of an `impl` block. An item
+/// without either belongs to the first item that it mentions.
+fn item_owner(item: &Item, is_item: &dyn Fn(&str) -> bool) -> Option<String> {
+    if let Some(name) = defined_name(item) {
+        return Some(name);
+    }
+    let header = match item {
+        Item::Impl(block) => {
+            let (ty, path) = (&block.self_ty, block.trait_.as_ref().map(|(path, _)| path));
+            quote!(#ty #path)
+        }
+        Item::Macro(call) => call.mac.tokens.clone(),
+        _ => return None,
+    };
+    first_name(header, is_item)
+}
+
+fn first_name(tokens: TokenStream, is_item: &dyn Fn(&str) -> bool) -> Option<String> {
+    tokens.into_iter().find_map(|tree| match tree {
+        TokenTree::Ident(name) => Some(name.to_string()).filter(|name| is_item(name)),
+        TokenTree::Group(group) => first_name(group.stream(), is_item),
+        TokenTree::Punct(_) | TokenTree::Literal(_) => None,
+    })
+}
+
+fn collect_names(tokens: TokenStream, names: &mut BTreeSet<String>) {
+    for tree in tokens {
+        match tree {
+            TokenTree::Ident(name) => drop(names.insert(name.to_string())),
+            TokenTree::Group(group) => collect_names(group.stream(), names),
+            TokenTree::Punct(_) | TokenTree::Literal(_) => {}
+        }
+    }
+}
+
+/// Returns the feature in `[cfg(feature = "…")]`.
+fn cfg_feature(attribute: &TokenTree) -> Option<String> {
+    let TokenTree::Group(attribute) = attribute else { return None };
+    let tokens: Vec<TokenTree> = attribute.stream().into_iter().collect();
+    let [TokenTree::Ident(cfg), TokenTree::Group(condition)] = tokens.as_slice() else { return None };
+    let condition: Vec<TokenTree> = condition.stream().into_iter().collect();
+    let [TokenTree::Ident(key), _, TokenTree::Literal(value)] = condition.as_slice() else { return None };
+    (cfg == "cfg" && key == "feature").then(|| value.to_string().trim_matches('"').to_owned())
+}
+
+/// Returns the number of tokens of a member of a block: a function ends with its body, others with a comma or
+/// semicolon.
+fn member_length(trees: &[TokenTree]) -> usize {
+    let mut is_function = false;
+    for (at, tree) in trees.iter().enumerate() {
+        match tree {
+            TokenTree::Ident(word) if word == "fn" => is_function = true,
+            TokenTree::Group(body) if is_function && body.delimiter() == Delimiter::Brace => return at + 1,
+            tree if is_sign(tree, ';') || !is_function && is_sign(tree, ',') => return at + 1,
+            _ => {}
+        }
+    }
+    trees.len()
+}
+
+fn is_sign(tree: &TokenTree, sign: char) -> bool {
+    matches!(tree, TokenTree::Punct(own) if own.as_char() == sign)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn module(name: &str, tokens: TokenStream) -> GeneratedModule {
+        GeneratedModule::new(name, Vec::new(), &tokens)
+    }
+
+    /// An item has the features of all tags that use it, and so do the items that it uses. Items of no tag are
+    /// always compiled.
+    #[test]
+    fn items_have_the_features_of_their_users() {
+        let models = quote! {
+            use super::schemas;
+            pub struct One { pub part: Part }
+            impl One { fn f() {} }
+            impl From<One> for String { fn from(one: One) -> Self { String::new() } }
+            pub struct Two { pub part: Part }
+            pub struct Part;
+            pub struct Shared;
+            pub struct Unused { pub also: OfUnused }
+            pub struct OfUnused;
+            string_type! { pub struct Text(String); }
+        };
+        let mut modules = [
+            module(
+                "calls/a",
+                quote!(
+                    pub struct ReadCall {
+                        pub one: super::types::One,
+                        pub unused: OfUnused,
+                    }
+                ),
+            ),
+            module(
+                "calls/b",
+                quote!(
+                    pub struct WriteCall {
+                        pub two: super::types::Two,
+                        pub text: Text,
+                    }
+                ),
+            ),
+            module(
+                "server",
+                quote! {
+                    pub trait Service {
+                        #[cfg(feature = "tag-b")]
+                        fn write(&self) -> Result<Shared, Part> { todo() }
+                        fn other(&self) -> Shared;
+                    }
+                },
+            ),
+            module("models", models),
+            module(
+                "types",
+                quote!(
+                    pub use super::models::{One, Part, Shared, Two};
+                ),
+            ),
+        ];
+        let features = [("a", "tag-a"), ("b", "tag-b")].map(|(a, b)| (a.to_owned(), b.to_owned()));
+        gate_items(&mut modules, &BTreeMap::from(features));
+        let expected = quote! {
+            use super::schemas;
+            #[cfg(feature = "tag-a")]
+            pub struct One { pub part: Part }
+            #[cfg(feature = "tag-a")]
+            impl One { fn f() {} }
+            #[cfg(feature = "tag-a")]
+            impl From<One> for String { fn from(one: One) -> Self { String::new() } }
+            #[cfg(feature = "tag-b")]
+            pub struct Two { pub part: Part }
+            #[cfg(any(feature = "tag-a", feature = "tag-b"))]
+            pub struct Part;
+            pub struct Shared;
+            pub struct Unused { pub also: OfUnused }
+            pub struct OfUnused;
+            #[cfg(feature = "tag-b")]
+            string_type! { pub struct Text(String); }
+        };
+        assert_eq!(modules[3].source, format!("{ALLOW_UNUSED}{expected}"));
+        let expected = quote! {
+            pub use super::models::Shared;
+            #[cfg(any(feature = "tag-a", feature = "tag-b"))]
+            pub use super::models::Part;
+            #[cfg(feature = "tag-a")]
+            pub use super::models::One;
+            #[cfg(feature = "tag-b")]
+            pub use super::models::Two;
+        };
+        let types = modules[4].source.strip_prefix(ALLOW_UNUSED).unwrap();
+        let sorted = |text: &str| {
+            let tokens: syn::File = syn::parse_str(text).unwrap();
+            let mut items: Vec<String> =
+                tokens.items.iter().map(|item| item.to_token_stream().to_string()).collect();
+            items.sort();
+            items
+        };
+        assert_eq!(sorted(types), sorted(&expected.to_string()));
+    }
+}
