@@ -47,7 +47,7 @@ fn is_later_page(call: &PlannedCall<'_>, pages: &Pagination, query: &str, first:
         }
         NextPage::Url { from, .. } => {
             let url = first.pointer(&from.pointer).and_then(Json::as_str);
-            let next = url.and_then(|url| Some(url.split_once('?')?.1.split('#').next()?));
+            let next = url.and_then(|url| url.split_once('?')?.1.split('#').next());
             next.is_some_and(|next| next == query)
         }
         // The header `Link` is generated without a target, so that there is one page.

@@ -203,14 +203,7 @@ pub(super) fn print_preview(
 ) -> Result<ExitStatus, CommandError> {
     let line = |set| {
         let status = EntryStatus::Previewed(set);
-        EntryReport {
-            number: None,
-            area: Some(area),
-            is_own: true,
-            status: status,
-            failure: None,
-            claim: None,
-        }
+        EntryReport { number: None, area: Some(area), is_own: true, status, failure: None, claim: None }
     };
     let lines: Vec<EntryReport> = sets.into_iter().map(line).collect();
     print_data(&lines, output);
@@ -335,7 +328,7 @@ pub(super) async fn gather_report(
             number: Some(number),
             area: Some(entry.lane()),
             is_own,
-            status: status,
+            status,
             failure,
             claim,
         });
@@ -343,14 +336,7 @@ pub(super) async fn gather_report(
     for UnreadableEntry { number, lane, done, .. } in &unreadable {
         let is_own = own_entries.contains(number);
         let (number, status) = (Some(*number), EntryStatus::Unreadable { done: *done });
-        lines.push(EntryReport {
-            number,
-            area: Some(*lane),
-            is_own,
-            status: status,
-            failure: None,
-            claim: None,
-        });
+        lines.push(EntryReport { number, area: Some(*lane), is_own, status, failure: None, claim: None });
     }
     let is_there = |number: &EntryNumber| {
         let readable = entries.iter().map(OutboxEntry::number);
@@ -598,14 +584,7 @@ mod tests {
 
     fn line(status: EntryStatus) -> EntryReport {
         let area = Some(Lane::Stock);
-        EntryReport {
-            number: Some(EntryNumber(2)),
-            area,
-            is_own: true,
-            status: status,
-            failure: None,
-            claim: None,
-        }
+        EntryReport { number: Some(EntryNumber(2)), area, is_own: true, status, failure: None, claim: None }
     }
 
     fn decided(verdicts: &[OpVerdict]) -> EntryReport {

@@ -375,7 +375,7 @@ async fn patterns_run_in_linear_time() {
 async fn slow_bodies_of_one_source_leave_room_for_others() {
     let world = World::with_config(|config| config.limits.per_address = 1000).await;
     let send_slow_body = |index: usize| {
-        let slow_request = world.write(&format!("slow-{index:04}")).from_address("198.51.100.7");
+        let slow_request = world.write(&format!("slow-{index:04}")).with_peer("198.51.100.7");
         world.send_body(slow_request, Some(never_ending_body()))
     };
     // At 2 MiB each, these bodies far exceed the total budget of 128 MiB.
@@ -395,7 +395,7 @@ async fn slow_bodies_of_one_source_leave_room_for_others() {
         "the rest of the budget is left for other addresses"
     );
     drop(slow);
-    let again = world.write("key-0002").from_address("198.51.100.7");
+    let again = world.write("key-0002").with_peer("198.51.100.7");
     assert_eq!(world.send(again).await.status, 200, "the budget is free again");
 }
 

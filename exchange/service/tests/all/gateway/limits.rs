@@ -79,11 +79,11 @@ async fn requests_per_address_are_limited() {
         assert_eq!((reply.status, reply.header("retry-after")), (429, Some("1")), "{target}");
         assert_eq!((rate(&reply), reply.has("dpop-nonce")), ((None, None), false));
     }
-    assert_eq!(world.send(world.get(DOCUMENT).from_address("192.0.2.2")).await.status, 200);
+    assert_eq!(world.send(world.get(DOCUMENT).with_peer("192.0.2.2")).await.status, 200);
     // An IPv6 network counts as one address.
     for index in 0..121 {
         let reply = world
-            .send(world.get("/exchange/v1/openapi.json").from_address(&format!("2001:db8::{index:x}")))
+            .send(world.get("/exchange/v1/openapi.json").with_peer(&format!("2001:db8::{index:x}")))
             .await;
         assert_eq!(reply.status, if index < 120 { 200 } else { 429 }, "{index}");
     }
@@ -94,7 +94,7 @@ async fn requests_per_address_are_limited() {
 #[tokio::test]
 async fn new_addresses_share_a_verification_limit() {
     let world = World::with_config(|config| config.limits.newcomers_per_second = 2).await;
-    let from = |address: &str| world.get(DOCUMENT).from_address(address);
+    let from = |address: &str| world.get(DOCUMENT).with_peer(address);
     let foreign = Arc::new(KeyPair::generate().unwrap());
     let forged = |address: &str| from(address).draft(|draft| draft.signed_by(Arc::clone(&foreign)));
     assert_eq!(world.send(from("192.0.2.1")).await.status, 200);

@@ -56,7 +56,7 @@ pub(crate) const REQUIRED: &str = "DPOP_REQUIRED ";
 pub(crate) async fn check(cases: Vec<Case>) {
     let world = World::new().await;
     for (index, (name, expect, change)) in cases.into_iter().enumerate() {
-        let request = change(world.get(DOCUMENT).from_address(&format!("198.51.100.{index}")));
+        let request = change(world.get(DOCUMENT).with_peer(&format!("198.51.100.{index}")));
         let before = world.traces().await;
         let reply = world.send(request).await;
         let actual = match reply.status {

@@ -102,7 +102,7 @@ async fn invalid_proofs_are_not_recorded() {
     let world = World::new().await;
     for index in 0..200 {
         let request =
-            world.get(DOCUMENT).from_address(&format!("198.51.100.{index}")).draft(|d| d.claim("htm", "PUT"));
+            world.get(DOCUMENT).with_peer(&format!("198.51.100.{index}")).draft(|d| d.claim("htm", "PUT"));
         assert_eq!(world.send(request.token(TOKEN)).await.status, 401);
     }
     assert_eq!(world.traces().await.live, 0);

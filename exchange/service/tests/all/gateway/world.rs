@@ -398,7 +398,7 @@ impl TestRequest {
         self.draft(|draft| draft.token(token))
     }
 
-    pub(crate) fn from_address(mut self, peer: &str) -> Self {
+    pub(crate) fn with_peer(mut self, peer: &str) -> Self {
         peer.clone_into(&mut self.peer);
         self
     }
