@@ -74,11 +74,12 @@ fn schema_and_reader_agree_on_changed_settings() {
                 table.insert("unknown-key".to_owned(), json!("word"));
                 assert_same_verdict(&schema, &changed, &origin);
             }
+            if pointer.is_empty() {
+                continue;
+            }
             // The reader also accepts a list of the values of a table's options.
             let is_table = settings.pointer(&pointer).unwrap().is_object();
-            for replacement in
-                replacements.iter().filter(|it| !pointer.is_empty() && !(is_table && it.is_array()))
-            {
+            for replacement in replacements.iter().filter(|it| !is_table || !it.is_array()) {
                 let mut changed = settings.clone();
                 *changed.pointer_mut(&pointer).unwrap() = replacement.clone();
                 assert_same_verdict(&schema, &changed, &format!("{origin} = {replacement}"));
