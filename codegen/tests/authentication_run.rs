@@ -37,7 +37,8 @@ use contract_runtime::server::{
     ErrorResponse, Rejection, RequestContext, Response, RouterOptions, StatusCode,
     authentication::SecurityScheme,
 };
-use http::Request;
+use http::{HeaderMap, HeaderValue, Request, header::CONTENT_TYPE};
+use serde_json::json;
 use server::{Authenticate, AuthenticationError, Service, TokenGrant, authenticated_router, router};
 use tower::ServiceExt;
 
@@ -142,8 +143,19 @@ fn caller(context: &RequestContext) -> Result<String, ErrorResponse<()>> {
 }
 
 impl Service for Vault {
+    /// Writes problem details (RFC 9457).
     fn reject(&self, _: &RequestContext, rejection: Rejection) -> Response {
-        StatusCode::from_u16(rejection.status()).unwrap().into_response()
+        let status = StatusCode::from_u16(rejection.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let violations = rejection.violations();
+        let errors = violations.iter().map(|it| json!({ "pointer": it.pointer, "message": it.message }));
+        let problem = json!({
+            "status": status.as_u16(),
+            "title": status.canonical_reason(),
+            "errors": errors.collect::<Vec<_>>(),
+        });
+        let media_type = (CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        let headers: HeaderMap = [media_type].into_iter().chain(rejection.header()).collect();
+        (status, headers, problem.to_string()).into_response()
     }
 
     async fn open(&self, _: OpenCall, context: RequestContext) -> Result<(), ErrorResponse<()>> {
@@ -184,7 +196,8 @@ impl Service for Vault {
     }
 }
 
-/// Returns the status, the challenge, and the body of the response.
+/// Returns the status, the challenge, and the body of a response by a handler. The body of any other response describes
+/// the problem.
 async fn send(request: Request<Body>) -> (u16, String, String) {
     let vault = Arc::new(Vault::default());
     let router = authenticated_router(Arc::clone(&vault), vault, RouterOptions::default());
@@ -192,8 +205,16 @@ async fn send(request: Request<Body>) -> (u16, String, String) {
     let status = response.status().as_u16();
     let challenge =
         response.headers().get("www-authenticate").map(|value| value.to_str().unwrap().to_owned());
+    let is_problem =
+        response.headers().get(CONTENT_TYPE).is_some_and(|value| value == "application/problem+json");
     let body = axum::body::to_bytes(response.into_body(), 1000).await.unwrap();
-    (status, challenge.unwrap_or_default(), String::from_utf8(body.to_vec()).unwrap())
+    let mut body = String::from_utf8(body.to_vec()).unwrap();
+    if is_problem {
+        let problem: serde_json::Value = serde_json::from_str(&body).unwrap();
+        assert_eq!(problem["status"], status, "{problem}");
+        body.clear();
+    }
+    (status, challenge.unwrap_or_default(), body)
 }
 
 async fn get(path: &str, headers: &[(&str, &str)]) -> (u16, String, String) {

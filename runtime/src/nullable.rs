@@ -20,7 +20,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 ///
 /// let note: Nullable<String> = serde_json::from_str("null")?;
 /// assert!(note.is_null());
-/// assert_eq!(serde_json::to_string(&Nullable::from("hello"))?, "\"hello\"");
+/// assert_eq!(serde_json::to_string(&Nullable::Value("hello"))?, "\"hello\"");
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -124,7 +124,6 @@ fn write_unknown_values(page: &mut TomlPage) {
     page.start_section(
         "In responses, string enums and tagged unions keep unknown values; these reject them instead:",
     );
-    page.add_comment("these refuse them:");
     page.add_comment("closed = []");
     page.start_section(
         "In types used only by requests, they reject unknown values; these keep them instead:",
