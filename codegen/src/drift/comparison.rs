@@ -175,8 +175,8 @@ impl<'g> Comparison<'g> {
 /// Methods that compare pairs of schemas recursively.
 impl<'g> Comparison<'g> {
     /// Compares two lists of schemas that apply to the values at a site, and records the differences. A pair
-    /// that was already compared with an equal [`PairKey`] only gets a further path. During a nested
-    /// comparison, only answers the open question.
+    /// that was already compared with an equal [`PairKey`] only gets a further path. A nested
+    /// comparison records nothing and only answers `open_question`.
     pub(super) fn compare_schemas(&mut self, old: &[SchemaId], new: &[SchemaId], site: &ComparisonSite) {
         let is_answered = self.open_question.is_some_and(|open| open.is_answered_yes);
         if is_answered || self.is_unchanged(old, new, site) {
@@ -641,7 +641,8 @@ impl<'g> Comparison<'g> {
         if is_raised { ChangeLevel::Breaking } else { level }
     }
 
-    /// Records a finding. During a nested comparison, the finding only answers the open question.
+    /// Records a finding. A nested comparison only determines whether two schemas differ, or whether a change breaks:
+    /// there, the finding is that answer and is not recorded.
     fn record_finding(&mut self, mut finding: NewFinding, site: &ComparisonSite) {
         let highest = if site.is_harmless { ChangeLevel::Additive } else { ChangeLevel::Breaking };
         let LevelPair { readers, writers } = &mut finding.levels;
@@ -699,7 +700,7 @@ const fn rule_level(rule: &DriftRule, value_use: ValueUse) -> ChangeLevel {
     }
 }
 
-/// Returns levels with the given level for the clients of one direction, and `Same` for those of the other.
+/// Returns the given level for readers or for writers, as `value_use` selects, and `Same` for the other role.
 const fn direction_level(value_use: ValueUse, level: ChangeLevel) -> LevelPair {
     match value_use {
         ValueUse::Read => LevelPair { readers: level, writers: ChangeLevel::Same },

@@ -22,9 +22,9 @@ use super::{
 pub(super) struct EnumerationOutcome {
     /// Whether the listed values were compared one by one, so that patterns and limits need no comparison.
     pub(super) covers_scalars: bool,
-    /// The schema with the union of the old version that lists values, if there is one.
+    /// The schema of the old version that contains a union of listed values, if there is one.
     pub(super) old_holder: Option<SchemaId>,
-    /// The schema with the union of the new version that lists values, if there is one.
+    /// The schema of the new version that contains a union of listed values, if there is one.
     pub(super) new_holder: Option<SchemaId>,
 }
 

@@ -198,8 +198,8 @@ fn same_name(location: ParameterIn, one: &str, other: &str) -> bool {
     one == other || (location == ParameterIn::Header && one.eq_ignore_ascii_case(other))
 }
 
-/// Matches the path parameters of both versions by position and returns pairs of (old, new) names; the names
-/// are not sent. If the paths differ in shape, parameters whose old name still exists are omitted, because
+/// Matches the path parameters of both versions by position, because their names are not sent. Returns pairs of
+/// (old, new) names. If the paths differ in shape, parameters whose old name still exists are omitted, because
 /// they are matched by name.
 fn match_placeholders<'g>(old: &'g Operation, new: &'g Operation) -> Vec<(&'g str, &'g str)> {
     let names =

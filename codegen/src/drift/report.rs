@@ -171,10 +171,10 @@ fn other_uses(change: &ContractChange) -> Vec<&str> {
 }
 
 /// Returns the exit code of `xtask drift`: 0 for no effect, 1 for additive, renamed or accepted, 2 for
-/// breaking or for an outdated entry of accepted changes. The command `contract-codegen drift` exits with 1
-/// instead of 2, and otherwise with 0.
+/// breaking or for an outdated entry of accepted changes. Unless `view.within_major` is set, a breaking change
+/// gives 1 if `info.version` has a new major version.
 ///
-/// Unless `view.within_major` is set, a breaking change gives 1 if `info.version` has a new major version.
+/// The command `contract-codegen drift` exits with 1 where this function returns 2, and with 0 otherwise.
 #[must_use]
 pub fn exit_code(drift: &ContractDrift, view: &ReportOptions) -> u8 {
     let has_failed = !drift.outdated_entries.is_empty() || !view.failing_changes(drift).is_empty();

@@ -52,8 +52,8 @@ pub(super) enum AnnotationSource {
     /// In one version, the site is a branch of a union: there, the annotations of the schemas that contain
     /// the union count as well.
     EnclosingUnion(VersionSide, Rc<[SchemaId]>),
-    /// No schemas. The site is the only branch (except `null`) of a union in both versions, and its
-    /// annotations were already compared together with those of the union.
+    /// No schemas contribute annotations here. In both versions, the site is the only branch (except `null`) of a
+    /// union, and its annotations were already compared together with those of the union.
     AlreadyCompared,
 }
 

@@ -246,8 +246,7 @@ pub struct GuardConfig {
     /// The minimum number of removals in the window for which [`GuardConfig::share`] applies: from this number
     /// on, a batch is also held if the removals exceed the fraction.
     pub removals_of_share: u32,
-    /// The fraction of the existing entries that removals may not exceed, as its denominator: 5 means one
-    /// fifth.
+    /// The denominator of the fraction of existing entries that removals may not exceed: 5 means one fifth.
     pub share: u32,
     /// How long a held batch can be confirmed, in seconds.
     pub held_seconds: u64,

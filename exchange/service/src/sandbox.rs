@@ -426,8 +426,9 @@ impl SandboxInner {
     }
 }
 
-/// Returns the sandbox's default configuration. It has production values, except for the limit per address,
-/// which all clients share, and the cost of password hashing, because the passwords are public.
+/// Returns the sandbox's default configuration. It has production values with two exceptions: a
+/// higher limit per address, because all clients share one address, and cheaper password hashing, because the
+/// passwords are public.
 fn default_config() -> Config {
     let mut config = Config::default();
     config.limits.per_address = 100_000;

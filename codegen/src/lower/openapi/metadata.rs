@@ -141,7 +141,7 @@ impl<'a> OperationLowerer<'a, '_> {
         servers.iter().map(write_server).collect()
     }
 
-    /// Reports as a loss each callback of an operation that was not written. Such a callback is shared by
+    /// Reports each unwritten callback of an operation as a loss. Such a callback is shared by
     /// reference with another operation, and a copy would declare a second callback.
     pub fn report_shared_callbacks(&mut self, operation: &Operation, written_callbacks: &Value) {
         let Some((container, tree)) = self.resolve_path(&operation.place, &["callbacks"]) else { return };
