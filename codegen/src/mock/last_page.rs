@@ -3,10 +3,9 @@
 
 use contract_codegen_core::{
     api::{self, ParameterIn},
-    load::uri,
     plan::{NextPage, Pagination, PlannedCall},
 };
-use contract_runtime::{Json, media_type::MediaType, server::Bytes};
+use contract_runtime::{Json, media_type::MediaType, parameters::QueryPairs, pointer, server::Bytes};
 
 use super::{MockServer, bodies::GeneratedBody};
 
@@ -36,9 +35,12 @@ impl MockServer {
 
 /// Returns true if the query of a request selects a page after the first.
 fn is_later_page(call: &PlannedCall<'_>, pages: &Pagination, query: &str, first: &Json) -> bool {
+    // The request was validated, so its query can be parsed. Cursors are only compared with the empty string, and
+    // clients do not encode digits.
+    let pairs = QueryPairs::parse(query).ok();
     let argument = |argument: usize| {
         let row = &call.parameters.get(argument)?.row;
-        (row.location == ParameterIn::Query).then(|| query_value(query, &row.name)).flatten()
+        pairs.as_ref().filter(|_| row.location == ParameterIn::Query)?.values(&row.name).next()
     };
     match &pages.next {
         NextPage::Cursor { argument: at, .. } => argument(*at).is_some_and(|cursor| !cursor.is_empty()),
@@ -53,15 +55,6 @@ fn is_later_page(call: &PlannedCall<'_>, pages: &Pagination, query: &str, first:
         // The header `Link` is generated without a target, so that there is one page.
         NextPage::Link { .. } => false,
     }
-}
-
-/// Returns the decoded value of the first pair with this name.
-fn query_value(query: &str, name: &str) -> Option<String> {
-    let decode = |text: &str| uri::percent_decode(&text.replace('+', " "));
-    query.split('&').find_map(|pair| {
-        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-        (decode(key)? == name).then(|| decode(value)).flatten()
-    })
 }
 
 /// Returns forms of a page without items and without a next page. A schema may require the property with the next
@@ -96,7 +89,7 @@ fn without_property(page: &Json, pointer: &str) -> Json {
     let mut page = page.clone();
     if let Some((parent, token)) = pointer.rsplit_once('/')
         && let Some(Json::Object(members)) = page.pointer_mut(parent)
-        && let Some(name) = contract_runtime::pointer::unescape_token(token)
+        && let Some(name) = pointer::unescape_token(token)
     {
         members.remove(&name);
     }
