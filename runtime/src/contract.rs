@@ -1,6 +1,7 @@
 //! [`Contract`]: the trait of all generated types, for parsing, validation and detection of undeclared
 //! members.
 
+mod lists;
 #[cfg(test)]
 mod tests;
 mod unrepresentable;
@@ -20,6 +21,7 @@ use crate::{
     violation::{InstancePath, Violation, Violations},
 };
 
+pub use lists::IntoList;
 pub(crate) use unrepresentable::find_unrepresentable;
 
 /// A type generated from a schema.

@@ -333,10 +333,16 @@ macro_rules! object {
             Item = impl ::std::convert::Into<<$ty as ::std::iter::IntoIterator>::Item>,
         >
     };
+    (@argument items $ty:ty) => {
+        impl ::std::iter::IntoIterator<Item = <$ty as ::std::iter::IntoIterator>::Item>
+    };
+    (@argument into_list $ty:ty) => { impl $crate::contract::IntoList<$ty> };
     (@convert plain $arg:ident) => { $arg };
     (@convert into $arg:ident) => { $arg.into() };
     (@convert boxed $arg:ident) => { ::std::boxed::Box::new($arg.into()) };
     (@convert list $arg:ident) => { $arg.into_iter().map(::std::convert::Into::into).collect() };
+    (@convert items $arg:ident) => { $arg.into_iter().collect() };
+    (@convert into_list $arg:ident) => { $crate::contract::IntoList::into_list($arg) };
     (@missing [] []) => {};
     // There is a single exit for all missing members, because separate exits would each drop all values that
     // were read before.
@@ -365,9 +371,10 @@ macro_rules! object {
 /// Defines the builder of a struct. It has a setter for each member, and `build`, which validates the
 /// complete value.
 ///
-/// Each field has its name on the wire and the kind of its setter: `one` converts into the field's type,
-/// `list` collects from an iterator, and `boxed` boxes the value. `constant` fields are required and have a
-/// default value.
+/// Each field has its name on the wire and the kind of its setter: `one` converts into the field's type, and
+/// `boxed` boxes the value. The setters of lists collect from an iterator of values that convert into the items
+/// (`list`) or of the items themselves (`items`), or accept any [`IntoList`](crate::contract::IntoList)
+/// (`into_list`). `constant` fields are required and have a default value.
 #[macro_export]
 macro_rules! builder {
     (
@@ -452,20 +459,6 @@ macro_rules! builder {
             self
         }
     };
-    (@setter $name:ident $field:ident $wire:literal list $ty:ty [$method:ident]) => {
-        #[doc = concat!("Sets the member `", $wire, "` of [`", stringify!($name), "`].")]
-        pub fn $method(
-            mut self,
-            value: impl ::std::iter::IntoIterator<
-                Item = impl ::std::convert::Into<<$ty as ::std::iter::IntoIterator>::Item>,
-            >,
-        ) -> Self {
-            self.$field = ::std::option::Option::Some(
-                value.into_iter().map(::std::convert::Into::into).collect(),
-            );
-            self
-        }
-    };
     (@setter $name:ident $field:ident $wire:literal boxed $ty:ty [$method:ident]) => {
         #[doc = concat!("Sets the member `", $wire, "` of [`", stringify!($name), "`].")]
         pub fn $method(
@@ -473,6 +466,13 @@ macro_rules! builder {
             value: impl ::std::convert::Into<<$ty as ::std::ops::Deref>::Target>,
         ) -> Self {
             self.$field = ::std::option::Option::Some(::std::boxed::Box::new(value.into()));
+            self
+        }
+    };
+    (@setter $name:ident $field:ident $wire:literal $kind:ident $ty:ty [$method:ident]) => {
+        #[doc = concat!("Sets the member `", $wire, "` of [`", stringify!($name), "`].")]
+        pub fn $method(mut self, value: $crate::object!(@argument $kind $ty)) -> Self {
+            self.$field = ::std::option::Option::Some($crate::object!(@convert $kind value));
             self
         }
     };

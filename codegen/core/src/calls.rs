@@ -7,7 +7,7 @@
 mod headers;
 
 use contract_runtime::operation::ItemFraming;
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
 use crate::{
@@ -23,7 +23,7 @@ use crate::{
         BodyType, ErrorType, OperationSide, PlannedCall, PlannedParameter, ResponseCase, ResponseEnum,
         ResponseOutcome, ResponsePayload, ResponseSet, SidePlan, StreamContent,
     },
-    rust_types::{EqualityTraits, RustTypes},
+    rust_types::{EqualityTraits, RustTypes, SetterArgument},
     schema::{Schema, SchemaGraph},
     shape::TypeRef,
 };
@@ -139,34 +139,24 @@ impl CallWriter<'_> {
         let about = doc_attributes(&[format!("Optional parameters of `{place}`.")]);
         let mut fields = TokenStream::new();
         let mut setters = TokenStream::new();
-        let mut add =
-            |about: TokenStream, field: &proc_macro2::Ident, ty: &TokenStream, given: SetterArgument| {
-                let (argument, value) = match given {
-                    SetterArgument::Plain => (quote!(#ty), quote!(#field)),
-                    SetterArgument::Into => (quote!(impl Into<#ty>), quote!(#field.into())),
-                    SetterArgument::Strings => {
-                        let each = quote!(#field.into_iter().map(Into::into).collect());
-                        (quote!(impl IntoIterator<Item = impl Into<String>>), each)
-                    }
-                };
-                fields.extend(quote!(#about pub #field: Option<#ty>,));
-                setters.extend(quote! {
-                    #about
-                    #[must_use]
-                    pub fn #field(mut self, #field: #argument) -> Self {
-                        self.#field = Some(#value);
-                        self
-                    }
-                });
-            };
+        let mut add = |about: TokenStream,
+                       field: &Ident,
+                       ty: &TokenStream,
+                       (argument, value): (TokenStream, TokenStream)| {
+            fields.extend(quote!(#about pub #field: Option<#ty>,));
+            setters.extend(quote! {
+                #about
+                #[must_use]
+                pub fn #field(mut self, #field: #argument) -> Self {
+                    self.#field = Some(#value);
+                    self
+                }
+            });
+        };
         for (_, parameter) in call.optional_parameters() {
             let (about, field, ty) = self.parameter_field(parameter);
-            let given = match &parameter.ty {
-                TypeRef::String => SetterArgument::Into,
-                ty if self.types.has_conversions(ty) => SetterArgument::Into,
-                TypeRef::Vec(inner) if **inner == TypeRef::String => SetterArgument::Strings,
-                _ => SetterArgument::Plain,
-            };
+            let given = SetterArgument::for_type(&parameter.ty, self.types);
+            let given = given.type_and_value((&parameter.ty, &ty), &field, self.types);
             let deprecated =
                 parameter.deprecated.then(|| quote!(#[deprecated = "deprecated by the contract"]));
             add(quote!(#about #deprecated), &field, &ty, given);
@@ -175,16 +165,17 @@ impl CallWriter<'_> {
         if let Some(body) = call.body.as_ref().filter(|body| !body.is_argument()) {
             let described = body.body.description.as_deref().map(rustdoc_markdown);
             let about = doc_attributes(&[described.unwrap_or_else(|| "The request body.".to_owned())]);
-            let plain = match &body.variants[..] {
+            let (path, field) = (whole_type(self.side, body, self.types), ident("body"));
+            let value = |given: SetterArgument, ty| given.type_and_value((ty, &path), &field, self.types);
+            let given = match &body.variants[..] {
                 [one] => match &one.ty {
-                    BodyType::Text | BodyType::Bytes => false,
-                    BodyType::Value(ty) => !self.types.has_conversions(ty),
-                    _ => true,
+                    BodyType::Text | BodyType::Bytes => value(SetterArgument::Into, &TypeRef::Json),
+                    BodyType::Value(ty) => value(SetterArgument::for_type(ty, self.types), ty),
+                    _ => value(SetterArgument::Plain, &TypeRef::Json),
                 },
-                _ => false,
+                _ => value(SetterArgument::Into, &TypeRef::Json),
             };
-            let ty = whole_type(self.side, body, self.types);
-            add(about, &ident("body"), &ty, if plain { SetterArgument::Plain } else { SetterArgument::Into });
+            add(about, &field, &path, given);
         }
         let equality = options_equality(call, self.types).derive_list();
         quote! {
@@ -222,10 +213,7 @@ impl CallWriter<'_> {
     }
 
     /// Returns documentation, name and type of a parameter field.
-    fn parameter_field(
-        &self,
-        parameter: &PlannedParameter<'_>,
-    ) -> (TokenStream, proc_macro2::Ident, TokenStream) {
+    fn parameter_field(&self, parameter: &PlannedParameter<'_>) -> (TokenStream, Ident, TokenStream) {
         let place = match parameter.row.location {
             ParameterIn::Path => "Path parameter",
             ParameterIn::Query => "Query parameter",
@@ -264,13 +252,6 @@ impl CallWriter<'_> {
         let facts = place.map(|place| SchemaFacts::from_conjunction(self.graph, &place, true));
         facts.iter().flat_map(|facts| facts.unconditional_schemas(self.graph)).collect()
     }
-}
-
-/// The argument type of a setter.
-enum SetterArgument {
-    Plain,
-    Into,
-    Strings,
 }
 
 /// Writes the module `answers_module` (or `webhook_answers`); `None` if no operation needs an enum of

@@ -29,7 +29,7 @@ use crate::{
     checks::{Check, CheckScope},
     conjunction::{SchemaConjunction, SchemaFacts},
     options::SchemaOptions,
-    rust_types::{DefaultValue, EqualityTraits, RustTypes},
+    rust_types::{DefaultValue, EqualityTraits, ListArgument, RustTypes},
     schema::{SchemaGraph, SchemaId},
     shape::{
         ContainmentIndex, DefaultableTypes, IntKind, Shapes, TypeAlias, TypeBody, TypeDef, TypeId, TypeRef,
@@ -412,6 +412,26 @@ impl RustTypes for ModelEmitter<'_> {
             },
             _ => false,
         }
+    }
+
+    fn list_argument(&self, ty: &TypeRef) -> Option<ListArgument> {
+        let item = match ty {
+            TypeRef::Vec(item) => item,
+            TypeRef::Nullable(list) => match &**list {
+                TypeRef::Vec(_) => return Some(ListArgument::IntoList),
+                _ => return None,
+            },
+            _ => return None,
+        };
+        Some(match &**item {
+            TypeRef::String => ListArgument::Converted,
+            item if self.is_scalar_choice(item) => ListArgument::Converted,
+            TypeRef::Json | TypeRef::Number | TypeRef::Secret | TypeRef::Nullable(_) => {
+                ListArgument::IntoList
+            }
+            item if self.has_conversions(item) => ListArgument::IntoList,
+            _ => ListArgument::Exact,
+        })
     }
 
     fn equality(&self, ty: &TypeRef) -> EqualityTraits {

@@ -1,7 +1,7 @@
 //! The interface through which the generators print the Rust types that the `shape` stage selected.
 
 use contract_runtime::Json;
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
 use crate::{schema::SchemaId, shape::TypeRef};
@@ -25,6 +25,10 @@ pub trait RustTypes {
     /// be converted into their union.
     fn has_conversions(&self, ty: &TypeRef) -> bool;
 
+    /// Returns the arguments that the setter of a list accepts, or `None` if the type is no list. A list that may be
+    /// `null` is a list.
+    fn list_argument(&self, ty: &TypeRef) -> Option<ListArgument>;
+
     /// Returns the equality traits that the type implements.
     fn equality(&self, ty: &TypeRef) -> EqualityTraits;
 
@@ -34,6 +38,81 @@ pub trait RustTypes {
     /// Returns a constant expression of type `contract_runtime::schema::Validator` for a schema; it requires
     /// an import of the module `schemas`.
     fn validator_expression(&self, schema: SchemaId) -> TokenStream;
+}
+
+/// The arguments that the setter of a list accepts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListArgument {
+    /// Any iterator of values that convert into the items, for lists of strings and of similar values.
+    Converted,
+    /// Any iterator of the items, if no other type converts into them.
+    Exact,
+    /// Any `IntoList`, for items with variants: an array converts each item, and the items of a vector are inferred
+    /// from calls of `into`.
+    IntoList,
+}
+
+impl ListArgument {
+    /// Returns the name of the argument's kind in the macros of the runtime.
+    #[must_use]
+    pub const fn keyword(self) -> &'static str {
+        match self {
+            Self::Converted => "list",
+            Self::Exact => "items",
+            Self::IntoList => "into_list",
+        }
+    }
+}
+
+/// The argument type of a setter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SetterArgument {
+    Plain,
+    Into,
+    List(ListArgument),
+}
+
+impl SetterArgument {
+    /// Returns the argument for a value of a type.
+    #[must_use]
+    pub fn for_type(ty: &TypeRef, types: &dyn RustTypes) -> Self {
+        match types.list_argument(ty) {
+            Some(list) => Self::List(list),
+            None if *ty == TypeRef::String || types.has_conversions(ty) => Self::Into,
+            None => Self::Plain,
+        }
+    }
+
+    /// Returns the type of the argument and the expression that converts it. `path` is the path of the type `ty`.
+    #[must_use]
+    pub fn type_and_value(
+        self,
+        (ty, path): (&TypeRef, &TokenStream),
+        argument: &Ident,
+        types: &dyn RustTypes,
+    ) -> (TokenStream, TokenStream) {
+        let item = || match ty {
+            TypeRef::Vec(item) => types.rust_type(item),
+            ty => types.rust_type(ty),
+        };
+        match self {
+            Self::Plain => (quote!(#path), quote!(#argument)),
+            Self::Into => (quote!(impl Into<#path>), quote!(#argument.into())),
+            Self::List(ListArgument::Converted) => {
+                let item = item();
+                let value = quote!(#argument.into_iter().map(Into::into).collect());
+                (quote!(impl IntoIterator<Item = impl Into<#item>>), value)
+            }
+            Self::List(ListArgument::Exact) => {
+                let item = item();
+                (quote!(impl IntoIterator<Item = #item>), quote!(#argument.into_iter().collect()))
+            }
+            Self::List(ListArgument::IntoList) => {
+                let value = quote!(::contract_runtime::contract::IntoList::into_list(#argument));
+                (quote!(impl ::contract_runtime::contract::IntoList<#path>), value)
+            }
+        }
+    }
 }
 
 /// The result of an accessor.

@@ -177,7 +177,7 @@ pub struct BlueprintChangeSet {
         required { ops = "ops" }
         optional { dry_run = "dryRun", extensions = "extensions" }
         nested { ops = "ops" }
-        new { ops: plain Vec<BlueprintOp> }
+        new { ops: into_list Vec<BlueprintOp> }
         extra undeclared
     }
 }
@@ -194,7 +194,7 @@ impl BlueprintChangeSet {
 
 ::contract_runtime::builder! {
     BlueprintChangeSet BlueprintChangeSetBuilder {
-        required { ops: list Vec<BlueprintOp> = "ops" }
+        required { ops: into_list Vec<BlueprintOp> = "ops" }
         optional { dry_run: one bool = "dryRun", extensions: one Extensions = "extensions" }
     }
 }
@@ -313,7 +313,7 @@ pub struct BlueprintPage {
         }
         nested { items = "items", removed = "removed" }
         new {
-            items: plain Vec<Blueprint>, removed: plain Vec<Tombstone>, next_cursor: plain Cursor,
+            items: items Vec<Blueprint>, removed: items Vec<Tombstone>, next_cursor: plain Cursor,
             has_more: plain bool,
         }
         extra undeclared
@@ -323,7 +323,7 @@ pub struct BlueprintPage {
 ::contract_runtime::builder! {
     BlueprintPage BlueprintPageBuilder {
         required {
-            items: list Vec<Blueprint> = "items", removed: list Vec<Tombstone> = "removed",
+            items: items Vec<Blueprint> = "items", removed: items Vec<Tombstone> = "removed",
             next_cursor: one Cursor = "nextCursor", has_more: one bool = "hasMore",
         }
     }

@@ -33,14 +33,14 @@ pub struct AmbiguousResult {
         tag { status = "status" is "ambiguous" }
         required { index = "index", candidates = "candidates" }
         nested { candidates = "candidates" }
-        new { index: plain i64, candidates: plain Vec<CatalogEntry> }
+        new { index: plain i64, candidates: items Vec<CatalogEntry> }
         extra undeclared
     }
 }
 
 ::contract_runtime::builder! {
     AmbiguousResult AmbiguousResultBuilder {
-        required { index: one i64 = "index", candidates: list Vec<CatalogEntry> = "candidates" }
+        required { index: one i64 = "index", candidates: items Vec<CatalogEntry> = "candidates" }
     }
 }
 
@@ -76,14 +76,14 @@ pub struct LocationList {
     LocationList {
         required { items = "items" }
         nested { items = "items" }
-        new { items: plain Vec<Location> }
+        new { items: items Vec<Location> }
         extra undeclared
     }
 }
 
 ::contract_runtime::builder! {
     LocationList LocationListBuilder {
-        required { items: list Vec<Location> = "items" }
+        required { items: items Vec<Location> = "items" }
     }
 }
 
@@ -117,14 +117,14 @@ pub struct ResolveRequest {
     ResolveRequest {
         required { kind = "kind", refs = "refs" }
         nested { refs = "refs" }
-        new { kind: plain CatalogKind, refs: plain Vec<ItemRef> }
+        new { kind: plain CatalogKind, refs: items Vec<ItemRef> }
         extra undeclared
     }
 }
 
 ::contract_runtime::builder! {
     ResolveRequest ResolveRequestBuilder {
-        required { kind: one CatalogKind = "kind", refs: list Vec<ItemRef> = "refs" }
+        required { kind: one CatalogKind = "kind", refs: items Vec<ItemRef> = "refs" }
     }
 }
 
@@ -161,7 +161,7 @@ pub struct ResolveResponse {
     ResolveResponse {
         required { results = "results", warnings = "warnings" }
         nested { results = "results", warnings = "warnings" }
-        new { results: plain Vec<ResolveResult>, warnings: plain Vec<Warning> }
+        new { results: into_list Vec<ResolveResult>, warnings: items Vec<Warning> }
         extra undeclared
     }
 }
@@ -169,7 +169,8 @@ pub struct ResolveResponse {
 ::contract_runtime::builder! {
     ResolveResponse ResolveResponseBuilder {
         required {
-            results: list Vec<ResolveResult> = "results", warnings: list Vec<Warning> = "warnings",
+            results: into_list Vec<ResolveResult> = "results",
+            warnings: items Vec<Warning> = "warnings",
         }
     }
 }

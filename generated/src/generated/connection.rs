@@ -430,8 +430,8 @@ pub struct ServiceDocument {
         optional { installation_id = "installationId" }
         nested { limits = "limits", deprecations = "deprecations" }
         new {
-            api_version: into String, capabilities: plain Vec<super::scopes::Scope>,
-            limits: plain ServiceLimits, deprecations: plain Vec<Deprecation>,
+            api_version: into String, capabilities: items Vec<super::scopes::Scope>,
+            limits: plain ServiceLimits, deprecations: items Vec<Deprecation>,
             docs_url: into String, min_client_version: plain Nullable<String>,
         }
         extra undeclared
@@ -442,9 +442,9 @@ pub struct ServiceDocument {
     ServiceDocument ServiceDocumentBuilder {
         required {
             api_version: one String = "apiVersion",
-            capabilities: list Vec<super::scopes::Scope> = "capabilities",
+            capabilities: items Vec<super::scopes::Scope> = "capabilities",
             limits: one ServiceLimits = "limits",
-            deprecations: list Vec<Deprecation> = "deprecations", docs_url: one String = "docsUrl",
+            deprecations: items Vec<Deprecation> = "deprecations", docs_url: one String = "docsUrl",
             min_client_version: one Nullable<String> = "minClientVersion",
         }
         optional { installation_id: one InstallationId = "installationId" }

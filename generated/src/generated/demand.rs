@@ -151,7 +151,7 @@ pub struct MaterialDemand {
         }
         nested { material = "material", raw_refs = "rawRefs", open_quantity = "openQuantity" }
         new {
-            material: plain KeyedItemRef, raw_refs: plain Vec<ItemRef>, min_quality: plain Quality,
+            material: plain KeyedItemRef, raw_refs: items Vec<ItemRef>, min_quality: plain Quality,
             open_quantity: plain Quantity, source: into DemandSource,
         }
         extra undeclared
@@ -161,7 +161,7 @@ pub struct MaterialDemand {
 ::contract_runtime::builder! {
     MaterialDemand MaterialDemandBuilder {
         required {
-            material: one KeyedItemRef = "material", raw_refs: list Vec<ItemRef> = "rawRefs",
+            material: one KeyedItemRef = "material", raw_refs: items Vec<ItemRef> = "rawRefs",
             min_quality: one Quality = "minQuality", open_quantity: one Quantity = "openQuantity",
             source: one DemandSource = "source",
         }
@@ -210,8 +210,8 @@ pub struct OrgDemand {
         optional { reason = "reason" }
         nested { materials = "materials", items = "items" }
         new {
-            updated_at: plain Timestamp, materials: plain Vec<MaterialDemand>,
-            items: plain Vec<ItemDemand>,
+            updated_at: plain Timestamp, materials: items Vec<MaterialDemand>,
+            items: items Vec<ItemDemand>,
         }
         extra undeclared
     }
@@ -221,8 +221,8 @@ pub struct OrgDemand {
     OrgDemand OrgDemandBuilder {
         required {
             updated_at: one Timestamp = "updatedAt",
-            materials: list Vec<MaterialDemand> = "materials",
-            items: list Vec<ItemDemand> = "items",
+            materials: items Vec<MaterialDemand> = "materials",
+            items: items Vec<ItemDemand> = "items",
         }
         optional { reason: one DemandReason = "reason" }
     }

@@ -48,7 +48,7 @@ pub struct BlueprintDraft {
             generator = "generator", generated_at = "generatedAt", extensions = "extensions",
         }
         nested { generator = "generator", items = "items" }
-        new { format_version: into String, items: plain Vec<EnvelopeItem> }
+        new { format_version: into String, items: items Vec<EnvelopeItem> }
         constant { format = EnvelopeFormat::SvcBlueprints }
         extra undeclared
     }
@@ -71,7 +71,7 @@ impl From<BlueprintDraft> for Envelope {
 ::contract_runtime::builder! {
     BlueprintDraft BlueprintDraftBuilder {
         required {
-            format_version: one String = "formatVersion", items: list Vec<EnvelopeItem> = "items",
+            format_version: one String = "formatVersion", items: items Vec<EnvelopeItem> = "items",
         }
         optional {
             generator: one GeneratorInfo = "generator", generated_at: one Timestamp = "generatedAt",
@@ -209,7 +209,7 @@ pub struct Envelope {
             extensions = "extensions",
         }
         nested { generator = "generator", items = "items" }
-        new { items: plain Vec<EnvelopeItem> }
+        new { items: items Vec<EnvelopeItem> }
         constant { format = EnvelopeFormat::SvcBlueprints }
         extra undeclared
     }
@@ -217,7 +217,7 @@ pub struct Envelope {
 
 ::contract_runtime::builder! {
     Envelope EnvelopeBuilder {
-        required { items: list Vec<EnvelopeItem> = "items" }
+        required { items: items Vec<EnvelopeItem> = "items" }
         optional {
             format_version: one String = "formatVersion",
             generator: one GeneratorInfo = "generator", generated_at: one Timestamp = "generatedAt",
@@ -482,7 +482,7 @@ pub struct RefineryDraft {
             client_language = "clientLanguage", generated_at = "generatedAt",
         }
         nested { orders = "orders" }
-        new { schema_version: plain i64, orders: plain Vec<RefineryOrder> }
+        new { schema_version: plain i64, orders: items Vec<RefineryOrder> }
         extra undeclared
     }
 }
@@ -490,7 +490,7 @@ pub struct RefineryDraft {
 ::contract_runtime::builder! {
     RefineryDraft RefineryDraftBuilder {
         required {
-            schema_version: one i64 = "schemaVersion", orders: list Vec<RefineryOrder> = "orders",
+            schema_version: one i64 = "schemaVersion", orders: items Vec<RefineryOrder> = "orders",
         }
         optional {
             tool: one String = "tool", tool_version: one String = "toolVersion",
@@ -679,8 +679,8 @@ pub struct RefineryOrder {
         }
         nested { goods = "goods", source_images = "sourceImages" }
         new {
-            panel_type: into PanelType, goods: plain Vec<RefineryGood>,
-            source_images: plain Vec<SourceImage>,
+            panel_type: into PanelType, goods: items Vec<RefineryGood>,
+            source_images: items Vec<SourceImage>,
         }
         extra undeclared
     }
@@ -689,8 +689,8 @@ pub struct RefineryOrder {
 ::contract_runtime::builder! {
     RefineryOrder RefineryOrderBuilder {
         required {
-            panel_type: one PanelType = "panelType", goods: list Vec<RefineryGood> = "goods",
-            source_images: list Vec<SourceImage> = "sourceImages",
+            panel_type: one PanelType = "panelType", goods: items Vec<RefineryGood> = "goods",
+            source_images: items Vec<SourceImage> = "sourceImages",
         }
         optional {
             duration_minutes: one i64 = "durationMinutes", expenses: one Number = "expenses",

@@ -105,8 +105,8 @@ impl BookIn {
         }
         optional {
             op_id: one OpId = "opId", note: one String = "note",
-            job_orders: list Vec<JobOrderShare> = "jobOrders",
-            missions: list Vec<MissionShare> = "missions", merge_scu: one bool = "mergeScu",
+            job_orders: items Vec<JobOrderShare> = "jobOrders",
+            missions: items Vec<MissionShare> = "missions", merge_scu: one bool = "mergeScu",
         }
     }
 }
@@ -190,8 +190,8 @@ pub struct BookOut {
             version: one EntryVersion = "version", quantity: one Quantity = "quantity",
         }
         optional {
-            op_id: one OpId = "opId", from_job_orders: list Vec<JobOrderShare> = "fromJobOrders",
-            from_missions: list Vec<MissionShare> = "fromMissions",
+            op_id: one OpId = "opId", from_job_orders: items Vec<JobOrderShare> = "fromJobOrders",
+            from_missions: items Vec<MissionShare> = "fromMissions",
         }
     }
 }
@@ -757,8 +757,8 @@ impl MoveHolder {
             to_unit: one UnitId = "toUnit", holder: one HolderRef = "holder",
         }
         optional {
-            op_id: one OpId = "opId", from_job_orders: list Vec<JobOrderShare> = "fromJobOrders",
-            from_missions: list Vec<MissionShare> = "fromMissions",
+            op_id: one OpId = "opId", from_job_orders: items Vec<JobOrderShare> = "fromJobOrders",
+            from_missions: items Vec<MissionShare> = "fromMissions",
             merge_scu: one bool = "mergeScu",
         }
     }
@@ -863,8 +863,8 @@ impl MoveLocation {
             location: one LocationRef = "location",
         }
         optional {
-            op_id: one OpId = "opId", from_job_orders: list Vec<JobOrderShare> = "fromJobOrders",
-            from_missions: list Vec<MissionShare> = "fromMissions",
+            op_id: one OpId = "opId", from_job_orders: items Vec<JobOrderShare> = "fromJobOrders",
+            from_missions: items Vec<MissionShare> = "fromMissions",
             merge_scu: one bool = "mergeScu",
         }
     }
@@ -1064,7 +1064,7 @@ pub struct OrgStockChangeSet {
         required { ops = "ops" }
         optional { dry_run = "dryRun", extensions = "extensions" }
         nested { ops = "ops" }
-        new { ops: plain Vec<OrgStockOp> }
+        new { ops: into_list Vec<OrgStockOp> }
         extra undeclared
     }
 }
@@ -1081,7 +1081,7 @@ impl OrgStockChangeSet {
 
 ::contract_runtime::builder! {
     OrgStockChangeSet OrgStockChangeSetBuilder {
-        required { ops: list Vec<OrgStockOp> = "ops" }
+        required { ops: into_list Vec<OrgStockOp> = "ops" }
         optional { dry_run: one bool = "dryRun", extensions: one Extensions = "extensions" }
     }
 }
@@ -1145,8 +1145,8 @@ pub struct OrgStockEntry {
         }
         new {
             id: plain EntryId, version: plain EntryVersion, holder: into Holder,
-            quantity: plain Quantity, job_orders: plain Vec<JobOrderEarmark>,
-            missions: plain Vec<MissionEarmark>, free: plain EarmarkSplit,
+            quantity: plain Quantity, job_orders: items Vec<JobOrderEarmark>,
+            missions: items Vec<MissionEarmark>, free: plain EarmarkSplit,
         }
         extra undeclared
     }
@@ -1157,8 +1157,8 @@ pub struct OrgStockEntry {
         required {
             id: one EntryId = "id", version: one EntryVersion = "version",
             holder: one Holder = "holder", quantity: one Quantity = "quantity",
-            job_orders: list Vec<JobOrderEarmark> = "jobOrders",
-            missions: list Vec<MissionEarmark> = "missions", free: one EarmarkSplit = "free",
+            job_orders: items Vec<JobOrderEarmark> = "jobOrders",
+            missions: items Vec<MissionEarmark> = "missions", free: one EarmarkSplit = "free",
         }
         optional { note: one String = "note" }
     }
@@ -1244,7 +1244,7 @@ pub struct OrgStockLot {
         }
         optional {
             material_kind: one MaterialKind = "materialKind",
-            entries: list Vec<OrgStockEntry> = "entries",
+            entries: items Vec<OrgStockEntry> = "entries",
         }
     }
 }
@@ -1288,14 +1288,14 @@ pub struct OrgStockMembers {
     OrgStockMembers {
         required { unit = "unit", items = "items" }
         nested { unit = "unit", items = "items" }
-        new { unit: plain UnitRef, items: plain Vec<RosterMember> }
+        new { unit: plain UnitRef, items: items Vec<RosterMember> }
         extra undeclared
     }
 }
 
 ::contract_runtime::builder! {
     OrgStockMembers OrgStockMembersBuilder {
-        required { unit: one UnitRef = "unit", items: list Vec<RosterMember> = "items" }
+        required { unit: one UnitRef = "unit", items: items Vec<RosterMember> = "items" }
     }
 }
 
@@ -1416,8 +1416,8 @@ pub struct OrgStockPage {
         }
         nested { items = "items", removed = "removed", units = "units" }
         new {
-            items: plain Vec<OrgStockLot>, removed: plain Vec<Tombstone>, next_cursor: plain Cursor,
-            has_more: plain bool, units: plain Vec<OrgUnit>,
+            items: items Vec<OrgStockLot>, removed: items Vec<Tombstone>, next_cursor: plain Cursor,
+            has_more: plain bool, units: items Vec<OrgUnit>,
         }
         extra undeclared
     }
@@ -1426,9 +1426,9 @@ pub struct OrgStockPage {
 ::contract_runtime::builder! {
     OrgStockPage OrgStockPageBuilder {
         required {
-            items: list Vec<OrgStockLot> = "items", removed: list Vec<Tombstone> = "removed",
+            items: items Vec<OrgStockLot> = "items", removed: items Vec<Tombstone> = "removed",
             next_cursor: one Cursor = "nextCursor", has_more: one bool = "hasMore",
-            units: list Vec<OrgUnit> = "units",
+            units: items Vec<OrgUnit> = "units",
         }
     }
 }
@@ -1555,8 +1555,8 @@ pub struct SellStock {
             terminal: one String = "terminal", proceeds: one i64 = "proceeds",
         }
         optional {
-            op_id: one OpId = "opId", from_job_orders: list Vec<JobOrderShare> = "fromJobOrders",
-            from_missions: list Vec<MissionShare> = "fromMissions",
+            op_id: one OpId = "opId", from_job_orders: items Vec<JobOrderShare> = "fromJobOrders",
+            from_missions: items Vec<MissionShare> = "fromMissions",
         }
     }
 }

@@ -126,14 +126,14 @@ pub struct OrgUnitList {
     OrgUnitList {
         required { items = "items" }
         nested { items = "items" }
-        new { items: plain Vec<OrgUnit> }
+        new { items: items Vec<OrgUnit> }
         extra undeclared
     }
 }
 
 ::contract_runtime::builder! {
     OrgUnitList OrgUnitListBuilder {
-        required { items: list Vec<OrgUnit> = "items" }
+        required { items: items Vec<OrgUnit> = "items" }
     }
 }
 

@@ -163,7 +163,7 @@ pub struct Problem {
             correlation_id: one CorrelationId = "correlationId",
         }
         optional {
-            instance: one String = "instance", errors: list Vec<ProblemError> = "errors",
+            instance: one String = "instance", errors: items Vec<ProblemError> = "errors",
             confirmation_url: one ConfirmationUrl = "confirmationUrl",
             retry_after_seconds: one i64 = "retryAfterSeconds",
         }

@@ -192,7 +192,7 @@ pub struct ChangeResult {
         nested { results = "results", warnings = "warnings" }
         new {
             dry_run: plain bool, applied: plain i64, unchanged: plain i64, not_applied: plain i64,
-            results: plain Vec<OpOutcome>, warnings: plain Vec<Warning>,
+            results: items Vec<OpOutcome>, warnings: items Vec<Warning>,
         }
         extra undeclared
     }
@@ -203,7 +203,7 @@ pub struct ChangeResult {
         required {
             dry_run: one bool = "dryRun", applied: one i64 = "applied",
             unchanged: one i64 = "unchanged", not_applied: one i64 = "notApplied",
-            results: list Vec<OpOutcome> = "results", warnings: list Vec<Warning> = "warnings",
+            results: items Vec<OpOutcome> = "results", warnings: items Vec<Warning> = "warnings",
         }
         optional {
             detached_from_missions: one i64 = "detachedFromMissions",
@@ -256,7 +256,7 @@ pub struct ChangeSet {
     ChangeSet {
         required { ops = "ops" }
         optional { dry_run = "dryRun", extensions = "extensions" }
-        new { ops: plain Vec<Json> }
+        new { ops: into_list Vec<Json> }
         extra undeclared
     }
 }
@@ -273,7 +273,7 @@ impl ChangeSet {
 
 ::contract_runtime::builder! {
     ChangeSet ChangeSetBuilder {
-        required { ops: list Vec<Json> = "ops" }
+        required { ops: into_list Vec<Json> = "ops" }
         optional { dry_run: one bool = "dryRun", extensions: one Extensions = "extensions" }
     }
 }
@@ -1002,7 +1002,7 @@ pub struct Page {
         }
         nested { removed = "removed" }
         new {
-            items: plain Vec<Json>, removed: plain Vec<Tombstone>, next_cursor: plain Cursor,
+            items: into_list Vec<Json>, removed: items Vec<Tombstone>, next_cursor: plain Cursor,
             has_more: plain bool,
         }
         extra undeclared
@@ -1012,7 +1012,7 @@ pub struct Page {
 ::contract_runtime::builder! {
     Page PageBuilder {
         required {
-            items: list Vec<Json> = "items", removed: list Vec<Tombstone> = "removed",
+            items: into_list Vec<Json> = "items", removed: items Vec<Tombstone> = "removed",
             next_cursor: one Cursor = "nextCursor", has_more: one bool = "hasMore",
         }
     }

@@ -389,7 +389,7 @@ pub struct ShipChangeSet {
         required { ops = "ops" }
         optional { dry_run = "dryRun", extensions = "extensions" }
         nested { ops = "ops" }
-        new { ops: plain Vec<ShipOp> }
+        new { ops: into_list Vec<ShipOp> }
         extra undeclared
     }
 }
@@ -406,7 +406,7 @@ impl ShipChangeSet {
 
 ::contract_runtime::builder! {
     ShipChangeSet ShipChangeSetBuilder {
-        required { ops: list Vec<ShipOp> = "ops" }
+        required { ops: into_list Vec<ShipOp> = "ops" }
         optional { dry_run: one bool = "dryRun", extensions: one Extensions = "extensions" }
     }
 }
@@ -554,7 +554,7 @@ pub struct ShipPage {
         }
         nested { items = "items", removed = "removed" }
         new {
-            items: plain Vec<Ship>, removed: plain Vec<Tombstone>, next_cursor: plain Cursor,
+            items: items Vec<Ship>, removed: items Vec<Tombstone>, next_cursor: plain Cursor,
             has_more: plain bool,
         }
         extra undeclared
@@ -564,7 +564,7 @@ pub struct ShipPage {
 ::contract_runtime::builder! {
     ShipPage ShipPageBuilder {
         required {
-            items: list Vec<Ship> = "items", removed: list Vec<Tombstone> = "removed",
+            items: items Vec<Ship> = "items", removed: items Vec<Tombstone> = "removed",
             next_cursor: one Cursor = "nextCursor", has_more: one bool = "hasMore",
         }
     }

@@ -154,7 +154,7 @@ pub struct StockChangeSet {
         required { ops = "ops" }
         optional { dry_run = "dryRun", extensions = "extensions" }
         nested { ops = "ops" }
-        new { ops: plain Vec<StockOp> }
+        new { ops: into_list Vec<StockOp> }
         extra undeclared
     }
 }
@@ -171,7 +171,7 @@ impl StockChangeSet {
 
 ::contract_runtime::builder! {
     StockChangeSet StockChangeSetBuilder {
-        required { ops: list Vec<StockOp> = "ops" }
+        required { ops: into_list Vec<StockOp> = "ops" }
         optional { dry_run: one bool = "dryRun", extensions: one Extensions = "extensions" }
     }
 }
@@ -325,7 +325,7 @@ pub struct StockPage {
         }
         nested { items = "items", removed = "removed" }
         new {
-            items: plain Vec<StockLot>, removed: plain Vec<Tombstone>, next_cursor: plain Cursor,
+            items: items Vec<StockLot>, removed: items Vec<Tombstone>, next_cursor: plain Cursor,
             has_more: plain bool,
         }
         extra undeclared
@@ -335,7 +335,7 @@ pub struct StockPage {
 ::contract_runtime::builder! {
     StockPage StockPageBuilder {
         required {
-            items: list Vec<StockLot> = "items", removed: list Vec<Tombstone> = "removed",
+            items: items Vec<StockLot> = "items", removed: items Vec<Tombstone> = "removed",
             next_cursor: one Cursor = "nextCursor", has_more: one bool = "hasMore",
         }
     }

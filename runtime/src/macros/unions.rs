@@ -1,7 +1,8 @@
 //! Methods and conversions of unions.
 
 /// Implements for a union: the methods `as_…` and `into_…` for each variant in `access`, conversions `from`
-/// the values of its variants, and the report of undeclared members in its `nested` variants.
+/// the values of its variants, conversions `from_text` and `from_array` into the only variant that is built from
+/// them, and the report of undeclared members in its `nested` variants.
 ///
 /// The kind of a variant's value determines the return value of `as_…`: for `copy` the value, for `text` a
 /// `&str`, for `boxed` a reference to the value in the box, and for `one` a reference to the value.
@@ -12,6 +13,7 @@ macro_rules! union_variants {
             $(access { $($variant:ident: $kind:ident $payload:ty = $get:ident $take:ident),* $(,)? })?
             $(from { $($from:ident($ty:ty $(,)?)),* $(,)? })?
             $(from_text { $text:ident })?
+            $(from_array { $array:ident: $array_kind:ident $array_ty:ty })?
             $(nested { $($nested:ident),* $(,)? })?
         }
     ) => {
@@ -32,6 +34,7 @@ macro_rules! union_variants {
                 }
             }
         )?
+        $($crate::union_variants!(@from_array $name $array $array_kind $array_ty);)?
         impl $crate::contract::ReportUndeclared for $name {
             fn report_undeclared(
                 &self,
@@ -44,6 +47,23 @@ macro_rules! union_variants {
                     })*)?
                     _ => {}
                 }
+            }
+        }
+    };
+    (@from_array $name:ident $variant:ident items $ty:ty) => {
+        impl<const N: usize> ::std::convert::From<[<$ty as ::std::iter::IntoIterator>::Item; N]> for $name {
+            fn from(items: [<$ty as ::std::iter::IntoIterator>::Item; N]) -> Self {
+                Self::$variant(items.into_iter().collect())
+            }
+        }
+    };
+    (@from_array $name:ident $variant:ident $kind:ident $ty:ty) => {
+        impl<T, const N: usize> ::std::convert::From<[T; N]> for $name
+        where
+            T: ::std::convert::Into<<$ty as ::std::iter::IntoIterator>::Item>,
+        {
+            fn from(items: [T; N]) -> Self {
+                Self::$variant(items.into_iter().map(::std::convert::Into::into).collect())
             }
         }
     };

@@ -10,9 +10,8 @@ use crate::{
     emit::{ident, rustdoc_markdown},
     operations::{doc_attributes, header_rows},
     plan::{HeaderStruct, PlannedCall, PlannedHeader, SidePlan},
-    rust_types::{EqualityTraits, RustTypes},
+    rust_types::{EqualityTraits, RustTypes, SetterArgument},
     schema::SchemaGraph,
-    shape::TypeRef,
 };
 
 /// Writes the module with the response headers that clients read; `None` if the contract declares no response
@@ -150,15 +149,12 @@ fn write_sent(
     for (header, row) in own.headers.iter().zip(rows) {
         let about = doc_attributes(&describe_header(header, graph));
         let (field, ty) = (ident(&header.field), header_type(header, types));
-        let converts = header.ty == TypeRef::String || types.has_conversions(&header.ty);
-        let (argument, value) = match converts {
-            true => (quote!(impl Into<#ty>), quote!(#field.into())),
-            false => (quote!(#ty), quote!(#field)),
-        };
+        let given = SetterArgument::for_type(&header.ty, types);
+        let (argument, value) = given.type_and_value((&header.ty, &ty), &field, types);
         if header.row.required {
             fields.extend(quote!(#about pub #field: #ty,));
             arguments.push(quote!(#field: #argument));
-            values.push(if converts { quote!(#field: #value) } else { quote!(#field) });
+            values.push(if given == SetterArgument::Plain { quote!(#field) } else { quote!(#field: #value) });
             writes.push(quote!(headers.write(&#row, &self.#field);));
             continue;
         }

@@ -8,7 +8,10 @@ use super::{
     ModelEmitter, ident,
     records::{macro_section, visible_fields},
 };
-use crate::shape::{StructBody, StructField, TypeBody, TypeDef, TypeRef};
+use crate::{
+    rust_types::RustTypes as _,
+    shape::{StructBody, StructField, TypeBody, TypeDef, TypeRef},
+};
 
 impl ModelEmitter<'_> {
     pub(super) fn builder_macro(&self, def: &TypeDef, body: &StructBody) -> TokenStream {
@@ -48,10 +51,10 @@ impl ModelEmitter<'_> {
     /// Returns the row of a setter in the macro call: field, kind of argument, type and name in JSON.
     fn setter_row(&self, body: &StructBody, f: &StructField) -> TokenStream {
         let (field, wire, ty) = (ident(&f.name), &f.wire, self.type_tokens(&f.ty));
-        let kind = ident(match &f.ty {
-            TypeRef::Vec(_) => "list",
-            TypeRef::Boxed(_) => "boxed",
-            _ => "one",
+        let kind = ident(match self.list_argument(&f.ty) {
+            Some(list) => list.keyword(),
+            None if matches!(f.ty, TypeRef::Boxed(_)) => "boxed",
+            None => "one",
         });
         // Every builder has a method `build`, so the setter of a field with this name has another name.
         let method = (f.name == "build").then(|| {

@@ -7,7 +7,7 @@ use quote::quote;
 use super::{ModelEmitter, RuntimeImport, ident};
 use crate::{
     conjunction::SchemaConjunction,
-    rust_types::RustTypes as _,
+    rust_types::SetterArgument,
     schema::TypeSet,
     shape::{StructBody, StructField, TypeBody, TypeDef, TypeId, TypeRef},
 };
@@ -109,12 +109,11 @@ impl ModelEmitter<'_> {
         }
         let rows = arguments.into_iter().map(|field| {
             let (name, ty) = (ident(&field.name), self.type_tokens(field.ty.unboxed()));
-            let kind = ident(match &field.ty {
-                TypeRef::Boxed(_) => "boxed",
-                TypeRef::String => "into",
-                TypeRef::Vec(item) if self.is_scalar_choice(item) => "list",
-                ty if self.has_conversions(ty) => "into",
-                _ => "plain",
+            let kind = ident(match SetterArgument::for_type(&field.ty, self) {
+                SetterArgument::List(list) => list.keyword(),
+                SetterArgument::Into => "into",
+                SetterArgument::Plain if matches!(field.ty, TypeRef::Boxed(_)) => "boxed",
+                SetterArgument::Plain => "plain",
             });
             quote!(#name: #kind #ty)
         });
@@ -125,9 +124,8 @@ impl ModelEmitter<'_> {
         (macro_section("new", rows), macro_section("constant", constants))
     }
 
-    /// Returns true if every value of the type converts from a string, a number or a boolean. Lists of other unions
-    /// usually contain several variants, which callers convert one by one: `vec![system.into(), user.into()]`.
-    fn is_scalar_choice(&self, ty: &TypeRef) -> bool {
+    /// Returns true if every value of the type converts from a string, a number or a boolean.
+    pub(super) fn is_scalar_choice(&self, ty: &TypeRef) -> bool {
         let scalars = TypeSet::STRING.union(TypeSet::NUMBER).union(TypeSet::BOOLEAN);
         match ty {
             TypeRef::Named(id) => match &self.shapes.get(*id).body {

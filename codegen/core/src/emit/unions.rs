@@ -8,6 +8,7 @@ use quote::{ToTokens as _, quote};
 use super::{ModelEmitter, RuntimeImport, docs::doc_lines, ident, records::macro_section};
 use crate::{
     names,
+    rust_types::RustTypes as _,
     schema::TypeSet,
     shape::{
         KindVariant, MemberRule, ObjectForm, ObjectUnion, TypeBody, TypeDef, TypeId, TypeRef,
@@ -215,9 +216,23 @@ impl ModelEmitter<'_> {
             _ => None,
         };
         let from_text = text.map(|variant| quote!(from_text { #variant }));
+        let from_array = self.array_section(&variants);
         let nested = variants.iter().filter(|(_, ty)| self.holds_members(ty));
         let nested = macro_section("nested", nested.map(|(variant, _)| ident(variant).to_token_stream()));
-        quote!(::contract_runtime::union_variants! { #name { #access #from #from_text #nested } })
+        quote!(::contract_runtime::union_variants! { #name { #access #from #from_text #from_array #nested } })
+    }
+
+    /// Returns the part of the macro call that converts an array into the only variant that is a list. A replaced
+    /// type may be an array itself.
+    fn array_section(&self, variants: &[(&str, &TypeRef)]) -> Option<TokenStream> {
+        if variants.iter().any(|(_, ty)| matches!(ty.unboxed(), TypeRef::Replaced(..))) {
+            return None;
+        }
+        let mut lists = variants.iter().filter(|(_, ty)| matches!(ty, TypeRef::Vec(_)));
+        let (Some((variant, ty)), None) = (lists.next(), lists.next()) else { return None };
+        let (variant, kind) = (ident(variant), ident(self.list_argument(ty)?.keyword()));
+        let ty = self.type_tokens(ty);
+        Some(quote!(from_array { #variant: #kind #ty }))
     }
 
     /// Returns the macro row of each variant whose value has access methods, such as

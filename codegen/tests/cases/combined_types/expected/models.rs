@@ -147,7 +147,7 @@ pub struct Input {
             integer: one i64 = "integer", either: one IdOrName = "either",
             text: one String = "text", not_null: one Nullable<String> = "notNull",
             sure: one String = "sure", colour: one Colour = "colour", fewer: one Colour = "fewer",
-            shape: one Shape = "shape", list: list Vec<Nullable<InputListItem>> = "list",
+            shape: one Shape = "shape", list: into_list Vec<Nullable<InputListItem>> = "list",
         }
     }
 }

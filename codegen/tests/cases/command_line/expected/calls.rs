@@ -48,8 +48,11 @@ impl ListTicketsOptions {
 
     /// Query parameter `class`.
     #[must_use]
-    pub fn class(mut self, class: Vec<super::types::Class>) -> Self {
-        self.class = Some(class);
+    pub fn class(
+        mut self,
+        class: impl IntoIterator<Item = impl Into<super::types::Class>>,
+    ) -> Self {
+        self.class = Some(class.into_iter().map(Into::into).collect());
         self
     }
 

@@ -26,6 +26,7 @@ pub enum AddNoteWhere {
         access { Text: text String = as_text into_text, List: one Vec<String> = as_list into_list }
         from { Text(String), List(Vec<String>) }
         from_text { Text }
+        from_array { List: list Vec<String> }
     }
 }
 

@@ -26,7 +26,7 @@ pub struct Root {
     Root {
         required { pair = "pair" }
         optional { card = "card", sibling = "sibling" }
-        new { pair: plain Vec<Json> }
+        new { pair: into_list Vec<Json> }
         extra undeclared
     }
 }

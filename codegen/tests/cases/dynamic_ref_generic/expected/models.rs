@@ -23,14 +23,14 @@ pub struct AddShipsBody {
     AddShipsBody {
         required { items = "items" }
         optional { next = "next" }
-        new { items: plain Vec<Item> }
+        new { items: items Vec<Item> }
         extra undeclared
     }
 }
 
 ::contract_runtime::builder! {
     AddShipsBody AddShipsBodyBuilder {
-        required { items: list Vec<Item> = "items" }
+        required { items: items Vec<Item> = "items" }
         optional { next: one String = "next" }
     }
 }
@@ -114,7 +114,7 @@ pub struct PersonPage {
         required { items = "items" }
         optional { next = "next" }
         nested { items = "items" }
-        new { items: plain Vec<Person> }
+        new { items: items Vec<Person> }
         extra undeclared
     }
 }

@@ -215,6 +215,7 @@ pub enum InputShape {
         }
         from { Text(InputShapeText), List(Vec<Json>), Object(Map<Json>) }
         from_text { Text }
+        from_array { List: into_list Vec<Json> }
     }
 }
 

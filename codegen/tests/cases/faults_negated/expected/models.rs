@@ -137,6 +137,7 @@ pub enum InputEither {
         }
         from { Bool(bool), Number(Number), Text(String), List(Vec<Json>), Object(Map<Json>) }
         from_text { Text }
+        from_array { List: into_list Vec<Json> }
     }
 }
 
@@ -311,6 +312,7 @@ pub enum InputTitled {
         }
         from { Bool(bool), Number(Number), Text(String), List(Vec<Json>), Object(Map<Json>) }
         from_text { Text }
+        from_array { List: into_list Vec<Json> }
     }
 }
 
@@ -360,6 +362,7 @@ pub enum InputWord {
         }
         from { Bool(bool), Number(Number), Text(String), List(Vec<Json>), Object(Map<Json>) }
         from_text { Text }
+        from_array { List: into_list Vec<Json> }
     }
 }
 
@@ -421,6 +424,7 @@ pub enum NodeValue {
         }
         from { Bool(bool), Number(Number), Text(String), List(Vec<Json>), Object(Map<Json>) }
         from_text { Text }
+        from_array { List: into_list Vec<Json> }
     }
 }
 

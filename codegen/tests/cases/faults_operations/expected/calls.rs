@@ -49,8 +49,8 @@ impl BodiesOptions {
 
     /// The request body.
     #[must_use]
-    pub fn body(mut self, body: String) -> Self {
-        self.body = Some(body);
+    pub fn body(mut self, body: impl Into<String>) -> Self {
+        self.body = Some(body.into());
         self
     }
 }

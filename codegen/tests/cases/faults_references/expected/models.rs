@@ -48,6 +48,7 @@ pub enum EitherValue {
         }
         from { Bool(bool), Number(Number), Text(String), List(Vec<Json>), Object(Map<Json>) }
         from_text { Text }
+        from_array { List: into_list Vec<Json> }
     }
 }
 

@@ -28,8 +28,8 @@ impl BookingsReadOptions {
 
     /// Query parameter `from`.
     #[must_use]
-    pub fn from(mut self, from: Vec<super::formats::Ipv4>) -> Self {
-        self.from = Some(from);
+    pub fn from(mut self, from: impl IntoIterator<Item = super::formats::Ipv4>) -> Self {
+        self.from = Some(from.into_iter().collect());
         self
     }
 }

@@ -130,8 +130,8 @@ impl PictureOptions {
 
     /// The request body.
     #[must_use]
-    pub fn body(mut self, body: Vec<super::types::Ship>) -> Self {
-        self.body = Some(body);
+    pub fn body(mut self, body: impl IntoIterator<Item = super::types::Ship>) -> Self {
+        self.body = Some(body.into_iter().collect());
         self
     }
 }

@@ -185,7 +185,7 @@ pub struct ShipPage {
 ::contract_runtime::object! {
     ShipPage {
         required { ships = "ships" }
-        new { ships: plain Vec<String> }
+        new { ships: list Vec<String> }
         extra undeclared
     }
 }

@@ -123,7 +123,7 @@ pub struct Input {
             extra_field: one InputExtra = "extra", extra_field_2: one i64 = "extra_field",
             map: one Map<String> = "map", key_slot: one String = "key_slot",
             value: one i64 = "value", name: one String = "name", text: one String = "text",
-            at: one InputAt = "at", found: list Vec<InputFoundItem> = "found",
+            at: one InputAt = "at", found: items Vec<InputFoundItem> = "found",
             given: one String = "given", serializer: one String = "serializer",
             read: one String = "read", foo_bar: one String = "fooBar",
             lower_foo_bar: one String = "foo_bar", upper_foo_bar: one String = "FOO BAR",

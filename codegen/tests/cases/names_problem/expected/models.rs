@@ -84,7 +84,7 @@ pub struct Input {
             check = "check", to_json = "to_json", parse = "parse", ok = "ok",
         }
         nested { errors = "errors", error = "error" }
-        new { type_: into String, errors: plain Vec<Error> }
+        new { type_: into String, errors: items Vec<Error> }
         extra undeclared
     }
 }

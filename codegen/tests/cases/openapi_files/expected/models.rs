@@ -112,7 +112,7 @@ pub struct Page {
         required { items = "items" }
         optional { limit = "limit" }
         nested { items = "items" }
-        new { items: plain Vec<Hull> }
+        new { items: items Vec<Hull> }
         extra undeclared
     }
 }

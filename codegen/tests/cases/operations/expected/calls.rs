@@ -37,8 +37,11 @@ impl ReadShipOptions {
 
     /// Query parameter `with`.
     #[must_use]
-    pub fn with(mut self, with: Vec<super::types::ReadShipWithItem>) -> Self {
-        self.with = Some(with);
+    pub fn with(
+        mut self,
+        with: impl IntoIterator<Item = super::types::ReadShipWithItem>,
+    ) -> Self {
+        self.with = Some(with.into_iter().collect());
         self
     }
 }

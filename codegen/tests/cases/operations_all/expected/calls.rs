@@ -51,8 +51,8 @@ impl FindOptions {
 
     /// Query parameter `piped`.
     #[must_use]
-    pub fn piped(mut self, piped: Vec<i64>) -> Self {
-        self.piped = Some(piped);
+    pub fn piped(mut self, piped: impl IntoIterator<Item = i64>) -> Self {
+        self.piped = Some(piped.into_iter().collect());
         self
     }
 
@@ -127,8 +127,8 @@ impl FindOptions {
 
     /// Cookie `seen`.
     #[must_use]
-    pub fn seen(mut self, seen: Vec<i64>) -> Self {
-        self.seen = Some(seen);
+    pub fn seen(mut self, seen: impl IntoIterator<Item = i64>) -> Self {
+        self.seen = Some(seen.into_iter().collect());
         self
     }
 }

@@ -33,7 +33,7 @@ pub struct Filter {
 ::contract_runtime::builder! {
     Filter FilterBuilder {
         optional {
-            name: one String = "name", ages: list Vec<i64> = "ages", range: one Range = "range",
+            name: one String = "name", ages: items Vec<i64> = "ages", range: one Range = "range",
         }
     }
 }
@@ -69,6 +69,7 @@ pub enum FindSku {
         access { Text: text String = as_text into_text, List: one Vec<String> = as_list into_list }
         from { Text(String), List(Vec<String>) }
         from_text { Text }
+        from_array { List: list Vec<String> }
     }
 }
 

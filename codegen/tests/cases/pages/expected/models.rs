@@ -68,7 +68,7 @@ pub struct Charges {
     Charges {
         required { data = "data", has_more = "has_more" }
         nested { data = "data" }
-        new { data: plain Vec<Charge>, has_more: plain bool }
+        new { data: items Vec<Charge>, has_more: plain bool }
         extra undeclared
     }
 }
@@ -198,7 +198,7 @@ pub struct ParcelPage {
         required { items = "items" }
         optional { next_cursor = "next_cursor" }
         nested { items = "items" }
-        new { items: plain Vec<Parcel> }
+        new { items: items Vec<Parcel> }
         extra undeclared
     }
 }
@@ -382,7 +382,7 @@ pub struct Rows {
     Rows {
         required { rows = "rows", total = "total" }
         nested { rows = "rows" }
-        new { rows: plain Vec<Row>, total: plain i64 }
+        new { rows: items Vec<Row>, total: plain i64 }
         extra undeclared
     }
 }

@@ -21,7 +21,7 @@ pub struct Body {
     Body {
         required { lines = "lines" }
         nested { lines = "lines" }
-        new { lines: plain Vec<Line> }
+        new { lines: items Vec<Line> }
         extra undeclared
     }
 }

@@ -25,7 +25,7 @@ pub struct NotedPage {
     NotedPage {
         required { items = "items", has_more = "hasMore" }
         nested { items = "items" }
-        new { items: plain Vec<Thing>, has_more: plain bool }
+        new { items: items Vec<Thing>, has_more: plain bool }
         extra undeclared
     }
 }
@@ -70,7 +70,7 @@ pub struct Page {
     Page {
         required { items = "items", has_more = "hasMore" }
         nested { items = "items" }
-        new { items: plain Vec<Thing>, has_more: plain bool }
+        new { items: items Vec<Thing>, has_more: plain bool }
         extra undeclared
     }
 }
@@ -140,7 +140,7 @@ pub struct ShipPage {
     ShipPage {
         required { items = "items", has_more = "hasMore", total = "total" }
         nested { items = "items" }
-        new { items: plain Vec<Ship>, has_more: plain bool, total: plain i64 }
+        new { items: items Vec<Ship>, has_more: plain bool, total: plain i64 }
         extra undeclared
     }
 }

@@ -32,8 +32,8 @@ impl ListItemsResponseHeaders {
 
     /// Header `X-Ids`.
     #[must_use]
-    pub fn x_ids(mut self, x_ids: Vec<i64>) -> Self {
-        self.x_ids = Some(x_ids);
+    pub fn x_ids(mut self, x_ids: impl IntoIterator<Item = i64>) -> Self {
+        self.x_ids = Some(x_ids.into_iter().collect());
         self
     }
 

@@ -53,7 +53,7 @@ pub struct Input {
         required { password: one Secret = "password" }
         optional {
             token: one Token = "token", pin: one Nullable<Secret> = "pin",
-            list: list Vec<Token> = "list", maybe: one Nullable<Token> = "maybe",
+            list: items Vec<Token> = "list", maybe: one Nullable<Token> = "maybe",
             nullable: one NullableToken = "nullable", user: one String = "user",
             mode: one Mode = "mode",
         }

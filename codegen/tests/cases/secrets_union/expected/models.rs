@@ -303,7 +303,7 @@ pub struct StepWait {
         tag { do_ = "do" is "wait" }
         required { then = "then" }
         nested { then = "then" }
-        new { then: plain Vec<Event> }
+        new { then: into_list Vec<Event> }
         extra undeclared
     }
 }

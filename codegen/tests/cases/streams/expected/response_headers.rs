@@ -22,11 +22,13 @@ pub struct TickerResponseHeaders {
 impl TickerResponseHeaders {
     /// Creates headers with the required values.
     #[must_use]
-    pub fn new(x_kinds: Vec<super::types::TickerXKindsItem>) -> Self {
+    pub fn new(
+        x_kinds: impl IntoIterator<Item = impl Into<super::types::TickerXKindsItem>>,
+    ) -> Self {
         Self {
             x_room: None,
             x_seats: None,
-            x_kinds,
+            x_kinds: x_kinds.into_iter().map(Into::into).collect(),
         }
     }
 

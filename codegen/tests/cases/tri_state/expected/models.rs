@@ -53,7 +53,7 @@ pub struct Input {
         optional {
             may: one Nullable<i64> = "may", ref_: one Nullable<Name> = "ref",
             level: one Nullable<InputLevel> = "level",
-            list: one Nullable<Vec<Nullable<bool>>> = "list",
+            list: into_list Nullable<Vec<Nullable<bool>>> = "list",
             inner: one Nullable<InputInner> = "inner", nullable: one Maybe = "nullable",
         }
     }

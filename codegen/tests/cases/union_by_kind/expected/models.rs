@@ -181,6 +181,7 @@ pub enum InputValue {
         }
         from { Number(Number), Text(String), List(Vec<bool>), Object(InputValueObject) }
         from_text { Text }
+        from_array { List: items Vec<bool> }
         nested { Object }
     }
 }

@@ -717,6 +717,7 @@ pub enum InputPets {
             List: one Vec<Cat> = as_list into_list,
         }
         from { Cat(Cat), Dog(Dog), List(Vec<Cat>) }
+        from_array { List: items Vec<Cat> }
         nested { Cat, Dog, List }
     }
 }

@@ -24,7 +24,7 @@ pub struct Input {
         required { items = "items" }
         optional { next_cursor = "nextCursor" }
         nested { items = "items" }
-        new { items: plain Vec<InputItemsItem> }
+        new { items: items Vec<InputItemsItem> }
         extra undeclared
     }
 }

@@ -87,7 +87,7 @@ pub struct Event {
         optional {
             id: one String = "id", summary: one String = "summary", status: one String = "status",
             start: one EventDateTime = "start", end: one EventDateTime = "end",
-            attendees: list Vec<EventAttendee> = "attendees", sequence: one i64 = "sequence",
+            attendees: items Vec<EventAttendee> = "attendees", sequence: one i64 = "sequence",
         }
     }
 }

@@ -186,7 +186,9 @@ pub struct MessageAllowedMentionsRequest {
 
 ::contract_runtime::builder! {
     MessageAllowedMentionsRequest MessageAllowedMentionsRequestBuilder {
-        optional { parse: one Nullable<Vec<MessageAllowedMentionsRequestParseItem>> = "parse" }
+        optional {
+            parse: into_list Nullable<Vec<MessageAllowedMentionsRequestParseItem>> = "parse",
+        }
     }
 }
 
@@ -263,7 +265,7 @@ pub struct MessageCreateRequest {
     MessageCreateRequest MessageCreateRequestBuilder {
         optional {
             content: one Nullable<String> = "content",
-            embeds: one Nullable<Vec<RichEmbed>> = "embeds",
+            embeds: into_list Nullable<Vec<RichEmbed>> = "embeds",
             allowed_mentions: one Nullable<MessageAllowedMentionsRequest> = "allowed_mentions",
             tts: one Nullable<bool> = "tts",
         }

@@ -131,7 +131,7 @@ pub struct DropletMultiCreate {
     DropletMultiCreate {
         required { names = "names", size = "size", image = "image" }
         optional { region = "region", ssh_keys = "ssh_keys", tags = "tags" }
-        new { names: plain Vec<String>, size: into String, image: into DropletCreateImage }
+        new { names: list Vec<String>, size: into String, image: into DropletCreateImage }
         extra undeclared
     }
 }
@@ -155,7 +155,7 @@ impl DropletMultiCreate {
         optional {
             region: one String = "region",
             ssh_keys: list Vec<DropletCreateSshKeysItem> = "ssh_keys",
-            tags: one Nullable<Vec<String>> = "tags",
+            tags: into_list Nullable<Vec<String>> = "tags",
         }
     }
 }
@@ -222,7 +222,7 @@ impl DropletSingleCreate {
         optional {
             region: one String = "region",
             ssh_keys: list Vec<DropletCreateSshKeysItem> = "ssh_keys",
-            tags: one Nullable<Vec<String>> = "tags",
+            tags: into_list Nullable<Vec<String>> = "tags",
         }
     }
 }
@@ -416,7 +416,7 @@ pub struct DropletsCreateResponseMultipleDropletResponse {
     DropletsCreateResponseMultipleDropletResponse {
         required { droplets = "droplets" }
         nested { droplets = "droplets" }
-        new { droplets: plain Vec<Droplet> }
+        new { droplets: items Vec<Droplet> }
         extra undeclared
     }
 }

@@ -254,7 +254,7 @@ pub struct IssuesCreateBody {
         required { title: one IssuesCreateBodyTitle = "title" }
         optional {
             body: one String = "body", assignees: list Vec<String> = "assignees",
-            labels: list Vec<IssuesCreateBodyLabelsItem> = "labels",
+            labels: into_list Vec<IssuesCreateBodyLabelsItem> = "labels",
             milestone: one Nullable<IssuesCreateBodyMilestone> = "milestone",
         }
     }
@@ -492,7 +492,7 @@ pub struct IssuesUpdateBody {
             title: one Nullable<IssuesUpdateBodyTitle> = "title",
             body: one Nullable<String> = "body", state: one IssuesUpdateBodyState = "state",
             state_reason: one Nullable<IssuesUpdateBodyStateReason> = "state_reason",
-            labels: list Vec<IssuesCreateBodyLabelsItem> = "labels",
+            labels: into_list Vec<IssuesCreateBodyLabelsItem> = "labels",
         }
     }
 }

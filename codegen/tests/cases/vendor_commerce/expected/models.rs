@@ -419,7 +419,7 @@ pub struct Order {
         required { location_id: one String = "location_id" }
         optional {
             id: one String = "id", customer_id: one String = "customer_id",
-            line_items: list Vec<OrderLineItem> = "line_items",
+            line_items: items Vec<OrderLineItem> = "line_items",
         }
     }
 }

@@ -154,6 +154,7 @@ pub enum ChatCompletionRequestSystemMessageContent {
         }
         from { Text(String), List(Vec<ContentPartText>) }
         from_text { Text }
+        from_array { List: items Vec<ContentPartText> }
         nested { List }
     }
 }
@@ -328,7 +329,7 @@ pub struct CreateChatCompletionRequest {
             stream = "stream", stop = "stop",
         }
         nested { messages = "messages" }
-        new { messages: plain Vec<ChatCompletionRequestMessage>, model: into ModelIdsShared }
+        new { messages: into_list Vec<ChatCompletionRequestMessage>, model: into ModelIdsShared }
         extra undeclared
     }
 }
@@ -336,7 +337,7 @@ pub struct CreateChatCompletionRequest {
 ::contract_runtime::builder! {
     CreateChatCompletionRequest CreateChatCompletionRequestBuilder {
         required {
-            messages: list Vec<ChatCompletionRequestMessage> = "messages",
+            messages: into_list Vec<ChatCompletionRequestMessage> = "messages",
             model: one ModelIdsShared = "model",
         }
         optional {
@@ -388,6 +389,7 @@ pub enum CreateChatCompletionRequestStop {
         access { Text: text String = as_text into_text, List: one Vec<String> = as_list into_list }
         from { Text(String), List(Vec<String>) }
         from_text { Text }
+        from_array { List: list Vec<String> }
     }
 }
 
@@ -432,7 +434,7 @@ pub struct CreateChatCompletionResponse {
         nested { choices = "choices", usage = "usage" }
         new {
             id: into String, created: plain i64, model: into String,
-            choices: plain Vec<CreateChatCompletionResponseChoicesItem>,
+            choices: items Vec<CreateChatCompletionResponseChoicesItem>,
         }
         constant { object = CreateChatCompletionResponseObject::ChatCompletion }
         extra undeclared
@@ -629,7 +631,7 @@ pub struct CreateChatCompletionStreamResponse {
     CreateChatCompletionStreamResponse {
         required { id = "id", object = "object", choices = "choices" }
         nested { choices = "choices" }
-        new { id: into String, choices: plain Vec<CreateChatCompletionStreamResponseChoicesItem> }
+        new { id: into String, choices: items Vec<CreateChatCompletionStreamResponseChoicesItem> }
         constant { object = CreateChatCompletionStreamResponseObject::ChatCompletionChunk }
         extra undeclared
     }
@@ -1143,7 +1145,7 @@ pub struct ListFilesResponse {
         }
         nested { data = "data" }
         new {
-            object: into String, data: plain Vec<File>, first_id: into String, last_id: into String,
+            object: into String, data: items Vec<File>, first_id: into String, last_id: into String,
             has_more: plain bool,
         }
         extra undeclared
@@ -1176,7 +1178,7 @@ pub struct ListModelsResponse {
     ListModelsResponse {
         required { object = "object", data = "data" }
         nested { data = "data" }
-        new { data: plain Vec<Model> }
+        new { data: items Vec<Model> }
         constant { object = ListModelsResponseObject::List }
         extra undeclared
     }

@@ -452,7 +452,7 @@ pub struct GetCustomersResponse {
     GetCustomersResponse {
         required { data = "data", has_more = "has_more", object = "object", url = "url" }
         nested { data = "data" }
-        new { data: plain Vec<Customer>, has_more: plain bool, url: into String }
+        new { data: items Vec<Customer>, has_more: plain bool, url: into String }
         constant { object = GetCustomersResponseObject::List }
         extra undeclared
     }

@@ -42,8 +42,8 @@ pub struct CrewPage {
         optional { total = "total", dock = "dock", tags = "tags", order = "order" }
         nested { entries = "entries", dock = "dock", about = "about", notes = "notes" }
         new {
-            entries: plain Vec<Member>, next: into String, about: plain Member, more: plain bool,
-            until: into String, notes: plain Vec<Dock>,
+            entries: items Vec<Member>, next: into String, about: plain Member, more: plain bool,
+            until: into String, notes: items Vec<Dock>,
         }
         extra undeclared
     }
@@ -204,8 +204,8 @@ pub struct ShipPage {
         optional { until = "until", notes = "notes", order = "order" }
         nested { entries = "entries", dock = "dock", about = "about", notes = "notes" }
         new {
-            entries: plain Vec<Ship>, next: into String, total: plain i64, dock: plain Dock,
-            about: plain Ship, more: plain bool, tags: plain Vec<String>,
+            entries: items Vec<Ship>, next: into String, total: plain i64, dock: plain Dock,
+            about: plain Ship, more: plain bool, tags: list Vec<String>,
         }
         extra undeclared
     }

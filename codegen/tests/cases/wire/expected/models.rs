@@ -24,14 +24,14 @@ pub struct Cart {
         required { items = "items" }
         optional { tags = "tags", owner = "owner" }
         nested { items = "items", owner = "owner" }
-        new { items: plain Vec<Item> }
+        new { items: items Vec<Item> }
         extra undeclared
     }
 }
 
 ::contract_runtime::builder! {
     Cart CartBuilder {
-        required { items: list Vec<Item> = "items" }
+        required { items: items Vec<Item> = "items" }
         optional { tags: list Vec<String> = "tags", owner: one CartOwner = "owner" }
     }
 }
@@ -196,7 +196,7 @@ pub struct Order {
 ::contract_runtime::builder! {
     Order OrderBuilder {
         optional {
-            line_items: list Vec<Item> = "line_items", expand: list Vec<String> = "expand",
+            line_items: items Vec<Item> = "line_items", expand: list Vec<String> = "expand",
             metadata: one Map<String> = "metadata", created: one ListOrdersCreated = "created",
             shipping: one OrderShipping = "shipping", note: one OrderNote = "note",
         }
