@@ -24,7 +24,7 @@ use contract_codegen_core::{
     analyzed_contract::AnalyzedContract,
     api::ParameterIn,
     client,
-    config::UnsupportedPolicy,
+    config::{PaginationConfig, UnsupportedPolicy},
     conjunction::discriminator,
     diagnostics::Diagnostics,
     generate::{ProgressCallback, Project, shortest_selector},
@@ -167,8 +167,7 @@ pub fn unused_options(project: &Project, contract: &AnalyzedContract) -> Vec<Str
         let mut found = InitFindings::default();
         find_special_headers(&plans.paths, &mut found);
         let mut hints = Vec::new();
-        let mut paged = paging::find_paged_operations(&plans.paths, contract);
-        paged.retain(|paged| paged.operations.iter().all(|id| !has_pages(&plans.paths, id)));
+        let paged = unplanned_pages(&plans.paths, contract);
         let count: usize = paged.iter().map(|paged| paged.operations.len()).sum();
         if count > 0 {
             hints.push(format!(
@@ -207,6 +206,17 @@ pub fn unused_options(project: &Project, contract: &AnalyzedContract) -> Vec<Str
         }
         hints
     })
+}
+
+/// Returns the suggested pagination of the operations for which `[[pages]]` does not configure it.
+pub(crate) fn suggested_pages(plan: &SidePlan<'_>, contract: &AnalyzedContract) -> Vec<PaginationConfig> {
+    unplanned_pages(plan, contract).into_iter().map(|paged| paged.config).collect()
+}
+
+fn unplanned_pages(plan: &SidePlan<'_>, contract: &AnalyzedContract) -> Vec<PagedOperations> {
+    let mut paged = paging::find_paged_operations(plan, contract);
+    paged.retain(|paged| paged.operations.iter().all(|id| !has_pages(plan, id)));
+    paged
 }
 
 fn has_pages(plan: &SidePlan<'_>, id: &str) -> bool {

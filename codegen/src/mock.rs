@@ -54,6 +54,7 @@ use self::{
     preferences::{RequestPreferences, negotiate_media_type},
     problem::ProblemResponse,
 };
+use crate::init;
 
 /// A mock server for one contract. It keeps the contract and its tables in memory until the process ends,
 /// like the tables of a generated server, so a process should create it only once.
@@ -120,7 +121,11 @@ impl MockServer {
     /// Creates the mock server for a contract that was read with this project. `seed` determines the
     /// generated values.
     #[must_use]
-    pub fn new(project: Project, contract: AnalyzedContract, seed: u64) -> Self {
+    pub fn new(mut project: Project, contract: AnalyzedContract, seed: u64) -> Self {
+        // Clients that follow links or counts stop only if the server knows the pagination.
+        let suggested =
+            init::suggested_pages(&project.operation_plan(&contract, OperationSide::Paths), &contract);
+        project.config.pages.extend(suggested);
         let project: &'static Project = Box::leak(Box::new(project));
         let contract: &'static AnalyzedContract = Box::leak(Box::new(contract));
         let arenas: &'static TableArenas<'static> = Box::leak(Box::default());

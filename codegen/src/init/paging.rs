@@ -4,6 +4,10 @@
 use contract_codegen_core::{
     analyzed_contract::AnalyzedContract,
     api::ParameterIn,
+    config::{
+        CursorPagination, LinkPagination, NextUrlPagination, OffsetIncrement, OffsetPagination,
+        PageNumberPagination, PaginationConfig,
+    },
     conjunction::SchemaFacts,
     plan::{PlannedCall, ResponsePayload, SidePlan},
     shape::{Shapes, StructField, TypeBody, TypeRef},
@@ -20,6 +24,19 @@ pub struct PagedOperations {
     /// The TOML lines of the table except for its list of operations. They specify where a page contains its
     /// items and how the next page is requested.
     pub lines: Vec<String>,
+    /// The table itself.
+    pub config: PaginationConfig,
+}
+
+impl PagedOperations {
+    fn new(id: String, config: PaginationConfig) -> Self {
+        let lines = toml_lines(&config);
+        Self {
+            lines,
+            config: PaginationConfig { operations: vec![id.clone()], ..config },
+            operations: vec![id],
+        }
+    }
 }
 
 /// Common names of query parameters that select a page, each with the kind of pagination that it implies. If
@@ -56,17 +73,20 @@ pub(super) fn find_paged_operations(
 ) -> Vec<PagedOperations> {
     let mut found: Vec<PagedOperations> = Vec::new();
     for call in plan.calls.iter().filter(|call| call.unsendable_reason.is_none()) {
-        let Some(lines) = paging_options(call, contract) else { continue };
-        let id = call.operation.id.clone();
-        match found.iter_mut().find(|paged| paged.lines == lines) {
-            Some(paged) => paged.operations.push(id),
-            None => found.push(PagedOperations { operations: vec![id], lines }),
+        let Some(config) = paging_options(call, contract) else { continue };
+        let own = PagedOperations::new(call.operation.id.clone(), config);
+        match found.iter_mut().find(|paged| paged.lines == own.lines) {
+            Some(paged) => {
+                paged.operations.extend(own.operations);
+                paged.config.operations.clone_from(&paged.operations);
+            }
+            None => found.push(own),
         }
     }
     found
 }
 
-fn paging_options(call: &PlannedCall<'_>, contract: &AnalyzedContract) -> Option<Vec<String>> {
+fn paging_options(call: &PlannedCall<'_>, contract: &AnalyzedContract) -> Option<PaginationConfig> {
     let shapes = &contract.shapes;
     let Some(ResponsePayload::Json(answer)) = &call.responses.single else { return None };
     let fields = struct_fields(answer, shapes);
@@ -74,7 +94,7 @@ fn paging_options(call: &PlannedCall<'_>, contract: &AnalyzedContract) -> Option
         (Some(item), _) => (String::new(), item),
         (None, Some(fields)) => fields
             .iter()
-            .find_map(|field| Some((field_pointer(field), list_item_type(&field.ty, shapes)?)))?,
+            .find_map(|field| Some((field_pointer("", field), list_item_type(&field.ty, shapes)?)))?,
         (None, None) => return None,
     };
     let query = || call.parameters.iter().filter(|parameter| parameter.row.location == ParameterIn::Query);
@@ -84,50 +104,110 @@ fn paging_options(call: &PlannedCall<'_>, contract: &AnalyzedContract) -> Option
     });
     let linked = call.operation.responses.iter().flat_map(|response| &response.headers);
     let linked = linked.into_iter().any(|header| header.name.eq_ignore_ascii_case("link"));
+    let members = fields.map_or_else(Vec::new, |fields| paging_members(fields, shapes));
     let member = |keywords: &[&str], fits: fn(&TypeRef, &Shapes) -> bool| {
-        let mut all = fields?.iter().filter(|field| fits(&field.ty, shapes));
-        let named = all
-            .find(|field| keywords.iter().any(|keyword| field.wire.to_ascii_lowercase().contains(keyword)));
-        named.map(field_pointer)
-    };
-    let with = |key: &str, pointer: Option<String>| {
-        pointer.map_or_else(String::new, |pointer| format!(", {key} = {}", TomlString(&pointer)))
+        let mut all = members.iter().filter(|(_, field)| fits(&field.ty, shapes));
+        let named = all.find(|(_, field)| {
+            keywords.iter().any(|keyword| field.wire.to_ascii_lowercase().contains(keyword))
+        });
+        named.map(|(pointer, _)| pointer.clone())
     };
     let url = || {
-        let mut all = fields?.iter().filter(|field| is_url(field, contract));
-        all.find(|field| field.wire.to_ascii_lowercase().contains("next")).map(field_pointer)
+        let mut all = members.iter().filter(|(_, field)| is_url(field, contract));
+        let next = all.find(|(_, field)| field.wire.to_ascii_lowercase().contains("next"));
+        next.map(|(pointer, _)| pointer.clone())
     };
-    let more = || with("more", member(&["more"], |ty, _| *peel_type(ty) == TypeRef::Bool));
-    let total = |key: &str, keywords: &[&str]| {
-        with(key, member(keywords, |ty, _| matches!(peel_type(ty), TypeRef::Int(_))))
-    };
-    let way = match (known?, url()) {
-        (_, Some(from)) => format!("next-url = {}", TomlString(&from)),
+    let more = || member(&["more"], |ty, _| *peel_type(ty) == TypeRef::Bool);
+    let total = |keywords: &[&str]| member(keywords, |ty, _| matches!(peel_type(ty), TypeRef::Int(_)));
+    let mut config = PaginationConfig { items, ..PaginationConfig::default() };
+    match (known?, url()) {
+        (_, Some(from)) => config.next_url = Some(NextUrlPagination::From(from)),
         ((_, PagingKind::Page | PagingKind::Offset | PagingKind::Cursor), None) if linked => {
-            "link = \"next\"".to_owned()
+            config.link = Some(LinkPagination::Rel("next".to_owned()));
         }
         ((to, PagingKind::Cursor), None) => {
             let from = member(&["next", "cursor", "after", "token"], is_string_type)?;
-            format!("cursor = {{ from = {}, to = {}{} }}", TomlString(&from), TomlString(to), more())
+            config.cursor = Some(CursorPagination { from, to: to.to_owned(), more: more() });
         }
         ((to, PagingKind::LastItem), None) => {
             self::struct_fields(item, shapes)?.iter().find(|field| field.wire == "id")?;
-            format!("last-item = {{ from = \"/id\", to = {}{} }}", TomlString(to), more())
+            let from = "/id".to_owned();
+            config.last_item = Some(CursorPagination { from, to: to.to_owned(), more: more() });
         }
         ((to, PagingKind::Offset), None) => {
-            format!("offset = {{ to = {}{} }}", TomlString(to), total("total", &["total"]))
+            config.offset = Some(OffsetPagination {
+                to: to.to_owned(),
+                by: OffsetIncrement::default(),
+                first: None,
+                limit: None,
+                total: total(&["total"]),
+            });
         }
         ((to, PagingKind::Page), None) => {
-            let pages = total("total-pages", &["total_pages", "totalpages", "page_count"]);
-            let ends = if pages.is_empty() { total("total", &["total"]) } else { pages };
-            format!("page = {{ to = {}{ends} }}", TomlString(to))
+            let total_pages = total(&["total_pages", "totalpages", "page_count"]);
+            let total = if total_pages.is_some() { None } else { total(&["total"]) };
+            let to = to.to_owned();
+            config.page = Some(PageNumberPagination { to, first: None, limit: None, total_pages, total });
         }
-    };
-    Some(vec![format!("items = {}", TomlString(&items)), way])
+    }
+    Some(config)
 }
 
-fn field_pointer(field: &StructField) -> String {
-    contract_runtime::pointer::join_token("", &field.wire)
+/// Returns the lines of a suggested `[[pages]]` table without its list of operations.
+fn toml_lines(config: &PaginationConfig) -> Vec<String> {
+    let table = |name: &str, keys: &[(&str, Option<&str>)]| {
+        let keys = keys.iter().filter_map(|(key, value)| Some(format!("{key} = {}", TomlString((*value)?))));
+        format!("{name} = {{ {} }}", keys.collect::<Vec<_>>().join(", "))
+    };
+    let cursor = |name: &str, way: &CursorPagination| {
+        table(name, &[("from", Some(&way.from)), ("to", Some(&way.to)), ("more", way.more.as_deref())])
+    };
+    let ways = [
+        config.next_url.as_ref().map(|way| format!("next-url = {}", TomlString(way.pointer_and_scope().0))),
+        config.link.as_ref().map(|way| format!("link = {}", TomlString(way.relation_and_scope().0))),
+        config.cursor.as_ref().map(|way| cursor("cursor", way)),
+        config.last_item.as_ref().map(|way| cursor("last-item", way)),
+        config
+            .offset
+            .as_ref()
+            .map(|way| table("offset", &[("to", Some(&way.to)), ("total", way.total.as_deref())])),
+        config.page.as_ref().map(|way| {
+            let pages = ("total-pages", way.total_pages.as_deref());
+            table("page", &[("to", Some(&way.to)), pages, ("total", way.total.as_deref())])
+        }),
+    ];
+    let items = format!("items = {}", TomlString(&config.items));
+    [Some(items)].into_iter().chain(ways).flatten().collect()
+}
+
+/// Parts of the names of objects that describe the page beside its items.
+const PAGE_OBJECTS: [&str; 4] = ["meta", "pag", "link", "cursor"];
+/// The number of objects around a property that describes the page, such as two in `/links/pages/next`.
+const MAX_PAGE_OBJECTS: usize = 2;
+
+/// Returns the properties that may describe the page, each with its pointer: those of the page, then those of the
+/// objects in it that describe it, such as `meta`.
+fn paging_members<'s>(fields: &'s [StructField], shapes: &'s Shapes) -> Vec<(String, &'s StructField)> {
+    let mut level: Vec<(String, &StructField)> =
+        fields.iter().map(|field| (field_pointer("", field), field)).collect();
+    let mut found = level.clone();
+    for _ in 0..MAX_PAGE_OBJECTS {
+        let describes = |field: &StructField| {
+            let name = field.wire.to_ascii_lowercase();
+            PAGE_OBJECTS.iter().any(|part| name.contains(part))
+        };
+        let inner = level.iter().filter(|(_, field)| describes(field)).flat_map(|(pointer, field)| {
+            let fields = struct_fields(&field.ty, shapes).unwrap_or_default();
+            fields.iter().map(|inner| (field_pointer(pointer, inner), inner))
+        });
+        level = inner.collect();
+        found.extend(level.iter().cloned());
+    }
+    found
+}
+
+fn field_pointer(within: &str, field: &StructField) -> String {
+    contract_runtime::pointer::join_token(within, &field.wire)
 }
 
 fn struct_fields<'s>(ty: &TypeRef, shapes: &'s Shapes) -> Option<&'s [StructField]> {

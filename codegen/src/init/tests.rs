@@ -178,6 +178,23 @@ fn pagination_is_recognized_by_parameter_and_response() {
         &page(", page_count: { type: integer }"),
         &[data, r#"page = { to = "page", total-pages = "/page_count" }"#],
     );
+    let composed = "{ allOf: [{ type: object, properties: { count: { type: integer } } }, { type: object, required: \
+                    [total], properties: { total: { type: integer } } }] }";
+    let meta = page(&format!(", meta: {composed}"));
+    let whole = page("");
+    for page in
+        [meta, format!("{{ allOf: [{whole}, {{ type: object, properties: {{ meta: {composed} }} }}] }}")]
+    {
+        check("page", &page, &[data, r#"page = { to = "page", total = "/meta/total" }"#]);
+        check("offset", &page, &[data, r#"offset = { to = "offset", total = "/meta/total" }"#]);
+    }
+    let links = page(
+        ", links: { type: object, properties: { pages: { type: object, properties: { next: { type: string, format: \
+         uri } } } } }",
+    );
+    check("page", &links, &[data, r#"next-url = "/links/pages/next""#]);
+    let other = page(", cargo: { type: object, properties: { total: { type: integer } } }");
+    check("page", &other, &[data, r#"page = { to = "page" }"#]);
     check(
         "page",
         "{ type: array, items: { type: string } }",

@@ -28,7 +28,13 @@ impl MockServer {
             return None;
         }
         let is_valid = |page: &Json| media.schema.is_none_or(|schema| self.tables.is_valid(schema, page));
-        let page = last_page_candidates(pages, page).into_iter().find(is_valid)?;
+        let candidates = last_page_candidates(pages, page);
+        // A client may follow other links to the next page than the configured one.
+        let unlinked = candidates.iter().cloned().map(|mut page| {
+            remove_next(&mut page);
+            page
+        });
+        let page = unlinked.chain(candidates.iter().cloned()).find(is_valid)?;
         Some(GeneratedBody { body: Bytes::from(page.to_string()), source: "the last page".to_owned() })
     }
 }
@@ -84,6 +90,17 @@ fn last_page_candidates(pages: &Pagination, mut page: Json) -> Vec<Json> {
     forms
 }
 
+/// Removes the properties that lead to the next page from an object and from the objects in it.
+fn remove_next(page: &mut Json) {
+    let Json::Object(members) = page else { return };
+    let is_next = |name: &str| name.to_ascii_lowercase().starts_with("next");
+    let next: Vec<String> = members.keys().filter(|name| is_next(name)).map(Into::into).collect();
+    for name in next {
+        members.remove(&name);
+    }
+    members.iter_mut().for_each(|(_, value)| remove_next(value));
+}
+
 /// Returns a copy of the page without the property at this pointer.
 fn without_property(page: &Json, pointer: &str) -> Json {
     let mut page = page.clone();
@@ -134,7 +151,10 @@ components:
 
     /// Returns the bodies of the responses to the queries.
     fn bodies<const N: usize>(document: &str, strategy: &str, queries: [&str; N]) -> [String; N] {
-        let options = format!("[[pages]]\noperations = [\"ships\"]\nitems = \"/items\"\n{strategy}\n");
+        let options = match strategy {
+            "" => String::new(),
+            strategy => format!("[[pages]]\noperations = [\"ships\"]\nitems = \"/items\"\n{strategy}\n"),
+        };
         let config: Config = toml::from_str(&options).unwrap();
         let project = Project { config, ..Project::default() };
         let sources = Sources::from_texts(&[("api.yaml", "", document)]).unwrap();
@@ -165,7 +185,8 @@ components:
             (cursor, "next", "'null'", r#"{"items":[],"next":null,"more":true}"#),
             (cursor, "next", "integer", r#"{"items":[],"next":"","more":true}"#),
             (flagged, "items", "'null'", r#"{"items":[],"more":false}"#),
-            (last_item, "items", "'null'", r#"{"items":[],"next":"/ships?position=b%20c","more":false}"#),
+            (last_item, "items", "'null'", r#"{"items":[],"more":false}"#),
+            (last_item, "next", "'null'", r#"{"items":[],"next":"/ships?position=b%20c","more":false}"#),
             (url, "items", "'null'", r#"{"items":[],"more":true}"#),
         ] {
             let document = document(required, null, "0");
@@ -178,13 +199,32 @@ components:
     fn positions_after_the_first_are_the_last_page() {
         let document =
             document("items", "'null'", "0").replace("schema: { type: string }", "schema: { type: integer }");
-        let last = r#"{"items":[],"next":"/ships?position=b%20c","more":true}"#;
+        let last = r#"{"items":[],"more":true}"#;
         let [none, first, second] =
             bodies(&document, "page = { to = \"position\" }", ["", "?position=1", "?position=2"]);
         assert_eq!([none.as_str(), &first, &second], [FIRST, FIRST, last]);
         let [first, second] =
             bodies(&document, "offset = { to = \"position\" }", ["?position=0", "?position=1"]);
         assert_eq!([first.as_str(), &second], [FIRST, last]);
+    }
+
+    /// Without `[[pages]]`, the pagination is the one that `init` suggests.
+    #[test]
+    fn suggested_pagination_ends() {
+        let page = |parameter: &str, total: &str| {
+            let document = document("items", "'null'", "0")
+                .replace("position, in: query", &format!("{parameter}, in: query"));
+            document
+                .replace("more: { type: boolean }", total)
+                .replace(", more: true", "")
+                .replace("schema: { type: string } }", "schema: { type: integer } }")
+        };
+        let first = r#"{"items":[{"id":"a"}],"next":"/ships?position=b%20c"}"#;
+        for (parameter, second) in [("page", "2"), ("offset", "1"), ("skip", "7")] {
+            let total = "meta: { allOf: [{ type: object, properties: { total: { type: integer } } }] }";
+            let bodies = bodies(&page(parameter, total), "", ["", &format!("?{parameter}={second}")]);
+            assert_eq!(bodies, [first, r#"{"items":[]}"#], "{parameter}");
+        }
     }
 
     /// If no page without items satisfies the contract, each request gets the usual body.
