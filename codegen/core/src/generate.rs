@@ -208,6 +208,7 @@ impl Project {
         let variants = code_names::apply_variant_names(&self.config, &mut graph, &mut diagnostics);
         let mut options = self.resolve_options(&graph, &api, &mut diagnostics);
         options.value_names = variants;
+        media_selection::premark_media_types(&mut api, &self.config);
         let names = TypeNames::assign_names(&graph, &api, &options);
         user_names::check_contested_names(&self.config, &graph, &names, &mut diagnostics);
         user_names::note_changed_names(&graph, &names, &mut diagnostics);

@@ -9,6 +9,7 @@ mod equal_schemas;
 mod local_names;
 mod places;
 pub(crate) mod rows;
+mod unexchanged;
 
 use std::{
     cell::OnceCell,
@@ -24,6 +25,7 @@ use crate::{
 
 pub use self::places::{operation_places, type_places};
 pub(crate) use self::rows::RowNames;
+pub(crate) use self::unexchanged::unexchanged_schemas;
 
 /// The names of a contract's types, and the schemas that share a type.
 #[derive(Clone, Debug, Default)]

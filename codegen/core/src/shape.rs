@@ -405,6 +405,8 @@ pub struct Shapes {
     pub unconstrained: BTreeSet<SchemaId>,
     /// The schemas in the options `open` and `closed` for which the option had an effect.
     pub used_overrides: BTreeSet<SchemaId>,
+    /// The schemas that only media types contain which are not exchanged. They have neither types nor table rows.
+    pub unexchanged: BTreeSet<SchemaId>,
 }
 
 impl Shapes {

@@ -204,11 +204,12 @@ impl TableSet<'_> {
         self.patterns.get(source).is_some_and(|pattern| pattern.is_match(text))
     }
 
-    /// Returns true if a value satisfies a schema of the graph.
+    /// Returns true if a value satisfies a schema of the graph. A schema of a media type that is not exchanged has no
+    /// row and accepts every value.
     #[must_use]
     pub fn is_valid(&self, id: SchemaId, value: &Json) -> bool {
         let row = self.plan.rows.of(id);
-        row.is_some_and(|row| Validator::new(&self.tables, row).is_valid(value))
+        row.is_none_or(|row| Validator::new(&self.tables, row).is_valid(value))
     }
 
     /// Returns the runtime validator of a schema.

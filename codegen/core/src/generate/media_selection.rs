@@ -19,6 +19,23 @@ use crate::{
 /// Marks the media types that the generated code does not exchange, and reports them with one note.
 pub(super) fn omit_media_types(api: &mut OpenApiDocument, config: &Config, diagnostics: &mut Diagnostics) {
     check_media_option(api, config, diagnostics);
+    diagnostics.extend(mark_media_types(api, config).into_note(config));
+}
+
+/// Marks the media types that the generated code certainly does not exchange, so that their schemas get no types.
+/// Ranges are not marked, because some of them become JSON when their types are known.
+pub(super) fn premark_media_types(api: &mut OpenApiDocument, config: &Config) {
+    mark_media_types(api, config);
+    for operation in api.operations.iter_mut().chain(&mut api.webhooks) {
+        let bodies = operation.request_body.iter_mut().flat_map(|body| &mut body.content);
+        let responses = operation.responses.iter_mut().flat_map(|response| &mut response.content);
+        for media in bodies.chain(responses).filter(|media| Name::parse(&media.name).is_range()) {
+            media.omitted = false;
+        }
+    }
+}
+
+fn mark_media_types(api: &mut OpenApiDocument, config: &Config) -> OmittedMediaTypes {
     let mut omitted = OmittedMediaTypes::default();
     for operation in api.operations.iter_mut().chain(&mut api.webhooks) {
         let kept = BytesOnly::new(config, operation);
@@ -35,7 +52,7 @@ pub(super) fn omit_media_types(api: &mut OpenApiDocument, config: &Config, diagn
             }
         }
     }
-    diagnostics.extend(omitted.into_note(config));
+    omitted
 }
 
 /// The bodies of an operation that the configuration passes as bytes.

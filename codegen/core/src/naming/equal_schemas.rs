@@ -13,6 +13,7 @@ use contract_runtime::Json;
 use super::{
     TypeNames,
     local_names::{LocalKey, LocalNames},
+    unexchanged_schemas,
 };
 use crate::{
     api::OpenApiDocument,
@@ -68,8 +69,10 @@ impl TypeNames {
             open: HashSet::new(),
             dynamic,
         };
-        let anonymous =
-            graph.ids().filter(|id| self.name_of(*id).is_none() && !self.aliases.contains_key(id));
+        let unexchanged = unexchanged_schemas(graph, api);
+        let anonymous = graph.ids().filter(|id| {
+            self.name_of(*id).is_none() && !self.aliases.contains_key(id) && !unexchanged.contains(id)
+        });
         let firsts: BTreeMap<SchemaId, SchemaId> =
             anonymous.map(|id| (id, kinds.representative(id))).collect();
         let shared: HashSet<SchemaId> =

@@ -5,14 +5,15 @@ use std::collections::BTreeSet;
 
 use super::{PlaceName, TypeNames};
 use crate::{
-    api::{MediaType, OpenApiDocument, Operation, StatusPattern},
+    api::{self, MediaType, OpenApiDocument, Operation, StatusPattern},
     names,
     schema::{Schema, SchemaGraph, SchemaId, SchemaOrigin, TypeSet},
     tree::unescape_token,
 };
 
 /// Returns the schemas of parameters, bodies, responses and headers, each with the name that its type gets if
-/// the schema is anonymous. Parameters with a constant value need no type and are omitted.
+/// the schema is anonymous. Parameters with a constant value and media types that are not exchanged need no type
+/// and are omitted.
 #[must_use]
 pub fn type_places(api: &OpenApiDocument) -> Vec<(SchemaId, String)> {
     let mut out = Vec::new();
@@ -31,22 +32,21 @@ pub fn operation_places(operation: &Operation, out: &mut Vec<(SchemaId, String)>
         }
     }
     if let Some(body) = &operation.request_body {
-        body.content.iter().for_each(|media| media_places(media, &format!("{base}Body"), out));
+        api::exchanged_media(&body.content)
+            .for_each(|media| media_places(media, &format!("{base}Body"), out));
     }
     let is_success = |status| matches!(status, StatusPattern::Code(200..=299) | StatusPattern::Range(2));
     let successes = operation.responses.iter().filter(|response| is_success(response.status)).count();
     for response in &operation.responses {
+        let content = || api::exchanged_media(&response.content);
         let status = match response.status {
             // An operation with several success responses has an enum of them, which needs the name.
-            status if successes == 1 && response.content.len() == 1 && is_success(status) => String::new(),
+            status if successes == 1 && content().count() == 1 && is_success(status) => String::new(),
             StatusPattern::Code(code) => format!("{code}"),
             StatusPattern::Range(digit) => format!("{digit}xx"),
             StatusPattern::Default => "Default".to_owned(),
         };
-        response
-            .content
-            .iter()
-            .for_each(|media| media_places(media, &format!("{base}Response{status}"), out));
+        content().for_each(|media| media_places(media, &format!("{base}Response{status}"), out));
         out.extend(
             response
                 .headers

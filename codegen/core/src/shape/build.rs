@@ -85,11 +85,10 @@ pub fn build_shapes(
     shaper.omit_tag_fields();
     let mut shapes = shaper.shapes;
     shapes.places.extend(shaper.types_by_place);
-    unused_types::remove_unused_types(
-        graph,
-        &mut shapes,
-        &naming::type_places(api).into_iter().map(|(id, _)| id).collect(),
-    );
+    let places = naming::type_places(api).into_iter().map(|(id, _)| id).collect();
+    shapes.unexchanged = naming::unexchanged_schemas(graph, api);
+    unused_types::remove_unused_types(graph, &mut shapes, &places);
+    unused_types::retain_unreachable(graph, &mut shapes);
     boxes::insert_boxes(&mut shapes);
     shapes
 }

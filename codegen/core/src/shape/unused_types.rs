@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::{Shapes, TypeBody, TypeDef, TypeId, TypeRef};
 use crate::{
     arena::{Arena, ArenaMap},
-    schema::{SchemaGraph, SchemaId, SchemaOrigin},
+    schema::{SchemaGraph, SchemaId, SchemaOrigin, reachable::reachable_schemas},
 };
 
 /// Removes the types that are reachable neither from `places`, which are the schemas that operations use, nor
@@ -17,7 +17,11 @@ pub(super) fn remove_unused_types(graph: &SchemaGraph, shapes: &mut Shapes, plac
     let mut work: Vec<TypeId> = Vec::new();
     for id in shapes.ids() {
         let named = shapes.get(id).schema;
-        let is_used = |schema: &SchemaId| !parts.contains(schema) && !graph.schema(*schema).is_generic;
+        let is_used = |schema: &SchemaId| {
+            !parts.contains(schema)
+                && !graph.schema(*schema).is_generic
+                && !shapes.unexchanged.contains(schema)
+        };
         work.extend(named.filter(is_used).map(|_| id));
     }
     for &place in places {
@@ -45,6 +49,18 @@ pub(super) fn remove_unused_types(graph: &SchemaGraph, shapes: &mut Shapes, plac
     }
     shapes.places.retain(|_, ty| is_kept(ty, &numbers));
     shapes.places.values_mut().for_each(|ty| renumber_type(ty, &numbers));
+}
+
+/// Removes the schemas from `unexchanged` that a type or another schema uses. For example, a reference may
+/// point into an omitted body.
+pub(super) fn retain_unreachable(graph: &SchemaGraph, shapes: &mut Shapes) {
+    if shapes.unexchanged.is_empty() {
+        return;
+    }
+    let seeds = graph.ids().filter(|id| !shapes.unexchanged.contains(id));
+    let of_types = shapes.types.iter().flat_map(|def| def.conj.ids.iter().copied());
+    let reachable = reachable_schemas(graph, seeds.chain(of_types).collect());
+    shapes.unexchanged.retain(|id| !reachable.contains(id));
 }
 
 /// The new id of each type, or `None` if the type is removed.
@@ -144,6 +160,49 @@ mod tests {
         {
             check(&[], &format!("{NAME}{MORE}    Alias: {alias}\n"), &["More", "Name"]);
         }
+    }
+
+    /// A media type that is not exchanged has neither types nor table rows, unless an exchanged one has an equal
+    /// schema. Components always have a type.
+    #[test]
+    fn media_types_without_code_have_no_types() {
+        let object = |name: &str| {
+            format!(
+                "{{ type: object, properties: {{ {name}: {{ type: object, properties: {{ own: {{ type: string }} }} }} }} }}"
+            )
+        };
+        let printed = |json: &str, other: &str, options: &str| {
+            let text = format!(
+                "openapi: 3.1.0\ninfo: {{ title: T, version: '1' }}\npaths:\n  /a:\n    post:\n      operationId: a\n      \
+                 requestBody: {{ content: {{ application/xml: {{ schema: {other} }}, application/json: {{ schema: {json} }} }} }}\n      \
+                 responses: {{ '200': {{ description: '', content: {{ application/json: {{ schema: {json} }}, text/csv: {{ schema: {other} }} }} }} }}\n\
+                 components: {{ schemas: {{ Name: {{ type: object, properties: {{ a: {{ type: string }} }} }} }} }}\n"
+            );
+            let project = Project { config: toml::from_str(options).unwrap(), ..Project::default() };
+            let contract = project.analyze_sources(Sources::from_texts(&[("api.yaml", "", &text)]).unwrap());
+            let code = project.generate_from(contract.unwrap()).unwrap();
+            let mut names: Vec<String> =
+                code.contract.shapes.types.iter().map(|def| def.name.clone()).collect();
+            names.sort_unstable();
+            let file = |name: &str| code.files.iter().any(|(_, text)| text.contains(name));
+            (names.join(" "), file("unsent"))
+        };
+        let all = "operations.media = ['*/*']";
+        let (json, other) = (object("json"), object("unsent"));
+        assert_eq!(
+            printed(&json, &other, ""),
+            ("ABody ABodyJson AResponse AResponseJson Name".to_owned(), false)
+        );
+        assert!(printed(&json, &other, all).1);
+        assert_eq!(
+            printed(&json, "{ $ref: '#/components/schemas/Name' }", "").0,
+            "ABody ABodyJson AResponse AResponseJson Name"
+        );
+        assert_eq!(
+            printed(&json, &json, ""),
+            ("ABody ABodyJson AResponse AResponseJson Name".to_owned(), false)
+        );
+        assert_eq!(printed("{ $ref: '#/components/schemas/Name' }", &other, ""), ("Name".to_owned(), false));
     }
 
     #[test]

@@ -71,7 +71,9 @@ impl TableRows {
                 groups.len() - 1
             })
         };
-        for id in graph.ids().filter(|id| resolve_row_schema(graph, *id) == *id) {
+        let has_row =
+            |id: &SchemaId| !shapes.unexchanged.contains(id) && resolve_row_schema(graph, *id) == *id;
+        for id in graph.ids().filter(has_row) {
             let group = group_of(id, &mut groups);
             groups[group].rows.push(RowContent::Schema(id));
         }
