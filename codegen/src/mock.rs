@@ -17,6 +17,7 @@
 //! and the validation tables decide which values are valid.
 
 mod bodies;
+mod declared_errors;
 mod last_page;
 mod operation_rows;
 mod preferences;
@@ -265,18 +266,19 @@ impl MockServer {
     /// themselves, for example because its body is too large.
     #[must_use]
     pub fn error_response(status: StatusCode, detail: &str) -> Response<Bytes> {
-        attach_verdict(None, Err(ProblemResponse::new(status, detail)))
+        attach_verdict(None, Err(ProblemResponse::new(status, detail)), None)
     }
 
     fn handle_request(&self, parts: Parts, body: Bytes) -> Response<Bytes> {
-        let (operation, done) = match self.route_request(parts) {
+        match self.route_request(parts) {
             RouteResult::To(at, parts) => {
                 let done = self.answer_call(at, &parts, &body);
-                (Some(self.plan.calls[at].operation.id.clone()), done)
+                let problem = done.as_ref().err();
+                let declared = problem.and_then(|problem| self.declared_error(at, &parts, problem));
+                attach_verdict(Some(self.plan.calls[at].operation.id.clone()), done, declared)
             }
-            RouteResult::Done(done) => (None, *done),
-        };
-        attach_verdict(operation, done)
+            RouteResult::Done(done) => attach_verdict(None, *done, None),
+        }
     }
 
     /// Finds the operation that matches a request, and removes the base path from the URI of the request.
@@ -354,6 +356,7 @@ impl MockServer {
                 .response_headers(described, seed)
                 .map_err(|error| self.missing_body_response(&selected, &error))?;
             response.headers_mut().extend(headers);
+            last_page::remove_own_link(response.headers_mut(), parts.uri.query());
         }
         let applied =
             HeaderValue::try_from(preferences.applied_header()).ok().filter(|applied| !applied.is_empty());
@@ -482,14 +485,19 @@ struct SelectedResponse {
     response: Option<&'static api::Response>,
 }
 
-/// Creates the response and attaches its [`MockVerdict`].
-fn attach_verdict(operation: Option<String>, result: MockResult) -> Response<Bytes> {
+/// Creates the response and attaches its [`MockVerdict`]. `declared` is an error in the form that the contract
+/// declares.
+fn attach_verdict(
+    operation: Option<String>,
+    result: MockResult,
+    declared: Option<Response<Bytes>>,
+) -> Response<Bytes> {
     let (mut response, verdict) = match result {
         Ok((response, origin)) => {
             (response, MockVerdict { operation, description: origin, violations: Vec::new() })
         }
         Err(refusal) => {
-            let response = refusal.to_response(operation.as_deref());
+            let response = declared.unwrap_or_else(|| refusal.to_response(operation.as_deref()));
             (response, MockVerdict { operation, description: refusal.detail, violations: refusal.violations })
         }
     };

@@ -21,7 +21,10 @@ use contract_runtime::{
     server::Bytes,
     violation::Violations,
 };
-use http::{HeaderName, HeaderValue};
+use http::{
+    HeaderName, HeaderValue,
+    header::{LINK, RETRY_AFTER},
+};
 
 use super::{MockServer, SelectedResponse, mix_seed, preferences::RequestPreferences};
 
@@ -34,8 +37,17 @@ const MAX_ATTEMPTS: u64 = 8;
 
 /// The response headers that are not generated from the contract, because the connection or the body
 /// determines them.
-const EXCLUDED_HEADERS: &[&str] =
-    &["content-type", "content-length", "transfer-encoding", "connection", "date"];
+const EXCLUDED_HEADERS: &[&str] = &[
+    "content-type",
+    "content-length",
+    "content-encoding",
+    "content-range",
+    "transfer-encoding",
+    "trailer",
+    "connection",
+    "upgrade",
+    "date",
+];
 
 /// A response body.
 #[derive(Clone, Debug)]
@@ -307,15 +319,24 @@ impl MockServer {
         })
     }
 
-    /// Generates the values of a response's required headers, except those in [`EXCLUDED_HEADERS`].
+    /// Generates the values of a response's headers, except those in [`EXCLUDED_HEADERS`]. An optional header without
+    /// a known valid value is omitted.
     pub(super) fn response_headers(
         &self,
         response: &'static api::Response,
         seed: u64,
     ) -> Result<Vec<(HeaderName, HeaderValue)>, BodyError> {
         let own = |name: &str| EXCLUDED_HEADERS.iter().any(|known| known.eq_ignore_ascii_case(name));
-        let required = response.headers.iter().filter(|header| header.required && !own(&header.name));
-        required.map(|header| self.response_header(header, seed)).collect()
+        let headers = response.headers.iter().filter(|header| !own(&header.name));
+        let values = headers.filter_map(|header| match self.response_header(header, seed) {
+            // The value of an optional link must be one.
+            Ok((name, value)) if !header.required && name == LINK && !value.as_bytes().starts_with(b"<") => {
+                None
+            }
+            Err(_) if !header.required => None,
+            value => Some(value),
+        });
+        values.collect()
     }
 
     fn response_header(
@@ -331,6 +352,9 @@ impl MockServer {
                 self.contract.sources.get(own.place.source)?.tree.resolve_pointer(&own.place.pointer)?;
             Some(tree.to_json()).filter(valid)
         });
+        // Clients wait for this time, so it is short.
+        let delays = [Json::from(1), Json::from("1")];
+        let delays = delays.into_iter().filter(|value| name == RETRY_AFTER && valid(value));
         let drawn = (0..MAX_ATTEMPTS).filter_map(|at| {
             let seed = mix_seed(seed, &[header.name.as_bytes(), &at.to_be_bytes()]);
             match header.schema {
@@ -341,7 +365,10 @@ impl MockServer {
                 None => Some(random_json_word(seed)),
             }
         });
-        let value = given.chain(drawn).find_map(|value| HeaderValue::try_from(header_value(&value)?).ok());
+        let value = given
+            .chain(delays)
+            .chain(drawn)
+            .find_map(|value| HeaderValue::try_from(header_value(&value)?).ok());
         Ok((name, value.ok_or_else(error)?))
     }
 }

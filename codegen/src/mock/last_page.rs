@@ -7,6 +7,8 @@ use contract_codegen_core::{
 };
 use contract_runtime::{Json, media_type::MediaType, parameters::QueryPairs, pointer, server::Bytes};
 
+use http::{HeaderMap, header};
+
 use super::{MockServer, bodies::GeneratedBody};
 
 impl MockServer {
@@ -39,6 +41,19 @@ impl MockServer {
     }
 }
 
+/// Removes the header `Link` from a response if it leads to the request itself, so that a client that follows the
+/// links of an example stops.
+pub(super) fn remove_own_link(headers: &mut HeaderMap, query: Option<&str>) {
+    let leads_here = |link: &str| {
+        let targets = link.split('<').skip(1).filter_map(|rest| rest.split('>').next());
+        targets.into_iter().any(|target| target.split_once('?').map(|(_, query)| query) == query)
+    };
+    let line = headers.get(header::LINK).and_then(|line| line.to_str().ok());
+    if query.is_some() && line.is_some_and(leads_here) {
+        headers.remove(header::LINK);
+    }
+}
+
 /// Returns true if the query of a request selects a page after the first.
 fn is_later_page(call: &PlannedCall<'_>, pages: &Pagination, query: &str, first: &Json) -> bool {
     // The request was validated, so its query can be parsed. Cursors are only compared with the empty string, and
@@ -58,7 +73,7 @@ fn is_later_page(call: &PlannedCall<'_>, pages: &Pagination, query: &str, first:
             let next = url.and_then(|url| url.split_once('?')?.1.split('#').next());
             next.is_some_and(|next| next == query)
         }
-        // The header `Link` is generated without a target, so that there is one page.
+        // `remove_own_link` ends these lists.
         NextPage::Link { .. } => false,
     }
 }

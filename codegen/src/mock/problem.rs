@@ -22,7 +22,7 @@ pub struct RequestViolation {
     pub origin: String,
 }
 
-/// An error response that the contract does not describe.
+/// An error of the mock server. The response is a problem document, unless the contract declares another form.
 #[derive(Clone, Debug)]
 pub(super) struct ProblemResponse {
     pub(super) status: StatusCode,
@@ -41,8 +41,8 @@ impl ProblemResponse {
         self
     }
 
-    /// Converts the error to a response with the media type `application/problem+json`.
-    pub(super) fn to_response(&self, operation: Option<&str>) -> Response<Bytes> {
+    /// Returns the error as a problem document.
+    pub(super) fn to_json(&self, operation: Option<&str>) -> Json {
         let mut problem = Map::new();
         let mut set = |name: &str, value: Json| drop(problem.insert(name.to_owned(), value));
         set("type", Json::from("about:blank"));
@@ -66,7 +66,12 @@ impl ProblemResponse {
             });
             set("violations", Json::Array(violations.collect()));
         }
-        let mut response = Response::new(Bytes::from(Json::Object(problem).to_string()));
+        Json::Object(problem)
+    }
+
+    /// Converts the error to a response with the media type `application/problem+json`.
+    pub(super) fn to_response(&self, operation: Option<&str>) -> Response<Bytes> {
+        let mut response = Response::new(Bytes::from(self.to_json(operation).to_string()));
         *response.status_mut() = self.status;
         let json = HeaderValue::from_static("application/problem+json");
         response.headers_mut().insert(header::CONTENT_TYPE, json);

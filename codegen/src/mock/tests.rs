@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests panic on failure")]
 
+mod declared_errors;
 mod every;
 mod sought;
 mod wire;
@@ -266,7 +267,8 @@ fn response_media_types_and_headers_match_the_contract() {
     let mock = tickets();
     let list = send(&mock, "GET /tickets", &[TRACE], "");
     assert_eq!((list.status().as_u16(), header(&list, "content-type")), (200, "application/json"));
-    assert_eq!((header(&list, "x-total"), header(&list, "x-more")), ("3", ""));
+    assert_eq!(header(&list, "x-total"), "3");
+    assert!(!header(&list, "x-more").is_empty());
     assert!(!json(&list).as_array().unwrap().is_empty());
     let csv = send(&mock, "GET /tickets", &[TRACE, "accept: text/csv, application/json;q=0.1"], "");
     assert_eq!((header(&csv, "content-type"), csv.body().as_ref()), ("text/csv", &b"id,seat"[..]));
