@@ -24,7 +24,7 @@ use contract_codegen_core::{
     analyzed_contract::AnalyzedContract,
     api::ParameterIn,
     client,
-    config::{PaginationConfig, UnsupportedPolicy},
+    config::UnsupportedPolicy,
     conjunction::discriminator,
     diagnostics::Diagnostics,
     generate::{ProgressCallback, Project, shortest_selector},
@@ -209,7 +209,11 @@ pub fn unused_options(project: &Project, contract: &AnalyzedContract) -> Vec<Str
 }
 
 /// Returns the suggested pagination of the operations for which `[[pages]]` does not configure it.
-pub(crate) fn suggested_pages(plan: &SidePlan<'_>, contract: &AnalyzedContract) -> Vec<PaginationConfig> {
+#[cfg(feature = "mock")]
+pub(crate) fn suggested_pages(
+    plan: &SidePlan<'_>,
+    contract: &AnalyzedContract,
+) -> Vec<contract_codegen_core::config::PaginationConfig> {
     unplanned_pages(plan, contract).into_iter().map(|paged| paged.config).collect()
 }
 

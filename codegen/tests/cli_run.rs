@@ -148,10 +148,7 @@ fn commands_call_the_server() {
     assert!(sent[1].contains("x-key: hush\r\n"), "{}", sent[1]);
     let (exit, _, errors) = run(&["write-ticket", "T-01", "--body", "-", "--server", "http://127.0.0.1:1"]);
     assert_eq!(exit, CliExit::Usage);
-    assert!(
-        errors.contains("/seat: maximum (file:///input.json#/components/schemas/Ticket/properties/seat)"),
-        "{errors}"
-    );
+    assert!(errors.contains("/seat: must be at most 99"), "{errors}");
     // For a media range, an explicit media type is required.
     let (exit, _, errors) = run(&["add-scan", "T-01", "--body", "-", "--server", "http://127.0.0.1:1"]);
     assert!(exit == CliExit::Usage && errors.contains("give --content-type TYPE"), "{errors}");
@@ -234,7 +231,7 @@ fn generated_package_has_a_command() {
     let (code, _, errors) = run(&arguments, "{\"seat\": 100}");
     assert_eq!(code, 2);
     assert!(
-        errors.contains("the body violates the contract") && errors.contains("/seat: maximum"),
+        errors.contains("the body violates the contract") && errors.contains("/seat: must be at most 99"),
         "{errors}"
     );
 }

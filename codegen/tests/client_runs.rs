@@ -197,6 +197,10 @@ fn arguments_are_sent_at_their_locations() {
     );
     let headers: Vec<_> = request.headers().keys().map(http::HeaderName::as_str).collect();
     assert_eq!(headers, ["accept"]);
+    // The code is compiled as a part of this package.
+    let user_agent =
+        contract_runtime::transport::UserAgent(concat!("contract-codegen/", env!("CARGO_PKG_VERSION")));
+    assert_eq!(request.extensions().get(), Some(&user_agent));
     assert_eq!(request.headers()["accept"], "application/json, application/problem+json");
 }
 
@@ -286,7 +290,7 @@ fn unexpected_responses_hide_their_body() {
     check(
         || make_response(200, "application/json", r#"{"ships":"SECRET"}"#),
         200,
-        "the body does not match its type (line 1, byte 17): `type` at \"/ships\"",
+        "the body does not match its type (line 1, byte 17): /ships: must be an array",
     );
     check(|| make_response(301, "text/html", "SECRET"), 301, "undocumented status");
 }

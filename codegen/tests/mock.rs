@@ -161,7 +161,7 @@ fn mock_prints_its_address_and_logs_requests() {
     let mut stderr = String::new();
     mock.child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
     assert!(stderr.contains("examples that violate their own schema are not sent"), "{stderr}");
-    assert!(stderr.contains("/examples/no/value: #: type"), "{stderr}");
+    assert!(stderr.contains("/examples/no/value: #: must be"), "{stderr}");
 }
 
 #[test]

@@ -27,7 +27,10 @@
 use std::{fmt, sync::Arc};
 
 use self::idempotency_key::RandomSource;
-use crate::{operation::Operation, transport::Transport};
+use crate::{
+    operation::Operation,
+    transport::{Transport, UserAgent},
+};
 
 mod call;
 #[cfg(feature = "credentials")]
@@ -87,6 +90,7 @@ pub struct ApiClient {
     checks: RequestChecks,
     base_url_only: bool,
     shown_fields: &'static [&'static str],
+    user_agent: Option<UserAgent>,
     random: RandomSource,
     #[cfg(feature = "stream")]
     stream_limits: crate::stream::StreamLimits,
@@ -105,6 +109,7 @@ impl ApiClient {
             checks: RequestChecks::default(),
             base_url_only: false,
             shown_fields: &[],
+            user_agent: None,
             random: RandomSource::default(),
             #[cfg(feature = "stream")]
             stream_limits: crate::stream::StreamLimits::default(),
@@ -125,6 +130,14 @@ impl ApiClient {
     #[must_use]
     pub const fn with_shown_fields(mut self, names: &'static [&'static str]) -> Self {
         self.shown_fields = names;
+        self
+    }
+
+    /// Returns the client with this `User-Agent`, which transports send if a request has no header of this name; see
+    /// [`UserAgent`].
+    #[must_use]
+    pub const fn with_user_agent(mut self, user_agent: &'static str) -> Self {
+        self.user_agent = Some(UserAgent(user_agent));
         self
     }
 
@@ -160,7 +173,11 @@ impl ApiClient {
     /// Starts building a request for an operation.
     pub fn request(&self, operation: &'static Operation) -> RequestBuilder {
         let server = operation.servers.first().copied().filter(|_| !self.base_url_only);
-        RequestBuilder::new(operation, self.checks, server, self.random.clone())
+        let request = RequestBuilder::new(operation, self.checks, server, self.random.clone());
+        match self.user_agent {
+            Some(user_agent) => request.with_extension(user_agent),
+            None => request,
+        }
     }
 
     /// Sends a call to the base URL.

@@ -27,6 +27,13 @@ pub use timer::{SleepFuture, Timer};
 pub type ResponseFuture<'a> =
     Pin<Box<dyn Future<Output = Result<http::Response<Bytes>, TransportError>> + Send + 'a>>;
 
+/// The `User-Agent` of a generated client, name and version of its package, as an extension of each request.
+///
+/// `ReqwestTransport` sends it if the request has no header `User-Agent`, unless the transport was created from a
+/// configured client. Other transports may do the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UserAgent(pub &'static str);
+
 /// A sender of requests. Implemented by sessions, plain HTTP clients and tests.
 pub trait Transport: Send + Sync {
     /// Sends a request and waits for the complete response, regardless of its status.

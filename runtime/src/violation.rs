@@ -62,15 +62,12 @@ impl Violation {
     }
 }
 
+/// Shows the location of the value and the message, such as `/limit: must be at most 50`.
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // `/` would be the member with an empty name.
         let pointer = if self.pointer.is_empty() { "#" } else { &self.pointer };
-        write!(f, "{pointer}: {} ({})", self.keyword, self.schema)?;
-        match (self.keyword, &self.limit) {
-            ("anyOf" | "oneOf", Some(explanation)) => write!(f, "; {explanation}"),
-            _ => Ok(()),
-        }
+        write!(f, "{pointer}: {}", self.message())
     }
 }
 
@@ -269,7 +266,16 @@ mod tests {
             violation("", "type"),
         ]);
         let shown = found.map(|f| f.to_string()).unwrap_or_default();
-        assert_eq!(shown, "#: type (s#)\n/a: const (s#)\n/a: type (s#)\n/b: type (s#)");
+        let kind = "has a type that is not allowed";
+        assert_eq!(shown, format!("#: {kind}\n/a: is not the required value\n/a: {kind}\n/b: {kind}"));
+    }
+
+    #[test]
+    fn output_has_location_and_message() {
+        let limited = Violation { limit: Some("50".into()), ..violation("/limit", "maximum") };
+        assert_eq!(limited.to_string(), "/limit: must be at most 50");
+        let union = Violation { limit: Some("the closest is `a`".into()), ..violation("", "oneOf") };
+        assert_eq!(union.to_string(), "#: must match exactly one of the alternatives; the closest is `a`");
     }
 
     #[test]

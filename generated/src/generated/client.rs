@@ -51,6 +51,9 @@ impl Client {
     ) -> Self {
         Self {
             inner: ApiClient::new(base_url, transport)
+                .with_user_agent(
+                    concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION")),
+                )
                 .with_shown_fields(&["code", "correlationId"]),
         }
     }

@@ -231,7 +231,7 @@ impl fmt::Display for UnexpectedReason {
             Self::Shape { line, column, violations } => {
                 write!(f, "the body does not match its type (line {line}, byte {column})")?;
                 let first = violations.as_ref().and_then(|violations| violations.iter().next());
-                first.map_or(Ok(()), |first| write!(f, ": `{}` at {:?}", first.keyword, first.pointer))
+                first.map_or(Ok(()), |first| write!(f, ": {first}"))
             }
         }
     }

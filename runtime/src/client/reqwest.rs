@@ -8,14 +8,16 @@ mod upgrade;
 use std::{error::Error as StdError, future::Future, iter::successors, time::Duration};
 
 use bytes::{Bytes, BytesMut};
-use http::StatusCode;
+use http::{HeaderValue, StatusCode, header::USER_AGENT};
 use tokio::time::timeout;
 
 use self::idle_timeout::IdleTimeout;
 pub use self::upgrade::ReqwestUpgrade;
 use crate::{
     operation::Operation,
-    transport::{Delivery, ResponseFuture, Transport, TransportError, TransportFault, from_partial_body},
+    transport::{
+        Delivery, ResponseFuture, Transport, TransportError, TransportFault, UserAgent, from_partial_body,
+    },
 };
 
 /// A transport that sends each request once and unchanged. It follows no redirects, does not retry, stores no
@@ -34,6 +36,8 @@ pub struct ReqwestTransport {
     idle_timeout: Option<Duration>,
     call_timeout: Option<Duration>,
     error_body_timeout: Option<Duration>,
+    /// True if requests without `User-Agent` get that of the generated client.
+    sends_user_agent: bool,
 }
 
 impl ReqwestTransport {
@@ -57,11 +61,15 @@ impl ReqwestTransport {
             .retry(reqwest::retry::never())
             .build()
             .map_err(|error| to_transport_error(error, TransportFault::Request, Delivery::NotSent))?;
-        Ok(Self { idle_timeout: Some(Self::DEFAULT_IDLE_TIMEOUT), ..Self::from_client(client) })
+        Ok(Self {
+            idle_timeout: Some(Self::DEFAULT_IDLE_TIMEOUT),
+            sends_user_agent: true,
+            ..Self::from_client(client)
+        })
     }
 
     /// Creates a transport from a configured client. The client's redirect, retry, cookie and timeout
-    /// settings apply; the transport adds no timeouts.
+    /// settings apply; the transport adds no timeouts and no `User-Agent`.
     ///
     /// The total timeout of the client also ends streams, and its read timeout runs from the start of an
     /// upload to the head of the response. For long uploads use
@@ -74,6 +82,7 @@ impl ReqwestTransport {
             idle_timeout: None,
             call_timeout: None,
             error_body_timeout: None,
+            sends_user_agent: false,
         }
     }
 
@@ -114,10 +123,20 @@ impl ReqwestTransport {
         self
     }
 
+    fn add_user_agent<B>(&self, request: &mut http::Request<B>) {
+        let Some(UserAgent(user_agent)) = request.extensions().get().filter(|_| self.sends_user_agent) else {
+            return;
+        };
+        if let Ok(value) = HeaderValue::try_from(*user_agent) {
+            request.headers_mut().entry(USER_AGENT).or_insert(value);
+        }
+    }
+
     async fn send_request(
         &self,
-        request: http::Request<Bytes>,
+        mut request: http::Request<Bytes>,
     ) -> Result<http::Response<Bytes>, TransportError> {
+        self.add_user_agent(&mut request);
         let quiet = self.idle_timeout.map(IdleTimeout::new);
         let request = request.map(|body| idle_timeout::buffered_body(body, quiet.as_ref()));
         let mut request = reqwest::Request::try_from(request)
@@ -298,6 +317,25 @@ mod tests {
     }
 
     type ObservedResponse = Result<(u16, Option<String>, usize, Option<PartialBody>), TransportFault>;
+
+    /// The `User-Agent` of the generated client does not replace that of the caller or of a configured client.
+    #[test]
+    fn user_agent_of_the_generated_client_is_a_default() {
+        let sent = |transport: &ReqwestTransport, own: Option<&str>| {
+            let mut request = http::Request::get("http://a.example").extension(UserAgent("ships/1.2.3"));
+            if let Some(own) = own {
+                request = request.header(USER_AGENT, own);
+            }
+            let mut request = request.body(()).unwrap();
+            transport.add_user_agent(&mut request);
+            request.headers().get(USER_AGENT).map(|value| value.to_str().unwrap().to_owned())
+        };
+        let transport = ReqwestTransport::new().unwrap();
+        assert_eq!(sent(&transport, None).as_deref(), Some("ships/1.2.3"));
+        assert_eq!(sent(&transport, Some("own")).as_deref(), Some("own"));
+        let configured = ReqwestTransport::from_client(reqwest::Client::new());
+        assert_eq!(sent(&configured, None), None);
+    }
 
     /// Requests a response with this head and the first `body` of its 100 bytes, once buffered and once as a
     /// stream, and checks that both results agree.

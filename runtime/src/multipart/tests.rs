@@ -254,7 +254,11 @@ fn files_within_a_range_have_a_media_type() {
     let client = ApiClient::new("http://localhost", Unused);
     let sent = |file: FilePart| {
         let request = client.request(&UPLOAD).multipart("multipart/form-data", &Upload(file));
-        let stored = request.into_stored().map_err(|violations| violations.to_string())?;
+        let stored = request.into_stored().map_err(|violations| {
+            let found =
+                violations.into_iter().map(|v| format!("{}: {} ({})", v.pointer, v.keyword, v.schema));
+            found.collect::<Vec<_>>().join("; ")
+        })?;
         let body = String::from_utf8(stored.body.to_vec()).unwrap();
         Ok(body.lines().find_map(|line| line.strip_prefix("Content-Type: ")).unwrap().to_owned())
     };

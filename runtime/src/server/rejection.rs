@@ -7,7 +7,7 @@ use http::{HeaderName, HeaderValue, header};
 use super::InvalidResponse;
 use crate::DocumentError;
 use crate::json::{JsonError, JsonErrorKind};
-use crate::parameters::{MalformedQuery, ParameterFault, ParameterFaultKind};
+use crate::parameters::{MalformedQuery, ParameterFault};
 use crate::violation::{Violation, Violations, violation_message};
 
 /// The maximum number of violations that [`Rejection::violations`] returns.
@@ -222,9 +222,7 @@ impl fmt::Display for Rejection {
             Self::InvalidParameters(faults) => {
                 for (i, fault) in faults.iter().enumerate() {
                     let comma = if i > 0 { ", " } else { "" };
-                    let what =
-                        if fault.kind == ParameterFaultKind::Missing { "missing" } else { "not valid" };
-                    write!(f, "{comma}{} {} is {what}", fault.location, fault.name)?;
+                    write!(f, "{comma}{} {} {}", fault.location, fault.pointer, fault.message())?;
                 }
                 Ok(())
             }

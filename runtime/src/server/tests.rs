@@ -362,7 +362,7 @@ async fn the_order_is_route_media_type_size_parameters_body() {
     let mut request = write("not json");
     request.headers_mut().remove("idempotency-key");
     *request.uri_mut() = "/pets?limit=x".parse().unwrap();
-    let expect = "400 - pet_write: header Idempotency-Key is missing, query limit is not valid \
+    let expect = "400 - pet_write: header /Idempotency-Key is required, query /limit must be an integer \
                   /Idempotency-Key required /limit type";
     assert_eq!(send_request(request).await, expect);
     let mut request = write("not json");

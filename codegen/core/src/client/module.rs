@@ -78,6 +78,8 @@ pub(super) fn assemble_module(writer: &ClientWriter<'_>) -> ModuleItems {
     });
     let shown = &writer.config.shown;
     let shown = (!shown.is_empty()).then(|| quote!(.with_shown_fields(&[#(#shown),*])));
+    // Evaluated when the generated code is compiled, so that it names the package that contains it.
+    let agent = quote!(.with_user_agent(concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION"))));
     let base_url_doc = match servers::named_servers(api).first() {
         Some(first) => {
             let text = format!(
@@ -96,13 +98,13 @@ pub(super) fn assemble_module(writer: &ClientWriter<'_>) -> ModuleItems {
             /// Creates a client for the API at `base_url`, which sends requests through `transport`.
             #base_url_doc
             pub fn new(base_url: impl Into<String>, transport: impl Transport + 'static) -> Self {
-                Self { inner: ApiClient::new(base_url, transport) #shown }
+                Self { inner: ApiClient::new(base_url, transport) #agent #shown }
             }
         },
         OperationSide::Webhooks => quote! {
             /// Creates a sender; each call specifies the address of the receiver.
             pub fn new(transport: impl Transport + 'static) -> Self {
-                Self { inner: ApiClient::new("", transport) #shown }
+                Self { inner: ApiClient::new("", transport) #agent #shown }
             }
         },
     };

@@ -27,8 +27,9 @@ use crate::{
 impl ReqwestTransport {
     async fn send_streaming(
         &self,
-        request: http::Request<RequestBody>,
+        mut request: http::Request<RequestBody>,
     ) -> Result<http::Response<ByteStream>, TransportError> {
+        self.add_user_agent(&mut request);
         let quiet = self.idle_timeout.map(IdleTimeout::new);
         let request = request.map(|body| match (body, &quiet) {
             (RequestBody::Buffered(bytes), quiet) => buffered_body(bytes, quiet.as_ref()),

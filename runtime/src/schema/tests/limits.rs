@@ -330,13 +330,18 @@ fn schema_tables_can_be_constants() {
     const VALIDATOR: Validator<'static> = Validator::new(&TABLES, SchemaId(0));
     let value = json!({ "a": "ab", "b": [1.0, { "x": true }] });
     assert_eq!(VALIDATOR.validate_value(&value), Ok(()));
-    let violations = VALIDATOR.validate_value(&json!({ "a": "b", "b": [1] })).map_err(|v| v.to_string());
-    let expected = "/a: pattern (https://test.example/a.json#/properties/a)\n\
-                    /b: enum (https://test.example/a.json#/properties/b)";
-    assert_eq!(violations, Err(expected.to_owned()));
+    let found = |value| {
+        let violations = VALIDATOR.validate_value(&value).unwrap_err().into_iter();
+        let lines = violations.map(|v| format!("{}: {} ({})", v.pointer, v.keyword, v.schema));
+        lines.collect::<Vec<_>>()
+    };
+    let expected = [
+        "/a: pattern (https://test.example/a.json#/properties/a)",
+        "/b: enum (https://test.example/a.json#/properties/b)",
+    ];
+    assert_eq!(found(json!({ "a": "b", "b": [1] })), expected);
     assert!(!VALIDATOR.is_valid(&Json::from(&json!(1.4))));
-    let missing = VALIDATOR.validate_value(&json!({ "b": null })).map_err(|v| v.to_string());
-    assert_eq!(missing, Err("/a: required (https://test.example/a.json#)".to_owned()));
+    assert_eq!(found(json!({ "b": null })), ["/a: required (https://test.example/a.json#)"]);
 }
 
 /// The meta-schema and its vocabularies, as embedded in the generator.

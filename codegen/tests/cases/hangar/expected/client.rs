@@ -29,7 +29,11 @@ impl Client {
         transport: impl Transport + 'static,
     ) -> Self {
         Self {
-            inner: ApiClient::new(base_url, transport).with_shown_fields(&["code", "id"]),
+            inner: ApiClient::new(base_url, transport)
+                .with_user_agent(
+                    concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION")),
+                )
+                .with_shown_fields(&["code", "id"]),
         }
     }
 

@@ -24,7 +24,10 @@ impl Sender {
     /// Creates a sender; each call specifies the address of the receiver.
     pub fn new(transport: impl Transport + 'static) -> Self {
         Self {
-            inner: ApiClient::new("", transport),
+            inner: ApiClient::new("", transport)
+                .with_user_agent(
+                    concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION")),
+                ),
         }
     }
 
