@@ -109,6 +109,14 @@ impl Depot {
                 Some("evil") => "{\"links\":{\"next\":\"https://evil.example/v1/people\"}}".to_owned(),
                 Some(_) => "{}".to_owned(),
             },
+            "/v1/cranes" | "/v1/barges" => {
+                let is_first = parameter("token").is_none();
+                let items = if is_first { list(1..=4, text) } else { list(5..=7, text) };
+                let next = if is_first { "\"?token=x\"" } else { "null" };
+                let (links, meta) =
+                    (format!("{{\"next\":{{\"href\":{next}}}}}"), format!("{{\"next\":{next}}}"));
+                format!("{{\"items\":{items},\"links\":{links},\"meta\":{{\"links\":{meta}}}}}")
+            }
             "/v1/rows" => {
                 let before = number("offset").unwrap_or(0);
                 format!("{{\"rows\":{},\"total\":7}}", list(before + 1..=before + 3, object("n")))
@@ -301,6 +309,17 @@ async fn url_in_the_body_selects_the_next_page() {
     let elsewhere = calls::ListPeopleOptions::new().token("evil");
     let (found, failed) = collect_items(client.list_people_items(elsewhere)).await;
     assert!(found.is_empty() && matches!(failed, Some(PageError::Page(PageFault::ForeignTarget))));
+}
+
+/// The link is found by a JSON Pointer, in an object without properties and in any JSON.
+#[tokio::test]
+async fn url_in_untyped_json_selects_the_next_page() {
+    let (client, depot) = client();
+    let number = |name: String| name.parse().unwrap();
+    assert_seven_items(client.list_cranes_items(calls::ListCranesOptions::new()), number).await;
+    assert_eq!(depot.take_queries(), ["", "token=x"]);
+    assert_seven_items(client.list_barges_items(calls::ListBargesOptions::new()), number).await;
+    assert_eq!(depot.take_queries(), ["", "token=x"]);
 }
 
 #[tokio::test]

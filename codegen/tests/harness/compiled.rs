@@ -434,7 +434,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "optional_bodies" => models!(optional_bodies: AddPhotoBody, Item, Note, Price, UpdateItemBody),
         "optional_not_nullable" => models!(optional_not_nullable: Input, InputObject),
         "overlays" => models!(overlays: Kind, Pet, Tag),
-        "pages" => models!(pages: Books, Charge, Charges, Cursor, Event, Hooks, Parcel, ParcelPage, People, PeopleFound, PeopleLinks, Problem, ReadLogOrder, Row, Rows, Search, Shelves, ShelvesMeta),
+        "pages" => models!(pages: Books, Charge, Charges, Cursor, Event, Hooks, ListBargesResponse, ListCranesResponse, Parcel, ParcelPage, People, PeopleFound, PeopleLinks, Problem, ReadLogOrder, Row, Rows, Search, Shelves, ShelvesMeta),
         "part_of_contract" => models!(part_of_contract: BoxesAddBody2, BoxesAddBody2Size, Cargo, CargoGas, CargoOre, CargoVariant3, CargoVariant3Kind, Hull, Named, Ship),
         "pattern_closed" => models!(pattern_closed: Alone, Input),
         "pattern_properties" => models!(pattern_properties: Input),

@@ -53,7 +53,10 @@ pub mod client {
             transport: impl Transport + 'static,
         ) -> Self {
             Self {
-                inner: ApiClient::new(base_url, transport),
+                inner: ApiClient::new(base_url, transport)
+                    .with_user_agent(
+                        concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION")),
+                    ),
             }
         }
 

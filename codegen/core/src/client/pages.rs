@@ -256,13 +256,27 @@ impl ValueExpression {
     const fn from_start(start: TokenStream) -> Self {
         Self::Certain(start, true)
     }
+
+    /// Follows a step to a value that may be absent. `step` returns an expression for it, an `Option` of a reference.
+    fn and_then(self, step: impl Fn(TokenStream) -> TokenStream) -> Self {
+        Self::Optional(match self {
+            Self::Certain(value, _) => step(value),
+            Self::Optional(value) => {
+                let next = step(quote!(value));
+                quote!(#value.and_then(|value| #next))
+            }
+        })
+    }
 }
 
 /// Returns an expression that is a reference to the value at the end of a path, or to an `Option` of the
 /// value.
 fn borrow_route(start: ValueExpression, route: &ValuePath) -> TokenStream {
     // If the last field is an `Option`, it is passed unchanged, because the runtime accepts an absent value.
-    let last = route.steps.iter().rposition(|step| matches!(step, ValuePathStep::Field { .. }));
+    let is_member = |step: &ValuePathStep| {
+        matches!(step, ValuePathStep::Field { .. } | ValuePathStep::Member(_) | ValuePathStep::JsonPointer(_))
+    };
+    let last = route.steps.iter().rposition(is_member);
     let steps = route.steps.iter().enumerate().map(|(at, step)| match step {
         ValuePathStep::Field { name, .. } if Some(at) == last => {
             ValuePathStep::Field { name: name.clone(), optional: false }
@@ -284,6 +298,10 @@ fn follow_steps(start: ValueExpression, steps: impl Iterator<Item = ValuePathSte
         }
         (ValueExpression::Optional(value), ValuePathStep::Nullable) => {
             ValueExpression::Optional(quote!(#value.and_then(|value| value.value())))
+        }
+        (place, ValuePathStep::Member(name)) => place.and_then(|value| quote!(#value.get(#name))),
+        (place, ValuePathStep::JsonPointer(pointer)) => {
+            place.and_then(|value| quote!(#value.pointer(#pointer)))
         }
         (place, ValuePathStep::Field { name, optional }) => {
             let name = ident(&name);
@@ -328,6 +346,8 @@ fn take_by_value(steps: &[ValuePathStep]) -> TokenStream {
             (ValueExpression::Optional(value), ValuePathStep::Inner) => {
                 ValueExpression::Optional(quote!(#value.map(|value| value.0)))
             }
+            // Lists of items are typed.
+            (place, ValuePathStep::Member(_) | ValuePathStep::JsonPointer(_)) => place,
             (place, ValuePathStep::Field { name, optional }) => {
                 let name = ident(name);
                 match (place, optional) {

@@ -28,13 +28,20 @@ pub enum ValuePathStep {
     Nullable,
     Boxed,
     Inner,
+    /// From a map of any JSON to the value with this key. The path ends here if there is none.
+    Member(String),
+    /// From any JSON to the value at this JSON Pointer. The path ends here if there is none.
+    JsonPointer(String),
 }
+
+/// The type of a value that the contract does not describe.
+static UNTYPED: TypeRef = TypeRef::Json;
 
 /// A resolved path, with the type and the schemas of the value at its end.
 pub(super) struct PathEnd<'a> {
     route: ValuePath,
     ty: &'a TypeRef,
-    /// The schemas of the value, or `None` for the whole body.
+    /// The schemas of the value, or `None` for the whole body and for a value that no schema describes.
     conj: Option<&'a SchemaConjunction>,
 }
 
@@ -61,8 +68,13 @@ impl PlanInput<'_> {
             pointer::split_tokens(pointer).and_then(|tokens| tokens.map(pointer::unescape_token).collect());
         let mut route = ValuePath { pointer: pointer.to_owned(), steps: Vec::new() };
         let (mut ty, mut conj) = (start, None);
-        for token in tokens.ok_or_else(no_pointer)? {
+        let tokens = tokens.ok_or_else(no_pointer)?;
+        for (at, token) in tokens.iter().enumerate() {
             ty = self.unwrap_type(ty, &mut route.steps);
+            if let Some(steps) = untyped_steps(ty, &tokens[at..]) {
+                route.steps.extend(steps);
+                return Ok(PathEnd { route, ty: &UNTYPED, conj: None });
+            }
             let fields = self.struct_fields(ty).ok_or_else(|| {
                 let message = format!("has no member `{token}` at `{pointer}` in {within}");
                 PageProblem::new(
@@ -73,7 +85,7 @@ impl PlanInput<'_> {
                 )
             })?;
             let field =
-                fields.iter().find(|field| field.wire == token && !field.omitted).ok_or_else(|| {
+                fields.iter().find(|field| field.wire == *token && !field.omitted).ok_or_else(|| {
                     let message = format!("has no member `{token}` at `{pointer}` in {within}");
                     let has: Vec<String> = fields.iter().map(|field| format!("`{}`", field.wire)).collect();
                     PageProblem::new(
@@ -122,7 +134,7 @@ impl PlanInput<'_> {
         let PathEnd { route, ty, conj } = self.resolve_path(start, pointer, option, within)?;
         let types =
             conj.map_or(TypeSet::default(), |conj| self.facts_of(conj).types.difference(TypeSet::NULL));
-        if !types.intersection(wanted.types()).is_empty() {
+        if std::ptr::eq(ty, &raw const UNTYPED) || !types.intersection(wanted.types()).is_empty() {
             return Ok(route);
         }
         let message = format!(
@@ -160,6 +172,23 @@ impl PlanInput<'_> {
             _ => None,
         }
     }
+}
+
+/// Returns the steps from a value of any JSON, or from a map of it, to the value that the tokens of a JSON Pointer lead
+/// to. Returns `None` for other types.
+fn untyped_steps(ty: &TypeRef, tokens: &[impl AsRef<str>]) -> Option<Vec<ValuePathStep>> {
+    let (key, rest) = match ty {
+        TypeRef::Json => (None, tokens),
+        TypeRef::Map(value) if **value == TypeRef::Json => {
+            let (key, rest) = tokens.split_first()?;
+            (Some(ValuePathStep::Member(key.as_ref().to_owned())), rest)
+        }
+        _ => return None,
+    };
+    let pointer =
+        rest.iter().fold(String::new(), |pointer, token| pointer::join_token(&pointer, token.as_ref()));
+    let pointer = (!pointer.is_empty()).then_some(ValuePathStep::JsonPointer(pointer));
+    Some(key.into_iter().chain(pointer).collect())
 }
 
 /// Returns true for the scalar types whose newtypes are not unwrapped, because generated code cannot access

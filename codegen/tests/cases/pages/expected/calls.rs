@@ -2,6 +2,66 @@
 
 //! The requests of all operations, as types that client and server share.
 
+/// Optional parameters of `GET /cranes`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct ListCranesOptions {
+    /// Query parameter `token`.
+    pub token: Option<String>,
+}
+
+impl ListCranesOptions {
+    /// Returns options without any value.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Query parameter `token`.
+    #[must_use]
+    pub fn token(mut self, token: impl Into<String>) -> Self {
+        self.token = Some(token.into());
+        self
+    }
+}
+
+/// The request of `GET /cranes`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ListCranesCall {
+    /// Optional parameters.
+    pub options: ListCranesOptions,
+}
+
+/// Optional parameters of `GET /barges`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct ListBargesOptions {
+    /// Query parameter `token`.
+    pub token: Option<String>,
+}
+
+impl ListBargesOptions {
+    /// Returns options without any value.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Query parameter `token`.
+    #[must_use]
+    pub fn token(mut self, token: impl Into<String>) -> Self {
+        self.token = Some(token.into());
+        self
+    }
+}
+
+/// The request of `GET /barges`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ListBargesCall {
+    /// Optional parameters.
+    pub options: ListBargesOptions,
+}
+
 /// Optional parameters of `GET /depots/{depot}/parcels`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]

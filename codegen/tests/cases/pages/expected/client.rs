@@ -58,6 +58,100 @@ impl Client {
         &self.inner
     }
 
+    /// `GET /cranes`.
+    ///
+    /// # Arguments
+    ///
+    /// * `options`: optional parameters.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
+    pub fn list_cranes(
+        &self,
+        options: super::calls::ListCranesOptions,
+    ) -> PendingCall<'_, super::calls::ListCranesCall> {
+        self.inner.send(super::calls::ListCranesCall::request_for(&self.inner, &options))
+    }
+
+    /// The pages of [`list_cranes`](Self::list_cranes), with the same arguments. Each page is requested when the stream is polled.
+    ///
+    /// `/links/next/href` of a page is the URL of the next one, until there is none.
+    pub fn list_cranes_pages(
+        &self,
+        options: super::calls::ListCranesOptions,
+    ) -> ::contract_runtime::client::pages::PageStream<super::calls::ListCranesCall> {
+        ::contract_runtime::client::pages::PageStream::new(
+            &self.inner,
+            super::calls::ListCranesCall {
+                options,
+            },
+        )
+    }
+
+    /// The items of all pages of [`list_cranes`](Self::list_cranes).
+    pub fn list_cranes_items(
+        &self,
+        options: super::calls::ListCranesOptions,
+    ) -> ::contract_runtime::client::pages::PageItems<super::calls::ListCranesCall> {
+        ::contract_runtime::client::pages::PageStream::new(
+                &self.inner,
+                super::calls::ListCranesCall {
+                    options,
+                },
+            )
+            .into_items()
+    }
+
+    /// `GET /barges`.
+    ///
+    /// # Arguments
+    ///
+    /// * `options`: optional parameters.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for a response that the contract does not describe.
+    /// * [`Error::Transport`] if no response is received.
+    pub fn list_barges(
+        &self,
+        options: super::calls::ListBargesOptions,
+    ) -> PendingCall<'_, super::calls::ListBargesCall> {
+        self.inner.send(super::calls::ListBargesCall::request_for(&self.inner, &options))
+    }
+
+    /// The pages of [`list_barges`](Self::list_barges), with the same arguments. Each page is requested when the stream is polled.
+    ///
+    /// `/meta/links/next` of a page is the URL of the next one, until there is none.
+    pub fn list_barges_pages(
+        &self,
+        options: super::calls::ListBargesOptions,
+    ) -> ::contract_runtime::client::pages::PageStream<super::calls::ListBargesCall> {
+        ::contract_runtime::client::pages::PageStream::new(
+            &self.inner,
+            super::calls::ListBargesCall {
+                options,
+            },
+        )
+    }
+
+    /// The items of all pages of [`list_barges`](Self::list_barges).
+    pub fn list_barges_items(
+        &self,
+        options: super::calls::ListBargesOptions,
+    ) -> ::contract_runtime::client::pages::PageItems<super::calls::ListBargesCall> {
+        ::contract_runtime::client::pages::PageStream::new(
+                &self.inner,
+                super::calls::ListBargesCall {
+                    options,
+                },
+            )
+            .into_items()
+    }
+
     /// Lists parcels.
     ///
     /// `GET /depots/{depot}/parcels`.
@@ -578,6 +672,114 @@ impl Client {
                 },
             )
             .into_items()
+    }
+}
+
+impl super::calls::ListCranesCall {
+    fn request_for(
+        api_client: &ApiClient,
+        options: &super::calls::ListCranesOptions,
+    ) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
+            .argument(0, &options.token)
+            .accept("application/json")
+    }
+}
+
+impl Call for super::calls::ListCranesCall {
+    const OPERATION: &'static Operation = OperationId::ListCranes.operation();
+
+    type Success = super::types::ListCranesResponse;
+
+    type ErrorBody = ();
+
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.options)
+    }
+
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
+        match response.status() {
+            200 => response.json(),
+            _ => response.undocumented_status(),
+        }
+    }
+}
+
+impl ::contract_runtime::client::pages::PagedCall for super::calls::ListCranesCall {
+    type Page = super::types::ListCranesResponse;
+
+    const PAGINATION: ::contract_runtime::client::pages::Pagination = ::contract_runtime::client::pages::Pagination::Url {
+        targets: ::contract_runtime::client::pages::LinkPolicy::SameOrigin,
+    };
+
+    fn into_page(response: super::types::ListCranesResponse) -> Option<Self::Page> {
+        Some(response)
+    }
+
+    fn markers(page: &Self::Page) -> ::contract_runtime::client::pages::PageMarkers {
+        ::contract_runtime::client::pages::PageMarkers::new()
+            .with_cursor(
+                &page
+                    .links
+                    .as_ref()
+                    .and_then(|value| value.get("next"))
+                    .and_then(|value| value.pointer("/href")),
+            )
+    }
+}
+
+impl super::calls::ListBargesCall {
+    fn request_for(
+        api_client: &ApiClient,
+        options: &super::calls::ListBargesOptions,
+    ) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
+            .argument(0, &options.token)
+            .accept("application/json")
+    }
+}
+
+impl Call for super::calls::ListBargesCall {
+    const OPERATION: &'static Operation = OperationId::ListBarges.operation();
+
+    type Success = super::types::ListBargesResponse;
+
+    type ErrorBody = ();
+
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.options)
+    }
+
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
+        match response.status() {
+            200 => response.json(),
+            _ => response.undocumented_status(),
+        }
+    }
+}
+
+impl ::contract_runtime::client::pages::PagedCall for super::calls::ListBargesCall {
+    type Page = super::types::ListBargesResponse;
+
+    const PAGINATION: ::contract_runtime::client::pages::Pagination = ::contract_runtime::client::pages::Pagination::Url {
+        targets: ::contract_runtime::client::pages::LinkPolicy::SameOrigin,
+    };
+
+    fn into_page(response: super::types::ListBargesResponse) -> Option<Self::Page> {
+        Some(response)
+    }
+
+    fn markers(page: &Self::Page) -> ::contract_runtime::client::pages::PageMarkers {
+        ::contract_runtime::client::pages::PageMarkers::new()
+            .with_cursor(
+                &page.meta.as_ref().and_then(|value| value.pointer("/links/next")),
+            )
     }
 }
 
@@ -1162,6 +1364,30 @@ impl ::contract_runtime::client::pages::PagedCall for super::calls::ListShelvesC
     fn markers(page: &Self::Page) -> ::contract_runtime::client::pages::PageMarkers {
         ::contract_runtime::client::pages::PageMarkers::new()
             .with_total(&page.meta.page_count)
+    }
+}
+
+impl ::contract_runtime::client::pages::ItemPage for super::types::ListCranesResponse {
+    type Item = String;
+
+    fn items(&self) -> &[Self::Item] {
+        &self.items
+    }
+
+    fn into_items(self) -> Vec<Self::Item> {
+        self.items
+    }
+}
+
+impl ::contract_runtime::client::pages::ItemPage for super::types::ListBargesResponse {
+    type Item = String;
+
+    fn items(&self) -> &[Self::Item] {
+        &self.items
+    }
+
+    fn into_items(self) -> Vec<Self::Item> {
+        self.items
     }
 }
 

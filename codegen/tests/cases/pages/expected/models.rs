@@ -155,6 +155,72 @@ impl Contract for Hooks {
     }
 }
 
+/// Generated from `input.json#/paths/~1barges/get/responses/200/content/application~1json/schema`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ListBargesResponse {
+    /// The property `items`.
+    pub items: Vec<String>,
+    /// The property `meta`.
+    pub meta: Option<Json>,
+    /// Members that the contract does not declare, kept unchanged.
+    pub extra: Map<Json>,
+}
+
+::contract_runtime::object! {
+    ListBargesResponse {
+        required { items = "items" }
+        optional { meta = "meta" }
+        new { items: list Vec<String> }
+        extra undeclared
+    }
+}
+
+impl Contract for ListBargesResponse {
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_PATHS_BARGES_GET.offset_by(1),
+    );
+
+    fn is_valid(&self) -> bool {
+        self
+            .meta
+            .as_ref()
+            .is_none_or(|value| {
+                schemas::validator(schemas::INPUT_PATHS_BARGES_GET.offset_by(4))
+                    .is_valid(value)
+            }) && is_disjoint(&self.extra, Self::DECLARED)
+    }
+}
+
+/// Generated from `input.json#/paths/~1cranes/get/responses/200/content/application~1json/schema`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ListCranesResponse {
+    /// The property `items`.
+    pub items: Vec<String>,
+    /// The property `links`.
+    pub links: Option<Map<Json>>,
+    /// Members that the contract does not declare, kept unchanged.
+    pub extra: Map<Json>,
+}
+
+::contract_runtime::object! {
+    ListCranesResponse {
+        required { items = "items" }
+        optional { links = "links" }
+        new { items: list Vec<String> }
+        extra undeclared
+    }
+}
+
+impl Contract for ListCranesResponse {
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_PATHS_CRANES_GET.offset_by(1),
+    );
+
+    fn is_valid(&self) -> bool {
+        is_disjoint(&self.extra, Self::DECLARED)
+    }
+}
+
 /// Generated from `input.json#/components/schemas/Parcel`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Parcel {

@@ -13,6 +13,46 @@ use super::schemas;
 #[rustfmt::skip]
 pub static OPERATIONS: &[Operation] = &[
     Operation {
+        id: "listCranes",
+        method: "GET",
+        path: "/cranes",
+        tags: &[],
+        summary: "",
+        anonymous: true,
+        scopes: &[],
+        idempotent: false,
+        repeat: RepeatSafety::Safe,
+        deprecated: false,
+        parameters: &[
+            Parameter { name: "token", validator: Some(schemas::validator(schemas::INPUT_PATHS_CRANES_GET)), ..Parameter::QUERY },
+        ],
+        body: None,
+        responses: &[
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///input.json#/paths/~1cranes/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_CRANES_GET.offset_by(1))), }] },
+        ],
+        servers: &[],
+    },
+    Operation {
+        id: "listBarges",
+        method: "GET",
+        path: "/barges",
+        tags: &[],
+        summary: "",
+        anonymous: true,
+        scopes: &[],
+        idempotent: false,
+        repeat: RepeatSafety::Safe,
+        deprecated: false,
+        parameters: &[
+            Parameter { name: "token", validator: Some(schemas::validator(schemas::INPUT_PATHS_BARGES_GET)), ..Parameter::QUERY },
+        ],
+        body: None,
+        responses: &[
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///input.json#/paths/~1barges/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_BARGES_GET.offset_by(1))), }] },
+        ],
+        servers: &[],
+    },
+    Operation {
         id: "listParcels",
         method: "GET",
         path: "/depots/{depot}/parcels",
@@ -268,12 +308,20 @@ pub static OPERATIONS: &[Operation] = &[
 /// Every operation, to search by id or by method and path.
 pub const TABLE: OperationTable = OperationTable::new(
     OPERATIONS,
-    &[10, 2, 3, 0, 4, 9, 5, 8, 1, 6, 7, 11],
+    &[1, 12, 4, 5, 0, 2, 6, 11, 7, 10, 3, 8, 9, 13],
 );
 
 /// The operations, by `operationId`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum OperationId {
+    /// `GET /cranes`
+    ///
+    /// The value `listCranes`.
+    ListCranes,
+    /// `GET /barges`
+    ///
+    /// The value `listBarges`.
+    ListBarges,
     /// Lists parcels.
     ///
     /// `GET /depots/{depot}/parcels`
@@ -329,10 +377,11 @@ pub enum OperationId {
 ::contract_runtime::closed_enum! {
     OperationId {
         values {
-            ListParcels = "listParcels", SearchParcels = "searchParcels", Charges = "charges",
-            ChargesItems = "chargesItems", ListEvents = "listEvents", ListKinds = "listKinds",
-            ListPeople = "listPeople", ListRows = "listRows", ReadLog = "readLog",
-            ListHooks = "listHooks", ListBooks = "listBooks", ListShelves = "listShelves",
+            ListCranes = "listCranes", ListBarges = "listBarges", ListParcels = "listParcels",
+            SearchParcels = "searchParcels", Charges = "charges", ChargesItems = "chargesItems",
+            ListEvents = "listEvents", ListKinds = "listKinds", ListPeople = "listPeople",
+            ListRows = "listRows", ReadLog = "readLog", ListHooks = "listHooks",
+            ListBooks = "listBooks", ListShelves = "listShelves",
         }
     }
 }

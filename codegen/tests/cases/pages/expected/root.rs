@@ -4,7 +4,7 @@
 //!
 //! Inputs:
 //!
-//! * `input.json` sha256 08195c404e1e49e4
+//! * `input.json` sha256 60248828766a872b
 
 #![allow(dead_code, unreachable_pub, reason = "the enclosing module may be private")]
 #[cfg(feature = "client")]

@@ -18,6 +18,10 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 
 ::contract_runtime::schema_ids! {
     IN_INPUT {
+        /// `input.json#/paths/~1cranes/get`
+        INPUT_PATHS_CRANES_GET = 5,
+        /// `input.json#/paths/~1barges/get`
+        INPUT_PATHS_BARGES_GET = 5,
         /// `input.json#/paths/~1depots~1{depot}~1parcels/get`
         INPUT_PATHS_DEPOTS_DEPOT_PARCELS_GET = 7,
         /// `input.json#/paths/~1charges/get`
@@ -73,6 +77,18 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 #[rustfmt::skip]
 pub static TABLES: SchemaTables<'static> = SchemaTables {
     schemas: &[
+        // INPUT_PATHS_CRANES_GET
+        Schema { resource: IN_INPUT, location: "/paths/~1cranes/get/parameters/0/schema", keywords: &[Keyword::Type(TypeSet::STRING)] },
+        Schema { resource: IN_INPUT, location: "/paths/~1cranes/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Type(TypeSet::OBJECT), Keyword::Properties(&[("items", INPUT_PATHS_CRANES_GET.offset_by(2)), ("links", INPUT_PATHS_CRANES_GET.offset_by(4))], 0b1)] },
+        Schema { resource: IN_INPUT, location: "/paths/~1cranes/get/responses/200/content/application~1json/schema/properties/items", keywords: &[Keyword::Type(TypeSet::ARRAY), Keyword::Items { schema: INPUT_PATHS_CRANES_GET.offset_by(3), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/paths/~1cranes/get/responses/200/content/application~1json/schema/properties/items/items", keywords: &[Keyword::Type(TypeSet::STRING)] },
+        Schema { resource: IN_INPUT, location: "/paths/~1cranes/get/responses/200/content/application~1json/schema/properties/links", keywords: &[Keyword::Type(TypeSet::OBJECT)] },
+        // INPUT_PATHS_BARGES_GET
+        Schema { resource: IN_INPUT, location: "/paths/~1barges/get/parameters/0/schema", keywords: &[Keyword::Type(TypeSet::STRING)] },
+        Schema { resource: IN_INPUT, location: "/paths/~1barges/get/responses/200/content/application~1json/schema", keywords: &[Keyword::Type(TypeSet::OBJECT), Keyword::Properties(&[("items", INPUT_PATHS_BARGES_GET.offset_by(2)), ("meta", INPUT_PATHS_BARGES_GET.offset_by(4))], 0b1)] },
+        Schema { resource: IN_INPUT, location: "/paths/~1barges/get/responses/200/content/application~1json/schema/properties/items", keywords: &[Keyword::Type(TypeSet::ARRAY), Keyword::Items { schema: INPUT_PATHS_BARGES_GET.offset_by(3), from: 0 }] },
+        Schema { resource: IN_INPUT, location: "/paths/~1barges/get/responses/200/content/application~1json/schema/properties/items/items", keywords: &[Keyword::Type(TypeSet::STRING)] },
+        Schema { resource: IN_INPUT, location: "/paths/~1barges/get/responses/200/content/application~1json/schema/properties/meta", keywords: &[] },
         // INPUT_PATHS_DEPOTS_DEPOT_PARCELS_GET
         Schema { resource: IN_INPUT, location: "/paths/~1depots~1{depot}~1parcels/get/parameters/0/schema", keywords: &[Keyword::Type(TypeSet::STRING), Keyword::Pattern(&PATTERN_39C46B36)] },
         Schema { resource: IN_INPUT, location: "/paths/~1depots~1{depot}~1parcels/get/parameters/1/schema", keywords: &[Keyword::Type(TypeSet::ARRAY), Keyword::Items { schema: INPUT_PATHS_DEPOTS_DEPOT_PARCELS_GET.offset_by(2), from: 0 }] },

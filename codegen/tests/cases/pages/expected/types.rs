@@ -3,7 +3,7 @@
 //! All types of the contract.
 
 pub use super::models::{
-    Books, Charge, Charges, Cursor, Event, Hooks, Parcel, ParcelPage, People,
-    PeopleFound, PeopleLinks, Problem, ReadLogOrder, Row, Rows, Search, Shelves,
-    ShelvesMeta,
+    Books, Charge, Charges, Cursor, Event, Hooks, ListBargesResponse, ListCranesResponse,
+    Parcel, ParcelPage, People, PeopleFound, PeopleLinks, Problem, ReadLogOrder, Row,
+    Rows, Search, Shelves, ShelvesMeta,
 };
