@@ -28,6 +28,7 @@ use contract_codegen_core::{
     conjunction::{SchemaConjunction, SchemaFacts},
     enforced_constraints::{ConstraintLister, SchemaConstraint, truncate_value},
     generate::Project,
+    load::uri::without_file_scheme,
     plan::{ContractPlan, OperationSide},
     schema::{Schema, SchemaId},
     shape::{KindVariant, StructField, TypeBody, TypeId, TypeRef, VariantSelector},
@@ -287,7 +288,7 @@ impl Explainer<'_> {
             return self.explain_member(owner, index);
         }
         Explanation {
-            title: format!("schema {}", self.contract.graph.absolute_location(id)),
+            title: format!("schema {}", without_file_scheme(&self.contract.graph.absolute_location(id))),
             origins: self.format_origins(&conj),
             description: self.find_description(&conj, Some(id)),
             form: match ty {

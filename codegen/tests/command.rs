@@ -693,3 +693,25 @@ fn commands_have_manual_pages() {
     let result = folder.run(&["man", "taken/man1"]).expect_exit(4);
     assert!(result.err.contains("cannot write the manual pages to taken/man1"), "{}", result.err);
 }
+
+/// Locations are relative to the working directory, also if the contract consists of several files in a folder.
+#[test]
+fn locations_are_paths_from_the_working_directory() {
+    let folder = Folder::new("several-files");
+    let reference =
+        |target: &str| TICKETS.replace("minimum: 1,", &format!("$ref: '{target}', minimum: many,"));
+    folder.put("spec/api.yaml", &reference("seats/seat.yaml"));
+    folder.put("spec/seats/seat.yaml", "type: many\nproperties: { a: { $ref: '#/none' } }\n");
+    folder.put("codegen.toml", "inputs = ['spec/api.yaml']\n");
+    for input in ["spec/api.yaml", "codegen.toml"] {
+        let result = folder.run(&["generate", input, "--output", "api", "--strict"]).expect_exit(3);
+        assert!(result.err.contains("spec/api.yaml:24:"), "{}", result.err);
+        assert!(result.err.contains("spec/seats/seat.yaml:1:"), "{}", result.err);
+        assert!(result.err.contains("`seats/seat.yaml` has no `none`"), "{}", result.err);
+        assert!(!result.err.contains("file:///"), "{}", result.err);
+    }
+    folder.put("spec/api.yaml", &TICKETS.replace("minimum: 1,", "minimum: 1, description: A seat,"));
+    let explained = folder.run(&["explain", "Ticket", "spec/api.yaml"]).expect_exit(0);
+    assert!(explained.out.contains("spec/api.yaml:"), "{}", explained.out);
+    assert!(!explained.out.contains("file:///"), "{}", explained.out);
+}

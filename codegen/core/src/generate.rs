@@ -65,6 +65,8 @@ pub struct Project {
     pub base: PathBuf,
     /// Files and folders of the contract, in addition to `inputs` in the options.
     pub inputs: Vec<PathBuf>,
+    /// The folder to which the files in messages are relative. By default, it is the common folder of the inputs.
+    pub shown_from: Option<PathBuf>,
 }
 
 /// A callback that receives a short description of each step of the generation, for progress output.
@@ -102,7 +104,7 @@ impl Project {
         let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         config.file = Some(ConfigFile { name, text: text.into() });
         let base = path.parent().map(Path::to_path_buf).unwrap_or_default();
-        Ok(Self { config, base, inputs: Vec::new() })
+        Ok(Self { config, base, ..Self::default() })
     }
 
     /// Loads and analyzes the contract: resolves its references and determines the Rust type of each schema.
@@ -132,7 +134,7 @@ impl Project {
         let mounts: Vec<(String, PathBuf)> =
             self.config.mounts.iter().map(|(uri, path)| (uri.clone(), self.base.join(path))).collect();
         self.check_mounts(&mounts)?;
-        Ok(load_all(&inputs, &mounts))
+        Ok(load_all(&inputs, &mounts, self.shown_from.as_deref()))
     }
 
     /// Returns an error if a folder or file in `mounts` does not exist.

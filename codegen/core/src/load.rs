@@ -58,6 +58,8 @@ pub struct Sources {
     names: BTreeMap<String, SourceId>,
     /// The deepest folder that contains all inputs. References may lead to files below it.
     root: Option<PathBuf>,
+    /// The folder to which names in messages are relative, instead of `root`.
+    shown_from: Option<PathBuf>,
     mounts: Vec<MountPoint>,
     /// The paths of referenced files that do not exist.
     absent: BTreeSet<PathBuf>,
@@ -143,9 +145,13 @@ pub fn referenced_file_names(name: &str, bytes: &[u8]) -> BTreeSet<String> {
 type SourcePredicate<'a> = dyn Fn(SourceId, &SourceDocument) -> bool + 'a;
 
 /// Loads the inputs like [`Sources::from_files`], but also returns the sources if there are problems, so that
-/// one run finds all problems.
-pub(crate) fn load_all(inputs: &[PathBuf], mounts: &[(String, PathBuf)]) -> (Sources, Diagnostics) {
-    let mut sources = Sources::default();
+/// one run finds all problems. Names in messages are relative to the folder `shown_from`.
+pub(crate) fn load_all(
+    inputs: &[PathBuf],
+    mounts: &[(String, PathBuf)],
+    shown_from: Option<&Path>,
+) -> (Sources, Diagnostics) {
+    let mut sources = Sources { shown_from: shown_from.map(Path::to_path_buf), ..Sources::default() };
     let mut problems = Diagnostics::new();
     problems.extend(mounts.iter().filter_map(|(prefix, path)| check_mount(prefix, path)));
     if problems.has_errors() {
@@ -208,7 +214,7 @@ impl Sources {
     /// # Errors
     /// Returns all problems of all files, with excerpts.
     pub fn from_files(inputs: &[PathBuf], mounts: &[(String, PathBuf)]) -> Result<Self, Diagnostics> {
-        let (sources, problems) = load_all(inputs, mounts);
+        let (sources, problems) = load_all(inputs, mounts, None);
         sources.into_result(problems)
     }
 
@@ -513,6 +519,15 @@ impl Sources {
         Some(FileAboveRoot { folder: files::display_path(&folder), uri, path: files::display_path(path) })
     }
 
+    /// Returns the name of a document for messages: its path from the folder in which the user works if it is below
+    /// it, or else its path from the common folder of the inputs.
+    pub(crate) fn shown_name(&self, id: SourceId) -> String {
+        let path = self.retrievals.get(id.0 as usize).and_then(|retrieval| retrieval.path.as_deref());
+        let shown = self.shown_from.as_deref().zip(path);
+        let shown = shown.and_then(|(folder, path)| files::relative_path(folder, path));
+        shown.unwrap_or_else(|| self.get(id).map(|source| source.name.clone()).unwrap_or_default())
+    }
+
     fn display_name(&self, path: &Path) -> String {
         let root = self.root.as_deref().and_then(|root| files::relative_path(root, path));
         let mount = self.mounts.iter().find_map(|mount| files::relative_path(mount.path.parent()?, path));
@@ -683,13 +698,12 @@ impl Sources {
 
 impl SourceTextProvider for Sources {
     fn source_texts(&self) -> impl Iterator<Item = (SourceId, SourceText)> {
-        let text = |source: &SourceDocument| SourceText {
-            name: source.name.clone(),
-            text: Arc::clone(&source.text),
+        let text = |(id, source): (SourceId, &SourceDocument)| {
+            (id, SourceText { name: self.shown_name(id), text: Arc::clone(&source.text) })
         };
         let overlays = self.overlays.iter().enumerate();
         let overlays = overlays.map(|(at, (text, _))| (SourceId::overlay(at), text.clone()));
-        self.ids().zip(self.sources.iter().map(text)).chain(overlays)
+        self.ids().zip(&self.sources).map(text).chain(overlays)
     }
 
     /// Returns the location in an overlay from which the value at `place`, or the nearest existing value that

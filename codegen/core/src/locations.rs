@@ -40,6 +40,7 @@ impl<'a> LocationFormatter<'a> {
         };
         let mut lines = self.lines.borrow_mut();
         let lines = lines.entry(place.source).or_insert_with(|| LineStarts::new(&source.text));
-        format!("{}:{} #{}", source.name, lines.line_at(place.span.start as usize) + 1, place.pointer)
+        let name = self.contract.sources.shown_name(place.source);
+        format!("{name}:{} #{}", lines.line_at(place.span.start as usize) + 1, place.pointer)
     }
 }

@@ -32,6 +32,7 @@ pub(crate) fn open_project(inputs: &[PathBuf]) -> Result<Project, CommandError> 
         }
     };
     project.inputs = documents.into_iter().cloned().collect();
+    project.shown_from = std::env::current_dir().ok();
     if project.inputs.is_empty() && project.config.inputs.is_empty() {
         return Err(CommandError::Usage(
             "the codegen.toml has no `inputs`: add them there, or give the files of the contract as arguments".to_owned(),

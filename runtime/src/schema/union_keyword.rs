@@ -229,7 +229,8 @@ impl Evaluation<'_> {
         })
     }
 
-    /// Returns the name of a branch for messages: the last part of its location, or else its number.
+    /// Returns the name of a branch for messages: the last part of its location, without the extension of a file, or
+    /// else its number.
     fn branch_name(&self, mut id: SchemaId, index: usize) -> String {
         for _ in 0..MAX_FOLLOWED_REFERENCES {
             let [Keyword::Ref(target)] = self.tables.schema(id).keywords else { break };
@@ -238,7 +239,10 @@ impl Evaluation<'_> {
         let location = self.tables.schema_location(self.tables.schema(id));
         let (resource, pointer) = location.split_once('#').unwrap_or((&location, ""));
         let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
-        let name = if pointer.is_empty() { last(resource) } else { last(pointer) };
+        let name = match pointer {
+            "" => last(resource).split('.').next().unwrap_or_default().to_owned(),
+            pointer => last(pointer),
+        };
         if name.is_empty() || name.bytes().all(|byte| byte.is_ascii_digit()) {
             format!("alternative {}", index + 1)
         } else {

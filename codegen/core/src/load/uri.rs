@@ -106,6 +106,12 @@ pub fn percent_decode(text: &str) -> Option<String> {
     String::from_utf8(out).ok()
 }
 
+/// Returns the path of a URI that is derived from the name of a file. Other URIs are returned unchanged.
+#[must_use]
+pub fn without_file_scheme(uri: &str) -> &str {
+    uri.strip_prefix("file:///").unwrap_or(uri)
+}
+
 /// Converts a relative file name to a `file` URI without a host, such as `file:///v1/stock.json`.
 pub(crate) fn from_file_name(name: &str) -> String {
     let mut uri = String::from("file:///");

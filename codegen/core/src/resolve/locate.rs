@@ -2,7 +2,7 @@
 
 use crate::{
     diagnostics::Diagnostic,
-    load::{FileAboveRoot, uri},
+    load::{FileAboveRoot, uri, uri::without_file_scheme},
     tree::{DocumentNode, SourceId, join_token, unescape_token},
 };
 
@@ -97,16 +97,16 @@ impl ReferenceError {
                     .help("add the file to the folder, or correct the mount")
             }
             Self::Unknown(uri) => {
-                let shown = uri.strip_prefix("file:///").unwrap_or(uri);
+                let shown = without_file_scheme(uri);
                 unresolved(format!("`{reference}` refers to `{shown}`, which does not exist"))
                     .help("only files below the inputs' folder are read; add the file or mount its folder")
             }
             Self::Anchor { uri, name, near } => suggest(
-                unresolved(format!("`{uri}` has no anchor `{name}`")),
+                unresolved(format!("`{}` has no anchor `{name}`", without_file_scheme(uri))),
                 near.as_deref().map(|near| format!("#{near}")),
             ),
             Self::Pointer { uri, token, parent, near } => suggest(
-                unresolved(format!("`{uri}` has no `{token}` in `#{parent}`")),
+                unresolved(format!("`{}` has no `{token}` in `#{parent}`", without_file_scheme(uri))),
                 near.as_deref().map(|near| format!("#{}", join_token(parent, near))),
             ),
             Self::Loop => Diagnostic::error(

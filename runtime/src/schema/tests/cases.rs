@@ -3,8 +3,7 @@
 
 use serde_json::Value;
 
-use super::compile::ROOT;
-use super::compile::compile;
+use super::compile::{Documents, ROOT, compile, compile_with};
 use crate::Json;
 use crate::violation::Violations;
 
@@ -323,6 +322,15 @@ fn unions_name_the_closest_branch() {
         explain(CREATE, r#"{"region":"ams"}"#),
         "must match exactly one of the alternatives; `name` or `names` is required"
     );
+    // The name of a document has no extension.
+    let mut documents = Documents::default();
+    let single = json(r#"{"properties":{"name":{"type":"string"}},"required":["name"]}"#);
+    documents.add("file:///v1/single.schema.yml", &single);
+    let files =
+        r#"{"oneOf":[{"$ref":"file:///v1/single.schema.yml"},{"type":"object","required":["names"]}]}"#;
+    let found = compile_with(&json(files), documents).validate(&Json::parse(br#"{"name":1}"#).unwrap());
+    let message = found.unwrap_err().as_slice()[0].message();
+    assert_eq!(message, "must match exactly one of the alternatives; the closest is `single`");
     let any = r#"{"anyOf":[{"required":["a"],"maxProperties":0},{"required":["b"]},{"required":["c"]}]}"#;
     assert_eq!(explain(any, "{}"), "matches none of the alternatives; `a` or `b` or `c` is required");
     assert_eq!(explain(any, r#"{"a":1}"#), "matches none of the alternatives; the closest is alternative 1");
