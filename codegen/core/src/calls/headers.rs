@@ -2,6 +2,8 @@
 //! `webhook_response_headers`): the response headers of each operation that clients read, and those that
 //! servers send.
 
+use std::collections::BTreeSet;
+
 use proc_macro2::TokenStream;
 use quote::quote;
 
@@ -55,9 +57,18 @@ fn write_structs(
     sources: TypeSources<'_>,
     write: impl Fn(&HeaderStruct<'_>, &str, &[TokenStream], TypeSources<'_>) -> TokenStream,
 ) -> Option<(TokenStream, TokenStream)> {
+    let mut named = BTreeSet::new();
     let of_calls = plan.calls.iter().filter_map(|call| {
-        let about = format!("The headers of success responses of `{}`.", call.describe_place());
-        Some((call.headers.as_ref()?, about))
+        let own = call.headers.as_ref()?;
+        let users =
+            plan.calls.iter().filter(|call| call.headers.as_ref().is_some_and(|it| it.name == own.name));
+        let more = match users.count() {
+            0 | 1 => String::new(),
+            2 => " and one more operation".to_owned(),
+            users => format!(" and {} more operations", users - 1),
+        };
+        let about = format!("The headers of success responses of `{}`{more}.", call.describe_place());
+        named.insert(&own.name).then_some((own, about))
     });
     let of_errors = plan.error_headers.iter().map(|errors| {
         (errors, "The headers of error responses. Each response has only some of them.".to_owned())

@@ -1,5 +1,7 @@
 //! Plans the response headers that the contract declares: one struct for the success responses of each
-//! operation, and one for the error responses of all operations.
+//! operation, and one for the error responses of all operations. Operations with equal headers share a struct.
+
+use std::collections::BTreeSet;
 
 use super::{
     OperationSide, ParameterRow, PlanInput, PlannedCall, ResponseOutcome, TextScalar, TextShape,
@@ -9,10 +11,13 @@ use crate::{
     api::{Operation, ParameterIn, Response, ResponseHeader, StatusPattern},
     names,
     shape::TypeRef,
+    tree::unescape_token,
 };
 
 /// The name of the struct for the headers of error responses.
 const ERROR_HEADERS: &str = "ErrorHeaders";
+/// The maximum number of headers in the name of a shared struct.
+const MAX_NAMED_HEADERS: usize = 2;
 
 /// A struct of response headers.
 #[derive(Clone, Debug)]
@@ -20,6 +25,22 @@ pub struct HeaderStruct<'a> {
     pub name: String,
     /// The fields, in the order of the contract.
     pub headers: Vec<PlannedHeader<'a>>,
+}
+
+impl HeaderStruct<'_> {
+    /// Returns true if both structs have the same fields with the same documentation, in any order.
+    fn is_equal_to(&self, other: &Self) -> bool {
+        let is_equal = |own: &PlannedHeader<'_>, other: &PlannedHeader<'_>| {
+            own.row.name.eq_ignore_ascii_case(&other.row.name)
+                && own.field == other.field
+                && own.ty.is_same_rust_type(&other.ty)
+                && own.header.description == other.header.description
+                && (own.row.required, own.row.explode) == (other.row.required, other.row.explode)
+                && own.row.shape == other.row.shape
+        };
+        self.headers.len() == other.headers.len()
+            && self.headers.iter().all(|own| other.headers.iter().any(|each| is_equal(own, each)))
+    }
 }
 
 /// The plan of one response header.
@@ -43,6 +64,7 @@ pub(super) fn plan_headers<'a>(
         let responses = responses_of(call.operation, ResponseOutcome::Success);
         call.headers = given.header_struct(format!("{}Headers", call.id), &responses);
     }
+    share_equal_structs(calls);
     let operations = side.operations(given.api).iter();
     let responses: Vec<&Response> =
         operations.flat_map(|operation| responses_of(operation, ResponseOutcome::Error)).collect();
@@ -54,6 +76,86 @@ pub(super) fn plan_headers<'a>(
     // Error responses of other operations may lack the header.
     errors.headers.iter_mut().for_each(|header| header.row.required = false);
     Some(errors)
+}
+
+/// Gives each struct that several calls have a name of its own, which does not depend on one of the calls.
+fn share_equal_structs(calls: &mut [PlannedCall<'_>]) {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for (at, call) in calls.iter().enumerate() {
+        let Some(own) = &call.headers else { continue };
+        let is_equal = |group: &&mut Vec<usize>| {
+            let first = group.first().and_then(|&first| calls.get(first)?.headers.as_ref());
+            first.is_some_and(|first| first.is_equal_to(own))
+        };
+        match groups.iter_mut().find(is_equal) {
+            Some(group) => group.push(at),
+            None => groups.push(vec![at]),
+        }
+    }
+    let (single, shared): (Vec<_>, Vec<_>) = groups.into_iter().partition(|group| group.len() == 1);
+    let name_of = |at: &usize| Some(calls.get(*at)?.headers.as_ref()?.name.clone());
+    let mut taken: BTreeSet<String> = single.iter().flatten().filter_map(name_of).collect();
+    for group in shared {
+        let plain = shared_name(calls, &group);
+        let mut name = format!("{plain}Headers");
+        let mut number = 2;
+        while !taken.insert(name.clone()) {
+            name = format!("{plain}Headers{number}");
+            number += 1;
+        }
+        for at in group {
+            if let Some(own) = calls.get_mut(at).and_then(|call| call.headers.as_mut()) {
+                own.name.clone_from(&name);
+            }
+        }
+    }
+}
+
+/// Returns the start of the name of a struct that these calls share: the name of the response component that all of them
+/// use, or else the common parts of the names of the headers.
+fn shared_name(calls: &[PlannedCall<'_>], group: &[usize]) -> String {
+    let calls: Vec<&PlannedCall<'_>> = group.iter().filter_map(|&at| calls.get(at)).collect();
+    let component = |call: &&PlannedCall<'_>| match responses_of(call.operation, ResponseOutcome::Success)[..]
+    {
+        [one] => {
+            let name = one.place.pointer.strip_prefix("/components/responses/")?;
+            Some(names::type_name(&unescape_token(name)))
+        }
+        _ => None,
+    };
+    let components: Option<BTreeSet<String>> = calls.iter().map(component).collect();
+    if let Some(one) = components.filter(|names| names.len() == 1).and_then(|names| names.into_iter().next())
+    {
+        return one;
+    }
+    let headers = calls.first().and_then(|call| call.headers.as_ref()).map_or(&[][..], |own| &own.headers);
+    name_after_headers(headers.iter().map(|header| header.row.name.as_str()))
+}
+
+/// Returns a name for some headers, such as `RateLimit` for `X-Rate-Limit-Left` and `X-Rate-Limit-Reset`, and
+/// `LinkAndRateLimit` if `Link` is among them.
+fn name_after_headers<'h>(wires: impl Iterator<Item = &'h str>) -> String {
+    let mut groups: Vec<Vec<&str>> = Vec::new();
+    for wire in wires {
+        let mut words: Vec<&str> = wire.split(['-', '_']).filter(|word| !word.is_empty()).collect();
+        if words.len() > 1 && words.first().is_some_and(|first| first.eq_ignore_ascii_case("x")) {
+            words.remove(0);
+        }
+        let count_shared = |group: &[&str]| {
+            let pairs = group.iter().zip(&words);
+            pairs.take_while(|(one, other)| one.eq_ignore_ascii_case(other)).count()
+        };
+        match groups.iter_mut().find(|group| count_shared(group) > 0) {
+            Some(group) => {
+                let shared = count_shared(group);
+                group.truncate(shared);
+            }
+            None => groups.push(words),
+        }
+    }
+    let shown = groups.iter().take(MAX_NAMED_HEADERS).map(|group| names::type_name(&group.join("-")));
+    let more = (groups.len() > MAX_NAMED_HEADERS).then(|| "More".to_owned());
+    shown.chain(more).collect::<Vec<_>>().join("And")
 }
 
 /// Returns the responses of an operation with this outcome. A `default` without a success response describes

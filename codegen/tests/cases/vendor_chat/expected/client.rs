@@ -60,7 +60,7 @@ impl Client {
 
     /// `POST /channels/{channel_id}/messages`.
     ///
-    /// Response headers: [`CreateMessageHeaders`](super::headers::CreateMessageHeaders).
+    /// Response headers: [`RateLimitHeaders`](super::headers::RateLimitHeaders).
     ///
     /// # Arguments
     ///
@@ -91,7 +91,7 @@ impl Client {
 
     /// `PATCH /channels/{channel_id}/messages/{message_id}`.
     ///
-    /// Response headers: [`UpdateMessageHeaders`](super::headers::UpdateMessageHeaders).
+    /// Response headers: [`RateLimitHeaders`](super::headers::RateLimitHeaders).
     ///
     /// # Arguments
     ///
@@ -125,7 +125,7 @@ impl Client {
 
     /// `POST /guilds/{guild_id}/channels`.
     ///
-    /// Response headers: [`CreateGuildChannelHeaders`](super::headers::CreateGuildChannelHeaders).
+    /// Response headers: [`RateLimitHeaders`](super::headers::RateLimitHeaders).
     ///
     /// # Arguments
     ///
@@ -156,7 +156,7 @@ impl Client {
 
     /// `GET /guilds/{guild_id}/members`.
     ///
-    /// Response headers: [`ListGuildMembersHeaders`](super::headers::ListGuildMembersHeaders).
+    /// Response headers: [`RateLimitHeaders`](super::headers::RateLimitHeaders).
     ///
     /// # Arguments
     ///
