@@ -694,6 +694,26 @@ fn commands_have_manual_pages() {
     assert!(result.err.contains("cannot write the manual pages to taken/man1"), "{}", result.err);
 }
 
+/// `--quiet` suppresses warnings and status lines, but no errors.
+#[test]
+fn quiet_prints_errors_only() {
+    let folder = Folder::new("quiet");
+    folder.put("tickets.yaml", &TICKETS.replace("minimum: 1,", "minimum: 1, minimun: 1,"));
+    let generate = ["generate", "tickets.yaml", "-o", "api"];
+    assert!(folder.run(&generate).expect_exit(0).err.contains("`minimun` is not a keyword"));
+    let quiet = folder.run(&[&generate[..], &["--quiet"]].concat()).expect_exit(0);
+    assert_eq!((quiet.out.as_str(), quiet.err.as_str()), ("", ""));
+    let lines = folder.run(&[&generate[..], &["--quiet", "--json"]].concat()).expect_exit(0).lines();
+    assert!(lines.iter().all(|line| line["severity"] != "warning"), "{lines:?}");
+    folder.put("tickets.yaml", &TICKETS.replace("minimum: 1,", "minimum: many, minimun: 1,"));
+    let result = folder.run(&[&generate[..], &["--strict", "-q"]].concat()).expect_exit(3);
+    assert!(
+        result.err.contains("tickets.yaml:24:") && !result.err.contains("is not a keyword"),
+        "{}",
+        result.err
+    );
+}
+
 /// Locations are relative to the working directory, also if the contract consists of several files in a folder.
 #[test]
 fn locations_are_paths_from_the_working_directory() {

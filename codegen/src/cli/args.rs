@@ -317,6 +317,9 @@ pub(crate) struct DisplayArgs {
     /// Show every problem and every file instead of an excerpt and a count
     #[arg(long, short)]
     pub(crate) verbose: bool,
+    /// Print errors only: no warnings, notes and status lines
+    #[arg(long, short, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
 }
 
 #[derive(Debug, Args)]

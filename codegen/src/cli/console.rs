@@ -21,6 +21,7 @@ pub(crate) struct Console {
     json: bool,
     color: bool,
     verbose: bool,
+    quiet: bool,
     progress: ProgressBar,
 }
 
@@ -33,8 +34,11 @@ impl Console {
             ColorWhen::Always => !plain,
             ColorWhen::Never => false,
         };
-        let progress =
-            if terminal && !output.json { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
+        let progress = if terminal && !output.json && !output.quiet {
+            ProgressBar::new_spinner()
+        } else {
+            ProgressBar::hidden()
+        };
         if let Ok(style) = ProgressStyle::with_template(if color {
             "{spinner:.green} {msg} {elapsed:.dim}"
         } else {
@@ -42,7 +46,7 @@ impl Console {
         }) {
             progress.set_style(style);
         }
-        Self { json: output.json, color, verbose: output.verbose, progress }
+        Self { json: output.json, color, verbose: output.verbose, quiet: output.quiet, progress }
     }
 
     /// Returns true if output on standard error is colored.
@@ -75,8 +79,11 @@ impl Console {
         }
     }
 
-    /// Prints a line with a right-aligned label, such as ` created api/lib.rs`.
+    /// Prints a line with a right-aligned label, such as ` created api/lib.rs`, unless `--quiet` suppresses it.
     pub(crate) fn print_status(&self, label: &str, rest: &str) {
+        if self.quiet {
+            return self.progress.finish_and_clear();
+        }
         let label = format!("{label:>9}");
         self.print_line(&if self.color {
             format!("\u{1b}[1;32m{label}\u{1b}[0m {rest}")
@@ -88,15 +95,16 @@ impl Console {
     /// Prints diagnostics, with source excerpts to standard error, or as JSON lines to standard output.
     pub(crate) fn print_diagnostics(&self, diagnostics: &Diagnostics) {
         self.progress.finish_and_clear();
-        if diagnostics.is_empty() {
+        let errors = diagnostics.only_errors();
+        if diagnostics.is_empty() || (self.quiet && errors.is_empty()) {
             return;
         }
+        let diagnostics = if self.quiet { &errors } else { diagnostics };
         if self.json {
             // A closed pipe is not an error.
             let _ = print_stdout(&diagnostics.json_lines());
         } else {
             // Warnings would push the errors off the screen.
-            let errors = diagnostics.only_errors();
             let others = diagnostics.iter().count() - errors.iter().count();
             let mut text = match self.verbose {
                 true => diagnostics.render(self.color),

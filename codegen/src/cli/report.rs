@@ -52,7 +52,7 @@ mod tests {
     /// gap, so the test constructs the report.
     #[test]
     fn gap_exits_with_70_and_prints_the_value() {
-        let console = Console::new(DisplayArgs { color: ColorWhen::Never, json: false, verbose: false });
+        let console = Console::new(DisplayArgs { color: ColorWhen::Never, ..DisplayArgs::default() });
         let complete = report_with_proofs(&[
             TypeProof::Proven,
             TypeProof::Assumed,

@@ -179,7 +179,7 @@ impl OverlayDocument<'_> {
             action.get("target").and_then(DocumentNode::as_str).ok_or("an action must have a `target`")?;
         let pointers = select_pointers(mirror, target)?;
         if pointers.is_empty() {
-            return Err(format!("`{target}` selects nothing"));
+            return Err(describe_empty_selection(mirror, target));
         }
         let removes = match action.get("remove").map(|remove| &remove.value) {
             None => false,
@@ -309,6 +309,67 @@ fn select_pointers(mirror: &serde_json::Value, path: &str) -> Result<Vec<String>
     Ok(pointers.filter(|pointer| seen.insert(pointer.clone())).collect())
 }
 
+/// Returns an error message for a JSONPath that selects nothing. If the path leads through a `$ref`, which overlays do not
+/// follow, the message names it and its target.
+fn describe_empty_selection(mirror: &serde_json::Value, path: &str) -> String {
+    let plain = format!("`{path}` selects nothing");
+    let Some((pointer, target)) = find_reference_on_path(mirror, path) else { return plain };
+    format!(
+        "{plain}, because overlays do not follow the `$ref` at `{pointer}`; select its target `{target}` instead"
+    )
+}
+
+/// Returns the pointer and the target of a `$ref` at the end of the longest start of a JSONPath that selects something,
+/// or directly below it.
+fn find_reference_on_path(mirror: &serde_json::Value, path: &str) -> Option<(String, String)> {
+    let mut ends = segment_starts(path);
+    while let Some(end) = ends.pop() {
+        let Ok(selected) = select_pointers(mirror, path.get(..end)?) else { continue };
+        if selected.is_empty() {
+            continue;
+        }
+        let reference = |pointer: &String| {
+            let target = mirror.pointer(pointer)?.get("$ref")?.as_str()?;
+            Some((pointer.clone(), target.to_owned()))
+        };
+        let below = |pointer: &String| {
+            let children: Vec<String> = match mirror.pointer(pointer)? {
+                serde_json::Value::Array(items) => (0..items.len()).map(|index| index.to_string()).collect(),
+                serde_json::Value::Object(members) => members.keys().cloned().collect(),
+                _ => return None,
+            };
+            children.iter().find_map(|child| reference(&join_token(pointer, child)))
+        };
+        return selected.iter().find_map(reference).or_else(|| selected.iter().find_map(below));
+    }
+    None
+}
+
+/// Returns the positions at which the segments of a JSONPath start.
+fn segment_starts(path: &str) -> Vec<usize> {
+    let (mut starts, mut depth, mut quote, mut escaped) = (Vec::new(), 0_usize, None, false);
+    for (at, letter) in path.char_indices() {
+        match (quote, letter) {
+            _ if escaped => escaped = false,
+            (Some(_), '\\') => escaped = true,
+            (Some(open), letter) => quote = Some(open).filter(|open| *open != letter),
+            (None, '\'' | '"') => quote = Some(letter),
+            (None, '[' | '(') => {
+                if depth == 0 {
+                    starts.push(at);
+                }
+                depth += 1;
+            }
+            (None, ']' | ')') => depth = depth.saturating_sub(1),
+            (None, '.') if depth == 0 && !path.get(..at).is_some_and(|before| before.ends_with('.')) => {
+                starts.push(at)
+            }
+            _ => {}
+        }
+    }
+    starts
+}
+
 /// Returns the value that the JSONPath of `copy` selects, or an error message if it does not select exactly
 /// one.
 fn select_copy_source(
@@ -318,7 +379,7 @@ fn select_copy_source(
 ) -> Result<DocumentNode, String> {
     match select_pointers(mirror, path)?.as_slice() {
         [one] => document.resolve_pointer(one).cloned().ok_or_else(|| format!("`{path}` selects nothing")),
-        [] => Err(format!("`{path}` selects nothing")),
+        [] => Err(describe_empty_selection(mirror, path)),
         several => Err(format!("`{path}` selects {} values, but `copy` takes one", several.len())),
     }
 }

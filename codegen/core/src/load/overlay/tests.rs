@@ -89,6 +89,30 @@ fn remaining_values_keep_their_origin() {
     );
 }
 
+/// The message about a target that leads through a `$ref` names the reference.
+#[test]
+fn references_on_the_path_are_named() {
+    let document = "{paths: {/a: {get: {parameters: [{name: a}, {$ref: '#/b'}], responses: {$ref: '#/c'}}}}, b: {name: b}, c: {}}";
+    let get = "$.paths['/a'].get";
+    for (rest, reference) in [
+        (".parameters[1].name", Some(("/paths/~1a/get/parameters/1", "#/b"))),
+        (".parameters[?@.name=='b']", Some(("/paths/~1a/get/parameters/1", "#/b"))),
+        ("['responses']['200'].content", Some(("/paths/~1a/get/responses", "#/c"))),
+        (".parameters[0].schema", None),
+        (".none.name", Some(("/paths/~1a/get/responses", "#/c"))),
+    ] {
+        let target = format!("{get}{rest}");
+        let found = apply_action(document, &format!("{{target: \"{target}\", remove: true}}"));
+        let expected = match reference {
+            Some((pointer, to)) => format!(
+                "`{target}` selects nothing, because overlays do not follow the `$ref` at `{pointer}`; select its target `{to}` instead at /actions/0"
+            ),
+            None => format!("`{target}` selects nothing at /actions/0"),
+        };
+        assert_eq!(found, expected);
+    }
+}
+
 #[test]
 fn actions_without_effect_are_rejected() {
     for action in [
