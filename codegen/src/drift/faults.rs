@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use contract_codegen_core::diagnostics::Diagnostic;
+use contract_codegen_core::{diagnostics::Diagnostic, load::uri::without_file_scheme};
 
 use super::{ContractVersion, SourceLocation, locations::SourceLocator, proof::VersionSide};
 
@@ -27,7 +27,7 @@ fn fault_key<'a>(version: &ContractVersion, fault: &'a Diagnostic) -> FaultKey<'
     let place = fault.place.as_ref();
     let source = place.and_then(|place| version.sources.get(place.source));
     let message_key = match source {
-        Some(source) if !source.uri.is_empty() => fault.message.replace(&source.uri, ""),
+        Some(source) if !source.uri.is_empty() => fault.message.replace(without_file_scheme(&source.uri), ""),
         _ => fault.message.clone(),
     };
     (fault.code, message_key, place.map(|place| place.pointer.as_str()))
