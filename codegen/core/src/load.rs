@@ -5,6 +5,7 @@
 //! inputs. The same contract therefore results in the same graph in every folder and on every machine.
 
 mod bytes;
+mod document_names;
 pub mod files;
 pub(crate) mod json;
 mod metaschemas;
@@ -517,21 +518,6 @@ impl Sources {
             prefix => (format!("{prefix}/"), found.parent()?),
         };
         Some(FileAboveRoot { folder: files::display_path(&folder), uri, path: files::display_path(path) })
-    }
-
-    /// Returns the name of a document for messages: its path from the folder in which the user works if it is below
-    /// it, or else its path from the common folder of the inputs.
-    pub(crate) fn shown_name(&self, id: SourceId) -> String {
-        let path = self.retrievals.get(id.0 as usize).and_then(|retrieval| retrieval.path.as_deref());
-        let shown = self.shown_from.as_deref().zip(path);
-        let shown = shown.and_then(|(folder, path)| files::relative_path(folder, path));
-        shown.unwrap_or_else(|| self.get(id).map(|source| source.name.clone()).unwrap_or_default())
-    }
-
-    fn display_name(&self, path: &Path) -> String {
-        let root = self.root.as_deref().and_then(|root| files::relative_path(root, path));
-        let mount = self.mounts.iter().find_map(|mount| files::relative_path(mount.path.parent()?, path));
-        root.or(mount).unwrap_or_else(|| path.display().to_string())
     }
 
     /// Returns the file that a URI identifies, by a mount or relative to the inputs. If it does not exist,

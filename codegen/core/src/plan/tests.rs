@@ -476,60 +476,6 @@ fn response_headers_are_planned_once() {
     });
 }
 
-/// Operations with equal response headers share a struct, whose name depends on none of them.
-#[test]
-fn equal_response_headers_share_a_struct() {
-    let header = |name: &str, kind: &str| {
-        format!(r#""{name}": {{"description": "{name}.", "schema": {{"type": "{kind}"}}}}"#)
-    };
-    let check = |first: &[(&str, &str)], second: &[(&str, &str)], expected: [&str; 2]| {
-        let operation = |id: &str, headers: &[(&str, &str)]| {
-            let headers: Vec<String> = headers.iter().map(|(name, kind)| header(name, kind)).collect();
-            format!(
-                r#"{{"operationId": "{id}", "responses": {{"200": {{"description": "", "headers": {{{}}}}}}}}}"#,
-                headers.join(", ")
-            )
-        };
-        let document = format!(
-            r#"{{"openapi": "3.1.0", "info": {{"title": "", "version": "1"}},
-                "paths": {{"/a": {{"get": {}}}, "/b": {{"get": {}}}}}}}"#,
-            operation("a", first),
-            operation("b", second),
-        );
-        with_plan(&document, |plan, graph, types| {
-            let names: Vec<&str> =
-                plan.calls.iter().filter_map(|call| Some(call.headers.as_ref()?.name.as_str())).collect();
-            assert_eq!(names, expected, "{first:?} {second:?}");
-            let written = crate::calls::headers_module(plan, graph, types).unwrap().to_string();
-            let count = written.matches("pub struct").count();
-            assert_eq!(count, if expected[0] == expected[1] { 1 } else { 2 }, "{written}");
-        });
-    };
-    let (limit, left) = (("X-RateLimit-Limit", "integer"), ("X-RateLimit-Left", "integer"));
-    let (link, tag, id) = (("Link", "string"), ("ETag", "string"), ("X-Request-Id", "string"));
-    check(&[limit, left], &[left, limit], ["RateLimitHeaders"; 2]);
-    check(
-        &[("X-Rate-Limit-A", "string"), ("X-Rate-Limit-B", "string")],
-        &[("X-Rate-Limit-A", "string"), ("X-Rate-Limit-B", "string")],
-        ["RateLimitHeaders"; 2],
-    );
-    check(&[link, limit, left], &[link, limit, left], ["LinkAndRateLimitHeaders"; 2]);
-    check(&[id], &[id], ["RequestIdHeaders"; 2]);
-    check(&[link, limit, id, tag], &[link, limit, id, tag], ["LinkAndRateLimitLimitAndMoreHeaders"; 2]);
-    check(&[limit], &[limit, left], ["AHeaders", "BHeaders"]);
-    check(&[limit], &[("X-RateLimit-Limit", "string")], ["AHeaders", "BHeaders"]);
-
-    let component = r##"{"openapi": "3.1.0", "info": {"title": "", "version": "1"},
-        "components": {"responses": {"found": {"description": "", "headers": {"Link": {"schema": {"type": "string"}}}}}},
-        "paths": {"/a": {"get": {"operationId": "a", "responses": {"200": {"$ref": "#/components/responses/found"}}}},
-                  "/b": {"get": {"operationId": "b", "responses": {"200": {"$ref": "#/components/responses/found"}}}}}}"##;
-    with_plan(component, |plan, _, _| {
-        let names: Vec<&str> =
-            plan.calls.iter().filter_map(|call| Some(call.headers.as_ref()?.name.as_str())).collect();
-        assert_eq!(names, ["FoundHeaders"; 2]);
-    });
-}
-
 /// The name of an error enum consists of the names of its types, regardless of the operation that uses it
 /// first.
 #[test]
