@@ -389,8 +389,8 @@ pub struct TypeAlias<'a> {
 pub struct Shapes {
     /// All generated types.
     pub types: Arena<TypeDef>,
-    /// The unions whose types were removed because no value has them. The validation tables still need their
-    /// tags.
+    /// The unions for which no type is generated, because no other type and no operation uses it. The
+    /// validation tables still need the tags of these unions.
     pub parts: Vec<TypeDef>,
     /// The type of each conjunction for which a type was selected.
     pub places: BTreeMap<SchemaConjunction, TypeRef>,

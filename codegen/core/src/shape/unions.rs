@@ -425,9 +425,10 @@ impl ShapeBuilder<'_> {
         }
     }
 
-    /// Decides how a variant omits the tag, for which `only` is the only value that selects it. If the type
-    /// `found` of the variant allows no other value, its field for the tag is omitted. Otherwise, for example
-    /// because several variants share a base, the variant is queued and gets a struct of its own later.
+    /// Omits the field for the tag from a variant that is selected by a single tag value, `only`. If the type
+    /// `found` allows no other value of the tag, the field is omitted from this type. Otherwise, for example
+    /// because several variants share the type, the variant is queued, and
+    /// [`resolve_variants`](Self::resolve_variants) builds a separate struct for it.
     fn queue_variant(&mut self, variant: PendingVariant, only: &Json, found: TypeId) {
         if self.is_constant(&self.shapes.get(found).conj.clone(), &variant.tag, only) {
             self.tag_fields.push((found, variant.tag));

@@ -12,8 +12,9 @@ use crate::records::{self, AuditEntry};
 use crate::store::{StoreError, read_setting, sql_limit};
 use crate::time::Moment;
 
-/// Records the changes of one change set. For each reverted key, `undoes` contains the first journal entry
-/// that is undone, so that a later run does not undo that entry again.
+/// Records the changes of one change set. If the change set reverts keys, `undoes` contains the id of the
+/// first journal entry that it undoes, by key. The change set also undoes all later entries of the key up to
+/// now, so a later run skips the entries from the first id on.
 pub(super) fn record_changes<E: Serialize>(
     connection: &Connection,
     writer: &WriteContext,

@@ -743,7 +743,7 @@ impl AreaPlan {
     }
 }
 
-/// Returns the key of the removed entry that a journaled change replaced, if any.
+/// If a journaled change created an entry in place of a removed one, returns the key of the removed entry.
 fn find_replaced_key<A: UndoableArea>(
     before: Option<String>,
     after: Option<String>,

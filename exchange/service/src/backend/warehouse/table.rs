@@ -287,7 +287,7 @@ fn publish_pool(
     })
 }
 
-/// Records lots of pools as changed or removed in the pools' feeds.
+/// Records the changed lots of each pool in the feed of the pool, as changed or removed.
 pub(crate) fn publish_pools<U: Borrow<UnitId>>(
     connection: &Connection,
     author: &ChangeAuthor,
