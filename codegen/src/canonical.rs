@@ -2,7 +2,7 @@
 //! another one accepts. The API is experimental, so its version is pinned.
 //!
 //! Canonical forms can grow without bound, and the library may panic. Each step therefore runs on its own
-//! thread with a timeout; a thread that exceeds it is abandoned.
+//! thread with a timeout. A thread that exceeds the timeout is abandoned and keeps running.
 
 use std::{
     panic::{self, AssertUnwindSafe},
@@ -17,9 +17,10 @@ use std::{
 use jsonschema::canonical::{self, CanonicalSchema, Containment};
 use serde_json::Value;
 
-/// The timeout of the first step. Each step that times out halves the timeout of the following steps.
+/// The timeout of the first step. Each timeout halves the timeout of the following steps.
 const INITIAL_TIMEOUT: Duration = Duration::from_secs(3);
-/// The number of timeouts after which all further steps are skipped, because abandoned threads keep running.
+/// The number of timeouts after which all further steps are skipped. The limit bounds the number of abandoned
+/// threads.
 const MAX_TIMEOUTS: u8 = 5;
 /// The stack size of a step in bytes. Steps recurse to the nesting depth of the schemas.
 const STACK_SIZE: usize = 64 << 20;

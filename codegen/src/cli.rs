@@ -34,8 +34,7 @@ use self::{
     error::CommandError,
 };
 
-/// The name of the thread that runs the command. Panics of other threads are handled by the code that starts
-/// these threads.
+/// The name of the thread that runs the command. The panic hook reports only panics of this thread.
 const WORKER_THREAD: &str = "contract-codegen";
 /// `EX_SOFTWARE` of BSD's `sysexits`.
 const EXIT_INTERNAL_ERROR: u8 = 70;
@@ -86,13 +85,14 @@ impl From<std::io::Error> for CommandError {
     }
 }
 
-/// The JSON Schema of `codegen.toml`, which a test of the configuration types writes.
+/// The JSON Schema of `codegen.toml`. A test of the configuration types writes this file.
 const CONFIG_SCHEMA: &str = include_str!("../codegen.schema.json");
 
-/// Runs `work` on its own thread and turns a panic into an error message that asks for a bug report.
+/// Runs `work` on its own thread and converts a panic to an error message that requests a bug report.
 ///
-/// `JoinHandle::join` does not report the location of a panic, so a panic hook records it. Panics of proof
-/// threads are caught where these threads are started, so the hook prints nothing for them.
+/// `JoinHandle::join` does not report the location of a panic, so a panic hook records it. The hook ignores
+/// panics of other threads, such as proof threads, because the code that starts these threads catches the
+/// panics.
 fn run_guarded(work: impl FnOnce() -> u8 + Send + 'static) -> u8 {
     let panic_message = Arc::new(Mutex::new(String::new()));
     let recorded_message = Arc::clone(&panic_message);

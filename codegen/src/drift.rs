@@ -272,7 +272,7 @@ impl ContractVersion {
     }
 
     /// Returns `info.version` of the first OpenAPI document by URI, or an empty string if there is no OpenAPI
-    /// document. This version also applies to the other documents of the contract.
+    /// document. The comparison uses this value for all documents of the contract.
     #[must_use]
     pub fn info_version(&self) -> &str {
         self.apis.first().map_or("", |api| api.version.as_str())
@@ -378,7 +378,7 @@ impl ContractChange {
         self.readers.max(self.writers)
     }
 
-    /// Returns the part of a level that counts towards the result: an accepted change counts as additive.
+    /// Returns the level that counts towards the result. For an accepted change, this is at most `Additive`.
     pub(crate) fn counted_level(&self, level: ChangeLevel) -> ChangeLevel {
         if self.accepted.is_some() { level.min(ChangeLevel::Additive) } else { level }
     }
@@ -390,9 +390,9 @@ pub struct CompareOptions {
     /// Whether both versions belong to one major version. If so, no declared element may be removed, even if
     /// readers do not depend on it.
     pub within_major: bool,
-    /// Whether to try proofs for changes about which the rule alone cannot decide whether they break clients.
-    /// Proofs take time. Without them, a harmless change may be reported as breaking, and an equivalent
-    /// rewrite as a change.
+    /// Whether to try proofs for changes of which the rule alone cannot decide the effect on clients. Proofs
+    /// take time. Without proofs, a harmless change may be reported as breaking, and an equivalent rewrite as
+    /// a change.
     pub proofs: bool,
     /// The current date, which decides whether the `x-sunset` of a removed element has passed. Without it,
     /// `x-sunset` has no effect.
@@ -430,9 +430,9 @@ impl VersionBump {
         }
     }
 
-    /// Returns the increment that changes with the given highest level require. A renamed element requires
-    /// the same increment as an added one. `no_change` is true if there is no change at all, not even of
-    /// documentation.
+    /// Returns the increment that a set of changes requires. `level` is the highest level of these changes. A
+    /// renamed element requires the same increment as an added one. `no_change` is true if there is no change
+    /// at all, not even of documentation.
     pub(crate) const fn for_level(level: ChangeLevel, no_change: bool) -> Self {
         match level {
             ChangeLevel::Breaking => Self::Major,

@@ -49,7 +49,7 @@ pub struct Explanation {
     pub description: Option<String>,
     /// The Rust form of the item, and the reason for this form.
     pub form: String,
-    /// The rules for the value as a whole, such as `minProperties`, in contrast to those of its parts.
+    /// The rules for the value as a whole, such as `minProperties`. The rules for its parts are in `parts`.
     pub rules: Vec<ExplainedRule>,
     /// The fields of a struct, the variants of an enum, or the parameters, bodies and responses of an
     /// operation.
@@ -68,7 +68,7 @@ pub struct ExplainedRule {
 /// A part of an explained item: a field, a variant, a parameter, a body or a response.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExplainedPart {
-    /// The name in JSON or HTTP: a property name, a tag value, a parameter name or a media type.
+    /// The name of the part in JSON or HTTP: a property name, a tag value, a parameter name or a media type.
     pub wire: String,
     /// The Rust name; empty if the part has none.
     pub name: String,
@@ -227,8 +227,8 @@ impl Explainer<'_> {
         all
     }
 
-    /// Returns the schemas whose rules the explanation of the field's type lists. The explanation of the
-    /// field does not repeat these rules.
+    /// Returns the schemas of the named type of a field. The explanation of this type lists their rules, so
+    /// the explanation of the field does not repeat them.
     fn schemas_of_type(&self, ty: &TypeRef) -> Vec<SchemaId> {
         match ty {
             TypeRef::Named(id) => self.applied_schemas(&self.contract.shapes.get(*id).conj),
@@ -306,7 +306,7 @@ impl Explainer<'_> {
         all
     }
 
-    /// Returns the `format` and `default` annotations of a conjunction as rules that no code enforces. Skips
+    /// Returns the `format` and `default` annotations of a conjunction, as rules without enforcement. Skips
     /// the schemas in `covered`.
     fn unenforced_rules(&self, conj: &SchemaConjunction, covered: &[SchemaId]) -> Vec<ExplainedRule> {
         let members = self.applied_schemas(conj).into_iter().filter(|id| !covered.contains(id));
@@ -320,8 +320,8 @@ impl Explainer<'_> {
         texts.into_iter().map(|text| ExplainedRule { text, enforcement: None }).collect()
     }
 
-    /// Returns the rules for the elements of a list or the values of a map. Returns none if their type is a
-    /// named type, whose explanation lists them.
+    /// Returns the rules for the elements of a list or for the values of a map. Returns none if they have a
+    /// named type, because the explanation of this type lists the rules.
     fn inner_rules(&self, conj: &SchemaConjunction, ty: &TypeRef) -> Vec<ExplainedRule> {
         let graph = &self.contract.graph;
         let schemas = self.applied_schemas(conj).into_iter().map(|id| graph.schema(id));
@@ -384,8 +384,8 @@ mod tests {
     use super::*;
     use contract_codegen_core::load::Sources;
 
-    /// For a field with a `default` next to its `$ref`, the explanation shows this default instead of the one
-    /// of the referenced schema, like generated code.
+    /// If a field has a `default` next to its `$ref`, the explanation shows this default and not the default
+    /// of the referenced schema. Generated code uses the same default.
     #[test]
     fn the_nearest_default_is_explained() {
         let text = r##"{"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": {}, "components": {"schemas": {

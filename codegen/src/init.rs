@@ -1,7 +1,7 @@
 //! `init`: inspects a contract and writes a commented `codegen.toml` with suggestions.
 //!
-//! [`inspect_contract`] collects the suggestions and [`codegen_toml`] writes the file. Settings without which
-//! `generate` would reject the contract are active; all other suggestions are comments.
+//! [`inspect_contract`] collects the suggestions and [`codegen_toml`] writes the file. Settings that
+//! `generate` requires to accept the contract are active. All other suggestions are comments.
 //!
 //! ```no_run
 //! use contract_codegen::init::{codegen_toml, inspect_contract};
@@ -61,8 +61,8 @@ pub struct InitFindings {
     pub secrets: Vec<(String, String)>,
     /// The selectors of integers without bounds and without the format `int32`, `int64` or `uint64`.
     pub unbounded_integers: Vec<String>,
-    /// The selectors of base schemas with a `discriminator` and without `oneOf`, each with the number of its
-    /// children.
+    /// The selectors of base schemas with a `discriminator` and without `oneOf`, each with the number of
+    /// schemas that include the base schema by `allOf`.
     pub families: Vec<(String, usize)>,
     /// The selector and the source of each pattern that the linear-time matcher does not support.
     pub unsupported_patterns: Vec<(String, String)>,
@@ -93,8 +93,8 @@ pub struct InitFindings {
 /// a prefix from a local folder, or one URI from a local file.
 ///
 /// # Errors
-/// Returns the diagnostics if the contract is invalid even with the options that keep unsupported types and
-/// skip unsupported operations.
+/// Returns the diagnostics if the contract is invalid. The contract is read with the options that keep
+/// unsupported types and skip unsupported operations.
 pub fn inspect_contract(
     inputs: &[PathBuf],
     mounts: &[(String, PathBuf)],

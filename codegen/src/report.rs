@@ -59,11 +59,11 @@ pub struct Report {
     pub field_count: usize,
     /// The fields whose type contains untyped JSON, which has the Rust type `Json`.
     pub untyped_fields: Vec<UntypedField>,
-    /// The assumptions about the contract that the options make, such as that `properties` imply an object,
-    /// each as a sentence.
+    /// The assumptions about the contract that follow from the options, each as a sentence. An example is
+    /// that `properties` imply an object.
     pub assumptions: Vec<String>,
-    /// The base schemas with a `discriminator` that become structs instead of enums of the schemas that
-    /// extend them.
+    /// The base schemas with a `discriminator` that become structs. With the option `types.families`, each of
+    /// them becomes an enum of the schemas that extend it.
     pub families: Vec<DiscriminatorFamily>,
     /// The operations and webhooks that the client cannot send, each with the reason.
     pub unsendable: Vec<UnsendableOperation>,
@@ -94,7 +94,7 @@ pub struct LooserType {
     pub place: String,
     /// The Rust form, and the reason for this form.
     pub reason: String,
-    /// The mechanism that enforces those rules of the schema that the Rust form does not enforce.
+    /// The mechanism that enforces the other rules of the schema, which the Rust form does not enforce.
     pub enforced: &'static str,
 }
 
@@ -122,8 +122,8 @@ pub struct UnsendableOperation {
 }
 
 impl Report {
-    /// Creates the report. For every type, it proves, or tests with samples, that the type can hold each
-    /// value that its schema accepts. `step` receives progress messages.
+    /// Creates the report. For every type, proves that the type can hold each value that its schema accepts,
+    /// or tests this with samples. `step` receives progress messages.
     #[must_use]
     pub fn for_contract(project: &Project, contract: &AnalyzedContract, step: ProgressCallback<'_>) -> Self {
         run_on_deep_stack(|| {
@@ -339,8 +339,8 @@ fn list_unsendable(contract: &AnalyzedContract, plans: &ContractPlan<'_>) -> Vec
 }
 
 impl Report {
-    /// Returns the types that cannot hold some value that their schema accepts, each with such a value if one
-    /// was found. Each gap is a bug of the generator.
+    /// Returns the proof gaps, which are bugs of the generator. A proof gap is a type that cannot hold a
+    /// certain value that its schema accepts. Each type is returned with such a value, if one was found.
     pub fn proof_gaps(&self) -> impl Iterator<Item = (&str, Option<String>)> {
         self.proofs.iter().filter_map(|(name, proof)| match proof {
             TypeProof::Gap(instance) => Some((name.as_str(), instance.as_ref().map(ToString::to_string))),

@@ -111,7 +111,8 @@ fn parse_versions(args: &DriftArgs) -> Result<(OlderVersion, PathBuf), CommandEr
     }
 }
 
-/// Opens the older version. Returns it with the folder prefix of its file names and its git revision.
+/// Opens the older version. Returns the version, the prefix that turns its file names into paths, and its git
+/// revision.
 fn open_older_version(
     old: OlderVersion,
     new: &Path,

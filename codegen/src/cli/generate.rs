@@ -25,15 +25,16 @@ use super::{
 /// The maximum number of changed files that are listed individually; more files are summarized by folder.
 const MAX_LISTED_FILES: usize = 12;
 
-/// The generated files, and the location on disk that they are written to or compared with.
+/// The generated files, and the location on disk to which they are written or with which they are compared.
 struct GenerationRun {
     project: Project,
     generated: GeneratedCode,
     output: PathBuf,
     layout: OutputLayout,
-    /// The Cargo workspace around a package.
+    /// The Cargo workspace around the generated package. `None` if there is none, or if no package is
+    /// generated.
     workspace: Option<CargoWorkspace>,
-    /// True if the package is a member of that workspace.
+    /// True if the generated package is a member of this workspace.
     is_member: bool,
 }
 
@@ -47,8 +48,8 @@ impl GenerationRun {
         }
     }
 
-    /// Returns the change of the workspace's manifest that Cargo requires for the package: the label and text
-    /// of a message.
+    /// Returns a message about the change that the manifest of the workspace requires, as a label and a text.
+    /// Returns `None` if no change is required, and for changes that are reported only for new packages.
     fn workspace_hint(&self, is_new: bool) -> Option<(&'static str, String)> {
         let workspace = self.workspace.as_ref()?;
         let (package, manifest) = (&workspace.package, workspace.manifest());

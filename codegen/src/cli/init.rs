@@ -82,7 +82,8 @@ fn write_config(path: &Path, text: &str, force: bool) -> io::Result<()> {
     options.open(path)?.write_all(text.as_bytes())
 }
 
-/// Returns a summary of the suggestions: a label and one line for each kind.
+/// Returns a summary of the contract and of the suggestions. Each entry is a label and a line of text for one
+/// kind of suggestion.
 fn describe_findings(found: &InitFindings) -> Vec<(&'static str, String)> {
     let first = |list: Vec<&str>| match list.as_slice() {
         [] => None,

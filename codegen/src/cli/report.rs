@@ -5,8 +5,8 @@ use serde_json::json;
 
 use super::{EXIT_INTERNAL_ERROR, args::ReportArgs, console::Console, error::CommandError, project};
 
-/// Prints the report. If it contains a proof gap, that is, a type that cannot hold a valid value, the exit
-/// code is 70, because this is a bug of the generator.
+/// Prints the report. The exit code is 70 if the report contains a proof gap, that is, a type that cannot
+/// hold a valid value. A proof gap is a bug of the generator.
 pub(crate) fn run_report(args: &ReportArgs, console: &Console) -> Result<u8, CommandError> {
     let project = project::open_selected_project(&args.inputs, &args.selection, args.reading)?;
     let contract = project.read_contract_with(&|what| console.show_step(what))?;
@@ -24,7 +24,7 @@ fn print_report(report: &Report, markdown: bool, console: &Console) -> Result<u8
     Ok(exit)
 }
 
-/// Returns the exit code of a report and an error line for each gap.
+/// Returns the exit code of a report, and an error line for each proof gap.
 fn report_verdict(report: &Report) -> (u8, Vec<String>) {
     let errors = report.proof_gaps().map(|(name, instance)| {
         let value = instance.map(|value| format!(": {value}")).unwrap_or_default();

@@ -105,7 +105,7 @@ mod tests {
         /// For each node, whether it is marked as different, and its successors.
         nodes: BTreeMap<u32, (bool, Vec<u32>)>,
         cache: DifferenceCache<u32>,
-        /// The number of comparisons that the cache did not answer.
+        /// The number of comparisons that were made because the cache contained no result.
         comparisons: usize,
     }
 

@@ -1,5 +1,6 @@
-//! Compares the branches that the values of a `discriminator` select, unless constants in the branches select
-//! them. A `discriminator` does not affect validity; readers use it to select a branch.
+//! Compares the branches that the values of a `discriminator` property select. If constants in the branches
+//! select them in both versions, the comparison of the branches covers these changes. A `discriminator` does
+//! not affect validity; readers use it to select a branch.
 
 use contract_codegen_core::{
     conjunction::discriminator::discriminator_values,
@@ -58,8 +59,8 @@ impl<'c, 'g> DiscriminatorComparer<'c, 'g> {
         self.compare_default_mapping(was, is);
     }
 
-    /// Compares the branches that missing values and values without a mapping select (`defaultMapping`,
-    /// OpenAPI 3.2, 4.25).
+    /// Compares the branches that are selected if the discriminator property is missing or its value has no
+    /// mapping (`defaultMapping`, OpenAPI 3.2, 4.25).
     fn compare_default_mapping(&mut self, was: &str, is: &str) {
         let pair = self.pair;
         let discriminator =

@@ -62,7 +62,8 @@ impl<'c, 'g> EnumerationComparer<'c, 'g> {
         true
     }
 
-    /// Compares the listed values of both versions, and returns which parts of the pair this covers.
+    /// Compares the listed values of both versions. Returns the parts of the pair that other comparers must
+    /// not compare again.
     pub(super) fn compare_enumerations(&mut self) -> EnumerationOutcome {
         let pair = self.pair;
         if self.compare_constants() {

@@ -40,20 +40,20 @@ pub(super) struct NewFinding {
     pub(super) levels: LevelPair,
     pub(super) locations: LocationPair,
     pub(super) message: String,
-    /// The outcome of the proof; `None` if no proof was needed.
+    /// The outcome of the proof; `None` if the change needs no proof.
     pub(super) proof: Option<ProofOutcome>,
-    /// The effect of the lifecycle of a removed element; `None` if it declares none.
+    /// The effect of a removed element's lifecycle; `None` if the element declares no lifecycle.
     pub(super) removal: Option<RemovalNote>,
 }
 
-/// A recorded change, and the paths and witnesses from which its subject, uses and witness are determined at
-/// the end.
+/// A recorded change, and the data from which its subject, its uses and its witness are determined at the
+/// end.
 struct RecordedFinding {
     change: ContractChange,
-    /// The paths that lead to the change, each with its level there. The path with the highest level is
-    /// reported.
+    /// The paths to the change, each with the level of the change at this path. The report shows the path
+    /// with the highest level.
     paths: BTreeMap<PathEdge, ChangeLevel>,
-    /// For each path, a value that only one of the versions accepts there.
+    /// A value that only one of the versions accepts, for each path for which one was found.
     witnesses: BTreeMap<PathEdge, String>,
     removal: Option<RemovalNote>,
     /// Whether a proof was attempted for at least one path.
@@ -108,7 +108,7 @@ impl<'g> FindingLog<'g> {
         PathEdge { from, path: site.path.clone() }
     }
 
-    /// Returns the locations of an element in the source files of both versions, or of a keyword in it.
+    /// Returns the location of an element, or of a keyword in it, in the source files of each version.
     pub(super) fn locate(
         &mut self,
         (old, new): PlacePair<'_>,
@@ -118,7 +118,7 @@ impl<'g> FindingLog<'g> {
         (old, new.map(|place| self.locator.locate(VersionSide::New, place, new_keyword)))
     }
 
-    /// Records a change. If an equal change was recorded before, its paths are merged.
+    /// Records a change. If an equal change was recorded before, the new path is added to that change.
     pub(super) fn record(&mut self, finding: NewFinding, site: &ComparisonSite) {
         let NewFinding { rule, levels: LevelPair { readers, writers }, locations, message, proof, removal } =
             finding;

@@ -111,8 +111,8 @@ impl<'c, 'g> NamedSchemaComparer<'c, 'g> {
     }
 
     /// Matches the named schemas of both versions. `followed` contains the documents whose identifier
-    /// changed. Returns the matches by location or name together with the unmatched schemas, and the renamed
-    /// schemas, which have equal content under another name.
+    /// changed. Returns a matcher that contains the matches by location or name and the unmatched schemas,
+    /// and the pairs of renamed schemas, which have equal content under different names.
     fn match_schemas(
         &self,
         followed: &[RenamedResource<'g>],
@@ -213,8 +213,8 @@ impl<'c, 'g> NamedSchemaComparer<'c, 'g> {
         followed
     }
 
-    /// Matches the schema documents whose identifier exists only in one version. Returns the matches and the
-    /// unmatched old documents.
+    /// Matches the schema documents whose identifier occurs in only one version. Returns the matches, and the
+    /// documents of the old version without a match.
     fn match_resources(&self) -> (Vec<RenamedResource<'g>>, Vec<&'g SchemaResource>) {
         let (old, new) = self.comparison.versions();
         let fresh = |of: &'g ContractVersion, others: &'g ContractVersion| {

@@ -161,8 +161,8 @@ impl<'c, 'g> OperationComparer<'c, 'g> {
         }
     }
 
-    /// Compares the servers of the operation. Servers of corresponding documents are compared with the
-    /// documents.
+    /// Compares the servers of the operation. Skips operations without their own servers in corresponding
+    /// documents, because the comparison of the documents covers their servers.
     fn compare_servers(&mut self) {
         let OperationPair { old, new, documents, .. } = *self.operation;
         if documents.is_matched && old.servers.is_empty() && new.servers.is_empty() {

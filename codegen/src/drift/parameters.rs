@@ -198,9 +198,9 @@ fn same_name(location: ParameterIn, one: &str, other: &str) -> bool {
     one == other || (location == ParameterIn::Header && one.eq_ignore_ascii_case(other))
 }
 
-/// Matches the path parameters of both versions by position, because their names are not sent. Returns pairs of
-/// (old, new) names. If the paths differ in shape, parameters whose old name still exists are omitted, because
-/// they are matched by name.
+/// Matches the path parameters of both versions by position, because their names are not sent. Returns pairs
+/// of (old, new) names. If the paths differ in more than these names, parameters whose old name still exists
+/// are omitted, because they are matched by name. Returns no pairs if the numbers of parameters differ.
 fn match_placeholders<'g>(old: &'g Operation, new: &'g Operation) -> Vec<(&'g str, &'g str)> {
     let names =
         |path: &'g str| path.split('{').skip(1).filter_map(|rest| rest.split('}').next()).collect::<Vec<_>>();

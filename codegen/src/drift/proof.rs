@@ -167,7 +167,7 @@ impl<'g> SchemaProver<'g> {
     }
 
     /// Decides whether every value of the given types that the sending version accepts satisfies the facet's
-    /// keywords of the receiving version. Returns `None` if that is unknown.
+    /// keywords of the receiving version. Returns `None` if no decision is possible.
     pub(super) fn prove_accepted(
         &self,
         (giving, given): (VersionSide, &[SchemaId]),
@@ -238,9 +238,9 @@ impl<'g> SchemaProver<'g> {
         self.find_witness(given, refuser, &barrier, fitting.cloned())
     }
 
-    /// Creates a schema document with those keywords of the given schemas that belong to the facet. If the
-    /// facet includes `unevaluated…` keywords and the schemas contain one, the document contains all keywords
-    /// of the schemas, because `unevaluated…` depends on its siblings.
+    /// Creates a schema document that contains only the facet's keywords of the given schemas. If the facet
+    /// includes an `unevaluated…` keyword and the schemas use one, the document contains all keywords of the
+    /// schemas, because `unevaluated…` depends on adjacent keywords.
     fn keywords_document(
         &self,
         (refusing, refuser): (VersionSide, &[SchemaId]),
@@ -259,7 +259,7 @@ impl<'g> SchemaProver<'g> {
 
     /// Decides whether all of the given pairs of branches are disjoint, that is, whether no value of the
     /// sending version matches both branches of a pair. `side` is the version that contains the branches.
-    /// Returns `None` if that is unknown.
+    /// Returns `None` if no decision is possible.
     pub(super) fn prove_no_overlap(
         &self,
         (giving, given): (VersionSide, &[SchemaId]),
@@ -396,8 +396,8 @@ impl<'g> SchemaProver<'g> {
     }
 
     /// Returns the first value in `tries` that the sending version accepts and the receiving version refuses,
-    /// according to the validation tables and to `jsonschema`. `barrier` is the document of the keywords that
-    /// must refuse the value.
+    /// according to the validation tables and to `jsonschema`. `barrier` is a schema document with the
+    /// keywords that must refuse the value.
     fn find_witness(
         &self,
         (giving, given): (VersionSide, &[SchemaId]),

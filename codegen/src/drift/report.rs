@@ -96,7 +96,8 @@ impl ReportOptions {
         drift.changes.iter().filter(|change| self.all || self.level_of(change) > ChangeLevel::Same).collect()
     }
 
-    /// Returns the location that a report shows: the old one for a removed element, otherwise the new one.
+    /// Returns the location that a report shows: the location in the old version for a removed element,
+    /// otherwise the location in the new version.
     fn display_place(&self, change: &ContractChange) -> Option<String> {
         let new = change.new.as_ref().map(|location| self.new_place(location));
         let old = change.old.as_ref().map(|location| self.old_place(location));
@@ -135,7 +136,8 @@ fn join_path(prefix: &str, file: &str) -> String {
     format!("{root}{}", parts.join("/"))
 }
 
-/// Describes a change, with the value that proves it and the other places that use the changed element.
+/// Describes a change in one paragraph, with its witness, the other parts of operations that use the element,
+/// and the reason for its acceptance.
 fn describe_change(change: &ContractChange) -> String {
     let mut text = format!("{}: {}.", change.subject, change.message);
     if let Some(witness) = &change.witness {
@@ -151,8 +153,8 @@ fn describe_change(change: &ContractChange) -> String {
     text
 }
 
-/// Returns who accepted a change and how long, such as ` by Ann until 2027-01-31`. Returns an empty string if
-/// the entry contains neither.
+/// Formats the person who accepted a change and the last day of the acceptance, such as ` by Ann until
+/// 2027-01-31`. Omits each of the two that the entry does not contain.
 fn acceptance_terms(acceptance: &Acceptance) -> String {
     let by = acceptance.by.as_ref().map_or_else(String::new, |by| format!(" by {by}"));
     let until = acceptance.expires.map_or_else(String::new, |date| format!(" until {date}"));

@@ -1,8 +1,8 @@
 //! Reads a contract at a git revision with the command `git`.
 //!
-//! The files that the contract may need are copied into a temporary folder: the inputs and overlays that the
-//! `codegen.toml` at that revision lists, and the files in their folders and in mounts to which these may
-//! refer.
+//! The files that the contract may need are copied into a temporary folder. These are the inputs and overlays
+//! that the `codegen.toml` at that revision lists, and the files to which they may refer, in the folders of
+//! the inputs and in mounts.
 
 use std::{
     collections::HashMap,
@@ -260,8 +260,8 @@ impl RevisionExtractor<'_> {
         Some(to_slash_path(files::absolute_path(path).ok()?.strip_prefix(self.root).ok()?))
     }
 
-    /// Returns the content of the configuration file for the copy, with absolute paths to files outside of
-    /// the repository.
+    /// Returns the content of the configuration file to write into the copy. Paths outside of the repository
+    /// are made absolute.
     fn anchor_configuration(&self, text: &str, home: &str) -> String {
         let Ok(mut table) = text.parse::<toml::Table>() else { return text.to_owned() };
         let base = self.root.join(home);
@@ -285,7 +285,8 @@ impl RevisionExtractor<'_> {
         toml::to_string(&table).unwrap_or_else(|_| text.to_owned())
     }
 
-    /// Lists the documents in the given folders, and the given paths that are documents themselves.
+    /// Lists the JSON and YAML files in the given folders at the revision. `folders` may also contain paths
+    /// of single files.
     fn list_files(&self, folders: &[String]) -> Result<Vec<String>, RevisionError> {
         let mut args = vec!["ls-tree", "-r", "-z", "--full-tree", self.revision];
         // Git rejects an empty path. Without paths, it lists all files.

@@ -28,7 +28,7 @@ pub(super) fn are_string_keywords(keywords: &[Keyword]) -> bool {
     !keywords.is_empty() && keywords.iter().all(|keyword| STRING_KEYWORDS.contains(keyword))
 }
 
-/// The result of a check whether all strings that one version accepts are also valid in the other version.
+/// The result of the check whether the other version accepts all strings that one version accepts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum InclusionVerdict {
     /// All strings that one version accepts are valid in the other version.
@@ -39,7 +39,7 @@ pub(super) enum InclusionVerdict {
     Unknown(String),
 }
 
-/// Compiled patterns and, for some of them, whether they match every string.
+/// A cache of compiled patterns, and of the result of the test whether a pattern matches every string.
 #[derive(Debug, Default)]
 pub(super) struct PatternCache {
     compiled: RefCell<HashMap<String, Rc<Result<PatternProgram, PatternError>>>>,

@@ -107,7 +107,7 @@ impl<'g> VerdictCache<'g> {
     }
 
     /// Decides whether the facet's keywords of the receiving version refuse a value that the sending version
-    /// accepts at a site. Returns `None` if that is unknown.
+    /// accepts at a site. Returns `None` if no decision is possible.
     pub(super) fn judge_values(
         &mut self,
         schemas: GivenAndRefusing<'_>,

@@ -1,5 +1,5 @@
-//! Lowers operations to OpenAPI 3.0.3. Constructs that it supports keep their wire format. Each unsupported
-//! construct is omitted and reported as a [`Loss`].
+//! Lowers operations to OpenAPI 3.0.3. Constructs that OpenAPI 3.0.3 supports keep their wire format. Each
+//! other construct is omitted and reported as a [`Loss`].
 
 mod metadata;
 
@@ -471,7 +471,8 @@ impl OperationLowerer<'_, '_> {
         out
     }
 
-    /// Collects the properties whose schemas determine their media type (OpenAPI 3.1, 4.8.14.4).
+    /// Collects the media types that the schemas of multipart properties declare (OpenAPI 3.1, 4.8.14.4). The
+    /// key in `out` is the name of the property.
     fn collect_part_types(
         &self,
         id: SchemaId,
@@ -501,7 +502,7 @@ impl OperationLowerer<'_, '_> {
         declared.or_else(|| nested.find_map(|next| self.part_media_type(*next, depth + 1)))
     }
 
-    /// Returns true if the schema of a body has its own Rust type, so that it is written as a component.
+    /// Returns true if the schema of a body has its own Rust type. Such a schema is written as a component.
     fn has_own_type(&self, id: SchemaId) -> bool {
         let AnalyzedContract { graph, shapes, .. } = self.contract;
         graph.schema(id).reference.is_none() && matches!(shapes.type_of_schema(id), TypeRef::Named(_))

@@ -25,11 +25,12 @@ use http::{HeaderName, HeaderValue};
 
 use super::{MockServer, SelectedResponse, mix_seed, preferences::RequestPreferences};
 
-/// The number of generated items in a stream without an end marker.
+/// The number of items in a generated stream, without the end marker.
 const ITEMS_PER_STREAM: u64 = 3;
 /// The size of a generated file, in bytes.
 const RANDOM_FILE_BYTES: u64 = 64;
-/// The maximum number of attempts to generate a header or an item that can be encoded.
+/// The maximum number of attempts to generate a value that can be encoded as a header or as an item of a
+/// stream.
 const MAX_ATTEMPTS: u64 = 8;
 
 /// The response headers that are not generated from the contract, because the connection or the body
@@ -59,8 +60,9 @@ pub(super) enum BodyError {
 }
 
 impl MockServer {
-    /// Returns the body of a response in a media type. If `dynamic` contains a seed, a new body is generated
-    /// from it; otherwise, an example or a cached body is used.
+    /// Returns the body of a response in a media type. If `dynamic` contains a seed, the body is generated
+    /// from it. Otherwise, the body is an example or, without a valid example, a generated value that is
+    /// cached.
     pub(super) fn response_body(
         &self,
         selected: &SelectedResponse,
@@ -94,7 +96,8 @@ impl MockServer {
         Ok(body)
     }
 
-    /// Returns the requested example, or the first valid example if none was requested.
+    /// Returns the example that the request names or, if it names none, the first valid example. Returns
+    /// `None` if there is no valid example or if the request prefers a generated value.
     fn example_body(
         &self,
         media: &'static api::MediaType,
@@ -184,7 +187,7 @@ impl MockServer {
         self.project.plan_input(self.contract).stream_item(media)
     }
 
-    /// Converts an item type into the [`ItemFormat`] of the operation table, which determines how items are
+    /// Converts an item type to an [`ItemFormat`] of the operation table. The format determines how items are
     /// decoded and where the stream ends.
     pub(super) fn item_format(&self, item: &StreamItem) -> ItemFormat {
         let plain = ItemFormat { encoding: item.form, ..ItemFormat::new(item.framing) };

@@ -1,5 +1,6 @@
-//! The last page of paginated operations. The first request for a list gets the usual body; a request for a later
-//! page gets this body without items and without a next page, so that a client that reads all pages stops.
+//! The last page of paginated operations. The first request for a list gets the usual body. A request for a
+//! later page gets this body without items and without a next page, which ends the loop of a client that
+//! reads all pages.
 
 use contract_codegen_core::{
     api::{self, ParameterIn},
@@ -10,8 +11,8 @@ use contract_runtime::{Json, media_type::MediaType, parameters::QueryPairs, poin
 use super::{MockServer, bodies::GeneratedBody};
 
 impl MockServer {
-    /// Returns the last page for a request that follows the page `first`. Returns `None` if the request is for the
-    /// first page, or if no last page satisfies the contract.
+    /// Returns the last page, which is derived from the usual body `first`. Returns `None` if `query`
+    /// requests the first page, or if no last page satisfies the contract.
     pub(super) fn last_page(
         &self,
         call: &PlannedCall<'_>,
@@ -57,8 +58,9 @@ fn is_later_page(call: &PlannedCall<'_>, pages: &Pagination, query: &str, first:
     }
 }
 
-/// Returns forms of a page without items and without a next page. A schema may require the property with the next
-/// page, so one form omits it, one sets it to `null`, and one to an empty string.
+/// Returns variants of a page without items and without a next page. A schema may require the property that
+/// refers to the next page. One variant therefore omits the property, one sets it to `null`, and one to an
+/// empty string.
 fn last_page_candidates(pages: &Pagination, mut page: Json) -> Vec<Json> {
     if let Some(items) = page.pointer_mut(&pages.items.pointer) {
         *items = Json::Array(Vec::new());
@@ -84,7 +86,7 @@ fn last_page_candidates(pages: &Pagination, mut page: Json) -> Vec<Json> {
     forms
 }
 
-/// Returns a copy of the page without the property at this pointer.
+/// Returns a copy of the page without the property at `pointer`.
 fn without_property(page: &Json, pointer: &str) -> Json {
     let mut page = page.clone();
     if let Some((parent, token)) = pointer.rsplit_once('/')

@@ -16,7 +16,7 @@ fn mock_of(document: &str) -> MockServer {
     mock_with(document, &[])
 }
 
-/// Creates the mock server for one document with this `[operations] media`.
+/// Creates a mock server for one document. `media` is the value of the option `media` in `[operations]`.
 fn mock_with(document: &str, media: &[&str]) -> MockServer {
     let sources = Sources::from_texts(&[("api.yaml", "https://a.example/api.yaml", document)]).unwrap();
     let mut project = Project::default();

@@ -132,8 +132,8 @@ impl MockServer {
     /// Returns the violations of the body.
     ///
     /// # Errors
-    /// An error response with status 415, if a part of a multipart body has a media type that the contract does
-    /// not declare.
+    /// Returns an error response with status 415 if a part of a multipart body has a media type that the
+    /// contract does not declare.
     fn body_violations(
         &self,
         call: &PlannedCall<'_>,

@@ -19,8 +19,8 @@ pub struct UntypedField {
     pub place: String,
     /// The reason why the value has no type.
     pub reason: &'static str,
-    /// True if the contract accepts any JSON value for the untyped part. False if a type exists in the
-    /// contract, but not in Rust.
+    /// True if the contract accepts any JSON value for the untyped part. False if the contract restricts the
+    /// value but no Rust type represents it.
     pub is_open: bool,
 }
 

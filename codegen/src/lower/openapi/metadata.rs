@@ -106,9 +106,9 @@ impl<'a> OperationLowerer<'a, '_> {
         }
     }
 
-    /// Writes the given servers as Server Objects. If the `servers` list at one of the locations has an entry
-    /// with the same URL after its variables are substituted, the fields of this entry are copied. Otherwise
-    /// only the URL is written.
+    /// Writes the given servers as Server Objects. The fields of a server are copied from the entry of
+    /// `servers` with the same URL, after substitution of its variables, at one of the locations. If there is
+    /// no such entry, only the URL is written.
     pub fn write_servers(&mut self, locations: &[DocumentLocation], servers: &[Server]) -> Value {
         let lists: Vec<_> =
             locations.iter().filter_map(|location| self.resolve_path(location, &["servers"])).collect();
@@ -141,8 +141,8 @@ impl<'a> OperationLowerer<'a, '_> {
         servers.iter().map(write_server).collect()
     }
 
-    /// Reports each unwritten callback of an operation as a loss. Such a callback is shared by
-    /// reference with another operation, and a copy would declare a second callback.
+    /// Reports each callback of an operation that is missing in `written_callbacks` as a loss. Such a
+    /// callback is shared by reference with another operation; a copy would declare a second callback.
     pub fn report_shared_callbacks(&mut self, operation: &Operation, written_callbacks: &Value) {
         let Some((container, tree)) = self.resolve_path(&operation.place, &["callbacks"]) else { return };
         let is_missing = |member: &&ObjectMember| {
@@ -156,7 +156,7 @@ impl<'a> OperationLowerer<'a, '_> {
         }
     }
 
-    /// Copies the `links` of the response at a location, if their targets are part of the document.
+    /// Copies those `links` of the response at a location whose targets are part of the document.
     pub fn write_links(&mut self, location: &DocumentLocation) -> Map<String, Value> {
         let Some((container, tree)) = self.resolve_path(location, &["links"]) else { return Map::new() };
         let mut out = Map::new();
