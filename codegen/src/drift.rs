@@ -5,12 +5,12 @@
 //! clients that send values to it. A schema that is used only in responses is compared only for readers, and
 //! a schema that is used only in requests only for writers. All other schemas are compared for both.
 //!
-//! `$ref` and `allOf` are resolved before schemas are compared (`flattened`), so moving a definition or
-//! inlining a reference is not a change. The levels come from the table in [`rules`]. Many rules are
-//! cautious: they report a difference as breaking because it may break clients. For these rules, `proof`
-//! tries to prove whether the difference between the given schemas breaks clients. [`ContractVersion::open`]
-//! and [`ContractVersion::load`] read files, [`revision::open_revision`] reads the files of a git revision,
-//! and [`mod@report`] renders the result. [`accepted`] marks the breaking changes that the maintainers of the
+//! `$ref` and `allOf` are resolved before schemas are compared (`flattened`), so moved definitions and
+//! inlined references are not reported. The levels come from the table in [`rules`]. Many rules are cautious:
+//! they report a difference as breaking because it may break clients. For these rules, `proof` tries to prove
+//! whether the difference between the given schemas breaks clients. [`ContractVersion::open`] and
+//! [`ContractVersion::load`] read files, [`revision::open_revision`] reads the files of a git revision, and
+//! [`mod@report`] renders the result. [`accepted`] marks the breaking changes that the maintainers of the
 //! contract accepted. All other modules are free of side effects.
 //!
 //! ```
@@ -195,8 +195,8 @@ impl ContractVersion {
         Self::read_inputs(&inputs, &mounts, ResolveOptions::from(&config.types), (&config.input, base))
     }
 
-    /// Parses documents from strings. Each tuple is the name, the URI and the content of one document; an
-    /// empty URI is replaced by one that is derived from the name.
+    /// Parses documents from strings. Each tuple is the name, the URI and the content of one document. If the
+    /// URI is empty, a URI is derived from the name.
     ///
     /// # Errors
     /// Returns the same errors as [`ContractVersion::load`].
@@ -241,8 +241,8 @@ impl ContractVersion {
         self.sources.source_texts().find(|(id, _)| *id == source).map(|(_, text)| text.text)
     }
 
-    /// Returns true if both versions consist of the same files, byte by byte, and were read with the same
-    /// options, so that no comparison is needed. Each file must be an input in both versions or in neither,
+    /// Returns true if no comparison is needed, because both versions consist of the same files, byte by
+    /// byte, and were read with the same options. Each file must be an input in both versions or in neither,
     /// because schemas of other files are compared only if an input refers to them. Returns false for
     /// contracts with overlays, because overlays are not compared here.
     fn is_same_input(&self, other: &Self) -> bool {
@@ -387,8 +387,8 @@ impl ContractChange {
 /// Options of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompareOptions {
-    /// Whether both versions belong to one major version. If so, no declared element may be removed, even if
-    /// readers do not depend on it.
+    /// Whether both versions belong to one major version. If so, the removal of a declared element is
+    /// breaking, even if readers do not depend on the element.
     pub within_major: bool,
     /// Whether to try proofs for changes of which the rule alone cannot decide the effect on clients. Proofs
     /// take time. Without proofs, a harmless change may be reported as breaking, and an equivalent rewrite as

@@ -70,8 +70,8 @@ pub struct InitFindings {
     pub unsupported_operations: Vec<String>,
     /// The names of header parameters that carry an idempotency key.
     pub idempotency_headers: Vec<String>,
-    /// The names of header parameters that a transport typically sets, such as signatures and trace ids, so
-    /// that callers do not pass them with each call.
+    /// The names of header parameters that a transport typically sets instead of the caller, such as
+    /// signatures and trace ids.
     pub transport_headers: Vec<String>,
     /// The groups of operations that look paginated, with a suggested configuration.
     pub pages: Vec<PagedOperations>,

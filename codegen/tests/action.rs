@@ -30,7 +30,8 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// A temporary folder with a remote repository `origin`, its shallow clone `clone`, and the files of the runner.
+/// A temporary folder that contains a remote repository `origin`, its shallow clone `clone`, and the files of
+/// the action's runner.
 struct Runner {
     folder: PathBuf,
     environment: BTreeMap<String, String>,
@@ -381,7 +382,7 @@ fn sarif_is_uploaded_on_request() {
     assert_eq!(uploaded, fs::read_to_string(&result.outputs["sarif"]).unwrap());
 }
 
-/// Installs from a folder with the layout of the downloads of a release.
+/// The action installs a release from a folder that has the layout of a release's downloads.
 #[test]
 fn release_is_installed_after_its_checksum_matches() {
     let runner = Runner::new("install");
@@ -431,7 +432,7 @@ fn release_is_installed_after_its_checksum_matches() {
     assert!(text(&output.stdout).contains("::error::version 7.2.0 cannot be installed"), "{output:?}");
 }
 
-/// Runs the hooks in the root of the repository, without file names, as their settings require.
+/// The hooks work in the root of the repository. Their settings specify that pre-commit passes no file names.
 #[test]
 fn hooks_run_in_the_root_of_the_repository() {
     let runner = Runner::new("hooks");

@@ -150,7 +150,7 @@ fn read_request(connection: &TcpStream) -> Request<Bytes> {
     request.body(body.into()).unwrap()
 }
 
-/// The credentials in the sent headers are accepted if the transport of reqwest sends them over TCP.
+/// A server accepts the credentials that the reqwest transport sends over TCP.
 #[tokio::test]
 async fn credentials_are_accepted_over_tcp() {
     let (address, vault, server) = serve(9);

@@ -109,8 +109,8 @@ fn new_property_changes_few_lines_in_its_area() {
     assert!(found["ships.rs"] <= 30, "{found:?}");
 }
 
-/// Edits of two schemas merge even if these are adjacent in every list, such as `ship` and `stock-lot`, or
-/// `blueprint` and `change-result`.
+/// Edits of two schemas merge even if the schemas are adjacent in every list, such as `ship` and `stock-lot`,
+/// or `blueprint` and `change-result`.
 #[test]
 fn edits_of_two_schemas_merge_without_conflicts() {
     let before = generate_edited(&[]);

@@ -49,7 +49,7 @@ use http::{Request, Response};
 #[derive(Clone, Default)]
 struct Depot(Arc<Mutex<Vec<String>>>);
 
-/// Serializes the numbers of a page as a JSON array.
+/// Serializes the numbers from 1 to 7 in `numbers` as a JSON array. `each` serializes one number.
 fn list(numbers: impl Iterator<Item = u64>, each: impl Fn(u64) -> String) -> String {
     let each: Vec<String> = numbers.filter(|number| (1..=7).contains(number)).map(each).collect();
     format!("[{}]", each.join(","))

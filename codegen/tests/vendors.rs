@@ -1,5 +1,5 @@
-//! Runs the programs in `examples/vendors` against servers with scripted responses, and compares the requests with
-//! those that the documentation of such services shows.
+//! Runs the programs in `examples/vendors` against servers with scripted responses. Compares their requests
+//! with the requests in the documentation of the imitated services.
 
 #![deny(warnings)]
 #![allow(clippy::unwrap_used, missing_docs)]

@@ -109,7 +109,7 @@ pub(super) fn requested_acceptance(
     Ok(Some(Acceptance { reason: reason.clone(), by: args.by.clone(), expires }))
 }
 
-/// Returns the date of `--today`, or else the current date in UTC.
+/// Returns the date of `--today` or, without this option, the current date in UTC.
 pub(super) fn current_date(args: &DriftArgs) -> Result<CalendarDate, CommandError> {
     if let Some(text) = &args.today {
         return parse_date("--today", text);

@@ -66,8 +66,7 @@ pub(crate) fn run_init(args: &InitArgs, console: &Console) -> Result<u8, Command
     Ok(0)
 }
 
-/// Writes the file. Without `force`, it never overwrites a file, not even one that another process has just
-/// created.
+/// Writes the file. Without `force`, fails if the file exists, even if another process has just created it.
 fn write_config(path: &Path, text: &str, force: bool) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;

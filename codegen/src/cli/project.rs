@@ -40,7 +40,8 @@ pub(crate) fn open_project(inputs: &[PathBuf]) -> Result<Project, CommandError> 
     Ok(project)
 }
 
-/// Returns the inputs of the command line, or else the configuration file at its default location.
+/// Returns the inputs of the command line. If there are none, returns the configuration file at its default
+/// location.
 pub(crate) fn resolve_inputs(given: &[PathBuf], hint: &str) -> Result<Vec<PathBuf>, CommandError> {
     if !given.is_empty() {
         return Ok(given.to_vec());
@@ -130,7 +131,8 @@ fn is_rust_file(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("rs"))
 }
 
-/// Returns the output path, which is the option `--output` or else `path` in the `[output]` table.
+/// Returns the output path, which is the value of `--output` or, without this option, `path` in the
+/// `[output]` table.
 pub(crate) fn resolve_output(args: &GenerateArgs, project: &Project) -> Result<PathBuf, CommandError> {
     let own = || project.config.output.path.as_ref().map(|path| project.base.join(path));
     args.output.clone().or_else(own).ok_or_else(|| {

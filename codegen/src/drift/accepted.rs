@@ -33,7 +33,8 @@ pub struct AcceptedEntry {
     pub rule: String,
     /// The changed element: [`ContractChange::subject`].
     pub place: String,
-    /// The change: [`ContractChange::difference`]. `None` covers all changes of the rule at the place.
+    /// The change: [`ContractChange::difference`]. If it is `None`, the entry covers all changes of the rule
+    /// at the place.
     pub difference: Option<String>,
     /// The reason and the period.
     pub acceptance: Acceptance,
@@ -135,7 +136,7 @@ impl AcceptedChanges {
     }
 }
 
-/// Describes an entry that covers no change, and the remedy.
+/// Returns the message and the help of an entry that covers no change.
 fn describe_uncovered(entry: &AcceptedEntry, drift: &ContractDrift) -> (String, String) {
     let AcceptedEntry { rule, place, difference, .. } = entry;
     let now = drift.changes.iter().find(|change| entry.is_at(change));
@@ -154,7 +155,8 @@ fn describe_uncovered(entry: &AcceptedEntry, drift: &ContractDrift) -> (String, 
     }
 }
 
-/// Appends entries to the text of a file, and keeps everything that is in it. Equal entries are written once.
+/// Appends entries to the text of a file. The existing text is kept unchanged. Equal entries are written
+/// once.
 ///
 /// # Errors
 /// Returns a message if no entries can be appended to the text, because it contains the list in the inline

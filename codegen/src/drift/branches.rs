@@ -19,7 +19,7 @@ use super::{
 
 pub(super) const UNION_KEYWORDS: &[Keyword] = &[Keyword::OneOf, Keyword::AnyOf];
 
-/// Two corresponding branches, and the label of the path segment that leads to them.
+/// Two corresponding branches, and the label of their path segment.
 #[derive(Clone, Debug)]
 pub(super) struct BranchMatch {
     pub(super) old: SchemaId,

@@ -16,15 +16,16 @@ use super::{
     verdicts::KeywordFacet,
 };
 
-/// The parts of a pair that the comparison of enumerations has already covered, so that no difference is
-/// reported twice.
+/// The parts of a pair that were already compared as enumerations. Other comparers skip these parts, because
+/// they would report the same differences again.
 #[derive(Clone, Debug, Default)]
 pub(super) struct EnumerationOutcome {
-    /// Whether the listed values were compared one by one, so that patterns and limits need no comparison.
+    /// Whether the listed values were compared one by one. In this case, patterns and limits need no
+    /// comparison.
     pub(super) covers_scalars: bool,
-    /// The schema of the old version that contains a union of listed values, if there is one.
+    /// The schema of the old version that contains the compared union of listed values, if there is one.
     pub(super) old_holder: Option<SchemaId>,
-    /// The schema of the new version that contains a union of listed values, if there is one.
+    /// The schema of the new version that contains the compared union of listed values, if there is one.
     pub(super) new_holder: Option<SchemaId>,
 }
 

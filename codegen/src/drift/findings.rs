@@ -28,7 +28,8 @@ pub(super) struct LevelPair {
 /// The outcome of an attempt to prove a change.
 #[derive(Clone, Debug)]
 pub(super) struct ProofOutcome {
-    /// True if a proof confirmed the level; false if the level is only the one that the rule assigns.
+    /// True if a proof confirmed the level of the change. False if the level is that of the rule, without a
+    /// proof.
     pub(super) is_proven: bool,
     /// A value that only one of the versions accepts.
     pub(super) witness: Option<String>,
@@ -157,7 +158,7 @@ impl<'g> FindingLog<'g> {
             .collect()
     }
 
-    /// Adds a node of the path graph, and all nodes that lead to it, to `nodes`.
+    /// Adds a node of the path graph and all of its ancestors to `nodes`.
     pub(super) fn add_with_ancestors(&self, node: usize, nodes: &mut BTreeSet<usize>) {
         let mut waiting = vec![node];
         while let Some(node) = waiting.pop() {

@@ -7,8 +7,8 @@ use contract_codegen_core::api::MediaType;
 /// The identity of a media type: its type and subtype in lower case, and its significant parameters.
 pub(super) type MediaTypeKey = (String, BTreeMap<String, String>);
 
-/// Returns the entry for a media type: the one with the same name, or else the one with the same
-/// [`media_type_key`]. Returns `None` if there is neither.
+/// Returns the media type in `all` that has the name `name` or, if there is none, the same
+/// [`media_type_key`].
 pub(super) fn find_equivalent<'g>(all: &'g [MediaType], name: &str) -> Option<&'g MediaType> {
     let literal = all.iter().find(|media| media.name.eq_ignore_ascii_case(name));
     literal.or_else(|| {

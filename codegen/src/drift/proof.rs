@@ -2,7 +2,7 @@
 //!
 //! In each direction, one version is the *sending* version and the other the *receiving* one: readers of the
 //! old version receive values of the new version, and writers of the old version send values to the new one.
-//! In code, they are called `giving` and `refusing`.
+//! In code, the sending version is called `giving`, and the receiving version `refusing`.
 //!
 //! Two questions decide whether a difference breaks clients:
 //!
@@ -108,8 +108,8 @@ impl<'g> LazyTables<'g> {
     }
 }
 
-/// The result of a proof: `Ok` if no value is refused, `Err` if a value is refused, with an example if one
-/// was found.
+/// The result of a proof. `Ok` means that no value is refused. `Err` means that a value is refused; it
+/// contains such a value, if one was found.
 pub(super) type ProofVerdict = Result<(), Option<Json>>;
 
 impl<'g> SchemaProver<'g> {

@@ -41,7 +41,7 @@ pub struct ReportOptions {
     pub audience: ReportAudience,
     /// Whether the text report is colored.
     pub color: bool,
-    /// Whether both versions belong to one major version, so that a breaking change is a failure.
+    /// Whether both versions belong to one major version. If so, a breaking change is a failure.
     pub within_major: bool,
     /// A prefix for the file names of the new version that makes them relative to the folder in which the
     /// report is read, such as `schemas/`.
@@ -161,7 +161,7 @@ fn acceptance_terms(acceptance: &Acceptance) -> String {
     by + &until
 }
 
-/// Returns the uses of the changed element other than the one in the subject.
+/// Returns the uses of the changed element, without the use that the subject contains.
 fn other_uses(change: &ContractChange) -> Vec<&str> {
     let subject_base = change.uses.iter().filter(|base| {
         let rest = change.subject.strip_prefix(base.as_str());
@@ -486,8 +486,9 @@ fn code_span(text: &str) -> String {
     format!("`` {} ``", text.replace('|', "\\|").replace('\n', " ").replace("``", "` `"))
 }
 
-/// Renders GitHub workflow commands, one per change, at the new location if there is one, or else at the old
-/// one. Each fault of the new version gets a warning, and each outdated entry of accepted changes an error.
+/// Renders one GitHub workflow command per change. The command is located in the new version if the change
+/// has a location there, otherwise in the old version. Each fault of the new version gets a warning, and each
+/// outdated entry of accepted changes an error.
 #[must_use]
 pub fn render_github_annotations(drift: &ContractDrift, view: &ReportOptions) -> String {
     let mut out = String::new();

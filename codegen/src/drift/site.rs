@@ -24,7 +24,7 @@ impl ValueUse {
     }
 }
 
-/// The location at which schemas are compared, and the use of their values there.
+/// The location at which schemas are compared, and the properties of the values at this location.
 #[derive(Clone, Debug)]
 pub(super) struct ComparisonSite {
     /// The operation and the part of it, such as `GET /me/ships 200 body`.
@@ -150,7 +150,7 @@ impl ComparisonSite {
         Self { annotations: source, ..self }
     }
 
-    /// Returns the site with all differences marked as harmless, so that no finding at it is breaking.
+    /// Returns the site with all differences marked as harmless. No finding at such a site is breaking.
     pub(super) fn with_harmless_differences(self) -> Self {
         Self { is_harmless: true, ..self }
     }

@@ -42,7 +42,7 @@ pub(super) struct VisitedPair {
 /// A search for values that only one version accepts, for the pairs that were compared.
 pub(super) struct WitnessSearch<'c, 'g> {
     comparison: &'c mut Comparison<'g>,
-    /// The nodes of the path graph with a reported breaking change, and all nodes that lead to them.
+    /// The nodes of the path graph with a reported breaking change, and all ancestors of these nodes.
     broken: BTreeSet<usize>,
 }
 

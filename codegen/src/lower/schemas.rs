@@ -478,7 +478,7 @@ pub fn find_shared_schemas(graph: &SchemaGraph) -> BTreeSet<SchemaId> {
 }
 
 /// Writes an exclusive bound for OpenAPI 3.0 as a number and a flag, unless the inclusive bound is stricter.
-/// Returns false if the bound is needed but JSON numbers of common parsers cannot represent it exactly.
+/// Returns false if the bound must be written but cannot be written as an exact number.
 fn write_exclusive_bound(
     schema: &Schema,
     keyword: Keyword,

@@ -1,5 +1,5 @@
-//! Produces response bodies and headers. A body is a valid example of the media type, or else a value
-//! composed of schema examples, or else a generated value, encoded for the media type.
+//! Produces response bodies and headers. A body is a valid example of the media type. If there is none, the
+//! body is a value that is composed of schema examples or generated, encoded for the media type.
 
 use std::fmt::Write as _;
 

@@ -536,8 +536,8 @@ paths:
     assert_eq!(text("/named").matches("retry: ").count(), 3);
 }
 
-/// If the configuration defines an end marker, a generated event stream ends with it, so that clients can
-/// detect that the stream is complete.
+/// If the configuration defines an end marker, a generated event stream ends with this marker. Clients use it
+/// to detect that the stream is complete.
 #[test]
 fn event_streams_end_with_the_configured_marker() {
     let document = api(r"

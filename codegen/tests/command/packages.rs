@@ -34,8 +34,8 @@ fn member_names(metadata: &Value) -> Vec<&str> {
     names
 }
 
-/// A member that uses all three packages. Packages with a shared runtime have the same types, and each
-/// package re-exports its runtime.
+/// The source of a workspace member that uses three generated packages. Packages with a shared runtime have
+/// the same runtime types, and each package re-exports its runtime.
 const FLEET: &str = "
 pub fn read(bytes: &[u8]) -> Result<north::types::Ticket, north::runtime::DocumentError> {
     north::runtime::Contract::parse(bytes)
@@ -145,7 +145,8 @@ components:
     Order: { type: object, required: [id], properties: { id: { type: string } } }
 ";
 
-/// Returns the first calls of the README and of the root module, as modules.
+/// Returns the examples of a first call in the README and in the root module of a generated package. Each
+/// example becomes a Rust module.
 fn first_calls(package: &Path, name: &str) -> String {
     let readme = fs::read_to_string(package.join("README.md")).unwrap();
     let readme =
@@ -157,7 +158,7 @@ fn first_calls(package: &Path, name: &str) -> String {
     format!("pub mod {name}_readme {{\n{readme}\n}}\npub mod {name}_docs {{\n{docs}\n}}\n")
 }
 
-/// Returns the content of the first code block with this opening.
+/// Returns the content of the first code block that starts with the line `opening`.
 fn code_block(text: &str, opening: &str) -> String {
     let (_, code) = text.split_once(opening).unwrap_or_else(|| panic!("no `{opening}` in:\n{text}"));
     code.split("```").next().unwrap().to_owned()
@@ -195,8 +196,8 @@ fn generated_packages_can_be_published() {
     assert!(result.err.contains("`1` is not a valid version of a package"), "{}", result.err);
 }
 
-/// Cargo accepts the generated package in every position relative to a workspace, after the change that
-/// `generate` requests, if any.
+/// Cargo accepts a generated package in every position relative to a workspace. If `generate` requests a
+/// change of the workspace, the change is made first.
 #[test]
 fn packages_fit_the_workspace_around_them() {
     let all = "members = [\"app\", \"crates/*\"]\nexclude = [\"out\", \"app/inside\"]";
@@ -255,7 +256,8 @@ fn packages_fit_the_workspace_around_them() {
     }
 }
 
-/// A package that was generated before the workspace joins it with the next run.
+/// If a workspace is created around an existing package, the next run of `generate` makes the package a
+/// member.
 #[test]
 fn existing_packages_join_a_new_workspace() {
     let folder = Folder::new("joins");

@@ -79,8 +79,8 @@ fn type_lists_equal_branches_of_single_types() {
     assert_eq!(rules_and_messages(&schema(forms), &schema(types)), []);
 }
 
-/// If a list of types is replaced by a union and a limit or the valid types change as well, only the latter
-/// changes are reported.
+/// Replacing a list of types by a union is not reported. Changes of the limits or of the valid types at the
+/// same time are reported by their own rules.
 #[test]
 fn changes_of_type_branches_have_their_own_rules() {
     let found = |old: &str, new: &str| -> Vec<_> {
@@ -108,8 +108,8 @@ fn property_changes(old: &str, new: &str) -> Vec<(&'static str, String)> {
     rules_and_messages(&within(old), &within(new))
 }
 
-/// Returns the rules of the changes between two schemas of a property, without the duplicates of the two
-/// directions.
+/// Returns the rules of the changes between two schemas of a property. Each rule is listed once, even if it
+/// applies in both directions.
 fn rules_of(old: &str, new: &str) -> Vec<&'static str> {
     let mut rules: Vec<&str> = property_changes(old, new).into_iter().map(|(rule, _)| rule).collect();
     rules.sort_unstable();

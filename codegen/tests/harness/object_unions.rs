@@ -60,8 +60,8 @@ fn closed_variants_hold_no_other_members() {
     assert!(matches!(strict(r#"{"a":1,"c":2}"#), InputStrict::Unknown(_)));
 }
 
-/// Several branches fit an object that has only `age`, and the schemas decide between them: only cats may be
-/// older than 20.
+/// Several branches declare the properties of an object with only `age`. The branch whose schema accepts the
+/// object is selected: only cats may be older than 20.
 #[test]
 fn the_schemas_decide_between_several_forms() {
     assert!(matches!(pet(r#"{"age":25}"#), InputPet::Cat(_)));
@@ -73,7 +73,7 @@ fn the_schemas_decide_between_several_forms() {
     assert!(matches!(pets(r#"[{"bark":true}]"#), InputPets::List(_)));
 }
 
-/// A union of a string and of objects is one enum, also if the objects are a union of their own without a name.
+/// A union of a string and of a nested union of objects becomes one enum, unless the nested union has a name.
 #[test]
 fn alternatives_of_alternatives_are_one_enum() {
     use crate::compiled::union_flattened::types::{
@@ -187,7 +187,8 @@ fn structs_have_constructors() {
     assert_eq!(fork.to_json().unwrap().to_string(), r#"{"left":{"value":"x"}}"#);
 }
 
-/// A constructor takes the elements of a list of a union as values of one variant, or as values of the union.
+/// A constructor accepts a list of a union's values. The elements may be values of one variant's type or
+/// values of the union.
 #[test]
 fn constructors_convert_lists_of_unions() {
     use crate::compiled::union_by_kind::types::{Keys, KeysKeysItem};

@@ -68,8 +68,9 @@ fn open_unions_preserve_unknown_variants() {
     assert_eq!(input.to_json().unwrap(), Json::parse(text.as_bytes()).unwrap());
 }
 
-/// An object without an optional tag is read as the variant whose properties it has, and validation decides
-/// between several. A tag that no branch lists makes the object unknown.
+/// An object without a tag is parsed as one of the variants whose tag is optional. Its properties select the
+/// variant; if several variants declare them, validation decides. An object with a tag that no branch lists
+/// is parsed as the unknown variant.
 #[test]
 fn objects_without_an_optional_tag_are_read_by_their_properties() {
     use compiled::union_optional_tag::types::{Category, Part, Transfer};
@@ -95,8 +96,8 @@ fn unserializable_variants_are_invalid() {
     assert!(both.is_valid());
 }
 
-/// Every valid value can be serialized, so a value that cannot be serialized makes its container invalid. The
-/// nested type has no constraints itself in one case, and only constraints of its location in the other.
+/// A value that cannot be serialized makes its container invalid, because every valid value can be
+/// serialized. In the two cases of this test, the nested type itself has no constraints.
 #[test]
 fn unserializable_values_make_their_containers_invalid() {
     use compiled::{nullable_any_of, tri_state};
