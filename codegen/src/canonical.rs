@@ -22,10 +22,11 @@ const INITIAL_TIMEOUT: Duration = Duration::from_secs(3);
 /// The number of timeouts after which all further steps are skipped. The limit bounds the number of abandoned
 /// threads.
 const MAX_TIMEOUTS: u8 = 5;
-/// The stack size of a step in bytes. Steps recurse to the nesting depth of the schemas.
+/// The stack size of a step's thread in bytes. The recursion of a step is as deep as the nesting of the
+/// schemas.
 const STACK_SIZE: usize = 64 << 20;
 
-/// A checker for containment between schemas. One instance serves one contract and counts its timeouts.
+/// A checker for containment between schemas. Each contract has its own instance, which counts the timeouts.
 #[derive(Debug, Default)]
 pub(crate) struct ContainmentChecker {
     timeouts: AtomicU8,
@@ -45,7 +46,8 @@ impl ContainmentChecker {
         })
     }
 
-    /// Returns whether `wide` accepts every value that `narrow` accepts, or `None` if that is undecided.
+    /// Returns true if `wide` accepts every value that `narrow` accepts. Returns `None` if the library cannot
+    /// decide.
     pub(crate) fn check_coverage(&self, wide: &CanonicalForm, narrow: &CanonicalForm) -> Option<bool> {
         let (wide, narrow) = (wide.clone(), narrow.clone());
         self.run_with_timeout(move || match wide.0.covers(&narrow.0).ok()? {
@@ -55,8 +57,8 @@ impl ContainmentChecker {
         })
     }
 
-    /// Returns whether the document `wide` accepts every value that the document `narrow` accepts, or `None`
-    /// if that is undecided.
+    /// Returns true if the document `wide` accepts every value that the document `narrow` accepts. Returns
+    /// `None` if the library cannot decide.
     pub(crate) fn is_contained(&self, wide: Value, narrow: Value) -> Option<bool> {
         self.check_coverage(&self.canonicalize(wide)?, &self.canonicalize(narrow)?)
     }

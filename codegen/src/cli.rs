@@ -78,8 +78,8 @@ fn print_config_schema() -> Result<u8, CommandError> {
 }
 
 impl From<std::io::Error> for CommandError {
-    /// Converts the error of a failed write to standard output. Errors of file access are converted where
-    /// they occur, because the message contains the path.
+    /// Converts the error of a failed write to standard output. Other code converts errors of file access,
+    /// because their messages contain the path.
     fn from(error: std::io::Error) -> Self {
         Self::Io(format!("cannot write to standard output: {error}"))
     }

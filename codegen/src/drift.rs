@@ -167,8 +167,8 @@ impl ContractVersion {
     }
 
     /// Reads a contract as the generator does, with the inputs, mounts and type options of a `codegen.toml`.
-    /// The path is the `codegen.toml` itself or its folder. Without a `codegen.toml`, the given file or
-    /// everything in the given folder is read.
+    /// The path is the `codegen.toml` itself or its folder. If there is no `codegen.toml`, the given file or
+    /// all documents in the given folder are read.
     ///
     /// # Errors
     /// Returns the same errors as [`ContractVersion::load`], and an error if the `codegen.toml` cannot be
@@ -295,7 +295,8 @@ pub enum ChangeLevel {
     /// The change has no effect on values, names or generated code.
     #[default]
     Same,
-    /// Something was added, or is sent less often than before; clients that ignore it work as before.
+    /// An element was added, or is sent less often than before. Clients that ignore the element work as
+    /// before.
     Additive,
     /// The wire format is unchanged, but a name that people and generated code use has changed.
     Renamed,
@@ -359,7 +360,7 @@ pub struct ContractChange {
     pub subject: String,
     /// Every part of an operation that uses the element, sorted, such as `GET /me/ships 200 body`.
     pub uses: Vec<String>,
-    /// The first part of the message: the difference without its effect on clients.
+    /// The first part of `message`, which states the difference without its effect on clients.
     pub difference: String,
     /// One sentence that states the difference and its effect on readers or writers.
     pub message: String,
@@ -367,7 +368,7 @@ pub struct ContractChange {
     pub proven: bool,
     /// A JSON value of the changed element that only one of the versions accepts.
     pub witness: Option<String>,
-    /// Why the breaking change is accepted; `None` if no entry covers it. See [`accepted`].
+    /// The acceptance of the breaking change; `None` if no entry covers the change. See [`accepted`].
     pub accepted: Option<Acceptance>,
 }
 
@@ -394,7 +395,7 @@ pub struct CompareOptions {
     /// take time. Without proofs, a harmless change may be reported as breaking, and an equivalent rewrite as
     /// a change.
     pub proofs: bool,
-    /// The current date, which decides whether the `x-sunset` of a removed element has passed. Without it,
+    /// The current date, with which the `x-sunset` of a removed element is compared. If the date is `None`,
     /// `x-sunset` has no effect.
     pub today: Option<dates::CalendarDate>,
 }
@@ -442,8 +443,8 @@ impl VersionBump {
         }
     }
 
-    /// Returns the increment between two values of `info.version`: [`VersionBump::None`] if the new version
-    /// is not higher, and `None` if one of the values is not a version number.
+    /// Returns the increment between two values of `info.version`. Returns [`VersionBump::None`] if the new
+    /// version is not higher. Returns `None` if one of the values is not a version number.
     #[must_use]
     pub fn between_versions(old: &str, new: &str) -> Option<Self> {
         let (old, new) = (parse_version_numbers(old)?, parse_version_numbers(new)?);
@@ -470,8 +471,8 @@ fn parse_version_numbers(version: &str) -> Option<[u64; 3]> {
 pub struct ContractDrift {
     /// The differences, including those of level [`ChangeLevel::Same`].
     pub changes: Vec<ContractChange>,
-    /// `info.version` of the old contract, as returned by [`ContractVersion::info_version`]. It applies to
-    /// the changes of all documents.
+    /// `info.version` of the old contract, as returned by [`ContractVersion::info_version`]. This one value
+    /// applies to all documents of the contract.
     pub old_version: String,
     /// `info.version` of the new contract, as returned by [`ContractVersion::info_version`].
     pub new_version: String,
@@ -480,7 +481,7 @@ pub struct ContractDrift {
     pub faults: Vec<ContractFault>,
     /// The number of faults that the loader repaired or skipped in the old version.
     pub old_faults: usize,
-    /// The entries of the file with accepted changes that have expired or cover no change.
+    /// The outdated entries of the file with accepted changes. They have expired or cover no change.
     pub outdated_entries: Vec<OutdatedEntry>,
 }
 

@@ -82,8 +82,8 @@ pub struct ExplainedPart {
     pub rules: Vec<ExplainedRule>,
 }
 
-/// Explains each item with the given name. The name is that of a type, `Type.field`, the end of a schema's
-/// location, or the id, method name or call type of an operation.
+/// Explains each item with the given name. `name` is one of these: a type, `Type.field`, the end of a
+/// schema's location, or the id, method name or call type of an operation.
 ///
 /// # Errors
 /// If no item has the given name, returns the most similar name of an existing item, or `None` if no name is
@@ -112,7 +112,7 @@ enum ExplainTarget {
     Type(TypeId),
     Member(TypeId, usize),
     Schema(SchemaId),
-    /// An operation, by its index in the plan of its side (operations below `paths`, or webhooks).
+    /// An operation, by its index in the plan of the paths or of the webhooks.
     Call(OperationSide, usize),
 }
 
@@ -417,7 +417,8 @@ mod tests {
         }
     }
 
-    /// The explanation of a union of a string and of several objects lists the variants of both.
+    /// The explanation of a union of a string and several objects lists the string variant and the object
+    /// variants.
     #[test]
     fn variants_of_mixed_unions_are_explained() {
         let text = r##"{"$defs": {
@@ -440,8 +441,8 @@ mod tests {
         );
     }
 
-    /// The explanation of an operation shows the body types of the generated code. For text and byte bodies,
-    /// it shows no rules, because they are not validated.
+    /// The explanation of an operation shows the body types of the generated code. It shows no rules for text
+    /// and byte bodies, because such bodies are not validated.
     #[test]
     fn body_types_match_the_generated_code() {
         let text = r##"{"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": {"/a": {"post": {

@@ -40,7 +40,7 @@ use contract_codegen_core::{
 use self::render::MANY_OPERATIONS;
 pub use self::{paging::PagedOperations, render::codegen_toml};
 
-/// The findings about a contract from which [`codegen_toml`] derives its suggestions.
+/// The properties of a contract from which [`codegen_toml`] derives its suggestions.
 #[derive(Clone, Debug, Default)]
 pub struct InitFindings {
     /// The title and the version of the contract.
@@ -55,7 +55,7 @@ pub struct InitFindings {
     pub types: usize,
     /// The URLs in the `servers` of all documents.
     pub servers: Vec<String>,
-    /// The tags of operations, each with the number of types that only operations with this tag use.
+    /// The tags of operations, each with the number of types that are used only by operations with this tag.
     pub tags: Vec<(String, usize)>,
     /// The selectors of schemas that look like secrets, each with the reason.
     pub secrets: Vec<(String, String)>,
@@ -155,8 +155,7 @@ fn inspect_reading(project: &Project, contract: &AnalyzedContract) -> Result<Ini
     Ok(InitFindings { diagnostics, ..found })
 }
 
-/// Returns a sentence about each option that the configuration lacks and that would be useful for this
-/// contract.
+/// Returns a sentence about each option that would be useful for this contract but is not set.
 #[must_use]
 pub fn unused_options(project: &Project, contract: &AnalyzedContract) -> Vec<String> {
     run_on_deep_stack(|| {
@@ -213,7 +212,7 @@ fn has_pages(plan: &SidePlan<'_>, id: &str) -> bool {
     plan.calls.iter().any(|call| call.operation.id == id && call.pages.is_some())
 }
 
-/// Returns the HTTP URIs of references that no input document resolves. Fragments are removed.
+/// Returns the HTTP URIs of unresolved references, without fragments.
 fn find_unresolved_uris(contract: &AnalyzedContract) -> Vec<String> {
     let uris = contract.diagnostics.iter().filter(|each| each.code == "unresolved-reference");
     let uris = uris.filter_map(|each| {
@@ -251,7 +250,7 @@ fn find_special_headers(plan: &SidePlan<'_>, found: &mut InitFindings) {
     }
 }
 
-/// Returns the tags by name, each with the number of types that only operations with this tag use.
+/// Returns the tags by name, each with the number of types that are used only by operations with this tag.
 fn count_types_by_tag(contract: &AnalyzedContract, plan: &SidePlan<'_>) -> Vec<(String, usize)> {
     let called = || plan.calls.iter().map(|call| call.operation);
     let names: BTreeSet<&String> = called().flat_map(|operation| &operation.tags).collect();

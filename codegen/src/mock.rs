@@ -69,16 +69,18 @@ pub struct MockServer {
     /// The paths of the URLs in `servers`, longest first. The path of a request may start with one of them.
     bases: Vec<String>,
     schemes: Vec<CredentialScheme<'static>>,
-    /// The data of the events that mark the end of a stream, from the option `ends` in `[streams]`.
+    /// The data of the events that mark the end of a stream. They are the values of the option `ends` in
+    /// `[streams]`.
     end_data: &'static [&'static str],
-    /// The names of the events after which a stream ends, from the option `last-events` in `[streams]`.
+    /// The names of the events after which a stream ends. They are the values of the option `last-events` in
+    /// `[streams]`.
     last_events: &'static [&'static str],
     seed: u64,
     /// A cache of the response bodies that do not depend on the request. The key consists of the index of the
     /// operation, the status, and the index of the media type.
     cached_bodies: Mutex<HashMap<(usize, u16, usize), GeneratedBody>>,
-    /// The schemas by their location, for descriptions of violations. Computed when the first violation
-    /// occurs.
+    /// The ids of the schemas by location, with which violations are described. The map is built when the
+    /// first violation occurs.
     schemas_by_location: OnceLock<HashMap<String, SchemaId>>,
 }
 
@@ -314,7 +316,7 @@ impl MockServer {
         RouteResult::Done(Box::new(Err(problem_response.with_header(header::ALLOW, &methods))))
     }
 
-    /// Validates a request to the operation with the index `at`, and returns the response to it.
+    /// Validates a request to the operation with the index `at`, and returns the response.
     fn answer_call(&self, at: usize, parts: &Arc<Parts>, body: &Bytes) -> MockResult {
         self.validate_request(at, parts, body)?;
         let preferences = RequestPreferences::from_headers(&parts.headers);
@@ -473,7 +475,7 @@ struct ReviewFindings {
     invalid_examples: Vec<(contract_codegen_core::tree::DocumentLocation, String)>,
 }
 
-/// The status of the response to a call, and the entry of `responses` that describes it.
+/// The status of the response to a call, and the entry of `responses` that describes the response.
 struct SelectedResponse {
     at: usize,
     status: u16,

@@ -51,7 +51,7 @@ pub struct Report {
     pub counts: Vec<(&'static str, usize)>,
     /// The changes that overlays made to the documents.
     pub overlay_changes: Vec<OverlayChange>,
-    /// For each schema keyword, the number of its constraints that each mechanism enforces.
+    /// The number of constraints, by schema keyword and by the mechanism that enforces them.
     pub constraints: BTreeMap<&'static str, BTreeMap<EnforcedBy, usize>>,
     /// The types and fields whose Rust form accepts values that their schemas reject.
     pub looser_types: Vec<LooserType>,
@@ -407,7 +407,7 @@ mod tests {
     use contract_codegen_core::load::Sources;
 
     /// A field without constraints is reported as open, because the contract accepts any JSON value. A field
-    /// with branches that cannot be distinguished is not reported as open.
+    /// whose branches cannot be distinguished is not reported as open.
     #[test]
     fn untyped_fields_have_a_reason() {
         let text = r#"{"type": "object", "properties": {
@@ -434,8 +434,8 @@ mod tests {
         assert!(report.to_text(false).contains("5 of 7 fields contain untyped JSON"));
     }
 
-    /// The rules of parameters, and of bodies without a named type, are counted in the report and explained,
-    /// like the rules of types.
+    /// Like the rules of types, the rules of parameters and of bodies without a named type are counted in the
+    /// report and explained.
     #[test]
     fn operation_rules_are_counted() {
         let text = r#"{"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": {"/t": {"post": {

@@ -1,4 +1,4 @@
-//! The file `drift.toml` of `drift`: finds, reads and extends the list of accepted changes.
+//! Finds, reads and extends the file `drift.toml`, which lists the accepted changes for the command `drift`.
 
 use std::{
     fs,

@@ -1,4 +1,4 @@
-//! `completions` and `man`: shell completion with values of the contract, and manual pages.
+//! `completions` and `man`: shell completion, also of tags and operation ids of a contract, and manual pages.
 
 use std::{
     env, fs,

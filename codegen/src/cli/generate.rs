@@ -22,7 +22,7 @@ use super::{
     project,
 };
 
-/// The maximum number of changed files that are listed individually; more files are summarized by folder.
+/// The maximum number of changed files that are listed individually. More files are only counted.
 const MAX_LISTED_FILES: usize = 12;
 
 /// The generated files, and the location on disk to which they are written or with which they are compared.
@@ -79,8 +79,7 @@ impl GenerationRun {
         }
     }
 
-    /// Returns a sentence about each option that the configuration lacks and that would be useful for this
-    /// contract.
+    /// Returns a sentence about each option that would be useful for this contract but is not set.
     fn unused_options(&self) -> Vec<String> {
         init::unused_options(&self.project, &self.generated.contract)
     }
@@ -160,8 +159,8 @@ fn generate_files(args: &GenerateArgs, console: &Console) -> Result<GenerationRu
     Ok(GenerationRun { project, generated, output, layout, workspace, is_member })
 }
 
-/// Prints the changed files. If there are more than [`MAX_LISTED_FILES`], prints only the number of files for
-/// each kind of change.
+/// Prints the changed files. Without `--verbose`, and if there are more than [`MAX_LISTED_FILES`], prints
+/// only the number of files for each kind of change and the folder that contains them.
 fn print_changed_files(run: &GenerationRun, changes: &FileChanges, console: &Console) {
     let differing = || changes.files.iter().filter(|(_, change)| **change != FileChange::Same);
     if console.is_verbose() || differing().count() <= MAX_LISTED_FILES {

@@ -1,4 +1,5 @@
-//! `report`: prints assumptions, proofs, and the types that accept more than their schema.
+//! `report`: prints the assumptions about a contract, proofs, and the types that accept more than their
+//! schema.
 
 use contract_codegen::report::Report;
 use serde_json::json;
@@ -48,8 +49,8 @@ mod tests {
         Report { proofs: proofs.collect(), ..Report::default() }
     }
 
-    /// A report with a gap gives exit code 70 and an error line with the value. No known contract produces a
-    /// gap, so the test constructs the report.
+    /// A proof gap in a report gives exit code 70 and an error line with the value. No known contract has a
+    /// proof gap, so the test constructs the report.
     #[test]
     fn gap_exits_with_70_and_prints_the_value() {
         let console = Console::new(DisplayArgs { color: ColorWhen::Never, json: false, verbose: false });

@@ -1,4 +1,5 @@
-//! Accepted changes: breaking changes that the maintainers of a contract agreed to, with the reason.
+//! Accepted changes, that is, breaking changes to which the maintainers of a contract agreed, with the
+//! reason.
 //!
 //! The file `drift.toml` lists them. [`AcceptedChanges::parse`] parses its text, [`AcceptedChanges::apply`]
 //! marks the changes of a comparison that its entries cover, and [`append_entries`] adds entries to its text.
@@ -100,12 +101,12 @@ impl AcceptedChanges {
         &self.entries
     }
 
-    /// Sets [`ContractChange::accepted`] of the breaking changes that an entry covers, and lists the entries
-    /// that have expired or cover no change in [`ContractDrift::outdated_entries`]. Replaces the result of an
+    /// Sets [`ContractChange::accepted`] of the breaking changes that an entry covers. Lists the entries that
+    /// have expired or cover no change in [`ContractDrift::outdated_entries`]. Replaces the result of an
     /// earlier call.
     ///
-    /// An entry applies to a change of any level, because options such as `--across-majors` and the current
-    /// date affect levels, but not whether the contract changed.
+    /// An entry that covers a change of another level is not outdated, because options such as
+    /// `--across-majors` and the current date may make this change breaking.
     pub fn apply(&self, drift: &mut ContractDrift, today: CalendarDate) {
         drift.outdated_entries.clear();
         drift.changes.iter_mut().for_each(|change| change.accepted = None);

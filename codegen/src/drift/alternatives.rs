@@ -23,7 +23,8 @@ pub(super) struct UnionAlternatives<'g> {
     /// The version with the union.
     pub(super) side: VersionSide,
     union: SchemaUnion<'g>,
-    /// The branches that correspond to the schema, each with the types for which the two are compared.
+    /// The branches that correspond to the schema. Each branch has the types for which it is compared with
+    /// the schema.
     branches: Vec<(SchemaId, TypeSet)>,
 }
 
@@ -151,8 +152,7 @@ pub(super) fn find_alternatives<'g>(
     Some(UnionAlternatives { side, union, branches: vec![(branch, TypeSet::ALL)] })
 }
 
-/// Returns the union of a schema that consists only of one union with several branches, or `None` for other
-/// schemas.
+/// Returns the union if the schema consists only of one union with several branches, otherwise `None`.
 fn pure_union<'g>(flat: &FlattenedSchema<'g>) -> Option<SchemaUnion<'g>> {
     const KEYWORDS: [Keyword; 4] = [Keyword::Ref, Keyword::AllOf, Keyword::AnyOf, Keyword::OneOf];
     let unions = flat.unions();
@@ -221,7 +221,7 @@ fn most_similar_branch<'g>(
     }
 }
 
-/// Returns the source of annotations for the branches of a union that only the version `side` has.
+/// Returns the source of annotations for the branches of a union that only the version `side` contains.
 pub(super) fn annotation_source(pair: &SchemaPair<'_>, side: VersionSide) -> AnnotationSource {
     let union = if side == VersionSide::Old { &pair.old } else { &pair.new };
     match &pair.site.annotations {

@@ -29,7 +29,7 @@ struct OperationEntry<'g> {
     operation: &'g Operation,
 }
 
-/// The matched operations of both versions, the old operations without a match, and the new ones.
+/// The pairs of matched operations, and the operations of each version without a match.
 struct OperationMatching<'g> {
     pairs: Vec<(OperationEntry<'g>, OperationEntry<'g>)>,
     removed: Vec<&'g Operation>,
@@ -49,7 +49,7 @@ impl<'c, 'g> ApiComparer<'c, 'g> {
         Self { comparison, documents: BTreeSet::new(), renamed_schemes: BTreeMap::new() }
     }
 
-    /// Compares everything in the OpenAPI documents except schemas that no operation uses.
+    /// Compares the OpenAPI documents, except the schemas that no operation uses.
     pub(super) fn compare_apis(&mut self) {
         let (old, new) = self.comparison.versions();
         let documents = pair_documents(old, new);

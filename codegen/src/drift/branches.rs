@@ -43,7 +43,7 @@ impl<'g> BranchTags<'g> {
     }
 }
 
-/// The matched branches of two unions, the old branches without a match, and the new ones.
+/// The pairs of matched branches of two unions, and the branches of each union without a match.
 pub(super) struct BranchMatching<'g> {
     pub(super) tags: Option<BranchTags<'g>>,
     pub(super) matches: Vec<BranchMatch>,

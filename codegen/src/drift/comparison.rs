@@ -56,7 +56,7 @@ pub(super) struct SchemaPair<'g> {
 enum NestedQuestion {
     /// Do the schemas differ in anything other than annotations?
     Differs,
-    /// Does the change break readers? With `proofs`, a proof may show that it does not.
+    /// Do the differences break readers? With `proofs`, a proof may show that they do not.
     Breaks { proofs: bool },
 }
 
@@ -95,11 +95,11 @@ impl PairKey {
     }
 }
 
-/// A step from a pair of schemas to a pair of subschemas, with the path segment that it adds.
+/// A step from a pair of schemas to a pair of corresponding subschemas, with its path segment.
 struct SubschemaStep {
     old: SchemaId,
     new: SchemaId,
-    /// The kind of step and its token in the path; `None` for a reference, which adds nothing to the path.
+    /// The kind of step and the path segment. `None` for a reference, which adds no path segment.
     step: Option<(StepKind, String)>,
 }
 
@@ -453,7 +453,8 @@ impl<'g> Comparison<'g> {
         self.report_levels(rule, levels, places, subject, message);
     }
 
-    /// Records a change of a webhook or a callback, with the rule's levels for webhooks, if it has any.
+    /// Records a change of a webhook or a callback, with the levels of the rule for webhooks. If the rule has
+    /// no such levels, its levels for operations are used.
     pub(super) fn report_webhook_change(
         &mut self,
         rule: &'static DriftRule,
@@ -636,8 +637,8 @@ impl<'g> Comparison<'g> {
         direction_level(value_use, self.raise_within_major(rule, rule_level(rule, value_use)))
     }
 
-    /// Raises a level to breaking if a declared element was removed within a major version (Semantic
-    /// Versioning, item 8).
+    /// Returns the given level of a change. The removal of a declared element within a major version gets the
+    /// level `Breaking`, unless the given level is `Same` (Semantic Versioning, item 8).
     fn raise_within_major(&self, rule: &DriftRule, level: ChangeLevel) -> ChangeLevel {
         let is_raised =
             rule.is_breaking_within_major && self.options.within_major && level > ChangeLevel::Same;
@@ -703,7 +704,8 @@ const fn rule_level(rule: &DriftRule, value_use: ValueUse) -> ChangeLevel {
     }
 }
 
-/// Returns the given level for readers or for writers, as `value_use` selects, and `Same` for the other role.
+/// Returns a pair of levels. The role that `value_use` selects, readers or writers, gets the given level; the
+/// other role gets `Same`.
 const fn direction_level(value_use: ValueUse, level: ChangeLevel) -> LevelPair {
     match value_use {
         ValueUse::Read => LevelPair { readers: level, writers: ChangeLevel::Same },

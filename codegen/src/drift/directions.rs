@@ -1,9 +1,9 @@
 //! The schemas of both versions as they apply in each direction.
 //!
 //! In OpenAPI 3.0, a required property may be missing from requests if it is read-only, and from responses if
-//! it is write-only. Each version follows the rules of its own documents. Such a requirement is *waived* in
-//! that direction. Validators do not distinguish directions, so each direction gets copies of the schemas
-//! without the waived names in `required`.
+//! it is write-only. Such a requirement is *waived* in that direction. Each version follows the rules of its
+//! own OpenAPI version. Validators do not distinguish directions, so each direction gets copies of the
+//! schemas without the waived names in `required`.
 
 use std::{
     borrow::Cow,
@@ -178,7 +178,7 @@ impl<'g> DirectionProvers<'g> {
     }
 }
 
-/// Returns the message direction (request or response) in which values of a use are sent.
+/// Converts a value use to the direction of messages: `Read` to responses, `Write` to requests.
 const fn message_direction(usage: ValueUse) -> Direction {
     match usage {
         ValueUse::Read => Direction::Response,

@@ -18,7 +18,8 @@ use super::{
 /// The name of a discriminator property, and the branch that each of its values selects.
 struct DiscriminatorMapping<'g> {
     tag: &'g str,
-    /// Whether the branches are selected by their own `const` or `enum`.
+    /// Whether `const` or `enum` of the property in the branches, and not the `discriminator`, determines the
+    /// mapping.
     by_constants: bool,
     values: Vec<(&'g str, SchemaId)>,
 }
@@ -151,7 +152,8 @@ impl<'c, 'g> DiscriminatorComparer<'c, 'g> {
 }
 
 /// Maps each value of the property `tag` to the branch that it selects. The `const` and `enum` values of the
-/// branches take precedence over the `discriminator`. Returns `None` if there is neither.
+/// branches take precedence over the `discriminator`. Returns `None` if neither the branches nor a
+/// `discriminator` determine a mapping.
 fn discriminator_mapping<'g>(flat: &FlattenedSchema<'g>, tag: &'g str) -> Option<DiscriminatorMapping<'g>> {
     let holder = flat.schemas().find(|schema| schema.discriminator.is_some());
     let branches: Vec<SchemaId> = match holder {
@@ -186,8 +188,8 @@ fn discriminator_values_by_branch<'g>(
     branches.iter().flat_map(each).collect()
 }
 
-/// Returns the strings that `const` and `enum` of each branch list for a property, each with its branch.
-/// Returns `None` if they do not distinguish all branches.
+/// Returns the strings that `const` and `enum` list for a property in each branch, each string with its
+/// branch. Returns `None` if these strings do not distinguish all branches.
 fn constant_tag_values<'g>(
     flat: &FlattenedSchema<'g>,
     tag: &str,

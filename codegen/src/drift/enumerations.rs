@@ -1,5 +1,5 @@
 //! Compares enumerations: `enum`, `const`, and unions that list values. A closed enumeration accepts only the
-//! listed values; an open one has a branch that also accepts others.
+//! listed values. An open enumeration is a union with a further branch that accepts other values.
 
 use contract_codegen_core::{
     conjunction::type_of,
@@ -160,7 +160,8 @@ impl<'c, 'g> EnumerationComparer<'c, 'g> {
         self.comparison.report_restriction(rule, self.pair, message, facet);
     }
 
-    /// Reports the listed values that only one version accepts, because of other keywords or other branches.
+    /// Reports each listed value that only one version accepts, for example because of another keyword or
+    /// another branch.
     fn report_acceptance_changes(&mut self, listed: &[&'g Json]) {
         self.report_lost_values(listed);
         self.report_gained_values(listed);
@@ -200,8 +201,8 @@ impl<'c, 'g> EnumerationComparer<'c, 'g> {
         }
     }
 
-    /// Reports values that were added to or removed from the list, if unlisted values are valid in at least
-    /// one version.
+    /// Reports values that were added to or removed from a list, in the case that at least one version also
+    /// accepts unlisted values.
     fn report_known_values(&mut self, old: &[&'g Json], new: &[&'g Json]) {
         let pair = self.pair;
         for value in new.iter().filter(|value| !old.contains(value)) {
@@ -232,7 +233,7 @@ fn common_values<'g>(old: &[&'g Json], new: &[&'g Json]) -> Vec<&'g Json> {
     old.iter().filter(|value| new.contains(value)).copied().collect()
 }
 
-/// Formats a value for a message, as JSON in backticks that is cut after 60 characters.
+/// Formats a value for a message, as JSON in backticks. The JSON is cut after 60 characters.
 pub(super) fn format_value(value: &Json) -> String {
     let text = escape_invisible(&value.to_string());
     if text.chars().count() <= 60 {

@@ -15,7 +15,7 @@ use super::{
     site::ComparisonSite,
 };
 
-/// The locations of an element in the documents of both versions; `None` where it does not exist.
+/// The locations of an element in the documents of both versions; `None` for a version without the element.
 pub(super) type PlacePair<'p> = (Option<&'p DocumentLocation>, Option<&'p DocumentLocation>);
 
 /// The levels of a change for readers and writers.
@@ -63,7 +63,7 @@ struct RecordedFinding {
     are_all_proven: bool,
 }
 
-/// The identity of a finding: changes with equal keys are one finding.
+/// The key of a finding. Changes with equal keys are recorded as one finding.
 #[derive(PartialEq, Eq, Hash)]
 struct FindingKey {
     rule: &'static str,
@@ -168,8 +168,7 @@ impl<'g> FindingLog<'g> {
         }
     }
 
-    /// Returns the changes, each with its shortest path, its uses and its consequence for readers and
-    /// writers.
+    /// Returns the changes, each with its subject, its uses, and its effect on readers and writers.
     pub(super) fn into_changes(self) -> Vec<ContractChange> {
         let resolved = self.paths.resolve_paths();
         let changes = self.findings.into_iter().map(|finding| {

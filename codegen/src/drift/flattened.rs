@@ -42,8 +42,8 @@ pub(super) struct NumericBound<'g> {
     pub(super) exclusive: bool,
 }
 
-/// The declared property names of a schema that forbids all others (`additionalProperties` or
-/// `unevaluatedProperties`).
+/// The declared property names of a schema that forbids undeclared properties by `additionalProperties` or
+/// `unevaluatedProperties`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct ClosedNames<'g> {
     pub(super) names: BTreeSet<&'g str>,
@@ -225,7 +225,7 @@ impl<'g> FlattenedSchema<'g> {
         unions
     }
 
-    /// Returns true if there is a union that is compared by its branches and not as a list of values.
+    /// Returns true if there is a union whose branches are compared, as opposed to a union that lists values.
     pub(super) fn has_branches(&self) -> bool {
         let unions = self.unions();
         let listed = if unions.is_empty() { ValueListing::None } else { self.value_listing() };
@@ -236,13 +236,13 @@ impl<'g> FlattenedSchema<'g> {
         unions.iter().any(|union| Some(union.holder) != holder)
     }
 
-    /// Returns the types that accepted values can have. Unions and listed values are considered.
+    /// Returns the types that accepted values can have, under all keywords including unions and lists of
+    /// values.
     pub(super) const fn types(&self) -> TypeSet {
         self.facts.types
     }
 
-    /// Returns the list of accepted values, whether it is written as `enum`, as `const` or as a union of
-    /// both.
+    /// Returns the list of accepted values, which may be an `enum`, a `const` or a union of both.
     pub(super) fn value_listing(&self) -> ValueListing<'g> {
         if let Some(values) = self.listed_values() {
             return ValueListing::Closed { values, holder: None };
@@ -285,7 +285,7 @@ impl<'g> FlattenedSchema<'g> {
     }
 
     /// Returns all accepted values if the schema lists them by `enum`, `const`, the type `null` or a union of
-    /// these; otherwise `None`.
+    /// these. Otherwise, returns `None`.
     fn finite_values(&self, depth: u8) -> Option<Vec<&'g Json>> {
         const NULL: &Json = &Json::Null;
         if let Some(values) = self.listed_values() {
@@ -419,7 +419,7 @@ impl<'g> FlattenedSchema<'g> {
         self.graph.schema(id).boolean == Some(false)
     }
 
-    /// Returns the subschemas of the `patternProperties` whose pattern matches every name.
+    /// Returns the subschemas of `patternProperties` whose patterns match every name.
     fn catch_all_patterns<'s>(&'s self, schema: &'s Schema) -> impl Iterator<Item = SchemaId> + 's {
         let all = schema.pattern_properties.iter();
         all.filter(|(pattern, _)| self.graph.programs.matches_every_string(pattern)).map(|(_, id)| *id)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use contract_codegen_core::api::MediaType;
 
-/// The identity of a media type: its type and subtype in lower case, and its significant parameters.
+/// The key by which media types are compared: type and subtype in lower case, and the significant parameters.
 pub(super) type MediaTypeKey = (String, BTreeMap<String, String>);
 
 /// Returns the media type in `all` that has the name `name` or, if there is none, the same
@@ -17,8 +17,8 @@ pub(super) fn find_equivalent<'g>(all: &'g [MediaType], name: &str) -> Option<&'
     })
 }
 
-/// Returns type and subtype in lower case, and the significant parameters. `charset` has no meaning for JSON
-/// (RFC 8259, 11), and `charset=utf-8` is the default for other types.
+/// Returns the key of a media type. All parameters are significant, except `charset` of JSON, which has no
+/// meaning (RFC 8259, 11), and `charset=utf-8` of other types, which is the default.
 pub(super) fn media_type_key(name: &str) -> MediaTypeKey {
     let essence = contract_runtime::media_type::MediaType::parse(name);
     let parameters = essence.parameters().filter_map(|(key, value)| {

@@ -358,7 +358,7 @@ impl<'c, 'g> ObjectComparer<'c, 'g> {
         }
     }
 
-    /// Compares the declared names of closed objects, in which both versions forbid all other properties.
+    /// Compares the declared property names if both versions forbid undeclared properties.
     fn compare_closed_names(&mut self) {
         let pair = self.pair;
         let closings = |flat: &FlattenedSchema<'g>, other: &FlattenedSchema<'g>| {

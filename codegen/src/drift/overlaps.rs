@@ -1,5 +1,5 @@
-//! Compares the overlaps of branches: the values that match two branches of a `oneOf` and are therefore
-//! refused.
+//! Compares the overlaps of branches, that is, the values that a `oneOf` refuses because they match two
+//! branches.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,8 +18,8 @@ use super::{
 
 /// The maximum number of pairs of branches for which proofs are attempted.
 const MAX_PROVED_PAIRS: usize = 200;
-/// The maximum number of pairs of branches of a union that are checked by types, constants and required
-/// properties. With more pairs, every pair counts as overlapping.
+/// The maximum number of pairs of branches that are checked with [`is_disjoint`]. If a union has more pairs,
+/// all pairs count as overlapping.
 const MAX_SCREENED_PAIRS: usize = 200_000;
 
 /// A comparer for the overlaps between the branches of a pair of unions.

@@ -21,7 +21,7 @@ pub(super) enum PathStart {
     Node(usize),
 }
 
-/// An edge to a node or to a change: its start and its path segment, such as `/items/*/name`.
+/// An edge to a node or to a change, given by its start and its path segment, such as `/items/*/name`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct PathEdge {
     pub(super) from: PathStart,

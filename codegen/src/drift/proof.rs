@@ -49,8 +49,8 @@ use crate::canonical::{CanonicalForm, ContainmentChecker};
 
 /// The maximum length of a string in a witness, in bytes.
 const MAX_WITNESS_BYTES: usize = 300;
-/// The maximum number of pairs of branches that are sampled thoroughly. With more pairs, each pair gets fewer
-/// samples.
+/// The maximum number of pairs of branches for which many sample values are generated. If there are more
+/// pairs, fewer values are generated for each pair.
 const MAX_THOROUGH_PAIRS: usize = 20;
 
 /// One of the two compared versions.
@@ -62,10 +62,10 @@ pub(super) enum VersionSide {
     New,
 }
 
-/// A cache of data that is derived from schemas of one version; `None` if the derivation failed.
+/// A cache of data that is derived from schemas of one version. An entry is `None` if the derivation failed.
 type SideCache<T> = RefCell<HashMap<(VersionSide, Vec<SchemaId>), Option<T>>>;
 
-/// A prover that decides questions about the values that both versions accept, and caches the results.
+/// A prover for statements about the values that the versions accept. It caches the results.
 pub(super) struct SchemaProver<'g> {
     sides: &'g SchemaVersions<'g>,
     engine: ContainmentChecker,
@@ -132,8 +132,8 @@ impl<'g> SchemaProver<'g> {
         self.sides.get(side)
     }
 
-    /// Returns true if the runtime's validation tables accept a value for each of the given schemas of one
-    /// version.
+    /// Returns true if a value is valid under each of the given schemas of one version, according to the
+    /// runtime's validation tables.
     pub(super) fn accepts_value(&self, side: VersionSide, ids: &[SchemaId], value: &Json) -> bool {
         let tables = match side {
             VersionSide::Old => &self.old_tables,
@@ -224,8 +224,8 @@ impl<'g> SchemaProver<'g> {
         Some(if covers { Ok(()) } else { Err(None) })
     }
 
-    /// Returns a candidate that is valid in the sending version but is rejected by the receiving version
-    /// because of the facet's keywords.
+    /// Returns a candidate of the facet that the sending version accepts and that the facet's keywords of the
+    /// receiving version refuse.
     pub(super) fn find_refused_candidate(
         &self,
         given: (VersionSide, &[SchemaId]),

@@ -209,8 +209,8 @@ fn collect_pointers(schema: &Value, pointer: &str, pointers: &mut Vec<String>) {
     }
 }
 
-/// Applies one typical edit to a schema, chosen at random. `other` may replace the schema or become a
-/// subschema of it.
+/// Applies one random edit to a schema, from a list of typical edits. Some edits replace the schema by
+/// `other` or add `other` as a subschema.
 fn edit_schema(schema: &mut Value, other: Value, random: &mut SplitMix64) {
     let edits = [
         json!({ "type": "string" }),
@@ -272,8 +272,9 @@ fn edit_schema(schema: &mut Value, other: Value, random: &mut SplitMix64) {
     }
 }
 
-/// Returns a value and variants of it: objects with members removed, replaced or added, arrays without the
-/// first item or with another item, and another value for a scalar.
+/// Returns a value and variants of the value. In variants of an object, members are removed, replaced or
+/// added. Variants of an array lack the first item or have a further item. The variant of a scalar is a
+/// different value.
 fn mutate_value(value: &Value, others: &[Value], random: &mut SplitMix64) -> Vec<Value> {
     let mut variants = vec![value.clone()];
     match value {
@@ -305,7 +306,8 @@ fn to_serde_value(value: &Json) -> Value {
     serde_json::from_str(&value.to_string()).unwrap()
 }
 
-/// Returns the document of one version with the `required` properties that apply in a direction.
+/// Returns the document of one version, in which `required` lists only the properties that are required in a
+/// direction.
 fn relax_document(document: &Value, sides: &SchemaVersions<'_>, usage: ValueUse, side: VersionSide) -> Value {
     let mut document = document.clone();
     let Some(relaxed) = sides.for_direction(usage) else { return document };

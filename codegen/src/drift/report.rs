@@ -56,7 +56,8 @@ const BREAKING_LABEL: &str = ChangeLevel::Breaking.as_str();
 const ACCEPTED_LABEL: &str = "accepted";
 
 impl ReportOptions {
-    /// Returns the level of a change for the audience: for everyone, the higher of the two levels.
+    /// Returns the level of a change for the audience. For [`ReportAudience::Everyone`], this is the higher
+    /// of the two levels.
     #[must_use]
     pub fn level_of(&self, change: &ContractChange) -> ChangeLevel {
         match self.audience {
@@ -84,7 +85,8 @@ impl ReportOptions {
         failing.collect()
     }
 
-    /// Returns the label of a change: its level for the audience, or `accepted` for an accepted break.
+    /// Returns the label of a change, which is its level for the audience, or `accepted` for an accepted
+    /// breaking change.
     fn label_of(&self, change: &ContractChange) -> &'static str {
         match (self.level_of(change), &change.accepted) {
             (ChangeLevel::Breaking, Some(_)) => ACCEPTED_LABEL,
@@ -109,8 +111,8 @@ impl ReportOptions {
         format!("{}:{}", join_path(&self.prefix, &location.file), location.line)
     }
 
-    /// Returns a location in the old version: the file and the line. With a revision, the file has the form
-    /// that `git show` accepts, such as `v1.2.0:api/openapi.yaml`.
+    /// Formats a location in the old version as file and line. If the old version is a git revision, the file
+    /// has the form that `git show` accepts, such as `v1.2.0:api/openapi.yaml`.
     fn old_place(&self, location: &SourceLocation) -> String {
         let revision = self.revision.as_ref().map_or_else(String::new, |revision| format!("{revision}:"));
         format!("{revision}{}:{}", join_path(&self.old_prefix, &location.file), location.line)
@@ -172,9 +174,9 @@ fn other_uses(change: &ContractChange) -> Vec<&str> {
     change.uses.iter().filter(|base| Some(*base) != subject_base).map(String::as_str).collect()
 }
 
-/// Returns the exit code of `xtask drift`: 0 for no effect, 1 for additive, renamed or accepted, 2 for
-/// breaking or for an outdated entry of accepted changes. Unless `view.within_major` is set, a breaking change
-/// gives 1 if `info.version` has a new major version.
+/// Returns the exit code of `xtask drift`. It is 0 for changes without effect, 1 for additive, renamed or
+/// accepted changes, and 2 for breaking changes or an outdated entry of accepted changes. If
+/// `view.within_major` is false and `info.version` has a new major version, breaking changes give 1.
 ///
 /// The command `contract-codegen drift` exits with 1 where this function returns 2, and with 0 otherwise.
 #[must_use]
@@ -191,8 +193,8 @@ fn declared_bump(drift: &ContractDrift) -> Option<VersionBump> {
     VersionBump::between_versions(&drift.old_version, &drift.new_version)
 }
 
-/// Renders a text report: one line per change, grouped by operation or schema, then the totals and the
-/// required version increment.
+/// Renders a text report. It contains one line per change, grouped by operation or schema, then the totals
+/// and the required version increment.
 #[must_use]
 pub fn render_text(drift: &ContractDrift, view: &ReportOptions) -> String {
     let paint = |code: &str, text: &str| {
@@ -554,7 +556,7 @@ fn escape_command_property(text: &str) -> String {
     escape_command_data(text).replace(':', "%3A").replace(',', "%2C")
 }
 
-/// The note for rules whose level increases within a major version.
+/// The note about rules whose changes are breaking within a major version.
 const PERMANENCE_NOTE: &str = "Within a major version it is breaking for every affected client.";
 
 /// Renders the table of all rules, or one rule with its reason.
@@ -623,8 +625,8 @@ fn shorten_value(text: &str) -> String {
 mod tests {
     use crate::drift::{CompareOptions, ContractVersion, compare, report};
 
-    /// A changed description requires a new patch version: keeping version 1.0.0 is too little, 1.0.1 is
-    /// enough.
+    /// A changed description requires a new patch version. The unchanged version 1.0.0 is reported as too
+    /// low, 1.0.1 as sufficient.
     #[test]
     fn required_increment_agrees_with_the_version_verdict() {
         let contract = |description: &str, version: &str| {

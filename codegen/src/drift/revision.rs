@@ -56,13 +56,13 @@ pub struct ContractRevision {
     /// The revision, such as `v1.2.0`.
     pub revision: String,
     /// The folder of the contract's files in the repository, as a prefix of
-    /// [`SourceLocation::file`](super::SourceLocation::file): empty or with a trailing `/`.
+    /// [`SourceLocation::file`](super::SourceLocation::file). It is empty or ends with `/`.
     pub folder: String,
 }
 
-/// Reads the contract at `path` as it was at a revision. A revision is anything that names a commit, such as
-/// `main`, `v1.2.0` or `HEAD~3`. `v1.2.0:api/openapi.yaml` specifies another path at that revision, relative
-/// to the root of the repository.
+/// Reads the contract at `path` as it was at a revision. A revision is a name of a commit, such as `main`,
+/// `v1.2.0` or `HEAD~3`. If the path was different at the revision, it is given after a colon, relative to
+/// the root of the repository, as in `v1.2.0:api/openapi.yaml`.
 ///
 /// # Errors
 /// Returns an error if git cannot be run, `path` is not in a repository, the revision or the contract in it
@@ -97,7 +97,7 @@ pub fn open_revision(revision: &str, path: &Path) -> Result<ContractRevision, Re
     Ok(ContractRevision { version, revision: revision.to_owned(), folder })
 }
 
-/// Returns true if a revision names a commit of the repository that contains a folder. Returns false for
+/// Returns true if `revision` names a commit of the repository to which `folder` belongs. Returns false for
 /// strings that look like options.
 #[must_use]
 pub fn is_commit(folder: &Path, revision: &str) -> bool {
@@ -425,7 +425,7 @@ mod tests {
         found
     }
 
-    /// Only the files of the contract are copied, and files whose name occurs in a reference.
+    /// Only the inputs of the contract, and files whose names occur in references, are copied.
     #[test]
     fn unreferenced_files_are_not_copied() {
         let folder = tempfile::tempdir().unwrap();

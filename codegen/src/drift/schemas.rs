@@ -19,7 +19,7 @@ use super::{
     verdicts::KeywordFacet,
 };
 
-/// The maximum nesting depth of unions that are checked for a branch that accepts every string.
+/// The maximum nesting depth of unions that are searched for a branch that accepts every string.
 const MAX_UNION_DEPTH: u8 = 6;
 
 /// A comparer for all keywords of a pair of schemas.

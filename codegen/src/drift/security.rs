@@ -35,7 +35,8 @@ impl<'c, 'g> SecurityComparer<'c, 'g> {
     }
 
     /// Compares the security requirements of both versions. `renamed` contains the renamed schemes of the
-    /// document. If the operation moved to another document, the required schemes are compared as well.
+    /// operation's document. If the operation moved to another document, the required schemes are compared as
+    /// well.
     pub(super) fn compare_security(&mut self, renamed: &RenamedSchemes<'g>) {
         let OperationPair { old, new, documents, .. } = *self.operation;
         if !documents.is_matched {

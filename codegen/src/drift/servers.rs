@@ -84,7 +84,8 @@ impl<'c, 'g> ServerComparer<'c, 'g> {
     }
 }
 
-/// Returns true if two variables have the same position in the same address.
+/// Returns true if two variables have the same position in the same URL template. Names of variables are
+/// ignored.
 fn is_same_variable(one: (&str, &ServerVariable), other: (&str, &ServerVariable)) -> bool {
     let address_before = |(template, variable): (&str, &ServerVariable)| {
         let position = template.find(&format!("{{{}}}", variable.name));

@@ -27,7 +27,7 @@ impl ValueUse {
 /// The location at which schemas are compared, and the properties of the values at this location.
 #[derive(Clone, Debug)]
 pub(super) struct ComparisonSite {
-    /// The operation and the part of it, such as `GET /me/ships 200 body`.
+    /// The part of an operation, such as `GET /me/ships 200 body`.
     pub(super) base: Rc<str>,
     /// The graph node from which the path starts; `None` if it starts from the base.
     pub(super) node: Option<usize>,
@@ -36,7 +36,8 @@ pub(super) struct ComparisonSite {
     pub(super) value_use: ValueUse,
     /// The JSON types that the values can have. Property names, for example, can only be strings.
     pub(super) types: TypeSet,
-    /// Whether the surrounding schemas make differences at this site harmless. If so, no finding is breaking.
+    /// Whether differences at this site are harmless because of the surrounding schemas. If so, no finding at
+    /// the site is breaking.
     pub(super) is_harmless: bool,
     /// Whether the schemas at the site are only a part of a schema, such as a branch, and do not describe
     /// whole values.
@@ -65,12 +66,12 @@ pub(super) enum StepKind {
     Member,
     /// The step to a subschema for the elements of an array.
     Element,
-    /// The step to a subschema that applies to the same value, such as a branch or a condition, or to the
-    /// property names.
+    /// The step to a subschema that applies to the same value, such as a branch or a condition, or to a
+    /// subschema for property names.
     Part,
 }
 
-/// The depth to which scalars are sent as plain strings rather than as JSON.
+/// The nesting depth to which scalars are sent as plain strings and not as JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum StringScope {
     /// Scalars are sent as plain strings at three levels: the value itself, its properties, and the elements

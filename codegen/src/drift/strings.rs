@@ -56,9 +56,9 @@ impl PatternCache {
         compiled
     }
 
-    /// Returns true if a string matches a pattern (ECMA-262). The matcher of the runtime decides, as in
-    /// generated code. If it does not support the pattern, `jsonschema` evaluates it; a pattern that neither
-    /// supports matches nothing.
+    /// Returns true if a string matches a pattern (ECMA-262). The runtime evaluates the pattern as in
+    /// generated code. If the runtime does not support the pattern, the crate `jsonschema` evaluates it. A
+    /// pattern that neither of them supports matches no string.
     pub(super) fn matches_pattern(&self, pattern: &str, text: &str) -> bool {
         match self.compile(pattern).as_ref() {
             Ok(program) => program.is_match(text),
@@ -270,7 +270,7 @@ fn quote_pattern(pattern: &str) -> String {
 mod tests {
     use super::*;
 
-    /// A pattern is compiled only once, regardless of the number of names and objects that it is applied to.
+    /// A pattern is compiled only once, regardless of the number of names and objects to which it is applied.
     #[test]
     fn patterns_are_compiled_once() {
         let programs = PatternCache::default();

@@ -39,7 +39,7 @@ pub(super) struct VisitedPair {
     pub(super) new: Vec<SchemaId>,
 }
 
-/// A search for values that only one version accepts, for the pairs that were compared.
+/// A search for values that only one version accepts, over all pairs that were compared.
 pub(super) struct WitnessSearch<'c, 'g> {
     comparison: &'c mut Comparison<'g>,
     /// The nodes of the path graph with a reported breaking change, and all ancestors of these nodes.
@@ -162,8 +162,8 @@ impl SchemaProver<'_> {
         }
     }
 
-    /// Returns the schemas that apply to a value, including the branches and conditions that the value
-    /// matches.
+    /// Returns all schemas that apply to a value, including matching branches and the subschemas of matching
+    /// conditions.
     fn active_schemas(&self, side: VersionSide, ids: &[SchemaId], value: &Json) -> BTreeSet<SchemaId> {
         let graph = self.graph(side);
         let fits = |id: &SchemaId| self.accepts_value(side, &[*id], value);

@@ -18,7 +18,7 @@ use super::{
     site::{AnnotationSource, ComparisonSite, StepKind},
 };
 
-/// A pair of schemas that was already compared, and the default name of its element.
+/// A pair of schemas that was already compared, and the default name of the pair's element.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct VisitedElement {
     old: Vec<SchemaId>,
@@ -32,7 +32,7 @@ fn is_xml(name: &str) -> bool {
     subtype == "xml" || subtype.ends_with("+xml")
 }
 
-/// Returns true if two corresponding media types are both XML; the second may be a range.
+/// Returns true if two corresponding media types are XML. `after` may also be a media range.
 pub(super) fn are_xml(before: &str, after: &str) -> bool {
     is_xml(before) && (is_xml(after) || MediaType::parse(after).is_range())
 }

@@ -24,8 +24,8 @@ fn schema_line(repository: &str, version: &str) -> Option<String> {
         .then(|| format!("#:schema {repository}/raw/v{version}/codegen/codegen.schema.json"))
 }
 
-/// Returns the content of the file, with active lines for required settings and comments for suggestions and
-/// defaults. `inputs` are relative to the file.
+/// Returns the content of a `codegen.toml`. Required settings are active lines; suggestions and defaults are
+/// comments. The paths in `inputs` are relative to the file.
 #[must_use]
 pub fn codegen_toml(found: &InitFindings, inputs: &[String]) -> String {
     let mut page = TomlPage(String::new());

@@ -154,8 +154,8 @@ pub fn fixed_query_parameter(name: &str, value: &str) -> Value {
     json!({ "name": name, "in": "query", "required": true, "schema": { "type": "string", "enum": [value] } })
 }
 
-/// Returns a key of `paths` for which `is_taken` returns false: the path itself, or the path followed by `#`
-/// and a number. Clients never send such a fragment.
+/// Returns a key of `paths` for which `is_taken` returns false. The key is the path itself or, if it is
+/// taken, the path with a fragment of `#` and a number. Clients never send fragments.
 pub fn unused_path_key(path: &str, is_taken: impl Fn(&str) -> bool) -> String {
     let numbered = (2..).map(|number| format!("{path}#{number}"));
     let mut keys = std::iter::once(path.to_owned()).chain(numbered);

@@ -371,8 +371,8 @@ impl<'g> SchemaLowerer<'g> {
         }
     }
 
-    /// Writes a discriminator. The mapping lists every value, because component names may differ from the
-    /// names in the contract.
+    /// Writes a discriminator. Its mapping lists every value, because the names of components may differ from
+    /// those in the contract.
     fn write_discriminator(
         &self,
         schema: &Schema,

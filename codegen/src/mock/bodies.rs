@@ -357,8 +357,8 @@ fn first_violation(violations: &Violations) -> String {
     violations.iter().next().map(ToString::to_string).unwrap_or_default()
 }
 
-/// Returns true if the string of an example contains a whole stream, including its framing, rather than a
-/// single item.
+/// Returns true if the string of an example contains a whole stream with its framing. Returns false if it
+/// contains a single item.
 fn is_whole_stream(item: &StreamItem, text: &str) -> bool {
     item.form != ItemEncoding::Text || text.lines().any(|line| line.starts_with("data:"))
 }
@@ -379,7 +379,7 @@ fn append_item(item: &StreamItem, value: &Json, out: &mut Vec<u8>) -> Result<(),
     item.form.write_document(item.framing, text.as_ref().unwrap_or(value), &OutgoingItem::default(), out)
 }
 
-/// Formats a value in the style `simple` for a header; `None` if that is not possible.
+/// Formats a value as a header in the style `simple`. Returns `None` if the value has no such form.
 fn header_value(value: &Json) -> Option<String> {
     let plain = |value: &Json| match value {
         Json::String(text) => {

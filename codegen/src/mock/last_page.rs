@@ -154,8 +154,8 @@ components:
 
     const FIRST: &str = r#"{"items":[{"id":"a"}],"next":"/ships?position=b%20c","more":true}"#;
 
-    /// The request for the page after the first gets a page without items. A required property with the next page
-    /// is `null`, or an empty string if it must not be `null`.
+    /// The request for the page after the first page gets a page without items. If the property that refers
+    /// to the next page is required, its value is `null`, or an empty string if `null` is invalid.
     #[test]
     fn later_pages_are_the_last_page() {
         let cursor = "cursor = { from = \"/next\", to = \"position\" }";

@@ -11,7 +11,7 @@ pub(super) struct RequestPreferences {
     pub(super) code: Option<u16>,
     /// `example=NAME`: the name of the example to send.
     pub(super) example: Option<String>,
-    /// `dynamic=true`: whether a value is generated instead of using an example.
+    /// `dynamic=true`: whether the body is generated and no example is used.
     pub(super) dynamic: bool,
 }
 

@@ -135,8 +135,8 @@ fn header<'r>(response: &'r Response<Bytes>, name: &str) -> &'r str {
     response.headers().get(name).map_or("", |value| value.to_str().unwrap())
 }
 
-/// Asserts the status and the violations (location, pointer and keyword) of an error response, and returns
-/// the verdict.
+/// Sends a request and asserts the status and the violations of the error response. A violation in `expect`
+/// consists of the part of the request, the pointer and the keyword. Returns the verdict.
 #[track_caller]
 fn assert_rejected(
     mock: &MockServer,
@@ -455,8 +455,8 @@ paths:
     assert_rejected(&mock, "PUT /;a=x/.1", &[json], "\"x\"", 400, &["path /a type", "body  type"]);
 }
 
-/// Each item of a streamed request body is validated, and a violation is reported with the index of the item,
-/// with and without `[streams]`.
+/// Each item of a streamed request body is validated, with and without `[streams]` in the configuration. A
+/// violation is reported with the index of the item.
 #[test]
 fn each_stream_item_is_validated() {
     let mock = mock_of(&api(r"

@@ -200,7 +200,8 @@ impl MockServer {
         })
     }
 
-    /// Decodes the items of a stream body. Each result has the index of the item and its value or an error.
+    /// Decodes the items of a stream body. Returns the index of each item, with its value or a decoding
+    /// error.
     pub(super) fn decode_items(
         &self,
         item_type: &StreamItem,

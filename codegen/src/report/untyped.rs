@@ -49,8 +49,8 @@ pub(super) fn find_untyped_fields(contract: &AnalyzedContract) -> (Vec<UntypedFi
     (found, count)
 }
 
-/// Returns the schemas of the outermost untyped part of a field's value, or `None` if the type of the field
-/// contains no untyped JSON.
+/// Returns the schemas of the outermost part of a field's value that has no type. Returns `None` if the type
+/// of the field contains no untyped JSON.
 fn untyped_place(contract: &AnalyzedContract, field: &StructField) -> Option<SchemaConjunction> {
     if !holds_json(&field.ty) {
         return None;

@@ -257,8 +257,8 @@ impl<'a> OperationLowerer<'a, '_> {
     }
 }
 
-/// Returns the value that an example describes. If `media_type` is JSON and the value is a string that
-/// contains JSON, returns the parsed JSON.
+/// Returns the value of an example. If `media_type` is JSON and `value` is a string that contains JSON,
+/// returns the parsed JSON.
 fn example_value(value: Value, media_type: Option<&str>) -> Value {
     let is_json = media_type.is_some_and(|name| MediaType::parse(name).is_json());
     let text = value.as_str().filter(|_| is_json);
@@ -277,7 +277,7 @@ fn substitute_variables(server: &DocumentNode) -> Option<String> {
     Some(defaults.fold(url, substitute))
 }
 
-/// Returns the Server Variable Object, or `None` if the required `default` is missing.
+/// Returns the Server Variable Object. Returns `None` if the required field `default` is missing.
 fn write_variable(tree: &DocumentNode) -> Option<Value> {
     let mut out = json!({ "default": lenient::coerce_string(tree.get("default")?)? });
     let values = tree.get("enum").map(DocumentNode::elements).unwrap_or_default().iter();
