@@ -1,7 +1,8 @@
 //! Tests of the GitHub action and the pre-commit hooks. The tests run the scripts of `action/action.yml` and the
 //! entries of `.pre-commit-hooks.yaml` in small git repositories, as the platforms run them.
 //!
-//! Only on Unix: the scripts require bash and git, and on Windows `bash` may be that of another system.
+//! The tests run only on Unix. The scripts require bash and git, and on Windows the command `bash` may belong
+//! to a different system.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "tests panic on failure")]
 
@@ -98,7 +99,7 @@ impl Runner {
         self.put(&format!("origin/{CONTRACT}"), &OPENAPI.replace(from, to));
     }
 
-    /// Clones the branch `change` like the checkout of a pull request: with one commit.
+    /// Clones the branch `change` with only its last commit, like the checkout of a pull request.
     fn check_out(&self) {
         let _ = fs::remove_dir_all(self.folder.join("clone"));
         let origin = format!("file://{}", self.folder.join("origin").display());
@@ -201,7 +202,7 @@ struct ActionResult {
     outputs: BTreeMap<String, String>,
 }
 
-/// Replaces an expression `${{ name }}` by its value. A missing output is empty, as on the platform.
+/// Returns the value of an expression `${{ name }}`. A missing output is empty, as on the platform.
 fn evaluate(expression: &str, values: &BTreeMap<String, String>) -> String {
     let Some(name) = expression.strip_prefix("${{ ").and_then(|rest| rest.strip_suffix(" }}")) else {
         panic!("not one expression: {expression}");

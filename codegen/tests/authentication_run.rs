@@ -305,7 +305,7 @@ async fn malformed_and_repeated_credentials_are_invalid() {
     assert_eq!(get("/both?key=a&key=b", &[("Cookie", "sid=good")]).await.0, 401);
 }
 
-/// Both schemes are required, and their principals must belong together.
+/// A call needs the credentials of both schemes, and their principals must belong to one caller.
 #[tokio::test]
 async fn schemes_are_required_together() {
     assert_eq!(get("/both?key=1", &[]).await.0, 401);
@@ -328,7 +328,8 @@ async fn optional_credentials_are_verified() {
     assert_eq!(get("/maybe?required", &[]).await, (401, challenge, String::new()));
 }
 
-/// Credentials are verified after the route is found, before the media type, the body and the parameters.
+/// Credentials are verified after the route is found and before the media type, the body and the parameters
+/// are checked.
 #[tokio::test]
 async fn credentials_are_verified_before_the_request() {
     let put = async |authorization: &str| {

@@ -13,7 +13,7 @@ fn main() -> ExitCode {
     BuildScript::new("tickets.yaml").with_config(|config| config.output.server = false).run("api.rs")
 }
 
-/// The environment variable with which the test process acts as a build script.
+/// The environment variable that makes the test process act as a build script.
 const BUILD_VARIABLE: &str = "BOOK_BUILD";
 
 /// Acts as the build script if the environment variable is set. The tests below run this function in a
@@ -84,7 +84,7 @@ fn build_script_writes_one_file_and_lists_its_inputs() {
     assert!(warning.contains("tickets.yaml:1:") && warning.contains("`gone`"), "{warning}");
 }
 
-/// The environment variable with which the test process acts as a build script with a `codegen.toml`.
+/// The environment variable that makes the test process act as a build script with a `codegen.toml`.
 const CONFIGURED_VARIABLE: &str = "BOOK_BUILD_CONFIGURED";
 
 /// Acts as a build script like [`the_build_script`], but with a `codegen.toml`.

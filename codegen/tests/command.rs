@@ -413,7 +413,8 @@ fn init_writes_a_valid_configuration() {
     assert!(!folder.0.join("codegen.toml").exists());
 }
 
-/// Mounts from the command line are written to the configuration file, relative to its folder.
+/// `init` writes the mounts of the command line to the configuration file, with paths relative to the folder
+/// of the file.
 #[test]
 fn init_writes_mounts() {
     let folder = Folder::new("init-mounts");
@@ -544,7 +545,7 @@ fn report_counts_and_proves() {
     assert_eq!(report["counts"]["operations"], 2);
 }
 
-/// The report lists each location of an overlay change, and omits sections without entries.
+/// The report lists each location that an overlay changes, and omits sections without entries.
 #[test]
 fn report_lists_every_location_of_an_overlay_change() {
     let folder = Folder::new("report-mends");

@@ -46,8 +46,8 @@ use contract_runtime::{
 use credentials::{ClientCredentials, Credentials, MissingCredentials};
 use http::{Request, Response};
 
-/// A server that returns 204 for valid credentials and 401 otherwise. It issues tokens and accepts only the
-/// second one.
+/// A server that returns 204 for valid credentials and 401 otherwise. Of the tokens that it issues, it
+/// accepts only the second token.
 #[derive(Clone, Default)]
 struct Vault(Arc<Mutex<Vec<String>>>);
 

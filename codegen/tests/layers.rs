@@ -272,7 +272,7 @@ fn collect_names(tokens: TokenStream, depth: usize, found: &mut BTreeSet<String>
     }
 }
 
-/// Collects the first name of a path, or of each path in a group, after `up` times `super`.
+/// Collects the first name of a path, or of each path in a group, after `up` segments `super`.
 fn collect_path_heads(tokens: &[TokenTree], up: usize, found: &mut BTreeSet<String>) {
     match (tokens.first(), up) {
         (Some(TokenTree::Ident(ident)), 1..) if ident == "super" => {

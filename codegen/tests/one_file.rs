@@ -1,7 +1,7 @@
-//! Tests of the layout `file`, compiled with warnings as errors, both as a private module and with
-//! `include!`. Its code must equal that of the layout `modules`.
+//! Tests of the layout `file`. The generated file is compiled with warnings as errors, both as a private
+//! module and with `include!`. Its code must equal the code of the layout `modules`.
 //!
-//! To update it: `UPDATE_CASES=1 cargo test -p contract-codegen --test cases_output`.
+//! `UPDATE_CASES=1 cargo test -p contract-codegen --test cases_output` updates the generated file.
 #![deny(warnings)]
 #![allow(
     clippy::unwrap_used,

@@ -277,7 +277,8 @@ async fn response_headers_are_typed() {
     assert!(headers.link().unwrap().unwrap().starts_with("<https://depot.example/v1/events?page=2>"));
 }
 
-/// If the link has another origin, only its query is used, and only if the configuration allows this.
+/// If the link to the next page has another origin, only the query of the link is used. The configuration
+/// must allow this.
 #[tokio::test]
 async fn only_the_query_of_a_foreign_link_is_used() {
     let (client, depot) = client();

@@ -164,7 +164,7 @@ fn code_block(text: &str, opening: &str) -> String {
     code.split("```").next().unwrap().to_owned()
 }
 
-/// The manifest has the configured fields, and Cargo packages the package and its runtime.
+/// The manifest contains the configured fields, and `cargo package` succeeds for the package and its runtime.
 #[test]
 fn generated_packages_can_be_published() {
     let folder = Folder::new("publish");

@@ -423,8 +423,8 @@ fn equivalent_schemas_are_not_changes() {
     }
 }
 
-/// Adding or removing a property is reported in the same way without `additionalProperties` and with the
-/// value `{}` or `true`.
+/// An added or removed property is reported in the same way if `additionalProperties` is missing, `{}` or
+/// `true`.
 #[test]
 fn explicit_additional_properties_have_no_effect() {
     let object =
@@ -457,7 +457,7 @@ fn property_names_have_no_properties() {
     assert_eq!(compare_schemas(&names("2"), &names("3")), []);
 }
 
-/// If `A` becomes `anyOf: [A, B]`, writers are not affected, but readers may receive values of an unknown
+/// If the schema `A` becomes `anyOf: [A, B]`, writers are not affected. Readers may receive values of the new
 /// branch.
 #[test]
 fn single_schema_becomes_one_branch_of_several() {

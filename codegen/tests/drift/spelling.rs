@@ -177,7 +177,7 @@ fn changed_annotations_of_unions_are_reported_once() {
     assert_eq!(rules_of(forms, types), ["deprecated-unset"]);
 }
 
-/// Moving annotations into the only branch other than `null` is not a change, also if the branch is an
+/// Moving annotations into the only branch other than `null` is not a change, even if the branch is an
 /// `enum`.
 #[test]
 fn annotations_of_a_single_branch_apply_to_the_location() {
@@ -200,7 +200,7 @@ fn annotations_of_a_single_branch_apply_to_the_location() {
 
 type Form<'a> = &'a dyn Fn(&str) -> String;
 
-/// Replacing a schema by a union with that schema as its only branch is not a change, also next to other
+/// Replacing a schema by a union with that schema as its only branch is not a change, even next to other
 /// keywords.
 #[test]
 fn unions_with_one_branch_equal_the_branch() {
@@ -234,8 +234,8 @@ fn unions_with_one_branch_equal_the_branch() {
     }
 }
 
-/// Moving annotations between a union and its only branch other than `null` is not a change. If both have
-/// annotations, those of the union apply.
+/// Moving annotations between a union and its only branch other than `null` is not a change. If the union and
+/// the branch have annotations, those of the union apply.
 #[test]
 fn annotations_may_move_between_union_and_branch() {
     let outside =

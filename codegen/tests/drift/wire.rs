@@ -402,8 +402,8 @@ fn several_documents_are_compared_separately() {
     assert_eq!(rules(&signed), with_subject(&["security-scheme-changed"], "security scheme auth"));
 }
 
-/// If an operation moves to another document, its servers and security schemes are compared with those of
-/// that document.
+/// If an operation moves to another document, the servers and security schemes of the old document are
+/// compared with those of the new document.
 #[test]
 fn moved_operations_use_their_new_document() {
     let document = |name: &str, paths: &[&str], scheme: &str| {

@@ -112,7 +112,8 @@ fn invalid_objects_keep_their_variant() {
     assert!(!price.is_valid());
 }
 
-/// If two branches of a `oneOf` accept the object, it is invalid, regardless of the variant that contains it.
+/// An object that two branches of a `oneOf` accept is invalid, regardless of the variant as which it is
+/// parsed.
 #[test]
 fn objects_of_two_branches_violate_one_of() {
     let both = read("owner", r#"{"login":"a","id":1,"slug":"b"}"#);
@@ -175,7 +176,8 @@ fn elements_select_the_variant() {
     assert!(matches!(lists, InputLists::BoolList(_)));
 }
 
-/// A struct is created from its required members, or by `Default` if it has none.
+/// The constructor of a struct takes its required members. A struct without required members implements
+/// `Default`.
 #[test]
 fn structs_have_constructors() {
     use crate::compiled::union_by_members::types::{Cat, Fork, Leaf, User};

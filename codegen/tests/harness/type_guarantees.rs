@@ -84,7 +84,7 @@ fn objects_without_an_optional_tag_are_read_by_their_properties() {
     assert!(matches!(parts.as_slice(), [Part::Image(_), Part::Image(_), Part::Text(_)]), "{parts:?}");
 }
 
-/// A value of one variant may match another branch, but it is invalid if it cannot be serialized.
+/// A value of one variant is valid if it matches another branch. It is invalid if it cannot be serialized.
 #[test]
 fn unserializable_variants_are_invalid() {
     use compiled::union_optional_tag::types::{Category, Internal};
@@ -240,8 +240,8 @@ fn unrepresentable_integers_have_their_own_error() {
     assert!(is_at("/list/1"), "{error:?}");
 }
 
-/// If another branch matches, a member that only one branch declares may have any value, and the type
-/// represents every valid document.
+/// A member that only one branch declares may have any value if another branch matches. The type can hold
+/// every such document.
 #[test]
 fn members_of_one_branch_are_unrestricted_in_others() {
     let text = r#"{"radius":1,"width":"wide"}"#;
