@@ -391,9 +391,9 @@ pub struct CompareOptions {
     /// Whether both versions belong to one major version. If so, the removal of a declared element is
     /// breaking, even if readers do not depend on the element.
     pub within_major: bool,
-    /// Whether to try proofs for changes of which the rule alone cannot decide the effect on clients. Proofs
-    /// take time. Without proofs, a harmless change may be reported as breaking, and an equivalent rewrite as
-    /// a change.
+    /// Whether to try proofs. A proof decides whether a change breaks clients if the rule alone cannot
+    /// decide. Proofs take time. Without proofs, a harmless change may be reported as breaking, and an
+    /// equivalent rewrite as a change.
     pub proofs: bool,
     /// The current date, with which the `x-sunset` of a removed element is compared. If the date is `None`,
     /// `x-sunset` has no effect.

@@ -41,7 +41,7 @@ pub use contract_codegen_core::enforced_constraints::EnforcedBy;
 /// The explanation of one type, field, schema or operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {
-    /// The kind and the name, such as `struct StockLot, in module `models``.
+    /// The kind and the name, such as ``struct StockLot, in module `models` ``.
     pub title: String,
     /// The locations of the item's schemas, such as `stocks/lot.schema.json:12 #/$defs/lot`.
     pub origins: Vec<String>,
@@ -74,7 +74,7 @@ pub struct ExplainedPart {
     pub name: String,
     /// The Rust type, as printed in generated code.
     pub ty: String,
-    /// `required` or `optional`, or the role of the part, such as `value of `kind`` for a variant.
+    /// `required` or `optional`, or the role of the part, such as ``value of `kind` `` for a variant.
     pub presence: String,
     /// The description of the part in the contract.
     pub description: Option<String>,

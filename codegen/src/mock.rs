@@ -375,9 +375,8 @@ impl MockServer {
         Some(SelectedResponse { at, status, response })
     }
 
-    /// Returns the response that the contract describes for the status in `Prefer: code=…`. The entry of
-    /// `responses` is that of the status, of its range, such as `4XX`, or `default`, whichever is found
-    /// first.
+    /// Returns the response that the contract describes for the status in `Prefer: code=…`. Searches
+    /// `responses` for the status, then for its range, such as `4XX`, and then for `default`.
     fn response_for_status(&self, at: usize, code: u16) -> Result<SelectedResponse, ProblemResponse> {
         let call: &'static PlannedCall<'static> = &self.plan.calls[at];
         let responses = &call.operation.responses;

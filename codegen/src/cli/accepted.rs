@@ -79,8 +79,8 @@ impl AcceptedFile {
     }
 }
 
-/// Returns the path of `drift.toml` beside the newer version. If this file does not exist but the current
-/// folder contains a `drift.toml`, returns the path of the latter.
+/// Returns the path of `drift.toml` beside the newer version. If this file does not exist, and a `drift.toml`
+/// exists in the current folder, returns the path of the file in the current folder.
 fn default_path(new: &Path) -> PathBuf {
     let folder = if new.is_dir() { Some(new) } else { new.parent() };
     let beside = folder.map_or_else(|| PathBuf::from(ACCEPTED_FILE), |folder| folder.join(ACCEPTED_FILE));

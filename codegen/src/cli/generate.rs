@@ -49,7 +49,7 @@ impl GenerationRun {
     }
 
     /// Returns a message about the change that the manifest of the workspace requires, as a label and a text.
-    /// Returns `None` if no change is required, and for changes that are reported only for new packages.
+    /// Returns `None` if no change is required. Some changes are reported only if `is_new` is true.
     fn workspace_hint(&self, is_new: bool) -> Option<(&'static str, String)> {
         let workspace = self.workspace.as_ref()?;
         let (package, manifest) = (&workspace.package, workspace.manifest());
@@ -159,8 +159,8 @@ fn generate_files(args: &GenerateArgs, console: &Console) -> Result<GenerationRu
     Ok(GenerationRun { project, generated, output, layout, workspace, is_member })
 }
 
-/// Prints the changed files. Without `--verbose`, and if there are more than [`MAX_LISTED_FILES`], prints
-/// only the number of files for each kind of change and the folder that contains them.
+/// Prints the changed files. If there are more than [`MAX_LISTED_FILES`] and `--verbose` is not set, prints
+/// one line for each kind of change, with the number of files and the folder that contains them.
 fn print_changed_files(run: &GenerationRun, changes: &FileChanges, console: &Console) {
     let differing = || changes.files.iter().filter(|(_, change)| **change != FileChange::Same);
     if console.is_verbose() || differing().count() <= MAX_LISTED_FILES {

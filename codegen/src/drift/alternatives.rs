@@ -23,7 +23,7 @@ pub(super) struct UnionAlternatives<'g> {
     /// The version with the union.
     pub(super) side: VersionSide,
     union: SchemaUnion<'g>,
-    /// The branches that correspond to the schema. Each branch has the types for which it is compared with
+    /// The branches that correspond to the schema, each with the types for which the branch is compared with
     /// the schema.
     branches: Vec<(SchemaId, TypeSet)>,
 }

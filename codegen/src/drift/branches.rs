@@ -178,8 +178,8 @@ fn distinct_tag_values<'g>(branches: &[FlattenedSchema<'g>], tag: &str) -> Optio
     Some(found)
 }
 
-/// Returns true if `union`, which belongs to the receiving version, is an `anyOf` with several branches, and
-/// a proof shows that it accepts all values of the schemas `ids` of the sending version.
+/// Returns true if a proof shows that a union of the receiving version accepts all values of the sending
+/// version's schemas `ids`. Returns false if the union is not an `anyOf` with several branches.
 pub(super) fn union_absorbs<'g>(
     comparison: &mut Comparison<'g>,
     pair: &SchemaPair<'g>,

@@ -382,10 +382,9 @@ impl<'g> Comparison<'g> {
         self.options.proofs.then(|| self.prover(value_use))
     }
 
-    /// Decides whether the facet's keywords refuse a value that is sent in a direction. For readers, these
-    /// are keywords of the old version and values of the new version; for writers, keywords of the new
-    /// version and values of the old version. Returns `None` if no decision is possible or proofs are
-    /// disabled.
+    /// Decides whether the facet's keywords refuse a value that is sent in a direction. For readers, the
+    /// keywords are those of the old version, and the values are those of the new version. For writers, it is
+    /// the reverse. Returns `None` if no decision is possible or proofs are disabled.
     pub(super) fn find_verdict(
         &mut self,
         pair: &SchemaPair<'g>,

@@ -106,8 +106,9 @@ impl<'c, 'g> ConditionComparer<'c, 'g> {
         }
     }
 
-    /// Returns true if the condition of a new schema restricts no value of the old version, because its `if`
-    /// matches only objects with properties or values that the old version does not declare.
+    /// Returns true if the condition of a schema of the new version restricts no value of the old version. In
+    /// this case, its `if` matches only objects with properties or values that the old version does not
+    /// declare.
     fn tests_only_new_properties(&self, holder: &Schema) -> bool {
         let pair = self.pair;
         let has_else = holder.otherwise.is_some_and(|id| pair.new.can_reject(id));
@@ -128,8 +129,9 @@ impl<'c, 'g> ConditionComparer<'c, 'g> {
         )
     }
 
-    /// Returns true if the given keywords of the new version refuse no value of the old version other than
-    /// objects. The old version must accept only objects, or a proof must show this for its other types.
+    /// Returns true if the given keywords of the new version refuse no value of the old version except
+    /// objects. This is certain if the old version accepts only objects. Otherwise, a proof must show that
+    /// the keywords refuse no value of the other types.
     pub(super) fn restricts_only_objects(&self, keywords: &'static [Keyword]) -> bool {
         let pair = self.pair;
         let others = pair.old.types().intersection(pair.site.types).difference(TypeSet::OBJECT);

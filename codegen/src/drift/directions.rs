@@ -189,8 +189,8 @@ const fn message_direction(usage: ValueUse) -> Direction {
 /// Required property names, by the schema whose `required` lists them.
 type RequiredNames = BTreeMap<SchemaId, BTreeSet<String>>;
 
-/// Returns the requirements that are waived in a direction, for each schema. They include the `required` of
-/// the schema and of its parts (`$ref` and `allOf`).
+/// Returns the requirements of each schema that are waived in a direction. They come from the `required` of
+/// the schema itself and of its parts (`$ref` and `allOf`).
 fn find_waived_requirements(
     schemas: &VersionSchemas<'_>,
     usage: ValueUse,
@@ -245,8 +245,8 @@ impl<'a, 'g> RequirementRelaxer<'a, 'g> {
     }
 
     /// Returns the part to which a relaxed schema refers. `required_names` are the names that this schema
-    /// waives. The result is the part itself if it waives the same names when it is used alone; otherwise it
-    /// is a copy that waives these names.
+    /// waives. Returns the part itself if the part waives the same names when it is used alone. Otherwise,
+    /// returns a copy of the part that waives these names.
     fn relax_part(&mut self, id: SchemaId, required_names: &RequiredNames) -> SchemaId {
         let parts = FlattenedSchema::from_schemas(self.schemas, &[id]).schema_ids;
         let own_names: RequiredNames =

@@ -54,7 +54,7 @@ struct RecordedFinding {
     /// The paths to the change, each with the level of the change at this path. The report shows the path
     /// with the highest level.
     paths: BTreeMap<PathEdge, ChangeLevel>,
-    /// A value that only one of the versions accepts, for each path for which one was found.
+    /// The witnesses that were found, by path. A witness is a value that only one of the versions accepts.
     witnesses: BTreeMap<PathEdge, String>,
     removal: Option<RemovalNote>,
     /// Whether a proof was attempted for at least one path.

@@ -213,7 +213,7 @@ const fn is_success(status: StatusPattern) -> bool {
 }
 
 /// Returns the range or `default` entry that applies to a status without its own entry (OpenAPI 3.1, 4.8.16).
-/// If `responses` contains a success response, `default` applies only to other statuses than success.
+/// If `responses` contains a success response, `default` does not apply to success statuses.
 fn covering_response(responses: &[Response], status: StatusPattern) -> Option<&Response> {
     let range = match status {
         StatusPattern::Code(code) => u8::try_from(code / 100).ok().map(StatusPattern::Range),

@@ -165,9 +165,9 @@ impl<'c, 'g> SchemaComparer<'c, 'g> {
     }
 }
 
-/// Returns `types` with each scalar type that `others` does not contain replaced by `string`. Returns `None`
-/// if there is no such type, or if the schema `other` does not accept every string that may represent its
-/// values.
+/// Replaces each scalar type in `types` that `others` does not contain by `string`, and returns the result.
+/// Returns `None` if there is no such type, or if the schema `other` does not accept every string that may
+/// represent a value of such a type.
 fn with_scalars_as_strings(types: TypeSet, others: TypeSet, other: &FlattenedSchema<'_>) -> Option<TypeSet> {
     let scalars = TypeSet::NUMBER.union(TypeSet::BOOLEAN).union(TypeSet::INTEGER).union(TypeSet::NULL);
     let lacking = types.intersection(scalars).difference(others);

@@ -155,7 +155,7 @@ pub fn fixed_query_parameter(name: &str, value: &str) -> Value {
 }
 
 /// Returns a key of `paths` for which `is_taken` returns false. The key is the path itself or, if it is
-/// taken, the path with a fragment of `#` and a number. Clients never send fragments.
+/// taken, the path followed by `#` and a number. Clients never send such a fragment.
 pub fn unused_path_key(path: &str, is_taken: impl Fn(&str) -> bool) -> String {
     let numbered = (2..).map(|number| format!("{path}#{number}"));
     let mut keys = std::iter::once(path.to_owned()).chain(numbered);

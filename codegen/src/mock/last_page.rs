@@ -1,6 +1,5 @@
 //! The last page of paginated operations. The first request for a list gets the usual body. A request for a
-//! later page gets this body without items and without a next page, which ends the loop of a client that
-//! reads all pages.
+//! later page gets this body without items and without a next page. A client that reads all pages then stops.
 
 use contract_codegen_core::{
     api::{self, ParameterIn},

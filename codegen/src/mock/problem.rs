@@ -13,8 +13,8 @@ pub struct RequestViolation {
     /// The JSON Pointer of the invalid value in the body. For a parameter, the first token is the name of the
     /// parameter. For a stream body, the first token is the index of the item.
     pub pointer: String,
-    /// The violated schema keyword. For a violation without a schema keyword, a similar word, such as
-    /// `required` for a missing body.
+    /// The violated schema keyword. For any other violation, a word for the reason, such as `required` for a
+    /// missing body.
     pub keyword: String,
     /// A description of the violated requirement, such as `must be at most 99`.
     pub message: String,

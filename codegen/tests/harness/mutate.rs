@@ -282,8 +282,8 @@ fn count_values(json: &Json) -> usize {
     1 + child_values(json).into_iter().map(count_values).sum::<usize>()
 }
 
-/// Returns the indices of the values that are probably schemas, with which [`find`] finds these values.
-/// Returns the index of the root if there are none.
+/// Returns the indices of the values that are probably schemas, counted as by [`find`]. Returns the index of
+/// the root if there are none.
 fn find_schemas(json: &Json) -> Vec<usize> {
     fn walk(json: &Json, next: &mut usize, found: &mut Vec<usize>) {
         let here = *next;

@@ -106,9 +106,9 @@ impl<'a> OperationLowerer<'a, '_> {
         }
     }
 
-    /// Writes the given servers as Server Objects. The fields of a server are copied from the entry of
-    /// `servers` with the same URL, after substitution of its variables, at one of the locations. If there is
-    /// no such entry, only the URL is written.
+    /// Writes the given servers as Server Objects. Searches the `servers` lists at the given locations for an
+    /// entry whose URL, with its variables substituted, is the URL of the server. Copies the fields of this
+    /// entry or, if there is no such entry, writes only the URL.
     pub fn write_servers(&mut self, locations: &[DocumentLocation], servers: &[Server]) -> Value {
         let lists: Vec<_> =
             locations.iter().filter_map(|location| self.resolve_path(location, &["servers"])).collect();

@@ -190,8 +190,8 @@ impl MockServer {
         self.check_value(ty, media.and_then(|media| media.schema), &value, reference)
     }
 
-    /// Checks that the mock server rejects requests with one violation because of the violated rule. Returns
-    /// the number of requests.
+    /// Sends requests with one violation each. Checks that the mock server rejects each request and names the
+    /// violated rule. Returns the number of requests.
     fn check_error_responses(
         &self,
         at: usize,
