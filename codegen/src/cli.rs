@@ -36,7 +36,7 @@ use self::{
 
 /// The name of the thread that runs the command. The panic hook reports only panics of this thread.
 const WORKER_THREAD: &str = "contract-codegen";
-/// `EX_SOFTWARE` of BSD's `sysexits`.
+/// The exit code for a panic, which is `EX_SOFTWARE` of BSD's `sysexits`.
 const EXIT_INTERNAL_ERROR: u8 = 70;
 
 /// Parses the arguments, runs the command and returns its exit code.

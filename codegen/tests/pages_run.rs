@@ -264,7 +264,7 @@ async fn link_header_selects_the_next_page() {
     assert!(none.next().await.is_none() && none.is_complete());
 }
 
-/// The headers that the contract declares have types.
+/// Response headers that the contract declares are read as typed values.
 #[tokio::test]
 async fn response_headers_are_typed() {
     let (client, _) = client();

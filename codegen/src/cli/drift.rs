@@ -24,7 +24,8 @@ use super::{
     project,
 };
 
-/// The value of [`report::exit_code`] for a breaking change.
+/// The value that [`report::exit_code`] returns for breaking changes and for outdated entries of accepted
+/// changes.
 const REPORT_EXIT_BREAKING: u8 = 2;
 
 /// Compares the two versions and prints the result in the requested format.

@@ -21,7 +21,7 @@ pub const ACCEPTED_FILE: &str = "drift.toml";
 pub struct Acceptance {
     /// Why the change is accepted. Never empty.
     pub reason: String,
-    /// The person or team that accepted it.
+    /// The person or team that accepted the change.
     pub by: Option<String>,
     /// The last day on which the change is accepted; `None` for no end.
     pub expires: Option<CalendarDate>,
@@ -37,7 +37,7 @@ pub struct AcceptedEntry {
     /// The change: [`ContractChange::difference`]. If it is `None`, the entry covers all changes of the rule
     /// at the place.
     pub difference: Option<String>,
-    /// The reason and the period.
+    /// The reason for the acceptance, and its last day.
     pub acceptance: Acceptance,
 }
 
@@ -81,7 +81,7 @@ pub struct OutdatedEntry {
     pub location: SourceLocation,
     /// Why the entry has no effect.
     pub message: String,
-    /// What to do about it.
+    /// The next step for the user.
     pub help: String,
 }
 

@@ -545,7 +545,7 @@ pub fn render_github_annotations(drift: &ContractDrift, view: &ReportOptions) ->
     out
 }
 
-/// The code of outdated entries in reports of other tools.
+/// The code of outdated entries in GitHub annotations and SARIF.
 const OUTDATED_CODE: &str = "outdated-accepted-change";
 
 fn escape_command_data(text: &str) -> String {

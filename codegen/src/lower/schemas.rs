@@ -15,7 +15,7 @@ use contract_codegen_core::{
 use contract_runtime::{Json, Number, media_type::MediaType};
 use serde_json::{Map, Value, json};
 
-/// The target dialect.
+/// The dialect to which schemas are lowered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TargetDialect {
     /// The schema objects of OpenAPI 3.0.3.

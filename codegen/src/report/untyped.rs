@@ -13,9 +13,9 @@ use crate::explain::reason;
 /// A field whose type contains untyped JSON. Properties that the contract does not declare are not counted.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UntypedField {
-    /// `Type.field`.
+    /// The name of the field, as `Type.field`.
     pub name: String,
-    /// Location of the schema, as `file:line #/pointer`.
+    /// The location of the schema, as `file:line #/pointer`.
     pub place: String,
     /// The reason why the value has no type.
     pub reason: &'static str,

@@ -34,7 +34,8 @@ fn required_members_select_the_variant() {
     assert!(matches!(read("nested", r#"{"slug":"a","id":2}"#).nested.unwrap(), InputNested::Org(_)));
 }
 
-/// Vendors write "a user or an empty object".
+/// A union of a struct and an empty object, which vendors describe as "a user or an empty object", has a
+/// variant for the empty object.
 #[test]
 fn empty_object_is_a_variant() {
     use crate::compiled::union_by_members::types::InputAuthor;
