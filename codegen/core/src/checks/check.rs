@@ -24,7 +24,7 @@ pub enum Check {
     Test(ValueTest),
 }
 
-/// The path from the value that a check tests (`self`) to one of its parts, which is printed as a Rust
+/// The path from the value that a check tests (`self`) to one of its parts. It is printed as a Rust
 /// expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ValuePlace {
@@ -172,8 +172,8 @@ pub enum ValueTest {
         boxed: bool,
         of: TypeId,
         arms: Vec<VariantArm>,
-        /// `None` if every object is one of the variants. If the type also keeps objects that match no
-        /// variant, the schemas that must accept such an object. An empty list accepts all of them.
+        /// The schemas that must accept an object that matches no variant. If the list is empty, every such
+        /// object is accepted. `None` if the type has no variant for such objects.
         unknown: Option<Vec<SchemaId>>,
     },
 }
