@@ -134,7 +134,7 @@ pub struct OffsetPagination {
     /// The name of the parameter with the maximum number of items of a page. A page with fewer items is the
     /// last one, unless `by` is `limit`.
     pub limit: Option<String>,
-    /// The pointer of the total number of items in the body, after which the client stops.
+    /// The pointer of the total number of items in the body. The client stops after this number of items.
     pub total: Option<String>,
 }
 
@@ -163,7 +163,7 @@ pub struct PageNumberPagination {
     /// The name of the parameter with the maximum number of items of a page. A page with fewer items is the
     /// last one.
     pub limit: Option<String>,
-    /// The pointer of the total number of pages in the body, after which the client stops.
+    /// The pointer of the total number of pages in the body. The client stops after this number of pages.
     pub total_pages: Option<String>,
     /// The pointer of the total number of items in the body.
     pub total: Option<String>,
