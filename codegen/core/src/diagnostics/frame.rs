@@ -19,8 +19,8 @@ const TERMINAL_WIDTH: usize = 80;
 /// [`TERMINAL_WIDTH`].
 const MAX_LINE_CHARS: usize = 66;
 
-/// Renders a diagnostic as text with a framed excerpt. The flag is true if there is an excerpt, so that the
-/// location is shown.
+/// Renders a diagnostic as text with a framed excerpt. The flag is true if the diagnostic has an excerpt. The
+/// excerpt also shows the location.
 pub(super) fn render_frame(
     lines: &mut ExcerptCache<'_>,
     diagnostic: &Diagnostic,
