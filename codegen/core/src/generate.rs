@@ -1,7 +1,7 @@
 //! The pipeline from a contract to generated files.
 //!
-//! Stages: load → resolve → prune → shape → plan → tables, then emit → operations → views → registries →
-//! render. [`Project`] is the entry point; [`crate::write`] writes the files.
+//! Stages: load → resolve → naming → prune → shape → tables → plan, then emit and the other writers → render.
+//! [`Project`] is the entry point; [`crate::write`] writes the files.
 
 mod builders;
 mod code_names;
@@ -158,8 +158,8 @@ impl Project {
         })
     }
 
-    /// Treats faults as the option `input.faults` specifies. Returns the contract, or its diagnostics if any
-    /// of them is an error.
+    /// Applies the option `input.faults`. Returns the contract, or its diagnostics if any of them is an
+    /// error.
     fn reject_errors(&self, mut contract: AnalyzedContract) -> Result<AnalyzedContract, Diagnostics> {
         contract.diagnostics.apply_fault_policy(self.config.input.faults);
         if contract.diagnostics.has_errors() { Err(contract.diagnostics) } else { Ok(contract) }

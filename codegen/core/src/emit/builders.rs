@@ -36,7 +36,7 @@ impl ModelEmitter<'_> {
         }
     }
 
-    /// Returns a name for the builder of a type that no type of the contract has.
+    /// Returns the name of a type's builder. It differs from the names of all types of the contract.
     fn builder_name(&self, def: &TypeDef) -> Ident {
         let mut name = format!("{}Builder", def.name);
         while self.shapes.types.iter().any(|other| other.name == name) {

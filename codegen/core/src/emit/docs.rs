@@ -171,8 +171,8 @@ fn is_deprecated(graph: &SchemaGraph, def: &TypeDef) -> bool {
     def.schema.is_some_and(|id| graph.schema(id).deprecated)
 }
 
-/// Returns true if any type or field is deprecated, so that generated modules must allow the use of
-/// deprecated items.
+/// Returns true if any type or field is deprecated. Generated modules must then allow the use of deprecated
+/// items.
 pub(crate) fn any_deprecated(graph: &SchemaGraph, shapes: &Shapes) -> bool {
     shapes.types.iter().any(|def| {
         is_deprecated(graph, def)

@@ -125,8 +125,9 @@ impl ModelEmitter<'_> {
         (macro_section("new", rows), macro_section("constant", constants))
     }
 
-    /// Returns true if every value of the type converts from a string, a number or a boolean. Lists of other unions
-    /// usually contain several variants, which callers convert one by one: `vec![system.into(), user.into()]`.
+    /// Returns true if every value of the type converts from a string, a number or a boolean. A constructor
+    /// converts the elements of a list of such values. The elements of other lists are usually different
+    /// variants, which the caller converts one by one: `vec![system.into(), user.into()]`.
     fn is_scalar_choice(&self, ty: &TypeRef) -> bool {
         let scalars = TypeSet::STRING.union(TypeSet::NUMBER).union(TypeSet::BOOLEAN);
         match ty {

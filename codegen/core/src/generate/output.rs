@@ -328,7 +328,8 @@ fn declared_submodule(line: &str) -> Option<&str> {
     line.trim_start_matches("pub ").strip_prefix("mod ")?.strip_suffix(';')
 }
 
-/// Adds the module that the line declares, with its content, to a module of a single file.
+/// Adds a submodule to a module of the single file. `declaration` is the line that declares the submodule,
+/// and `text` is its content.
 fn push_inline_module(out: &mut String, declaration: &str, text: &str) {
     let text = text.strip_prefix(HEADER).unwrap_or(text).trim_start();
     push_indented(out, 1, &declaration.replace(';', " {"));

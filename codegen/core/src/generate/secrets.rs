@@ -88,7 +88,7 @@ pub(super) fn check_secrets(
     }
 }
 
-/// Where the values of secret schemas occur in the generated types.
+/// The types in which the values of secret schemas occur.
 #[derive(Default)]
 struct SecretFindings {
     /// The secret schemas for which at least one location has the type `Secret`.
@@ -200,9 +200,9 @@ impl SecretSearch<'_> {
         self.visit_place(&variant.conj, &variant.ty);
     }
 
-    /// Records properties of a union that may be parsed as untyped JSON. A value that the `discriminator`
-    /// assigns to one branch may contain properties that only another branch declares, if the value is valid
-    /// under that branch; the type of the first branch holds them as untyped JSON.
+    /// Records properties of a union that may be parsed as untyped JSON. The `discriminator` may assign a
+    /// value to one branch although the value is also valid under another branch. The type of the first
+    /// branch then holds the properties that only the other branch declares as untyped JSON.
     fn visit_branches(&mut self, conj: &SchemaConjunction, body: &ObjectUnion, branches: &[SchemaId]) {
         let facts = |each: &ObjectVariant| {
             let outer = *branches.get(each.branch)?;
