@@ -56,7 +56,7 @@ pub struct Sources {
     retrievals: Vec<SourceRetrieval>,
     /// The sources by the normalized URIs under which references can find them: `$id` and retrieval URI.
     names: BTreeMap<String, SourceId>,
-    /// The deepest folder that contains all inputs. References may lead to files below it.
+    /// The deepest folder that contains all inputs. References can load files below it.
     root: Option<PathBuf>,
     mounts: Vec<MountPoint>,
     /// The paths of referenced files that do not exist.
@@ -66,8 +66,8 @@ pub struct Sources {
 
 #[derive(Clone, Debug)]
 struct SourceRetrieval {
-    /// The URI from which the document was loaded, or that is derived from its file name. A relative `$id` is
-    /// resolved against it.
+    /// The URI from which the document was loaded, or the URI that is derived from its file name. A relative
+    /// `$id` is resolved against it.
     base_uri: String,
     path: Option<PathBuf>,
     is_input: bool,
@@ -109,7 +109,7 @@ pub(crate) struct FileAboveRoot {
     pub(crate) path: String,
 }
 
-/// The name by which the document is identified to which an overlay applies.
+/// The name of the document to which an overlay applies, by its source.
 #[derive(Clone, Copy, Debug)]
 enum OverlayTarget<'a> {
     /// The value of `document` in the configuration.
@@ -323,9 +323,11 @@ impl Sources {
         }
     }
 
-    /// Returns the input to which an overlay applies. A document with this URI or full name takes precedence
-    /// over one whose name or path ends with the given path, which takes precedence over one with this file
-    /// name. File names are compared only if the overlay names no folder, or if `extends` is an absolute URI.
+    /// Returns the input to which an overlay applies. Three criteria are tried until one matches: the URI or
+    /// full name, the end of the name or path, and the file name. File names are compared only if the overlay
+    /// names no folder, or if `extends` is an absolute URI. If the overlay names no document, it applies to
+    /// the only OpenAPI document, or to the only input if there is no OpenAPI document. The error is a
+    /// message.
     fn find_overlay_target(&self, named: Option<OverlayTarget<'_>>) -> Result<SourceId, String> {
         let inputs = || self.ids().filter(|id| self.is_input(*id) && !self.is_broken(*id));
         let all = |passes: &SourcePredicate<'_>| -> Vec<SourceId> {
@@ -484,9 +486,9 @@ impl Sources {
         }
     }
 
-    /// Returns the file to which a reference leads if the file exists but is above the common folder of the
-    /// inputs. It is not loaded, because a document must not decide which other files become part of a
-    /// contract.
+    /// Returns the file that a reference identifies if the file exists but is above the common folder of the
+    /// inputs. Such a file is not loaded, because a document must not decide which other files become part of
+    /// a contract.
     pub(crate) fn find_above_root(
         &self,
         uri: &str,
@@ -551,8 +553,8 @@ impl Sources {
         found
     }
 
-    /// Returns the mount that covers `uri` although its folder contains no such file, as the name of the
-    /// missing file, the folder, and the URI prefix of the mount.
+    /// Returns a mount whose prefix matches `uri` but whose folder does not contain the file: the name of the
+    /// missing file, the folder, and the prefix.
     pub(crate) fn find_unanswered_mount(&self, uri: &str) -> Option<(String, String, String)> {
         let folders = self.mounts.iter().filter(|mount| !mount.path.is_file());
         let (mount, rest) = folders.filter_map(|mount| Some((mount, mount.rest(uri)?))).next()?;

@@ -93,8 +93,8 @@ pub(crate) fn is_contract(tree: &DocumentNode) -> bool {
         || ["allOf", "anyOf", "oneOf"].iter().any(|key| list(key))
 }
 
-/// Makes a path absolute and removes `.` and `..` from it. The file system is not accessed, so that links are
-/// not resolved.
+/// Makes a path absolute and removes `.` and `..` from it. Does not access the file system, so links are not
+/// resolved.
 pub fn absolute_path(path: &Path) -> io::Result<PathBuf> {
     let mut out = PathBuf::new();
     for component in std::path::absolute(path)?.components() {
