@@ -89,7 +89,7 @@ pub(super) fn remap_equals(
     left.map(|(id, first)| (id, *firsts.entry(first).or_insert(id))).collect()
 }
 
-/// Returns true if an option selects this schema, so that it must not share the type of another one.
+/// Returns true if an option selects this schema. Such a schema must not share the type of another one.
 fn has_own_options(options: &SchemaOptions, id: SchemaId) -> bool {
     options.names.contains_key(&id)
         || options.secrets.contains(&id)

@@ -1,5 +1,5 @@
-//! Derives the names of anonymous types from the path that leads to them from the enclosing named schema or
-//! from the operation, such as `ShipCrewItem` for the items of the property `crew` of `Ship`.
+//! Derives the name of an anonymous type from the enclosing named schema or operation and the path from there
+//! to the type, such as `ShipCrewItem` for the items of the property `crew` of `Ship`.
 
 use std::collections::BTreeSet;
 

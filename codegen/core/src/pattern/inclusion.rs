@@ -1,8 +1,9 @@
 //! Decides if every string that matches all patterns of one list also matches all patterns of another, and
 //! finds the shortest counterexample.
 //!
-//! The programs of both lists are executed in parallel, breadth first, so that the first difference is the
-//! shortest one. The effort is limited; if it is exceeded, the result is [`Inclusion::TooLarge`].
+//! The programs of both lists are executed in parallel, breadth first. The first difference found is
+//! therefore the shortest one. The effort is limited; if it is exceeded, the result is
+//! [`Inclusion::TooLarge`].
 
 use std::collections::HashMap;
 
