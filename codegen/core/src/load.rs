@@ -40,7 +40,8 @@ pub const MAX_DEPTH: usize = depth::DEFAULT_DEPTH;
 /// The loaded documents of a contract, and the mounts and folders from which referenced documents are loaded.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
-    /// The documents: first the inputs, sorted by name, then those that were loaded for references.
+    /// The documents: first the inputs (those from files sorted by path), then those that were loaded for
+    /// references.
     pub sources: Vec<SourceDocument>,
     /// Notes about skipped files, and faults of the documents, to which the fault policy is applied later.
     pub(crate) notes: Diagnostics,
@@ -96,8 +97,8 @@ struct OfferedText {
     text: String,
 }
 
-/// A referenced file above the common folder of the inputs, which is not loaded. The paths are those that
-/// help texts recommend, relative to the working directory.
+/// A referenced file above the common folder of the inputs, which is not loaded. The fields are the values
+/// that help texts recommend. Paths are relative to the working directory if they are below it.
 #[derive(Clone, Debug)]
 pub(crate) struct FileAboveRoot {
     /// The folder that contains both the file and the inputs.
@@ -447,9 +448,10 @@ impl Sources {
         self.names.iter().map(|(uri, id)| (uri.as_str(), *id))
     }
 
-    /// Loads the document of a URI from an offer, a mount, a file next to the referring document, or the
-    /// built-in meta-schemas. Returns false if none of them contains it, or if it was already loaded. If a
-    /// document exists but cannot be loaded, its problems are added to `problems`.
+    /// Loads the document of a URI from an offer, a mount, a file below the common folder of the inputs, or
+    /// the built-in meta-schemas. Returns true if references with the URI now find a source. Returns false if
+    /// the URI was already known, or if the document is not found or cannot be read. Problems of the document
+    /// are added to `problems`.
     pub(crate) fn load_referenced(&mut self, uri: &str, from: SourceId, problems: &mut Diagnostics) -> bool {
         let key = uri::normalized_key(uri);
         if self.names.contains_key(&key) {

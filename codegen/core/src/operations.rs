@@ -324,7 +324,7 @@ fn operation_row(
 }
 
 /// Generates the table rows of the responses of a call, one for each status, success responses first. If the
-/// contract describes no success response, a row `2XX` allows any content.
+/// contract describes no success response, the plan contains a case `2XX` that allows any content.
 fn response_rows(call: &PlannedCall<'_>, rows: &mut RowWriter<'_>) -> Vec<TokenStream> {
     let mut out = Vec::new();
     let mut seen: Vec<StatusPattern> = Vec::new();

@@ -350,8 +350,8 @@ impl Check {
 }
 
 impl ValueTest {
-    /// Adds the inner checks of another test to this one, if both tests have the same kind and test the same
-    /// value. Returns false, without a change, if they differ or the kind has no inner checks.
+    /// Adds the inner checks of another test to this one if both tests have the same mergeable kind and test
+    /// the same value. Otherwise, returns false without a change.
     fn try_merge(&mut self, other: &Self) -> bool {
         let join =
             |current: &mut Check, other: &Check| *current = std::mem::replace(current, Always).merge(other);

@@ -65,8 +65,8 @@ impl ModelEmitter<'_> {
         quote!(#field: #kind #ty #method = #wire)
     }
 
-    /// Returns an expression for the constant of a required field, or `None` if the field has no constant
-    /// value or is optional.
+    /// Returns an expression for the constant of a required field. Returns `None` if the field is optional,
+    /// or has no constant that can be written as an expression of its type.
     pub(super) fn default_of(&self, f: &StructField) -> Option<TokenStream> {
         let constant = f.constant.as_ref().filter(|_| f.required)?;
         match (&f.ty, constant) {

@@ -57,7 +57,7 @@ impl ModelEmitter<'_> {
     }
 
     /// Returns the attribute with the derives that are configured for all types (`*`), or `None` if there are
-    /// none. `Default` is omitted if the type cannot derive it.
+    /// none. `Default` is omitted if the type cannot derive it or already has a generated implementation.
     fn derive_attribute(&self, def: &TypeDef) -> Option<TokenStream> {
         let wanted = |path: &&String| {
             !is_default_path(path) || self.defaults.has_default(&def.body) && !self.has_generated_default(def)

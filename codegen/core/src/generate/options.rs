@@ -566,7 +566,8 @@ pub fn select_schemas(graph: &SchemaGraph, selector: &str) -> Vec<SchemaId> {
         .collect()
 }
 
-/// Returns the shortest selector that matches only this schema.
+/// Returns a short selector that matches only this schema: the pointer, or else the file name with the
+/// pointer, or else the whole location.
 #[must_use]
 pub fn shortest_selector(graph: &SchemaGraph, id: SchemaId) -> String {
     let location = graph.absolute_location(id);

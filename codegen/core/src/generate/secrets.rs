@@ -22,8 +22,8 @@ use crate::{
     shape::{self, KindVariant, ObjectUnion, ObjectVariant, Shapes, TypeBody, TypeDef, TypeId, TypeRef},
 };
 
-/// Reports an error for every selector of `secrets` for which a type prints the value, and a warning for each
-/// location where untyped JSON may contain a secret.
+/// Reports an error for every selector of `secrets` whose value a type prints, or whose value no type
+/// contains, and a warning for each location where untyped JSON may contain a secret.
 pub(super) fn check_secrets(
     config: &Config,
     (graph, api): (&SchemaGraph, &OpenApiDocument),

@@ -116,7 +116,7 @@ fn naming_problem(name: &str, of: NameKind) -> Option<(&'static str, String)> {
     }
 }
 
-/// Reports a type name in the configuration that the type of another schema also has.
+/// Reports a type name from `[names]` or `x-rust-name` that the type of another schema also has.
 pub(super) fn check_contested_names(
     config: &Config,
     graph: &SchemaGraph,
