@@ -69,7 +69,7 @@ pub enum LinkPagination {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct LinkPaginationTable {
-    /// The relation of the link that leads to the next page.
+    /// The relation of the link to the next page.
     pub rel: String,
     /// The targets that are allowed. Other links are not followed.
     #[serde(default)]

@@ -419,7 +419,8 @@ fn plain_text(html: &str) -> String {
     out
 }
 
-/// Encloses code in as many back-ticks as it requires.
+/// Converts code to a Markdown code span, which is enclosed in more back-ticks than the code contains in a
+/// row.
 fn code_span(code: &str) -> String {
     let code = code.split_whitespace().collect::<Vec<_>>().join(" ");
     if code.is_empty() {

@@ -177,8 +177,9 @@ fn has_foreign_names(shapes: &Shapes) -> bool {
     })
 }
 
-/// Returns a sentence with title and version of the contract, and for a package also of the generator. The
-/// other layouts omit the latter, since their files are committed beside handwritten code.
+/// Returns a sentence with the title and version of the contract, and for a package also with the version of
+/// the generator. The other layouts omit the generator's version, because their files are committed beside
+/// handwritten code.
 fn describe_origin(contract: &AnalyzedContract, layout: OutputLayout) -> String {
     let version = if contract.api.version.is_empty() {
         String::new()

@@ -330,8 +330,8 @@ mod tests {
         }
     }
 
-    /// If a type combines several schemas and one of them has an equal schema elsewhere, the type refers to
-    /// the schema at its own location.
+    /// A type that combines several schemas keeps its own schemas in its conjunction, even if one of them has
+    /// an equal schema elsewhere.
     #[test]
     fn conjunctions_keep_their_own_locations() {
         let text = r##"{"$defs": {

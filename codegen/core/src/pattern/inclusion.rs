@@ -189,7 +189,7 @@ struct InclusionSearch<'a> {
     effort: usize,
 }
 
-/// The state of each program, and the length of the string that leads to these states.
+/// The state of each program after a string, and the length of the string.
 type SearchState = (Vec<usize>, u64);
 
 impl InclusionSearch<'_> {
@@ -250,7 +250,7 @@ impl InclusionSearch<'_> {
     }
 }
 
-/// Returns the string that leads to the search state with the index `at`.
+/// Returns the string after which the search reaches the state with the index `at`.
 fn reconstruct_text(all: &[(SearchState, Option<(usize, char)>)], at: usize) -> String {
     let mut text = Vec::new();
     let mut here = all.get(at).and_then(|(_, from)| *from);

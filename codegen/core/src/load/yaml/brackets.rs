@@ -286,7 +286,8 @@ impl BracketScanner {
         None
     }
 
-    /// Returns the length of the quoted scalar at the start, or 1 if the scalar has no closing quote.
+    /// Returns the length of the quoted scalar at the start of a string, or 1 if the scalar has no closing
+    /// quote.
     fn quoted_length(&mut self, text: &[u8], quote: u8) -> usize {
         let [double, single] = &mut self.open;
         let is_open = if quote == b'"' { double } else { single };
