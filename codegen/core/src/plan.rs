@@ -223,7 +223,7 @@ pub struct PlannedCall<'a> {
     pub unsendable_reason: Option<String>,
 }
 
-/// Whether a client may repeat a request. The configuration may override what the HTTP method implies.
+/// The safety of repeating a request. The configuration may override the rule of the HTTP method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RetrySafety {
     ByMethod,
@@ -242,8 +242,8 @@ pub struct PlannedParameter<'a> {
     pub field: Option<String>,
     /// The Rust type of the argument, without `null`, which has no string form.
     pub ty: TypeRef,
-    /// The only strings that are valid for the parameter or, if it is a list, for each of its elements. The
-    /// list is empty if other strings are valid or if there are too many.
+    /// The valid strings of the parameter or, for a list parameter, of each element. Empty if other strings
+    /// are valid as well or if there are too many.
     pub allowed_values: Vec<String>,
     /// True if the parameter or its schema is deprecated.
     pub deprecated: bool,
@@ -262,7 +262,7 @@ impl OperationSide {
 }
 
 impl PlannedCall<'_> {
-    /// Returns the method of the client, after that of the group: `issues().list`.
+    /// Returns the client method, preceded by the accessor of its group if it has one: `issues().list`.
     #[must_use]
     pub fn client_path(&self) -> String {
         match &self.accessor {
@@ -387,7 +387,7 @@ pub fn build_plan<'a>(given: PlanInput<'a>, side: OperationSide) -> SidePlan<'a>
     }
 }
 
-/// Reports operation ids in options that no operation of the contract has.
+/// Reports an operation id in an option if no operation of the contract has this id.
 pub fn check_operation_lists(options: &Config, api: &OpenApiDocument, diagnostics: &mut Diagnostics) {
     let config = &options.operations;
     let called: BTreeSet<&str> = api.operations.iter().map(|o| o.id.as_str()).collect();

@@ -37,7 +37,8 @@ impl OutputFiles {
     }
 }
 
-/// The file that hides generated files in reviews and statistics. It is the only one with a hidden name.
+/// The file that hides generated files in reviews and statistics. No other generated file has a name that
+/// starts with a dot.
 pub const GIT_ATTRIBUTES: &str = ".gitattributes";
 
 /// Stack size of a printing thread, in bytes. Unused stack occupies no physical memory.

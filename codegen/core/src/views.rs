@@ -71,7 +71,7 @@ pub enum MemberType {
     ListOf(AssociatedType),
 }
 
-/// A property of a view whose type differs, with the type that each type of the view has for it.
+/// The associated type for a property that has different types in the types of a view.
 #[derive(Debug)]
 pub struct AssociatedType {
     /// The name of the associated type.

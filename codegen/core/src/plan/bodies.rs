@@ -20,7 +20,7 @@ use crate::{
     shape::TypeRef,
 };
 
-/// The number of nested unions in which required properties are looked up.
+/// The maximum depth of nested unions that are searched for required properties.
 const MAX_UNION_DEPTH: usize = 4;
 
 /// The plan of a request body: its media types, their encodings and its Rust types.
@@ -164,8 +164,8 @@ impl RequestBodyPlan<'_> {
 }
 
 impl PlanInput<'_> {
-    /// Plans the body of an operation. `name` is the type name of the operation, with which the names of
-    /// generated types start.
+    /// Plans the body of an operation. `name` is the type name of the operation. It is the prefix of the names of
+    /// generated types.
     pub(super) fn plan_body<'a>(
         &self,
         name: &str,
@@ -378,8 +378,8 @@ impl BodyFormat {
         matches!(self, Self::Model | Self::Json | Self::Form(..) | Self::Multipart(..))
     }
 
-    /// Returns true if the body is JSON or a form, so that media types with the same Rust type can share a
-    /// variant.
+    /// Returns true if the body is JSON or a form. Media types of these formats share a variant if they have the same
+    /// Rust type.
     const fn holds_values(&self) -> bool {
         matches!(self, Self::Model | Self::Json | Self::Form(..))
     }

@@ -13,7 +13,8 @@ use crate::{
     shape::{KindVariant, Shapes, StructBody, TypeBody, TypeId, TypeRef},
 };
 
-/// A requirement of a type that its schemas do not have, so that the type cannot hold some valid values.
+/// A requirement of a type that its schemas do not have. Because of it, the type cannot hold some valid
+/// values.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct TypeMismatch {
     /// The type with the requirement.

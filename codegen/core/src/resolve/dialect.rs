@@ -111,7 +111,8 @@ pub(crate) enum DialectLookup {
     Unknown(String),
 }
 
-/// Returns true if a URI path identifies a schema dialect of the given OpenAPI version, whatever its date.
+/// Returns true if a URI path identifies a schema dialect of the given OpenAPI version. The date of the
+/// dialect is ignored.
 fn is_openapi_dialect(path: &str, version: &str) -> bool {
     let rest = path.strip_prefix("spec.openapis.org/oas/").and_then(|rest| rest.strip_prefix(version));
     rest.is_some_and(|rest| rest.starts_with("/dialect/"))

@@ -18,10 +18,10 @@ thread_local! {
     pub(super) static SEARCHED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
-/// The maximum number of references through which one pointer may lead.
+/// The maximum number of references that are followed to resolve one pointer.
 const MAX_HOPS: usize = 32;
 
-/// The value to which a reference leads.
+/// The target of a reference: a value in a document.
 #[derive(Clone, Debug)]
 pub(crate) struct ReferenceTarget<'t> {
     pub(crate) source: SourceId,
@@ -30,8 +30,8 @@ pub(crate) struct ReferenceTarget<'t> {
     pub(crate) tree: &'t DocumentNode,
     /// The name of the anchor, if the fragment of the reference is a dynamic anchor.
     pub(crate) anchor: Option<String>,
-    /// True if the pointer leads through an object with a `$ref`, so that the target is outside the object
-    /// that the pointer literally names.
+    /// True if the pointer passes through an object with a `$ref`. The target is then outside the object that
+    /// the pointer literally names.
     pub(crate) hopped: bool,
 }
 
@@ -143,7 +143,7 @@ fn suggest(problem: Diagnostic, near: Option<String>) -> Diagnostic {
 
 impl<'t> Discovery<'t> {
     /// Finds the target of `reference`, which is resolved against the URI of `resource`. `hops` is the number
-    /// of references through which the search has already led.
+    /// of references that the search has already followed.
     pub(crate) fn locate_reference(
         &self,
         resource: usize,

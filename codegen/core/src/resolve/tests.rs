@@ -527,8 +527,8 @@ fn older_drafts_are_parsed() {
     );
 }
 
-/// In draft-04, `id` identifies a schema, so that it can be the target of a reference and duplicates are
-/// reported. The hyper-schema of draft-04 is reported as unsupported.
+/// In draft-04, `id` identifies a schema: references can refer to it, and duplicates are reported. The
+/// hyper-schema of draft-04 is reported as unsupported.
 #[test]
 fn draft_04_schemas_are_identified_by_id() {
     let draft_04 = r##"{"$schema": "http://json-schema.org/draft-04/schema#", "id": "https://x.y/a", "items": {"$ref": "https://x.y/b"}, "definitions": {"b": {"id": "https://x.y/b"}, "c": {"id": "b"}}}"##;

@@ -36,7 +36,8 @@ pub(super) fn read_file(path: &Path) -> Result<Vec<u8>, WriteError> {
 }
 
 /// Returns the files below a folder that the generator owns, by path relative to the folder. Links are not
-/// followed. In a package, `target` and `Cargo.lock` are omitted, as are names that start with a dot.
+/// followed. Top-level entries whose name starts with a dot are omitted, except a generated `.gitattributes`
+/// and leftovers of interrupted runs. In a package, `target` and `Cargo.lock` are omitted as well.
 pub(super) fn list_folder(folder: &Path, package: bool) -> Result<BTreeMap<String, EntryKind>, WriteError> {
     let mut found = BTreeMap::new();
     match fs::metadata(folder) {
