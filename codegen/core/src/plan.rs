@@ -77,7 +77,8 @@ pub struct PlanInput<'a> {
     pub has_done_marker: bool,
     /// The configuration entries `[[pages]]`.
     pub pages: &'a [config::PaginationConfig],
-    /// True if a registry table, for which an enum is generated, has the name [`SCOPE`].
+    /// True if a registry table has the name [`SCOPE`]. The enum of this table then replaces the generated
+    /// enum of scopes.
     pub scope_table: bool,
     /// The option `implied-objects`: true if a schema with `properties` and without `type` describes an
     /// object.
@@ -186,7 +187,7 @@ pub enum ErrorType {
 #[derive(Clone, Debug)]
 pub struct PlannedCall<'a> {
     pub operation: &'a Operation,
-    /// The name of the variant in the generated enums `OperationId` and `Incoming`, such as `PetWrite`.
+    /// The name of the variant in the generated enums `OperationId` and `AnyCall`, such as `PetWrite`.
     pub id: String,
     /// The name of the generated method of the server, such as `pet_write`.
     pub method: String,
@@ -198,7 +199,7 @@ pub struct PlannedCall<'a> {
     pub options: String,
     /// The name of the generated struct for all arguments, such as `PetWriteCall`.
     pub name: String,
-    /// Whether a client may repeat the request.
+    /// The safety of repeating the request.
     pub retry: RetrySafety,
     /// True if the contract requires the header for the idempotency key, regardless of `retry`.
     pub requires_key: bool,

@@ -114,7 +114,8 @@ impl GeneratedModule {
         }
     }
 
-    /// Makes a module a submodule of its siblings' parent: its links to siblings need one more `super`.
+    /// Adjusts the documentation links of a module that becomes a submodule: links to its former siblings
+    /// need one more `super`.
     #[must_use]
     pub fn with_nested_links(mut self) -> Self {
         self.source = self.source.replace("](super::", "](super::super::");

@@ -64,9 +64,8 @@ pub struct BodyVariant {
     /// The name of the enum variant. It is used only if there are several types.
     pub name: String,
     pub ty: BodyType,
-    /// The index in [`RequestBodyPlan::contents`] of the media type that a client sends for this type.
-    /// `application/json` takes precedence over other JSON media types, these over ranges such as `*/*`, and
-    /// these over forms.
+    /// The index in [`RequestBodyPlan::contents`] of the media type that a client sends for this type. The order of
+    /// precedence is: `application/json`, other JSON media types, ranges such as `*/*`, forms.
     pub sent: usize,
 }
 
@@ -211,8 +210,8 @@ impl PlanInput<'_> {
         Some(RequestBodyPlan { body, contents, variants, name: format!("{name}Body"), passing })
     }
 
-    /// Makes an optional body an argument if its operation writes and the schema of each media type has
-    /// required properties, so that callers cannot omit the body by mistake.
+    /// Makes an optional body an argument if the method is `POST`, `PUT` or `PATCH` and the schema of each media type
+    /// has required properties. Callers then cannot omit the body by mistake.
     pub(super) fn plan_body_passing(&self, method: &str, body: &mut RequestBodyPlan<'_>) {
         let requires_properties = |content: &MediaTypePlan<'_>| {
             content.format.is_validated()

@@ -77,8 +77,8 @@ fn after_tag_segment<'o>(call: &'o PlannedCall<'_>, tag: &str) -> Option<&'o str
     rest.filter(|rest| call.method.ends_with(&format!("{prefix}{}", names::snake_case(rest))))
 }
 
-/// Removes the tag, and segments of the operation id before it, from the start of method names, unless another method
-/// of the group has the rest as its name.
+/// Removes the tag, and the segments of the operation id before it, from the start of method names. A method keeps its
+/// name if another method of the group has the shortened name.
 fn shorten_methods(calls: &mut [PlannedCall<'_>]) {
     let shorten = |call: &PlannedCall<'_>| {
         let tag = first_tag(call)?;

@@ -83,7 +83,7 @@ pub enum ResponsePayload {
 #[derive(Clone, Debug)]
 pub struct ResponseEnum {
     pub name: String,
-    /// Whether the variants are success or error responses.
+    /// The outcome that all variants report.
     pub outcome: ResponseOutcome,
     /// The indices of the calls that use the enum.
     pub users: Vec<usize>,

@@ -45,9 +45,9 @@ pub struct StreamedResponse {
     /// The media type as written in the contract.
     pub media_type: String,
     pub content: StreamContent,
-    /// The value of the `Accept` header: this media type, followed by those of error responses. A media type
-    /// of an error response has a lower quality (RFC 9110, 12.4.2) if a whole success response has it as
-    /// well.
+    /// The value of the `Accept` header: this media type, followed by those of error responses. A media type of an
+    /// error response has a lower quality (RFC 9110, 12.4.2) if a success response that is not streamed has the same
+    /// media type.
     pub accept: String,
     /// True if the operation also has success responses that are not streamed, and therefore two client methods.
     pub has_whole_responses: bool,

@@ -34,9 +34,9 @@ pub(crate) fn named_constants<'g>(graph: &'g SchemaGraph, facts: &SchemaFacts) -
     constants_named(graph, facts, |_| None)
 }
 
-/// Returns the integers in the `enum` of a conjunction. A value for which vendor extensions provide no name is
-/// named after its digits: `VALUE_1`, `VALUE_MINUS_1`. Empty for a `const`, and for a list that is too long for an
-/// enum.
+/// Returns the numbers in the `enum` of a conjunction that have a name. An integer for which vendor extensions provide
+/// no name is named after its digits: `VALUE_1`, `VALUE_MINUS_1`. A `const`, and a list that is too long for an enum,
+/// have only the names from vendor extensions.
 pub(crate) fn integer_constants<'g>(graph: &'g SchemaGraph, facts: &SchemaFacts) -> Vec<NamedConstant<'g>> {
     let count = facts.allowed_literals(graph).map_or(0, |values| values.len());
     let named = constants_named(graph, facts, |value| {

@@ -28,7 +28,7 @@ const MAX_MEMBER_VARIANTS: usize = 100;
 /// The maximum depth of nested unions whose branches become variants of one enum.
 const MAX_INNER_UNIONS: u8 = 8;
 
-/// The maximum number of branches of an inner union whose names are joined to form the name of a variant.
+/// The maximum number of branch names of an inner union that are joined to form the name of a variant.
 const MAX_JOINED_NAMES: usize = 3;
 
 #[derive(Clone)]
@@ -290,9 +290,9 @@ impl ShapeBuilder<'_> {
         TypeRef::Named(id)
     }
 
-    /// Builds the enum for a union of objects without a tag, or with a tag that they may lack. Their
-    /// properties select the variant. Returns `None` if the branches declare the same properties, if a branch declares
-    /// no properties of its own, or if there are too many branches.
+    /// Builds the enum for a union of objects without a tag, or with a tag that objects may lack. The properties of an
+    /// object select the variant. Returns `None` if the branches declare the same properties, if a branch declares no
+    /// properties of its own, or if there are too many branches.
     fn member_union(
         &mut self,
         conj: &SchemaConjunction,
