@@ -256,8 +256,8 @@ impl CredentialScheme<'_> {
     }
 }
 
-/// Makes the token URLs of client credentials absolute. A relative URL refers to the first server of the
-/// document (OpenAPI 3.1, 4.6). It is removed if the document has no server.
+/// Makes the token URLs of client credentials absolute. A relative URL refers to the first server of the document
+/// (OpenAPI 3.1, 4.6). A relative URL is removed if the document has no server.
 pub(crate) fn resolve_token_urls(api: &mut OpenApiDocument) {
     let server = api.servers.iter().map(|server| server.url.as_str()).find(|url| uri::is_absolute(url));
     for (_, scheme) in &mut api.security_schemes {

@@ -226,8 +226,8 @@ pub fn operation_schemas<'a>(
     found
 }
 
-/// Returns the schemas of each input file that is not an OpenAPI document and has no schema in `whole`, the
-/// schemas that are reachable from all operations.
+/// Returns the schemas of each input file that is not an OpenAPI document and has no schema in `whole`.
+/// `whole` contains the schemas that are reachable from the operations of the whole contract.
 fn independent_schemas(graph: &SchemaGraph, sources: &Sources, whole: &BTreeSet<SchemaId>) -> Vec<SchemaId> {
     let reached: BTreeSet<SourceId> = whole.iter().map(|id| graph.schema(*id).place.source).collect();
     let alone = |source: SourceId| {

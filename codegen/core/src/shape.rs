@@ -327,8 +327,9 @@ pub struct ObjectVariant {
 }
 
 impl ObjectVariant {
-    /// Returns the conjunction of the variant: `objects` with the variant's branch of the union in `holder`
-    /// chosen. `branches` are the branches of `holder`. Returns `None` for the base of a family.
+    /// Returns the conjunction of the variant: `objects` with the variant's branches chosen, in the union of
+    /// `holder` and in the inner unions. `branches` are the branches of `holder`. Returns `None` for the base
+    /// of a family.
     #[must_use]
     pub fn conjunction(
         &self,

@@ -74,7 +74,8 @@ pub struct FileChanges {
     /// The change of each file, by path below the output folder with `/` as the separator. Unchanged files
     /// are included.
     pub files: BTreeMap<String, FileChange>,
-    /// The first significant difference, as a unified diff from disk to output. It is computed only with
+    /// The first significant difference, or else the first difference. It is a unified diff from disk to
+    /// output, or a message about a file that is not part of the output. It is computed only with
     /// [`WriteMode::Check`].
     pub difference: Option<String>,
 }

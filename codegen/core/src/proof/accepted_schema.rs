@@ -20,8 +20,9 @@ use crate::{
 /// numbers as `f64`. The types can hold larger integers, so a proof for the smaller range is still valid.
 const MAX_EXACT_INTEGER: i64 = 1 << 53;
 
-/// Returns a schema that accepts exactly the values that a type can hold, with the referenced types in
-/// `$defs`. If `assumed` is true, integers of any size are treated as representable.
+/// Returns a schema that describes the values that a type can hold, with the referenced types in `$defs`.
+/// Integers are limited to [`MAX_EXACT_INTEGER`]. If `assumed` is true, integers of any size are treated as
+/// representable.
 pub(super) fn accepted_schema(shapes: &Shapes, id: TypeId, assumed: bool) -> Value {
     let writer = AcceptedSchemaWriter::new(shapes, assumed);
     let mut definitions = Map::new();

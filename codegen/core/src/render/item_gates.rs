@@ -232,8 +232,8 @@ fn defined_name(item: &Item) -> Option<String> {
     })
 }
 
-/// Returns the name of the item to which an item belongs: its own name, or the type of an `impl` block. An item
-/// without either belongs to the first item that it mentions.
+/// Returns the name of the item whose features apply to `item`: its own name or, for an `impl` block and for a macro
+/// call that defines no type, the first known item in its type, trait or arguments.
 fn item_owner(item: &Item, is_item: &dyn Fn(&str) -> bool) -> Option<String> {
     if let Some(name) = defined_name(item) {
         return Some(name);

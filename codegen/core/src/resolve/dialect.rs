@@ -106,8 +106,8 @@ pub(crate) enum DialectLookup {
     Missing(String),
     /// An unsupported dialect, with the error message.
     Refused(String),
-    /// A dialect whose meta-schema requires a vocabulary that is not supported; the URI of that vocabulary.
-    /// Its schemas must not be processed (Core 8.1.2.1).
+    /// A dialect whose meta-schema requires an unsupported vocabulary. Contains the URI of the vocabulary.
+    /// Schemas of the dialect must not be processed (Core 8.1.2.1).
     Unknown(String),
 }
 

@@ -135,8 +135,8 @@ pub(super) fn is_generated_folder(folder: &Path) -> bool {
     })
 }
 
-/// Writes all changed files to a temporary folder, then moves them into place and removes the files that are
-/// not part of the output.
+/// Writes all changed files to a temporary folder, then removes the files that are not part of the output,
+/// and moves the changed files to their paths.
 pub(super) fn replace_files(
     files: &OutputFiles,
     folder: &Path,

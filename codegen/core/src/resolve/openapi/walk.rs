@@ -158,8 +158,8 @@ impl<'t> Discovery<'t> {
         Some(dialect)
     }
 
-    /// Checks that a document has `paths`, `components` or `webhooks` or, in OpenAPI 3.0, `paths` (OpenAPI
-    /// 3.1, 4.8.1).
+    /// Checks that a document has at least one of `paths`, `components` and `webhooks` (OpenAPI 3.1, 4.8.1).
+    /// An OpenAPI 3.0 document must have `paths`.
     fn check_document_parts(&mut self, job: &VisitJob<'t>, old: bool) {
         let has = |name: &str| job.tree.get(name).is_some();
         let message = if old && !has("paths") {
