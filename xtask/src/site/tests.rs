@@ -85,3 +85,18 @@ fn unknown_crate_is_an_error() {
     let error = SiteConfig::read_from(folder.path(), |_| None).unwrap_err();
     assert_eq!(error, "Cargo.toml: `workspace.metadata.site.crates`: no member `x`");
 }
+
+/// The workflow installs the version of mdBook that the command requires, and publishes its output.
+#[test]
+fn workflow_publishes_the_site() {
+    let workflow = read(".github/workflows/site.yml");
+    let install = format!("- run: {}\n", install_command());
+    for part in [install.as_str(), "- run: cargo xtask site\n", "path: target/site\n"] {
+        assert!(workflow.contains(part), "{part}");
+    }
+    // Only the job that publishes has the permissions of Pages, and pull requests do not start it.
+    let (build, publish) = workflow.split_once("\n  publish:\n").unwrap();
+    assert!(!build.contains(": write\n") && publish.contains("      pages: write\n"));
+    let condition = "    if: github.event_name != 'pull_request' && github.ref == 'refs/heads/main'\n";
+    assert!(publish.contains(condition));
+}
