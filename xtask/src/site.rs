@@ -30,6 +30,10 @@ const MDBOOK_VERSION: &str = "0.5.4";
 const SITE_FOLDER: &str = "target/site";
 /// The folder of the crates' documentation in the site.
 const API_FOLDER: &str = "api";
+/// The start page of that folder, to which pages of rustdoc refer. The book has the list of the crates.
+const API_INDEX: &str = "<!DOCTYPE html>\n<meta charset=\"utf-8\">\n<title>Crates</title>\n\
+                         <meta http-equiv=\"refresh\" content=\"0; url=../crates.html\">\n\
+                         <a href=\"../crates.html\">Crates</a>\n";
 /// The output of `cargo doc`. It is separate from `target/doc`, which also contains other crates.
 const API_TARGET_FOLDER: &str = "target/site-api";
 
@@ -163,7 +167,9 @@ fn build_api(root: &Path, site: &Path, config: &SiteConfig) -> Result<(), SiteEr
     if !status.success() {
         return Err(SiteError::Faulty("cargo doc failed; see its output".to_owned()));
     }
-    copy_files(&output.join("doc"), &site.join(API_FOLDER))
+    let target = site.join(API_FOLDER);
+    copy_files(&output.join("doc"), &target)
+        .and_then(|()| fs::write(target.join("index.html"), API_INDEX))
         .map_err(|error| format!("{API_TARGET_FOLDER}: {error}"))?;
     Ok(())
 }

@@ -10,10 +10,21 @@ use std::{
 };
 
 use super::{
+    API_FOLDER,
     attributes::{TagAttribute, read_attributes},
     list_files,
 };
 use crate::{repository::resolve_relative_path, violation::RuleViolation};
+
+/// Broken links in documentation that rustdoc copies from other crates: tracing, http and axum.
+const COPIED_LINKS: [&str; 4] = [
+    "dispatcher#setting-the-default-subscriber",
+    "struct.GetAll.html",
+    "crate#sharing-state-with-handlers",
+    "middleware/index.html#routing-to-servicesmiddleware-and-backpressure",
+];
+/// The folder of rustdoc's lists of implementations. The page of a trait refers to its list even if there is none.
+const IMPLEMENTATION_LISTS: &str = "/trait.impl/";
 
 /// The fragments and the links of a page.
 #[derive(Clone, Debug, Default)]
@@ -36,6 +47,11 @@ pub(super) fn find_broken_links(site: &Path) -> io::Result<Vec<RuleViolation>> {
     let mut problems = Vec::new();
     for (path, page) in &pages {
         for link in page.iter().flat_map(|page| &page.links) {
+            let is_excluded = path.starts_with(&format!("{API_FOLDER}/"))
+                && (COPIED_LINKS.contains(&link.as_str()) || link.contains(IMPLEMENTATION_LISTS));
+            if is_excluded {
+                continue;
+            }
             if let Some(reason) = check_link(&pages, path, link) {
                 let what = format!("broken link `{link}`: {reason}");
                 problems.push(RuleViolation::new(
@@ -191,6 +207,13 @@ mod tests {
         let page = "<p id=\"impl-A%3CT%3E\"><p id='b&amp;c'><p id=é><a href=#impl-A%3CT%3E><a href=#b&amp;c><a href=#%C3%A9>\
                     <a href=#%zz>";
         assert_eq!(check(&[("a.html", page)]), ["a.html: broken link `#%zz`: no such fragment"]);
+    }
+
+    #[test]
+    fn links_that_rustdoc_creates_or_copies_are_excluded() {
+        let page = "<a href=struct.GetAll.html><script src=../trait.impl/a/trait.A.js></script>";
+        assert_eq!(check(&[("api/a/index.html", page)]), [""; 0]);
+        assert_eq!(check(&[("a/index.html", page)]).len(), 2);
     }
 
     #[test]
