@@ -164,6 +164,26 @@ fn code_block(text: &str, opening: &str) -> String {
     code.split("```").next().unwrap().to_owned()
 }
 
+/// The migrated program of the book compiles with the package that is generated from the contract on its page.
+#[test]
+fn migrated_program_compiles() {
+    let folder = Folder::new("migration");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/book/from-openapi-generator.md");
+    folder.put("pets.yaml", &code_block(&fs::read_to_string(page).unwrap(), "```yaml\n"));
+    folder.put("pets.toml", "inputs = ['pets.yaml']\npackage = 'pets'\n[output]\nmember = true\n");
+    folder.put("Cargo.toml", "[workspace]\nresolver = \"3\"\nmembers = [\"pets\", \"shop\"]\n");
+    let features = "\"layers\", \"reqwest\", \"tokio\", \"tracing\"";
+    let dependency = format!("pets = {{ path = \"../pets\", features = [{features}] }}");
+    let manifest = "[package]\nname = \"shop\"\nedition = \"2024\"\n[dependencies]\n";
+    folder.put("shop/Cargo.toml", &format!("{manifest}{dependency}\n"));
+    let program = include_str!("../migrations/openapi_generator.rs");
+    assert!(program.contains("#[tokio::main]\nasync fn main("), "{program}");
+    folder.put("shop/src/lib.rs", &program.replace("#[tokio::main]\nasync fn main(", "pub async fn run("));
+    folder.run(&["generate", "pets.toml", "--output", "pets"]).expect_exit(0);
+    assert_eq!(member_names(&read_metadata(&folder.0)), ["pets", "pets-runtime", "shop"]);
+    check_packages(&folder.0);
+}
+
 /// The manifest contains the configured fields, and `cargo package` succeeds for the package and its runtime.
 #[test]
 fn generated_packages_can_be_published() {
