@@ -164,7 +164,7 @@ fn code_block(text: &str, opening: &str) -> String {
     code.split("```").next().unwrap().to_owned()
 }
 
-/// The migrated program of the book compiles with the package that is generated from the contract on its page.
+/// The migrated program of two guides compiles with the package that is generated from the contract in one of them.
 #[test]
 fn migrated_program_compiles() {
     let folder = Folder::new("migration");
@@ -176,7 +176,7 @@ fn migrated_program_compiles() {
     let dependency = format!("pets = {{ path = \"../pets\", features = [{features}] }}");
     let manifest = "[package]\nname = \"shop\"\nedition = \"2024\"\n[dependencies]\n";
     folder.put("shop/Cargo.toml", &format!("{manifest}{dependency}\n"));
-    let program = include_str!("../migrations/openapi_generator.rs");
+    let program = include_str!("../migrations/pets.rs");
     assert!(program.contains("#[tokio::main]\nasync fn main("), "{program}");
     folder.put("shop/src/lib.rs", &program.replace("#[tokio::main]\nasync fn main(", "pub async fn run("));
     folder.run(&["generate", "pets.toml", "--output", "pets"]).expect_exit(0);

@@ -1,4 +1,4 @@
-//! The program in docs/book/from-openapi-generator.md, after its migration.
+//! The program in docs/book/from-openapi-generator.md and from-openapi-to-rust.md, after its migration.
 
 use pets::{
     calls::ListPetsOptions,
