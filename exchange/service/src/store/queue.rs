@@ -527,7 +527,7 @@ mod tests {
         newer.await.expect("the write succeeds");
         let refused = Store::open(&options).expect_err("an error is returned");
         assert!(matches!(refused, OpenError::Newer { found: 99, known: 5 }));
-        assert!(refused.to_string().contains("start a service at least as new"));
+        assert!(refused.to_string().contains("version that wrote the store"));
     }
 
     /// FED-08: a restored store has all data of the backup and another epoch. Nothing is overwritten.
