@@ -1,7 +1,7 @@
 //! `init`: inspects a contract and writes a commented `codegen.toml` with suggestions.
 //!
-//! [`inspect_contract`] collects the suggestions and [`codegen_toml`] writes the file. Settings that
-//! `generate` requires to accept the contract are active. All other suggestions are comments.
+//! [`inspect_contract`] collects the suggestions and [`codegen_toml`] writes the file. Settings
+//! without which `generate` would reject the contract are active. All other suggestions are comments.
 //!
 //! ```no_run
 //! use contract_codegen::init::{codegen_toml, inspect_contract};

@@ -1,6 +1,9 @@
-//! The report on a contract. It lists the types that accept more than their schema with the code that
-//! enforces the remaining rules, the assumptions of the options, the results of other generators, and the
-//! proofs.
+//! The report on a contract. It lists:
+//!
+//! * the types that accept more than their schema, each with the mechanism that enforces the remaining rules;
+//! * the assumptions about the service that options make;
+//! * the results of other generators;
+//! * the proofs.
 //!
 //! Entry point: [`Report::for_contract`].
 //!

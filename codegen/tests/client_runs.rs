@@ -477,7 +477,7 @@ fn poll_to_completion<T>(call: impl Future<Output = T>) -> T {
 }
 
 /// Parameters with equal names, or with names that differ only in case, are distinct in client and server.
-/// Objects without `type` and raw bodies round-trip.
+/// Raw bodies and objects without `type` round-trip.
 #[test]
 fn calls_round_trip_between_client_and_server() {
     let (client, echo) = echo_client();

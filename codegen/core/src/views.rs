@@ -232,8 +232,8 @@ fn member_type(
     Some(MemberType::Each(AssociatedType { name, types: all.into_iter().cloned().collect() }))
 }
 
-/// Returns a number for the kind of container that a type is, such as a list or map. The types of an
-/// associated type must all have the same kind.
+/// Returns a number for the kind of container that a type is, such as a list or map. All types that the
+/// implementations of a view assign to one associated type must have the same number.
 const fn container_kind(ty: &TypeRef) -> u8 {
     match ty {
         TypeRef::Vec(_) => 1,

@@ -112,8 +112,8 @@ impl<'c, 'g> NamedSchemaComparer<'c, 'g> {
     }
 
     /// Matches the named schemas of both versions. `followed` contains the documents whose identifier
-    /// changed. Returns a matcher that contains the matches by location or name and the unmatched schemas,
-    /// and the pairs of renamed schemas, which have equal content under different names.
+    /// changed. Returns two values: a matcher with the matches by location or name and with the unmatched
+    /// schemas, and the pairs of renamed schemas. Renamed schemas have equal content under different names.
     fn match_schemas(
         &self,
         followed: &[RenamedResource<'g>],

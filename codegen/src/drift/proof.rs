@@ -6,7 +6,7 @@
 //!
 //! Two questions decide whether a difference breaks clients:
 //!
-//! * Does every value that the sending version accepts satisfy the changed keywords of the receiving version?
+//! * Do the changed keywords of the receiving version accept every value that the sending version accepts?
 //!   If so, the difference is harmless. `canonical` (experimental) decides this.
 //! * Is there a value that the sending version accepts and those keywords refuse? If so, the difference is
 //!   breaking, and the value is reported as a witness, provided that the runtime's validation tables agree.
@@ -166,8 +166,8 @@ impl<'g> SchemaProver<'g> {
         self.graph(VersionSide::Old).programs.are_equal_patterns(one, other)
     }
 
-    /// Decides whether every value of the given types that the sending version accepts satisfies the facet's
-    /// keywords of the receiving version. Returns `None` if no decision is possible.
+    /// Decides whether the receiving version's keywords of the facet accept every value of the given types that
+    /// the sending version accepts. Returns `None` if no decision is possible.
     pub(super) fn prove_accepted(
         &self,
         (giving, given): (VersionSide, &[SchemaId]),

@@ -1,5 +1,5 @@
-//! Decides whether individual keywords of one version refuse values that the other version sends. Caches the
-//! decisions.
+//! Decides whether individual keywords of the receiving version refuse values that the sending version accepts
+//! (see `proof`). Caches the decisions.
 
 use std::collections::HashMap;
 

@@ -193,7 +193,8 @@ fn secrets_are_never_printed() {
     assert_eq!(input.to_json().unwrap(), Json::parse(text.as_bytes()).unwrap());
 }
 
-/// The `Debug` output hides unknown variants, because these may contain secrets of known variants.
+/// The `Debug` output hides the content of unknown variants. A value that cannot be parsed as its known variant
+/// becomes `Unknown`, with its secrets as plain JSON.
 #[test]
 fn unknown_variants_do_not_print_secrets() {
     use compiled::secrets_union::types::{Either, Event, Own, Step};

@@ -96,7 +96,7 @@ struct SecretFindings {
     /// The secret schemas for which a location has a type that prints its content, with this type and a
     /// schema of the location.
     printed: BTreeMap<SchemaId, (TypeRef, SchemaId)>,
-    /// The secret schemas whose values may occur within untyped JSON, with the schemas of these locations.
+    /// For each secret schema whose values may occur within untyped JSON: the schemas of the untyped locations.
     in_json: BTreeMap<SchemaId, BTreeSet<SchemaId>>,
 }
 
@@ -537,7 +537,7 @@ mod tests {
         assert_eq!(found.len(), 0, "{found}");
     }
 
-    /// The diagnostic labels both the schema of the secret and the location whose type prints it.
+    /// The diagnostic has two labels: the schema of the secret, and the location whose type prints the secret.
     #[test]
     fn secret_and_exposing_location_are_both_labeled() {
         let members = r##""a": {"description": "Any."},

@@ -49,8 +49,9 @@ pub(crate) fn parse(source: SourceId, text: &str) -> (Option<DocumentNode>, Vec<
 }
 
 /// Parses a document. If a shallow line stops the parser, the line is joined or folded, and the document is
-/// parsed again. Returns `None` if the lookahead joined a line of a block scalar. The document must then be
-/// parsed without lookahead.
+/// parsed again. With `Lookahead::Enabled`, further shallow lines are joined before the parser reaches them.
+/// Returns `None` if this joined a line of a block scalar; the caller must then parse with
+/// `Lookahead::Disabled`.
 fn read_document(
     source: SourceId,
     text: &str,

@@ -4,15 +4,15 @@
 //! takes precedence (Core 8.2.3.2). A schema that is reachable from several resources with different anchors is
 //! therefore copied for each of them. After this step, validation and types no longer depend on the path.
 //!
+//! A *generic* schema, such as a page of items, has a `$dynamicRef` for a missing part, and often a
+//! placeholder that defines the anchor. Other schemas *complete* it by a `$dynamicAnchor` of the same name.
+//!
 //! The whole of an OpenAPI document is one resource, in which an anchor should be defined only once. Nevertheless,
 //! authors define the same anchor in each Schema Object that completes a generic schema. Each Schema Object of such a
-//! document is therefore treated as a separate scope. In addition, a Schema Object that completes a generic schema
-//! keeps its own anchor where another Schema Object uses it: the items of a page of pages of persons are pages of
+//! document is therefore treated as a separate scope. In addition, if one Schema Object refers to another that
+//! completes a generic schema, the latter keeps its own anchor: the items of a page of pages of persons are pages of
 //! persons. The outermost anchor takes precedence only in a Schema Object that extends another one. A Schema Object
 //! extends another one if its root includes it by `$ref` or `allOf`.
-//!
-//! A *generic* schema, such as a page of items, has a `$dynamicRef` for a missing part, and often a
-//! placeholder that defines the anchor. Other schemas complete it by a `$dynamicAnchor` of the same name.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 

@@ -35,7 +35,7 @@ pub(super) fn read_file(path: &Path) -> Result<Vec<u8>, WriteError> {
     with_path(path, fs::read(path))
 }
 
-/// Returns the files below a folder that the generator owns, by path relative to the folder. Links are not
+/// Returns the files in a generated folder and its subfolders, by path relative to the folder. Links are not
 /// followed. Top-level entries whose name starts with a dot are omitted, except a generated `.gitattributes`
 /// and leftovers of interrupted runs. In a package, `target` and `Cargo.lock` are omitted as well.
 pub(super) fn list_folder(folder: &Path, package: bool) -> Result<BTreeMap<String, EntryKind>, WriteError> {

@@ -365,7 +365,7 @@ pub(super) fn store_response(
 
 impl Backend {
     /// Handles a change set of a connected client. Applies the change set unless it is a dry run or is held
-    /// for confirmation. Stores the response for repetitions in the same transaction.
+    /// for confirmation. In the same transaction, stores the response, so that a repeated request gets it again.
     pub(super) async fn handle_change_set<A: WriteArea>(
         &self,
         body: A::ChangeSet,

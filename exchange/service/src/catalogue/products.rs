@@ -19,9 +19,9 @@ pub enum VariantMatching {
 pub struct ProductIndex {
     /// The ids of the blueprints that produce an item, by item.
     of_item: HashMap<String, Vec<String>>,
-    /// The ids of the blueprints that produce any variant, by the base item of the family.
+    /// For the base item of each group of variants: the ids of the blueprints that produce an item of the group.
     of_family: HashMap<String, Vec<String>>,
-    /// The base item of the family of each variant.
+    /// For each variant: the base item of its group.
     base: HashMap<String, String>,
 }
 

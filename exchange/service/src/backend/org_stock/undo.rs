@@ -250,8 +250,8 @@ fn is_same_record(one: Option<&PoolRecord>, other: Option<&PoolRecord>) -> bool 
     }
 }
 
-/// Returns true if two entries have the same holder, lot, earmarks, amount, ownership and note. Offers are
-/// handled separately, and versions also change with reverts.
+/// Returns true if two entries have the same holder, lot, earmarks, amount, ownership and note. Ignores offers,
+/// which are handled separately, and versions, which every revert changes.
 fn is_same_entry(one: &PoolEntry, other: &PoolEntry) -> bool {
     let parts = |entry: &PoolEntry| (entry.row.amount, entry.row.keeping.clone(), entry.row.note.clone());
     (&one.holder, &one.lot, &one.earmarks) == (&other.holder, &other.lot, &other.earmarks)
