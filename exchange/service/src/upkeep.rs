@@ -196,7 +196,7 @@ impl Upkeep {
         }
     }
 
-    /// Returns true if another process has the lease, and false if the lease cannot be read.
+    /// Returns true if another process has the lease. Returns false if the lease cannot be read.
     async fn is_elsewhere(&self) -> bool {
         let (holder, now) = (Arc::clone(&self.holder), self.environment.now());
         let looked =

@@ -39,7 +39,8 @@ use crate::secrets;
 use crate::store::StoreError;
 use crate::time::Moment;
 
-/// How long a removal by another author prevents a client from adding the entry again (BPR-06, A11).
+/// The period in which a removal by another author prevents a client from adding the entry again (BPR-06,
+/// A11).
 const REMOVAL_RETENTION: Duration = feed::cursor::LIFETIME;
 
 /// The reason a change set of the web pages, the application or the system failed.
@@ -314,7 +315,7 @@ pub(super) fn commit_decision<A: WriteArea>(
 /// Writes changed entries to the area's tables, publishes and journals them ([`publish_and_journal`]), and
 /// adds the notices.
 ///
-/// `undoes` maps the key of each reverted entry to the first journal entry that is undone.
+/// `undoes` maps the key of each reverted entry to the id of the first journal entry that the revert undoes.
 pub(super) fn apply_and_journal<A: WriteArea>(
     connection: &Connection,
     writer: &WriteContext,

@@ -73,7 +73,7 @@ impl HandoffToken {
         Self(text.into())
     }
 
-    /// Returns the secret. The store looks it up by its hash.
+    /// Returns the secret. The store contains only its hash.
     pub(super) fn expose_secret(&self) -> &str {
         &self.0
     }

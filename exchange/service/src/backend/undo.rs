@@ -80,7 +80,8 @@ pub struct UndoSelection {
 pub enum UndoAuthority {
     /// The member requested the undo; the changes have the channel `web`.
     Member,
-    /// The administrator with this name requested it: channel `system`, with a notice for the member.
+    /// The administrator with this name requested the undo. The changes have the channel `system`, and the
+    /// member gets a notice.
     Administrator(String),
 }
 
@@ -254,7 +255,7 @@ pub enum UndoError {
     /// Another undo or preview for the member is running, and only one can run at a time.
     #[error("another undo for this member is running: wait until it has finished")]
     InProgress,
-    /// The undo failed after some pieces were committed. Running it again continues after them.
+    /// The undo failed after some pieces were committed. A further run continues after these pieces.
     #[error("the undo was interrupted after reverting a part: {0}; run it again to continue")]
     Interrupted(#[source] Box<Self>),
     /// The store could not be read or written.
@@ -301,8 +302,8 @@ pub(super) trait UndoableArea: WriteArea<Entry: DeserializeOwned> {
     /// Whether a new entry can replace a removed one.
     const REPLACES: bool = false;
 
-    /// Groups the changes of one change set between whose entries amounts moved. Returns the indexes of each
-    /// group's changes.
+    /// Groups the changes of one change set if amounts moved between their entries. Returns the indexes of
+    /// each group's changes.
     fn linked_changes(_: &[EntryChange<Self::Entry>]) -> Vec<Vec<usize>> {
         Vec::new()
     }

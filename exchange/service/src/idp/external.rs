@@ -29,7 +29,7 @@ const FRESH_AGE: Duration = Duration::from_secs(600);
 /// The maximum age of cached keys that are used while the provider is unreachable.
 const STALE_AGE: Duration = Duration::from_secs(86_400);
 const RETRY_PAUSE: Duration = Duration::from_secs(5);
-/// How long an unknown key id does not cause another fetch.
+/// The period in which an unknown key id does not cause another fetch.
 const UNKNOWN_KEY_AGE: Duration = Duration::from_secs(60);
 /// The maximum number of unknown key ids that are remembered.
 const MAX_UNKNOWN_KEYS: usize = 1024;

@@ -191,9 +191,9 @@ impl Store {
         self.enqueue_write(work, Durability::Disk).await
     }
 
-    /// Runs a write without waiting for the disk, for writes that are useless without a later one. The write
-    /// survives a crash of the process. A power failure may lose the last such writes and all later ones. The
-    /// next [`write`](Self::write) makes it durable.
+    /// Runs a write without waiting for the disk. Use it only for a write that has no effect for the user
+    /// until a later write follows. The commit survives a crash of the process. After a power failure, it can
+    /// be lost together with all commits after it. The next [`write`](Self::write) makes it durable.
     ///
     /// # Errors
     /// Returns the same errors as [`write`](Self::write).

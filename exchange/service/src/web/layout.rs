@@ -84,7 +84,7 @@ pub fn render_page(
     response
 }
 
-/// Renders the number of unread notices. If there are more than are counted, the number is followed by a plus
+/// Renders the number of unread notices. If the number exceeds the counted maximum, it is followed by a plus
 /// sign.
 fn render_unread_count(member: &SignedInMember) -> Markup {
     let (number, limit) = (member.unread_count(), MAX_COUNTED as u64);

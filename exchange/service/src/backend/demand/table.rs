@@ -73,8 +73,8 @@ pub(super) fn load_orders(
     Ok(orders.into_values().collect())
 }
 
-/// Queries the unfinished orders of the units of which the member is a direct member. Calls `take` with the
-/// order's id and the row for each row of the result.
+/// Runs a query over the open job orders of the member's direct units, and calls `take` with the order's id
+/// and the row for each row.
 fn for_each_row(
     connection: &Connection,
     member: &MemberId,

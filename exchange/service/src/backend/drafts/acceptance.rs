@@ -193,8 +193,8 @@ impl Backend {
         self.store.read(read).await
     }
 
-    /// Deletes a review and writes its result in one transaction. Does neither if `room` returns false. Of
-    /// two concurrent calls, the second finds no review.
+    /// Deletes a review and writes its result in one transaction. If `room` returns false, neither deletes
+    /// the review nor writes a result. If two calls run concurrently, the second finds no review.
     async fn accept_review(
         &self,
         member: &MemberId,

@@ -239,7 +239,7 @@ impl RefineryPanel {
         }
     }
 
-    /// Replaces each name with the catalogue's name if it resolves uniquely. Moves the name of an unknown
+    /// Replaces each name that resolves uniquely with the catalogue's name. Moves the name of an unknown
     /// location to `read_location`.
     pub(super) fn with_catalogue_names(mut self, index: &CatalogueIndex) -> Self {
         let place = place_of(index, &self.location).and_then(|id| index.locations().get(&id));

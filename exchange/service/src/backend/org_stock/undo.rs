@@ -41,7 +41,8 @@ pub(crate) struct CurrentRecords {
     records: BTreeMap<String, PoolRecord>,
     /// The units of which the member is a Logistician.
     logistician_units: BTreeSet<String>,
-    /// The pairs of unit and holder in earlier states whose holder is still a direct member of the unit.
+    /// The pairs of unit and holder from earlier states in which the holder is still a direct member of the
+    /// unit.
     memberships: BTreeSet<(UnitId, MemberId)>,
     /// The targets of earlier earmarks that still exist: missions, and job orders that are not done.
     targets: BTreeSet<(EarmarkPurpose, String)>,

@@ -70,7 +70,7 @@ impl MoveLinks {
     }
 }
 
-/// A union-find structure. Maps each index to an index of its group that is not greater, or to itself.
+/// A union-find structure. Maps each index to a lower index of the same group, or to itself.
 struct DisjointSets(Vec<usize>);
 
 impl DisjointSets {
