@@ -6,7 +6,7 @@ use std::fmt;
 use dpop_bound::Htu;
 
 /// The environment variable that selects a sandbox (IDP-03). Its value is the origin under which both the
-/// issuer and the gateway are reached. It must not be offered in settings or a user interface.
+/// issuer and the gateway are reached. Do not offer the variable in settings or in a user interface.
 pub const SANDBOX_VARIABLE: &str = "EXCHANGE_SANDBOX";
 
 /// The pinned issuer and gateway of an exchange.
@@ -37,8 +37,8 @@ impl ExchangeAddress {
     /// Creates an address from the exact issuer of the identity provider and the origin of the gateway.
     ///
     /// # Errors
-    /// Returns an error if one of them is not an http(s) URL of this form, or omits TLS without being a
-    /// loopback address.
+    /// Returns an error if the issuer or the gateway is not an http(s) URL of this form, or omits TLS without
+    /// being a loopback address.
     pub fn new(issuer: &str, gateway: &str) -> Result<Self, ExchangeAddressError> {
         let _ = parse_origin(issuer)?;
         let origin = parse_origin(gateway)?;

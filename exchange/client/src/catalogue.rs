@@ -72,7 +72,7 @@ impl Exchange {
     /// ```
     /// # use exchange_client::{CatalogResolver, CatalogMemory, Exchange};
     /// fn open_catalog(exchange: &Exchange, file: &[u8]) -> CatalogResolver {
-    ///     // A corrupt file is replaced by what is learned from now on.
+    ///     // If the file is corrupt, start with an empty memory.
     ///     exchange.catalog(CatalogMemory::from_json(file).unwrap_or_default())
     /// }
     /// ```

@@ -183,8 +183,8 @@ impl Connection {
     }
 
     /// Returns the capabilities that both the token and the client registry of the exchange permit, including
-    /// capabilities that are unknown to this version. Offer the member only features that they cover
-    /// (SVC-07).
+    /// capabilities that are unknown to this version. Offer the member only features that the capabilities
+    /// cover (SVC-07).
     #[must_use]
     pub fn capabilities(&self) -> &[Scope] {
         &self.document.capabilities

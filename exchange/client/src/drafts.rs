@@ -244,7 +244,8 @@ impl StagingKey {
 }
 
 impl StagingKey {
-    /// Returns the installation that used the key first, including ids of it that became known later.
+    /// Returns the installation that used the key first. The result includes ids of this installation that
+    /// became known later.
     fn owner(&mut self) -> Option<Ownership> {
         let now = self.signers.owner();
         let is_own = |owner: &Ownership| {

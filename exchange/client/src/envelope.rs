@@ -52,7 +52,7 @@ pub struct EnvelopeBlueprint {
     provenance: Option<Provenance>,
 }
 
-/// The reason data cannot be part of an envelope. It contains no values of the data.
+/// The reason data cannot be part of an envelope. The error contains no values of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EnvelopeError {

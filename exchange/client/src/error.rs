@@ -394,8 +394,8 @@ impl ErrorInner {
     }
 }
 
-/// Returns true if a call with such a response may have been applied: its outcome is unknown, or the first
-/// request under its key is still being processed.
+/// Returns true if a call with an error of this kind and code may have been applied: its outcome is unknown,
+/// or the first request under its key is still being processed.
 fn may_have_been_applied(kind: ErrorKind, code: Option<&Code>) -> bool {
     matches!(kind, ErrorKind::OutcomeUnknown | ErrorKind::Protocol)
         || code == Some(&Code::IdempotencyInProgress)

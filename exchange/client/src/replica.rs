@@ -73,8 +73,8 @@ pub struct Replica {
 pub struct AreaFreshness {
     /// The time up to which all changes are included; `None` if no snapshot has been read completely.
     pub as_of: Option<UnixTime>,
-    /// True if a snapshot was read completely and no new one is in progress. An entry that is missing here
-    /// was then also missing at the exchange at the time `as_of`.
+    /// True if a snapshot was read completely and no new one is in progress. In this case, an entry that is
+    /// missing here was also missing at the exchange at the time `as_of`.
     pub is_whole: bool,
     /// The deadline of the next read, after which the feed has to be read from the start (FED-11).
     pub due_by: Option<UnixTime>,

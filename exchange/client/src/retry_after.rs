@@ -110,7 +110,7 @@ impl RetryAfterEntry {
     }
 }
 
-/// Returns true if a wait of the owner `of` applies to the owner `now`.
+/// Returns true if a wait of the owner `wait_owner` applies to a request of the owner `requester`.
 ///
 /// A new connection may belong to the same member until its installation is known, so the wait applies
 /// (CLI-02). If a connection ended before its installation was known, its owner cannot be determined, so the
