@@ -92,8 +92,8 @@ pub struct Session<S, R> {
     state: Arc<SharedState>,
 }
 
-/// What a session remembers about each server: nonces, clock offsets and first requests. Never locked across
-/// an `await`.
+/// The state of a session for each server: nonces, clock offsets and first requests. Never locked across an
+/// `await`.
 type SharedState = Mutex<SessionState>;
 
 #[derive(Default)]
