@@ -1,4 +1,5 @@
-//! Calls the backend after all stages have passed, and completes or releases the key claim and the quota.
+//! Calls the backend after all stages have passed. Completes or releases the key claim, and refunds the quota
+//! if necessary.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;

@@ -90,7 +90,8 @@ impl EndReason {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ConnectionContext {
     pub(super) member_may_act: bool,
-    /// Whether the key was disconnected, or the client was disconnected at or after the sign-in.
+    /// Whether the key was disconnected or, for a connection without a browser session, the client was
+    /// disconnected at or after the sign-in.
     pub(super) disconnected: bool,
     /// The latest time at which the connection ends; the Unix epoch if its browser session has ended.
     pub(super) ends_at: Moment,

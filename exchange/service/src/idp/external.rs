@@ -79,7 +79,7 @@ struct ExternalKeys {
 #[derive(Clone, Copy)]
 enum KeyFetchOutcome {
     Fetched,
-    /// Another task has recently fetched the keys.
+    /// Another task has recently fetched the keys, or is fetching them while an old key suffices.
     RecentlyFetched,
     Unreachable,
 }
@@ -150,7 +150,8 @@ impl ExternalProvider {
         keys.all.get(kid).cloned()
     }
 
-    /// Fetches the keys, unless another task has recently fetched them.
+    /// Fetches the keys, unless another task has recently fetched them, or is fetching them while an old key
+    /// suffices.
     async fn refresh_keys(&self, kid: &str) -> KeyFetchOutcome {
         let mut last_fetch = match self.last_fetch.try_lock() {
             Ok(last_fetch) => last_fetch,

@@ -66,7 +66,7 @@ pub(super) fn ensure_signing_key(connection: &Connection, now: Moment) -> Result
 
 pub(super) struct KeyRing {
     store: Store,
-    /// The lifetime of tokens, during which a retired key remains valid.
+    /// The lifetime of tokens. A retired key remains valid for this time plus the maximum age of the cache.
     token_life: Duration,
     keys: ArcSwap<LoadedKeys>,
 }

@@ -143,8 +143,8 @@ fn run_checkpoints(
 struct LogBound(i64);
 
 impl LogBound {
-    /// Returns true if the log exceeds the limit, and raises the limit in that case. A negative number means
-    /// that another connection is running a checkpoint.
+    /// Returns true if the log exceeds the limit, and raises the limit in that case. Resets the limit if the
+    /// log is short again. A negative number means that another connection is running a checkpoint.
     fn is_passed(&mut self, pages: i64) -> bool {
         let is_passed = pages > self.0;
         if is_passed {

@@ -117,7 +117,7 @@ impl Store {
     /// Opens a store, migrates it to the version of this service, and starts its threads.
     ///
     /// # Errors
-    /// See [`OpenError`]. In case of an error, an existing store is unchanged.
+    /// See [`OpenError`]. If a migration fails, an existing store is unchanged.
     pub fn open(options: &StoreOptions) -> Result<Self, OpenError> {
         let (mut connection, path) = match &options.place {
             StoreLocation::Memory => (Connection::open_in_memory()?, None),

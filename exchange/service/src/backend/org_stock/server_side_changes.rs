@@ -124,7 +124,7 @@ impl Backend {
     }
 
     /// Changes a member's name, and records the pool lots that show the name in the feeds (OST-07). Returns
-    /// false if the name was already the same.
+    /// false if nothing changed.
     ///
     /// # Errors
     /// Returns a [`StoreError`] if the write fails; nothing is written in that case.
