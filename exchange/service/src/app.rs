@@ -90,8 +90,8 @@ pub async fn build_dispatcher(
 }
 
 impl App {
-    /// Creates the parts. The backend runs in this process. For a gateway process, it runs in another
-    /// process.
+    /// Creates the parts. The gateway calls the backend of this process. In a gateway process, it calls that of
+    /// another process instead.
     ///
     /// With an external identity provider, the built-in provider serves no routes. The web pages always use
     /// their own sessions, so a member must sign in on them to confirm a held batch. This process applies the

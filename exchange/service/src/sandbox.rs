@@ -213,7 +213,7 @@ impl Sandbox {
         Self::with_options(SandboxOptions::default()).await
     }
 
-    /// Starts a sandbox with options. It already serves requests when this function returns.
+    /// Starts a sandbox with options. The sandbox serves requests when this function returns.
     ///
     /// # Errors
     /// Returns a [`SandboxError`] if any part fails to start.

@@ -165,7 +165,7 @@ pub(crate) struct BatchDecision<E> {
 /// An area whose entries can be changed by change sets.
 ///
 /// `resolve_targets` and `decide_ops` are pure functions. `load_state`, `apply_changes` and `count_entries`
-/// access only the tables of the area.
+/// run in the transaction of the write.
 pub(crate) trait WriteArea: Sized + Send + 'static {
     /// The area's name in journal, audit and feeds.
     const NAME: &'static str;

@@ -16,10 +16,10 @@
 //!
 //! Stock and org stock change the same rows, and the journal records a row's changes under every Logistician
 //! who made one. A client's change of a row in one area can therefore depend on an earlier change in another
-//! area or for another member. After each revert, conflicts in other areas and for other members are checked
-//! again, until nothing more can be reverted. This terminates, because every round permanently reverts at
-//! least one entry. A preview checks only once, so it can report a conflict that a real run resolves by first
-//! reverting another area or member.
+//! area or for another member. After an area in which entries were reverted, the conflicts in the other area
+//! and of other members are checked again, until nothing more can be reverted. This terminates, because every
+//! round permanently reverts at least one entry. A preview checks only once, so it can report a conflict that
+//! a real run resolves by first reverting another area or member.
 //!
 //! Entry points: [`Backend::undo_writes`](super::Backend::undo_writes) for the member's own request, and
 //! [`UndoProcess`] for administrators.

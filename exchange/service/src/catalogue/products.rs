@@ -14,7 +14,7 @@ pub enum VariantMatching {
 }
 
 /// An index of blueprints by the items that they produce. An item whose fact `variantOf` names another item
-/// is a variant of that item and, transitively, of all its variants.
+/// belongs to the family of that item. All items of a family are variants of each other.
 #[derive(Clone, Debug, Default)]
 pub struct ProductIndex {
     /// The ids of the blueprints that produce an item, by item.

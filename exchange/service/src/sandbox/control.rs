@@ -126,7 +126,7 @@ pub enum SandboxAction {
         #[serde(rename = "withholds")]
         is_withheld: bool,
     },
-    /// The member changes the name.
+    /// The member's name is changed.
     RenameMember {
         /// The new name of the member.
         name: String,

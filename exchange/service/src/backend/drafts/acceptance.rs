@@ -58,7 +58,8 @@ pub enum AcceptOutcome {
     Full,
     /// The member is not permitted to act at present. The review stays open.
     Refused(PlainCode),
-    /// There is no such review: it was accepted or discarded, or it has expired.
+    /// There is no such review: it was accepted, discarded or replaced, it has expired, or it is of the other
+    /// kind.
     NotFound,
 }
 

@@ -44,7 +44,7 @@ pub enum ReviewContent {
     Blueprints {
         /// Blueprints that the member does not hold.
         new: Vec<MatchedBlueprint>,
-        /// The names of the blueprints that the member already holds.
+        /// The names of the blueprints that the member already holds, including default blueprints.
         held: Vec<String>,
         /// Blueprints without a unique match in the catalogue.
         unmatched: Vec<UnmatchedBlueprint>,
