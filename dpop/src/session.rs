@@ -381,7 +381,8 @@ impl Transmission {
         self.sent.iat
     }
 
-    /// Returns true if other requests wait for the response to this one.
+    /// Returns true if this is the first request to the server. Other requests to the server wait for its
+    /// response.
     #[must_use]
     pub const fn is_first(&self) -> bool {
         self.first.is_some()

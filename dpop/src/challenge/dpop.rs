@@ -125,8 +125,8 @@ impl DpopChallenge {
         self.algs.as_deref().map(str::split_ascii_whitespace)
     }
 
-    /// Returns the error code, or `None` if the request contained no credentials that could be wrong (RFC
-    /// 6750, 3.1).
+    /// Returns the error code. Returns `None` if the challenge has none, as after a request without
+    /// credentials (RFC 6750, 3.1).
     #[must_use]
     pub const fn error(&self) -> Option<&DpopError> {
         self.error.as_ref()
