@@ -49,8 +49,8 @@ impl ExchangeAddress {
     }
 
     /// Returns the address of the sandbox in the variable [`SANDBOX_VARIABLE`], or `None` if the variable is
-    /// unset: `ExchangeAddress::from_variable(|name| std::env::var(name).ok())`. Call this before reading the
-    /// program's own configuration.
+    /// unset or empty: `ExchangeAddress::from_variable(|name| std::env::var(name).ok())`. Call this before
+    /// reading the program's own configuration.
     ///
     /// # Errors
     /// Returns an error if the value is not an origin.

@@ -53,7 +53,7 @@ impl ReferenceResolution {
 pub struct ReferenceLookup {
     /// The result of the lookup.
     pub resolution: ReferenceResolution,
-    /// True if the `locKey` matched no entry and the exchange used the name instead (RES-10).
+    /// True if the exchange warned that the `locKey` was not resolved (RES-10).
     pub loc_key_unresolved: bool,
 }
 

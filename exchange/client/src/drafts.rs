@@ -190,9 +190,9 @@ fn privacy_error(draft: &RefineryDraft) -> Result<Option<Cow<'static, str>>, Err
 }
 
 impl BlueprintStaging {
-    /// Stages the draft. If a call ended without a response or with a `Retry-After`, the next call uses the
-    /// same key, so that the draft is staged once. After a response, the next call stages the draft again
-    /// under a new key (DRF-15).
+    /// Stages the draft. After a success, or after an error response that the exchange stores under the key,
+    /// the next call stages the draft again under a new key (DRF-15). After any other outcome, such as a lost
+    /// response or a `Retry-After`, the next call uses the same key, so that the draft is staged once.
     ///
     /// # Errors
     /// Returns the errors that every call can return, and [`ErrorKind::SignInNeeded`] if the draft may

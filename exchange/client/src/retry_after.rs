@@ -38,7 +38,7 @@ const MAX_SAVED_ENTRIES: usize = 32;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum WaitScope {
-    /// Every call of the client, because the limits are per member.
+    /// Every call of the client.
     Everything,
     /// Writes that count towards the daily quota.
     Writes,

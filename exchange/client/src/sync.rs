@@ -393,8 +393,8 @@ impl ReplicaSync {
     /// keeps running calls [`run`](Self::run).
     ///
     /// # Errors
-    /// Returns the first error. The other areas are read nevertheless, and [`status`](Self::status) contains
-    /// all errors.
+    /// Returns the first error. The other areas are read nevertheless, unless the error applies to the whole
+    /// session, and [`status`](Self::status) contains all errors.
     pub async fn sync_once(&self) -> Result<(), Error> {
         let mut first = Ok(());
         for area in Area::ALL {

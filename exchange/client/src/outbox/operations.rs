@@ -277,9 +277,9 @@ impl Outbox {
         .await
     }
 
-    /// Retries all parked entries and returns their number. Call this after the same member signed in again,
-    /// or after another action of the member. Entries of an [`Exchange::outbox`] are parked again if another
-    /// member is signed in.
+    /// Retries all parked entries, except those with [`ParkReason::KeyReused`], and returns their number.
+    /// Call this after the same member signed in again, or after another action of the member. Entries of an
+    /// [`Exchange::outbox`] are parked again if another member is signed in.
     ///
     /// # Errors
     /// Returns `Storage` if the store fails.

@@ -18,7 +18,7 @@ use crate::{
 /// and, if it consists of files, several processes. Methods may block on the disk.
 ///
 /// Each method fails only with [`ErrorKind::Storage`](crate::ErrorKind::Storage), and then has changed
-/// nothing.
+/// nothing, except in the second error case of [`forget`](Self::forget).
 ///
 /// `exchange_client::replica::check` (feature `testkit`) tests an implementation of this trait.
 pub trait ReplicaStore: Send + Sync + 'static {
