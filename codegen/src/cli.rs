@@ -9,6 +9,8 @@ mod console;
 mod drift;
 mod error;
 mod explain;
+#[cfg_attr(not(feature = "fetch"), path = "cli/no_fetch.rs")]
+mod fetch;
 mod generate;
 mod init;
 mod lower;

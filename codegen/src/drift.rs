@@ -82,7 +82,7 @@ use contract_codegen_core::{
     api::OpenApiDocument,
     config::{Config, InputConfig},
     diagnostics::{Diagnostic, Diagnostics, FaultPolicy, SourceTextProvider},
-    load::{Sources, files},
+    load::{ContractInputs, DocumentFetcher, Sources, files, inputs},
     resolve::{ResolveOptions, UnknownKeywordPolicy, resolve_documents},
     schema::SchemaGraph,
     stack::run_on_deep_stack,
@@ -120,12 +120,17 @@ impl ContractVersion {
     /// Returns the problems of all files if one of them cannot be read or the contract is invalid. Unknown
     /// keywords are not reported.
     pub fn load(inputs: &[PathBuf], mounts: &[(String, PathBuf)]) -> Result<Self, Diagnostics> {
-        Self::read_inputs(
-            inputs,
-            mounts,
-            ResolveOptions::default(),
-            (&InputConfig::default(), &common_folder(inputs)),
-        )
+        Self::load_inputs(&file_inputs(inputs, mounts))
+    }
+
+    /// Reads a contract like [`ContractVersion::load`], also from documents that the caller has read, and
+    /// from URLs.
+    ///
+    /// # Errors
+    /// Returns the same errors as [`ContractVersion::load`].
+    pub fn load_inputs(inputs: &ContractInputs) -> Result<Self, Diagnostics> {
+        let base = common_folder(&inputs.paths);
+        Self::read_inputs(inputs, ResolveOptions::default(), (&InputConfig::default(), &base))
     }
 
     /// Reads the files of the other version with the type options and the fault policy of this version, so
@@ -139,17 +144,17 @@ impl ContractVersion {
         mounts: &[(String, PathBuf)],
     ) -> Result<Self, Diagnostics> {
         let input = InputConfig { faults: self.fault_policy, ..InputConfig::default() };
-        Self::read_inputs(inputs, mounts, self.options.clone(), (&input, &common_folder(inputs)))
+        let base = common_folder(inputs);
+        Self::read_inputs(&file_inputs(inputs, mounts), self.options.clone(), (&input, &base))
     }
 
     fn read_inputs(
-        inputs: &[PathBuf],
-        mounts: &[(String, PathBuf)],
+        inputs: &ContractInputs,
         options: ResolveOptions,
         (input, base): (&InputConfig, &Path),
     ) -> Result<Self, Diagnostics> {
         run_on_deep_stack(|| {
-            let mut sources = Sources::from_files(inputs, mounts)?;
+            let mut sources = Sources::from_inputs(inputs)?;
             let mut problems = Diagnostics::new();
             sources.apply_overlays(input, base, &|_| None, &mut problems);
             if problems.has_errors() {
@@ -174,9 +179,18 @@ impl ContractVersion {
     /// Returns the same errors as [`ContractVersion::load`], and an error if the `codegen.toml` cannot be
     /// read.
     pub fn open(path: &Path) -> Result<Self, Diagnostics> {
+        Self::open_with(path, None)
+    }
+
+    /// Reads a contract like [`ContractVersion::open`], and downloads inputs and references that are URLs.
+    ///
+    /// # Errors
+    /// Returns the same errors as [`ContractVersion::open`].
+    pub fn open_with(path: &Path, fetcher: Option<Arc<dyn DocumentFetcher>>) -> Result<Self, Diagnostics> {
         let configuration = if path.is_dir() { path.join(CONFIGURATION_FILE) } else { path.to_path_buf() };
         if !configuration.is_file() || configuration.extension().is_none_or(|ending| ending != "toml") {
-            return Self::load(&[path.to_path_buf()], &[]);
+            let paths = vec![path.to_path_buf()];
+            return Self::load_inputs(&ContractInputs { paths, fetcher, ..ContractInputs::default() });
         }
         let refuse = |problem: String| {
             let message = format!("cannot read {}: {problem}", configuration.display());
@@ -187,12 +201,14 @@ impl ContractVersion {
         let text = fs::read_to_string(&configuration).map_err(|error| refuse(error.to_string()))?;
         let config: Config = toml::from_str(&text).map_err(|error| refuse(error.to_string()))?;
         let base = configuration.parent().unwrap_or_else(|| Path::new(""));
-        let mut inputs: Vec<PathBuf> = config.inputs.iter().map(|input| base.join(input)).collect();
-        if inputs.is_empty() {
-            inputs.push(base.to_path_buf());
+        let mut paths: Vec<PathBuf> =
+            config.inputs.iter().map(|input| inputs::join_base(base, input)).collect();
+        if paths.is_empty() {
+            paths.push(base.to_path_buf());
         }
-        let mounts: Vec<_> = config.mounts.iter().map(|(uri, path)| (uri.clone(), base.join(path))).collect();
-        Self::read_inputs(&inputs, &mounts, ResolveOptions::from(&config.types), (&config.input, base))
+        let mounts = config.mounts.iter().map(|(uri, path)| (uri.clone(), base.join(path))).collect();
+        let inputs = ContractInputs { paths, mounts, fetcher, ..ContractInputs::default() };
+        Self::read_inputs(&inputs, ResolveOptions::from(&config.types), (&config.input, base))
     }
 
     /// Parses documents from strings. Each tuple is the name, the URI and the content of one document. If the
@@ -279,13 +295,19 @@ impl ContractVersion {
     }
 }
 
-/// Returns the innermost folder that contains all inputs. File names are relative to it.
+fn file_inputs(paths: &[PathBuf], mounts: &[(String, PathBuf)]) -> ContractInputs {
+    ContractInputs { paths: paths.to_vec(), mounts: mounts.to_vec(), ..ContractInputs::default() }
+}
+
+/// Returns the innermost folder that contains all files and folders among the inputs. File names are relative
+/// to it.
 fn common_folder(inputs: &[PathBuf]) -> PathBuf {
     let folder = |path: &PathBuf| {
         if path.is_dir() { path.clone() } else { path.parent().map_or_else(PathBuf::new, Path::to_path_buf) }
     };
+    let files = inputs.iter().filter(|path| inputs::as_url(path).is_none());
     let folders: Vec<PathBuf> =
-        inputs.iter().map(folder).map(|path| files::absolute_path(&path.join(".")).unwrap_or(path)).collect();
+        files.map(folder).map(|path| files::absolute_path(&path.join(".")).unwrap_or(path)).collect();
     files::common_ancestor(&folders).unwrap_or_default()
 }
 

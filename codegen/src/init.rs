@@ -4,9 +4,10 @@
 //! without which `generate` would reject the contract are active. All other suggestions are comments.
 //!
 //! ```no_run
-//! use contract_codegen::init::{codegen_toml, inspect_contract};
+//! use contract_codegen::{ContractInputs, init::{codegen_toml, inspect_contract}};
 //!
-//! let found = inspect_contract(&["openapi.yaml".into()], &[], &|_| {})?;
+//! let inputs = ContractInputs { paths: vec!["openapi.yaml".into()], ..ContractInputs::default() };
+//! let found = inspect_contract(&inputs, &|_| {})?;
 //! println!("{}", codegen_toml(&found, &["openapi.yaml".to_owned()]));
 //! # Ok::<(), contract_codegen::diagnostics::Diagnostics>(())
 //! ```
@@ -28,7 +29,7 @@ use contract_codegen_core::{
     conjunction::discriminator,
     diagnostics::Diagnostics,
     generate::{ProgressCallback, Project, shortest_selector},
-    load::uri::strip_http_scheme,
+    load::{ContractInputs, uri::strip_http_scheme},
     package,
     plan::{BodyType, PlannedCall, SidePlan},
     prune::operation_schemas,
@@ -89,24 +90,23 @@ pub struct InitFindings {
     pub diagnostics: Diagnostics,
 }
 
-/// Reads a contract and collects suggestions for its configuration. Each entry of `mounts` resolves URIs with
-/// a prefix from a local folder, or one URI from a local file.
+/// Reads a contract and collects suggestions for its configuration.
 ///
 /// # Errors
 /// Returns the diagnostics if the contract is invalid. The contract is read with the options that keep
 /// unsupported types and skip unsupported operations.
 pub fn inspect_contract(
-    inputs: &[PathBuf],
-    mounts: &[(String, PathBuf)],
+    inputs: &ContractInputs,
     step: ProgressCallback<'_>,
 ) -> Result<InitFindings, Diagnostics> {
-    let mut project = Project { inputs: inputs.to_vec(), ..Project::default() };
+    let ContractInputs { paths, documents, mounts, fetcher } = inputs.clone();
+    let mut project = Project { inputs: paths, documents, fetcher, ..Project::default() };
     project.config.mounts = mounts.iter().cloned().collect();
     project.config.types.unsupported = Some(UnsupportedPolicy::Keep);
     project.config.client.skip_unsupported = Some(true);
     let contract = project.read_contract_with(step)?;
     let found = run_on_deep_stack(|| inspect_reading(&project, &contract))?;
-    Ok(InitFindings { mounts: mounts.to_vec(), ..found })
+    Ok(InitFindings { mounts, ..found })
 }
 
 fn inspect_reading(project: &Project, contract: &AnalyzedContract) -> Result<InitFindings, Diagnostics> {

@@ -3,6 +3,8 @@
 
 #[path = "command/explain.rs"]
 mod explain;
+#[path = "command/fetch.rs"]
+mod fetch;
 #[path = "command/lower.rs"]
 mod lower;
 #[path = "command/packages.rs"]

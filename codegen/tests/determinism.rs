@@ -92,7 +92,7 @@ fn output_of_files_does_not_depend_on_their_order() {
                 let mut config = Config::default();
                 config.output.layout = layout;
                 config.types.builders = BuilderScope::All;
-                self::generate_files(&Project { config, base: PathBuf::new(), inputs })
+                self::generate_files(&Project { config, inputs, ..Project::default() })
             };
             let first = generate(files.clone());
             let mut permutations = Vec::new();

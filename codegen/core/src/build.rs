@@ -11,7 +11,7 @@ use crate::{
     config::{Config, OutputLayout},
     diagnostics::{Diagnostics, Severity},
     generate::{GeneratedCode, Project},
-    load::files,
+    load::{files, inputs},
     write::{WriteError, WriteMode, apply_file},
 };
 
@@ -170,6 +170,7 @@ fn configured_paths(project: &Project) -> impl Iterator<Item = PathBuf> {
     let Project { config, base, .. } = project;
     let overlays = config.input.overlays.iter().map(|overlay| &overlay.file);
     let named = config.inputs.iter().chain(config.mounts.values()).chain(overlays);
+    let named = named.filter(|path| inputs::as_url(path).is_none());
     named.map(|path| files::absolute_path(&base.join(path)).unwrap_or_else(|_| base.join(path)))
 }
 

@@ -49,7 +49,8 @@ use crate::{
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Config {
-    /// The files and folders of the contract, relative to the folder of this file.
+    /// The files and folders of the contract, relative to the folder of this file, and URLs, which are
+    /// downloaded only with the option `--fetch`.
     pub inputs: Vec<PathBuf>,
     /// Options that determine how the contract is read.
     pub input: InputConfig,

@@ -21,7 +21,10 @@ mod user_names;
 mod vendor_extensions;
 mod views;
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 pub use self::options::RESERVED;
 pub use self::options::{select_schemas, shortest_selector};
@@ -39,7 +42,7 @@ use crate::{
     diagnostics::{Diagnostic, Diagnostics},
     emit::ModelEmitter,
     formats::MappedFormat,
-    load::{self, Sources, load_all},
+    load::{self, ContractInputs, DocumentFetcher, InputDocument, Sources, inputs, load_all},
     naming::TypeNames,
     package::CallSources,
     plan::{
@@ -63,8 +66,12 @@ pub struct Project {
     pub config: Config,
     /// The folder that relative paths in the options refer to.
     pub base: PathBuf,
-    /// Files and folders of the contract, in addition to `inputs` in the options.
+    /// Files, folders and URLs of the contract, in addition to `inputs` in the options.
     pub inputs: Vec<PathBuf>,
+    /// Documents of the contract that the caller has read.
+    pub documents: Vec<InputDocument>,
+    /// Downloads inputs and references that are URLs. Without it, nothing is downloaded.
+    pub fetcher: Option<Arc<dyn DocumentFetcher>>,
 }
 
 /// A callback that receives a short description of each step of the generation, for progress output.
@@ -102,7 +109,7 @@ impl Project {
         let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         config.file = Some(ConfigFile { name, text: text.into() });
         let base = path.parent().map(Path::to_path_buf).unwrap_or_default();
-        Ok(Self { config, base, inputs: Vec::new() })
+        Ok(Self { config, base, ..Self::default() })
     }
 
     /// Loads and analyzes the contract: resolves its references and determines the Rust type of each schema.
@@ -127,12 +134,13 @@ impl Project {
 
     fn load_sources(&self, step: ProgressCallback<'_>) -> Result<(Sources, Diagnostics), Diagnostics> {
         step("reading the contract");
-        let mut inputs: Vec<PathBuf> = self.config.inputs.iter().map(|p| self.base.join(p)).collect();
-        inputs.extend(self.inputs.iter().cloned());
+        let configured = self.config.inputs.iter().map(|input| inputs::join_base(&self.base, input));
+        let paths = configured.chain(self.inputs.iter().cloned()).collect();
         let mounts: Vec<(String, PathBuf)> =
             self.config.mounts.iter().map(|(uri, path)| (uri.clone(), self.base.join(path))).collect();
         self.check_mounts(&mounts)?;
-        Ok(load_all(&inputs, &mounts))
+        let (documents, fetcher) = (self.documents.clone(), self.fetcher.clone());
+        Ok(load_all(&ContractInputs { paths, documents, mounts, fetcher }))
     }
 
     /// Returns an error if a folder or file in `mounts` does not exist.

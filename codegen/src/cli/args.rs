@@ -29,7 +29,8 @@ Examples:
       Run a mock server on http://127.0.0.1:4010 that validates every request.
 
 INPUT is an OpenAPI 3.0, 3.1 or 3.2 document, a JSON Schema 2020-12 file, a folder of these, or a
-codegen.toml, which adds its settings. JSON and YAML are supported. Nothing is fetched from the network.
+codegen.toml, which adds its settings. JSON and YAML are supported. `-` reads one document from standard
+input. Only with `--fetch`, INPUT can be a URL, and references to URLs are downloaded.
 
 Exit codes:
    0  success; `check`: the code is up to date; `drift`: nothing breaks
@@ -115,7 +116,9 @@ Examples:
   contract-codegen generate schemas/codegen.toml --output src/generated
   contract-codegen generate a.schema.json b.schema.json --output models --only types
   contract-codegen generate openapi.yaml --output src/api.rs --only client
-  contract-codegen generate github.json --output github --tag issues --operation 'meta/*'";
+  contract-codegen generate github.json --output github --tag issues --operation 'meta/*'
+  contract-codegen generate https://example.com/openapi.json --fetch --output api
+  curl https://example.com/openapi.json | contract-codegen generate - --output api";
 
 const CHECK_HELP: &str = "\
 Pass the same arguments as to `generate`. Exit code 1 means that at least one file differs.
@@ -181,6 +184,7 @@ An entry that has expired or that covers no change causes exit code 1:
 Examples:
   contract-codegen drift released/openapi.json openapi.json
   contract-codegen drift --against main openapi.yaml
+  contract-codegen drift https://api.example.com/openapi.json openapi.json --fetch
   contract-codegen drift --against v1.2.0 schemas/ --sarif > drift.sarif
   contract-codegen drift --against main openapi.yaml --html drift.html
   contract-codegen drift old.schema.json new.schema.json --all
@@ -302,6 +306,20 @@ pub(crate) struct ReadingArgs {
     /// Reject a contract with faults that are otherwise repaired or skipped with a warning
     #[arg(long)]
     pub(crate) strict: bool,
+    #[command(flatten)]
+    pub(crate) fetch: FetchArgs,
+}
+
+/// Options for downloads.
+#[derive(Clone, Copy, Debug, Default, Args)]
+#[command(next_help_heading = "Reading")]
+pub(crate) struct FetchArgs {
+    /// Download inputs and references that are URLs
+    #[arg(long)]
+    pub(crate) fetch: bool,
+    /// Reject a downloaded document whose digest differs from codegen.lock
+    #[arg(long, requires = "fetch")]
+    pub(crate) locked: bool,
 }
 
 /// Options for the output of results and diagnostics.
@@ -333,6 +351,8 @@ pub(crate) struct InitArgs {
     /// Overwrite an existing file
     #[arg(long)]
     pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) fetch: FetchArgs,
     #[command(flatten)]
     pub(crate) display: DisplayArgs,
 }
@@ -493,6 +513,8 @@ pub(crate) struct DriftArgs {
     /// Print the meaning of a rule, or list all rules, without comparing anything
     #[arg(long, value_name = "RULE", num_args = 0..=1, conflicts_with_all = ["versions", "against"])]
     pub(crate) explain: Option<Option<String>>,
+    #[command(flatten)]
+    pub(crate) fetch: FetchArgs,
     #[command(flatten)]
     pub(crate) display: DisplayArgs,
 }

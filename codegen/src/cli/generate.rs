@@ -4,6 +4,7 @@ use std::{
     collections::BTreeMap,
     env,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Instant,
 };
 
@@ -19,6 +20,7 @@ use super::{
     args::GenerateArgs,
     console::{Console, count_warnings},
     error::{CommandError, EXIT_DIFFERENT},
+    fetch::Downloader,
     project,
 };
 
@@ -36,6 +38,7 @@ struct GenerationRun {
     workspace: Option<CargoWorkspace>,
     /// True if the generated package is a member of this workspace.
     is_member: bool,
+    downloader: Option<Arc<Downloader>>,
 }
 
 impl GenerationRun {
@@ -99,6 +102,9 @@ pub(crate) fn run_generate(args: &GenerateArgs, console: &Console) -> Result<u8,
     console.show_step("writing the files");
     let changes = run.apply_to_disk(WriteMode::Write)?;
     print_changed_files(&run, &changes, console);
+    if let Some(downloader) = &run.downloader {
+        downloader.write_lock(console)?;
+    }
     // The notes repeat only if the manifest changes; a manifest that Cargo rejects is reported in every run.
     let is_new = changes.files.get("Cargo.toml").is_some_and(|change| *change != FileChange::Same);
     if let Some((label, message)) = run.workspace_hint(is_new) {
@@ -122,6 +128,9 @@ pub(crate) fn run_generate(args: &GenerateArgs, console: &Console) -> Result<u8,
 pub(crate) fn run_check(args: &GenerateArgs, console: &Console) -> Result<u8, CommandError> {
     let run = generate_files(args, console)?;
     let changes = run.apply_to_disk(WriteMode::Check)?;
+    if let Some(downloader) = &run.downloader {
+        downloader.print_changes(console);
+    }
     let exit = if changes.is_clean() { 0 } else { EXIT_DIFFERENT };
     let repair = repair_command(env::args().collect());
     let mut object = summary_json(&run.generated, &changes);
@@ -146,7 +155,7 @@ pub(crate) fn run_check(args: &GenerateArgs, console: &Console) -> Result<u8, Co
 }
 
 fn generate_files(args: &GenerateArgs, console: &Console) -> Result<GenerationRun, CommandError> {
-    let mut project = project::configure_project(args)?;
+    let (mut project, downloader) = project::configure_project(args)?;
     let output = project::resolve_output(args, &project)?;
     let layout = project.config.output.layout;
     let (workspace, is_member) = match layout {
@@ -156,7 +165,7 @@ fn generate_files(args: &GenerateArgs, console: &Console) -> Result<GenerationRu
     project.config.output.member = Some(is_member);
     let generated = project.generate_with(&|what| console.show_step(what))?;
     console.print_diagnostics(&generated.contract.diagnostics);
-    Ok(GenerationRun { project, generated, output, layout, workspace, is_member })
+    Ok(GenerationRun { project, generated, output, layout, workspace, is_member, downloader })
 }
 
 /// Prints the changed files. If there are more than [`MAX_LISTED_FILES`] and `--verbose` is not set, prints

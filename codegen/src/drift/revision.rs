@@ -10,12 +10,13 @@ use std::{
     io::{self, BufRead, BufReader, Read, Write},
     path::{Path, PathBuf},
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    sync::Arc,
 };
 
 use contract_codegen_core::{
     config::Config,
     diagnostics::Diagnostics,
-    load::{self, files},
+    load::{self, DocumentFetcher, files},
 };
 
 use super::{CONFIGURATION_FILE, ContractVersion};
@@ -68,6 +69,19 @@ pub struct ContractRevision {
 /// Returns an error if git cannot be run, `path` is not in a repository, the revision or the contract in it
 /// does not exist, or the contract is invalid.
 pub fn open_revision(revision: &str, path: &Path) -> Result<ContractRevision, RevisionError> {
+    open_revision_with(revision, path, None)
+}
+
+/// Reads a contract like [`open_revision`], and downloads inputs and references that are URLs. Downloaded
+/// documents are not those of the revision, but the current ones.
+///
+/// # Errors
+/// Returns the same errors as [`open_revision`].
+pub fn open_revision_with(
+    revision: &str,
+    path: &Path,
+    fetcher: Option<Arc<dyn DocumentFetcher>>,
+) -> Result<ContractRevision, RevisionError> {
     let path = fs::canonicalize(path)
         .map_err(|error| RevisionError::Git(format!("cannot read {}: {error}", path.display())))?;
     let home = if path.is_dir() { path.as_path() } else { path.parent().unwrap_or(&path) };
@@ -90,11 +104,16 @@ pub fn open_revision(revision: &str, path: &Path) -> Result<ContractRevision, Re
     let folder =
         if old.is_dir() { inside.as_str() } else { inside.rsplit_once('/').map_or("", |(folder, _)| folder) };
     let folder = if folder.is_empty() { String::new() } else { format!("{folder}/") };
-    let version = ContractVersion::open(&old).map_err(|problems| RevisionError::Contract {
+    let version = ContractVersion::open_with(&old, fetcher).map_err(|problems| RevisionError::Contract {
         revision: revision.to_owned(),
         problems: problems.prefix_file_names(&format!("{revision}:{folder}")),
     })?;
     Ok(ContractRevision { version, revision: revision.to_owned(), folder })
+}
+
+/// Iterates over the inputs of a configuration that are files or folders.
+fn local_inputs(config: &Config) -> impl Iterator<Item = &PathBuf> {
+    config.inputs.iter().filter(|input| load::inputs::as_url(input).is_none())
 }
 
 /// Returns true if `revision` names a commit of the repository to which `folder` belongs. Returns false for
@@ -234,7 +253,7 @@ impl RevisionExtractor<'_> {
         let base = self.root.join(home);
         let overlays = config.input.overlays.iter().map(|overlay| overlay.file.clone());
         let mounts = config.mounts.values().cloned();
-        let inputs: Vec<PathBuf> = config.inputs.iter().map(|input| base.join(input)).collect();
+        let inputs: Vec<PathBuf> = local_inputs(config).map(|input| base.join(input)).collect();
         let all = mounts.chain(overlays).map(|path| base.join(path)).chain(inputs.iter().cloned());
         // The common folder of the inputs contains the files to which the inputs refer.
         let holding = inputs.iter().map(|input| {
@@ -249,7 +268,7 @@ impl RevisionExtractor<'_> {
     /// its own folder if it lists no inputs.
     fn required_paths(&self, config: &Config, home: &str) -> Vec<String> {
         let base = self.root.join(home);
-        let inputs = config.inputs.iter().map(|input| base.join(input));
+        let inputs = local_inputs(config).map(|input| base.join(input));
         let overlays = config.input.overlays.iter().map(|overlay| base.join(&overlay.file));
         let folder = config.inputs.is_empty().then(|| base.clone());
         inputs.chain(overlays).chain(folder).filter_map(|path| self.repository_path(&path)).collect()

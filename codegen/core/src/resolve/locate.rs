@@ -46,6 +46,8 @@ pub(crate) enum ReferenceError {
         uri: String,
     },
     Unknown(String),
+    /// The URL of a document that could not be downloaded.
+    Unfetched(String),
     FileAboveRoot(FileAboveRoot),
     /// A file that does not exist in a mounted folder. `prefix` is the URI prefix of the mount.
     Unmounted {
@@ -80,12 +82,14 @@ impl ReferenceError {
             Self::Unknown(uri) if uri::strip_http_scheme(uri).is_some() => {
                 let prefix = uri.rfind('/').map_or(uri.as_str(), |at| uri.get(..=at).unwrap_or(uri));
                 unresolved(format!(
-                    "no input has the `$id` `{uri}`, no mount matches it, and documents are not downloaded"
+                    "no input has the `$id` `{uri}`, no mount matches it, and documents are downloaded only with `--fetch`"
                 ))
                 .help(format!(
-                    "add the file to the inputs, or mount a folder: \"{prefix}\" = \"path/to/folder\""
+                    "add the file to the inputs, use `--fetch`, or mount a folder: \"{prefix}\" = \"path/to/folder\""
                 ))
             }
+            Self::Unfetched(url) => unresolved(format!("`{url}` could not be downloaded"))
+                .help("correct the reference, or add the file to the inputs"),
             Self::FileAboveRoot(FileAboveRoot { folder, uri, path }) => unresolved(format!(
                 "`{reference}` refers to a file above the input folder, where no files are read"
             ))

@@ -196,8 +196,8 @@ fn unresolved_references_are_reported() {
         (
             r##"{"$ref": "b.json"}"##,
             "unresolved-reference",
-            "no input has the `$id` `https://x.y/b.json`, no mount matches it, and documents are not downloaded",
-            "add the file to the inputs, or mount a folder: \"https://x.y/\" = \"path/to/folder\"",
+            "no input has the `$id` `https://x.y/b.json`, no mount matches it, and documents are downloaded only with `--fetch`",
+            "add the file to the inputs, use `--fetch`, or mount a folder: \"https://x.y/\" = \"path/to/folder\"",
         ),
         (
             r##"{"$ref": "file:///z.json"}"##,

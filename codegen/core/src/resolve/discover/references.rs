@@ -207,6 +207,9 @@ impl<'t> Discovery<'t> {
             ExpectedTarget::Object(kind) => kind.fallback_if_unresolved(),
         };
         let nearer = match error {
+            ReferenceError::Unknown(uri) if self.sources.is_unfetched(uri) => {
+                Some(ReferenceError::Unfetched(uri.clone()))
+            }
             ReferenceError::Unknown(uri) => match self.sources.find_unanswered_mount(uri) {
                 Some((file, folder, prefix)) => Some(ReferenceError::Unmounted { file, folder, prefix }),
                 None => self
