@@ -18,6 +18,7 @@ mod lower;
 mod mock;
 mod project;
 mod report;
+mod watch;
 
 use std::{
     io::Write as _,
@@ -57,7 +58,9 @@ pub(crate) fn main() -> ExitCode {
 fn run_command(command: &Command, console: &Console) -> u8 {
     let result = match command {
         Command::Init(args) => init::run_init(args, console),
-        Command::Generate(args) => generate::run_generate(args, console),
+        Command::Generate(args) if args.watch => watch::run_watch(&args.generate, console),
+        Command::Generate(args) if args.dry_run => generate::run_dry(&args.generate, console),
+        Command::Generate(args) => generate::run_generate(&args.generate, console),
         Command::Check(args) => generate::run_check(args, console),
         Command::Lower(args) => lower::run_lower(args, console),
         Command::Explain(args) => explain::run_explain(args, console),

@@ -42,7 +42,7 @@ use crate::{
     diagnostics::{Diagnostic, Diagnostics},
     emit::ModelEmitter,
     formats::MappedFormat,
-    load::{self, ContractInputs, DocumentFetcher, InputDocument, Sources, inputs, load_all},
+    load::{self, ContractInputs, DocumentFetcher, InputDocument, Sources, files, inputs, load_all},
     naming::TypeNames,
     package::CallSources,
     plan::{
@@ -110,6 +110,16 @@ impl Project {
         config.file = Some(ConfigFile { name, text: text.into() });
         let base = path.parent().map(Path::to_path_buf).unwrap_or_default();
         Ok(Self { config, base, ..Self::default() })
+    }
+
+    /// Returns the absolute paths of the inputs, mounts and overlays in the options, without URLs. The result
+    /// contains folders, because new files may appear in them, and because an invalid contract has no list of
+    /// files that were read.
+    pub fn configured_paths(&self) -> impl Iterator<Item = PathBuf> {
+        let overlays = self.config.input.overlays.iter().map(|overlay| &overlay.file);
+        let named = self.config.inputs.iter().chain(self.config.mounts.values()).chain(overlays);
+        let local = named.filter(|path| inputs::as_url(path).is_none());
+        local.map(|path| self.base.join(path)).map(|path| files::absolute_path(&path).unwrap_or(path))
     }
 
     /// Loads and analyzes the contract: resolves its references and determines the Rust type of each schema.

@@ -56,7 +56,7 @@ pub(crate) enum Command {
     Init(InitArgs),
     /// Generate Rust code from a contract
     #[command(after_help = GENERATE_HELP)]
-    Generate(GenerateArgs),
+    Generate(GenerateCommandArgs),
     /// Check that generated code is up to date, without writing anything
     #[command(after_help = CHECK_HELP)]
     Check(GenerateArgs),
@@ -117,6 +117,7 @@ Examples:
   contract-codegen generate a.schema.json b.schema.json --output models --only types
   contract-codegen generate openapi.yaml --output src/api.rs --only client
   contract-codegen generate github.json --output github --tag issues --operation 'meta/*'
+  contract-codegen generate openapi.yaml --output api --watch
   contract-codegen generate https://example.com/openapi.json --fetch --output api
   curl https://example.com/openapi.json | contract-codegen generate - --output api";
 
@@ -367,6 +368,20 @@ fn parse_mount(text: &str) -> Result<(String, PathBuf), String> {
     }
 }
 
+/// Options of `generate`, which `check` lacks.
+#[derive(Debug, Args)]
+pub(crate) struct GenerateCommandArgs {
+    #[command(flatten)]
+    pub(crate) generate: GenerateArgs,
+    /// List the files that would change, without writing anything
+    #[arg(long, conflicts_with = "watch")]
+    pub(crate) dry_run: bool,
+    /// Generate again whenever an input changes, until Ctrl-C
+    #[arg(long)]
+    pub(crate) watch: bool,
+}
+
+/// Options that `generate` and `check` share.
 #[derive(Debug, Args)]
 pub(crate) struct GenerateArgs {
     /// OpenAPI documents, schema files, folders of them, or a codegen.toml
@@ -568,7 +583,8 @@ impl Command {
     pub(crate) fn display_args(&self) -> DisplayArgs {
         match self {
             Self::Init(args) => args.display,
-            Self::Generate(args) | Self::Check(args) => args.display,
+            Self::Generate(args) => args.generate.display,
+            Self::Check(args) => args.display,
             Self::Lower(args) => args.display,
             Self::Explain(args) => args.display,
             Self::Report(args) => args.display,

@@ -84,7 +84,8 @@ pub(crate) fn open_downloader(
     Downloader::from_args(args, config.unwrap_or(Path::new("")))
 }
 
-fn is_config(path: &Path) -> bool {
+/// Returns true for a configuration file.
+pub(crate) fn is_config(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("toml"))
 }
 
