@@ -446,7 +446,7 @@ impl MockServer {
 
 impl fmt::Debug for MockServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Mock")
+        f.debug_struct("MockServer")
             .field("operations", &self.plan.calls.len())
             .field("seed", &self.seed)
             .finish_non_exhaustive()

@@ -751,5 +751,5 @@ fn mock_server_is_send_and_sync() {
     fn shared<T: Send + Sync>() {}
     shared::<MockServer>();
     let mock = tickets();
-    assert_eq!(format!("{mock:?}"), "Mock { operations: 4, seed: 0, .. }");
+    assert_eq!(format!("{mock:?}"), "MockServer { operations: 4, seed: 0, .. }");
 }

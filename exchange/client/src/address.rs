@@ -87,7 +87,7 @@ impl ExchangeAddress {
 impl fmt::Debug for ExchangeAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { issuer, gateway, sandbox } = self;
-        let mut address = f.debug_struct("Place");
+        let mut address = f.debug_struct("ExchangeAddress");
         address.field("issuer", issuer).field("gateway", gateway).field("sandbox", sandbox).finish()
     }
 }

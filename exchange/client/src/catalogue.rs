@@ -225,7 +225,7 @@ fn loc_key_unresolved(warning: &Warning) -> Option<usize> {
 
 impl fmt::Debug for CatalogResolver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Catalogue").field("known", &self.lock_memory().len()).finish_non_exhaustive()
+        f.debug_struct("CatalogResolver").field("known", &self.lock_memory().len()).finish_non_exhaustive()
     }
 }
 

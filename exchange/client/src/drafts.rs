@@ -277,13 +277,13 @@ pub fn idempotency_key(environment: &Environment) -> Result<String, Error> {
 
 impl fmt::Debug for DraftStager {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Drafts").finish_non_exhaustive()
+        f.debug_struct("DraftStager").finish_non_exhaustive()
     }
 }
 
 impl fmt::Debug for StagingKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Key").field("in_use", &self.current.is_some()).finish_non_exhaustive()
+        f.debug_struct("StagingKey").field("in_use", &self.current.is_some()).finish_non_exhaustive()
     }
 }
 

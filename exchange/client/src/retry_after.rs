@@ -267,7 +267,7 @@ impl RetryAfterTable {
 
 impl fmt::Debug for RetryAfterTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Gates").field(&*self.lock_entries()).finish()
+        f.debug_tuple("RetryAfterTable").field(&*self.lock_entries()).finish()
     }
 }
 

@@ -753,6 +753,6 @@ fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 impl fmt::Debug for ReplicaSync {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sync").finish_non_exhaustive()
+        f.debug_struct("ReplicaSync").finish_non_exhaustive()
     }
 }

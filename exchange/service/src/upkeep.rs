@@ -49,7 +49,7 @@ type TaskFn = fn(&Connection, &Config, Moment, usize) -> Result<usize, StoreErro
 
 impl fmt::Debug for UpkeepTask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Task")
+        f.debug_struct("UpkeepTask")
             .field("name", &self.name)
             .field("interval", &self.interval)
             .finish_non_exhaustive()

@@ -56,7 +56,10 @@ enum OptionalParts {
 
 impl fmt::Debug for DocumentStrategy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Place").field("rows", &self.rows).field("level", &self.level).finish_non_exhaustive()
+        f.debug_struct("DocumentStrategy")
+            .field("rows", &self.rows)
+            .field("level", &self.level)
+            .finish_non_exhaustive()
     }
 }
 

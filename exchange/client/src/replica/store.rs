@@ -141,6 +141,6 @@ pub struct DemandDocument {
 /// Does not print the content.
 impl fmt::Debug for DemandDocument {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Document").field("at", &self.at).finish_non_exhaustive()
+        f.debug_struct("DemandDocument").field("at", &self.at).finish_non_exhaustive()
     }
 }

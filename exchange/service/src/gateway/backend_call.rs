@@ -133,7 +133,7 @@ async fn request_backend(
 fn is_check_due(ports: &GatewayPorts) -> bool {
     match ports.config.limits.checked_answers {
         0 => false,
-        each => ports.answers_since_check.fetch_add(1, Ordering::Relaxed).is_multiple_of(each),
+        each => ports.counted_responses.fetch_add(1, Ordering::Relaxed).is_multiple_of(each),
     }
 }
 
