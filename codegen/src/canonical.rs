@@ -2,7 +2,7 @@
 //! another one accepts. The API is experimental, so its version is pinned.
 //!
 //! Canonical forms can grow without bound, and the library may panic. Each step therefore runs on its own
-//! thread with a timeout; a thread that exceeds it is abandoned.
+//! thread with a timeout. A thread that exceeds the timeout is abandoned and keeps running.
 
 use std::{
     panic::{self, AssertUnwindSafe},
@@ -17,14 +17,16 @@ use std::{
 use jsonschema::canonical::{self, CanonicalSchema, Containment};
 use serde_json::Value;
 
-/// The timeout of the first step. Each step that times out halves the timeout of the following steps.
+/// The timeout of the first step. Each timeout halves the timeout of the following steps.
 const INITIAL_TIMEOUT: Duration = Duration::from_secs(3);
-/// The number of timeouts after which all further steps are skipped, because abandoned threads keep running.
+/// The number of timeouts after which all further steps are skipped. The limit bounds the number of abandoned
+/// threads.
 const MAX_TIMEOUTS: u8 = 5;
-/// The stack size of a step in bytes. Steps recurse to the nesting depth of the schemas.
+/// The stack size of a step's thread in bytes. The recursion of a step is as deep as the nesting of the
+/// schemas.
 const STACK_SIZE: usize = 64 << 20;
 
-/// A checker for containment between schemas. One instance serves one contract and counts its timeouts.
+/// A checker for containment between schemas. Each contract has its own instance, which counts the timeouts.
 #[derive(Debug, Default)]
 pub(crate) struct ContainmentChecker {
     timeouts: AtomicU8,
@@ -44,7 +46,8 @@ impl ContainmentChecker {
         })
     }
 
-    /// Returns whether `wide` accepts every value that `narrow` accepts, or `None` if that is undecided.
+    /// Returns true if `wide` accepts every value that `narrow` accepts. Returns `None` if the library cannot
+    /// decide.
     pub(crate) fn check_coverage(&self, wide: &CanonicalForm, narrow: &CanonicalForm) -> Option<bool> {
         let (wide, narrow) = (wide.clone(), narrow.clone());
         self.run_with_timeout(move || match wide.0.covers(&narrow.0).ok()? {
@@ -54,8 +57,8 @@ impl ContainmentChecker {
         })
     }
 
-    /// Returns whether the document `wide` accepts every value that the document `narrow` accepts, or `None`
-    /// if that is undecided.
+    /// Returns true if the document `wide` accepts every value that the document `narrow` accepts. Returns
+    /// `None` if the library cannot decide.
     pub(crate) fn is_contained(&self, wide: Value, narrow: Value) -> Option<bool> {
         self.check_coverage(&self.canonicalize(wide)?, &self.canonicalize(narrow)?)
     }

@@ -9,6 +9,8 @@ mod console;
 mod drift;
 mod error;
 mod explain;
+#[cfg_attr(not(feature = "fetch"), path = "cli/no_fetch.rs")]
+mod fetch;
 mod generate;
 mod init;
 mod lower;
@@ -16,6 +18,7 @@ mod lower;
 mod mock;
 mod project;
 mod report;
+mod watch;
 
 use std::{
     io::Write as _,
@@ -34,10 +37,9 @@ use self::{
     error::CommandError,
 };
 
-/// The name of the thread that runs the command. Panics of other threads are handled by the code that starts
-/// these threads.
+/// The name of the thread that runs the command. The panic hook reports only panics of this thread.
 const WORKER_THREAD: &str = "contract-codegen";
-/// `EX_SOFTWARE` of BSD's `sysexits`.
+/// The exit code for a panic, which is `EX_SOFTWARE` of BSD's `sysexits`.
 const EXIT_INTERNAL_ERROR: u8 = 70;
 
 /// Parses the arguments, runs the command and returns its exit code.
@@ -56,7 +58,9 @@ pub(crate) fn main() -> ExitCode {
 fn run_command(command: &Command, console: &Console) -> u8 {
     let result = match command {
         Command::Init(args) => init::run_init(args, console),
-        Command::Generate(args) => generate::run_generate(args, console),
+        Command::Generate(args) if args.watch => watch::run_watch(&args.generate, console),
+        Command::Generate(args) if args.dry_run => generate::run_dry(&args.generate, console),
+        Command::Generate(args) => generate::run_generate(&args.generate, console),
         Command::Check(args) => generate::run_check(args, console),
         Command::Lower(args) => lower::run_lower(args, console),
         Command::Explain(args) => explain::run_explain(args, console),
@@ -79,20 +83,21 @@ fn print_config_schema() -> Result<u8, CommandError> {
 }
 
 impl From<std::io::Error> for CommandError {
-    /// Converts the error of a failed write to standard output. Errors of file access are converted where
-    /// they occur, because the message contains the path.
+    /// Converts the error of a failed write to standard output. Other code converts errors of file access,
+    /// because their messages contain the path.
     fn from(error: std::io::Error) -> Self {
         Self::Io(format!("cannot write to standard output: {error}"))
     }
 }
 
-/// The JSON Schema of `codegen.toml`, which a test of the configuration types writes.
+/// The JSON Schema of `codegen.toml`. A test of the configuration types writes this file.
 const CONFIG_SCHEMA: &str = include_str!("../codegen.schema.json");
 
-/// Runs `work` on its own thread and turns a panic into an error message that asks for a bug report.
+/// Runs `work` on its own thread and converts a panic to an error message that requests a bug report.
 ///
-/// `JoinHandle::join` does not report the location of a panic, so a panic hook records it. Panics of proof
-/// threads are caught where these threads are started, so the hook prints nothing for them.
+/// `JoinHandle::join` does not report the location of a panic, so a panic hook records it. The hook ignores
+/// panics of other threads, such as proof threads, because the code that starts these threads catches the
+/// panics.
 fn run_guarded(work: impl FnOnce() -> u8 + Send + 'static) -> u8 {
     let panic_message = Arc::new(Mutex::new(String::new()));
     let recorded_message = Arc::clone(&panic_message);

@@ -5,12 +5,12 @@
 //! clients that send values to it. A schema that is used only in responses is compared only for readers, and
 //! a schema that is used only in requests only for writers. All other schemas are compared for both.
 //!
-//! `$ref` and `allOf` are resolved before schemas are compared (`flattened`), so moving a definition or
-//! inlining a reference is not a change. The levels come from the table in [`rules`]. Many rules are
-//! cautious: they report a difference as breaking because it may break clients. For these rules, `proof`
-//! tries to prove whether the difference between the given schemas breaks clients. [`ContractVersion::open`]
-//! and [`ContractVersion::load`] read files, [`revision::open_revision`] reads the files of a git revision,
-//! and [`mod@report`] renders the result. [`accepted`] marks the breaking changes that the maintainers of the
+//! `$ref` and `allOf` are resolved before schemas are compared (`flattened`), so moved definitions and
+//! inlined references are not reported. The levels come from the table in [`rules`]. Many rules are cautious:
+//! they report a difference as breaking because it may break clients. For these rules, `proof` tries to prove
+//! whether the difference between the given schemas breaks clients. [`ContractVersion::open`] and
+//! [`ContractVersion::load`] read files, [`revision::open_revision`] reads the files of a git revision, and
+//! [`mod@report`] renders the result. [`accepted`] marks the breaking changes that the maintainers of the
 //! contract accepted. All other modules are free of side effects.
 //!
 //! ```
@@ -82,7 +82,7 @@ use contract_codegen_core::{
     api::OpenApiDocument,
     config::{Config, InputConfig},
     diagnostics::{Diagnostic, Diagnostics, FaultPolicy, SourceTextProvider},
-    load::{Sources, files},
+    load::{ContractInputs, DocumentFetcher, Sources, files, inputs},
     resolve::{ResolveOptions, UnknownKeywordPolicy, resolve_documents},
     schema::SchemaGraph,
     stack::run_on_deep_stack,
@@ -120,12 +120,17 @@ impl ContractVersion {
     /// Returns the problems of all files if one of them cannot be read or the contract is invalid. Unknown
     /// keywords are not reported.
     pub fn load(inputs: &[PathBuf], mounts: &[(String, PathBuf)]) -> Result<Self, Diagnostics> {
-        Self::read_inputs(
-            inputs,
-            mounts,
-            ResolveOptions::default(),
-            (&InputConfig::default(), &common_folder(inputs)),
-        )
+        Self::load_inputs(&file_inputs(inputs, mounts))
+    }
+
+    /// Reads a contract like [`ContractVersion::load`], also from documents that the caller has read, and
+    /// from URLs.
+    ///
+    /// # Errors
+    /// Returns the same errors as [`ContractVersion::load`].
+    pub fn load_inputs(inputs: &ContractInputs) -> Result<Self, Diagnostics> {
+        let base = common_folder(&inputs.paths);
+        Self::read_inputs(inputs, ResolveOptions::default(), (&InputConfig::default(), &base))
     }
 
     /// Reads the files of the other version with the type options and the fault policy of this version, so
@@ -139,17 +144,17 @@ impl ContractVersion {
         mounts: &[(String, PathBuf)],
     ) -> Result<Self, Diagnostics> {
         let input = InputConfig { faults: self.fault_policy, ..InputConfig::default() };
-        Self::read_inputs(inputs, mounts, self.options.clone(), (&input, &common_folder(inputs)))
+        let base = common_folder(inputs);
+        Self::read_inputs(&file_inputs(inputs, mounts), self.options.clone(), (&input, &base))
     }
 
     fn read_inputs(
-        inputs: &[PathBuf],
-        mounts: &[(String, PathBuf)],
+        inputs: &ContractInputs,
         options: ResolveOptions,
         (input, base): (&InputConfig, &Path),
     ) -> Result<Self, Diagnostics> {
         run_on_deep_stack(|| {
-            let mut sources = Sources::from_files(inputs, mounts)?;
+            let mut sources = Sources::from_inputs(inputs)?;
             let mut problems = Diagnostics::new();
             sources.apply_overlays(input, base, &|_| None, &mut problems);
             if problems.has_errors() {
@@ -167,16 +172,25 @@ impl ContractVersion {
     }
 
     /// Reads a contract as the generator does, with the inputs, mounts and type options of a `codegen.toml`.
-    /// The path is the `codegen.toml` itself or its folder. Without a `codegen.toml`, the given file or
-    /// everything in the given folder is read.
+    /// The path is the `codegen.toml` itself or its folder. If there is no `codegen.toml`, the given file or
+    /// all documents in the given folder are read.
     ///
     /// # Errors
     /// Returns the same errors as [`ContractVersion::load`], and an error if the `codegen.toml` cannot be
     /// read.
     pub fn open(path: &Path) -> Result<Self, Diagnostics> {
+        Self::open_with(path, None)
+    }
+
+    /// Reads a contract like [`ContractVersion::open`], and downloads inputs and references that are URLs.
+    ///
+    /// # Errors
+    /// Returns the same errors as [`ContractVersion::open`].
+    pub fn open_with(path: &Path, fetcher: Option<Arc<dyn DocumentFetcher>>) -> Result<Self, Diagnostics> {
         let configuration = if path.is_dir() { path.join(CONFIGURATION_FILE) } else { path.to_path_buf() };
         if !configuration.is_file() || configuration.extension().is_none_or(|ending| ending != "toml") {
-            return Self::load(&[path.to_path_buf()], &[]);
+            let paths = vec![path.to_path_buf()];
+            return Self::load_inputs(&ContractInputs { paths, fetcher, ..ContractInputs::default() });
         }
         let refuse = |problem: String| {
             let message = format!("cannot read {}: {problem}", configuration.display());
@@ -187,16 +201,18 @@ impl ContractVersion {
         let text = fs::read_to_string(&configuration).map_err(|error| refuse(error.to_string()))?;
         let config: Config = toml::from_str(&text).map_err(|error| refuse(error.to_string()))?;
         let base = configuration.parent().unwrap_or_else(|| Path::new(""));
-        let mut inputs: Vec<PathBuf> = config.inputs.iter().map(|input| base.join(input)).collect();
-        if inputs.is_empty() {
-            inputs.push(base.to_path_buf());
+        let mut paths: Vec<PathBuf> =
+            config.inputs.iter().map(|input| inputs::join_base(base, input)).collect();
+        if paths.is_empty() {
+            paths.push(base.to_path_buf());
         }
-        let mounts: Vec<_> = config.mounts.iter().map(|(uri, path)| (uri.clone(), base.join(path))).collect();
-        Self::read_inputs(&inputs, &mounts, ResolveOptions::from(&config.types), (&config.input, base))
+        let mounts = config.mounts.iter().map(|(uri, path)| (uri.clone(), base.join(path))).collect();
+        let inputs = ContractInputs { paths, mounts, fetcher, ..ContractInputs::default() };
+        Self::read_inputs(&inputs, ResolveOptions::from(&config.types), (&config.input, base))
     }
 
-    /// Parses documents from strings. Each tuple is the name, the URI and the content of one document; an
-    /// empty URI is replaced by one that is derived from the name.
+    /// Parses documents from strings. Each tuple is the name, the URI and the content of one document. If the
+    /// URI is empty, a URI is derived from the name.
     ///
     /// # Errors
     /// Returns the same errors as [`ContractVersion::load`].
@@ -241,8 +257,8 @@ impl ContractVersion {
         self.sources.source_texts().find(|(id, _)| *id == source).map(|(_, text)| text.text)
     }
 
-    /// Returns true if both versions consist of the same files, byte by byte, and were read with the same
-    /// options, so that no comparison is needed. Each file must be an input in both versions or in neither,
+    /// Returns true if no comparison is needed, because both versions consist of the same files, byte by
+    /// byte, and were read with the same options. Each file must be an input in both versions or in neither,
     /// because schemas of other files are compared only if an input refers to them. Returns false for
     /// contracts with overlays, because overlays are not compared here.
     fn is_same_input(&self, other: &Self) -> bool {
@@ -272,20 +288,26 @@ impl ContractVersion {
     }
 
     /// Returns `info.version` of the first OpenAPI document by URI, or an empty string if there is no OpenAPI
-    /// document. This version also applies to the other documents of the contract.
+    /// document. The comparison uses this value for all documents of the contract.
     #[must_use]
     pub fn info_version(&self) -> &str {
         self.apis.first().map_or("", |api| api.version.as_str())
     }
 }
 
-/// Returns the innermost folder that contains all inputs. File names are relative to it.
+fn file_inputs(paths: &[PathBuf], mounts: &[(String, PathBuf)]) -> ContractInputs {
+    ContractInputs { paths: paths.to_vec(), mounts: mounts.to_vec(), ..ContractInputs::default() }
+}
+
+/// Returns the innermost folder that contains all files and folders among the inputs. File names are relative
+/// to it.
 fn common_folder(inputs: &[PathBuf]) -> PathBuf {
     let folder = |path: &PathBuf| {
         if path.is_dir() { path.clone() } else { path.parent().map_or_else(PathBuf::new, Path::to_path_buf) }
     };
+    let files = inputs.iter().filter(|path| inputs::as_url(path).is_none());
     let folders: Vec<PathBuf> =
-        inputs.iter().map(folder).map(|path| files::absolute_path(&path.join(".")).unwrap_or(path)).collect();
+        files.map(folder).map(|path| files::absolute_path(&path.join(".")).unwrap_or(path)).collect();
     files::common_ancestor(&folders).unwrap_or_default()
 }
 
@@ -295,7 +317,8 @@ pub enum ChangeLevel {
     /// The change has no effect on values, names or generated code.
     #[default]
     Same,
-    /// Something was added, or is sent less often than before; clients that ignore it work as before.
+    /// An element was added, or is sent less often than before. Clients that ignore the element work as
+    /// before.
     Additive,
     /// The wire format is unchanged, but a name that people and generated code use has changed.
     Renamed,
@@ -359,7 +382,7 @@ pub struct ContractChange {
     pub subject: String,
     /// Every part of an operation that uses the element, sorted, such as `GET /me/ships 200 body`.
     pub uses: Vec<String>,
-    /// The first part of the message: the difference without its effect on clients.
+    /// The first part of `message`, which states the difference without its effect on clients.
     pub difference: String,
     /// One sentence that states the difference and its effect on readers or writers.
     pub message: String,
@@ -367,7 +390,7 @@ pub struct ContractChange {
     pub proven: bool,
     /// A JSON value of the changed element that only one of the versions accepts.
     pub witness: Option<String>,
-    /// Why the breaking change is accepted; `None` if no entry covers it. See [`accepted`].
+    /// The acceptance of the breaking change; `None` if no entry covers the change. See [`accepted`].
     pub accepted: Option<Acceptance>,
 }
 
@@ -378,7 +401,7 @@ impl ContractChange {
         self.readers.max(self.writers)
     }
 
-    /// Returns the part of a level that counts towards the result: an accepted change counts as additive.
+    /// Returns the level that counts towards the result. For an accepted change, this is at most `Additive`.
     pub(crate) fn counted_level(&self, level: ChangeLevel) -> ChangeLevel {
         if self.accepted.is_some() { level.min(ChangeLevel::Additive) } else { level }
     }
@@ -387,14 +410,14 @@ impl ContractChange {
 /// Options of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompareOptions {
-    /// Whether both versions belong to one major version. If so, no declared element may be removed, even if
-    /// readers do not depend on it.
+    /// Whether both versions belong to one major version. If so, the removal of a declared element is
+    /// breaking, even if readers do not depend on the element.
     pub within_major: bool,
-    /// Whether to try proofs for changes about which the rule alone cannot decide whether they break clients.
-    /// Proofs take time. Without them, a harmless change may be reported as breaking, and an equivalent
-    /// rewrite as a change.
+    /// Whether to try proofs. A proof decides whether a change breaks clients if the rule alone cannot
+    /// decide. Proofs take time. Without proofs, a harmless change may be reported as breaking, and an
+    /// equivalent rewrite as a change.
     pub proofs: bool,
-    /// The current date, which decides whether the `x-sunset` of a removed element has passed. Without it,
+    /// The current date, with which the `x-sunset` of a removed element is compared. If the date is `None`,
     /// `x-sunset` has no effect.
     pub today: Option<dates::CalendarDate>,
 }
@@ -430,9 +453,9 @@ impl VersionBump {
         }
     }
 
-    /// Returns the increment that changes with the given highest level require. A renamed element requires
-    /// the same increment as an added one. `no_change` is true if there is no change at all, not even of
-    /// documentation.
+    /// Returns the increment that a set of changes requires. `level` is the highest level of these changes. A
+    /// renamed element requires the same increment as an added one. `no_change` is true if there is no change
+    /// at all, not even of documentation.
     pub(crate) const fn for_level(level: ChangeLevel, no_change: bool) -> Self {
         match level {
             ChangeLevel::Breaking => Self::Major,
@@ -442,8 +465,8 @@ impl VersionBump {
         }
     }
 
-    /// Returns the increment between two values of `info.version`: [`VersionBump::None`] if the new version
-    /// is not higher, and `None` if one of the values is not a version number.
+    /// Returns the increment between two values of `info.version`. Returns [`VersionBump::None`] if the new
+    /// version is not higher. Returns `None` if one of the values is not a version number.
     #[must_use]
     pub fn between_versions(old: &str, new: &str) -> Option<Self> {
         let (old, new) = (parse_version_numbers(old)?, parse_version_numbers(new)?);
@@ -470,8 +493,8 @@ fn parse_version_numbers(version: &str) -> Option<[u64; 3]> {
 pub struct ContractDrift {
     /// The differences, including those of level [`ChangeLevel::Same`].
     pub changes: Vec<ContractChange>,
-    /// `info.version` of the old contract, as returned by [`ContractVersion::info_version`]. It applies to
-    /// the changes of all documents.
+    /// `info.version` of the old contract, as returned by [`ContractVersion::info_version`]. This one value
+    /// applies to all documents of the contract.
     pub old_version: String,
     /// `info.version` of the new contract, as returned by [`ContractVersion::info_version`].
     pub new_version: String,
@@ -480,7 +503,7 @@ pub struct ContractDrift {
     pub faults: Vec<ContractFault>,
     /// The number of faults that the loader repaired or skipped in the old version.
     pub old_faults: usize,
-    /// The entries of the file with accepted changes that have expired or cover no change.
+    /// The outdated entries of the file with accepted changes. They have expired or cover no change.
     pub outdated_entries: Vec<OutdatedEntry>,
 }
 

@@ -42,7 +42,7 @@ pub use contract_codegen_core::enforced_constraints::EnforcedBy;
 /// The explanation of one type, field, schema or operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {
-    /// The kind and the name, such as `struct StockLot, in module `models``.
+    /// The kind and the name, such as ``struct StockLot, in module `models` ``.
     pub title: String,
     /// The locations of the item's schemas, such as `stocks/lot.schema.json:12 #/$defs/lot`.
     pub origins: Vec<String>,
@@ -50,7 +50,7 @@ pub struct Explanation {
     pub description: Option<String>,
     /// The Rust form of the item, and the reason for this form.
     pub form: String,
-    /// The rules for the value as a whole, such as `minProperties`, in contrast to those of its parts.
+    /// The rules for the value as a whole, such as `minProperties`. The rules for its parts are in `parts`.
     pub rules: Vec<ExplainedRule>,
     /// The fields of a struct, the variants of an enum, or the parameters, bodies and responses of an
     /// operation.
@@ -69,13 +69,13 @@ pub struct ExplainedRule {
 /// A part of an explained item: a field, a variant, a parameter, a body or a response.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExplainedPart {
-    /// The name in JSON or HTTP: a property name, a tag value, a parameter name or a media type.
+    /// The name of the part in JSON or HTTP: a property name, a tag value, a parameter name or a media type.
     pub wire: String,
     /// The Rust name; empty if the part has none.
     pub name: String,
     /// The Rust type, as printed in generated code.
     pub ty: String,
-    /// `required` or `optional`, or the role of the part, such as `value of `kind`` for a variant.
+    /// `required` or `optional`, or the role of the part, such as ``value of `kind` `` for a variant.
     pub presence: String,
     /// The description of the part in the contract.
     pub description: Option<String>,
@@ -83,8 +83,8 @@ pub struct ExplainedPart {
     pub rules: Vec<ExplainedRule>,
 }
 
-/// Explains each item with the given name. The name is that of a type, `Type.field`, the end of a schema's
-/// location, or the id, method name or call type of an operation.
+/// Explains each item with the given name. `name` is one of these: a type, `Type.field`, the end of a
+/// schema's location, or the id, method name or call type of an operation.
 ///
 /// # Errors
 /// If no item has the given name, returns the most similar name of an existing item, or `None` if no name is
@@ -113,7 +113,7 @@ enum ExplainTarget {
     Type(TypeId),
     Member(TypeId, usize),
     Schema(SchemaId),
-    /// An operation, by its index in the plan of its side (operations below `paths`, or webhooks).
+    /// An operation, by its index in the plan of the paths or of the webhooks.
     Call(OperationSide, usize),
 }
 
@@ -228,8 +228,8 @@ impl Explainer<'_> {
         all
     }
 
-    /// Returns the schemas whose rules the explanation of the field's type lists. The explanation of the
-    /// field does not repeat these rules.
+    /// Returns the schemas of the named type of a field. The explanation of this type lists their rules, so
+    /// the explanation of the field does not repeat them.
     fn schemas_of_type(&self, ty: &TypeRef) -> Vec<SchemaId> {
         match ty {
             TypeRef::Named(id) => self.applied_schemas(&self.contract.shapes.get(*id).conj),
@@ -307,7 +307,7 @@ impl Explainer<'_> {
         all
     }
 
-    /// Returns the `format` and `default` annotations of a conjunction as rules that no code enforces. Skips
+    /// Returns the `format` and `default` annotations of a conjunction, as rules without enforcement. Skips
     /// the schemas in `covered`.
     fn unenforced_rules(&self, conj: &SchemaConjunction, covered: &[SchemaId]) -> Vec<ExplainedRule> {
         let members = self.applied_schemas(conj).into_iter().filter(|id| !covered.contains(id));
@@ -321,8 +321,8 @@ impl Explainer<'_> {
         texts.into_iter().map(|text| ExplainedRule { text, enforcement: None }).collect()
     }
 
-    /// Returns the rules for the elements of a list or the values of a map. Returns none if their type is a
-    /// named type, whose explanation lists them.
+    /// Returns the rules for the elements of a list or for the values of a map. Returns none if they have a
+    /// named type, because the explanation of this type lists the rules.
     fn inner_rules(&self, conj: &SchemaConjunction, ty: &TypeRef) -> Vec<ExplainedRule> {
         let graph = &self.contract.graph;
         let schemas = self.applied_schemas(conj).into_iter().map(|id| graph.schema(id));
@@ -385,8 +385,8 @@ mod tests {
     use super::*;
     use contract_codegen_core::load::Sources;
 
-    /// For a field with a `default` next to its `$ref`, the explanation shows this default instead of the one
-    /// of the referenced schema, like generated code.
+    /// If a field has a `default` next to its `$ref`, the explanation shows this default and not the default
+    /// of the referenced schema. Generated code uses the same default.
     #[test]
     fn the_nearest_default_is_explained() {
         let text = r##"{"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": {}, "components": {"schemas": {
@@ -418,7 +418,8 @@ mod tests {
         }
     }
 
-    /// The explanation of a union of a string and of several objects lists the variants of both.
+    /// The explanation of a union of a string and several objects lists the string variant and the object
+    /// variants.
     #[test]
     fn variants_of_mixed_unions_are_explained() {
         let text = r##"{"$defs": {
@@ -441,8 +442,8 @@ mod tests {
         );
     }
 
-    /// The explanation of an operation shows the body types of the generated code. For text and byte bodies,
-    /// it shows no rules, because they are not validated.
+    /// The explanation of an operation shows the body types of the generated code. It shows no rules for text
+    /// and byte bodies, because such bodies are not validated.
     #[test]
     fn body_types_match_the_generated_code() {
         let text = r##"{"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": {"/a": {"post": {

@@ -1,12 +1,13 @@
 //! `init`: inspects a contract and writes a commented `codegen.toml` with suggestions.
 //!
-//! [`inspect_contract`] collects the suggestions and [`codegen_toml`] writes the file. Settings without which
-//! `generate` would reject the contract are active; all other suggestions are comments.
+//! [`inspect_contract`] collects the suggestions and [`codegen_toml`] writes the file. Settings
+//! without which `generate` would reject the contract are active. All other suggestions are comments.
 //!
 //! ```no_run
-//! use contract_codegen::init::{codegen_toml, inspect_contract};
+//! use contract_codegen::{ContractInputs, init::{codegen_toml, inspect_contract}};
 //!
-//! let found = inspect_contract(&["openapi.yaml".into()], &[], &|_| {})?;
+//! let inputs = ContractInputs { paths: vec!["openapi.yaml".into()], ..ContractInputs::default() };
+//! let found = inspect_contract(&inputs, &|_| {})?;
 //! println!("{}", codegen_toml(&found, &["openapi.yaml".to_owned()]));
 //! # Ok::<(), contract_codegen::diagnostics::Diagnostics>(())
 //! ```
@@ -28,7 +29,7 @@ use contract_codegen_core::{
     conjunction::discriminator,
     diagnostics::Diagnostics,
     generate::{ProgressCallback, Project, shortest_selector},
-    load::uri::strip_http_scheme,
+    load::{ContractInputs, uri::strip_http_scheme},
     package,
     plan::{BodyType, PlannedCall, SidePlan},
     prune::operation_schemas,
@@ -40,7 +41,7 @@ use contract_codegen_core::{
 use self::render::MANY_OPERATIONS;
 pub use self::{paging::PagedOperations, render::codegen_toml};
 
-/// The findings about a contract from which [`codegen_toml`] derives its suggestions.
+/// The properties of a contract from which [`codegen_toml`] derives its suggestions.
 #[derive(Clone, Debug, Default)]
 pub struct InitFindings {
     /// The title and the version of the contract.
@@ -55,14 +56,14 @@ pub struct InitFindings {
     pub types: usize,
     /// The URLs in the `servers` of all documents.
     pub servers: Vec<String>,
-    /// The tags of operations, each with the number of types that only operations with this tag use.
+    /// The tags of operations, each with the number of types that are used only by operations with this tag.
     pub tags: Vec<(String, usize)>,
     /// The selectors of schemas that look like secrets, each with the reason.
     pub secrets: Vec<(String, String)>,
     /// The selectors of integers without bounds and without the format `int32`, `int64` or `uint64`.
     pub unbounded_integers: Vec<String>,
-    /// The selectors of base schemas with a `discriminator` and without `oneOf`, each with the number of its
-    /// children.
+    /// The selectors of base schemas with a `discriminator` and without `oneOf`, each with the number of
+    /// schemas that include the base schema by `allOf`.
     pub families: Vec<(String, usize)>,
     /// The selector and the source of each pattern that the linear-time matcher does not support.
     pub unsupported_patterns: Vec<(String, String)>,
@@ -70,8 +71,8 @@ pub struct InitFindings {
     pub unsupported_operations: Vec<String>,
     /// The names of header parameters that carry an idempotency key.
     pub idempotency_headers: Vec<String>,
-    /// The names of header parameters that a transport typically sets, such as signatures and trace ids, so
-    /// that callers do not pass them with each call.
+    /// The names of header parameters that a transport typically sets instead of the caller, such as
+    /// signatures and trace ids.
     pub transport_headers: Vec<String>,
     /// The groups of operations that look paginated, with a suggested configuration.
     pub pages: Vec<PagedOperations>,
@@ -89,24 +90,23 @@ pub struct InitFindings {
     pub diagnostics: Diagnostics,
 }
 
-/// Reads a contract and collects suggestions for its configuration. Each entry of `mounts` resolves URIs with
-/// a prefix from a local folder, or one URI from a local file.
+/// Reads a contract and collects suggestions for its configuration.
 ///
 /// # Errors
-/// Returns the diagnostics if the contract is invalid even with the options that keep unsupported types and
-/// skip unsupported operations.
+/// Returns the diagnostics if the contract is invalid. The contract is read with the options that keep
+/// unsupported types and skip unsupported operations.
 pub fn inspect_contract(
-    inputs: &[PathBuf],
-    mounts: &[(String, PathBuf)],
+    inputs: &ContractInputs,
     step: ProgressCallback<'_>,
 ) -> Result<InitFindings, Diagnostics> {
-    let mut project = Project { inputs: inputs.to_vec(), ..Project::default() };
+    let ContractInputs { paths, documents, mounts, fetcher, shown_from } = inputs.clone();
+    let mut project = Project { inputs: paths, documents, fetcher, shown_from, ..Project::default() };
     project.config.mounts = mounts.iter().cloned().collect();
     project.config.types.unsupported = Some(UnsupportedPolicy::Keep);
     project.config.client.skip_unsupported = Some(true);
     let contract = project.read_contract_with(step)?;
     let found = run_on_deep_stack(|| inspect_reading(&project, &contract))?;
-    Ok(InitFindings { mounts: mounts.to_vec(), ..found })
+    Ok(InitFindings { mounts, ..found })
 }
 
 fn inspect_reading(project: &Project, contract: &AnalyzedContract) -> Result<InitFindings, Diagnostics> {
@@ -155,8 +155,7 @@ fn inspect_reading(project: &Project, contract: &AnalyzedContract) -> Result<Ini
     Ok(InitFindings { diagnostics, ..found })
 }
 
-/// Returns a sentence about each option that the configuration lacks and that would be useful for this
-/// contract.
+/// Returns a sentence about each option that would be useful for this contract but is not set.
 #[must_use]
 pub fn unused_options(project: &Project, contract: &AnalyzedContract) -> Vec<String> {
     run_on_deep_stack(|| {
@@ -227,7 +226,7 @@ fn has_pages(plan: &SidePlan<'_>, id: &str) -> bool {
     plan.calls.iter().any(|call| call.operation.id == id && call.pages.is_some())
 }
 
-/// Returns the HTTP URIs of references that no input document resolves. Fragments are removed.
+/// Returns the HTTP URIs of unresolved references, without fragments.
 fn find_unresolved_uris(contract: &AnalyzedContract) -> Vec<String> {
     let uris = contract.diagnostics.iter().filter(|each| each.code == "unresolved-reference");
     let uris = uris.filter_map(|each| {
@@ -265,7 +264,7 @@ fn find_special_headers(plan: &SidePlan<'_>, found: &mut InitFindings) {
     }
 }
 
-/// Returns the tags by name, each with the number of types that only operations with this tag use.
+/// Returns the tags by name, each with the number of types that are used only by operations with this tag.
 fn count_types_by_tag(contract: &AnalyzedContract, plan: &SidePlan<'_>) -> Vec<(String, usize)> {
     let called = || plan.calls.iter().map(|call| call.operation);
     let names: BTreeSet<&String> = called().flat_map(|operation| &operation.tags).collect();

@@ -52,6 +52,7 @@
 //! | | |
 //! |---|---|
 //! | `cli` (default) | the command `contract-codegen`, with `frames` and `proofs` |
+//! | `fetch` (default) | the option `--fetch` of the command, which downloads documents |
 //! | `frames` | diagnostics with framed source excerpts |
 //! | `mock` | the module `mock` |
 //! | `proofs` | the module `drift`, and proofs instead of tests in a report |
@@ -72,8 +73,9 @@ pub mod report;
 mod canonical;
 
 pub use contract_codegen_core::{
-    AnalyzedContract, BuildError, BuildScript, ContractSize, GeneratedCode, OutputFiles, ProgressCallback,
-    Project, Sources, config, diagnostics, pattern, write,
+    AnalyzedContract, BuildError, BuildScript, ContractInputs, ContractSize, DocumentFetcher, FetchError,
+    GeneratedCode, InputDocument, OutputFiles, ProgressCallback, Project, Sources, config, diagnostics,
+    pattern, write,
 };
 #[cfg(feature = "mock")]
 pub use mock::MockServer;

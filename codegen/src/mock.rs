@@ -68,19 +68,21 @@ pub struct MockServer {
     /// A copy of the operations without their parameters. It is used to validate the body of a request whose
     /// parameters are invalid.
     bodies: &'static [Operation],
-    /// The paths of the URLs in `servers`, longest first. Requests may start with one of them.
+    /// The paths of the URLs in `servers`, longest first. The path of a request may start with one of them.
     bases: Vec<String>,
     schemes: Vec<CredentialScheme<'static>>,
-    /// The data of the events that mark the end of a stream, from the option `ends` in `[streams]`.
+    /// The data of the events that mark the end of a stream. They are the values of the option `ends` in
+    /// `[streams]`.
     end_data: &'static [&'static str],
-    /// The names of the events after which a stream ends, from the option `last-events` in `[streams]`.
+    /// The names of the events after which a stream ends. They are the values of the option `last-events` in
+    /// `[streams]`.
     last_events: &'static [&'static str],
     seed: u64,
-    /// The generated response bodies that do not depend on the request. The key consists of the index of the
+    /// A cache of the response bodies that do not depend on the request. The key consists of the index of the
     /// operation, the status, and the index of the media type.
     cached_bodies: Mutex<HashMap<(usize, u16, usize), GeneratedBody>>,
-    /// The schemas by their location, for descriptions of violations. Computed when the first violation
-    /// occurs.
+    /// The ids of the schemas by location, with which violations are described. The map is built when the
+    /// first violation occurs.
     schemas_by_location: OnceLock<HashMap<String, SchemaId>>,
 }
 
@@ -262,8 +264,8 @@ impl MockServer {
         response
     }
 
-    /// Returns an error response in the same format as all others. Callers need it if they reject a request
-    /// themselves, for example because its body is too large.
+    /// Returns an error response in the format of the mock server's own error responses, for callers that
+    /// reject a request themselves, for example because its body is too large.
     #[must_use]
     pub fn error_response(status: StatusCode, detail: &str) -> Response<Bytes> {
         attach_verdict(None, Err(ProblemResponse::new(status, detail)), None)
@@ -321,7 +323,7 @@ impl MockServer {
         RouteResult::Done(Box::new(Err(problem_response.with_header(header::ALLOW, &methods))))
     }
 
-    /// Validates a request to the operation with the index `at`, and returns the response to it.
+    /// Validates a request to the operation with the index `at`, and returns the response.
     fn answer_call(&self, at: usize, parts: &Arc<Parts>, body: &Bytes) -> MockResult {
         self.validate_request(at, parts, body)?;
         let preferences = RequestPreferences::from_headers(&parts.headers);
@@ -381,8 +383,8 @@ impl MockServer {
         Some(SelectedResponse { at, status, response })
     }
 
-    /// Returns the response that the contract describes for the status in `Prefer: code=…`, by its own entry,
-    /// a range such as `4XX`, or `default`.
+    /// Returns the response that the contract describes for the status in `Prefer: code=…`. Searches
+    /// `responses` for the status, then for its range, such as `4XX`, and then for `default`.
     fn response_for_status(&self, at: usize, code: u16) -> Result<SelectedResponse, ProblemResponse> {
         let call: &'static PlannedCall<'static> = &self.plan.calls[at];
         let responses = &call.operation.responses;
@@ -428,8 +430,8 @@ impl MockServer {
         }
     }
 
-    /// Returns the seed for a response. With `dynamic`, it depends on the request, otherwise only on the
-    /// operation and the status.
+    /// Returns the seed for a response. The seed depends on the operation and the status and, with the
+    /// preference `dynamic`, also on the request.
     fn response_seed(
         &self,
         selected: &SelectedResponse,
@@ -452,14 +454,15 @@ impl MockServer {
 
 impl fmt::Debug for MockServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Mock")
+        f.debug_struct("MockServer")
             .field("operations", &self.plan.calls.len())
             .field("seed", &self.seed)
             .finish_non_exhaustive()
     }
 }
 
-/// The result of a request: a response and a description of its body's origin, or an error response.
+/// The result of handling a request: a response with a description of the origin of its body, or an error
+/// response.
 type MockResult = Result<(Response<Bytes>, String), ProblemResponse>;
 
 /// The result of routing a request.
@@ -467,18 +470,19 @@ enum RouteResult {
     /// The index of the matching operation, and the head of the request with the base path removed from its
     /// URI.
     To(usize, Arc<Parts>),
-    /// A response to a request that matches no operation, or to an OPTIONS request.
+    /// The response to a request that matches no operation, such as an OPTIONS request for a path of the
+    /// contract.
     Done(Box<MockResult>),
 }
 
-/// The problems that were found while the responses of a part of the operations were generated.
+/// The problems that were found while the responses of some of the operations were generated.
 #[derive(Default)]
 struct ReviewFindings {
     without_value: Vec<(SchemaId, String)>,
     invalid_examples: Vec<(contract_codegen_core::tree::DocumentLocation, String)>,
 }
 
-/// The status of the response to a call, and the entry of `responses` that describes it.
+/// The status of the response to a call, and the entry of `responses` that describes the response.
 struct SelectedResponse {
     at: usize,
     status: u16,
@@ -505,8 +509,8 @@ fn attach_verdict(
     response
 }
 
-/// Returns the strings of an option with static lifetime, by leaking memory, because rows of the runtime
-/// require static strings.
+/// Converts the strings of an option to static strings, which rows of the runtime require. The memory is
+/// leaked.
 fn leak_strings(texts: &'static [String]) -> &'static [&'static str] {
     let texts: Vec<&'static str> = texts.iter().map(String::as_str).collect();
     texts.leak()

@@ -1,6 +1,9 @@
-//! The report on a contract. It lists the types that accept more than their schema with the code that
-//! enforces the remaining rules, the assumptions of the options, the results of other generators, and the
-//! proofs.
+//! The report on a contract. It lists:
+//!
+//! * the types that accept more than their schema, each with the mechanism that enforces the remaining rules;
+//! * the assumptions about the service that options make;
+//! * the results of other generators;
+//! * the proofs.
 //!
 //! Entry point: [`Report::for_contract`].
 //!
@@ -51,7 +54,7 @@ pub struct Report {
     pub counts: Vec<(&'static str, usize)>,
     /// The changes that overlays made to the documents.
     pub overlay_changes: Vec<OverlayChange>,
-    /// For each schema keyword, the number of its constraints that each mechanism enforces.
+    /// The number of constraints, by schema keyword and by the mechanism that enforces them.
     pub constraints: BTreeMap<&'static str, BTreeMap<EnforcedBy, usize>>,
     /// The types and fields whose Rust form accepts values that their schemas reject.
     pub looser_types: Vec<LooserType>,
@@ -59,11 +62,11 @@ pub struct Report {
     pub field_count: usize,
     /// The fields whose type contains untyped JSON, which has the Rust type `Json`.
     pub untyped_fields: Vec<UntypedField>,
-    /// The assumptions about the contract that the options make, such as that `properties` imply an object,
-    /// each as a sentence.
+    /// The assumptions about the contract that follow from the options, each as a sentence. An example is
+    /// that `properties` imply an object.
     pub assumptions: Vec<String>,
-    /// The base schemas with a `discriminator` that become structs instead of enums of the schemas that
-    /// extend them.
+    /// The base schemas with a `discriminator` that become structs. With the option `types.families`, each of
+    /// them becomes an enum of the schemas that extend it.
     pub families: Vec<DiscriminatorFamily>,
     /// The operations and webhooks that the client cannot send, each with the reason.
     pub unsendable: Vec<UnsendableOperation>,
@@ -94,7 +97,7 @@ pub struct LooserType {
     pub place: String,
     /// The Rust form, and the reason for this form.
     pub reason: String,
-    /// The mechanism that enforces those rules of the schema that the Rust form does not enforce.
+    /// The mechanism that enforces the other rules of the schema, which the Rust form does not enforce.
     pub enforced: &'static str,
 }
 
@@ -122,8 +125,8 @@ pub struct UnsendableOperation {
 }
 
 impl Report {
-    /// Creates the report. For every type, it proves, or tests with samples, that the type can hold each
-    /// value that its schema accepts. `step` receives progress messages.
+    /// Creates the report. For every type, proves that the type can hold each value that its schema accepts,
+    /// or tests this with samples. `step` receives progress messages.
     #[must_use]
     pub fn for_contract(project: &Project, contract: &AnalyzedContract, step: ProgressCallback<'_>) -> Self {
         run_on_deep_stack(|| {
@@ -339,8 +342,8 @@ fn list_unsendable(contract: &AnalyzedContract, plans: &ContractPlan<'_>) -> Vec
 }
 
 impl Report {
-    /// Returns the types that cannot hold some value that their schema accepts, each with such a value if one
-    /// was found. Each gap is a bug of the generator.
+    /// Returns the proof gaps, which are bugs of the generator. A proof gap is a type that cannot hold a
+    /// certain value that its schema accepts. Each type is returned with such a value, if one was found.
     pub fn proof_gaps(&self) -> impl Iterator<Item = (&str, Option<String>)> {
         self.proofs.iter().filter_map(|(name, proof)| match proof {
             TypeProof::Gap(instance) => Some((name.as_str(), instance.as_ref().map(ToString::to_string))),
@@ -407,7 +410,7 @@ mod tests {
     use contract_codegen_core::load::Sources;
 
     /// A field without constraints is reported as open, because the contract accepts any JSON value. A field
-    /// with branches that cannot be distinguished is not reported as open.
+    /// whose branches cannot be distinguished is not reported as open.
     #[test]
     fn untyped_fields_have_a_reason() {
         let text = r#"{"type": "object", "properties": {
@@ -434,8 +437,8 @@ mod tests {
         assert!(report.to_text(false).contains("5 of 7 fields contain untyped JSON"));
     }
 
-    /// The rules of parameters, and of bodies without a named type, are counted in the report and explained,
-    /// like the rules of types.
+    /// Like the rules of types, the rules of parameters and of bodies without a named type are counted in the
+    /// report and explained.
     #[test]
     fn operation_rules_are_counted() {
         let text = r#"{"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": {"/t": {"post": {

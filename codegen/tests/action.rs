@@ -1,7 +1,8 @@
 //! Tests of the GitHub action and the pre-commit hooks. The tests run the scripts of `action/action.yml` and the
 //! entries of `.pre-commit-hooks.yaml` in small git repositories, as the platforms run them.
 //!
-//! Only on Unix: the scripts require bash and git, and on Windows `bash` may be that of another system.
+//! The tests run only on Unix. The scripts require bash and git, and on Windows the command `bash` may belong
+//! to a different system.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "tests panic on failure")]
 
@@ -30,7 +31,8 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// A temporary folder with a remote repository `origin`, its shallow clone `clone`, and the files of the runner.
+/// A temporary folder that contains a remote repository `origin`, its shallow clone `clone`, and the files of
+/// the action's runner.
 struct Runner {
     folder: PathBuf,
     environment: BTreeMap<String, String>,
@@ -97,7 +99,7 @@ impl Runner {
         self.put(&format!("origin/{CONTRACT}"), &OPENAPI.replace(from, to));
     }
 
-    /// Clones the branch `change` like the checkout of a pull request: with one commit.
+    /// Clones the branch `change` with only its last commit, like the checkout of a pull request.
     fn check_out(&self) {
         let _ = fs::remove_dir_all(self.folder.join("clone"));
         let origin = format!("file://{}", self.folder.join("origin").display());
@@ -200,7 +202,7 @@ struct ActionResult {
     outputs: BTreeMap<String, String>,
 }
 
-/// Replaces an expression `${{ name }}` by its value. A missing output is empty, as on the platform.
+/// Returns the value of an expression `${{ name }}`. A missing output is empty, as on the platform.
 fn evaluate(expression: &str, values: &BTreeMap<String, String>) -> String {
     let Some(name) = expression.strip_prefix("${{ ").and_then(|rest| rest.strip_suffix(" }}")) else {
         panic!("not one expression: {expression}");
@@ -381,7 +383,7 @@ fn sarif_is_uploaded_on_request() {
     assert_eq!(uploaded, fs::read_to_string(&result.outputs["sarif"]).unwrap());
 }
 
-/// Installs from a folder with the layout of the downloads of a release.
+/// The action installs a release from a folder that has the layout of a release's downloads.
 #[test]
 fn release_is_installed_after_its_checksum_matches() {
     let runner = Runner::new("install");
@@ -431,7 +433,7 @@ fn release_is_installed_after_its_checksum_matches() {
     assert!(text(&output.stdout).contains("::error::version 7.2.0 cannot be installed"), "{output:?}");
 }
 
-/// Runs the hooks in the root of the repository, without file names, as their settings require.
+/// The hooks work in the root of the repository. Their settings specify that pre-commit passes no file names.
 #[test]
 fn hooks_run_in_the_root_of_the_repository() {
     let runner = Runner::new("hooks");

@@ -1,4 +1,4 @@
-//! Tests of the authentication of the case `authentication`, by its router.
+//! Tests of the authentication in the router of the case `authentication`.
 
 #![deny(warnings)]
 #![allow(clippy::unwrap_used, missing_docs)]
@@ -42,7 +42,7 @@ use serde_json::json;
 use server::{Authenticate, AuthenticationError, Service, TokenGrant, authenticated_router, router};
 use tower::ServiceExt;
 
-/// The principal: the scheme and the name of the caller.
+/// The principal, which is the name of the scheme that authenticated the caller.
 #[derive(Clone, Debug, PartialEq)]
 struct Caller(String);
 
@@ -55,7 +55,7 @@ struct Vault {
     verified: AtomicUsize,
 }
 
-/// Accepts the credential `good` as the named caller.
+/// Verifies a credential. Only `good` is valid; its principal is the name of the scheme.
 fn accept(scheme: &str, credential: &str) -> Result<Caller, AuthenticationError> {
     match credential {
         "good" => Ok(Caller(scheme.to_owned())),
@@ -196,8 +196,8 @@ impl Service for Vault {
     }
 }
 
-/// Returns the status, the challenge, and the body of a response by a handler. The body of any other response describes
-/// the problem.
+/// Sends a request. Returns the status, the challenge and the body of the response. For a response with
+/// problem details, checks the `status` in the body and returns an empty body.
 async fn send(request: Request<Body>) -> (u16, String, String) {
     let vault = Arc::new(Vault::default());
     let router = authenticated_router(Arc::clone(&vault), vault, RouterOptions::default());
@@ -223,7 +223,7 @@ async fn get(path: &str, headers: &[(&str, &str)]) -> (u16, String, String) {
     send(request.body(Body::empty()).unwrap()).await
 }
 
-/// Returns the body of a response `200`.
+/// Sends a GET request and asserts that its status is 200. Returns the body, which is the name of the caller.
 async fn caller_of(path: &str, headers: &[(&str, &str)]) -> String {
     let (status, challenge, body) = get(path, headers).await;
     assert_eq!((status, challenge.as_str()), (200, ""), "{path} {headers:?}");
@@ -268,7 +268,8 @@ async fn missing_credentials_are_challenged() {
     check("/certified", format!("ClientCertificate {realm}")).await;
 }
 
-/// A service need not write the challenge. RFC 6750, 3.1 determines the errors.
+/// The router writes the challenge for an invalid or insufficient token, with the error codes of RFC 6750,
+/// 3.1.
 #[tokio::test]
 async fn invalid_and_insufficient_tokens_are_challenged() {
     let realm = r#"realm="The \"Vault\"""#;
@@ -304,7 +305,7 @@ async fn malformed_and_repeated_credentials_are_invalid() {
     assert_eq!(get("/both?key=a&key=b", &[("Cookie", "sid=good")]).await.0, 401);
 }
 
-/// Both schemes are required, and their principals must belong together.
+/// A call needs the credentials of both schemes, and their principals must belong to one caller.
 #[tokio::test]
 async fn schemes_are_required_together() {
     assert_eq!(get("/both?key=1", &[]).await.0, 401);
@@ -313,8 +314,8 @@ async fn schemes_are_required_together() {
     assert_eq!(get("/both?key=stranger", &[("Cookie", "sid=good")]).await.0, 403);
 }
 
-/// Without credentials, and with a token that lacks scopes, a call is anonymous where the contract permits
-/// it. An invalid token is rejected nevertheless.
+/// If the contract permits anonymous calls, a call without credentials, or with a token without the required
+/// scopes, is anonymous. A call with an invalid token is rejected.
 #[tokio::test]
 async fn optional_credentials_are_verified() {
     assert_eq!(caller_of("/maybe", &[]).await, "anonymous");
@@ -327,7 +328,8 @@ async fn optional_credentials_are_verified() {
     assert_eq!(get("/maybe?required", &[]).await, (401, challenge, String::new()));
 }
 
-/// Credentials are verified after the route is found, before the media type, the body and the parameters.
+/// Credentials are verified after the route is found and before the media type, the body and the parameters
+/// are checked.
 #[tokio::test]
 async fn credentials_are_verified_before_the_request() {
     let put = async |authorization: &str| {

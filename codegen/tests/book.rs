@@ -334,7 +334,8 @@ fn read_feature_rows(page: &str) -> Vec<String> {
     rows.take_while(|line| line.starts_with('|')).map(str::to_owned).collect()
 }
 
-/// Each feature in the book's list has a case, and its files refer to the folder or the module of the case.
+/// Each feature in the book's list has a case. If the list names test files for a feature, each file refers to a
+/// case of this feature, by folder or by module.
 #[test]
 fn every_feature_has_a_case() {
     let rows = read_feature_rows("docs/book/features.md");

@@ -13,11 +13,11 @@ fn main() -> ExitCode {
     BuildScript::new("tickets.yaml").with_config(|config| config.output.server = false).run("api.rs")
 }
 
-/// The environment variable with which the test process acts as a build script.
+/// The environment variable that makes the test process act as a build script.
 const BUILD_VARIABLE: &str = "BOOK_BUILD";
 
-/// Acts as the build script. The tests below run this function in a separate process with the folder and the
-/// variables of a build script; in other processes, it does nothing.
+/// Acts as the build script if the environment variable is set. The tests below run this function in a
+/// separate process, in the folder and with the variables of a build script.
 #[test]
 fn the_build_script() {
     if env::var_os(BUILD_VARIABLE).is_some() {
@@ -84,7 +84,7 @@ fn build_script_writes_one_file_and_lists_its_inputs() {
     assert!(warning.contains("tickets.yaml:1:") && warning.contains("`gone`"), "{warning}");
 }
 
-/// The environment variable with which the test process acts as a build script with a `codegen.toml`.
+/// The environment variable that makes the test process act as a build script with a `codegen.toml`.
 const CONFIGURED_VARIABLE: &str = "BOOK_BUILD_CONFIGURED";
 
 /// Acts as a build script like [`the_build_script`], but with a `codegen.toml`.
@@ -95,7 +95,8 @@ fn the_configured_build_script() {
     }
 }
 
-/// A new file in a tracked folder becomes part of the contract, and a repaired file triggers another run.
+/// The build script reports its input folders to cargo, even if a file in them is invalid. A new or repaired
+/// file therefore triggers another run.
 #[test]
 fn build_script_lists_its_folders() {
     let package = create_folder("book-build-configured");

@@ -73,7 +73,7 @@ const EVENTS: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconn
      data: {\"title\":\"a\"}\n\ndata: {\"title\":\"b\"}\n\ndata: [DONE]\n\n";
 const NO_CONTENT: &str = "HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n";
 
-/// Runs the command in this process and returns its exit, its output and its errors.
+/// Runs the command in this process. Returns its exit status, its standard output and its standard error.
 fn run(arguments: &[&str]) -> (CliExit, String, String) {
     let (mut output, mut errors) = (Vec::new(), Vec::new());
     let mut process = ProcessContext {

@@ -136,7 +136,7 @@ impl Timer for InstantTimer {
     }
 }
 
-/// Layers around a transport retry safe calls, and responses contain the number of attempts.
+/// The layers around a transport retry safe calls. Responses contain the number of attempts.
 #[test]
 fn calls_pass_through_all_layers() {
     /// A transport that succeeds only for every third request.
@@ -168,7 +168,7 @@ fn calls_pass_through_all_layers() {
     assert_eq!(error.attempts(), Some(2));
 }
 
-/// A tower service can be used as a transport; in this test it is the generated router.
+/// A tower service can be used as a transport. In this test, the service is the generated router.
 #[test]
 fn tower_service_is_a_transport() {
     let echo = Arc::new(Echo(Mutex::default()));
@@ -251,8 +251,8 @@ fn error_responses_are_typed_and_have_headers() {
     assert_eq!(format!("{error:?}"), format!("ErrorResponse({error})"));
 }
 
-/// For each status, the body has the type in the contract. An unexpected response from a proxy preserves
-/// status, headers and body.
+/// The body of an error response has the type that the contract declares for the status. An error for an
+/// unexpected response, such as that of a proxy, contains its status, headers and body.
 #[test]
 fn error_responses_have_one_type_per_status() {
     #[allow(deprecated, reason = "the contract declares the operation as deprecated")]
@@ -267,7 +267,7 @@ fn error_responses_have_one_type_per_status() {
     assert_eq!((&page.headers["retry-after"], &page.body[..]), (&"7".parse().unwrap(), &b"<html>"[..]));
 }
 
-/// An unexpected response preserves its status, and its message contains no part of the body.
+/// The error for an unexpected response contains the status. Its message contains no part of the body.
 #[test]
 fn unexpected_responses_hide_their_body() {
     let check = |reply: Reply, status: u16, expect: &str| {
@@ -481,7 +481,7 @@ fn poll_to_completion<T>(call: impl Future<Output = T>) -> T {
 }
 
 /// Parameters with equal names, or with names that differ only in case, are distinct in client and server.
-/// Objects without `type` and raw bodies round-trip.
+/// Raw bodies and objects without `type` round-trip.
 #[test]
 fn calls_round_trip_between_client_and_server() {
     let (client, echo) = echo_client();
@@ -497,7 +497,8 @@ fn calls_round_trip_between_client_and_server() {
     assert_eq!(*echo.0.lock().unwrap(), [server::AnyCall::Manual(call)]);
 }
 
-/// A redirect status next to `200` is an error for the client, for the service and in the tables.
+/// If the contract declares a redirect status in addition to `200`, the redirect is an error for the client,
+/// for the service and in the tables.
 #[test]
 fn client_and_server_agree_on_success() {
     let (client, _) = echo_client();

@@ -3,10 +3,14 @@
 
 #[path = "command/explain.rs"]
 mod explain;
+#[path = "command/fetch.rs"]
+mod fetch;
 #[path = "command/lower.rs"]
 mod lower;
 #[path = "command/packages.rs"]
 mod packages;
+#[path = "command/watch.rs"]
+mod watch;
 
 use std::{
     fs,
@@ -413,7 +417,8 @@ fn init_writes_a_valid_configuration() {
     assert!(!folder.0.join("codegen.toml").exists());
 }
 
-/// Mounts from the command line are written to the configuration file, relative to its folder.
+/// `init` writes the mounts of the command line to the configuration file, with paths relative to the folder
+/// of the file.
 #[test]
 fn init_writes_mounts() {
     let folder = Folder::new("init-mounts");
@@ -544,7 +549,7 @@ fn report_counts_and_proves() {
     assert_eq!(report["counts"]["operations"], 2);
 }
 
-/// The report lists each location of an overlay change, and omits sections without entries.
+/// The report lists each location that an overlay changes, and omits sections without entries.
 #[test]
 fn report_lists_every_location_of_an_overlay_change() {
     let folder = Folder::new("report-mends");
@@ -563,7 +568,8 @@ fn report_lists_every_location_of_an_overlay_change() {
     assert!(result.out.ends_with("\nNone.\n") && !result.out.contains("\n.\n"), "{}", result.out);
 }
 
-/// Members of child schemas are kept in `extra`, unless the configuration selects an enum of the children.
+/// The report lists each base schema with a `discriminator` that becomes a struct, unless the configuration
+/// selects an enum of its child schemas.
 #[test]
 fn report_lists_bases_that_could_be_enums() {
     let folder = Folder::new("report-families");
@@ -644,14 +650,15 @@ fn faults_are_warnings_or_errors_or_repaired() {
     assert!(result.err.contains("selects nothing"), "{}", result.err);
 }
 
-/// The schema is that of the installed version.
+/// `config-schema` prints the JSON Schema of the installed version.
 #[test]
 fn config_schema_is_printed() {
     let result = Folder::new("config-schema").run(&["config-schema"]).expect_exit(0);
     assert_eq!(result.out, include_str!("../codegen.schema.json"));
 }
 
-/// The script of a shell asks the program for candidates: tags and operations come from the contract.
+/// The completion script of a shell requests candidates from the program. The candidates for tags and
+/// operations are those of the contract.
 #[test]
 fn shells_complete_tags_and_operations() {
     let folder = Folder::new("completions");

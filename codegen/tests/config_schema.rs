@@ -1,4 +1,5 @@
-//! Compares the JSON Schema of `codegen.toml` with the reader of the options: both accept and reject the same files.
+//! Tests that the JSON Schema of `codegen.toml` and the reader of the options accept and reject the same
+//! files.
 
 #![cfg(feature = "proofs")]
 #![allow(clippy::unwrap_used, missing_docs)]
@@ -17,7 +18,8 @@ fn validator() -> Validator {
     jsonschema::validator_for(&schema).unwrap()
 }
 
-/// Returns the settings in the repository: those of the cases, of the exchange and of the vendors.
+/// Returns the configuration files of the cases, of the exchange and of the vendor examples, each with its
+/// path.
 fn settings() -> Vec<(PathBuf, Value)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let cases = fs::read_dir(root.join("tests/cases")).unwrap();
@@ -58,7 +60,8 @@ fn schema_accepts_all_settings_that_are_readable() {
     }
 }
 
-/// Replaces each value of each file by values of other types, and adds an unknown key to each table.
+/// Changes each file in two ways: replaces each value by values of other types, and adds an unknown key to
+/// each table. Schema and reader must agree on each result.
 #[test]
 fn schema_and_reader_agree_on_changed_settings() {
     let schema = validator();

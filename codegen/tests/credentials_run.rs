@@ -46,8 +46,8 @@ use contract_runtime::{
 use credentials::{ClientCredentials, Credentials, MissingCredentials};
 use http::{Request, Response};
 
-/// A server that returns 204 for valid credentials and 401 otherwise. It issues tokens and accepts only the
-/// second one.
+/// A server that returns 204 for valid credentials and 401 otherwise. Of the tokens that it issues, it
+/// accepts only the second token.
 #[derive(Clone, Default)]
 struct Vault(Arc<Mutex<Vec<String>>>);
 
@@ -150,7 +150,7 @@ fn read_request(connection: &TcpStream) -> Request<Bytes> {
     request.body(body.into()).unwrap()
 }
 
-/// The credentials in the sent headers are accepted if the transport of reqwest sends them over TCP.
+/// A server accepts the credentials that the reqwest transport sends over TCP.
 #[tokio::test]
 async fn credentials_are_accepted_over_tcp() {
     let (address, vault, server) = serve(9);

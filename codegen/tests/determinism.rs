@@ -137,8 +137,8 @@ fn output_of_strings_does_not_depend_on_their_order() {
     }
 }
 
-/// In a registry or a vendored folder, packages are siblings. Cargo has rewritten their manifests and keeps
-/// the original in `Cargo.toml.orig`.
+/// The build script finds the runtime in a registry or a vendored folder, in which packages are siblings.
+/// Cargo rewrites their manifests and keeps the originals as `Cargo.toml.orig`.
 #[test]
 fn runtime_is_found_next_to_unpacked_packages() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("unpacked");
@@ -177,7 +177,7 @@ fn type_names(document: &Json) -> BTreeSet<String> {
     names.map(|name| name.trim().to_owned()).filter(|name| name.starts_with(char::is_uppercase)).collect()
 }
 
-/// Returns the declaration of a field or variant of a type.
+/// Returns the declaration of a field of a struct.
 fn find_declaration<'t>(models: &'t str, ty: &str, field: &str) -> &'t str {
     let from =
         models.split_once(&format!("pub struct {ty} {{")).unwrap_or_else(|| panic!("{ty}: {models}")).1;
@@ -185,8 +185,8 @@ fn find_declaration<'t>(models: &'t str, ty: &str, field: &str) -> &'t str {
     line.unwrap_or_else(|| panic!("{ty}.{field}")).trim()
 }
 
-/// A contract in which two operations and a component share anonymous schemas under equal and under different
-/// names.
+/// A contract in which two operations and a component contain equal anonymous schemas, in properties with
+/// equal and with different names.
 const SHARED_SCHEMAS: &str = r##"{
     "openapi": "3.1.0", "info": { "title": "Shared", "version": "1" },
     "paths": {
@@ -269,7 +269,7 @@ fn fields_are_named_after_their_own_place() {
     assert!(models.contains("pub type GetChargesCreatedObject = GetAccountsCreatedObject;"), "{models}");
 }
 
-/// No type loses its name because an equal schema exists elsewhere. This also applies to the values of
+/// A type keeps its name if an equal schema exists elsewhere. This also applies to types of
 /// `additionalProperties`.
 #[test]
 fn equal_schemas_keep_their_names() {

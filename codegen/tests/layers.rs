@@ -212,7 +212,7 @@ fn read_file_uses(path: &Path, depth: usize) -> (BTreeSet<String>, Vec<Submodule
 }
 
 /// Returns true if an attribute restricts an item to tests: `#[test]`, or a `#[cfg(…)]` that only test builds
-/// satisfy. Items that a feature can also enable belong to the crate.
+/// satisfy. Returns false if a feature can also enable the item, because the item then belongs to the crate.
 fn is_for_tests(attribute: &syn::Attribute) -> bool {
     attribute.path().is_ident("test")
         || attribute.path().is_ident("cfg") && attribute.parse_args().is_ok_and(|meta| requires_test(&meta))
@@ -272,7 +272,7 @@ fn collect_names(tokens: TokenStream, depth: usize, found: &mut BTreeSet<String>
     }
 }
 
-/// Collects the first name of a path, or of each path in a group, after `up` times `super`.
+/// Collects the first name of a path, or of each path in a group, after `up` segments `super`.
 fn collect_path_heads(tokens: &[TokenTree], up: usize, found: &mut BTreeSet<String>) {
     match (tokens.first(), up) {
         (Some(TokenTree::Ident(ident)), 1..) if ident == "super" => {

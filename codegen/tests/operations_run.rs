@@ -334,7 +334,7 @@ fn each_response_has_its_own_type() {
     assert_error("500", 503, JobError::Problem(problem("BUSY")));
 }
 
-/// An unexpected response from a proxy preserves its status, headers and body.
+/// The error for an unexpected response of a proxy contains the status, the headers and the body.
 #[test]
 fn proxy_errors_preserve_status_headers_and_body() {
     let page = || async {

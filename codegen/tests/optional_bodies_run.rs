@@ -107,7 +107,8 @@ fn client() -> (Client, Shop) {
     (Client::new("http://localhost", TowerTransport::new(router)), shop)
 }
 
-/// A body with required properties is an argument, and `None` sends none.
+/// An optional body with required properties is an argument of the method. If the argument is `None`, no body
+/// is sent.
 #[tokio::test]
 async fn bodies_with_required_properties_are_arguments() {
     let (client, shop) = client();
@@ -123,7 +124,8 @@ async fn bodies_with_required_properties_are_arguments() {
     assert_eq!(shop.last(), r#"+{"name":"bolt"}"#);
 }
 
-/// In a union, each branch must have a required property. Forms and multipart bodies are alike.
+/// A union whose branches all have a required property is an argument as well. The same applies to forms and
+/// multipart bodies.
 #[tokio::test]
 async fn unions_and_forms_are_arguments() {
     let (client, shop) = client();
@@ -138,7 +140,7 @@ async fn unions_and_forms_are_arguments() {
     assert_eq!(shop.last(), "-");
 }
 
-/// Other bodies are optional parameters.
+/// Other optional bodies are passed in the options of the method.
 #[tokio::test]
 async fn other_bodies_are_options() {
     let (client, shop) = client();

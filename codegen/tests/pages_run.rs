@@ -49,7 +49,7 @@ use http::{Request, Response};
 #[derive(Clone, Default)]
 struct Depot(Arc<Mutex<Vec<String>>>);
 
-/// Serializes the numbers of a page as a JSON array.
+/// Serializes the numbers from 1 to 7 in `numbers` as a JSON array. `each` serializes one number.
 fn list(numbers: impl Iterator<Item = u64>, each: impl Fn(u64) -> String) -> String {
     let each: Vec<String> = numbers.filter(|number| (1..=7).contains(number)).map(each).collect();
     format!("[{}]", each.join(","))
@@ -272,7 +272,7 @@ async fn link_header_selects_the_next_page() {
     assert!(none.next().await.is_none() && none.is_complete());
 }
 
-/// The headers that the contract declares have types.
+/// Response headers that the contract declares are read as typed values.
 #[tokio::test]
 async fn response_headers_are_typed() {
     let (client, _) = client();
@@ -285,7 +285,8 @@ async fn response_headers_are_typed() {
     assert!(headers.link().unwrap().unwrap().starts_with("<https://depot.example/v1/events?page=2>"));
 }
 
-/// If the link has another origin, only its query is used, and only if the configuration allows this.
+/// If the link to the next page has another origin, only the query of the link is used. The configuration
+/// must allow this.
 #[tokio::test]
 async fn only_the_query_of_a_foreign_link_is_used() {
     let (client, depot) = client();

@@ -137,14 +137,14 @@ async fn error_responses_have_declared_headers() {
     assert_eq!(ErrorHeaders::from_headers(error.headers()).retry_after(), Ok(Some(7)));
 }
 
-/// A value that cannot be a header is an error of the server.
+/// If the value of a header is invalid in HTTP, the server responds with status 500.
 #[tokio::test]
 async fn headers_with_line_breaks_are_not_sent() {
     let error = client("a\nb").list_items().await.unwrap_err();
     assert_eq!(error.status().map(|status| status.as_u16()), Some(500));
 }
 
-/// Each header reports its own error.
+/// Each header reports its own error; an invalid header does not affect other headers.
 #[test]
 fn an_invalid_header_affects_no_other() {
     let mut headers = http::HeaderMap::new();
@@ -156,7 +156,7 @@ fn an_invalid_header_affects_no_other() {
     assert_eq!(headers.link().unwrap().as_deref(), Some("<next>"));
 }
 
-/// A stream of bytes has a known length; a stream of chunks has none.
+/// A response body of bytes has a `Content-Length`; a response body of chunks has none.
 #[tokio::test]
 async fn length_of_bytes_is_known() {
     let length = async |method: &str, path: &str| {

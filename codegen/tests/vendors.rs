@@ -1,5 +1,5 @@
-//! Runs the programs in `examples/vendors` against servers with scripted responses, and compares the requests with
-//! those that the documentation of such services shows.
+//! Runs the programs in `examples/vendors` against servers with scripted responses. Compares their requests
+//! with the requests in the documentation of the imitated services.
 
 #![deny(warnings)]
 #![allow(clippy::unwrap_used, missing_docs)]
@@ -251,13 +251,14 @@ use contract_runtime::{
 };
 use http::{Request, Response};
 
-/// A request as text: the request line, the headers that are not the same for all requests, and the body.
+/// A request as a string that contains the request line, the headers that differ between requests, and the
+/// body.
 type RequestText = String;
 
-/// Returns the status, the headers and the body of the response to a request.
+/// A function that returns the status, the headers and the body of the response to a request.
 type Script = fn(&str) -> (u16, &'static [(&'static str, &'static str)], &'static str);
 
-/// A transport that records requests and answers them by a script.
+/// A transport that records requests and returns the responses of a script.
 #[derive(Clone)]
 struct ScriptedServer {
     script: Script,

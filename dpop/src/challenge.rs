@@ -62,7 +62,7 @@ struct ChallengeParameter {
     value: Box<str>,
 }
 
-/// The header line is not a list of challenges.
+/// The error for a header line that is not a list of challenges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("malformed challenge list at byte {at}")]
 pub struct MalformedChallenge {

@@ -55,7 +55,7 @@ use crate::{ProofWindow, UnixTime};
 /// Thresholds for correcting the local clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ClockTolerance {
-    /// The local clock is used unchanged while its estimated error is at most this.
+    /// The local clock is used unchanged while its estimated error is at most this duration.
     pub corrected_beyond: Duration,
     /// The monotonic clock is trusted while it and the wall clock advance by the same amount, within this
     /// tolerance.
@@ -219,7 +219,7 @@ struct Extrapolation {
     agreement: ClockAgreement,
 }
 
-/// The result of comparing how far both local clocks advanced.
+/// The result of comparing the advances of both local clocks.
 enum ClockAgreement {
     Together,
     Apart,

@@ -156,7 +156,7 @@ impl fmt::Debug for PublicKey {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Thumbprint([u8; 32]);
 
-/// The string is not a thumbprint of 43 characters of base64url without padding.
+/// The error for a string that is not a thumbprint of 43 characters of base64url without padding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("invalid thumbprint: expected 43 characters of base64url")]
 pub struct MalformedThumbprint;

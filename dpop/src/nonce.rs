@@ -16,8 +16,8 @@ pub use server::{NonceAge, NonceError, NonceIssuer, NonceKey};
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Nonce(Box<str>);
 
-/// The string is not a nonce: RFC 9449, 8.1 allows one or more visible ASCII characters without `"` and `\`,
-/// and the caller sets the maximum length.
+/// The error for a string that is not a nonce. RFC 9449, 8.1 allows one or more visible ASCII characters
+/// without `"` and `\`, and the caller sets the maximum length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "invalid nonce: use visible ASCII characters without quotes and backslashes, at least one and at most the maximum length"

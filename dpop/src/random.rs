@@ -24,7 +24,7 @@ impl<R: RandomSource + ?Sized> RandomSource for Arc<R> {
     }
 }
 
-/// The random number generator failed.
+/// The error of a random number generator that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the random number generator failed")]
 pub struct RandomError;

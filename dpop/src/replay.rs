@@ -125,26 +125,26 @@ pub enum ReplayError {
     TooFarAhead,
     /// The account has the maximum number of valid proofs. This is not an authentication error: respond with
     /// 429 and [`Retry-After`](Self::retry_after).
-    #[error("the account has too many valid proofs")]
+    #[error("proof not admitted: its account has the maximum number of valid proofs; retry later")]
     AccountFull {
         /// The time from `now` until the account's oldest proof has expired.
         wait: Duration,
     },
     /// The source has the maximum number of valid proofs. Respond as for [`AccountFull`](Self::AccountFull).
-    #[error("the source has too many valid proofs")]
+    #[error("proof not admitted: its source has the maximum number of valid proofs; retry later")]
     SourceFull {
         /// The time from `now` until the source's oldest proof has expired.
         wait: Duration,
     },
     /// The store has the maximum number of valid proofs. This is not an authentication error: respond with
     /// 503 and [`Retry-After`](Self::retry_after).
-    #[error("there are too many valid proofs")]
+    #[error("proof not admitted: the store has the maximum number of valid proofs; retry later")]
     Full {
         /// The time from `now` until the oldest proof has expired.
         wait: Duration,
     },
     /// The store is unavailable, so replays cannot be detected. Respond with 503; never let the request pass.
-    #[error("the replay store is unavailable")]
+    #[error("proof not admitted: the replay store is unavailable; retry later")]
     Unavailable,
 }
 

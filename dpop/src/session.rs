@@ -92,8 +92,8 @@ pub struct Session<S, R> {
     state: Arc<SharedState>,
 }
 
-/// What a session remembers about each server: nonces, clock offsets and first requests. Never locked across
-/// an `await`.
+/// The state of a session for each server: nonces, clock offsets and first requests. Never locked across an
+/// `await`.
 type SharedState = Mutex<SessionState>;
 
 #[derive(Default)]
@@ -381,7 +381,8 @@ impl Transmission {
         self.sent.iat
     }
 
-    /// Returns true if other requests wait for the response to this one.
+    /// Returns true if this is the first request to the server. Other requests to the server wait for its
+    /// response.
     #[must_use]
     pub const fn is_first(&self) -> bool {
         self.first.is_some()

@@ -108,7 +108,7 @@ pub enum ProofFormatError {
     #[error("`alg` is not ES256")]
     Alg,
     /// `crit` lists extensions, and this crate implements none (RFC 7515, 4.1.11).
-    #[error("the header has critical extensions")]
+    #[error("the header has critical extensions (`crit`), which are not supported")]
     Critical,
     /// `b64` is present and not `true`, so the claims would have another encoding (RFC 7797).
     #[error("`b64` is not true")]

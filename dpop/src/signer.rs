@@ -91,7 +91,7 @@ impl<V: Verifier + ?Sized> Verifier for &V {
 #[derive(Clone, PartialEq, Eq)]
 pub struct Signature([u8; 64]);
 
-/// The bytes are not an ES256 signature in DER.
+/// The error for bytes that are not an ES256 signature in DER.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("invalid ES256 signature")]
 pub struct MalformedSignature;
@@ -151,7 +151,8 @@ impl fmt::Debug for Signature {
 /// The future that [`ProofSigner::sign`] returns.
 pub type SignFuture<'a> = MaybeReady<'a, Result<Signature, SignError>>;
 
-/// The key did not sign: the store is locked, the hardware token was removed or the generator failed.
+/// The error of a key that did not sign, for example because the store is locked, the hardware token was
+/// removed or the generator failed.
 #[derive(Debug, thiserror::Error)]
 #[error("signing failed: {0}")]
 pub struct SignError(#[source] Box<dyn Error + Send + Sync>);

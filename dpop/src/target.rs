@@ -2,8 +2,9 @@
 //!
 //! The client derives an [`Htu`] from the URL that it is about to request. The server compares it byte by
 //! byte with its [`RequestTarget`]. RFC 9449, 4.3 permits normalization of both sides; this crate does not
-//! normalize on comparison, so both sides have to produce the same spelling. Only this module produces it:
-//! the one that the `url` crate and every other implementation of the WHATWG URL standard writes.
+//! normalize on comparison, so both sides have to produce the same spelling. Only this module produces this
+//! spelling. It equals the output of the `url` crate and of every other implementation of the WHATWG URL
+//! standard.
 
 use std::fmt;
 

@@ -16,7 +16,7 @@ pub struct AccessToken {
     hash: TokenHash,
 }
 
-/// The string is not an access token that `Authorization` can carry.
+/// The error for a string that cannot be sent as an access token in `Authorization`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("invalid access token: use letters, digits and -._~+/, with = only at the end (RFC 9110, 11.2)")]
 pub struct MalformedToken;

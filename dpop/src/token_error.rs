@@ -21,13 +21,13 @@ pub struct TokenError {
 /// An estimate whether an error was caused by the proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ProofRelevance {
-    /// The proof caused it: `use_dpop_nonce`, `invalid_dpop_proof`, or `invalid_request` with a description
-    /// that mentions DPoP.
+    /// The proof caused the error: `use_dpop_nonce`, `invalid_dpop_proof`, or `invalid_request` with a
+    /// description that mentions DPoP.
     Yes,
     /// The cause is unknown: `invalid_request`, which covers every part of the request, including the proof.
     Unclear,
-    /// Something else caused it, and a new proof does not help. Example: `invalid_grant` for an expired
-    /// grant.
+    /// Another part of the request caused the error, and a new proof does not help. Example: `invalid_grant`
+    /// for an expired grant.
     No,
 }
 

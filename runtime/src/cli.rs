@@ -96,7 +96,7 @@ pub struct ArgumentSpec {
     /// Whether the contract marks the parameter as `deprecated`.
     pub deprecated: bool,
     /// Whether clients leave the parameter to their transport. The transport of the command line does not add
-    /// it, so the user can pass the option, but does not have to.
+    /// the parameter, so the user may pass the option, but need not.
     pub supplied: bool,
 }
 
@@ -173,7 +173,7 @@ impl CliProgram {
         self.run(std::env::args_os(), &mut process).into()
     }
 
-    /// Runs the program. The first word is the program name.
+    /// Runs the program with the given command line. The first of `words` is the program name.
     ///
     /// Must be called outside of an async runtime, since it starts one.
     pub fn run(

@@ -124,9 +124,9 @@ impl ApiClient {
         self
     }
 
-    /// Returns the client with these fields of error bodies shown in the `Display` output of its errors, such
-    /// as `code` or an id. Only string fields are shown. By default no field is shown, because an error body
-    /// may contain secrets.
+    /// Returns the client with a list of fields of error bodies, such as `code` or an id, which the `Display`
+    /// output of errors shows. Only string fields are shown. By default no field is shown, because an error
+    /// body may contain secrets.
     #[must_use]
     pub const fn with_shown_fields(mut self, names: &'static [&'static str]) -> Self {
         self.shown_fields = names;
@@ -156,8 +156,9 @@ impl ApiClient {
         self
     }
 
-    /// Returns the client with every request sent to the client's base URL. By default, an operation that
-    /// declares separate servers ([`Operation::servers`]) is sent to the first of these.
+    /// Returns the client with the setting that every request is sent to the base URL of the client. By
+    /// default, an operation that declares separate servers ([`Operation::servers`]) is sent to the first of
+    /// these.
     #[must_use]
     pub fn with_base_url_only(mut self) -> Self {
         self.base_url_only = true;

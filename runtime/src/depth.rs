@@ -160,7 +160,8 @@ mod tests {
         assert_eq!(stack_levels(document), SHALLOW_DEPTH);
     }
 
-    /// A slice of the document has the stack levels of the document, but a copy does not.
+    /// `stack_levels` returns the levels of the new stack for the document and its slices, and the default
+    /// for a copy.
     #[test]
     fn stack_is_sized_for_one_document() {
         let (document, other) = ("[[1], 2]", "[[1], 2]".to_owned());

@@ -2,8 +2,8 @@
 //! combines these in a suitable order.
 //!
 //! The order of layers matters. A [`Timeout`] inside a [`Retry`] limits each attempt; a `Timeout` around it
-//! limits all attempts together. Every layer supports streams. For these it applies until the head of the
-//! response arrives, not to the body.
+//! limits all attempts together. Every layer supports streams. For a stream, a layer applies until the head
+//! of the response arrives, and not to the body.
 
 mod concurrency_limit;
 mod retry;

@@ -153,7 +153,7 @@ macro_rules! closed_enum {
 macro_rules! open_enum {
     ($name:ident { values { $($variant:ident = $wire:literal),* $(,)? } }) => {
         impl $name {
-            /// All values that this version of the contract lists, in its order.
+            /// All values that this version of the contract lists, in the order of the contract.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
             /// Returns the value on the wire.
             #[must_use]
@@ -215,11 +215,12 @@ macro_rules! open_enum {
 ///
 /// `tag` lists members that have a constant value and no field. `required` and `optional` list the fields,
 /// each with its name on the wire. `nested` lists the fields that may contain undeclared members. `extra`
-/// declares the kind of the members that have no field: `undeclared`, `declared`, `values` of a type that may
-/// itself contain undeclared members, or `undeclared unless [PATTERN, …]` matches.
+/// declares the kind of the members that have no field: `undeclared`; `declared`; `values`, if they are
+/// declared and their values may contain undeclared members; or `undeclared unless [PATTERN, …]`, if members
+/// whose names match a pattern are declared.
 ///
-/// `new` lists the arguments of the constructor, and `constant` values for the other required fields. Without
-/// arguments, the constants are the values of `Default`.
+/// `new` lists the arguments of the constructor, and `constant` the values of the other required fields. If
+/// `new` lists no arguments, the constants become the values of `Default`.
 ///
 /// Tags are written first, so that readers that dispatch on a tag need not buffer other members. The required
 /// members follow, and then all others.
@@ -525,8 +526,8 @@ macro_rules! closed_union {
 /// values. Objects with another tag are stored in `Unknown`.
 ///
 /// With `tag`, an object without the tag is rejected; with `optional_tag`, it becomes `Unknown`. With
-/// `discriminator`, an object that its variant cannot represent becomes `Unknown` as well. If the
-/// discriminator's name is followed by a variant, objects with another tag or no tag are read as that
+/// `discriminator`, an object that the variant of its tag cannot represent becomes `Unknown` as well. If a
+/// variant follows the name of the discriminator, objects with another tag or without a tag are read as this
 /// variant.
 #[macro_export]
 macro_rules! open_union {
@@ -603,8 +604,8 @@ macro_rules! open_union {
 }
 
 /// Implements reading and writing of a union of objects without a tag, given each variant with its type and
-/// its [`ObjectForm`](crate::read::ObjectForm). With `open`, objects that have none of these forms are stored
-/// in the variant that follows.
+/// its [`ObjectForm`](crate::read::ObjectForm). With `open VARIANT`, objects that have none of these forms
+/// are stored in the named variant.
 #[macro_export]
 macro_rules! object_union {
     (

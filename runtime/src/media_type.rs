@@ -130,7 +130,7 @@ impl<'t> MediaType<'t> {
     }
 }
 
-/// Returns the media type to send if an API description contains `name`.
+/// Returns the media type to send for the media type or range `name` of an API description.
 ///
 /// A message must not contain a range (RFC 9110, 8.3), so ranges map to a concrete type. `application/*+json`
 /// maps to a type in the unregistered tree (RFC 6838, 3.4).

@@ -33,10 +33,10 @@ use crate::schema::Validator;
 use crate::violation::Violations;
 use crate::{Json, Map};
 
-/// Largest number of parts of a body.
+/// The maximum number of parts of a body.
 pub const MAX_PARTS: usize = 1000;
 
-/// Largest number of header bytes of a part.
+/// The maximum number of header bytes of a part.
 pub const MAX_PART_HEADER_BYTES: usize = 8 * 1024;
 
 /// A file, or any part without further decoding.
@@ -46,9 +46,10 @@ pub struct FilePart {
     pub bytes: Bytes,
     /// The file name, if the part has one.
     pub name: Option<String>,
-    /// The media type. `None` sends that of the contract, or `application/octet-stream` if the contract declares
-    /// none. If the contract declares only ranges such as `image/*`, `None` sends the media type of the file
-    /// name's extension; if that is unknown or not within a range, the request is rejected.
+    /// The media type. For `None`, the part is sent with the media type of the contract, or with
+    /// `application/octet-stream` if the contract declares none. If the contract declares only ranges such as
+    /// `image/*`, the media type is derived from the extension of the file name, or is
+    /// `application/octet-stream`. If the ranges contain neither, the request is rejected.
     pub media_type: Option<String>,
     /// Headers of the part other than `Content-Disposition` and `Content-Type`.
     pub headers: HeaderMap,
@@ -74,7 +75,7 @@ impl<B: Into<Bytes>> From<B> for FilePart {
     }
 }
 
-/// Shows the size and the media type: content and name may be secret.
+/// Shows only the size and the media type, because content and name may be secret.
 impl fmt::Debug for FilePart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FilePart")
@@ -87,7 +88,7 @@ impl fmt::Debug for FilePart {
 /// A part together with the name of its field.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MultipartField {
-    /// `name` of its `Content-Disposition`; empty if it has none.
+    /// The parameter `name` of the part's `Content-Disposition`; empty if it is missing.
     pub name: String,
     /// The content of the part.
     pub file: FilePart,
@@ -164,8 +165,8 @@ impl FileParts for Vec<FilePart> {
     }
 }
 
-/// Returns the row of the first part whose media type its row does not accept. Parts without a media type are
-/// accepted, since senders may omit it.
+/// Finds the first part whose media type is not accepted by the row of the part, and returns this row. Parts
+/// without a media type are accepted, because senders may omit the media type.
 pub(crate) fn find_unaccepted<'r>(rows: &'r [PartSpec], fields: &[MultipartField]) -> Option<&'r PartSpec> {
     fields.iter().find_map(|MultipartField { name, file }| {
         let row = rows.iter().find(|row| row.name == name)?;
@@ -173,8 +174,9 @@ pub(crate) fn find_unaccepted<'r>(rows: &'r [PartSpec], fields: &[MultipartField
     })
 }
 
-/// Returns the row of the first file without a media type for which the contract declares only ranges, such as
-/// `image/*`. A part without a media type would be `text/plain` (RFC 7578, 4.4).
+/// Finds the first file that has no media type although the contract declares only ranges for it, such as
+/// `image/*`, and returns its row. A server would treat a part without a media type as `text/plain` (RFC
+/// 7578, 4.4).
 #[cfg(feature = "client")]
 pub(crate) fn find_untyped<'r>(rows: &'r [PartSpec], fields: &[MultipartField]) -> Option<&'r PartSpec> {
     fields.iter().filter(|field| field.file.media_type.is_none()).find_map(|field| {
@@ -227,8 +229,8 @@ fn parts_to_json(rows: &[PartSpec], fields: &[MultipartField], text: bool) -> Op
     Some(Json::Object(object))
 }
 
-/// Returns parsed JSON for a part of a JSON media type, else one character per byte (OpenAPI 3.1, 4.7.14: the
-/// length of binary content is its number of bytes).
+/// Returns the parsed JSON of a part with a JSON media type. Returns other content as a string of one
+/// character per byte (OpenAPI 3.1, 4.7.14: the length of binary content is its number of bytes).
 fn octets_to_json(file: &FilePart) -> Json {
     let media_type = file.media_type.as_deref().unwrap_or_default();
     let json = MediaType::parse(media_type).is_json().then(|| Json::parse(&file.bytes).ok()).flatten();

@@ -30,8 +30,9 @@ pub struct Operation {
     /// The HTTP method in upper case, such as `GET`.
     pub method: &'static str,
     /// The path template in its normal form ([`normalize_path`]), such as `/pets/{id}`. Query pairs that
-    /// every request has follow it in encoded form: `/pets?kind=cat`. For webhooks and callbacks it is the
-    /// name, which does not begin with `/`, or the id if an earlier one has the same name and method.
+    /// every request has follow it in encoded form: `/pets?kind=cat`. For webhooks and callbacks, this field
+    /// contains the name, which does not begin with `/`. If an earlier webhook or callback has the same name
+    /// and method, it contains the id instead.
     pub path: &'static str,
     /// The `tags`, in the order of the contract.
     pub tags: &'static [&'static str],
@@ -450,9 +451,9 @@ impl OperationTable {
     /// Finds the operation for a request. `query` does not include the `?`.
     ///
     /// Operations with the same method and path are distinguished by the query pairs of their templates and
-    /// by parameters with a [`RouteMatch`]. If a request satisfies none of these conditions, the first
-    /// operation whose constant values match is returned, or else the first one of all. That operation then
-    /// reports what is missing.
+    /// by parameters with a [`RouteMatch`]. If a request satisfies the conditions of none of them, the first
+    /// operation whose constant values match is returned, or else the first one of all. The parameter check
+    /// of this operation then reports the missing parameters.
     #[cfg(feature = "server")]
     #[must_use]
     pub fn find_request<'a>(

@@ -15,8 +15,8 @@
 //! * If a string fits several shapes (`oneOf` a string or a list), decoding returns the first value that the
 //!   schema accepts, in the order scalar, list, object. Scalars are tried in the order number, boolean,
 //!   string. Therefore a list of one element decodes as that element, and the string `7` decodes as a number.
-//! * A list for a parameter of any type can be sent if the style repeats the name for each element. It is
-//!   rejected if the style encodes it as one string. Objects are rejected.
+//! * If the schema allows any type, a list can be sent only if the style repeats the name for each element.
+//!   It is rejected if the style encodes it as one string. Objects are rejected.
 //! * If the members of an object are encoded separately, the server reads only the declared members, because
 //!   other names belong to other parameters. Undeclared members are rejected, unless the shape defines their
 //!   type or declares no member.
@@ -25,8 +25,9 @@
 //!   with a [`WireConvention`] encode them with bracketed names: `a[b][c]=1`, `a[tags][]=x`,
 //!   `a[items][0][price]=1`.
 //! * A member name that is empty or contains a bracket cannot be encoded inside brackets and is rejected. A
-//!   list without indices is rejected if its elements cannot be distinguished, or if they would be read as one
-//!   JSON value. An empty list or object is sent as `name=`, or rejected if that could be another value.
+//!   list without indices is rejected if its elements cannot be distinguished, or if they would be read as
+//!   one JSON value. An empty list or object is sent as `name=`, or rejected if a server could read that as
+//!   another value.
 //! * If two names could own a pair, the longer one does: `a[b][c]` belongs to `a[b]` and not to `a`.
 //! * Servers read lists in a query or form in any notation: `tags=a`, `tags[]=a` and `tags[0]=a`.
 

@@ -36,8 +36,8 @@ pub(crate) fn type_mismatch<E: de::Error>(text: &str, expected: &str) -> E {
 /// position within `text` is meaningless to the caller. Also fails if the value is nested too deeply.
 ///
 /// Borrowed text is scanned only once, even if nested values are read as text again ([`json_index`]). Owned
-/// text is scanned once for each nested level. It comes from a stream, which is never deeper than
-/// `SHALLOW_DEPTH`.
+/// text is scanned once for each nested level. It occurs only for documents that are read from a stream, and
+/// these are never deeper than `SHALLOW_DEPTH`.
 pub(crate) fn parse_value<'de, S: DeserializeSeed<'de>, E: de::Error>(
     text: Cow<'de, str>,
     seed: S,

@@ -359,8 +359,8 @@ pub struct ValidationLimits {
     pub violations: usize,
     /// The maximum depth of nested schema applications. Both nested values and references count.
     pub depth: usize,
-    /// The maximum number of schema applications. For a large value, an application counts more than 1. Only
-    /// recursive schemas with overlapping branches can come close to this limit.
+    /// The maximum number of schema applications. For a large value, an application counts as more than 1.
+    /// Only recursive schemas with overlapping branches can come close to this limit.
     pub effort: u64,
 }
 

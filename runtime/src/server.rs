@@ -1,7 +1,7 @@
 //! The runtime of generated servers: parsing requests, encoding responses, routing.
 //!
-//! A generated `Service` trait has one method for each operation. A generated `AnyCall` enum holds the
-//! arguments of any operation, with the few lines that parse them and encode the response. [`Endpoints`] does
+//! A generated `Service` trait has one method for each operation. A generated `AnyCall` enum contains the
+//! arguments of any operation, and the code that parses them and encodes the response. [`Endpoints`] does
 //! everything else, for all contracts, in this order:
 //!
 //! 1. find the operation by method and path, 2. check the media type, 3. limit the size of the body, 4. parse
@@ -15,8 +15,8 @@
 //! With the feature `authentication`, [`Endpoints`] can verify the credentials of a request directly after
 //! step 1. Layers around the router find the operation of a request with
 //! [`OperationTable::find`](crate::operation::OperationTable::find). A layer may read the body and pass it on
-//! buffered. A gateway with steps of its own calls the steps of [`Endpoints`] one by one, so that each request
-//! is parsed once.
+//! buffered. A gateway that adds its own steps calls the functions of [`Endpoints`] one by one, so that each
+//! request is parsed once.
 
 #[cfg(feature = "authentication")]
 pub mod authentication;

@@ -134,7 +134,7 @@ pub(crate) fn streams_unsupported() -> TransportError {
         .with_source("this transport does not support streams (`Transport::stream_transport`)")
 }
 
-/// The reason why no response was received.
+/// The reason why no complete response was received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TransportFault {
@@ -168,7 +168,7 @@ pub enum Delivery {
     Unknown,
 }
 
-/// The error if no response was received. It contains no address, header or body.
+/// The error if no complete response was received. It contains no address, header or body.
 #[derive(Debug)]
 pub struct TransportError {
     fault: TransportFault,

@@ -224,6 +224,20 @@ Examples:
   cargo xtask release-files 0.1.0 dist/SHA256SUMS
   cargo xtask release-files 0.1.0 dist/SHA256SUMS --output dist")]
     ReleaseFiles(ReleaseFilesArgs),
+    /// Build the site of the book in target/site, and check its links.
+    ///
+    /// Runs mdBook on docs/book, and `cargo doc` for the crates that `workspace.metadata.site` in Cargo.toml
+    /// lists. Links to other files of the repository become links to the address in `workspace.package`, or to
+    /// this checkout if there is no address. Then checks that the target and the fragment of every relative
+    /// link exist.
+    #[command(after_help = "Exit codes:
+  0  the site was built, and no link is broken
+  1  a link is broken, or mdBook or rustdoc reported a problem
+  2  mdBook is missing or has another version; the output contains the command that installs it
+
+Examples:
+  cargo xtask site")]
+    Site,
     /// Compile the workspace with the oldest supported compiler.
     ///
     /// The version is `rust-version` in Cargo.toml. rustup installs the toolchain if necessary. The build

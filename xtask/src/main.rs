@@ -30,6 +30,7 @@ mod regen;
 mod release;
 mod repository;
 mod sandbox;
+mod site;
 mod style;
 mod suite;
 mod test;
@@ -92,6 +93,7 @@ fn run_command(command: &XtaskCommand, root: &Path) -> ExitCode {
         XtaskCommand::Package => packaging::run(root).into(),
         XtaskCommand::ReleaseCheck(args) => release::run_check(args, root).into(),
         XtaskCommand::ReleaseFiles(args) => release::run_files(args, root).into(),
+        XtaskCommand::Site => site::run(root).into(),
         XtaskCommand::Msrv => msrv::run(root).into(),
         XtaskCommand::Deny => deny::run(root).into(),
         XtaskCommand::Demo => demo::run(root),

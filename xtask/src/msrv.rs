@@ -114,6 +114,8 @@ mod tests {
         let oldest = declared_version(&root).unwrap();
         assert_eq!(oldest, env!("CARGO_PKG_RUST_VERSION"));
         let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
-        assert!(readme.contains(&format!("Rust {oldest} or newer")), "README.md names another version");
+        for text in [format!("Rust {oldest} or newer"), format!("/rust-{oldest}%2B-")] {
+            assert!(readme.contains(&text), "README.md names another version");
+        }
     }
 }

@@ -114,6 +114,22 @@ fn relative_path(path: &Path, root: &Path) -> String {
     parts.join("/")
 }
 
+/// Resolves a path relative to a file. Returns `None` if the path leads out of the root folder.
+pub(crate) fn resolve_relative_path(from: &str, path: &str) -> Option<String> {
+    let mut parts: Vec<&str> = from.split('/').collect();
+    parts.pop();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop()?;
+            }
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
+}
+
 #[cfg(test)]
 impl RepositoryFiles {
     pub(crate) fn from_files(files: &[(&str, &str)]) -> Self {

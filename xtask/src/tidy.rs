@@ -50,7 +50,7 @@ pub(crate) fn run(args: &TidyArgs, root: &Path) -> CommandOutcome {
     if problems.is_empty() { CommandOutcome::Passed } else { CommandOutcome::Failed }
 }
 
-/// Checks every rule. Also returns how many requirements have tests.
+/// Checks every rule. Also returns the test coverage of the requirements.
 fn check_rules(
     repository: &RepositoryFiles,
     known: &WorkspaceMetadata,

@@ -127,7 +127,7 @@ fn write_program(vendor: &str, document: &Path, root: &Path, folder: &Path) -> s
     fs::write(program.join("Cargo.toml"), manifest)
 }
 
-/// Copies a folder with everything in it.
+/// Copies a folder with all its contents.
 fn copy_folder(from: &Path, to: &Path) -> std::io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {

@@ -33,8 +33,8 @@ pub struct AnalyzedContract {
     pub options: SchemaOptions,
     /// True if the documents mention [`DONE_MARKER`](crate::plan::DONE_MARKER).
     pub has_done_marker: bool,
-    /// Each `oneOf` with a `discriminator` that rejects a value because more than one branch accepts it, with
-    /// such a value.
+    /// Each `oneOf` with a `discriminator` that rejects a value because several branches accept the value.
+    /// The second element is an example of such a value.
     pub overlapping_unions: Vec<(SchemaId, Json)>,
 }
 

@@ -209,11 +209,11 @@ pub struct MediaType {
     pub encoding: Vec<(String, Json)>,
     /// The entries of `example` and `examples`, in document order.
     pub examples: Vec<Example>,
-    /// True if the generated code does not send, accept or answer this media type (`[operations] media`).
+    /// True if generated code neither sends nor accepts this media type (`[operations] media`).
     pub omitted: bool,
 }
 
-/// An example, stored as the location of its value, which most stages never need.
+/// An example. Its value is stored as a location, because few stages need the value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Example {
     /// The key in `examples`, or an empty string for `example`.
@@ -226,13 +226,14 @@ pub struct Example {
     pub pairs: Option<String>,
 }
 
-/// Iterates over the media types of a body that the generated code exchanges.
+/// Iterates over those media types of a body that generated code sends or accepts.
 pub fn exchanged_media(content: &[MediaType]) -> impl Iterator<Item = &MediaType> + Clone {
     content.iter().filter(|media| !media.omitted)
 }
 
 impl MediaType {
-    /// Iterates over the schema of the whole body and the schema of its items.
+    /// Iterates over the schemas of the whole body, of its items, and of the JSON in the field `data` of its
+    /// events.
     pub fn schema_ids(&self) -> impl Iterator<Item = SchemaId> + use<> {
         [self.schema, self.item_schema, self.data_schema].into_iter().flatten()
     }
@@ -264,7 +265,7 @@ pub enum StatusPattern {
     Default,
 }
 
-/// An entry of `responses`; a reference to it is resolved.
+/// An entry of `responses`. If the entry is a reference, this is the target.
 #[derive(Clone, Debug)]
 pub struct Response {
     pub place: DocumentLocation,

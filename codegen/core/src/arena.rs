@@ -1,7 +1,7 @@
 //! An arena with typed ids.
 //!
-//! Only [`Arena`] creates an [`Id`], so that a plain number cannot be used as an id. An id carries its
-//! element type but not its arena: using it with another arena of the same type is a logic error.
+//! Only [`Arena`] creates an [`Id`], so a plain number cannot be used as an id. An id carries its element
+//! type but not its arena: using it with another arena of the same type is a logic error.
 
 use std::{
     cmp::Ordering,
@@ -221,8 +221,8 @@ impl<T, V> IndexMut<Id<T>> for ArenaMap<T, V> {
     }
 }
 
-/// Returns the strongly connected component of each node of a graph (Tarjan 1972, without recursion): a node
-/// of the component, which identifies it, and true if the component is a cycle.
+/// Returns the strongly connected component of each node of a graph (Tarjan 1972, without recursion). A
+/// component is identified by one of its nodes. The flag is true if the component is a cycle.
 pub(crate) fn strongly_connected_components<T>(
     targets: &ArenaMap<T, Vec<Id<T>>>,
 ) -> ArenaMap<T, (Id<T>, bool)> {

@@ -11,7 +11,6 @@ use crate::{
     config::{Config, OutputLayout},
     diagnostics::{Diagnostics, Severity},
     generate::{GeneratedCode, Project},
-    load::files,
     write::{WriteError, WriteMode, apply_file},
 };
 
@@ -86,7 +85,7 @@ impl BuildScript {
             return ExitCode::FAILURE;
         };
         let project = self.open_project();
-        for path in project.iter().flat_map(configured_paths) {
+        for path in project.iter().flat_map(Project::configured_paths) {
             // A folder around the output would change in every build; the files read from it are listed
             // below.
             if let Some(path) = nearest_existing(&path).filter(|path| !folder.starts_with(path)) {
@@ -162,15 +161,6 @@ fn generate_file(project: &Project, file: &Path) -> Result<GeneratedCode, BuildE
 /// build.
 fn nearest_existing(path: &Path) -> Option<&Path> {
     path.ancestors().find(|path| path.exists())
-}
-
-/// Returns the inputs, mounts and overlays in the options. Cargo must watch whole folders, because new files
-/// may appear in them, and because an invalid contract has no list of files that were read.
-fn configured_paths(project: &Project) -> impl Iterator<Item = PathBuf> {
-    let Project { config, base, .. } = project;
-    let overlays = config.input.overlays.iter().map(|overlay| &overlay.file);
-    let named = config.inputs.iter().chain(config.mounts.values()).chain(overlays);
-    named.map(|path| files::absolute_path(&base.join(path)).unwrap_or_else(|_| base.join(path)))
 }
 
 impl std::fmt::Display for BuildError {

@@ -1,5 +1,5 @@
-//! Writes the modules `calls_module` and `answers_module`: the request and the responses of each operation,
-//! as types that client and server share.
+//! Writes the modules `calls` and `responses` (for webhooks `webhook_calls` and `webhook_responses`): the
+//! request and the responses of each operation, as types that client and server share.
 //!
 //! Optional parameters are fields of a separate struct with `Default` and setters, so that a new optional
 //! parameter does not break callers.
@@ -32,9 +32,9 @@ pub(crate) use headers::headers_link;
 pub(crate) use headers::sent_headers_name;
 pub use headers::{headers_module, sent_headers_module};
 
-/// Writes the module `calls_module` (or `webhook_calls`), a direct child of the generated root.
+/// Writes the module `calls` (or `webhook_calls`), a direct child of the generated root.
 ///
-/// The types of a group are in a private submodule and re-exported.
+/// If the client is divided by tag, the types of each tag are in a private submodule and re-exported.
 pub fn calls_module(plan: &SidePlan<'_>, graph: &SchemaGraph, types: &dyn RustTypes) -> ModuleItems {
     let writer = CallWriter { side: plan.side, graph, types };
     let write = |accessor: Option<&str>| -> TokenStream {
@@ -66,7 +66,8 @@ pub fn calls_module(plan: &SidePlan<'_>, graph: &SchemaGraph, types: &dyn RustTy
     ModuleItems { root, groups }
 }
 
-/// Returns true if an optional field is deprecated, so that generated code must allow deprecated items.
+/// Returns true if an optional parameter of any call is deprecated. Modules that access its field must allow
+/// deprecated items.
 pub(crate) fn any_deprecated(plan: &SidePlan<'_>) -> bool {
     plan.calls.iter().flat_map(PlannedCall::optional_parameters).any(|(_, parameter)| parameter.deprecated)
 }
@@ -198,7 +199,8 @@ impl CallWriter<'_> {
         }
     }
 
-    /// Returns the accessors of the optional parameters with a default, unless a parameter has the name of one.
+    /// Writes an accessor for each optional parameter with a default. If a parameter has the name of an
+    /// accessor, the accessor is left out.
     fn default_accessors(&self, call: &PlannedCall<'_>) -> impl Iterator<Item = TokenStream> {
         call.optional_parameters().filter_map(|(_, parameter)| {
             let field = parameter.field.as_deref()?;
@@ -254,8 +256,7 @@ impl CallWriter<'_> {
     }
 }
 
-/// Writes the module `answers_module` (or `webhook_answers`); `None` if no operation needs an enum of
-/// responses.
+/// Writes the module `responses` (or `webhook_responses`); `None` if no operation needs an enum of responses.
 pub fn answers_module(plan: &SidePlan<'_>, types: &dyn RustTypes) -> Option<TokenStream> {
     let items: Vec<TokenStream> =
         plan.response_enums.iter().map(|choice| write_choice_enum(plan, choice, types)).collect();
@@ -302,7 +303,7 @@ fn write_choice_enum(plan: &SidePlan<'_>, choice: &ResponseEnum, types: &dyn Rus
     }
 }
 
-/// Formats `` `201` as `text/csv`: Made. ``.
+/// Describes a response for the documentation of its variant, such as `` `201` as `text/csv`: Made. ``.
 fn describe_case(case: &ResponseCase) -> String {
     let status = match case.status {
         StatusPattern::Default => "Any other status".to_owned(),

@@ -62,8 +62,8 @@ pub struct CheckScope<'a> {
     tables: &'a TableSet<'a>,
     implied_objects: bool,
     type_refs: ArenaMap<TypeDef, TypeRef>,
-    /// The normalized schemas of each type, to recognize values that the check of their type covers
-    /// completely.
+    /// The normalized conjunction of each type. A value with the same conjunction needs only the check of its
+    /// type.
     places: ArenaMap<TypeDef, SchemaConjunction>,
     /// The schemas with a union for which no required tag determines the variant.
     loosely_tagged: BTreeSet<SchemaId>,
@@ -160,13 +160,12 @@ type TrivialTypes = Rc<RefCell<BTreeMap<TypeId, bool>>>;
 struct CheckBuilder<'a> {
     scope: &'a CheckScope<'a>,
     trivial: TrivialTypes,
-    /// The cache of trivial checks for the case that checks accept values that cannot be serialized
-    /// (`writable` is false).
+    /// The cache for checks that accept values that cannot be serialized (`writable` is false).
     lenient: TrivialTypes,
     /// The number of schemas that may still be expanded in the current check.
     visits: Cell<u32>,
     /// The schemas from which a `$dynamicRef` is reachable. The target of the reference depends on where the
-    /// evaluation began (Core 8.2.3.2), so their types are not checked field by field.
+    /// evaluation began (Core 8.2.3.2), so the types of these schemas are not checked field by field.
     dynamic: Rc<BTreeSet<SchemaId>>,
     /// True if the built checks also reject values that cannot be serialized, although no keyword requires
     /// this.
@@ -191,8 +190,8 @@ impl<'a> CheckBuilder<'a> {
         SchemaFacts::from_conjunction(self.scope.graph, conj, self.scope.implied_objects)
     }
 
-    /// Returns the inline check that `write` builds if this expands fewer than `MAX_VISITS` schemas, or else
-    /// the result of `tables`, which is a check by the validation tables.
+    /// Returns the inline check that `write` builds. If it expands [`MAX_VISITS`] schemas or more, returns
+    /// the result of `tables` instead, which is a check by the validation tables.
     fn bounded_check(&self, write: impl FnOnce() -> Check, tables: impl FnOnce() -> Check) -> Check {
         let before = self.visits.replace(MAX_VISITS);
         let check = write();
@@ -242,7 +241,7 @@ impl<'a> CheckBuilder<'a> {
         if self.writable { self.require_writable(check, &own) } else { check }
     }
 
-    /// Returns true if the check of a type always succeeds, so that calling it is unnecessary.
+    /// Returns true if the check of a type always succeeds. Generated code does not call such a check.
     fn is_trivial(&self, id: TypeId) -> bool {
         if let Some(focus) = &self.focus {
             return focus.whole.is_trivial(id);
@@ -448,7 +447,7 @@ fn strip_boxes(ty: &TypeRef) -> &TypeRef {
 }
 
 /// Returns true if the result of a schema depends on other schemas that apply to the same value, or on the
-/// schemas that lead to it by references.
+/// references by which the evaluation reached the schema.
 fn is_contextual(s: &Schema) -> bool {
     s.dynamic_reference.is_some() || s.unevaluated_items.is_some() || s.unevaluated_properties.is_some()
 }

@@ -30,8 +30,8 @@ pub(crate) struct ClientWriter<'a> {
     pub(crate) config: &'a ClientConfig,
 }
 
-/// Writes the module `client` (or `webhook_client`), a direct child of the generated root. If the client
-/// cannot send an operation, an error (or, if configured, a warning) is reported.
+/// Writes the module `client` (or `webhook_client`), a direct child of the generated root. Reports each
+/// operation that the client cannot send, with the severity that `client.skip-unsupported` determines.
 pub fn client_module(
     plan: &SidePlan<'_>,
     graph: &SchemaGraph,

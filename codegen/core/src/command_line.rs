@@ -211,8 +211,8 @@ fn argument_names(parameters: &[PlannedParameter<'_>], taken: &BTreeSet<&str>) -
     parameters.iter().map(name).collect()
 }
 
-/// Returns the option names of credentials, and of clients that fetch tokens; empty where there is no such
-/// option.
+/// Returns the option names of credentials, and the option names of clients that fetch tokens, each for all
+/// schemes. A name is empty if the scheme has no such option.
 fn credential_names(schemes: &[CredentialScheme<'_>]) -> (Vec<String>, Vec<String>) {
     let wires: Vec<&str> = schemes.iter().map(|scheme| scheme.name).collect();
     let prefixes = vec!["credential".to_owned(); wires.len()];

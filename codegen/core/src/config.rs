@@ -49,7 +49,8 @@ use crate::{
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Config {
-    /// The files and folders of the contract, relative to the folder of this file.
+    /// The files and folders of the contract, relative to the folder of this file, and URLs, which are
+    /// downloaded only with the option `--fetch`.
     pub inputs: Vec<PathBuf>,
     /// Options that determine how the contract is read.
     pub input: InputConfig,
@@ -105,7 +106,7 @@ pub struct Config {
     pub streams: StreamConfig,
     /// The paginated operations, for which the client has methods that return all pages.
     pub pages: Vec<PaginationConfig>,
-    /// The configuration file itself, whose text diagnostics show.
+    /// The configuration file itself. Diagnostics show excerpts of it.
     #[serde(skip)]
     pub file: Option<ConfigFile>,
 }
@@ -151,13 +152,13 @@ impl Config {
     }
 
     /// Returns true if the module `credentials` is generated for a contract whose operations require
-    /// credentials: unless `client.credentials` is `false`, and always for a command line.
+    /// credentials. The option `client.credentials` can disable it, except for a command line.
     pub(crate) const fn has_credentials(&self) -> bool {
         !matches!(self.client.credentials, Some(false)) || self.output.cli.is_some()
     }
 
-    /// Returns true if `schemars` implementations are generated. They refer to all types, so they are off by
-    /// default if types depend on the features of tags.
+    /// Returns true if `schemars` implementations are generated. By default, they are not if tags have Cargo
+    /// features, because they refer to all types.
     #[must_use]
     pub fn has_schemas(&self) -> bool {
         self.output.has_schemas() && (self.output.schemars.is_some() || !self.client.tag_features)
@@ -223,8 +224,8 @@ pub struct OutputConfig {
     /// The location of a runtime that several generated packages share. By default, the runtime is written
     /// into the output.
     pub runtime: Option<RuntimeLocation>,
-    /// The generated package is a member of the enclosing workspace instead of a workspace root. The default is
-    /// `true` below a Cargo workspace that does not exclude the output path, as far as the path is known.
+    /// Whether the generated package is a member of the enclosing workspace instead of a workspace root. The
+    /// default is `true` if the output path is known and below a Cargo workspace that does not exclude it.
     pub member: Option<bool>,
 }
 
@@ -312,9 +313,9 @@ pub struct TypeOptions {
     /// Selectors of schemas for which the opposite of `implied-objects` applies: they are (or are not)
     /// treated as objects.
     pub implied_otherwise: Vec<String>,
-    /// Selectors of base schemas with a `discriminator` but without `oneOf`. The type of each is an enum of
-    /// the schemas that include it by `allOf`. The default is every base that requires its discriminator
-    /// property and is the schema of a value.
+    /// Selectors of base schemas with a `discriminator` but without `oneOf` or `anyOf`. The type of each is
+    /// an enum of the schemas that include it by `allOf`. The default is every base that requires its
+    /// discriminator property and to which a `$ref` outside of `allOf` refers.
     pub families: Option<Vec<String>>,
     /// The treatment of keywords that JSON Schema does not define.
     pub unknown_keywords: UnknownKeywordSetting,
@@ -415,7 +416,7 @@ pub enum UnknownKeywordSetting {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum NullableSetting {
-    /// The value may also be `null`, which is what authors intend.
+    /// The value may also be `null`, because authors usually intend this.
     OrNull,
     /// The keyword has no effect, as OpenAPI 3.0.3 specifies. Each such occurrence causes a warning.
     Strict,
@@ -559,8 +560,8 @@ pub struct OperationConfig {
     pub idempotent: Vec<String>,
     /// The `operationId`s of operations whose bodies and success responses are passed as raw bytes.
     pub raw: Vec<String>,
-    /// The media types and ranges that are generated for a body with several. Bodies that list none of them
-    /// have the default: JSON only, if they list JSON.
+    /// The media types and ranges that are generated for a body that lists several. For a body without any of
+    /// them, the default applies: JSON and streamed media types if the body lists JSON, otherwise all.
     pub media: Vec<String>,
     /// Selects the operations and webhooks that are generated, with the schemas that they reach; an empty
     /// list selects all.

@@ -184,10 +184,10 @@ pub fn uses_credentials(plan: &SidePlan<'_>) -> bool {
     !used_schemes(plan).is_empty()
 }
 
-/// Returns the schemes that operations require, or no scheme if the contract declares none of them.
+/// Returns the schemes that operations require. The result is empty if the contract declares none of them.
 ///
-/// The location of an undeclared scheme in a request is unknown, so the transport must supply its credential.
-/// Otherwise, no request that requires it could be sent.
+/// Undeclared schemes are included with the kind `MutualTls`, because their location in a request is unknown and the
+/// transport must supply their credentials. Without this, requests that require such a scheme could not be sent.
 pub(crate) fn used_schemes<'a>(plan: &SidePlan<'a>) -> Vec<CredentialScheme<'a>> {
     let names = plan.calls.iter().flat_map(|call| call.operation.security.iter().flatten());
     let mut names: BTreeSet<&str> = names.map(|(name, _)| name.as_str()).collect();
@@ -256,8 +256,8 @@ impl CredentialScheme<'_> {
     }
 }
 
-/// Makes the token URLs of client credentials absolute. A relative URL refers to the first server of the
-/// document (OpenAPI 3.1, 4.6). It is removed if the document has no server.
+/// Makes the token URLs of client credentials absolute. A relative URL refers to the first server of the document
+/// (OpenAPI 3.1, 4.6). A relative URL is removed if the document has no server.
 pub(crate) fn resolve_token_urls(api: &mut OpenApiDocument) {
     let server = api.servers.iter().map(|server| server.url.as_str()).find(|url| uri::is_absolute(url));
     for (_, scheme) in &mut api.security_schemes {

@@ -63,8 +63,8 @@ pub struct Diagnostic {
     pub labels: Vec<(DocumentLocation, String)>,
     /// The recommended action, as a clause such as `list it once`.
     pub help: Option<String>,
-    /// What the generator does instead of failing, as a clause such as `it is ignored`. `None` if it could
-    /// not continue.
+    /// The fallback with which the generator continues after a fault, as a clause such as `it is ignored`.
+    /// `None` if the diagnostic is not a fault.
     pub fallback: Option<String>,
 }
 
@@ -309,8 +309,9 @@ impl Diagnostics {
         render::render_lines(&self.sorted_copy())
     }
 
-    /// Formats at most three diagnostics of each kind. Diagnostics are of one kind if they have the same
-    /// severity, code and message, apart from quoted names and numbers.
+    /// Formats three diagnostics of each kind and the number of the others; a single other one is formatted
+    /// too. Diagnostics are of one kind if they have the same severity, code and message, apart from numbers
+    /// and from text in backticks or parentheses.
     #[must_use]
     pub fn render_brief(&self, color: bool) -> String {
         render::render_human(&self.sorted_copy(), color, Some(render::MAX_PER_KIND))

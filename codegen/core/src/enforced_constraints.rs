@@ -103,8 +103,8 @@ impl<'a> ConstraintLister<'a> {
         out
     }
 
-    /// Lists the constraints of a struct field. A constant may have no field; in that case, the type enforces
-    /// the constraints that the constant satisfies.
+    /// Lists the constraints of a property of a struct. If the property is a constant without a Rust field,
+    /// the type enforces the constraints that the constant satisfies.
     #[must_use]
     pub fn field_constraints(&self, field: &StructField, covered: &[SchemaId]) -> Vec<SchemaConstraint> {
         let mut all = self.constraints_at(&field.conj, &field.ty, covered);

@@ -159,7 +159,7 @@ impl FormatTypes {
 }
 
 impl MappedFormat {
-    /// Returns the path of the wrapper type, relative to the modules of models.
+    /// Returns the path of the wrapper type, as written in a module that contains model types.
     #[must_use]
     pub fn type_path(&self) -> String {
         format!("{MODULE_PATH}{}", self.name)

@@ -1,7 +1,7 @@
 //! The pipeline from a contract to generated files.
 //!
-//! Stages: load → resolve → prune → shape → plan → tables, then emit → operations → views → registries →
-//! render. [`Project`] is the entry point; [`crate::write`] writes the files.
+//! Stages: load → resolve → naming → prune → shape → tables → plan, then emit and the other writers → render.
+//! [`Project`] is the entry point; [`crate::write`] writes the files.
 
 mod builders;
 mod code_names;
@@ -21,7 +21,10 @@ mod user_names;
 mod vendor_extensions;
 mod views;
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 pub use self::options::RESERVED;
 pub use self::options::{select_schemas, shortest_selector};
@@ -39,7 +42,7 @@ use crate::{
     diagnostics::{Diagnostic, Diagnostics},
     emit::ModelEmitter,
     formats::MappedFormat,
-    load::{self, Sources, load_all},
+    load::{self, ContractInputs, DocumentFetcher, InputDocument, Sources, files, inputs, load_all},
     naming::TypeNames,
     package::CallSources,
     plan::{
@@ -63,10 +66,14 @@ pub struct Project {
     pub config: Config,
     /// The folder that relative paths in the options refer to.
     pub base: PathBuf,
-    /// Files and folders of the contract, in addition to `inputs` in the options.
+    /// Files, folders and URLs of the contract, in addition to `inputs` in the options.
     pub inputs: Vec<PathBuf>,
     /// The folder to which the files in messages are relative. By default, it is the common folder of the inputs.
     pub shown_from: Option<PathBuf>,
+    /// Documents of the contract that the caller has read.
+    pub documents: Vec<InputDocument>,
+    /// Downloads inputs and references that are URLs. Without it, nothing is downloaded.
+    pub fetcher: Option<Arc<dyn DocumentFetcher>>,
 }
 
 /// A callback that receives a short description of each step of the generation, for progress output.
@@ -107,6 +114,16 @@ impl Project {
         Ok(Self { config, base, ..Self::default() })
     }
 
+    /// Returns the absolute paths of the inputs, mounts and overlays in the options, without URLs. The result
+    /// contains folders, because new files may appear in them, and because an invalid contract has no list of
+    /// files that were read.
+    pub fn configured_paths(&self) -> impl Iterator<Item = PathBuf> {
+        let overlays = self.config.input.overlays.iter().map(|overlay| &overlay.file);
+        let named = self.config.inputs.iter().chain(self.config.mounts.values()).chain(overlays);
+        let local = named.filter(|path| inputs::as_url(path).is_none());
+        local.map(|path| self.base.join(path)).map(|path| files::absolute_path(&path).unwrap_or(path))
+    }
+
     /// Loads and analyzes the contract: resolves its references and determines the Rust type of each schema.
     pub fn read_contract(&self) -> Result<AnalyzedContract, Diagnostics> {
         self.read_contract_with(&|_| {})
@@ -129,12 +146,13 @@ impl Project {
 
     fn load_sources(&self, step: ProgressCallback<'_>) -> Result<(Sources, Diagnostics), Diagnostics> {
         step("reading the contract");
-        let mut inputs: Vec<PathBuf> = self.config.inputs.iter().map(|p| self.base.join(p)).collect();
-        inputs.extend(self.inputs.iter().cloned());
+        let configured = self.config.inputs.iter().map(|input| inputs::join_base(&self.base, input));
+        let paths = configured.chain(self.inputs.iter().cloned()).collect();
         let mounts: Vec<(String, PathBuf)> =
             self.config.mounts.iter().map(|(uri, path)| (uri.clone(), self.base.join(path))).collect();
         self.check_mounts(&mounts)?;
-        Ok(load_all(&inputs, &mounts, self.shown_from.as_deref()))
+        let Self { documents, fetcher, shown_from, .. } = self.clone();
+        Ok(load_all(&ContractInputs { paths, documents, mounts, fetcher, shown_from }))
     }
 
     /// Returns an error if a folder or file in `mounts` does not exist.
@@ -160,8 +178,8 @@ impl Project {
         })
     }
 
-    /// Treats faults as the option `input.faults` specifies. Returns the contract, or its diagnostics if any
-    /// of them is an error.
+    /// Applies the option `input.faults`. Returns the contract, or its diagnostics if any of them is an
+    /// error.
     fn reject_errors(&self, mut contract: AnalyzedContract) -> Result<AnalyzedContract, Diagnostics> {
         contract.diagnostics.apply_fault_policy(self.config.input.faults);
         if contract.diagnostics.has_errors() { Err(contract.diagnostics) } else { Ok(contract) }

@@ -1,5 +1,5 @@
-//! Loads files, folders and strings into trees. The loader does not interpret schemas and never accesses the
-//! network.
+//! Loads files, folders and strings into trees. The loader does not interpret schemas. It never accesses the
+//! network itself: a [`DocumentFetcher`] of the caller downloads URLs.
 //!
 //! The URI of a source is the `$id` of its root, or it is derived from the source's name relative to the
 //! inputs. The same contract therefore results in the same graph in every folder and on every machine.
@@ -7,8 +7,10 @@
 mod bytes;
 mod document_names;
 pub mod files;
+pub mod inputs;
 pub(crate) mod json;
 mod metaschemas;
+mod mounts;
 mod openapi_version;
 mod overlay;
 pub mod uri;
@@ -25,6 +27,9 @@ use contract_runtime::{Json, depth};
 use sha2::{Digest, Sha256};
 
 use self::bytes::decode_document;
+pub use self::inputs::{ContractInputs, DocumentFetcher, FetchError, InputDocument};
+use self::mounts::MountPoint;
+pub(crate) use self::mounts::{FileAboveRoot, check_mount};
 pub(crate) use self::overlay::OverlayEdit;
 
 use crate::{
@@ -38,10 +43,14 @@ use crate::{
 /// recursion over document trees.
 pub const MAX_DEPTH: usize = depth::DEFAULT_DEPTH;
 
+/// The name of the document that a command reads from standard input.
+pub const STDIN_NAME: &str = "stdin";
+
 /// The loaded documents of a contract, and the mounts and folders from which referenced documents are loaded.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
-    /// The documents: first the inputs, sorted by name, then those that were loaded for references.
+    /// The documents: first the inputs (those from files sorted by path), then those that were loaded for
+    /// references.
     pub sources: Vec<SourceDocument>,
     /// Notes about skipped files, and faults of the documents, to which the fault policy is applied later.
     pub(crate) notes: Diagnostics,
@@ -57,7 +66,7 @@ pub struct Sources {
     retrievals: Vec<SourceRetrieval>,
     /// The sources by the normalized URIs under which references can find them: `$id` and retrieval URI.
     names: BTreeMap<String, SourceId>,
-    /// The deepest folder that contains all inputs. References may lead to files below it.
+    /// The deepest folder that contains all inputs. References can load files below it.
     root: Option<PathBuf>,
     /// The folder to which names in messages are relative, instead of `root`.
     shown_from: Option<PathBuf>,
@@ -65,32 +74,19 @@ pub struct Sources {
     /// The paths of referenced files that do not exist.
     absent: BTreeSet<PathBuf>,
     offered: BTreeMap<String, OfferedText>,
+    fetcher: Option<Arc<dyn DocumentFetcher>>,
+    /// The normalized URLs that could not be downloaded.
+    unfetched: BTreeSet<String>,
 }
 
 #[derive(Clone, Debug)]
 struct SourceRetrieval {
-    /// The URI from which the document was loaded, or that is derived from its file name. A relative `$id` is
-    /// resolved against it.
+    /// The URI from which the document was loaded, or the URI that is derived from its file name. A relative
+    /// `$id` is resolved against it.
     base_uri: String,
     path: Option<PathBuf>,
     is_input: bool,
     is_broken: bool,
-}
-
-#[derive(Clone, Debug)]
-struct MountPoint {
-    prefix: String,
-    path: PathBuf,
-    /// True if a URI that was looked up starts with the prefix of the mount.
-    is_used: bool,
-}
-
-impl MountPoint {
-    /// Returns the part of `uri` after the prefix of the mount, as a file path. Returns `None` if the URI
-    /// does not start with the prefix.
-    fn rest(&self, uri: &str) -> Option<String> {
-        uri::percent_decode(uri.strip_prefix(&self.prefix)?.trim_start_matches('/'))
-    }
 }
 
 #[derive(Clone, Debug)]
@@ -99,20 +95,7 @@ struct OfferedText {
     text: String,
 }
 
-/// A referenced file above the common folder of the inputs, which is not loaded. The paths are those that
-/// help texts recommend, relative to the working directory.
-#[derive(Clone, Debug)]
-pub(crate) struct FileAboveRoot {
-    /// The folder that contains both the file and the inputs.
-    pub(crate) folder: String,
-    /// The URI prefix of a mount that would make the file available: the URI of its folder or, if that is the
-    /// root folder, of the file.
-    pub(crate) uri: String,
-    /// The path of the folder or file to which this mount would map the prefix.
-    pub(crate) path: String,
-}
-
-/// The name by which the document is identified to which an overlay applies.
+/// The name of the document to which an overlay applies, by its source.
 #[derive(Clone, Copy, Debug)]
 enum OverlayTarget<'a> {
     /// The value of `document` in the configuration.
@@ -145,14 +128,12 @@ pub fn referenced_file_names(name: &str, bytes: &[u8]) -> BTreeSet<String> {
 /// A condition that selects sources.
 type SourcePredicate<'a> = dyn Fn(SourceId, &SourceDocument) -> bool + 'a;
 
-/// Loads the inputs like [`Sources::from_files`], but also returns the sources if there are problems, so that
-/// one run finds all problems. Names in messages are relative to the folder `shown_from`.
-pub(crate) fn load_all(
-    inputs: &[PathBuf],
-    mounts: &[(String, PathBuf)],
-    shown_from: Option<&Path>,
-) -> (Sources, Diagnostics) {
-    let mut sources = Sources { shown_from: shown_from.map(Path::to_path_buf), ..Sources::default() };
+/// Loads the inputs like [`Sources::from_inputs`], but also returns the sources if there are problems, so that
+/// one run finds all problems.
+pub(crate) fn load_all(inputs: &ContractInputs) -> (Sources, Diagnostics) {
+    let ContractInputs { paths, documents, mounts, fetcher, shown_from } = inputs;
+    let mut sources =
+        Sources { fetcher: fetcher.clone(), shown_from: shown_from.clone(), ..Sources::default() };
     let mut problems = Diagnostics::new();
     problems.extend(mounts.iter().filter_map(|(prefix, path)| check_mount(prefix, path)));
     if problems.has_errors() {
@@ -164,7 +145,7 @@ pub(crate) fn load_all(
     }
     let mut found = Vec::new();
     let mut folders = Vec::new();
-    for input in inputs {
+    for input in paths.iter().filter(|path| inputs::as_url(path).is_none()) {
         match files::find_input_files(input) {
             Ok(more) => {
                 let folder = files::absolute_path(input).unwrap_or_else(|_| input.clone());
@@ -181,6 +162,9 @@ pub(crate) fn load_all(
             }
         }
     }
+    if !documents.is_empty() {
+        folders.extend(files::absolute_path(Path::new(".")).ok());
+    }
     let root = files::common_ancestor(&folders).unwrap_or_default();
     // A file that is itself an input counts as explicit, even if an input folder also contains it.
     found.sort_by(|left, right| (&left.path, right.explicit).cmp(&(&right.path, left.explicit)));
@@ -192,19 +176,21 @@ pub(crate) fn load_all(
             Err(error) => problems.push(Diagnostic::error("io", format!("cannot read {name}: {error}"))),
         }
     }
-    sources.root = Some(root);
+    sources.root = (!folders.is_empty()).then_some(root);
+    for InputDocument { name, content } in documents {
+        sources.add_input(name.clone(), None, content, true, None, &mut problems);
+    }
+    for url in paths.iter().filter_map(|path| inputs::as_url(path)) {
+        match sources.fetch_input(url) {
+            Ok(bytes) => sources.add_input(url.to_owned(), None, &bytes, true, Some(url), &mut problems),
+            Err(problem) => problems.push(problem),
+        }
+    }
     if sources.sources.is_empty() && !problems.has_errors() {
         problems.push(Diagnostic::error("io", "the inputs contain neither a schema nor an OpenAPI document"));
     }
     sources.defer_faults(&mut problems);
     (sources, problems)
-}
-
-/// Returns an error if the folder or file to which a mount maps its prefix does not exist.
-pub(crate) fn check_mount(prefix: &str, path: &Path) -> Option<Diagnostic> {
-    let message = format!("`{prefix}` is mounted to {}, which does not exist", path.display());
-    let help = "name an existing folder or file, relative to codegen.toml";
-    (!path.exists()).then(|| Diagnostic::error("mount", message).help(help))
 }
 
 impl Sources {
@@ -215,7 +201,16 @@ impl Sources {
     /// # Errors
     /// Returns all problems of all files, with excerpts.
     pub fn from_files(inputs: &[PathBuf], mounts: &[(String, PathBuf)]) -> Result<Self, Diagnostics> {
-        let (sources, problems) = load_all(inputs, mounts, None);
+        let (paths, mounts) = (inputs.to_vec(), mounts.to_vec());
+        Self::from_inputs(&ContractInputs { paths, mounts, ..ContractInputs::default() })
+    }
+
+    /// Loads the inputs like [`Self::from_files`], and also documents that the caller has read, and URLs.
+    ///
+    /// # Errors
+    /// Returns all problems of all documents, with excerpts.
+    pub fn from_inputs(inputs: &ContractInputs) -> Result<Self, Diagnostics> {
+        let (sources, problems) = load_all(inputs);
         sources.into_result(problems)
     }
 
@@ -234,21 +229,6 @@ impl Sources {
         }
         sources.defer_faults(&mut problems);
         sources.into_result(problems)
-    }
-
-    /// Maps URIs that start with `prefix` to a folder, or a single URI to a file.
-    pub fn mount(&mut self, prefix: &str, path: &Path) {
-        let path = files::absolute_path(path).unwrap_or_else(|_| path.to_path_buf());
-        self.mounts.push(MountPoint { prefix: prefix.to_owned(), path, is_used: false });
-        // The longest matching prefix takes precedence.
-        self.mounts.sort_by(|left, right| {
-            right.prefix.len().cmp(&left.prefix.len()).then_with(|| left.prefix.cmp(&right.prefix))
-        });
-    }
-
-    /// Iterates over the prefixes of mounts that the resolution of references has not used.
-    pub(crate) fn unused_mounts(&self) -> impl Iterator<Item = &str> {
-        self.mounts.iter().filter(|mount| !mount.is_used).map(|mount| mount.prefix.as_str())
     }
 
     /// Applies the overlays that the options list. `place` returns the location of an overlay's file name in
@@ -330,9 +310,11 @@ impl Sources {
         }
     }
 
-    /// Returns the input to which an overlay applies. A document with this URI or full name takes precedence
-    /// over one whose name or path ends with the given path, which takes precedence over one with this file
-    /// name. File names are compared only if the overlay names no folder, or if `extends` is an absolute URI.
+    /// Returns the input to which an overlay applies. Three criteria are tried until one matches: the URI or
+    /// full name, the end of the name or path, and the file name. File names are compared only if the overlay
+    /// names no folder, or if `extends` is an absolute URI. If the overlay names no document, it applies to
+    /// the only OpenAPI document, or to the only input if there is no OpenAPI document. The error is a
+    /// message.
     fn find_overlay_target(&self, named: Option<OverlayTarget<'_>>) -> Result<SourceId, String> {
         let inputs = || self.ids().filter(|id| self.is_input(*id) && !self.is_broken(*id));
         let all = |passes: &SourcePredicate<'_>| -> Vec<SourceId> {
@@ -452,9 +434,10 @@ impl Sources {
         self.names.iter().map(|(uri, id)| (uri.as_str(), *id))
     }
 
-    /// Loads the document of a URI from an offer, a mount, a file next to the referring document, or the
-    /// built-in meta-schemas. Returns false if none of them contains it, or if it was already loaded. If a
-    /// document exists but cannot be loaded, its problems are added to `problems`.
+    /// Loads the document of a URI from an offer, a mount, a file below the common folder of the inputs, or
+    /// the built-in meta-schemas. Returns true if references with the URI now find a source. Returns false if
+    /// the URI was already known, or if the document is not found or cannot be read. Problems of the document
+    /// are added to `problems`.
     pub(crate) fn load_referenced(&mut self, uri: &str, from: SourceId, problems: &mut Diagnostics) -> bool {
         let key = uri::normalized_key(uri);
         if self.names.contains_key(&key) {
@@ -466,7 +449,9 @@ impl Sources {
             return true;
         }
         let Some(path) = self.file_for_uri(uri, from) else {
-            let Some((name, text)) = metaschemas::find_metaschema(&key) else { return false };
+            let Some((name, text)) = metaschemas::find_metaschema(&key) else {
+                return self.load_url(uri, key, from, problems);
+            };
             let id = self.add_source(name.to_owned(), None, text.as_bytes(), uri, false, problems);
             self.names.insert(key, id);
             return true;
@@ -489,35 +474,6 @@ impl Sources {
                 false
             }
         }
-    }
-
-    /// Returns the file to which a reference leads if the file exists but is above the common folder of the
-    /// inputs. It is not loaded, because a document must not decide which other files become part of a
-    /// contract.
-    pub(crate) fn find_above_root(
-        &self,
-        uri: &str,
-        reference: &str,
-        from: SourceId,
-    ) -> Option<FileAboveRoot> {
-        let (root, home) = (self.root.as_deref()?, self.path(from)?.parent()?);
-        let way = reference.split(['#', '?']).next()?;
-        if !way.contains("../") || way.starts_with('/') || way.contains(':') {
-            return None;
-        }
-        let path = files::absolute_path(&home.join(uri::percent_decode(way)?)).ok()?;
-        if !uri.starts_with("file:///") || path.starts_with(root) {
-            return None;
-        }
-        let found = files::find_with_extension(&path)?;
-        let folder = files::common_ancestor(&[root.to_path_buf(), found.parent()?.to_path_buf()])?;
-        let (prefix, _) = uri.rsplit_once('/')?;
-        // A mount for the root folder would also match the URIs of the inputs.
-        let (uri, path) = match prefix {
-            "file://" => (uri.to_owned(), found.as_path()),
-            prefix => (format!("{prefix}/"), found.parent()?),
-        };
-        Some(FileAboveRoot { folder: files::display_path(&folder), uri, path: files::display_path(path) })
     }
 
     /// Returns the file that a URI identifies, by a mount or relative to the inputs. If it does not exist,
@@ -550,43 +506,6 @@ impl Sources {
             self.absent.extend(files::join_inside(&root, &rest));
         }
         found
-    }
-
-    /// Returns the mount that covers `uri` although its folder contains no such file, as the name of the
-    /// missing file, the folder, and the URI prefix of the mount.
-    pub(crate) fn find_unanswered_mount(&self, uri: &str) -> Option<(String, String, String)> {
-        let folders = self.mounts.iter().filter(|mount| !mount.path.is_file());
-        let (mount, rest) = folders.filter_map(|mount| Some((mount, mount.rest(uri)?))).next()?;
-        Some((rest, files::display_path(&mount.path), mount.prefix.clone()))
-    }
-
-    /// Derives a mapping of a URI prefix to a folder from a source whose `$id` and path have the same end.
-    /// For example, the `$id` `https://x/v1/a.schema.json` of the file `schemas/v1/a.schema.json` maps
-    /// `https://x/` to `schemas/`.
-    fn implied_folder(&self, root: &Path, from: SourceId) -> Option<(String, PathBuf)> {
-        let source = self.get(from)?;
-        let path = self.retrievals.get(from.0 as usize)?.path.as_deref()?;
-        let mut folder = path.to_path_buf();
-        let (authority, mut address) = match source.uri.split_once("://") {
-            Some((_, rest)) => {
-                let start = source.uri.len() - rest.len() + rest.find('/')?;
-                source.uri.split_at_checked(start)?
-            }
-            None => return None,
-        };
-        let mut agreed = false;
-        while let Some((before, last)) = address.rsplit_once('/') {
-            let name = folder.file_name()?.to_str()?;
-            let same = last == name
-                || (!agreed && name.strip_prefix(last).is_some_and(|rest| rest.starts_with('.')));
-            if !same || folder == root {
-                break;
-            }
-            folder.pop();
-            address = before;
-            agreed = true;
-        }
-        agreed.then(|| (format!("{authority}{address}/"), folder))
     }
 
     fn add_input(
@@ -631,7 +550,9 @@ impl Sources {
     ) -> SourceId {
         let id = SourceId(u32::try_from(self.sources.len()).unwrap_or(u32::MAX));
         let digest = sha256_hex(bytes);
-        let (text, mut tree, mut found) = decode_document(id, &name, bytes);
+        let is_unnamed = path.is_none() && (name == STDIN_NAME || inputs::as_url(Path::new(&name)).is_some());
+        let syntax = if is_unnamed { inputs::syntax_name(&name, bytes) } else { &name };
+        let (text, mut tree, mut found) = decode_document(id, syntax, bytes);
         found.extend(tree.as_mut().and_then(|tree| openapi_version::normalize_version(id, tree)));
         let broken = tree.is_none() || found.iter().any(Diagnostic::is_fatal);
         // A problem of a document that is not an input affects only the references to the document, so it has
@@ -741,8 +662,9 @@ pub(crate) fn is_openapi(tree: &DocumentNode) -> bool {
     tree.get("openapi").is_some()
 }
 
-/// Returns the SHA-256 digest in lowercase hexadecimal.
-fn sha256_hex(bytes: &[u8]) -> String {
+/// Returns the SHA-256 digest of a document in lowercase hexadecimal.
+#[must_use]
+pub fn sha256_hex(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -109,7 +109,7 @@ pub fn variant_name(wire: &str) -> String {
 }
 
 /// Renames `Unknown`, which is reserved for the variant of unlisted values. Closed enums also reserve it, so
-/// that opening an enum renames no variant.
+/// that a change from closed to open renames no variant.
 pub fn reserve_unknown(names: &mut [String]) {
     for name in names.iter_mut().filter(|name| *name == "Unknown") {
         "UnknownValue".clone_into(name);

@@ -36,8 +36,8 @@ pub struct TypeNames {
     places: BTreeMap<SchemaId, PlaceName>,
     /// All names that are used in the whole contract.
     taken: BTreeSet<String>,
-    /// The names from the configuration that clash with the name of another schema, each with all schemas of
-    /// that name.
+    /// The names from the configuration or `x-rust-name` that clash with the name of another schema, each
+    /// with all schemas of that name.
     contested: BTreeMap<String, Vec<SchemaId>>,
     /// The final target of each schema that is only a reference.
     pub(crate) aliases: BTreeMap<SchemaId, SchemaId>,
@@ -99,8 +99,8 @@ impl TypeNames {
         self.named.keys().copied()
     }
 
-    /// Returns the names from the configuration that clash with the name of another schema, each with all
-    /// schemas of that name. The map is empty after schemas were removed from the graph.
+    /// Returns the names from the configuration or `x-rust-name` that clash with the name of another schema,
+    /// each with all schemas of that name. The map is empty after schemas were removed from the graph.
     pub(crate) const fn contested(&self) -> &BTreeMap<String, Vec<SchemaId>> {
         &self.contested
     }

@@ -253,8 +253,8 @@ fn id_value(call: &PlannedCall<'_>) -> StringValue {
     StringValue { wire: call.operation.id.clone(), name: call.id.clone(), doc }
 }
 
-/// Returns the path of each call in the table. Webhooks and callbacks have a name instead of a path, or their
-/// operation id if an earlier call has the same name and method.
+/// Returns the path of each call in the table. For a webhook or callback, this is its name, or its operation
+/// id if an earlier call has the same name and method.
 fn table_paths<'a>(plan: &SidePlan<'a>) -> Vec<&'a str> {
     let mut taken = BTreeSet::new();
     let path = |call: &PlannedCall<'a>| {
@@ -324,7 +324,7 @@ fn operation_row(
 }
 
 /// Generates the table rows of the responses of a call, one for each status, success responses first. If the
-/// contract describes no success response, a row `2XX` allows any content.
+/// contract describes no success response, the plan contains a case `2XX` that allows any content.
 fn response_rows(call: &PlannedCall<'_>, rows: &mut RowWriter<'_>) -> Vec<TokenStream> {
     let mut out = Vec::new();
     let mut seen: Vec<StatusPattern> = Vec::new();

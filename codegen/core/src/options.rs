@@ -23,7 +23,7 @@ pub(crate) struct ValueName {
 pub struct SchemaOptions {
     /// The Rust names from the configuration.
     pub names: BTreeMap<SchemaId, String>,
-    /// The names that the owner chose for values of enumerations.
+    /// The configured names of enumeration values, from the section `[names]`.
     pub(crate) value_names: BTreeMap<SchemaId, Vec<ValueName>>,
     /// The schemas with secret values.
     pub secrets: BTreeSet<SchemaId>,

@@ -77,7 +77,8 @@ pub struct PlanInput<'a> {
     pub has_done_marker: bool,
     /// The configuration entries `[[pages]]`.
     pub pages: &'a [config::PaginationConfig],
-    /// True if a registry table, for which an enum is generated, has the name [`SCOPE`].
+    /// True if a registry table has the name [`SCOPE`]. The enum of this table then replaces the generated
+    /// enum of scopes.
     pub scope_table: bool,
     /// The option `implied-objects`: true if a schema with `properties` and without `type` describes an
     /// object.
@@ -186,7 +187,7 @@ pub enum ErrorType {
 #[derive(Clone, Debug)]
 pub struct PlannedCall<'a> {
     pub operation: &'a Operation,
-    /// The name of the variant in the generated enums `OperationId` and `Incoming`, such as `PetWrite`.
+    /// The name of the variant in the generated enums `OperationId` and `AnyCall`, such as `PetWrite`.
     pub id: String,
     /// The name of the generated method of the server, such as `pet_write`.
     pub method: String,
@@ -198,7 +199,7 @@ pub struct PlannedCall<'a> {
     pub options: String,
     /// The name of the generated struct for all arguments, such as `PetWriteCall`.
     pub name: String,
-    /// Whether a client may repeat the request.
+    /// The safety of repeating the request.
     pub retry: RetrySafety,
     /// True if the contract requires the header for the idempotency key, regardless of `retry`.
     pub requires_key: bool,
@@ -223,7 +224,7 @@ pub struct PlannedCall<'a> {
     pub unsendable_reason: Option<String>,
 }
 
-/// Whether a client may repeat a request. The configuration may override what the HTTP method implies.
+/// The safety of repeating a request. The configuration may override the rule of the HTTP method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RetrySafety {
     ByMethod,
@@ -242,8 +243,8 @@ pub struct PlannedParameter<'a> {
     pub field: Option<String>,
     /// The Rust type of the argument, without `null`, which has no string form.
     pub ty: TypeRef,
-    /// The only strings that are valid for the parameter or, if it is a list, for each of its elements. The
-    /// list is empty if other strings are valid or if there are too many.
+    /// The valid strings of the parameter or, for a list parameter, of each element. Empty if other strings
+    /// are valid as well or if there are too many.
     pub allowed_values: Vec<String>,
     /// True if the parameter or its schema is deprecated.
     pub deprecated: bool,
@@ -262,7 +263,7 @@ impl OperationSide {
 }
 
 impl PlannedCall<'_> {
-    /// Returns the method of the client, after that of the group: `issues().list`.
+    /// Returns the client method, preceded by the accessor of its group if it has one: `issues().list`.
     #[must_use]
     pub fn client_path(&self) -> String {
         match &self.accessor {
@@ -387,7 +388,7 @@ pub fn build_plan<'a>(given: PlanInput<'a>, side: OperationSide) -> SidePlan<'a>
     }
 }
 
-/// Reports operation ids in options that no operation of the contract has.
+/// Reports an operation id in an option if no operation of the contract has this id.
 pub fn check_operation_lists(options: &Config, api: &OpenApiDocument, diagnostics: &mut Diagnostics) {
     let config = &options.operations;
     let called: BTreeSet<&str> = api.operations.iter().map(|o| o.id.as_str()).collect();

@@ -80,8 +80,7 @@ struct SelectedPart {
 /// A location without its span: the document and the JSON Pointer.
 type PlaceKey = (SourceId, String);
 
-/// The operations and schemas of the whole contract, by location, with which omitted locations are
-/// recognized.
+/// The locations of all operations and schemas of the whole contract, to detect locations in omitted parts.
 #[derive(Debug, Default)]
 struct OmittedPlaces {
     omitted_operations: HashSet<PlaceKey>,
@@ -91,8 +90,8 @@ struct OmittedPlaces {
 }
 
 impl OmittedPlaces {
-    /// Removes diagnostics about omitted operations and schemas. If errors or faults are among them, a note
-    /// gives their number.
+    /// Removes diagnostics about omitted operations and schemas. A note gives the number of removed errors,
+    /// if there are any.
     fn remove_diagnostics(&self, diagnostics: &mut Diagnostics) {
         let mut faults = 0usize;
         diagnostics.retain(|each| {
@@ -130,8 +129,8 @@ impl OmittedPlaces {
 
 /// Selects operations by `include` and `exclude`, and collects the schemas that are reachable from them.
 ///
-/// If no operation of the whole contract refers to an input file that is not an OpenAPI document, its schemas
-/// are kept as well. Returns `None` if the configuration selects nothing.
+/// The schemas of an input file that is not an OpenAPI document are kept as well if no operation of the whole
+/// contract uses a schema of the file. Returns `None` if the configuration selects nothing.
 ///
 /// # Errors
 /// Returns a diagnostic for each selector that matches no operation, or one diagnostic if no
@@ -206,7 +205,7 @@ impl OmittedPlaces {
     }
 }
 
-/// Returns the schemas to which the given operations refer directly, and those that they contain.
+/// Returns the schemas that the given operations contain or reference directly.
 pub fn operation_schemas<'a>(
     graph: &SchemaGraph,
     operations: impl Iterator<Item = &'a Operation>,
@@ -227,8 +226,8 @@ pub fn operation_schemas<'a>(
     found
 }
 
-/// Returns the schemas in input files other than OpenAPI documents to which no operation of the whole
-/// contract leads.
+/// Returns the schemas of each input file that is not an OpenAPI document and has no schema in `whole`.
+/// `whole` contains the schemas that are reachable from the operations of the whole contract.
 fn independent_schemas(graph: &SchemaGraph, sources: &Sources, whole: &BTreeSet<SchemaId>) -> Vec<SchemaId> {
     let reached: BTreeSet<SourceId> = whole.iter().map(|id| graph.schema(*id).place.source).collect();
     let alone = |source: SourceId| {

@@ -129,8 +129,8 @@ fn row_docs(config: &TableConfig, row: &TableRow<'_>) -> Vec<String> {
     text.map(rustdoc_markdown).into_iter().collect()
 }
 
-/// Generates a private struct for the columns, a function that returns its value for each variant, and the
-/// accessors.
+/// Generates a private struct for the columns, a function that returns an instance of this struct for each
+/// variant, and the accessors.
 fn row_items(
     config: &TableConfig,
     variants: &[String],

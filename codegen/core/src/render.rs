@@ -37,7 +37,8 @@ impl OutputFiles {
     }
 }
 
-/// The file that hides generated files in reviews and statistics. It is the only one with a hidden name.
+/// The file that hides generated files in reviews and statistics. No other generated file has a name that
+/// starts with a dot.
 pub const GIT_ATTRIBUTES: &str = ".gitattributes";
 
 /// Stack size of a printing thread, in bytes. Unused stack occupies no physical memory.
@@ -113,7 +114,8 @@ impl GeneratedModule {
         }
     }
 
-    /// Makes a module a submodule of its siblings' parent: its links to siblings need one more `super`.
+    /// Adjusts the documentation links of a module that becomes a submodule: links to its former siblings
+    /// need one more `super`.
     #[must_use]
     pub fn with_nested_links(mut self) -> Self {
         self.source = self.source.replace("](super::", "](super::super::");

@@ -6,7 +6,8 @@ use quote::quote;
 
 use crate::{schema::SchemaId, shape::TypeRef};
 
-/// A printer of types and validators, as they are referenced from a module directly below the generated root.
+/// A printer of references to types and validators. Paths are relative to a module directly below the
+/// generated root.
 pub trait RustTypes {
     /// Returns the path of a type, such as `super::types::StockLot`, `i64`, `String` or
     /// `Vec<super::types::Ship>`.
@@ -115,14 +116,16 @@ impl SetterArgument {
     }
 }
 
-/// The result of an accessor.
+/// The default that a generated accessor returns.
 pub enum DefaultValue {
-    /// A `Copy` type: the type and the default.
+    /// A default that is returned by value, because its type is `Copy`. Contains the Rust type and the value
+    /// as code.
     Copied(TokenStream, TokenStream),
-    /// A type that is cloned: the type and the default.
+    /// A default of a type that is not `Copy`; the accessor clones a present value. Contains the Rust type
+    /// and the value as code.
     Cloned(TokenStream, TokenStream),
     Str(String),
-    /// An empty slice of the element type.
+    /// An empty slice. Contains the type of its elements.
     EmptySlice(TokenStream),
 }
 

@@ -40,7 +40,7 @@ pub struct SchemaResource {
     pub dynamic_anchors: Vec<(String, SchemaId)>,
 }
 
-/// The kind of position that a schema has in its document, from which the name of its type is derived.
+/// The kind of position of a schema in its document. The name of its type is derived from it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum SchemaOrigin {
     /// The root of a file, or a schema with its own `$id`. The string is the file name without its
@@ -152,7 +152,7 @@ pub struct DynamicReference {
     pub initial: SchemaId,
 }
 
-/// The kind of the part of a schema that the parser dropped because it was invalid.
+/// The kind of invalid keywords that the parser dropped from a schema. The most severe kind is recorded.
 ///
 /// A schema with a gap accepts more values than its author intended, so the acceptance of a value proves
 /// nothing about the contract. Invariant: each variant includes the effects of the variants before it.
@@ -164,7 +164,8 @@ pub enum SchemaGap {
     /// An assertion such as a bound or a type, which can only reject values.
     Assertion,
     /// An applicator such as `$ref` or `properties`. Applicators also determine which properties and items
-    /// are evaluated, on which `unevaluatedProperties` and `unevaluatedItems` of enclosing schemas depend.
+    /// are evaluated. The effect of `unevaluatedProperties` and `unevaluatedItems` in enclosing schemas
+    /// depends on this.
     Applicator,
 }
 
@@ -195,7 +196,7 @@ pub struct Schema {
     pub resource: ResourceId,
     /// The JSON Pointer of the schema in its resource, which is empty for the root.
     pub location: String,
-    /// The kind of position that the schema has, from which the name of its type is derived.
+    /// The kind of position of the schema in its document.
     pub origin: SchemaOrigin,
     /// The value of a boolean schema, or `None` for an object.
     pub boolean: Option<bool>,
@@ -232,8 +233,8 @@ pub struct Schema {
     pub extensions: Map<Json>,
     /// The parsed `discriminator` of OpenAPI.
     pub discriminator: Option<Discriminator>,
-    /// True if the option `types.implied-otherwise` selects this schema, so that `types.implied-objects` has
-    /// the opposite effect on it.
+    /// True if the option `types.implied-otherwise` selects this schema. The option `types.implied-objects`
+    /// then has the opposite effect on it.
     pub implied_otherwise: bool,
 
     /// The types that `type` allows.
@@ -298,14 +299,14 @@ impl Schema {
         self.discriminator.as_ref().map_or(&[], |discriminator| &discriminator.family)
     }
 
-    /// Replaces the schemas that are keys of the map by its values in `$ref` and `allOf`.
+    /// Replaces schemas in `$ref` and `allOf`: each key of the map by its value.
     pub(crate) fn replace_included(&mut self, others: &BTreeMap<SchemaId, SchemaId>) {
         for id in self.reference.iter_mut().chain(&mut self.all_of) {
             *id = others.get(id).copied().unwrap_or(*id);
         }
     }
 
-    /// Removes every keyword, or element of it, that applies `target` to the same value, and records the gap.
+    /// Removes every keyword or list element that applies `target` to the same value, and records the gap.
     pub(crate) fn remove_in_place_reference(&mut self, target: SchemaId) {
         for step in
             [&mut self.reference, &mut self.not, &mut self.condition, &mut self.then, &mut self.otherwise]

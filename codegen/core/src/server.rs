@@ -243,7 +243,8 @@ impl ServerWriter<'_> {
         })
     }
 
-    /// Returns an error for a build without the feature of any tag, if each call has a tag.
+    /// Returns a `compile_error!` for builds that enable the feature of no tag. Returns `None` if tags have
+    /// no features or if a call has no tag.
     fn required_feature(&self) -> Option<TokenStream> {
         let features: Vec<&String> =
             self.plan.groups.iter().filter_map(|group| group.feature.as_ref()).collect();

@@ -147,8 +147,8 @@ impl VariableItem {
     }
 }
 
-/// Returns the servers with an absolute URL, with distinct names. Those with the URL of an earlier one are
-/// omitted.
+/// Returns the servers with an absolute URL, with distinct names. A server with the same URL template as an earlier
+/// server is omitted.
 pub(crate) fn named_servers(api: &OpenApiDocument) -> Vec<NamedServer<'_>> {
     let mut seen = BTreeSet::new();
     let absolute = api.servers.iter().filter(|server| uri::is_absolute(&server.url));

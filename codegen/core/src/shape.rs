@@ -163,8 +163,8 @@ pub enum TypeBody {
     Pending,
     /// An object with declared properties.
     Struct(StructBody),
-    /// An enum of objects, of which a tag or other properties select the variant. It may also have variants
-    /// for other JSON types.
+    /// An enum of objects. A tag or other properties of the object select the variant. The enum may also have
+    /// variants for other JSON types.
     Objects(ObjectUnion),
     /// An enum whose variant is selected by the JSON type of the value.
     ByKind(Vec<KindVariant>),
@@ -229,15 +229,15 @@ pub struct ObjectUnion {
     pub holder: SchemaId,
     /// The method by which the variant of an object is selected.
     pub selector: VariantSelector,
-    /// The tag that objects may lack, if the forms of the variants select the variant. For an object that has
-    /// the tag, validation selects the branch by the value of the tag.
+    /// A tag that objects may lack. It is set only if the forms of the variants select the variant. If an
+    /// object has the tag, validation selects the branch by the value of the tag.
     pub optional_tag: Option<VariantTag>,
     /// The variants in document order.
     pub variants: Vec<ObjectVariant>,
     /// True if objects that match no variant are kept.
     pub open: bool,
-    /// The schemas that apply to the objects: those of the type, with the inner unions chosen that the type
-    /// includes.
+    /// The schemas that apply to the objects: those of the type or, if the union is inside a branch of the
+    /// type, those of this branch.
     pub conj: SchemaConjunction,
     /// The variants for other JSON types. Empty if all values are objects.
     pub others: Vec<KindVariant>,
@@ -327,8 +327,9 @@ pub struct ObjectVariant {
 }
 
 impl ObjectVariant {
-    /// Returns the conjunction of the variant: that of the union's objects with the variant's branch chosen.
-    /// `branches` are those of `holder`. `None` for the base of a family.
+    /// Returns the conjunction of the variant: `objects` with the variant's branches chosen, in the union of
+    /// `holder` and in the inner unions. `branches` are the branches of `holder`. Returns `None` for the base
+    /// of a family.
     #[must_use]
     pub fn conjunction(
         &self,
@@ -389,8 +390,8 @@ pub struct TypeAlias<'a> {
 pub struct Shapes {
     /// All generated types.
     pub types: Arena<TypeDef>,
-    /// The unions whose types were removed because no value has them. The validation tables still need their
-    /// tags.
+    /// The definitions of unused union types, which were removed from [`types`](Self::types). The validation
+    /// tables still need the tags of these unions.
     pub parts: Vec<TypeDef>,
     /// The type of each conjunction for which a type was selected.
     pub places: BTreeMap<SchemaConjunction, TypeRef>,

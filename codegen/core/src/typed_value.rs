@@ -116,7 +116,8 @@ pub(crate) fn has_disjoint_rest(shapes: &Shapes, id: TypeId, rest: &TypedValue) 
     !body.fields.iter().any(|field| rest.iter().any(|(name, _)| *name == field.wire))
 }
 
-/// Returns true if no struct in a value has a duplicate property, so that the value can be serialized.
+/// Returns true if no struct in a value has a duplicate property. Only the serialized form of such a value
+/// can be parsed again.
 #[cfg(test)]
 pub(crate) fn has_unique_members(shapes: &Shapes, typed: &TypedValue) -> bool {
     let inside = |typed: &TypedValue| has_unique_members(shapes, typed);

@@ -71,7 +71,7 @@ pub enum MemberType {
     ListOf(AssociatedType),
 }
 
-/// A property of a view whose type differs, with the type that each type of the view has for it.
+/// The associated type for a property that has different types in the types of a view.
 #[derive(Debug)]
 pub struct AssociatedType {
     /// The name of the associated type.
@@ -232,8 +232,8 @@ fn member_type(
     Some(MemberType::Each(AssociatedType { name, types: all.into_iter().cloned().collect() }))
 }
 
-/// Returns a number for the kind of container that a type is, such as a list or map. The types of an
-/// associated type must all have the same kind.
+/// Returns a number for the kind of container that a type is, such as a list or map. All types that the
+/// implementations of a view assign to one associated type must have the same number.
 const fn container_kind(ty: &TypeRef) -> u8 {
     match ty {
         TypeRef::Vec(_) => 1,

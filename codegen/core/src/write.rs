@@ -1,8 +1,9 @@
 //! Writes generated files to disk, or compares them with the files on disk. The entry points are
 //! [`apply_files`] and, for a single file, [`apply_file`].
 //!
-//! Only changed files are written, and either all of them or none. The generator owns the output folder: it
-//! removes other files, never follows links, and refuses a folder with files that it did not generate.
+//! Only changed files are written. No file is replaced before the content of all files is in temporary files.
+//! The generator owns the output folder: it removes other files, never follows links, and refuses a folder
+//! with files that it did not generate.
 //!
 //! A test that the committed code is up to date:
 //!
@@ -30,7 +31,7 @@ use self::{difference::first_difference, disk::EntryKind};
 pub use self::{disk::replace_file, workspace::CargoWorkspace};
 use crate::render::{GIT_ATTRIBUTES, OutputFiles};
 
-/// Whether changed files are written or only reported.
+/// The treatment of changed files: they are written or only reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteMode {
     /// Changed files are written.
@@ -73,7 +74,8 @@ pub struct FileChanges {
     /// The change of each file, by path below the output folder with `/` as the separator. Unchanged files
     /// are included.
     pub files: BTreeMap<String, FileChange>,
-    /// The first significant difference, as a unified diff from disk to output. It is computed only with
+    /// The first significant difference, or else the first difference. It is a unified diff from disk to
+    /// output, or a message about a file that is not part of the output. It is computed only with
     /// [`WriteMode::Check`].
     pub difference: Option<String>,
 }
@@ -132,7 +134,7 @@ impl std::error::Error for WriteError {
 
 /// Makes `folder` contain exactly `files` or, depending on `mode`, only reports the differences.
 ///
-/// Other generated files are deleted, except those whose name starts with a dot and, in a package, `target`
+/// Other files are deleted, except top-level entries whose name starts with a dot and, in a package, `target`
 /// and `Cargo.lock`. A generated `.gitattributes` is treated like any other generated file. All content is
 /// written to temporary files before the first file is replaced, and each file is replaced by a rename.
 ///

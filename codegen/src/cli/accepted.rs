@@ -1,4 +1,4 @@
-//! The file `drift.toml` of `drift`: finds, reads and extends the list of accepted changes.
+//! Finds, reads and extends the file `drift.toml`, which lists the accepted changes for the command `drift`.
 
 use std::{
     fs,
@@ -28,8 +28,8 @@ pub(super) struct AcceptedFile {
 }
 
 impl AcceptedFile {
-    /// Reads the file of `--accepted`, or else `drift.toml` beside the newer version or in the current
-    /// folder. Without these, the content is empty.
+    /// Reads the file of `--accepted` or, without this option, the file at [`default_path`]. A missing file
+    /// is treated as empty, except a file that `--accepted` names without `--accept`.
     pub(super) fn read(args: &DriftArgs, new: &Path) -> Result<Self, CommandError> {
         let path = args.accepted.clone().unwrap_or_else(|| default_path(new));
         let must_exist = args.accepted.is_some() && !args.accept;
@@ -44,13 +44,13 @@ impl AcceptedFile {
         Ok(Self { path, text, changes })
     }
 
-    /// Marks the accepted changes of a comparison, and lists outdated entries.
+    /// Marks the accepted changes of a comparison, and adds the outdated entries to its result.
     pub(super) fn apply(&self, drift: &mut ContractDrift, today: CalendarDate) {
         self.changes.apply(drift, today);
     }
 
-    /// Adds an entry for each change that causes a failure, writes the file, and applies the new entries.
-    /// Without such changes, nothing is written.
+    /// Adds an entry for each change that causes a failure, writes the file, and applies the new entries. If
+    /// there is no such change, the file is not written.
     pub(super) fn accept_changes(
         &mut self,
         drift: &mut ContractDrift,
@@ -79,8 +79,8 @@ impl AcceptedFile {
     }
 }
 
-/// Returns the path of `drift.toml` beside the newer version, or in the current folder if only that one
-/// exists.
+/// Returns the path of `drift.toml` beside the newer version. If this file does not exist, and a `drift.toml`
+/// exists in the current folder, returns the path of the file in the current folder.
 fn default_path(new: &Path) -> PathBuf {
     let folder = if new.is_dir() { Some(new) } else { new.parent() };
     let beside = folder.map_or_else(|| PathBuf::from(ACCEPTED_FILE), |folder| folder.join(ACCEPTED_FILE));
@@ -109,7 +109,7 @@ pub(super) fn requested_acceptance(
     Ok(Some(Acceptance { reason: reason.clone(), by: args.by.clone(), expires }))
 }
 
-/// Returns the date of `--today`, or else the current date in UTC.
+/// Returns the date of `--today` or, without this option, the current date in UTC.
 pub(super) fn current_date(args: &DriftArgs) -> Result<CalendarDate, CommandError> {
     if let Some(text) = &args.today {
         return parse_date("--today", text);

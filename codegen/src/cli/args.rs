@@ -29,7 +29,8 @@ Examples:
       Run a mock server on http://127.0.0.1:4010 that validates every request.
 
 INPUT is an OpenAPI 3.0, 3.1 or 3.2 document, a JSON Schema 2020-12 file, a folder of these, or a
-codegen.toml, which adds its settings. JSON and YAML are supported. Nothing is fetched from the network.
+codegen.toml, which adds its settings. JSON and YAML are supported. `-` reads one document from standard
+input. Only with `--fetch`, INPUT can be a URL, and references to URLs are downloaded.
 
 Exit codes:
    0  success; `check`: the code is up to date; `drift`: nothing breaks
@@ -55,7 +56,7 @@ pub(crate) enum Command {
     Init(InitArgs),
     /// Generate Rust code from a contract
     #[command(after_help = GENERATE_HELP)]
-    Generate(GenerateArgs),
+    Generate(GenerateCommandArgs),
     /// Check that generated code is up to date, without writing anything
     #[command(after_help = CHECK_HELP)]
     Check(GenerateArgs),
@@ -115,7 +116,10 @@ Examples:
   contract-codegen generate schemas/codegen.toml --output src/generated
   contract-codegen generate a.schema.json b.schema.json --output models --only types
   contract-codegen generate openapi.yaml --output src/api.rs --only client
-  contract-codegen generate github.json --output github --tag issues --operation 'meta/*'";
+  contract-codegen generate github.json --output github --tag issues --operation 'meta/*'
+  contract-codegen generate openapi.yaml --output api --watch
+  contract-codegen generate https://example.com/openapi.json --fetch --output api
+  curl https://example.com/openapi.json | contract-codegen generate - --output api";
 
 const CHECK_HELP: &str = "\
 Pass the same arguments as to `generate`. Exit code 1 means that at least one file differs.
@@ -181,6 +185,7 @@ An entry that has expired or that covers no change causes exit code 1:
 Examples:
   contract-codegen drift released/openapi.json openapi.json
   contract-codegen drift --against main openapi.yaml
+  contract-codegen drift https://api.example.com/openapi.json openapi.json --fetch
   contract-codegen drift --against v1.2.0 schemas/ --sarif > drift.sarif
   contract-codegen drift --against main openapi.yaml --html drift.html
   contract-codegen drift old.schema.json new.schema.json --all
@@ -302,6 +307,20 @@ pub(crate) struct ReadingArgs {
     /// Reject a contract with faults that are otherwise repaired or skipped with a warning
     #[arg(long)]
     pub(crate) strict: bool,
+    #[command(flatten)]
+    pub(crate) fetch: FetchArgs,
+}
+
+/// Options for downloads.
+#[derive(Clone, Copy, Debug, Default, Args)]
+#[command(next_help_heading = "Reading")]
+pub(crate) struct FetchArgs {
+    /// Download inputs and references that are URLs
+    #[arg(long)]
+    pub(crate) fetch: bool,
+    /// Reject a downloaded document whose digest differs from codegen.lock
+    #[arg(long, requires = "fetch")]
+    pub(crate) locked: bool,
 }
 
 /// Options for the output of results and diagnostics.
@@ -337,6 +356,8 @@ pub(crate) struct InitArgs {
     #[arg(long)]
     pub(crate) force: bool,
     #[command(flatten)]
+    pub(crate) fetch: FetchArgs,
+    #[command(flatten)]
     pub(crate) display: DisplayArgs,
 }
 
@@ -350,6 +371,20 @@ fn parse_mount(text: &str) -> Result<(String, PathBuf), String> {
     }
 }
 
+/// Options of `generate`, which `check` lacks.
+#[derive(Debug, Args)]
+pub(crate) struct GenerateCommandArgs {
+    #[command(flatten)]
+    pub(crate) generate: GenerateArgs,
+    /// List the files that would change, without writing anything
+    #[arg(long, conflicts_with = "watch")]
+    pub(crate) dry_run: bool,
+    /// Generate again whenever an input changes, until Ctrl-C
+    #[arg(long)]
+    pub(crate) watch: bool,
+}
+
+/// Options that `generate` and `check` share.
 #[derive(Debug, Args)]
 pub(crate) struct GenerateArgs {
     /// OpenAPI documents, schema files, folders of them, or a codegen.toml
@@ -497,6 +532,8 @@ pub(crate) struct DriftArgs {
     #[arg(long, value_name = "RULE", num_args = 0..=1, conflicts_with_all = ["versions", "against"])]
     pub(crate) explain: Option<Option<String>>,
     #[command(flatten)]
+    pub(crate) fetch: FetchArgs,
+    #[command(flatten)]
     pub(crate) display: DisplayArgs,
 }
 
@@ -549,7 +586,8 @@ impl Command {
     pub(crate) fn display_args(&self) -> DisplayArgs {
         match self {
             Self::Init(args) => args.display,
-            Self::Generate(args) | Self::Check(args) => args.display,
+            Self::Generate(args) => args.generate.display,
+            Self::Check(args) => args.display,
             Self::Lower(args) => args.display,
             Self::Explain(args) => args.display,
             Self::Report(args) => args.display,

@@ -1,4 +1,4 @@
-//! `completions` and `man`: shell completion with values of the contract, and manual pages.
+//! `completions` and `man`: shell completion, also of tags and operation ids of a contract, and manual pages.
 
 use std::{
     env, fs,
@@ -17,11 +17,12 @@ use super::{
     project,
 };
 
-/// The environment variable with which the script of a shell requests completions.
+/// The environment variable that a shell's completion script sets to request candidates.
 pub(crate) const COMPLETE_VARIABLE: &str = "CONTRACT_CODEGEN_COMPLETE";
 const PROGRAM: &str = "contract-codegen";
 
-/// Returns the definition of the command line, with candidates for tags and operations.
+/// Returns the definition of the command line, with functions that list the candidates for `--tag` and
+/// `--operation`.
 pub(crate) fn command_with_candidates() -> Command {
     let add = |command: Command, name: &str, list: fn() -> Vec<CompletionCandidate>| {
         if command.get_arguments().any(|argument| argument.get_id() == name) {
@@ -38,7 +39,7 @@ pub(crate) fn command_with_candidates() -> Command {
     program
 }
 
-/// Prints the script for a shell. The script runs this program for each completion.
+/// Prints the completion script for a shell. The script runs this program for each completion.
 pub(crate) fn run_completions(args: &CompletionsArgs) -> Result<u8, CommandError> {
     let name = match args.shell {
         ShellArg::Bash => "bash",
@@ -67,17 +68,18 @@ pub(crate) fn run_man(args: &ManArgs, console: &Console) -> Result<u8, CommandEr
     Ok(0)
 }
 
-/// Returns the tags of the contract on the command line.
+/// Returns the tags of the contract that the command line names.
 fn list_tags() -> Vec<CompletionCandidate> {
     read_operations(|operation| operation.tags.clone())
 }
 
-/// Returns the operation ids of the contract on the command line.
+/// Returns the operation ids of the contract that the command line names.
 fn list_operations() -> Vec<CompletionCandidate> {
     read_operations(|operation| vec![operation.id.clone()])
 }
 
-/// Returns values of all operations, without duplicates. A contract that cannot be read has none.
+/// Applies `values` to each operation of the contract, and returns the results sorted and without duplicates.
+/// Returns an empty list if the contract cannot be read.
 fn read_operations(values: impl Fn(&Operation) -> Vec<String>) -> Vec<CompletionCandidate> {
     let inputs = input_files(env::args_os().skip(1).map(PathBuf::from));
     let Ok(inputs) = project::resolve_inputs(&inputs, "") else { return Vec::new() };
@@ -90,7 +92,7 @@ fn read_operations(values: impl Fn(&Operation) -> Vec<String>) -> Vec<Completion
     all.into_iter().map(CompletionCandidate::new).collect()
 }
 
-/// Returns the words that are files of a contract or folders.
+/// Returns the words of the command line that are existing JSON, YAML or TOML files.
 fn input_files(words: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
     let is_contract = |path: &Path| {
         let extension = path.extension().unwrap_or_default().to_ascii_lowercase();

@@ -128,16 +128,16 @@ impl Console {
         if self.json { Ok(()) } else { print_stdout(text) }
     }
 
-    /// Prints one of several results to standard output: with JSON output, `data` as one line, and otherwise
-    /// `text`.
+    /// Prints one of several results to standard output. With JSON output, prints `data` as one line,
+    /// otherwise `text`.
     #[cfg(feature = "serve")]
     pub(crate) fn print_event(&self, text: &str, data: Value) -> io::Result<()> {
         self.progress.finish_and_clear();
         print_stdout(&if self.json { format!("{data}\n") } else { format!("{text}\n") })
     }
 
-    /// Prints an additional message: with JSON output, `data` as one line to standard output, and otherwise
-    /// `text` to standard error.
+    /// Prints an additional message. With JSON output, prints `data` as one line to standard output,
+    /// otherwise `text` to standard error.
     #[cfg(feature = "serve")]
     pub(crate) fn print_side_event(&self, text: &str, data: Value) -> io::Result<()> {
         if self.json {

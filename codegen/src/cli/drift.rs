@@ -3,10 +3,12 @@
 use std::{
     panic,
     path::{Path, PathBuf},
+    sync::Arc,
     thread,
 };
 
 use contract_codegen::{
+    ContractInputs, DocumentFetcher,
     drift::{
         CompareOptions, ContractVersion, compare,
         report::{self, ComparedVersions, ReportAudience, ReportOptions},
@@ -14,6 +16,7 @@ use contract_codegen::{
     },
     write,
 };
+use contract_codegen_core::load::inputs;
 use serde_json::json;
 
 use super::{
@@ -24,7 +27,8 @@ use super::{
     project,
 };
 
-/// The value of [`report::exit_code`] for a breaking change.
+/// The value that [`report::exit_code`] returns for breaking changes and for outdated entries of accepted
+/// changes.
 const REPORT_EXIT_BREAKING: u8 = 2;
 
 /// Compares the two versions and prints the result in the requested format.
@@ -37,10 +41,12 @@ pub(crate) fn run_drift(args: &DriftArgs, console: &Console) -> Result<u8, Comma
     let today = accepted::current_date(args)?;
     let acceptance = accepted::requested_acceptance(args, today)?;
     let mut accepted_file = AcceptedFile::read(args, &new)?;
+    let downloader = project::open_downloader(std::slice::from_ref(&new), args.fetch)?;
+    let fetcher = downloader.map(|downloader| downloader as Arc<dyn DocumentFetcher>);
     console.show_step("reading the versions");
     let (before, after) = thread::scope(|scope| {
-        let after = scope.spawn(|| open_version(&new));
-        let before = open_older_version(old, &new);
+        let after = scope.spawn(|| open_version(&new, fetcher.clone()));
+        let before = open_older_version(old, &new, fetcher.clone());
         (before, after.join().unwrap_or_else(|panic| panic::resume_unwind(panic)))
     });
     // Problems of the newer version are reported first, because that version is under development.
@@ -96,6 +102,9 @@ enum OlderVersion {
 
 fn parse_versions(args: &DriftArgs) -> Result<(OlderVersion, PathBuf), CommandError> {
     match (&args.against, args.versions.as_slice()) {
+        (None, [old, new]) if project::is_stdin(old) && project::is_stdin(new) => {
+            Err(CommandError::Usage("`-` given for both versions: standard input is one document".to_owned()))
+        }
         (None, [old, new]) => Ok((OlderVersion::Path(old.clone()), new.clone())),
         (Some(revision), [new]) => Ok((OlderVersion::Revision(revision.clone()), new.clone())),
         (Some(revision), []) => {
@@ -111,15 +120,18 @@ fn parse_versions(args: &DriftArgs) -> Result<(OlderVersion, PathBuf), CommandEr
     }
 }
 
-/// Opens the older version. Returns it with the folder prefix of its file names and its git revision.
+/// Opens the older version. Returns the version, the prefix that turns its file names into paths, and its git
+/// revision.
 fn open_older_version(
     old: OlderVersion,
     new: &Path,
+    fetcher: Option<Arc<dyn DocumentFetcher>>,
 ) -> Result<(ContractVersion, String, Option<String>), CommandError> {
     Ok(match old {
-        OlderVersion::Path(path) => (open_version(&path)?, folder_prefix(&path), None),
+        OlderVersion::Path(path) => (open_version(&path, fetcher)?, folder_prefix(&path), None),
         OlderVersion::Revision(name) => {
-            let ContractRevision { version, revision, folder } = revision::open_revision(&name, new)?;
+            let ContractRevision { version, revision, folder } =
+                revision::open_revision_with(&name, new, fetcher)?;
             (version, folder, Some(revision))
         }
     })
@@ -134,18 +146,29 @@ impl From<RevisionError> for CommandError {
     }
 }
 
-fn open_version(path: &Path) -> Result<ContractVersion, CommandError> {
-    if !path.exists() {
+fn open_version(
+    path: &Path,
+    fetcher: Option<Arc<dyn DocumentFetcher>>,
+) -> Result<ContractVersion, CommandError> {
+    if project::is_stdin(path) {
+        let documents = project::read_stdin(1)?;
+        let inputs = ContractInputs { documents, fetcher, ..ContractInputs::default() };
+        return Ok(ContractVersion::load_inputs(&inputs)?);
+    }
+    if inputs::as_url(path).is_none() && !path.exists() {
         return Err(CommandError::Io(format!(
             "cannot read {}: there is no such file or folder",
             path.display()
         )));
     }
-    Ok(ContractVersion::open(path)?)
+    Ok(ContractVersion::open_with(path, fetcher)?)
 }
 
 /// Returns the prefix that turns the file names of a version into paths, such as `schemas/`.
 fn folder_prefix(path: &Path) -> String {
+    if inputs::as_url(path).is_some() {
+        return String::new();
+    }
     let folder = if path.is_dir() { Some(path) } else { path.parent() };
     let path_text = folder.map(|folder| folder.display().to_string().replace('\\', "/")).unwrap_or_default();
     let path_text = path_text.trim_start_matches("./").trim_end_matches('/');

@@ -43,7 +43,8 @@ impl From<WriteError> for CommandError {
 }
 
 impl CommandError {
-    /// Returns the error of `mock` in a build without the feature `serve`.
+    /// Returns the error that the command `mock` reports if the program was built without the feature
+    /// `serve`.
     #[cfg(not(feature = "serve"))]
     pub(crate) fn missing_serve_feature() -> Self {
         Self::Usage("this build has no mock server: rebuild it with `--features serve`".to_owned())

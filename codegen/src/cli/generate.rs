@@ -1,9 +1,10 @@
 //! `generate` and `check`: write generated files, or compare them with the files on disk.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     env,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Instant,
 };
 
@@ -19,22 +20,25 @@ use super::{
     args::GenerateArgs,
     console::{Console, count_warnings},
     error::{CommandError, EXIT_DIFFERENT},
+    fetch::Downloader,
     project,
 };
 
-/// The maximum number of changed files that are listed individually; more files are summarized by folder.
+/// The maximum number of changed files that are listed individually. More files are only counted.
 const MAX_LISTED_FILES: usize = 12;
 
-/// The generated files, and the location on disk that they are written to or compared with.
+/// The generated files, and the location on disk to which they are written or with which they are compared.
 struct GenerationRun {
     project: Project,
     generated: GeneratedCode,
     output: PathBuf,
     layout: OutputLayout,
-    /// The Cargo workspace around a package.
+    /// The Cargo workspace around the generated package. `None` if there is none, or if no package is
+    /// generated.
     workspace: Option<CargoWorkspace>,
-    /// True if the package is a member of that workspace.
+    /// True if the generated package is a member of this workspace.
     is_member: bool,
+    downloader: Option<Arc<Downloader>>,
 }
 
 impl GenerationRun {
@@ -47,8 +51,8 @@ impl GenerationRun {
         }
     }
 
-    /// Returns the change of the workspace's manifest that Cargo requires for the package: the label and text
-    /// of a message.
+    /// Returns a message about the change that the manifest of the workspace requires, as a label and a text.
+    /// Returns `None` if no change is required. Some changes are reported only if `is_new` is true.
     fn workspace_hint(&self, is_new: bool) -> Option<(&'static str, String)> {
         let workspace = self.workspace.as_ref()?;
         let (package, manifest) = (&workspace.package, workspace.manifest());
@@ -78,8 +82,7 @@ impl GenerationRun {
         }
     }
 
-    /// Returns a sentence about each option that the configuration lacks and that would be useful for this
-    /// contract.
+    /// Returns a sentence about each option that would be useful for this contract but is not set.
     fn unused_options(&self) -> Vec<String> {
         init::unused_options(&self.project, &self.generated.contract)
     }
@@ -94,11 +97,22 @@ impl GenerationRun {
 
 /// Generates code and writes the files that changed.
 pub(crate) fn run_generate(args: &GenerateArgs, console: &Console) -> Result<u8, CommandError> {
+    generate_once(args, console).map(|_| 0)
+}
+
+/// Generates code and writes the files that changed. Returns the files that the contract consists of.
+pub(crate) fn generate_once(
+    args: &GenerateArgs,
+    console: &Console,
+) -> Result<BTreeSet<PathBuf>, CommandError> {
     let start = Instant::now();
     let run = generate_files(args, console)?;
     console.show_step("writing the files");
     let changes = run.apply_to_disk(WriteMode::Write)?;
-    print_changed_files(&run, &changes, console);
+    print_changed_files(&run, &changes, FileChange::as_str, console);
+    if let Some(downloader) = &run.downloader {
+        downloader.write_lock(console)?;
+    }
     // The notes repeat only if the manifest changes; a manifest that Cargo rejects is reported in every run.
     let is_new = changes.files.get("Cargo.toml").is_some_and(|change| *change != FileChange::Same);
     if let Some((label, message)) = run.workspace_hint(is_new) {
@@ -106,7 +120,8 @@ pub(crate) fn run_generate(args: &GenerateArgs, console: &Console) -> Result<u8,
     }
     let hints = if changes.count(FileChange::Created) > 0 { run.unused_options() } else { Vec::new() };
     hints.iter().for_each(|hint| console.print_status("note", hint));
-    print_summary(&run.generated, &changes, console, start);
+    let changed = format!("changed in {:.1} s", start.elapsed().as_secs_f64());
+    print_summary(&run.generated, &changes, &changed, console);
     let mut object = summary_json(&run.generated, &changes);
     object["workspace"] = json!(run.workspace.as_ref().map(|workspace| &workspace.root));
     object["member"] = json!(run.is_member);
@@ -114,7 +129,34 @@ pub(crate) fn run_generate(args: &GenerateArgs, console: &Console) -> Result<u8,
     object["command"] = json!("generate");
     object["exit"] = json!(0);
     console.print_summary(object);
+    Ok(run.generated.contract.sources.files().map(Path::to_path_buf).collect())
+}
+
+/// Generates code and lists the files that `generate` would change. Writes nothing.
+pub(crate) fn run_dry(args: &GenerateArgs, console: &Console) -> Result<u8, CommandError> {
+    let run = generate_files(args, console)?;
+    let changes = run.apply_to_disk(WriteMode::Check)?;
+    print_changed_files(&run, &changes, infinitive, console);
+    if let Some(downloader) = &run.downloader {
+        downloader.print_changes(console);
+    }
+    print_summary(&run.generated, &changes, "would change", console);
+    let mut object = summary_json(&run.generated, &changes);
+    object["command"] = json!("generate");
+    object["dryRun"] = json!(true);
+    object["exit"] = json!(0);
+    console.print_summary(object);
     Ok(0)
+}
+
+/// Returns the label of a change that has not been made.
+const fn infinitive(change: FileChange) -> &'static str {
+    match change {
+        FileChange::Created => "create",
+        FileChange::Updated => "update",
+        FileChange::Removed => "remove",
+        FileChange::Same => "keep",
+    }
 }
 
 /// Compares generated code with the files on disk. Prints the differences and the command that updates the
@@ -122,6 +164,9 @@ pub(crate) fn run_generate(args: &GenerateArgs, console: &Console) -> Result<u8,
 pub(crate) fn run_check(args: &GenerateArgs, console: &Console) -> Result<u8, CommandError> {
     let run = generate_files(args, console)?;
     let changes = run.apply_to_disk(WriteMode::Check)?;
+    if let Some(downloader) = &run.downloader {
+        downloader.print_changes(console);
+    }
     let exit = if changes.is_clean() { 0 } else { EXIT_DIFFERENT };
     let repair = repair_command(env::args().collect());
     let mut object = summary_json(&run.generated, &changes);
@@ -134,7 +179,7 @@ pub(crate) fn run_check(args: &GenerateArgs, console: &Console) -> Result<u8, Co
         object["difference"] = json!(changes.difference);
         object["repair"] = json!(repair);
         console.print_result(changes.difference.as_deref().unwrap_or_default())?;
-        print_changed_files(&run, &changes, console);
+        print_changed_files(&run, &changes, FileChange::as_str, console);
         let different = all - changes.count(FileChange::Same);
         console.print_line(&format!(
             "error: {different} of {} differ in {place}\nhelp: to update, run `{repair}`",
@@ -146,7 +191,7 @@ pub(crate) fn run_check(args: &GenerateArgs, console: &Console) -> Result<u8, Co
 }
 
 fn generate_files(args: &GenerateArgs, console: &Console) -> Result<GenerationRun, CommandError> {
-    let mut project = project::configure_project(args)?;
+    let (mut project, downloader) = project::configure_project(args)?;
     let output = project::resolve_output(args, &project)?;
     let layout = project.config.output.layout;
     let (workspace, is_member) = match layout {
@@ -156,16 +201,21 @@ fn generate_files(args: &GenerateArgs, console: &Console) -> Result<GenerationRu
     project.config.output.member = Some(is_member);
     let generated = project.generate_with(&|what| console.show_step(what))?;
     console.print_diagnostics(&generated.contract.diagnostics);
-    Ok(GenerationRun { project, generated, output, layout, workspace, is_member })
+    Ok(GenerationRun { project, generated, output, layout, workspace, is_member, downloader })
 }
 
-/// Prints the changed files. If there are more than [`MAX_LISTED_FILES`], prints only the number of files for
-/// each kind of change.
-fn print_changed_files(run: &GenerationRun, changes: &FileChanges, console: &Console) {
+/// Prints the changed files. If there are more than [`MAX_LISTED_FILES`] and `--verbose` is not set, prints
+/// one line for each kind of change, with the number of files and the folder that contains them.
+fn print_changed_files(
+    run: &GenerationRun,
+    changes: &FileChanges,
+    label: fn(FileChange) -> &'static str,
+    console: &Console,
+) {
     let differing = || changes.files.iter().filter(|(_, change)| **change != FileChange::Same);
     if console.is_verbose() || differing().count() <= MAX_LISTED_FILES {
         for (path, change) in differing() {
-            console.print_status(change.as_str(), &run.display_path(path));
+            console.print_status(label(*change), &run.display_path(path));
         }
         return;
     }
@@ -174,10 +224,8 @@ fn print_changed_files(run: &GenerationRun, changes: &FileChanges, console: &Con
         if these().next().is_some() {
             let place = run.output.join(common_folder(these())).display().to_string();
             let place = place.trim_end_matches('/');
-            console.print_status(
-                change.as_str(),
-                &format!("{} in {place}", count_noun(these().count(), "file")),
-            );
+            console
+                .print_status(label(change), &format!("{} in {place}", count_noun(these().count(), "file")));
         }
     }
 }
@@ -190,15 +238,14 @@ fn common_folder<'a>(mut paths: impl Iterator<Item = &'a str>) -> &'a Path {
     })
 }
 
-fn print_summary(generated: &GeneratedCode, changes: &FileChanges, console: &Console, start: Instant) {
+fn print_summary(generated: &GeneratedCode, changes: &FileChanges, outcome: &str, console: &Console) {
     console.print_status(
         "done",
         &format!(
-            "{}; {} of {} changed in {:.1} s",
+            "{}; {} of {} {outcome}",
             describe_counts(generated),
             changes.files.len() - changes.count(FileChange::Same),
             count_noun(changes.files.len(), "file"),
-            start.elapsed().as_secs_f64(),
         ),
     );
 }

@@ -4,20 +4,24 @@ use std::{
     fs,
     io::{self, Write as _},
     path::Path,
+    sync::Arc,
 };
 
 use contract_codegen::{
+    ContractInputs, DocumentFetcher,
     init::{InitFindings, codegen_toml, inspect_contract},
     write::CargoWorkspace,
 };
-use contract_codegen_core::load::files;
+use contract_codegen_core::load::{files, inputs};
 use serde_json::json;
 
 use super::{
     args::InitArgs,
     console::{Console, count_warnings},
     error::CommandError,
+    fetch::Downloader,
     generate::count_noun,
+    project,
 };
 
 /// Reads the contract, writes the file and prints a summary of the suggestions.
@@ -30,17 +34,29 @@ pub(crate) fn run_init(args: &InitArgs, console: &Console) -> Result<u8, Command
                 input.display()
             )));
         }
-        fs::metadata(input)
-            .map_err(|error| CommandError::Io(format!("cannot read {}: {error}", input.display())))?;
+        if project::is_stdin(input) {
+            return Err(CommandError::Usage(
+                "codegen.toml must list its inputs: save the document on standard input to a file, and give its path"
+                    .to_owned(),
+            ));
+        }
     }
+    project::check_paths(&args.inputs)?;
     if output.exists() && !args.force {
         return Err(CommandError::Usage(format!(
             "{} already exists: choose another `--output`, or use `--force` to overwrite it",
             output.display()
         )));
     }
-    let mut found = inspect_contract(&args.inputs, &args.mounts, &|what| console.show_step(what))?;
     let folder = output.parent().unwrap_or(Path::new(""));
+    let downloader = Downloader::from_args(args.fetch, folder)?;
+    let contract = ContractInputs {
+        paths: args.inputs.clone(),
+        mounts: args.mounts.clone(),
+        fetcher: downloader.clone().map(|downloader| downloader as Arc<dyn DocumentFetcher>),
+        ..ContractInputs::default()
+    };
+    let mut found = inspect_contract(&contract, &|what| console.show_step(what))?;
     let inputs: Vec<String> = args.inputs.iter().map(|input| relative_path(folder, input)).collect();
     found.mounts.iter_mut().for_each(|(_, path)| *path = relative_path(folder, path).into());
     found.in_workspace = CargoWorkspace::around(&folder.join(&found.package)).is_some();
@@ -48,6 +64,9 @@ pub(crate) fn run_init(args: &InitArgs, console: &Console) -> Result<u8, Command
     write_config(output, &text, args.force)
         .map_err(|error| CommandError::Io(format!("cannot write {}: {error}", output.display())))?;
     console.print_status("created", &output.display().to_string());
+    if let Some(downloader) = &downloader {
+        downloader.write_lock(console)?;
+    }
     let summary = describe_findings(&found);
     summary.iter().for_each(|(label, what)| console.print_status(label, what));
     // Each overlapping union is printed, not only counted: it rejects values that its types can represent.
@@ -60,14 +79,14 @@ pub(crate) fn run_init(args: &InitArgs, console: &Console) -> Result<u8, Command
             &format!("{}; `generate` lists them", count_warnings(&found.diagnostics)),
         );
     }
-    console.print_line(&format!("Next: contract-codegen generate {}", output.display()));
+    let fetch = if downloader.is_some() { " --fetch" } else { "" };
+    console.print_line(&format!("Next: contract-codegen generate {}{fetch}", output.display()));
     let found: Vec<_> = summary.iter().map(|(label, what)| json!({ "about": label, "what": what })).collect();
     console.print_summary(json!({ "command": "init", "exit": 0, "file": output, "found": found }));
     Ok(0)
 }
 
-/// Writes the file. Without `force`, it never overwrites a file, not even one that another process has just
-/// created.
+/// Writes the file. Without `force`, fails if the file exists, even if another process has just created it.
 fn write_config(path: &Path, text: &str, force: bool) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
@@ -82,7 +101,8 @@ fn write_config(path: &Path, text: &str, force: bool) -> io::Result<()> {
     options.open(path)?.write_all(text.as_bytes())
 }
 
-/// Returns a summary of the suggestions: a label and one line for each kind.
+/// Returns a summary of the contract and of the suggestions. Each entry is a label and a line of text for one
+/// kind of suggestion.
 fn describe_findings(found: &InitFindings) -> Vec<(&'static str, String)> {
     let first = |list: Vec<&str>| match list.as_slice() {
         [] => None,
@@ -124,8 +144,11 @@ fn describe_findings(found: &InitFindings) -> Vec<(&'static str, String)> {
     out
 }
 
-/// Returns `path` relative to `folder`, with `/` as separator.
+/// Returns `path` relative to `folder`, with `/` as separator. A URL is returned as it is.
 fn relative_path(folder: &Path, path: &Path) -> String {
+    if let Some(url) = inputs::as_url(path) {
+        return url.to_owned();
+    }
     let absolute = |path: &Path| files::absolute_path(&path.join(".")).unwrap_or_else(|_| path.to_path_buf());
     files::path_from_folder(&absolute(folder), &absolute(path))
 }
@@ -142,6 +165,7 @@ mod tests {
             ("schemas", "api.json", "../api.json"),
             ("a/b", "a/c/d.json", "../c/d.json"),
             ("schemas", "schemas", "."),
+            ("schemas", "https://a.example/api.json", "https://a.example/api.json"),
         ] {
             assert_eq!(relative_path(Path::new(folder), Path::new(path)), expect, "{folder} {path}");
         }

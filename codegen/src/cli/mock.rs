@@ -89,7 +89,7 @@ pub(crate) fn run_mock(args: &MockArgs, console: &Console) -> Result<u8, Command
 }
 
 /// Prints the operations without a valid response, and the examples that are not sent. Overlapping unions are
-/// already among the diagnostics of the contract.
+/// not printed, because the diagnostics of the contract contain them.
 fn report_review(review: &MockReview, console: &Console) -> Result<(), CommandError> {
     let MockReview { without_value, invalid_examples, overlapping_unions: _ } = review;
     for (place, operations) in without_value {

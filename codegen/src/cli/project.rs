@@ -2,26 +2,25 @@
 
 use std::{
     fs,
+    io::{self, Read as _},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
-use contract_codegen::{Project, config, diagnostics::FaultPolicy};
+use contract_codegen::{DocumentFetcher, InputDocument, Project, config, diagnostics::FaultPolicy};
+use contract_codegen_core::load::{STDIN_NAME, inputs};
 
 use super::{
-    args::{GenerateArgs, LayoutArg, PartArg, ReadingArgs, SelectionArgs},
+    args::{FetchArgs, GenerateArgs, LayoutArg, PartArg, ReadingArgs, SelectionArgs},
     error::CommandError,
+    fetch::Downloader,
 };
 
 /// Opens the inputs as a project. If one of them is a `codegen.toml`, its settings apply.
 pub(crate) fn open_project(inputs: &[PathBuf]) -> Result<Project, CommandError> {
-    let is_config =
-        |path: &&PathBuf| path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("toml"));
-    let (configs, documents): (Vec<&PathBuf>, Vec<&PathBuf>) = inputs.iter().partition(is_config);
-    for path in inputs {
-        if let Err(error) = fs::metadata(path) {
-            return Err(CommandError::Io(format!("cannot read {}: {error}", path.display())));
-        }
-    }
+    let (configs, documents): (Vec<&PathBuf>, Vec<&PathBuf>) =
+        inputs.iter().partition(|path| is_config(path));
+    check_paths(inputs)?;
     let mut project = match configs.as_slice() {
         [] => Project::default(),
         [one] => Project::from_config(one)?,
@@ -31,9 +30,12 @@ pub(crate) fn open_project(inputs: &[PathBuf]) -> Result<Project, CommandError> 
             ));
         }
     };
-    project.inputs = documents.into_iter().cloned().collect();
+    let (stdin, paths): (Vec<&PathBuf>, Vec<&PathBuf>) =
+        documents.into_iter().partition(|path| is_stdin(path));
+    project.documents = read_stdin(stdin.len())?;
+    project.inputs = paths.into_iter().cloned().collect();
     project.shown_from = std::env::current_dir().ok();
-    if project.inputs.is_empty() && project.config.inputs.is_empty() {
+    if project.inputs.is_empty() && project.documents.is_empty() && project.config.inputs.is_empty() {
         return Err(CommandError::Usage(
             "the codegen.toml has no `inputs`: add them there, or give the files of the contract as arguments".to_owned(),
         ));
@@ -41,7 +43,55 @@ pub(crate) fn open_project(inputs: &[PathBuf]) -> Result<Project, CommandError> 
     Ok(project)
 }
 
-/// Returns the inputs of the command line, or else the configuration file at its default location.
+/// Returns an error if a file or folder among the inputs cannot be read. Standard input and URLs are not
+/// checked.
+pub(crate) fn check_paths(inputs: &[PathBuf]) -> Result<(), CommandError> {
+    for path in inputs.iter().filter(|path| !is_stdin(path) && inputs::as_url(path).is_none()) {
+        fs::metadata(path)
+            .map_err(|error| CommandError::Io(format!("cannot read {}: {error}", path.display())))?;
+    }
+    Ok(())
+}
+
+/// Returns true for the input `-`, which stands for standard input.
+pub(crate) fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// Reads the document on standard input if it is named once.
+pub(crate) fn read_stdin(count: usize) -> Result<Vec<InputDocument>, CommandError> {
+    if count > 1 {
+        return Err(CommandError::Usage(
+            "`-` given more than once: standard input is one document".to_owned(),
+        ));
+    }
+    let mut content = Vec::new();
+    if count == 1 {
+        io::stdin()
+            .lock()
+            .read_to_end(&mut content)
+            .map_err(|error| CommandError::Io(format!("cannot read standard input: {error}")))?;
+    }
+    Ok((0..count).map(|_| InputDocument { name: STDIN_NAME.to_owned(), content: content.clone() }).collect())
+}
+
+/// Returns the downloader that the options request. Its lock file is beside the codegen.toml among the inputs,
+/// or else in the current folder.
+pub(crate) fn open_downloader(
+    inputs: &[PathBuf],
+    args: FetchArgs,
+) -> Result<Option<Arc<Downloader>>, CommandError> {
+    let config = inputs.iter().find(|path| is_config(path)).and_then(|path| path.parent());
+    Downloader::from_args(args, config.unwrap_or(Path::new("")))
+}
+
+/// Returns true for a configuration file.
+pub(crate) fn is_config(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("toml"))
+}
+
+/// Returns the inputs of the command line. If there are none, returns the configuration file at its default
+/// location.
 pub(crate) fn resolve_inputs(given: &[PathBuf], hint: &str) -> Result<Vec<PathBuf>, CommandError> {
     if !given.is_empty() {
         return Ok(given.to_vec());
@@ -60,7 +110,18 @@ pub(crate) fn open_selected_project(
     selected: &SelectionArgs,
     reading: ReadingArgs,
 ) -> Result<Project, CommandError> {
+    open_with_downloader(inputs, selected, reading).map(|(project, _)| project)
+}
+
+/// Opens a project like [`open_selected_project`], and returns it with its downloader, which records digests.
+fn open_with_downloader(
+    inputs: &[PathBuf],
+    selected: &SelectionArgs,
+    reading: ReadingArgs,
+) -> Result<(Project, Option<Arc<Downloader>>), CommandError> {
     let mut project = open_project(inputs)?;
+    let downloader = open_downloader(inputs, reading.fetch)?;
+    project.fetcher = downloader.clone().map(|downloader| downloader as Arc<dyn DocumentFetcher>);
     if reading.strict {
         project.config.input.faults = FaultPolicy::Deny;
     }
@@ -75,7 +136,7 @@ pub(crate) fn open_selected_project(
     if !chosen.is_empty() {
         project.config.operations.include = chosen;
     }
-    Ok(project)
+    Ok((project, downloader))
 }
 
 /// Returns the first of `codegen.toml` and `schemas/codegen.toml` that exists.
@@ -87,9 +148,11 @@ fn find_default_config() -> Option<PathBuf> {
 }
 
 /// Opens a project and applies the options of `generate`.
-pub(crate) fn configure_project(args: &GenerateArgs) -> Result<Project, CommandError> {
-    let mut project =
-        open_selected_project(&resolve_inputs(&args.inputs, "")?, &args.selection, args.reading)?;
+pub(crate) fn configure_project(
+    args: &GenerateArgs,
+) -> Result<(Project, Option<Arc<Downloader>>), CommandError> {
+    let (mut project, downloader) =
+        open_with_downloader(&resolve_inputs(&args.inputs, "")?, &args.selection, args.reading)?;
     let config = &mut project.config;
     if let Some(package) = &args.package {
         config.package.name = Some(package.clone());
@@ -123,7 +186,7 @@ pub(crate) fn configure_project(args: &GenerateArgs) -> Result<Project, CommandE
     if let Some(runtime) = &args.runtime {
         config.output.runtime = Some(config::RuntimeLocation::Path(runtime.clone()));
     }
-    Ok(project)
+    Ok((project, downloader))
 }
 
 /// Returns true for a path with the extension `.rs`.
@@ -131,7 +194,8 @@ fn is_rust_file(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("rs"))
 }
 
-/// Returns the output path, which is the option `--output` or else `path` in the `[output]` table.
+/// Returns the output path, which is the value of `--output` or, without this option, `path` in the
+/// `[output]` table.
 pub(crate) fn resolve_output(args: &GenerateArgs, project: &Project) -> Result<PathBuf, CommandError> {
     let own = || project.config.output.path.as_ref().map(|path| project.base.join(path));
     args.output.clone().or_else(own).ok_or_else(|| {

@@ -1,12 +1,13 @@
-//! `report`: prints assumptions, proofs, and the types that accept more than their schema.
+//! `report`: prints the assumptions about a contract, proofs, and the types that accept more than their
+//! schema.
 
 use contract_codegen::report::Report;
 use serde_json::json;
 
 use super::{EXIT_INTERNAL_ERROR, args::ReportArgs, console::Console, error::CommandError, project};
 
-/// Prints the report. If it contains a proof gap, that is, a type that cannot hold a valid value, the exit
-/// code is 70, because this is a bug of the generator.
+/// Prints the report. The exit code is 70 if the report contains a proof gap, that is, a type that cannot
+/// hold a valid value. A proof gap is a bug of the generator.
 pub(crate) fn run_report(args: &ReportArgs, console: &Console) -> Result<u8, CommandError> {
     let project = project::open_selected_project(&args.inputs, &args.selection, args.reading)?;
     let contract = project.read_contract_with(&|what| console.show_step(what))?;
@@ -24,7 +25,7 @@ fn print_report(report: &Report, markdown: bool, console: &Console) -> Result<u8
     Ok(exit)
 }
 
-/// Returns the exit code of a report and an error line for each gap.
+/// Returns the exit code of a report, and an error line for each proof gap.
 fn report_verdict(report: &Report) -> (u8, Vec<String>) {
     let errors = report.proof_gaps().map(|(name, instance)| {
         let value = instance.map(|value| format!(": {value}")).unwrap_or_default();
@@ -48,8 +49,8 @@ mod tests {
         Report { proofs: proofs.collect(), ..Report::default() }
     }
 
-    /// A report with a gap gives exit code 70 and an error line with the value. No known contract produces a
-    /// gap, so the test constructs the report.
+    /// A proof gap in a report gives exit code 70 and an error line with the value. No known contract has a
+    /// proof gap, so the test constructs the report.
     #[test]
     fn gap_exits_with_70_and_prints_the_value() {
         let console = Console::new(DisplayArgs { color: ColorWhen::Never, ..DisplayArgs::default() });

@@ -1,4 +1,5 @@
-//! Accepted changes: breaking changes that the maintainers of a contract agreed to, with the reason.
+//! Accepted changes, that is, breaking changes to which the maintainers of a contract agreed, with the
+//! reason.
 //!
 //! The file `drift.toml` lists them. [`AcceptedChanges::parse`] parses its text, [`AcceptedChanges::apply`]
 //! marks the changes of a comparison that its entries cover, and [`append_entries`] adds entries to its text.
@@ -20,7 +21,7 @@ pub const ACCEPTED_FILE: &str = "drift.toml";
 pub struct Acceptance {
     /// Why the change is accepted. Never empty.
     pub reason: String,
-    /// The person or team that accepted it.
+    /// The person or team that accepted the change.
     pub by: Option<String>,
     /// The last day on which the change is accepted; `None` for no end.
     pub expires: Option<CalendarDate>,
@@ -33,9 +34,10 @@ pub struct AcceptedEntry {
     pub rule: String,
     /// The changed element: [`ContractChange::subject`].
     pub place: String,
-    /// The change: [`ContractChange::difference`]. `None` covers all changes of the rule at the place.
+    /// The change: [`ContractChange::difference`]. If it is `None`, the entry covers all changes of the rule
+    /// at the place.
     pub difference: Option<String>,
-    /// The reason and the period.
+    /// The reason for the acceptance, and its last day.
     pub acceptance: Acceptance,
 }
 
@@ -79,7 +81,7 @@ pub struct OutdatedEntry {
     pub location: SourceLocation,
     /// Why the entry has no effect.
     pub message: String,
-    /// What to do about it.
+    /// The next step for the user.
     pub help: String,
 }
 
@@ -99,12 +101,12 @@ impl AcceptedChanges {
         &self.entries
     }
 
-    /// Sets [`ContractChange::accepted`] of the breaking changes that an entry covers, and lists the entries
-    /// that have expired or cover no change in [`ContractDrift::outdated_entries`]. Replaces the result of an
+    /// Sets [`ContractChange::accepted`] of the breaking changes that an entry covers. Lists the entries that
+    /// have expired or cover no change in [`ContractDrift::outdated_entries`]. Replaces the result of an
     /// earlier call.
     ///
-    /// An entry applies to a change of any level, because options such as `--across-majors` and the current
-    /// date affect levels, but not whether the contract changed.
+    /// An entry that covers a change of another level is not outdated, because options such as
+    /// `--across-majors` and the current date may make this change breaking.
     pub fn apply(&self, drift: &mut ContractDrift, today: CalendarDate) {
         drift.outdated_entries.clear();
         drift.changes.iter_mut().for_each(|change| change.accepted = None);
@@ -135,7 +137,7 @@ impl AcceptedChanges {
     }
 }
 
-/// Describes an entry that covers no change, and the remedy.
+/// Returns the message and the help of an entry that covers no change.
 fn describe_uncovered(entry: &AcceptedEntry, drift: &ContractDrift) -> (String, String) {
     let AcceptedEntry { rule, place, difference, .. } = entry;
     let now = drift.changes.iter().find(|change| entry.is_at(change));
@@ -154,7 +156,8 @@ fn describe_uncovered(entry: &AcceptedEntry, drift: &ContractDrift) -> (String, 
     }
 }
 
-/// Appends entries to the text of a file, and keeps everything that is in it. Equal entries are written once.
+/// Appends entries to the text of a file. The existing text is kept unchanged. Equal entries are written
+/// once.
 ///
 /// # Errors
 /// Returns a message if no entries can be appended to the text, because it contains the list in the inline

@@ -1,5 +1,5 @@
-//! Compares a schema in one version with a union in the other version whose branches include the schema or a
-//! similar one.
+//! Compares a schema in one version with a union in the other version. One branch of the union corresponds to
+//! the schema, or several branches correspond to its types.
 
 use contract_codegen_core::schema::{
     Schema, SchemaId, TypeSet,
@@ -23,21 +23,22 @@ pub(super) struct UnionAlternatives<'g> {
     /// The version with the union.
     pub(super) side: VersionSide,
     union: SchemaUnion<'g>,
-    /// The branches that correspond to the schema, each with the types for which the two are compared.
+    /// The branches that correspond to the schema, each with the types for which the branch is compared with
+    /// the schema.
     branches: Vec<(SchemaId, TypeSet)>,
 }
 
 impl UnionAlternatives<'_> {
-    /// Returns the branches to compare. If there are several, `null` is omitted, because it is valid in both
-    /// versions.
+    /// Returns the branches to compare with the schema. If several branches correspond to it, the branch for
+    /// `null` is omitted, because `null` is valid in both versions.
     pub(super) fn compared_branches(&self, graph: &VersionSchemas<'_>) -> Vec<(SchemaId, TypeSet)> {
         let branches = self.branches.iter().copied();
         branches.filter(|(branch, _)| self.branches.len() == 1 || !is_null(graph, *branch)).collect()
     }
 }
 
-/// Compares a schema with the corresponding branches of a union in the other version, and reports the
-/// remaining branches. Returns false if the pair does not consist of a schema and such a union.
+/// Compares a schema with the corresponding branches of a union in the other version. Reports the other
+/// branches as added or removed. Returns false if [`find_alternatives`] finds no such union.
 pub(super) fn compare_alternatives<'g>(comparison: &mut Comparison<'g>, pair: &SchemaPair<'g>) -> bool {
     let Some(alternatives) = find_alternatives(comparison, pair) else { return false };
     let UnionAlternatives { side, union, .. } = alternatives;
@@ -55,7 +56,8 @@ struct AlternativeComparer<'c, 'g> {
 }
 
 impl AlternativeComparer<'_, '_> {
-    /// Reports the branches that correspond to no part of the schema as added or removed.
+    /// Reports each branch that does not correspond to the schema: as added if the new version contains the
+    /// union, otherwise as removed.
     fn report_further_branches(&mut self) {
         let pair = self.pair;
         let UnionAlternatives { side, union, .. } = self.alternatives;
@@ -111,8 +113,9 @@ impl AlternativeComparer<'_, '_> {
     }
 }
 
-/// If only one version has a union, and no version lists its values, returns the union and those of its
-/// branches that correspond to the schema of the other version.
+/// Returns the union that only one version contains, with those of its branches that correspond to the schema
+/// of the other version. Returns `None` if there is no such union, if no branch corresponds to the schema, or
+/// if one version lists its values.
 pub(super) fn find_alternatives<'g>(
     comparison: &mut Comparison<'g>,
     pair: &SchemaPair<'g>,
@@ -149,8 +152,7 @@ pub(super) fn find_alternatives<'g>(
     Some(UnionAlternatives { side, union, branches: vec![(branch, TypeSet::ALL)] })
 }
 
-/// Returns the union of a schema that consists only of one union with several branches, or `None` for other
-/// schemas.
+/// Returns the union if the schema consists only of one union with several branches, otherwise `None`.
 fn pure_union<'g>(flat: &FlattenedSchema<'g>) -> Option<SchemaUnion<'g>> {
     const KEYWORDS: [Keyword; 4] = [Keyword::Ref, Keyword::AllOf, Keyword::AnyOf, Keyword::OneOf];
     let unions = flat.unions();
@@ -164,8 +166,8 @@ fn is_null(graph: &VersionSchemas<'_>, id: SchemaId) -> bool {
     FlattenedSchema::from_schemas(graph, &[id]).types() == TypeSet::NULL
 }
 
-/// Returns the branches that accept a type of a schema with several types, each with its own types. Returns
-/// `None` if two branches share a type or fewer than two branches correspond.
+/// Returns the branches that accept at least one type of the schema, each with the types that the branch
+/// accepts. Returns `None` if two branches accept the same type, or if fewer than two branches are found.
 fn branches_by_type<'g>(
     schema: &FlattenedSchema<'g>,
     graph: &'g VersionSchemas<'g>,
@@ -193,8 +195,8 @@ fn branches_by_type<'g>(
     Some(corresponding)
 }
 
-/// Returns the only branch that shares types with a schema. If several do, returns the one that declares the
-/// most properties of the schema, or `None` if two branches declare equally many.
+/// Returns the branch that shares a type with a schema. If several branches do, returns the branch that
+/// declares the most properties of the schema, or `None` if two of them declare equally many.
 fn most_similar_branch<'g>(
     schema: &FlattenedSchema<'g>,
     graph: &'g VersionSchemas<'g>,
@@ -219,7 +221,7 @@ fn most_similar_branch<'g>(
     }
 }
 
-/// Returns the source of annotations for the branches of a union that only the version `side` has.
+/// Returns the source of annotations for the branches of a union that only the version `side` contains.
 pub(super) fn annotation_source(pair: &SchemaPair<'_>, side: VersionSide) -> AnnotationSource {
     let union = if side == VersionSide::Old { &pair.old } else { &pair.new };
     match &pair.site.annotations {

@@ -160,9 +160,9 @@ impl<'g> AnnotationComparer<'_, 'g> {
     }
 }
 
-/// Returns the pair with the annotations that apply to it but are written elsewhere: for a branch of a union,
-/// those of the schemas that contain the union; for a union with only one branch other than `null`, those of
-/// that branch. Returns `None` if there are no such annotations.
+/// Returns the pair with the annotations that apply to its values but belong to other schemas. A branch of a
+/// union gets the annotations of the schemas that contain the union. A union with only one branch other than
+/// `null` gets the annotations of this branch. Returns `None` if the pair needs no such annotations.
 pub(super) fn with_union_annotations<'g>(pair: &SchemaPair<'g>) -> Option<SchemaPair<'g>> {
     let (old, new) = match &pair.site.annotations {
         AnnotationSource::EnclosingUnion(VersionSide::Old, around) => (
@@ -187,7 +187,8 @@ pub(super) fn with_union_annotations<'g>(pair: &SchemaPair<'g>) -> Option<Schema
     Some(SchemaPair { old, new, old_ids, new_ids, site: pair.site.clone() })
 }
 
-/// Returns the branch that is not `null`, if there is exactly one union with exactly one such branch.
+/// Returns the only branch other than `null`. Returns `None` if there is not exactly one union, or if the
+/// union has several such branches.
 pub(super) fn single_non_null_branch(flat: &FlattenedSchema<'_>) -> Option<SchemaId> {
     let unions = flat.unions();
     let [union] = unions.as_slice() else { return None };

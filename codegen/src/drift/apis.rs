@@ -29,7 +29,7 @@ struct OperationEntry<'g> {
     operation: &'g Operation,
 }
 
-/// The matched operations of both versions, the old operations without a match, and the new ones.
+/// The pairs of matched operations, and the operations of each version without a match.
 struct OperationMatching<'g> {
     pairs: Vec<(OperationEntry<'g>, OperationEntry<'g>)>,
     removed: Vec<&'g Operation>,
@@ -49,7 +49,7 @@ impl<'c, 'g> ApiComparer<'c, 'g> {
         Self { comparison, documents: BTreeSet::new(), renamed_schemes: BTreeMap::new() }
     }
 
-    /// Compares everything in the OpenAPI documents except schemas that no operation uses.
+    /// Compares the OpenAPI documents, except the schemas that no operation uses.
     pub(super) fn compare_apis(&mut self) {
         let (old, new) = self.comparison.versions();
         let documents = pair_documents(old, new);
@@ -120,7 +120,7 @@ impl<'c, 'g> ApiComparer<'c, 'g> {
         }
     }
 
-    /// Returns the security schemes of two documents that were renamed but not changed.
+    /// Returns the security schemes that have different names in the two documents but are otherwise equal.
     fn renamed_schemes(
         &mut self,
         old: &'g OpenApiDocument,
@@ -141,8 +141,8 @@ fn entries<'g>(
     entries.collect()
 }
 
-/// Matches operations by route and id, then by callback, then by route, and finally by id. The route is the
-/// method and the path.
+/// Matches operations by route and id, then callbacks by their calling operation and expression, then by
+/// route, and finally by id. A route consists of the method and the path.
 fn match_operations<'g>(old: &[OperationEntry<'g>], new: Vec<OperationEntry<'g>>) -> OperationMatching<'g> {
     let id = |operation: &Operation| operation.id.clone();
     let route_and_id = |operation: &Operation| {
@@ -180,9 +180,9 @@ fn match_operations<'g>(old: &[OperationEntry<'g>], new: Vec<OperationEntry<'g>>
     OperationMatching { pairs, removed, added }
 }
 
-/// Matches the documents of both versions by file name, or else by title. If one document of each version
-/// remains, these two are matched if they share a route, if their names differ only in digits, or if there
-/// are no other documents.
+/// Matches the documents of both versions by file name, then by title. If one document of each version
+/// remains, these two are matched if they share a route, if their names differ only in digits, or if each
+/// version has only one document.
 fn pair_documents<'g>(
     old: &'g ContractVersion,
     new: &'g ContractVersion,

@@ -16,7 +16,8 @@ use super::{
     verdicts::KeywordFacet,
 };
 
-/// The maximum length of arrays that are generated as candidates for a witness.
+/// The maximum bound for which arrays are generated as candidates for a witness. A larger bound is replaced
+/// by this value.
 const MAX_SAMPLE_LENGTH: u64 = 20;
 
 /// A comparer for the array keywords of a pair of schemas.
@@ -147,7 +148,8 @@ impl<'c, 'g> ArrayComparer<'c, 'g> {
         self.comparison.report_restriction(rule, pair, message, facet.with_candidates(candidates));
     }
 
-    /// Returns arrays of elements that match `contains`, with every length up to one above the largest bound.
+    /// Returns arrays whose elements all match `contains`. There is one array for each length from 0 to one
+    /// more than the largest bound, which is limited to [`MAX_SAMPLE_LENGTH`].
     fn sample_arrays(&self, old: &ContainsConstraint, new: &ContainsConstraint) -> Vec<Json> {
         let pair = self.pair;
         let Some(prover) = self.comparison.enabled_prover(pair.site.value_use) else { return Vec::new() };

@@ -24,8 +24,8 @@ pub(super) struct ContentComparer<'c, 'g> {
     added: &'static DriftRule,
     /// The rule for a removed media type.
     removed: &'static DriftRule,
-    /// Whether clients read the body. If so, clients that can read a media range can read each media type in
-    /// it.
+    /// Whether the body is a response that clients read. Clients that can read a media range, such as
+    /// `image/*`, can read each media type in this range.
     is_read_response: bool,
 }
 
@@ -78,8 +78,8 @@ impl<'c, 'g> ContentComparer<'c, 'g> {
         }
     }
 
-    /// Returns the new media types that correspond to an old one. Reports the old one if it was removed or
-    /// narrowed.
+    /// Returns the media types of the new version that correspond to the media type `before`. Reports
+    /// `before` if it was removed or narrowed.
     fn match_media_type(&mut self, before: &'g MediaType, new: &'g [MediaType]) -> Vec<&'g MediaType> {
         let same = media::find_equivalent(new, &before.name);
         if let Some(after) = same.or_else(|| find_accepting_range(new, &before.name, self.site.value_use)) {
@@ -120,8 +120,8 @@ impl<'c, 'g> ContentComparer<'c, 'g> {
     }
 }
 
-/// Returns the most specific media range of the new version that accepts a media type that clients send.
-/// Returns `None` for bodies that clients read.
+/// Returns the most specific media range in `all` that includes the media type `name`. Returns `None` if
+/// there is none, and for bodies that clients read.
 fn find_accepting_range<'g>(all: &'g [MediaType], name: &str, value_use: ValueUse) -> Option<&'g MediaType> {
     // Readers could receive any other media type of the range.
     if value_use == ValueUse::Read {
@@ -135,7 +135,8 @@ fn find_accepting_range<'g>(all: &'g [MediaType], name: &str, value_use: ValueUs
     all.iter().filter(accepts).min_by_key(|other| parse_media_type(other).wildcard_rank())
 }
 
-/// Returns the media types that a media range includes, and none if `range` is not a range.
+/// Returns the media types in `all` that the media range `range` includes. Returns none if `range` is not a
+/// media range.
 fn media_types_in_range<'g>(
     range: &'g MediaType,
     all: &'g [MediaType],

@@ -19,7 +19,7 @@ use super::{
 
 pub(super) const UNION_KEYWORDS: &[Keyword] = &[Keyword::OneOf, Keyword::AnyOf];
 
-/// Two corresponding branches, and the label of the path segment that leads to them.
+/// Two corresponding branches, and the label of their path segment.
 #[derive(Clone, Debug)]
 pub(super) struct BranchMatch {
     pub(super) old: SchemaId,
@@ -27,7 +27,8 @@ pub(super) struct BranchMatch {
     pub(super) label: String,
 }
 
-/// A tag: a property with a different constant in each branch of a union, and these constants.
+/// The tag of two unions, that is, a property that has a different constant in each branch. Contains the name
+/// of the property and the constants of the branches in their order.
 pub(super) struct BranchTags<'g> {
     name: &'g str,
     old_values: Vec<&'g Json>,
@@ -35,15 +36,14 @@ pub(super) struct BranchTags<'g> {
 }
 
 impl<'g> BranchTags<'g> {
-    /// Returns the name of the tag and its constant in the branch at the given position of the union in one
-    /// version.
+    /// Returns the name of the tag, and its constant in the branch at `position` in the union of one version.
     pub(super) fn tag_at(&self, side: VersionSide, position: usize) -> Option<(&'g str, &'g Json)> {
         let values = if side == VersionSide::Old { &self.old_values } else { &self.new_values };
         values.get(position).map(|value| (self.name, *value))
     }
 }
 
-/// The matched branches of two unions, the old branches without a match, and the new ones.
+/// The pairs of matched branches of two unions, and the branches of each union without a match.
 pub(super) struct BranchMatching<'g> {
     pub(super) tags: Option<BranchTags<'g>>,
     pub(super) matches: Vec<BranchMatch>,
@@ -139,7 +139,8 @@ fn exclusive_types<'g>(
     (!branches.iter().any(shares_types)).then_some(types)
 }
 
-/// Returns a required property that has a different constant in each branch, in both versions.
+/// Returns a property that is required and has a different constant in each branch, in both versions. Returns
+/// `None` if there is no such property.
 fn find_shared_tag<'g>(
     (old_graph, old): (&'g VersionSchemas<'g>, &[SchemaId]),
     (new_graph, new): (&'g VersionSchemas<'g>, &[SchemaId]),
@@ -177,8 +178,8 @@ fn distinct_tag_values<'g>(branches: &[FlattenedSchema<'g>], tag: &str) -> Optio
     Some(found)
 }
 
-/// Returns true if the union of the receiving version is an `anyOf` with several branches that is proven to
-/// accept every value that the given schemas of the sending version accept.
+/// Returns true if a proof shows that a union of the receiving version accepts all values of the sending
+/// version's schemas `ids`. Returns false if the union is not an `anyOf` with several branches.
 pub(super) fn union_absorbs<'g>(
     comparison: &mut Comparison<'g>,
     pair: &SchemaPair<'g>,
@@ -200,7 +201,8 @@ pub(super) fn union_absorbs<'g>(
         && comparison.judge_values(schemas, &pair.site, &KeywordFacet::new(UNION_KEYWORDS)) == Some(Ok(()))
 }
 
-/// Returns sample values of one branch of a union in one version. Without proofs, returns none.
+/// Returns sample values that one branch of a union accepts. `ids` are the schemas that contain the union.
+/// Returns none if proofs are disabled.
 pub(super) fn sample_branch<'g>(
     comparison: &Comparison<'g>,
     value_use: ValueUse,
@@ -214,7 +216,7 @@ pub(super) fn sample_branch<'g>(
 }
 
 /// Returns the comparison site of two corresponding branches. If both are the only branches other than
-/// `null`, their annotations were already compared with those of the unions.
+/// `null`, the site excludes their annotations, which are compared with those of the unions.
 pub(super) fn branch_site(pair: &SchemaPair<'_>, branch: &BranchMatch) -> ComparisonSite {
     let is_only = single_non_null_branch(&pair.old) == Some(branch.old)
         && single_non_null_branch(&pair.new) == Some(branch.new);
@@ -234,7 +236,7 @@ pub(super) fn branch_type_name(graph: &SchemaGraph, id: SchemaId) -> Option<Stri
     }
 }
 
-/// Returns the label of a branch: its tag, or else its name, its types or its position.
+/// Returns the label of a branch: its tag if there is one, otherwise its name, its types or its position.
 pub(super) fn branch_label<'g>(
     graph: &'g VersionSchemas<'g>,
     id: SchemaId,

@@ -56,11 +56,12 @@ pub(super) struct SchemaPair<'g> {
 enum NestedQuestion {
     /// Do the schemas differ in anything other than annotations?
     Differs,
-    /// Does the change break readers? With `proofs`, a proof may show that it does not.
+    /// Do the differences break readers? With `proofs`, a proof may show that they do not.
     Breaks { proofs: bool },
 }
 
-/// The question of a nested comparison, and whether a difference has already answered it with yes.
+/// The question of a nested comparison. `is_answered_yes` is true as soon as a difference is found that
+/// decides the question.
 #[derive(Clone, Copy, Debug)]
 struct OpenQuestion {
     question: NestedQuestion,
@@ -94,11 +95,11 @@ impl PairKey {
     }
 }
 
-/// A step from a pair of schemas to a pair of subschemas, with the path segment that it adds.
+/// A step from a pair of schemas to a pair of corresponding subschemas, with its path segment.
 struct SubschemaStep {
     old: SchemaId,
     new: SchemaId,
-    /// The kind of step and its token in the path; `None` for a reference, which adds nothing to the path.
+    /// The kind of step and the path segment. `None` for a reference, which adds no path segment.
     step: Option<(StepKind, String)>,
 }
 
@@ -117,7 +118,7 @@ pub(super) struct Comparison<'g> {
     visited: Vec<VisitedPair>,
     /// The nodes of the path graph whose schemas describe whole values, as opposed to parts such as branches.
     value_nodes: BTreeSet<usize>,
-    /// Whether a nested comparison found a difference, by its question and the compared pair.
+    /// The results of nested comparisons. The key consists of the question and the compared pair.
     nested_results: DifferenceCache<(NestedQuestion, PairKey)>,
     /// The question of the nested comparison in progress; `None` outside of nested comparisons.
     open_question: Option<OpenQuestion>,
@@ -174,9 +175,9 @@ impl<'g> Comparison<'g> {
 
 /// Methods that compare pairs of schemas recursively.
 impl<'g> Comparison<'g> {
-    /// Compares two lists of schemas that apply to the values at a site, and records the differences. A pair
-    /// that was already compared with an equal [`PairKey`] only gets a further path. A nested
-    /// comparison records nothing and only answers `open_question`.
+    /// Compares two lists of schemas that apply to the values at a site, and records the differences. If a
+    /// pair with an equal [`PairKey`] was compared before, only the path to this site is recorded. A nested
+    /// comparison records nothing; it only sets the result of `open_question`.
     pub(super) fn compare_schemas(&mut self, old: &[SchemaId], new: &[SchemaId], site: &ComparisonSite) {
         let is_answered = self.open_question.is_some_and(|open| open.is_answered_yes);
         if is_answered || self.is_unchanged(old, new, site) {
@@ -206,8 +207,8 @@ impl<'g> Comparison<'g> {
         }
     }
 
-    /// Returns true if two lists of schemas are identical. Returns false if the annotations of surrounding
-    /// schemas also have to be compared.
+    /// Returns true if two lists of schemas are identical and their comparison includes no annotations of
+    /// surrounding schemas.
     pub(super) fn is_unchanged(&self, old: &[SchemaId], new: &[SchemaId], site: &ComparisonSite) -> bool {
         !matches!(site.annotations, AnnotationSource::EnclosingUnion(..))
             && self.identity.is_identical(old, new)
@@ -295,9 +296,9 @@ impl<'g> Comparison<'g> {
         }
     }
 
-    /// Returns the pairs of subschemas that remain to be compared if two schemas have the same content apart
-    /// from their subschemas. Returns `None` if the content differs or a keyword requires a full comparison.
-    /// This is the fast path for the unchanged part of a large contract.
+    /// Returns the pairs of corresponding subschemas of two schemas that otherwise have the same content.
+    /// Only these pairs remain to be compared. Returns `None` if the content differs or a keyword requires a
+    /// full comparison. This is the fast path for the unchanged part of a large contract.
     fn unchanged_steps(&self, old: SchemaId, new: SchemaId) -> Option<Vec<SubschemaStep>> {
         if !self.identity.has_same_content(old, new) {
             return None;
@@ -381,9 +382,9 @@ impl<'g> Comparison<'g> {
         self.options.proofs.then(|| self.prover(value_use))
     }
 
-    /// Decides whether the facet's keywords refuse a value that is sent in a direction: for readers, whether
-    /// the old version refuses a value of the new version; for writers, whether the new version refuses a
-    /// value of the old version. Returns `None` if that is unknown or proofs are disabled.
+    /// Decides whether the facet's keywords refuse a value that is sent in a direction. For readers, the
+    /// keywords are those of the old version, and the values are those of the new version. For writers, it is
+    /// the reverse. Returns `None` if no decision is possible or proofs are disabled.
     pub(super) fn find_verdict(
         &mut self,
         pair: &SchemaPair<'g>,
@@ -405,7 +406,7 @@ impl<'g> Comparison<'g> {
     }
 
     /// Decides whether the facet's keywords of the receiving version refuse a value that the sending version
-    /// accepts. Returns `None` if that is unknown or proofs are disabled.
+    /// accepts. Returns `None` if no decision is possible or proofs are disabled.
     pub(super) fn judge_values(
         &mut self,
         schemas: GivenAndRefusing<'_>,
@@ -421,8 +422,8 @@ impl<'g> Comparison<'g> {
         prover.is_some_and(|prover| prover.are_equivalent(&pair.old_ids, &pair.new_ids))
     }
 
-    /// Returns true if it is proven that neither version's keywords of the facet reject a value of the other
-    /// version, so that the change is only a rewrite.
+    /// Returns true if the change is proven to be only a rewrite, that is, if the facet's keywords of neither
+    /// version refuse a value of the other version.
     fn is_equivalent_rewrite(
         &mut self,
         pair: &SchemaPair<'g>,
@@ -451,7 +452,8 @@ impl<'g> Comparison<'g> {
         self.report_levels(rule, levels, places, subject, message);
     }
 
-    /// Records a change of a webhook or a callback, with the rule's levels for webhooks, if it has any.
+    /// Records a change of a webhook or a callback, with the levels of the rule for webhooks. If the rule has
+    /// no such levels, its levels for operations are used.
     pub(super) fn report_webhook_change(
         &mut self,
         rule: &'static DriftRule,
@@ -481,7 +483,8 @@ impl<'g> Comparison<'g> {
         self.record_change(rule, levels, &site, places, message);
     }
 
-    /// Records a change without a proof. The lifecycle of a removed element may lower its levels.
+    /// Records a change without a proof. If the change removes an element whose lifecycle allows the removal
+    /// (see [`lifecycle`]), its levels are at most `Additive`.
     fn record_change(
         &mut self,
         rule: &'static DriftRule,
@@ -535,8 +538,8 @@ impl<'g> Comparison<'g> {
         self.record_finding(finding, &pair.site);
     }
 
-    /// Records a change of the accepted values. A proof about the facet's keywords may lower its level, and a
-    /// witness may confirm it.
+    /// Records a change of the accepted values. Tries to prove the effect of the facet's keywords; the proof
+    /// may lower the level of the change or find a witness.
     pub(super) fn report_restriction(
         &mut self,
         rule: &'static DriftRule,
@@ -597,8 +600,8 @@ impl<'g> Comparison<'g> {
     }
 
     /// Returns the level of a change of the accepted values, and the outcome of its proof. The level is
-    /// `Additive` if no value is refused, `Same` if the change is proven to be only a rewrite, and otherwise
-    /// that of the rule.
+    /// `Same` if the change is proven to be only a rewrite, `Additive` if the verdict states that no value is
+    /// refused, and otherwise the level of the rule.
     fn decide_level(
         &mut self,
         rule: &'static DriftRule,
@@ -633,16 +636,16 @@ impl<'g> Comparison<'g> {
         direction_level(value_use, self.raise_within_major(rule, rule_level(rule, value_use)))
     }
 
-    /// Raises a level to breaking if a declared element was removed within a major version (Semantic
-    /// Versioning, item 8).
+    /// Returns the given level of a change. The removal of a declared element within a major version gets the
+    /// level `Breaking`, unless the given level is `Same` (Semantic Versioning, item 8).
     fn raise_within_major(&self, rule: &DriftRule, level: ChangeLevel) -> ChangeLevel {
         let is_raised =
             rule.is_breaking_within_major && self.options.within_major && level > ChangeLevel::Same;
         if is_raised { ChangeLevel::Breaking } else { level }
     }
 
-    /// Records a finding. A nested comparison only determines whether two schemas differ, or whether a change breaks:
-    /// there, the finding is that answer and is not recorded.
+    /// Records a finding. In a nested comparison, the finding is not recorded; it only decides the open
+    /// question.
     fn record_finding(&mut self, mut finding: NewFinding, site: &ComparisonSite) {
         let highest = if site.is_harmless { ChangeLevel::Additive } else { ChangeLevel::Breaking };
         let LevelPair { readers, writers } = &mut finding.levels;
@@ -657,8 +660,8 @@ impl<'g> Comparison<'g> {
         };
     }
 
-    /// Returns the locations of a keyword in both versions, or of the schema in a version without the
-    /// keyword.
+    /// Returns the location of the changed keyword in each version. For a version that does not contain the
+    /// keyword, returns the location of its schema.
     fn locate_keyword(&mut self, pair: &SchemaPair<'g>, facet: &KeywordFacet) -> LocationPair {
         if self.open_question.is_some() {
             return (None, None);
@@ -700,7 +703,8 @@ const fn rule_level(rule: &DriftRule, value_use: ValueUse) -> ChangeLevel {
     }
 }
 
-/// Returns the given level for readers or for writers, as `value_use` selects, and `Same` for the other role.
+/// Returns a pair of levels. The role that `value_use` selects, readers or writers, gets the given level; the
+/// other role gets `Same`.
 const fn direction_level(value_use: ValueUse, level: ChangeLevel) -> LevelPair {
     match value_use {
         ValueUse::Read => LevelPair { readers: level, writers: ChangeLevel::Same },
@@ -708,7 +712,8 @@ const fn direction_level(value_use: ValueUse, level: ChangeLevel) -> LevelPair {
     }
 }
 
-/// Returns the location of a flattened schema: that of the outermost schema that is more than a reference.
+/// Returns the location of a flattened schema, which is the location of its outermost schema that is not only
+/// a reference.
 pub(super) fn flattened_place<'g>(flat: &FlattenedSchema<'g>) -> Option<&'g DocumentLocation> {
     let is_more = |schema: &&contract_codegen_core::schema::Schema| {
         schema.reference.is_none() || !schema.is_constrained_only_by(&[Keyword::Ref])

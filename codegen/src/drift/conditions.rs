@@ -15,8 +15,8 @@ use super::{
     verdicts::KeywordFacet,
 };
 
-/// The maximum nesting depth to which conditions are analyzed. A deeper condition is assumed to match values
-/// of the old version.
+/// The maximum nesting depth of conditions that are analyzed. A condition at a greater depth is assumed to
+/// match values of the old version.
 const MAX_CONDITION_DEPTH: u8 = 4;
 
 /// A comparer for `if`, `not`, the dependency keywords and the `unevaluated…` keywords of a pair of schemas.
@@ -106,8 +106,9 @@ impl<'c, 'g> ConditionComparer<'c, 'g> {
         }
     }
 
-    /// Returns true if the `if` of a new schema matches only objects with properties or values that the old
-    /// version does not declare, so that it restricts no value of the old version.
+    /// Returns true if the condition of a schema of the new version restricts no value of the old version. In
+    /// this case, its `if` matches only objects with properties or values that the old version does not
+    /// declare.
     fn tests_only_new_properties(&self, holder: &Schema) -> bool {
         let pair = self.pair;
         let has_else = holder.otherwise.is_some_and(|id| pair.new.can_reject(id));
@@ -128,8 +129,9 @@ impl<'c, 'g> ConditionComparer<'c, 'g> {
         )
     }
 
-    /// Returns true if the given keywords of the new version are known to refuse only objects, and no values
-    /// of other types that the old version accepts.
+    /// Returns true if the given keywords of the new version refuse no value of the old version except
+    /// objects. This is certain if the old version accepts only objects. Otherwise, a proof must show that
+    /// the keywords refuse no value of the other types.
     pub(super) fn restricts_only_objects(&self, keywords: &'static [Keyword]) -> bool {
         let pair = self.pair;
         let others = pair.old.types().intersection(pair.site.types).difference(TypeSet::OBJECT);
@@ -236,8 +238,8 @@ impl<'c, 'g> ConditionComparer<'c, 'g> {
         }
     }
 
-    /// Returns sample values that match the schemas of `not` in one version, so that `not` refuses them. The
-    /// other version may accept them.
+    /// Returns sample values that `not` refuses in one version, because they match one of the schemas in
+    /// `nots`. The other version may accept these values.
     fn sample_forbidden_values(&self, side: VersionSide, nots: &[SchemaId]) -> Vec<Json> {
         let pair = self.pair;
         let Some(prover) = self.comparison.enabled_prover(pair.site.value_use) else { return Vec::new() };

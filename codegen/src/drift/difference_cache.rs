@@ -2,9 +2,9 @@
 //!
 //! A comparison often has to find out whether two schemas differ, mainly to match branches, and schemas may
 //! be recursive. Each pair is compared once. If a pair is reached again while its comparison is still in
-//! progress, it counts as equal. A result that depends on this assumption is provisional: it is discarded if
-//! the pair turns out to differ, and becomes final when it depends on no comparison in progress (the strongly
-//! connected components of Tarjan 1972).
+//! progress, it counts as equal. A result that depends on this assumption is provisional. It is discarded if
+//! the pair turns out to differ. It becomes final when it no longer depends on a comparison in progress. This
+//! is Tarjan's algorithm for strongly connected components (1972).
 
 use std::{collections::HashMap, hash::Hash};
 
@@ -27,7 +27,7 @@ enum CachedDifference {
 
 #[derive(Debug)]
 struct OpenComparison {
-    /// The index of the outermost comparison in progress that the result depends on.
+    /// The index of the outermost comparison in progress on which the result depends.
     outermost_dependency: usize,
     /// The length of `provisional` when this comparison began.
     provisional_before: usize,
@@ -99,13 +99,13 @@ mod tests {
 
     use super::*;
 
-    /// A graph for tests. A node counts as different if it is marked as different, or if such a node can be
-    /// reached from it.
+    /// A graph for tests. A node counts as different if it is marked as different or has a path to a node
+    /// that is marked as different.
     struct DifferenceGraph {
         /// For each node, whether it is marked as different, and its successors.
         nodes: BTreeMap<u32, (bool, Vec<u32>)>,
         cache: DifferenceCache<u32>,
-        /// The number of comparisons that the cache did not answer.
+        /// The number of comparisons that were made because the cache contained no result.
         comparisons: usize,
     }
 

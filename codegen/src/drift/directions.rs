@@ -1,9 +1,9 @@
 //! The schemas of both versions as they apply in each direction.
 //!
 //! In OpenAPI 3.0, a required property may be missing from requests if it is read-only, and from responses if
-//! it is write-only. Each version follows the rules of its own documents. Such a requirement is *waived* in
-//! that direction. Validators do not distinguish directions, so each direction gets copies of the schemas
-//! without the waived names in `required`.
+//! it is write-only. Such a requirement is *waived* in that direction. Each version follows the rules of its
+//! own OpenAPI version. Validators do not distinguish directions, so each direction gets copies of the
+//! schemas without the waived names in `required`.
 
 use std::{
     borrow::Cow,
@@ -33,7 +33,7 @@ pub(super) struct VersionSchemas<'g> {
     graph: Cow<'g, SchemaGraph>,
     pub(super) programs: Rc<PatternCache>,
     pub(super) one_way: Rc<OneWayProperties>,
-    /// For each schema that was copied because of waived requirements, the original.
+    /// The original of each schema that was copied because of waived requirements; the key is the copy.
     relaxed_copies: BTreeMap<SchemaId, SchemaId>,
 }
 
@@ -44,8 +44,8 @@ impl VersionSchemas<'_> {
         self.one_way.sent_direction(schema_ids).is_some_and(|sent| sent != message_direction(usage))
     }
 
-    /// Returns the schemas that apply to one value, without those that another of these schemas already
-    /// refers to.
+    /// Returns the schemas that apply to one value, without the schemas that are already part of another
+    /// schema in the list by `$ref` or `allOf`.
     pub(super) fn without_nested_parts<'i>(&self, ids: &'i [SchemaId]) -> Cow<'i, [SchemaId]> {
         if self.relaxed_copies.is_empty() || ids.len() < 2 {
             return Cow::Borrowed(ids);
@@ -104,8 +104,8 @@ impl<'g> SchemaVersions<'g> {
         }
     }
 
-    /// Returns the schemas as they apply in a direction, or `None` if no requirement is waived in it, so that
-    /// the schemas of the documents apply.
+    /// Returns the schemas without the requirements that are waived in a direction. Returns `None` if no
+    /// requirement is waived, in which case the schemas of the documents apply.
     pub(super) fn for_direction(&self, usage: ValueUse) -> Option<Self> {
         let of = |schemas: &VersionSchemas<'g>| {
             let left_out = find_waived_requirements(schemas, usage);
@@ -160,8 +160,8 @@ impl<'g> DirectionProvers<'g> {
         }
     }
 
-    /// Returns the direction if requirements are waived in it, and `None` if the schemas of the documents
-    /// apply.
+    /// Returns `usage` if requirements are waived in this direction. Returns `None` if the schemas of the
+    /// documents apply.
     pub(super) fn own_view(&self, usage: ValueUse) -> Option<ValueUse> {
         self.own_prover(usage).map(|_| usage)
     }
@@ -178,7 +178,7 @@ impl<'g> DirectionProvers<'g> {
     }
 }
 
-/// Returns the message direction (request or response) in which values of a use are sent.
+/// Converts a value use to the direction of messages: `Read` to responses, `Write` to requests.
 const fn message_direction(usage: ValueUse) -> Direction {
     match usage {
         ValueUse::Read => Direction::Response,
@@ -189,8 +189,8 @@ const fn message_direction(usage: ValueUse) -> Direction {
 /// Required property names, by the schema whose `required` lists them.
 type RequiredNames = BTreeMap<SchemaId, BTreeSet<String>>;
 
-/// Returns for each schema the property names that are waived in a direction, from its own `required` and
-/// from those of its parts (`$ref` and `allOf`).
+/// Returns the requirements of each schema that are waived in a direction. They come from the `required` of
+/// the schema itself and of its parts (`$ref` and `allOf`).
 fn find_waived_requirements(
     schemas: &VersionSchemas<'_>,
     usage: ValueUse,
@@ -244,8 +244,9 @@ impl<'a, 'g> RequirementRelaxer<'a, 'g> {
         schema
     }
 
-    /// Returns the part to use in a schema with the given waived names: the part itself, or a copy if the
-    /// part alone waives other names.
+    /// Returns the part to which a relaxed schema refers. `required_names` are the names that this schema
+    /// waives. Returns the part itself if the part waives the same names when it is used alone. Otherwise,
+    /// returns a copy of the part that waives these names.
     fn relax_part(&mut self, id: SchemaId, required_names: &RequiredNames) -> SchemaId {
         let parts = FlattenedSchema::from_schemas(self.schemas, &[id]).schema_ids;
         let own_names: RequiredNames =

@@ -1,5 +1,6 @@
-//! Compares the branches that the values of a `discriminator` select, unless constants in the branches select
-//! them. A `discriminator` does not affect validity; readers use it to select a branch.
+//! Compares the branches that the values of a `discriminator` property select. If constants in the branches
+//! select them in both versions, the comparison of the branches covers these changes. A `discriminator` does
+//! not affect validity; readers use it to select a branch.
 
 use contract_codegen_core::{
     conjunction::discriminator::discriminator_values,
@@ -17,7 +18,8 @@ use super::{
 /// The name of a discriminator property, and the branch that each of its values selects.
 struct DiscriminatorMapping<'g> {
     tag: &'g str,
-    /// Whether the branches are selected by their own `const` or `enum`.
+    /// Whether `const` or `enum` of the property in the branches, and not the `discriminator`, determines the
+    /// mapping.
     by_constants: bool,
     values: Vec<(&'g str, SchemaId)>,
 }
@@ -58,8 +60,8 @@ impl<'c, 'g> DiscriminatorComparer<'c, 'g> {
         self.compare_default_mapping(was, is);
     }
 
-    /// Compares the branches that missing values and values without a mapping select (`defaultMapping`,
-    /// OpenAPI 3.2, 4.25).
+    /// Compares the branches that are selected if the discriminator property is missing or its value has no
+    /// mapping (`defaultMapping`, OpenAPI 3.2, 4.25).
     fn compare_default_mapping(&mut self, was: &str, is: &str) {
         let pair = self.pair;
         let discriminator =
@@ -150,7 +152,8 @@ impl<'c, 'g> DiscriminatorComparer<'c, 'g> {
 }
 
 /// Maps each value of the property `tag` to the branch that it selects. The `const` and `enum` values of the
-/// branches take precedence over the `discriminator`. Returns `None` if there is neither.
+/// branches take precedence over the `discriminator`. Returns `None` if neither the branches nor a
+/// `discriminator` determine a mapping.
 fn discriminator_mapping<'g>(flat: &FlattenedSchema<'g>, tag: &'g str) -> Option<DiscriminatorMapping<'g>> {
     let holder = flat.schemas().find(|schema| schema.discriminator.is_some());
     let branches: Vec<SchemaId> = match holder {
@@ -185,8 +188,8 @@ fn discriminator_values_by_branch<'g>(
     branches.iter().flat_map(each).collect()
 }
 
-/// Returns the strings that `const` and `enum` of each branch list for a property, each with its branch.
-/// Returns `None` if they do not distinguish all branches.
+/// Returns the strings that `const` and `enum` list for a property in each branch, each string with its
+/// branch. Returns `None` if these strings do not distinguish all branches.
 fn constant_tag_values<'g>(
     flat: &FlattenedSchema<'g>,
     tag: &str,

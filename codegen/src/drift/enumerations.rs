@@ -1,5 +1,5 @@
 //! Compares enumerations: `enum`, `const`, and unions that list values. A closed enumeration accepts only the
-//! listed values; an open one has a branch that also accepts others.
+//! listed values. An open enumeration is a union with a further branch that accepts other values.
 
 use contract_codegen_core::{
     conjunction::type_of,
@@ -16,15 +16,16 @@ use super::{
     verdicts::KeywordFacet,
 };
 
-/// The parts of a pair that the comparison of enumerations has already covered, so that no difference is
-/// reported twice.
+/// The parts of a pair that were already compared as enumerations. Other comparers skip these parts, because
+/// they would report the same differences again.
 #[derive(Clone, Debug, Default)]
 pub(super) struct EnumerationOutcome {
-    /// Whether the listed values were compared one by one, so that patterns and limits need no comparison.
+    /// Whether the listed values were compared one by one. In this case, patterns and limits need no
+    /// comparison.
     pub(super) covers_scalars: bool,
-    /// The schema of the old version that contains a union of listed values, if there is one.
+    /// The schema of the old version that contains the compared union of listed values, if there is one.
     pub(super) old_holder: Option<SchemaId>,
-    /// The schema of the new version that contains a union of listed values, if there is one.
+    /// The schema of the new version that contains the compared union of listed values, if there is one.
     pub(super) new_holder: Option<SchemaId>,
 }
 
@@ -62,7 +63,8 @@ impl<'c, 'g> EnumerationComparer<'c, 'g> {
         true
     }
 
-    /// Compares the listed values of both versions, and returns which parts of the pair this covers.
+    /// Compares the listed values of both versions. Returns the parts of the pair that other comparers must
+    /// not compare again.
     pub(super) fn compare_enumerations(&mut self) -> EnumerationOutcome {
         let pair = self.pair;
         if self.compare_constants() {
@@ -158,7 +160,8 @@ impl<'c, 'g> EnumerationComparer<'c, 'g> {
         self.comparison.report_restriction(rule, self.pair, message, facet);
     }
 
-    /// Reports the listed values that only one version accepts, because of other keywords or other branches.
+    /// Reports each listed value that only one version accepts, for example because of another keyword or
+    /// another branch.
     fn report_acceptance_changes(&mut self, listed: &[&'g Json]) {
         self.report_lost_values(listed);
         self.report_gained_values(listed);
@@ -198,8 +201,8 @@ impl<'c, 'g> EnumerationComparer<'c, 'g> {
         }
     }
 
-    /// Reports values that were added to or removed from the list, if unlisted values are valid in at least
-    /// one version.
+    /// Reports values that were added to or removed from a list, in the case that at least one version also
+    /// accepts unlisted values.
     fn report_known_values(&mut self, old: &[&'g Json], new: &[&'g Json]) {
         let pair = self.pair;
         for value in new.iter().filter(|value| !old.contains(value)) {
@@ -230,7 +233,7 @@ fn common_values<'g>(old: &[&'g Json], new: &[&'g Json]) -> Vec<&'g Json> {
     old.iter().filter(|value| new.contains(value)).copied().collect()
 }
 
-/// Formats a value for a message, as JSON in backticks that is cut after 60 characters.
+/// Formats a value for a message, as JSON in backticks. The JSON is cut after 60 characters.
 pub(super) fn format_value(value: &Json) -> String {
     let text = escape_invisible(&value.to_string());
     if text.chars().count() <= 60 {

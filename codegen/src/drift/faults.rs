@@ -21,8 +21,8 @@ pub struct ContractFault {
 /// The key by which the faults of both versions are matched: the code, the message, and the JSON Pointer.
 type FaultKey<'a> = (&'static str, String, Option<&'a str>);
 
-/// Returns the key of a fault. Its message omits the URI of the document, which may differ between the
-/// versions.
+/// Returns the key of a fault. The message in the key does not contain the URI of the document, because the
+/// URI may differ between the versions.
 fn fault_key<'a>(version: &ContractVersion, fault: &'a Diagnostic) -> FaultKey<'a> {
     let place = fault.place.as_ref();
     let source = place.and_then(|place| version.sources.get(place.source));

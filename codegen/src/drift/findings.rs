@@ -15,7 +15,7 @@ use super::{
     site::ComparisonSite,
 };
 
-/// The locations of an element in the documents of both versions; `None` where it does not exist.
+/// The locations of an element in the documents of both versions; `None` for a version without the element.
 pub(super) type PlacePair<'p> = (Option<&'p DocumentLocation>, Option<&'p DocumentLocation>);
 
 /// The levels of a change for readers and writers.
@@ -28,7 +28,8 @@ pub(super) struct LevelPair {
 /// The outcome of an attempt to prove a change.
 #[derive(Clone, Debug)]
 pub(super) struct ProofOutcome {
-    /// True if a proof confirmed the level; false if the level is only the one that the rule assigns.
+    /// True if a proof confirmed the level of the change. False if the level is that of the rule, without a
+    /// proof.
     pub(super) is_proven: bool,
     /// A value that only one of the versions accepts.
     pub(super) witness: Option<String>,
@@ -40,20 +41,20 @@ pub(super) struct NewFinding {
     pub(super) levels: LevelPair,
     pub(super) locations: LocationPair,
     pub(super) message: String,
-    /// The outcome of the proof; `None` if no proof was needed.
+    /// The outcome of the proof; `None` if the change needs no proof.
     pub(super) proof: Option<ProofOutcome>,
-    /// The effect of the lifecycle of a removed element; `None` if it declares none.
+    /// The effect of a removed element's lifecycle; `None` if the element declares no lifecycle.
     pub(super) removal: Option<RemovalNote>,
 }
 
-/// A recorded change, and the paths and witnesses from which its subject, uses and witness are determined at
-/// the end.
+/// A recorded change, and the data from which its subject, its uses and its witness are determined at the
+/// end.
 struct RecordedFinding {
     change: ContractChange,
-    /// The paths that lead to the change, each with its level there. The path with the highest level is
-    /// reported.
+    /// The paths to the change, each with the level of the change at this path. The report shows the path
+    /// with the highest level.
     paths: BTreeMap<PathEdge, ChangeLevel>,
-    /// For each path, a value that only one of the versions accepts there.
+    /// The witnesses that were found, by path. A witness is a value that only one of the versions accepts.
     witnesses: BTreeMap<PathEdge, String>,
     removal: Option<RemovalNote>,
     /// Whether a proof was attempted for at least one path.
@@ -62,7 +63,7 @@ struct RecordedFinding {
     are_all_proven: bool,
 }
 
-/// The identity of a finding: changes with equal keys are one finding.
+/// The key of a finding. Changes with equal keys are recorded as one finding.
 #[derive(PartialEq, Eq, Hash)]
 struct FindingKey {
     rule: &'static str,
@@ -108,7 +109,7 @@ impl<'g> FindingLog<'g> {
         PathEdge { from, path: site.path.clone() }
     }
 
-    /// Returns the locations of an element in the source files of both versions, or of a keyword in it.
+    /// Returns the location of an element, or of a keyword in it, in the source files of each version.
     pub(super) fn locate(
         &mut self,
         (old, new): PlacePair<'_>,
@@ -118,7 +119,7 @@ impl<'g> FindingLog<'g> {
         (old, new.map(|place| self.locator.locate(VersionSide::New, place, new_keyword)))
     }
 
-    /// Records a change. If an equal change was recorded before, its paths are merged.
+    /// Records a change. If an equal change was recorded before, the new path is added to that change.
     pub(super) fn record(&mut self, finding: NewFinding, site: &ComparisonSite) {
         let NewFinding { rule, levels: LevelPair { readers, writers }, locations, message, proof, removal } =
             finding;
@@ -157,7 +158,7 @@ impl<'g> FindingLog<'g> {
             .collect()
     }
 
-    /// Adds a node of the path graph, and all nodes that lead to it, to `nodes`.
+    /// Adds a node of the path graph and all of its ancestors to `nodes`.
     pub(super) fn add_with_ancestors(&self, node: usize, nodes: &mut BTreeSet<usize>) {
         let mut waiting = vec![node];
         while let Some(node) = waiting.pop() {
@@ -167,8 +168,7 @@ impl<'g> FindingLog<'g> {
         }
     }
 
-    /// Returns the changes, each with its shortest path, its uses and its consequence for readers and
-    /// writers.
+    /// Returns the changes, each with its subject, its uses, and its effect on readers and writers.
     pub(super) fn into_changes(self) -> Vec<ContractChange> {
         let resolved = self.paths.resolve_paths();
         let changes = self.findings.into_iter().map(|finding| {

@@ -20,7 +20,8 @@ pub(super) struct FlattenedSchema<'g> {
     facts: SchemaFacts,
     /// Every schema that applies unconditionally, outermost first.
     pub(super) schema_ids: Vec<SchemaId>,
-    /// The schemas that contain a union with a single branch, whose branch was added to `schema_ids`.
+    /// The schemas that contain a union with a single branch. The branches of these unions were added to
+    /// `schema_ids`.
     resolved_unions: Vec<SchemaId>,
 }
 
@@ -41,13 +42,13 @@ pub(super) struct NumericBound<'g> {
     pub(super) exclusive: bool,
 }
 
-/// The declared property names of a schema that forbids all others (`additionalProperties` or
-/// `unevaluatedProperties`).
+/// The declared property names of a schema that forbids undeclared properties by `additionalProperties` or
+/// `unevaluatedProperties`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct ClosedNames<'g> {
     pub(super) names: BTreeSet<&'g str>,
     pub(super) patterns: BTreeSet<&'g str>,
-    /// Whether `additionalProperties` of one of the schemas accepts further names.
+    /// Whether `additionalProperties` of the schema, or of one of its subschemas, accepts further names.
     allows_others: bool,
     /// Whether some of the names are declared only in a branch or under a condition.
     is_conditional: bool,
@@ -74,7 +75,8 @@ impl<'g> ClosedNames<'g> {
 pub(super) enum ValueListing<'g> {
     /// The schema does not list its values.
     None,
-    /// Only these values are accepted. `holder` is the union that lists them, unless an `enum` does.
+    /// Only these values are accepted. `holder` is the union that lists the values; it is `None` if `enum` or
+    /// `const` lists them.
     Closed { values: Vec<&'g Json>, holder: Option<SchemaUnion<'g>> },
     /// Other values are also accepted.
     Open(OpenListing<'g>),
@@ -113,8 +115,8 @@ impl<'g> FlattenedSchema<'g> {
         Self { graph, facts, schema_ids: members, resolved_unions: Vec::new() }
     }
 
-    /// Returns the view with each union with a single branch flattened as well, or `None` if there is no such
-    /// union.
+    /// Returns a view in which unions with a single branch are flattened as well. Returns `None` if there is
+    /// no such union.
     pub(super) fn with_single_branches(&self) -> Option<Self> {
         let mut members = self.schema_ids.clone();
         let mut conj = SchemaConjunction::from_schemas(members.iter().copied());
@@ -135,8 +137,8 @@ impl<'g> FlattenedSchema<'g> {
         Some(flattened.restricted_to(self.types()))
     }
 
-    /// Returns the view with additional schemas that apply to the same value. They count as inner schemas, so
-    /// annotations of the present schemas take precedence.
+    /// Returns the view with additional schemas that apply to the same value. The annotations of the existing
+    /// schemas take precedence over those of the added schemas.
     pub(super) fn with_inner(&self, inner: &[SchemaId]) -> Self {
         let mut members = self.schema_ids.clone();
         add_missing(&mut members, &FlattenedSchema::from_schemas(self.graph, inner).schema_ids);
@@ -150,7 +152,7 @@ impl<'g> FlattenedSchema<'g> {
         self
     }
 
-    /// Returns true if the schemas can refuse a value, or a property or element of it.
+    /// Returns true if the schemas can refuse a value because of the value itself, a property or an element.
     pub(super) fn restricts_values(&self) -> bool {
         let idle = [Keyword::Ref, Keyword::AllOf];
         self.facts.has_dynamic_reference || self.any_schema(|schema| !schema.is_constrained_only_by(&idle))
@@ -223,7 +225,7 @@ impl<'g> FlattenedSchema<'g> {
         unions
     }
 
-    /// Returns true if there is a union that is compared by its branches and not as a list of values.
+    /// Returns true if there is a union whose branches are compared, as opposed to a union that lists values.
     pub(super) fn has_branches(&self) -> bool {
         let unions = self.unions();
         let listed = if unions.is_empty() { ValueListing::None } else { self.value_listing() };
@@ -234,13 +236,13 @@ impl<'g> FlattenedSchema<'g> {
         unions.iter().any(|union| Some(union.holder) != holder)
     }
 
-    /// Returns the types that accepted values can have. Unions and listed values are considered.
+    /// Returns the types that accepted values can have, under all keywords including unions and lists of
+    /// values.
     pub(super) const fn types(&self) -> TypeSet {
         self.facts.types
     }
 
-    /// Returns the list of accepted values, whether it is written as `enum`, as `const` or as a union of
-    /// both.
+    /// Returns the list of accepted values, which may be an `enum`, a `const` or a union of both.
     pub(super) fn value_listing(&self) -> ValueListing<'g> {
         if let Some(values) = self.listed_values() {
             return ValueListing::Closed { values, holder: None };
@@ -283,7 +285,7 @@ impl<'g> FlattenedSchema<'g> {
     }
 
     /// Returns all accepted values if the schema lists them by `enum`, `const`, the type `null` or a union of
-    /// these; otherwise `None`.
+    /// these. Otherwise, returns `None`.
     fn finite_values(&self, depth: u8) -> Option<Vec<&'g Json>> {
         const NULL: &Json = &Json::Null;
         if let Some(values) = self.listed_values() {
@@ -417,7 +419,7 @@ impl<'g> FlattenedSchema<'g> {
         self.graph.schema(id).boolean == Some(false)
     }
 
-    /// Returns the subschemas of the `patternProperties` whose pattern matches every name.
+    /// Returns the subschemas of `patternProperties` whose patterns match every name.
     fn catch_all_patterns<'s>(&'s self, schema: &'s Schema) -> impl Iterator<Item = SchemaId> + 's {
         let all = schema.pattern_properties.iter();
         all.filter(|(pattern, _)| self.graph.programs.matches_every_string(pattern)).map(|(_, id)| *id)
@@ -440,8 +442,8 @@ impl<'g> FlattenedSchema<'g> {
     }
 
     /// Returns the declared names and patterns of each schema that forbids undeclared names. For
-    /// `additionalProperties`, these are declared in the same schema (Core 10.3.2.3), for
-    /// `unevaluatedProperties` also in its subschemas (Core 11.3).
+    /// `additionalProperties`, these are the names of the same schema (Core 10.3.2.3); for
+    /// `unevaluatedProperties`, also those of its subschemas (Core 11.3).
     pub(super) fn closed_name_sets(&self) -> BTreeSet<ClosedNames<'g>> {
         let graph = self.graph;
         let forbids = |id: Option<SchemaId>| id.is_some_and(|id| graph.schema(id).boolean == Some(false));
@@ -469,8 +471,8 @@ impl<'g> FlattenedSchema<'g> {
         all
     }
 
-    /// Returns every schema that the element at an index must satisfy; the index `None` stands for the
-    /// elements after all `prefixItems`.
+    /// Returns every schema that the element at an index must satisfy; the index `None` selects the elements
+    /// after all `prefixItems`.
     pub(super) fn element_schemas(&self, index: Option<usize>) -> Vec<SchemaId> {
         let pick =
             |schema: &'g Schema| index.and_then(|at| schema.prefix_items.get(at).copied()).or(schema.items);

@@ -29,8 +29,8 @@ impl<'c, 'g> FormatComparer<'c, 'g> {
         Self { comparison, pair }
     }
 
-    /// Compares the formats. Changes of asserted formats are reported as changes of the valid strings, and if
-    /// there are none, other formats are compared as annotations.
+    /// Compares the formats. A change of asserted formats is reported as a change of the valid strings.
+    /// Without such a change, the formats are compared as annotations.
     pub(super) fn compare_formats(&mut self) {
         let pair = self.pair;
         if self.compare_asserted_formats() {
@@ -78,8 +78,8 @@ impl<'c, 'g> FormatComparer<'c, 'g> {
         self.comparison.report_change(rule, pair, message);
     }
 
-    /// Reports a change of the asserted formats. Returns false if they are equal or imply each other, or if
-    /// the versions do not both accept strings.
+    /// Reports a change of the asserted formats. Returns false if there is no change to report: if the
+    /// formats are equal or imply each other, or if one version accepts no strings.
     fn compare_asserted_formats(&mut self) -> bool {
         let pair = self.pair;
         let (old, new) = (asserted_formats(&pair.old), asserted_formats(&pair.new));
@@ -110,8 +110,8 @@ impl<'c, 'g> FormatComparer<'c, 'g> {
     }
 }
 
-/// Returns true if every string that `producing` accepts has the asserted formats of `accepting`: because of
-/// its own formats, or because it lists its values.
+/// Returns true if every string that `producing` accepts has the asserted formats of `accepting`. This
+/// follows from the asserted formats of `producing` or from the values that it lists.
 pub(super) fn implies_formats_of(producing: &FlattenedSchema<'_>, accepting: &FlattenedSchema<'_>) -> bool {
     let formats = asserted_formats(accepting);
     let matches_all =
@@ -148,7 +148,8 @@ fn accepts_only_numbers(pair: &SchemaPair<'_>) -> bool {
     pair.old.types().union(pair.new.types()).difference(numbers).is_empty()
 }
 
-/// Parses a format such as `int32` or `uint8` into whether it is signed and the number of bits.
+/// Parses the name of an integer format, such as `int32` or `uint8`. Returns true for a signed format, and
+/// the number of bits.
 fn parse_integer_format(name: &str) -> Option<(bool, u32)> {
     match name.strip_prefix("uint") {
         Some(bits) => Some((false, bits.parse().ok()?)),
@@ -177,7 +178,8 @@ fn integer_format_fits(format: &str, flat: &FlattenedSchema<'_>) -> bool {
     is_integer && inside(first) && inside(last)
 }
 
-/// Returns true if the only format in `wide` can represent every number of the only format in `narrow`.
+/// Returns true if the format in `wide` can represent every number of the format in `narrow`. Returns false
+/// if one of the lists does not contain exactly one format.
 fn number_format_includes(wide: &[&str], narrow: &[&str]) -> bool {
     let ([wide], [narrow]) = (wide, narrow) else { return false };
     match (parse_integer_format(wide), parse_integer_format(narrow)) {

@@ -1,9 +1,10 @@
-//! Detects schemas that are identical in both versions, including all schemas to which they refer.
+//! Detects pairs of schemas of the two versions that are identical, including all schemas to which they
+//! refer.
 //!
 //! Identical schemas need no comparison, and nearly all of a large contract is identical. Each schema is
 //! assigned a class, and identical schemas have the same class. Schemas that are not recursive are classified
-//! first, from the leaves up, and recursive schemas afterwards, by partition refinement. Classes are assigned
-//! by complete keys and never by hashes alone, so no difference is missed.
+//! first, from the leaves up, and recursive schemas afterwards, by partition refinement. The keys of classes
+//! are compared completely and not only by hashes, so no difference is missed.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -30,7 +31,7 @@ use super::{
 pub(super) struct SchemaIdentity {
     old: Vec<u32>,
     new: Vec<u32>,
-    /// The classes of each schema's own content, without the schemas to which it refers.
+    /// The class of each schema's own content, which excludes the schemas to which the schema refers.
     old_contents: Vec<u32>,
     new_contents: Vec<u32>,
 }
@@ -95,8 +96,8 @@ struct NodeContent<'g> {
     extensions: &'g Map<Json>,
     /// The `discriminator` values that select each branch. They may be derived from type names.
     discriminator_values: Vec<Vec<&'g str>>,
-    /// The only direction in which the schema's values are sent, and the properties that it requires in only
-    /// one direction. Both depend on the OpenAPI version of the document.
+    /// The direction of a schema whose values are sent in only one direction. This field and
+    /// `one_way_requirements` depend on the OpenAPI version of the document.
     direction: Option<Direction>,
     one_way_requirements: Vec<(&'g str, Direction)>,
     keywords: Vec<(usize, KeywordContent<'g>)>,

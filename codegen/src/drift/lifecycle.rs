@@ -37,7 +37,7 @@ an `x-sunset` date that has passed, or the `x-stability` `alpha`, `experimental`
 pub(super) struct RemovalNote {
     /// The reason, as a clause for the report.
     pub(super) text: String,
-    /// Whether the lifecycle allows the removal, so that it is not breaking.
+    /// Whether the lifecycle allows the removal. An allowed removal is not breaking.
     pub(super) is_allowed: bool,
 }
 
@@ -46,9 +46,9 @@ pub(super) fn is_removal_of_element(rule: &DriftRule) -> bool {
     REMOVALS.iter().any(|each| each.id == rule.id)
 }
 
-/// Returns the effect of the lifecycle of a removed element. `place` is its location in the old version.
-/// Returns `None` for other rules, and if the element declares no lifecycle. Without a current date,
-/// `x-sunset` has no effect.
+/// Returns the effect of the lifecycle that a removed element declares. `place` is the location of the
+/// element in the old version. Returns `None` if the rule is not about a removal, or if the element declares
+/// no lifecycle. Without a current date, `x-sunset` has no effect.
 pub(super) fn judge_removal(
     rule: &DriftRule,
     old: &ContractVersion,
@@ -81,7 +81,8 @@ pub(super) fn judge_removal(
     Some(RemovalNote { text, is_allowed })
 }
 
-/// Returns the stability of an element, or of the nearest element around it that has one, with its key.
+/// Returns the stability that an element declares, with the key of the declaration. If the element declares
+/// none, returns that of the nearest element around it.
 fn find_stability<'d>(root: &'d DocumentNode, pointer: &str) -> Option<(&'static str, &'d str)> {
     let mut pointer = pointer;
     loop {

@@ -11,7 +11,7 @@ use contract_runtime::{pointer::join_token, text::LineStarts};
 
 use super::{ContractVersion, SourceLocation, proof::VersionSide};
 
-/// The source locations of an element in both versions; `None` where it does not exist.
+/// The source locations of an element in both versions; `None` for a version without the element.
 pub(super) type LocationPair = (Option<SourceLocation>, Option<SourceLocation>);
 
 /// A lookup of the source locations of elements in the files of both versions.
@@ -58,8 +58,8 @@ impl<'g> SourceLocator<'g> {
     }
 }
 
-/// Returns the element that a JSON Pointer refers to. If it does not exist, returns the deepest existing
-/// ancestor, where the missing element would be.
+/// Returns the location of the element to which a JSON Pointer refers. If the element does not exist, returns
+/// the location of its deepest existing ancestor.
 pub(super) fn nearest_place(
     version: &ContractVersion,
     source: SourceId,

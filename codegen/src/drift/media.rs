@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use contract_codegen_core::api::MediaType;
 
-/// The identity of a media type: its type and subtype in lower case, and its significant parameters.
+/// The key by which media types are compared: type and subtype in lower case, and the significant parameters.
 pub(super) type MediaTypeKey = (String, BTreeMap<String, String>);
 
-/// Returns the entry for a media type: the one with the same name, or else the one with the same
-/// [`media_type_key`]. Returns `None` if there is neither.
+/// Returns the media type in `all` that has the name `name` or, if there is none, the same
+/// [`media_type_key`].
 pub(super) fn find_equivalent<'g>(all: &'g [MediaType], name: &str) -> Option<&'g MediaType> {
     let literal = all.iter().find(|media| media.name.eq_ignore_ascii_case(name));
     literal.or_else(|| {
@@ -17,8 +17,8 @@ pub(super) fn find_equivalent<'g>(all: &'g [MediaType], name: &str) -> Option<&'
     })
 }
 
-/// Returns type and subtype in lower case, and the significant parameters. `charset` has no meaning for JSON
-/// (RFC 8259, 11), and `charset=utf-8` is the default for other types.
+/// Returns the key of a media type. All parameters are significant, except `charset` of JSON, which has no
+/// meaning (RFC 8259, 11), and `charset=utf-8` of other types, which is the default.
 pub(super) fn media_type_key(name: &str) -> MediaTypeKey {
     let essence = contract_runtime::media_type::MediaType::parse(name);
     let parameters = essence.parameters().filter_map(|(key, value)| {

@@ -1,4 +1,5 @@
-//! Compares the schemas that no operation uses, matched by name, and the identifiers of all schema documents.
+//! Compares the schemas that no operation uses, and the identifiers of all schema documents. The schemas are
+//! matched by name.
 
 use std::{
     cmp::Reverse,
@@ -24,7 +25,7 @@ use super::{
     site::{ComparisonSite, ValueUse},
 };
 
-/// The minimum similarity of two files that are matched by content, in percent.
+/// The minimum similarity in percent at which two files are matched by their content.
 const MIN_SIMILARITY_PERCENT: usize = 50;
 /// The maximum number of pairs of files that are compared by content.
 const MAX_RESOURCE_PAIRS: usize = 1_000_000;
@@ -111,8 +112,8 @@ impl<'c, 'g> NamedSchemaComparer<'c, 'g> {
     }
 
     /// Matches the named schemas of both versions. `followed` contains the documents whose identifier
-    /// changed. Returns the matches by location or name together with the unmatched schemas, and the renamed
-    /// schemas, which have equal content under another name.
+    /// changed. Returns two values: a matcher with the matches by location or name and with the unmatched
+    /// schemas, and the pairs of renamed schemas. Renamed schemas have equal content under different names.
     fn match_schemas(
         &self,
         followed: &[RenamedResource<'g>],
@@ -213,8 +214,8 @@ impl<'c, 'g> NamedSchemaComparer<'c, 'g> {
         followed
     }
 
-    /// Matches the schema documents whose identifier exists only in one version. Returns the matches and the
-    /// unmatched old documents.
+    /// Matches the schema documents whose identifier occurs in only one version. Returns the matches, and the
+    /// documents of the old version without a match.
     fn match_resources(&self) -> (Vec<RenamedResource<'g>>, Vec<&'g SchemaResource>) {
         let (old, new) = self.comparison.versions();
         let fresh = |of: &'g ContractVersion, others: &'g ContractVersion| {
@@ -290,9 +291,9 @@ impl<T: Copy> NameMatcher<T> {
         self.take_matches(pairs.collect());
     }
 
-    /// Matches items by similarity: the number of strings that both items have, divided by the number of all
-    /// strings of the two. `old` and `new` return the strings of an item. The most similar items are matched
-    /// first, down to [`MIN_SIMILARITY_PERCENT`].
+    /// Matches items by similarity, which is the number of strings that both items have, divided by the
+    /// number of distinct strings of the two items. `old` and `new` return the strings of an item. The most
+    /// similar items are matched first, down to [`MIN_SIMILARITY_PERCENT`].
     fn match_by_similarity(
         &mut self,
         old: impl Fn(T) -> BTreeSet<String>,
@@ -341,8 +342,8 @@ impl<T: Copy> NameMatcher<T> {
     }
 }
 
-/// Returns strings that describe the content of a file, to compare files by similarity: its properties with
-/// their types, its definitions, and its listed values.
+/// Returns strings that describe the content of a file, by which files are compared: the properties with
+/// their types, the definitions, and the listed values.
 fn resource_features<'g>(graph: &'g VersionSchemas<'g>, resource: &SchemaResource) -> BTreeSet<String> {
     let Some(root) = resource.root else { return BTreeSet::new() };
     let flat = FlattenedSchema::from_schemas(graph, &[root]);
@@ -371,7 +372,7 @@ fn is_file_uri(uri: &str) -> bool {
     uri.starts_with("file:")
 }
 
-/// Returns the schemas that have a name, root schemas of files first.
+/// Returns the schemas that have a name. Root schemas of files come first.
 fn named_schema_ids(graph: &SchemaGraph) -> Vec<SchemaId> {
     let mut ids: Vec<SchemaId> =
         graph.ids().filter(|id| graph.schema(*id).origin != SchemaOrigin::Inline).collect();

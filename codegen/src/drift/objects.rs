@@ -110,8 +110,9 @@ impl<'c, 'g> ObjectComparer<'c, 'g> {
         self.report_requirement(rule, (name, &at), places, message);
     }
 
-    /// Reports a property that became required or optional. If `required` lists it in both versions, it is
-    /// required in other directions than before (OpenAPI 3.0), which proofs cannot judge.
+    /// Reports a property that became required or optional. If `required` lists the property in both versions
+    /// or in neither, only the direction of the requirement changed (OpenAPI 3.0). Such a change is reported
+    /// without a proof.
     fn report_requirement(
         &mut self,
         rule: &'static DriftRule,
@@ -357,7 +358,7 @@ impl<'c, 'g> ObjectComparer<'c, 'g> {
         }
     }
 
-    /// Compares the declared names of closed objects, in which both versions forbid all other properties.
+    /// Compares the declared property names if both versions forbid undeclared properties.
     fn compare_closed_names(&mut self) {
         let pair = self.pair;
         let closings = |flat: &FlattenedSchema<'g>, other: &FlattenedSchema<'g>| {
@@ -401,8 +402,8 @@ fn property_place<'g>(flat: &FlattenedSchema<'g>, name: &str) -> Option<&'g Docu
     declared.map(|(_, id)| &flat.graph.schema(*id).place).or_else(|| flattened_place(flat))
 }
 
-/// Returns the comparison site of a property, marked as harmless if the sending version never sends the
-/// property in the direction of the site.
+/// Returns the comparison site of a property. If the sending version never sends the property in the
+/// direction of the site, differences at the site are marked as harmless.
 fn property_site(pair: &SchemaPair<'_>, name: &str) -> ComparisonSite {
     let at = pair.site.below(StepKind::Member, &escape_token(name));
     let giving = if at.value_use == ValueUse::Write { &pair.old } else { &pair.new };

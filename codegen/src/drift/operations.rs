@@ -55,8 +55,8 @@ impl<'g> OperationPair<'g> {
         self.response_use.reversed()
     }
 
-    /// Records a change of the operation, with the levels of the rule for operations or, for a webhook or a
-    /// callback, with its levels for webhooks.
+    /// Records a change of the operation with the levels of the rule. A change of a webhook or a callback
+    /// gets the levels for webhooks.
     pub(super) fn report(
         &self,
         comparison: &mut Comparison<'g>,
@@ -88,8 +88,8 @@ impl<'c, 'g> OperationComparer<'c, 'g> {
         Self { comparison, operation }
     }
 
-    /// Compares all parts of the operation. `renamed_schemes` contains the security schemes of its document
-    /// that were renamed.
+    /// Compares all parts of the operation. `renamed_schemes` contains the renamed security schemes of the
+    /// operation's document.
     pub(super) fn compare_operation(&mut self, renamed_schemes: &RenamedSchemes<'g>) {
         self.compare_route();
         self.compare_names();
@@ -161,8 +161,8 @@ impl<'c, 'g> OperationComparer<'c, 'g> {
         }
     }
 
-    /// Compares the servers of the operation. Servers of corresponding documents are compared with the
-    /// documents.
+    /// Compares the servers of the operation. Skips operations without their own servers in corresponding
+    /// documents, because the comparison of the documents covers their servers.
     fn compare_servers(&mut self) {
         let OperationPair { old, new, documents, .. } = *self.operation;
         if documents.is_matched && old.servers.is_empty() && new.servers.is_empty() {

@@ -1,5 +1,5 @@
-//! Compares the overlaps of branches: the values that match two branches of a `oneOf` and are therefore
-//! refused.
+//! Compares the overlaps of branches, that is, the values that a `oneOf` refuses because they match two
+//! branches.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,8 +18,8 @@ use super::{
 
 /// The maximum number of pairs of branches for which proofs are attempted.
 const MAX_PROVED_PAIRS: usize = 200;
-/// The maximum number of pairs of branches of a union that are checked by types, constants and required
-/// properties. With more pairs, every pair counts as overlapping.
+/// The maximum number of pairs of branches that are checked with [`is_disjoint`]. If a union has more pairs,
+/// all pairs count as overlapping.
 const MAX_SCREENED_PAIRS: usize = 200_000;
 
 /// A comparer for the overlaps between the branches of a pair of unions.
@@ -33,9 +33,9 @@ impl<'c, 'g> OverlapComparer<'c, 'g> {
         Self { comparison, pair }
     }
 
-    /// Reports values that match two branches of a `oneOf`. If a schema became a branch of a `oneOf`, such
-    /// values became invalid. If a branch of a `oneOf` became the schema, they became valid. `side` is the
-    /// version with the union.
+    /// Reports values that match two branches of a `oneOf` that only one version contains. If the `oneOf`
+    /// replaced a schema, such values became invalid. If a schema replaced the `oneOf`, such values became
+    /// valid. `side` is the version with the union.
     pub(super) fn compare_overlap(&mut self, side: VersionSide, union: SchemaUnion<'g>) {
         let pair = self.pair;
         let (rule, value_use, message) = match side {
@@ -62,7 +62,8 @@ impl<'c, 'g> OverlapComparer<'c, 'g> {
     }
 
     /// Reports values that match two branches of a `oneOf` in only one version, because branches were added,
-    /// removed or widened. `side` is that version, and `further` contains the branches that only it has.
+    /// removed or changed. `side` is that version. `further` contains its branches without a match in the
+    /// other version.
     pub(super) fn compare_branch_overlaps(
         &mut self,
         (side, union): (VersionSide, SchemaUnion<'g>),
@@ -105,8 +106,8 @@ impl<'c, 'g> OverlapComparer<'c, 'g> {
         self.report_overlap(rule, side, &overlapping, message);
     }
 
-    /// Returns true if the branch of the version `side` may accept values that the corresponding branch of
-    /// the other version refuses.
+    /// Returns true if a branch in the version `side` may accept a value that the corresponding branch in the
+    /// other version refuses.
     fn may_accept_more(&mut self, side: VersionSide, (before, after): (SchemaId, SchemaId)) -> bool {
         let pair = self.pair;
         let (old, new) = ((VersionSide::Old, &[before][..]), (VersionSide::New, &[after][..]));
@@ -122,8 +123,10 @@ impl<'c, 'g> OverlapComparer<'c, 'g> {
         }
     }
 
-    /// Reports `rule`, unless it is proven that no value of the other version matches both branches of one of
-    /// the given pairs. A value that does is reported as the witness.
+    /// Reports `rule` if a value of the version without the overlaps may match both branches of one of the
+    /// given pairs. If a proof finds such a value, the value is reported as the witness. Reports nothing if a
+    /// proof shows that there is no such value, or that both versions accept the same values. `side` is the
+    /// version with the overlaps.
     fn report_overlap(
         &mut self,
         rule: &'static DriftRule,
@@ -182,8 +185,9 @@ fn possibly_overlapping_pairs<'g>(
     candidates
 }
 
-/// Returns true if two branches obviously share no value: by their types, by their listed values, by a
-/// property with different values, or by a property that one branch requires and the other forbids.
+/// Returns true if a simple check shows that two branches accept no common value. The check considers their
+/// types, their listed values, properties with different values, and properties that one branch requires and
+/// the other forbids.
 fn is_disjoint<'g>(
     graph: &'g VersionSchemas<'g>,
     one: &FlattenedSchema<'g>,

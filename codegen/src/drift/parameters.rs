@@ -140,8 +140,8 @@ impl<'c, 'g> ParameterComparer<'c, 'g> {
         self.compare_parameter_schemas(before, after);
     }
 
-    /// Returns true if both versions of a parameter are scalars, which every style serializes without
-    /// delimiters.
+    /// Returns true if both versions of a parameter accept only scalars. Every style serializes scalars
+    /// without delimiters.
     fn is_scalar_parameter(&self, before: &Parameter, after: &Parameter) -> bool {
         let joined = TypeSet::ARRAY.union(TypeSet::OBJECT);
         let is_plain = |side, schema| {
@@ -161,9 +161,9 @@ fn declared_style(parameter: &Parameter) -> (&str, bool, bool, Option<MediaTypeK
     (style, *explode, *allow_reserved, content.as_deref().map(media_type_key))
 }
 
-/// Returns the part of the serialization that affects the wire format. `allowReserved` is ignored, because
-/// receivers decode percent-encoded names and values. Scalars have the same form in every query style
-/// (OpenAPI 3.1, 4.8.12.4).
+/// Returns the part of a parameter's serialization that affects the wire format. It excludes `allowReserved`,
+/// because receivers decode percent-encoded names and values. All query styles count as equal for scalars,
+/// because scalars have the same form in each of them (OpenAPI 3.1, 4.8.12.4).
 fn effective_style(parameter: &Parameter, is_scalar: bool) -> (&str, bool, Option<MediaTypeKey>) {
     let (style, explode, _, content) = declared_style(parameter);
     let in_query = matches!(style, "form" | "spaceDelimited" | "pipeDelimited");
@@ -172,8 +172,8 @@ fn effective_style(parameter: &Parameter, is_scalar: bool) -> (&str, bool, Optio
     (style, explode && !is_scalar, content)
 }
 
-/// Returns the comparison site of a parameter. Its scalars are sent as plain strings, unless the parameter
-/// has `content`.
+/// Returns the comparison site of a parameter. Scalars at this site are sent as plain strings, unless the
+/// parameter uses `content`.
 fn parameter_site(operation: &OperationPair<'_>, before: &Parameter, after: &Parameter) -> ComparisonSite {
     let at = ComparisonSite::new(parameter_label(operation, after), operation.request_use());
     if before.content.is_none() && after.content.is_none() { at.with_string_members() } else { at }
@@ -198,9 +198,9 @@ fn same_name(location: ParameterIn, one: &str, other: &str) -> bool {
     one == other || (location == ParameterIn::Header && one.eq_ignore_ascii_case(other))
 }
 
-/// Matches the path parameters of both versions by position, because their names are not sent. Returns pairs of
-/// (old, new) names. If the paths differ in shape, parameters whose old name still exists are omitted, because
-/// they are matched by name.
+/// Matches the path parameters of both versions by position, because their names are not sent. Returns pairs
+/// of (old, new) names. If the paths differ in more than these names, parameters whose old name still exists
+/// are omitted, because they are matched by name. Returns no pairs if the numbers of parameters differ.
 fn match_placeholders<'g>(old: &'g Operation, new: &'g Operation) -> Vec<(&'g str, &'g str)> {
     let names =
         |path: &'g str| path.split('{').skip(1).filter_map(|rest| rest.split('}').next()).collect::<Vec<_>>();

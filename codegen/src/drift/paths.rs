@@ -21,7 +21,7 @@ pub(super) enum PathStart {
     Node(usize),
 }
 
-/// An edge to a node or to a change: its start and its path segment, such as `/items/*/name`.
+/// An edge to a node or to a change, given by its start and its path segment, such as `/items/*/name`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct PathEdge {
     pub(super) from: PathStart,
@@ -34,7 +34,7 @@ pub(super) struct PathGraph {
     /// The bases in the order of the contract.
     bases: Vec<String>,
     numbers: HashMap<String, usize>,
-    /// The edges that lead to each node.
+    /// The incoming edges of each node.
     nodes: Vec<BTreeSet<PathEdge>>,
 }
 
@@ -91,7 +91,7 @@ impl PathGraph {
     }
 }
 
-/// An edge of the resolved graph: the target node and the path segment that leads to it.
+/// An edge of the resolved graph, as its target node and its path segment.
 #[derive(Clone, Debug)]
 struct PathStep {
     to: usize,
@@ -169,8 +169,8 @@ fn reachable_bases(starts: &[Vec<PathStep>], steps: &[Vec<PathStep>]) -> Reachab
     ReachableBases { component, sets }
 }
 
-/// Returns the strongly connected component of each node, numbered so that edges lead to smaller numbers, and
-/// the number of components (Tarjan 1972, without recursion).
+/// Returns the number of the strongly connected component of each node, and the count of components (Tarjan
+/// 1972, without recursion). An edge between two components always points to the smaller number.
 fn strongly_connected_components(steps: &[Vec<PathStep>]) -> (Vec<usize>, usize) {
     const NONE: usize = usize::MAX;
     let mut number = vec![NONE; steps.len()];
@@ -233,9 +233,9 @@ pub(super) struct ResolvedPaths {
 }
 
 impl ResolvedPaths {
-    /// Returns the subject and the uses of a change. `edges` contains the edges that lead to it, each with
-    /// its level. The subject is the shortest path among those with the highest level. The uses are all bases
-    /// that reach one of the edges, sorted.
+    /// Returns the subject and the uses of a change. `edges` contains the edges to the change, each with the
+    /// level of the change at this edge. The subject is the shortest path among those with the highest level.
+    /// The uses are all bases that reach one of the edges, sorted.
     pub(super) fn describe_paths(&self, edges: &BTreeMap<PathEdge, ChangeLevel>) -> (String, Vec<String>) {
         let subject = self.worst_path(edges).map_or_else(String::new, |edge| self.full_path(edge));
         let mut uses: BTreeSet<&str> = BTreeSet::new();

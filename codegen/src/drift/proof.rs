@@ -2,11 +2,11 @@
 //!
 //! In each direction, one version is the *sending* version and the other the *receiving* one: readers of the
 //! old version receive values of the new version, and writers of the old version send values to the new one.
-//! In code, they are called `giving` and `refusing`.
+//! In code, the sending version is called `giving`, and the receiving version `refusing`.
 //!
 //! Two questions decide whether a difference breaks clients:
 //!
-//! * Does every value that the sending version accepts satisfy the changed keywords of the receiving version?
+//! * Do the changed keywords of the receiving version accept every value that the sending version accepts?
 //!   If so, the difference is harmless. `canonical` (experimental) decides this.
 //! * Is there a value that the sending version accepts and those keywords refuse? If so, the difference is
 //!   breaking, and the value is reported as a witness, provided that the runtime's validation tables agree.
@@ -49,8 +49,8 @@ use crate::canonical::{CanonicalForm, ContainmentChecker};
 
 /// The maximum length of a string in a witness, in bytes.
 const MAX_WITNESS_BYTES: usize = 300;
-/// The maximum number of pairs of branches that are sampled thoroughly. With more pairs, each pair gets fewer
-/// samples.
+/// The maximum number of pairs of branches for which many sample values are generated. If there are more
+/// pairs, fewer values are generated for each pair.
 const MAX_THOROUGH_PAIRS: usize = 20;
 
 /// One of the two compared versions.
@@ -62,10 +62,10 @@ pub(super) enum VersionSide {
     New,
 }
 
-/// A cache of data that is derived from schemas of one version; `None` if the derivation failed.
+/// A cache of data that is derived from schemas of one version. An entry is `None` if the derivation failed.
 type SideCache<T> = RefCell<HashMap<(VersionSide, Vec<SchemaId>), Option<T>>>;
 
-/// A prover that decides questions about the values that both versions accept, and caches the results.
+/// A prover for statements about the values that the versions accept. It caches the results.
 pub(super) struct SchemaProver<'g> {
     sides: &'g SchemaVersions<'g>,
     engine: ContainmentChecker,
@@ -108,8 +108,8 @@ impl<'g> LazyTables<'g> {
     }
 }
 
-/// The result of a proof: `Ok` if no value is refused, `Err` if a value is refused, with an example if one
-/// was found.
+/// The result of a proof. `Ok` means that no value is refused. `Err` means that a value is refused; it
+/// contains such a value, if one was found.
 pub(super) type ProofVerdict = Result<(), Option<Json>>;
 
 impl<'g> SchemaProver<'g> {
@@ -132,8 +132,8 @@ impl<'g> SchemaProver<'g> {
         self.sides.get(side)
     }
 
-    /// Returns true if the runtime's validation tables accept a value for each of the given schemas of one
-    /// version.
+    /// Returns true if a value is valid under each of the given schemas of one version, according to the
+    /// runtime's validation tables.
     pub(super) fn accepts_value(&self, side: VersionSide, ids: &[SchemaId], value: &Json) -> bool {
         let tables = match side {
             VersionSide::Old => &self.old_tables,
@@ -166,8 +166,8 @@ impl<'g> SchemaProver<'g> {
         self.graph(VersionSide::Old).programs.are_equal_patterns(one, other)
     }
 
-    /// Decides whether every value of the given types that the sending version accepts satisfies the facet's
-    /// keywords of the receiving version. Returns `None` if that is unknown.
+    /// Decides whether the receiving version's keywords of the facet accept every value of the given types that
+    /// the sending version accepts. Returns `None` if no decision is possible.
     pub(super) fn prove_accepted(
         &self,
         (giving, given): (VersionSide, &[SchemaId]),
@@ -224,8 +224,8 @@ impl<'g> SchemaProver<'g> {
         Some(if covers { Ok(()) } else { Err(None) })
     }
 
-    /// Returns a candidate that is valid in the sending version but is rejected by the receiving version
-    /// because of the facet's keywords.
+    /// Returns a candidate of the facet that the sending version accepts and that the facet's keywords of the
+    /// receiving version refuse.
     pub(super) fn find_refused_candidate(
         &self,
         given: (VersionSide, &[SchemaId]),
@@ -238,9 +238,9 @@ impl<'g> SchemaProver<'g> {
         self.find_witness(given, refuser, &barrier, fitting.cloned())
     }
 
-    /// Creates a schema document with those keywords of the given schemas that belong to the facet. If the
-    /// facet includes `unevaluated…` keywords and the schemas contain one, the document contains all keywords
-    /// of the schemas, because `unevaluated…` depends on its siblings.
+    /// Creates a schema document that contains only the facet's keywords of the given schemas. If the facet
+    /// includes an `unevaluated…` keyword and the schemas use one, the document contains all keywords of the
+    /// schemas, because `unevaluated…` depends on adjacent keywords.
     fn keywords_document(
         &self,
         (refusing, refuser): (VersionSide, &[SchemaId]),
@@ -259,7 +259,7 @@ impl<'g> SchemaProver<'g> {
 
     /// Decides whether all of the given pairs of branches are disjoint, that is, whether no value of the
     /// sending version matches both branches of a pair. `side` is the version that contains the branches.
-    /// Returns `None` if that is unknown.
+    /// Returns `None` if no decision is possible.
     pub(super) fn prove_no_overlap(
         &self,
         (giving, given): (VersionSide, &[SchemaId]),
@@ -396,8 +396,8 @@ impl<'g> SchemaProver<'g> {
     }
 
     /// Returns the first value in `tries` that the sending version accepts and the receiving version refuses,
-    /// according to the validation tables and to `jsonschema`. `barrier` is the document of the keywords that
-    /// must refuse the value.
+    /// according to the validation tables and to `jsonschema`. `barrier` is a schema document with the
+    /// keywords that must refuse the value.
     fn find_witness(
         &self,
         (giving, given): (VersionSide, &[SchemaId]),

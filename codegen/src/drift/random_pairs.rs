@@ -42,7 +42,7 @@ fn number_below(random: &mut SplitMix64, limit: usize) -> usize {
     usize::try_from(random.next_number() % limit as u64).unwrap()
 }
 
-/// Creates a contract with the given definitions. An operation reads and writes the last one.
+/// Creates a contract with the given definitions. An operation reads and writes the last definition.
 fn build_document(version: &str, mut definitions: serde_json::Map<String, Value>) -> Value {
     let last = definitions.keys().next_back().unwrap().clone();
     definitions.insert("Root".to_owned(), json!({ "$ref": format!("#/components/schemas/{last}") }));
@@ -127,7 +127,7 @@ fn mark_one_way(definitions: &mut Value, random: &mut SplitMix64) {
     }
 }
 
-/// Generates two contracts that differ in one edit. Half of them are OpenAPI 3.0 documents, in which
+/// Generates two contracts that differ in one edit. Half of the pairs are OpenAPI 3.0 documents, in which
 /// `required` depends on the direction.
 fn generate_pair(number: u64) -> Option<[Value; 2]> {
     // Only documents in the 2020-12 dialect without operations and asserted formats are used.
@@ -160,7 +160,7 @@ fn generate_pair(number: u64) -> Option<[Value; 2]> {
     Some([build_document(version, old), build_document(version, new)])
 }
 
-/// Returns the names of the definitions that the last one refers to, directly or indirectly.
+/// Returns the names of the definitions to which the last definition refers, directly or indirectly.
 fn reachable_definitions(definitions: &serde_json::Map<String, Value>) -> Vec<&String> {
     let mut reached: Vec<&String> = definitions.keys().next_back().into_iter().collect();
     let mut index = 0;
@@ -209,8 +209,8 @@ fn collect_pointers(schema: &Value, pointer: &str, pointers: &mut Vec<String>) {
     }
 }
 
-/// Applies one typical edit to a schema, chosen at random. `other` may replace the schema or become a
-/// subschema of it.
+/// Applies one random edit to a schema, from a list of typical edits. Some edits replace the schema by
+/// `other` or add `other` as a subschema.
 fn edit_schema(schema: &mut Value, other: Value, random: &mut SplitMix64) {
     let edits = [
         json!({ "type": "string" }),
@@ -272,8 +272,9 @@ fn edit_schema(schema: &mut Value, other: Value, random: &mut SplitMix64) {
     }
 }
 
-/// Returns a value and variants of it: objects with members removed, replaced or added, arrays without the
-/// first item or with another item, and another value for a scalar.
+/// Returns a value and variants of the value. In variants of an object, members are removed, replaced or
+/// added. Variants of an array lack the first item or have a further item. The variant of a scalar is a
+/// different value.
 fn mutate_value(value: &Value, others: &[Value], random: &mut SplitMix64) -> Vec<Value> {
     let mut variants = vec![value.clone()];
     match value {
@@ -305,7 +306,8 @@ fn to_serde_value(value: &Json) -> Value {
     serde_json::from_str(&value.to_string()).unwrap()
 }
 
-/// Returns the document of one version with the `required` properties that apply in a direction.
+/// Returns the document of one version, in which `required` lists only the properties that are required in a
+/// direction.
 fn relax_document(document: &Value, sides: &SchemaVersions<'_>, usage: ValueUse, side: VersionSide) -> Value {
     let mut document = document.clone();
     let Some(relaxed) = sides.for_direction(usage) else { return document };
@@ -349,9 +351,9 @@ fn relax_document(document: &Value, sides: &SchemaVersions<'_>, usage: ValueUse,
     document
 }
 
-/// Checks one pair. Returns the number of values that the sending version accepts and the receiving version
-/// rejects, an error message if a break is not reported or a witness is wrong, or `None` if the pair cannot
-/// be checked.
+/// Checks one pair. Returns the number of tried values that the sending version accepts and the receiving
+/// version rejects. Returns an error message if a break is not reported or a witness is wrong. Returns `None`
+/// if the pair cannot be checked.
 fn check_pair(number: u64) -> Option<Result<usize, String>> {
     let [old, new] = generate_pair(number)?;
     let read =

@@ -41,7 +41,7 @@ pub struct ReportOptions {
     pub audience: ReportAudience,
     /// Whether the text report is colored.
     pub color: bool,
-    /// Whether both versions belong to one major version, so that a breaking change is a failure.
+    /// Whether both versions belong to one major version. If so, a breaking change is a failure.
     pub within_major: bool,
     /// A prefix for the file names of the new version that makes them relative to the folder in which the
     /// report is read, such as `schemas/`.
@@ -56,7 +56,8 @@ const BREAKING_LABEL: &str = ChangeLevel::Breaking.as_str();
 const ACCEPTED_LABEL: &str = "accepted";
 
 impl ReportOptions {
-    /// Returns the level of a change for the audience: for everyone, the higher of the two levels.
+    /// Returns the level of a change for the audience. For [`ReportAudience::Everyone`], this is the higher
+    /// of the two levels.
     #[must_use]
     pub fn level_of(&self, change: &ContractChange) -> ChangeLevel {
         match self.audience {
@@ -84,7 +85,8 @@ impl ReportOptions {
         failing.collect()
     }
 
-    /// Returns the label of a change: its level for the audience, or `accepted` for an accepted break.
+    /// Returns the label of a change, which is its level for the audience, or `accepted` for an accepted
+    /// breaking change.
     fn label_of(&self, change: &ContractChange) -> &'static str {
         match (self.level_of(change), &change.accepted) {
             (ChangeLevel::Breaking, Some(_)) => ACCEPTED_LABEL,
@@ -96,7 +98,8 @@ impl ReportOptions {
         drift.changes.iter().filter(|change| self.all || self.level_of(change) > ChangeLevel::Same).collect()
     }
 
-    /// Returns the location that a report shows: the old one for a removed element, otherwise the new one.
+    /// Returns the location that a report shows: the location in the old version for a removed element,
+    /// otherwise the location in the new version.
     fn display_place(&self, change: &ContractChange) -> Option<String> {
         let new = change.new.as_ref().map(|location| self.new_place(location));
         let old = change.old.as_ref().map(|location| self.old_place(location));
@@ -108,8 +111,8 @@ impl ReportOptions {
         format!("{}:{}", join_path(&self.prefix, &location.file), location.line)
     }
 
-    /// Returns a location in the old version: the file and the line. With a revision, the file has the form
-    /// that `git show` accepts, such as `v1.2.0:api/openapi.yaml`.
+    /// Formats a location in the old version as file and line. If the old version is a git revision, the file
+    /// has the form that `git show` accepts, such as `v1.2.0:api/openapi.yaml`.
     fn old_place(&self, location: &SourceLocation) -> String {
         let revision = self.revision.as_ref().map_or_else(String::new, |revision| format!("{revision}:"));
         format!("{revision}{}:{}", join_path(&self.old_prefix, &location.file), location.line)
@@ -135,7 +138,8 @@ fn join_path(prefix: &str, file: &str) -> String {
     format!("{root}{}", parts.join("/"))
 }
 
-/// Describes a change, with the value that proves it and the other places that use the changed element.
+/// Describes a change in one paragraph, with its witness, the other parts of operations that use the element,
+/// and the reason for its acceptance.
 fn describe_change(change: &ContractChange) -> String {
     let mut text = format!("{}: {}.", change.subject, change.message);
     if let Some(witness) = &change.witness {
@@ -151,15 +155,15 @@ fn describe_change(change: &ContractChange) -> String {
     text
 }
 
-/// Returns who accepted a change and how long, such as ` by Ann until 2027-01-31`. Returns an empty string if
-/// the entry contains neither.
+/// Formats the person who accepted a change and the last day of the acceptance, such as ` by Ann until
+/// 2027-01-31`. Omits each of the two that the entry does not contain.
 fn acceptance_terms(acceptance: &Acceptance) -> String {
     let by = acceptance.by.as_ref().map_or_else(String::new, |by| format!(" by {by}"));
     let until = acceptance.expires.map_or_else(String::new, |date| format!(" until {date}"));
     by + &until
 }
 
-/// Returns the uses of the changed element other than the one in the subject.
+/// Returns the uses of the changed element, without the use that the subject contains.
 fn other_uses(change: &ContractChange) -> Vec<&str> {
     let subject_base = change.uses.iter().filter(|base| {
         let rest = change.subject.strip_prefix(base.as_str());
@@ -170,9 +174,9 @@ fn other_uses(change: &ContractChange) -> Vec<&str> {
     change.uses.iter().filter(|base| Some(*base) != subject_base).map(String::as_str).collect()
 }
 
-/// Returns the exit code of `xtask drift`: 0 for no effect, 1 for additive, renamed or accepted, 2 for
-/// breaking or for an outdated entry of accepted changes. Unless `view.within_major` is set, a breaking change
-/// gives 1 if `info.version` has a new major version.
+/// Returns the exit code of `xtask drift`. It is 0 for changes without effect, 1 for additive, renamed or
+/// accepted changes, and 2 for breaking changes or an outdated entry of accepted changes. If
+/// `view.within_major` is false and `info.version` has a new major version, breaking changes give 1.
 ///
 /// The command `contract-codegen drift` exits with 1 where this function returns 2, and with 0 otherwise.
 #[must_use]
@@ -189,8 +193,8 @@ fn declared_bump(drift: &ContractDrift) -> Option<VersionBump> {
     VersionBump::between_versions(&drift.old_version, &drift.new_version)
 }
 
-/// Renders a text report: one line per change, grouped by operation or schema, then the totals and the
-/// required version increment.
+/// Renders a text report. It contains one line per change, grouped by operation or schema, then the totals
+/// and the required version increment.
 #[must_use]
 pub fn render_text(drift: &ContractDrift, view: &ReportOptions) -> String {
     let paint = |code: &str, text: &str| {
@@ -484,8 +488,9 @@ fn code_span(text: &str) -> String {
     format!("`` {} ``", text.replace('|', "\\|").replace('\n', " ").replace("``", "` `"))
 }
 
-/// Renders GitHub workflow commands, one per change, at the new location if there is one, or else at the old
-/// one. Each fault of the new version gets a warning, and each outdated entry of accepted changes an error.
+/// Renders one GitHub workflow command per change. The command is located in the new version if the change
+/// has a location there, otherwise in the old version. Each fault of the new version gets a warning, and each
+/// outdated entry of accepted changes an error.
 #[must_use]
 pub fn render_github_annotations(drift: &ContractDrift, view: &ReportOptions) -> String {
     let mut out = String::new();
@@ -540,7 +545,7 @@ pub fn render_github_annotations(drift: &ContractDrift, view: &ReportOptions) ->
     out
 }
 
-/// The code of outdated entries in reports of other tools.
+/// The code of outdated entries in GitHub annotations and SARIF.
 const OUTDATED_CODE: &str = "outdated-accepted-change";
 
 fn escape_command_data(text: &str) -> String {
@@ -551,7 +556,7 @@ fn escape_command_property(text: &str) -> String {
     escape_command_data(text).replace(':', "%3A").replace(',', "%2C")
 }
 
-/// The note for rules whose level increases within a major version.
+/// The note about rules whose changes are breaking within a major version.
 const PERMANENCE_NOTE: &str = "Within a major version it is breaking for every affected client.";
 
 /// Renders the table of all rules, or one rule with its reason.
@@ -620,8 +625,8 @@ fn shorten_value(text: &str) -> String {
 mod tests {
     use crate::drift::{CompareOptions, ContractVersion, compare, report};
 
-    /// A changed description requires a new patch version: keeping version 1.0.0 is too little, 1.0.1 is
-    /// enough.
+    /// A changed description requires a new patch version. The unchanged version 1.0.0 is reported as too
+    /// low, 1.0.1 as sufficient.
     #[test]
     fn required_increment_agrees_with_the_version_verdict() {
         let contract = |description: &str, version: &str| {

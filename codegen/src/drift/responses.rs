@@ -98,8 +98,8 @@ impl<'c, 'g> ResponseComparer<'c, 'g> {
         self.report(rule, (Some(&old.place), Some(&after.place)), &subject, message);
     }
 
-    /// Returns true if readers of the success response `known` can read the response `other` in all media
-    /// types that both have.
+    /// Returns true if readers of the success response `known` can read the response `other` in every media
+    /// type that both responses declare.
     fn can_read_response(&mut self, known: &'g Response, other: &'g Response) -> bool {
         let shared = |media: &'g MediaType| {
             let same = media::find_equivalent(&known.content, &media.name);
@@ -213,7 +213,7 @@ const fn is_success(status: StatusPattern) -> bool {
 }
 
 /// Returns the range or `default` entry that applies to a status without its own entry (OpenAPI 3.1, 4.8.16).
-/// If there are success responses, `default` is considered an error response.
+/// If `responses` contains a success response, `default` does not apply to success statuses.
 fn covering_response(responses: &[Response], status: StatusPattern) -> Option<&Response> {
     let range = match status {
         StatusPattern::Code(code) => u8::try_from(code / 100).ok().map(StatusPattern::Range),
@@ -225,9 +225,8 @@ fn covering_response(responses: &[Response], status: StatusPattern) -> Option<&R
     range.and_then(find).or_else(|| by_default.then(|| find(StatusPattern::Default)).flatten())
 }
 
-/// Returns each response of the new version whose status has no entry of its own in the old version, but was
-/// covered by a range such as `4XX` or by `default` there. Each is paired with the old entry, which comes
-/// first.
+/// Returns pairs of an old and a new response for each status that has its own entry only in the new version.
+/// The old response is the range, such as `4XX`, or the `default` that covered the status in the old version.
 fn newly_named_statuses<'g>(
     old: &'g [Response],
     new: &'g [Response],

@@ -1,8 +1,8 @@
 //! Reads a contract at a git revision with the command `git`.
 //!
-//! The files that the contract may need are copied into a temporary folder: the inputs and overlays that the
-//! `codegen.toml` at that revision lists, and the files in their folders and in mounts to which these may
-//! refer.
+//! The files that the contract may need are copied into a temporary folder. These are the inputs and overlays
+//! that the `codegen.toml` at that revision lists, and the files to which they may refer, in the folders of
+//! the inputs and in mounts.
 
 use std::{
     collections::HashMap,
@@ -10,12 +10,13 @@ use std::{
     io::{self, BufRead, BufReader, Read, Write},
     path::{Path, PathBuf},
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    sync::Arc,
 };
 
 use contract_codegen_core::{
     config::Config,
     diagnostics::Diagnostics,
-    load::{self, files},
+    load::{self, DocumentFetcher, files},
 };
 
 use super::{CONFIGURATION_FILE, ContractVersion};
@@ -56,18 +57,31 @@ pub struct ContractRevision {
     /// The revision, such as `v1.2.0`.
     pub revision: String,
     /// The folder of the contract's files in the repository, as a prefix of
-    /// [`SourceLocation::file`](super::SourceLocation::file): empty or with a trailing `/`.
+    /// [`SourceLocation::file`](super::SourceLocation::file). It is empty or ends with `/`.
     pub folder: String,
 }
 
-/// Reads the contract at `path` as it was at a revision. A revision is anything that names a commit, such as
-/// `main`, `v1.2.0` or `HEAD~3`. `v1.2.0:api/openapi.yaml` specifies another path at that revision, relative
-/// to the root of the repository.
+/// Reads the contract at `path` as it was at a revision. A revision is a name of a commit, such as `main`,
+/// `v1.2.0` or `HEAD~3`. If the path was different at the revision, it is given after a colon, relative to
+/// the root of the repository, as in `v1.2.0:api/openapi.yaml`.
 ///
 /// # Errors
 /// Returns an error if git cannot be run, `path` is not in a repository, the revision or the contract in it
 /// does not exist, or the contract is invalid.
 pub fn open_revision(revision: &str, path: &Path) -> Result<ContractRevision, RevisionError> {
+    open_revision_with(revision, path, None)
+}
+
+/// Reads a contract like [`open_revision`], and downloads inputs and references that are URLs. Downloaded
+/// documents are not those of the revision, but the current ones.
+///
+/// # Errors
+/// Returns the same errors as [`open_revision`].
+pub fn open_revision_with(
+    revision: &str,
+    path: &Path,
+    fetcher: Option<Arc<dyn DocumentFetcher>>,
+) -> Result<ContractRevision, RevisionError> {
     let path = fs::canonicalize(path)
         .map_err(|error| RevisionError::Git(format!("cannot read {}: {error}", path.display())))?;
     let home = if path.is_dir() { path.as_path() } else { path.parent().unwrap_or(&path) };
@@ -90,14 +104,19 @@ pub fn open_revision(revision: &str, path: &Path) -> Result<ContractRevision, Re
     let folder =
         if old.is_dir() { inside.as_str() } else { inside.rsplit_once('/').map_or("", |(folder, _)| folder) };
     let folder = if folder.is_empty() { String::new() } else { format!("{folder}/") };
-    let version = ContractVersion::open(&old).map_err(|problems| RevisionError::Contract {
+    let version = ContractVersion::open_with(&old, fetcher).map_err(|problems| RevisionError::Contract {
         revision: revision.to_owned(),
         problems: problems.prefix_file_names(&format!("{revision}:{folder}")),
     })?;
     Ok(ContractRevision { version, revision: revision.to_owned(), folder })
 }
 
-/// Returns true if a revision names a commit of the repository that contains a folder. Returns false for
+/// Iterates over the inputs of a configuration that are files or folders.
+fn local_inputs(config: &Config) -> impl Iterator<Item = &PathBuf> {
+    config.inputs.iter().filter(|input| load::inputs::as_url(input).is_none())
+}
+
+/// Returns true if `revision` names a commit of the repository to which `folder` belongs. Returns false for
 /// strings that look like options.
 #[must_use]
 pub fn is_commit(folder: &Path, revision: &str) -> bool {
@@ -234,7 +253,7 @@ impl RevisionExtractor<'_> {
         let base = self.root.join(home);
         let overlays = config.input.overlays.iter().map(|overlay| overlay.file.clone());
         let mounts = config.mounts.values().cloned();
-        let inputs: Vec<PathBuf> = config.inputs.iter().map(|input| base.join(input)).collect();
+        let inputs: Vec<PathBuf> = local_inputs(config).map(|input| base.join(input)).collect();
         let all = mounts.chain(overlays).map(|path| base.join(path)).chain(inputs.iter().cloned());
         // The common folder of the inputs contains the files to which the inputs refer.
         let holding = inputs.iter().map(|input| {
@@ -249,7 +268,7 @@ impl RevisionExtractor<'_> {
     /// its own folder if it lists no inputs.
     fn required_paths(&self, config: &Config, home: &str) -> Vec<String> {
         let base = self.root.join(home);
-        let inputs = config.inputs.iter().map(|input| base.join(input));
+        let inputs = local_inputs(config).map(|input| base.join(input));
         let overlays = config.input.overlays.iter().map(|overlay| base.join(&overlay.file));
         let folder = config.inputs.is_empty().then(|| base.clone());
         inputs.chain(overlays).chain(folder).filter_map(|path| self.repository_path(&path)).collect()
@@ -260,8 +279,8 @@ impl RevisionExtractor<'_> {
         Some(to_slash_path(files::absolute_path(path).ok()?.strip_prefix(self.root).ok()?))
     }
 
-    /// Returns the content of the configuration file for the copy, with absolute paths to files outside of
-    /// the repository.
+    /// Returns the content of the configuration file to write into the copy. Paths outside of the repository
+    /// are made absolute.
     fn anchor_configuration(&self, text: &str, home: &str) -> String {
         let Ok(mut table) = text.parse::<toml::Table>() else { return text.to_owned() };
         let base = self.root.join(home);
@@ -285,7 +304,8 @@ impl RevisionExtractor<'_> {
         toml::to_string(&table).unwrap_or_else(|_| text.to_owned())
     }
 
-    /// Lists the documents in the given folders, and the given paths that are documents themselves.
+    /// Lists the JSON and YAML files in the given folders at the revision. `folders` may also contain paths
+    /// of single files.
     fn list_files(&self, folders: &[String]) -> Result<Vec<String>, RevisionError> {
         let mut args = vec!["ls-tree", "-r", "-z", "--full-tree", self.revision];
         // Git rejects an empty path. Without paths, it lists all files.
@@ -424,7 +444,7 @@ mod tests {
         found
     }
 
-    /// Only the files of the contract are copied, and files whose name occurs in a reference.
+    /// Only the inputs of the contract, and files whose names occur in references, are copied.
     #[test]
     fn unreferenced_files_are_not_copied() {
         let folder = tempfile::tempdir().unwrap();

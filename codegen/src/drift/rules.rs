@@ -18,11 +18,11 @@ pub struct DriftRule {
     pub writers: ChangeLevel,
     /// The effect of the change on readers, writers and the service, which explains the levels.
     pub reason: &'static str,
-    /// Whether the change removes something that must remain available within a major version. If only
-    /// versions within a major version are compared, the level of such a change is raised to breaking
-    /// (Semantic Versioning, item 8).
+    /// Whether the change removes an element that must remain available within a major version. If both
+    /// versions belong to one major version, such a change is breaking (Semantic Versioning, item 8).
     pub is_breaking_within_major: bool,
-    /// Whether the change removes an element, so that reports show the old location.
+    /// Whether the change removes an element. For such a change, reports show the location in the old
+    /// version.
     pub is_removal: bool,
 }
 

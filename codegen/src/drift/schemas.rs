@@ -19,7 +19,7 @@ use super::{
     verdicts::KeywordFacet,
 };
 
-/// The maximum nesting depth of unions that are checked for a branch that accepts every string.
+/// The maximum nesting depth of unions that are searched for a branch that accepts every string.
 const MAX_UNION_DEPTH: u8 = 6;
 
 /// A comparer for all keywords of a pair of schemas.
@@ -63,9 +63,9 @@ impl<'c, 'g> SchemaComparer<'c, 'g> {
         ConditionComparer::new(self.comparison, pair).compare_conditions();
     }
 
-    /// Reports a scalar type that became `string` at a site where both are sent as plain strings, such as a
-    /// query parameter: the old values remain valid. For readers, also reports the reverse change. Returns
-    /// true if this explains the whole difference of the types.
+    /// Reports a scalar type that became `string` at a site where scalars are sent as plain strings, such as
+    /// a query parameter. The old values remain valid there. For readers, also reports the reverse change.
+    /// Returns true if the types need no further comparison.
     fn compare_string_encoded_scalars(&mut self, old: TypeSet, new: TypeSet) -> bool {
         let pair = self.pair;
         if !pair.site.is_plain_string() {
@@ -165,9 +165,9 @@ impl<'c, 'g> SchemaComparer<'c, 'g> {
     }
 }
 
-/// Returns the types `types`, with `string` in place of the scalar types that `others` lacks. Returns `None`
-/// if `others` lacks no scalar type, or if `other` does not accept every string that may represent these
-/// scalars.
+/// Replaces each scalar type in `types` that `others` does not contain by `string`, and returns the result.
+/// Returns `None` if there is no such type, or if the schema `other` does not accept every string that may
+/// represent a value of such a type.
 fn with_scalars_as_strings(types: TypeSet, others: TypeSet, other: &FlattenedSchema<'_>) -> Option<TypeSet> {
     let scalars = TypeSet::NUMBER.union(TypeSet::BOOLEAN).union(TypeSet::INTEGER).union(TypeSet::NULL);
     let lacking = types.intersection(scalars).difference(others);

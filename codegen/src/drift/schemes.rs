@@ -1,4 +1,4 @@
-//! Compares the security schemes and scopes that both versions declare or require.
+//! Compares the security schemes that the versions declare, and the scopes that they declare or require.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,10 +13,11 @@ use super::{
     operations::DocumentPair, rules,
 };
 
-/// Security schemes that were renamed without another change; maps the old name to the new name.
+/// The security schemes that were renamed without another change. The key is the old name, the value the new
+/// name.
 pub(super) type RenamedSchemes<'g> = BTreeMap<&'g str, &'g str>;
 
-/// All scopes that the schemes of each version declare or its operations require.
+/// For each version, all scopes that its schemes declare or its operations require.
 struct KnownScopes<'g> {
     old: BTreeSet<&'g str>,
     new: BTreeSet<&'g str>,
@@ -85,8 +86,8 @@ impl<'c, 'g> SchemeComparer<'c, 'g> {
         }
     }
 
-    /// Compares the properties and the flows of a scheme. Scopes that were added to or removed from the whole
-    /// contract are reported elsewhere.
+    /// Compares the properties and the flows of a scheme. Skips scopes that were added to or removed from the
+    /// whole contract, which [`SchemeComparer::compare_scopes`] reports.
     fn compare_scheme(
         &mut self,
         documents: DocumentPair<'g>,
@@ -157,8 +158,8 @@ impl<'c, 'g> SchemeComparer<'c, 'g> {
     }
 }
 
-/// Describes the difference between a scheme of the old document and a scheme of the new document; `None` if
-/// one of them does not exist or they are equal.
+/// Describes the difference between a scheme of the old document and a scheme of the new document. Returns
+/// `None` if they are equal, or if one of them does not exist.
 pub(super) fn describe_scheme_change(
     documents: DocumentPair<'_>,
     old_name: &str,

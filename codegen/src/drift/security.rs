@@ -11,14 +11,14 @@ use super::{
     schemes::{RenamedSchemes, describe_scheme_change},
 };
 
-/// One alternative of a security requirement: pairs of a scheme and a scope. Each scheme has a further pair
-/// with `None`, so that a scheme without scopes is included.
+/// One alternative of a security requirement, as pairs of a scheme and a scope. Each scheme also has a pair
+/// with `None`, because a scheme without scopes would otherwise have no pair.
 type SecurityRequirement<'g> = BTreeSet<(&'g str, Option<&'g str>)>;
 
 /// The credentials that one version of an operation accepts.
 struct AcceptedCredentials<'g> {
     is_anonymous_accepted: bool,
-    /// The alternatives that require credentials. One of them has to be satisfied, unless anonymous calls are
+    /// The alternatives that require credentials. A call must satisfy one of them, unless anonymous calls are
     /// accepted.
     requirements: Vec<SecurityRequirement<'g>>,
 }
@@ -35,7 +35,8 @@ impl<'c, 'g> SecurityComparer<'c, 'g> {
     }
 
     /// Compares the security requirements of both versions. `renamed` contains the renamed schemes of the
-    /// document. If the operation moved to another document, the required schemes are compared as well.
+    /// operation's document. If the operation moved to another document, the required schemes are compared as
+    /// well.
     pub(super) fn compare_security(&mut self, renamed: &RenamedSchemes<'g>) {
         let OperationPair { old, new, documents, .. } = *self.operation;
         if !documents.is_matched {
@@ -77,8 +78,8 @@ impl<'c, 'g> SecurityComparer<'c, 'g> {
         }
     }
 
-    /// Reports old requirements whose credentials satisfy none of the new requirements, so that calls with
-    /// them stop working. `required` describes all new requirements.
+    /// Reports each old requirement whose credentials satisfy none of the new requirements. Calls with these
+    /// credentials stop working. `required` describes all new requirements.
     fn report_refused_credentials(
         &mut self,
         old: &AcceptedCredentials<'g>,
@@ -117,8 +118,8 @@ impl<'c, 'g> SecurityComparer<'c, 'g> {
         }
     }
 
-    /// Reports new requirements whose credentials would not satisfy any of the old requirements: released
-    /// scopes and new alternatives.
+    /// Reports each new requirement whose credentials satisfied none of the old requirements: as a scope that
+    /// is no longer required, or as a new alternative.
     fn report_accepted_credentials(&mut self, old: &AcceptedCredentials<'g>, new: &AcceptedCredentials<'g>) {
         let is_new =
             |after: &&SecurityRequirement<'g>| !old.requirements.iter().any(|before| before.is_subset(after));

@@ -25,8 +25,8 @@ impl<'c, 'g> ServerComparer<'c, 'g> {
         Self { comparison, places, subject }
     }
 
-    /// Compares the URLs of the servers in both versions, and the values of their variables. Clients that
-    /// select no server use the first one.
+    /// Compares the URLs of the servers in both versions, and the values of their variables. A change of the
+    /// first server is reported separately, because clients use the first server by default.
     pub(super) fn compare_servers(&mut self, old: &[Server], new: &[Server]) {
         let has_url = |list: &[Server], url: &str| list.iter().any(|server| server.url == url);
         for Server { url, .. } in old.iter().filter(|server| !has_url(new, &server.url)) {
@@ -45,8 +45,8 @@ impl<'c, 'g> ServerComparer<'c, 'g> {
         self.compare_variables(old, new);
     }
 
-    /// Compares the values of server variables, for servers whose addresses differ at most in the names of
-    /// variables, which are not sent.
+    /// Compares the values of server variables. Servers correspond if their URL templates differ only in the
+    /// names of variables, because these names are not sent.
     fn compare_variables(&mut self, old: &[Server], new: &[Server]) {
         let variables = |server| {
             let Server { template, variables, .. }: &Server = server;
@@ -84,7 +84,8 @@ impl<'c, 'g> ServerComparer<'c, 'g> {
     }
 }
 
-/// Returns true if two variables have the same position in the same address.
+/// Returns true if two variables have the same position in the same URL template. Names of variables are
+/// ignored.
 fn is_same_variable(one: (&str, &ServerVariable), other: (&str, &ServerVariable)) -> bool {
     let address_before = |(template, variable): (&str, &ServerVariable)| {
         let position = template.find(&format!("{{{}}}", variable.name));

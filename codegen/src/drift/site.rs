@@ -24,21 +24,23 @@ impl ValueUse {
     }
 }
 
-/// The location at which schemas are compared, and the use of their values there.
+/// The location at which schemas are compared, and the properties of the values at this location.
 #[derive(Clone, Debug)]
 pub(super) struct ComparisonSite {
-    /// The operation and the part of it, such as `GET /me/ships 200 body`.
+    /// The part of an operation, such as `GET /me/ships 200 body`.
     pub(super) base: Rc<str>,
     /// The graph node from which the path starts; `None` if it starts from the base.
     pub(super) node: Option<usize>,
-    /// The path from there, such as `/items/*/name`.
+    /// The path to the site from `node` or, without a node, from `base`, such as `/items/*/name`.
     pub(super) path: String,
     pub(super) value_use: ValueUse,
     /// The JSON types that the values can have. Property names, for example, can only be strings.
     pub(super) types: TypeSet,
-    /// Whether the surrounding schemas make differences at this site harmless. If so, no finding is breaking.
+    /// Whether differences at this site are harmless because of the surrounding schemas. If so, no finding at
+    /// the site is breaking.
     pub(super) is_harmless: bool,
-    /// Whether the path ends at a part of a schema, such as a branch, rather than at a whole value.
+    /// Whether the schemas at the site are only a part of a schema, such as a branch, and do not describe
+    /// whole values.
     pub(super) is_part: bool,
     pub(super) string_scope: StringScope,
     pub(super) annotations: AnnotationSource,
@@ -49,11 +51,11 @@ pub(super) struct ComparisonSite {
 pub(super) enum AnnotationSource {
     /// The schemas of the site.
     Site,
-    /// In one version, the site is a branch of a union: there, the annotations of the schemas that contain
-    /// the union count as well.
+    /// The schemas of the site and, in one version, the schemas that contain a union of which the site is a
+    /// branch.
     EnclosingUnion(VersionSide, Rc<[SchemaId]>),
-    /// No schemas contribute annotations here. In both versions, the site is the only branch (except `null`) of a
-    /// union, and its annotations were already compared together with those of the union.
+    /// No schemas. In both versions, the site is the only branch other than `null` of a union, and its
+    /// annotations were already compared together with those of the union.
     AlreadyCompared,
 }
 
@@ -64,18 +66,19 @@ pub(super) enum StepKind {
     Member,
     /// The step to a subschema for the elements of an array.
     Element,
-    /// The step to a subschema that applies to the same value, such as a branch or a condition, or to the
-    /// property names.
+    /// The step to a subschema that applies to the same value, such as a branch or a condition, or to a
+    /// subschema for property names.
     Part,
 }
 
-/// The depth to which scalars are sent as plain strings rather than as JSON.
+/// The nesting depth to which scalars are sent as plain strings and not as JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum StringScope {
-    /// The value, its properties, and the elements of its properties are sent as plain strings if they are
-    /// scalars, as in a parameter or a form.
+    /// Scalars are sent as plain strings at three levels: the value itself, its properties, and the elements
+    /// of its properties. This applies to parameters and forms.
     Members,
-    /// The value and its elements are sent as plain strings if they are scalars, as in a property of a form.
+    /// Scalars are sent as plain strings at two levels: the value itself and its elements. This applies to a
+    /// property of a form.
     Elements,
     /// Only the value itself is sent as a plain string if it is a scalar.
     Value,
@@ -128,13 +131,12 @@ impl ComparisonSite {
         Self { types: within, ..self }
     }
 
-    /// Returns the site with [`StringScope::Members`]: scalars are sent as plain strings if they are the
-    /// value itself, a property of it, or an element of such a property.
+    /// Returns the site with [`StringScope::Members`], which applies to parameters and forms.
     pub(super) fn with_string_members(self) -> Self {
         Self { string_scope: StringScope::Members, ..self }
     }
 
-    /// Returns the site with [`StringScope::Value`]: the value is sent as a plain string if it is a scalar.
+    /// Returns the site with [`StringScope::Value`]. Only a scalar value itself is sent as a plain string.
     pub(super) fn with_string_value(self) -> Self {
         Self { string_scope: StringScope::Value, ..self }
     }
@@ -144,12 +146,12 @@ impl ComparisonSite {
         self.string_scope != StringScope::None
     }
 
-    /// Returns the site with other schemas that contribute the annotations.
+    /// Returns the site with the given source of annotations.
     pub(super) fn with_annotations(self, source: AnnotationSource) -> Self {
         Self { annotations: source, ..self }
     }
 
-    /// Returns the site with all differences marked as harmless, so that no finding at it is breaking.
+    /// Returns the site with all differences marked as harmless. No finding at such a site is breaking.
     pub(super) fn with_harmless_differences(self) -> Self {
         Self { is_harmless: true, ..self }
     }

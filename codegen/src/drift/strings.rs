@@ -28,7 +28,7 @@ pub(super) fn are_string_keywords(keywords: &[Keyword]) -> bool {
     !keywords.is_empty() && keywords.iter().all(|keyword| STRING_KEYWORDS.contains(keyword))
 }
 
-/// The result of a check whether all strings that one version accepts are also valid in the other version.
+/// The result of the check whether the other version accepts all strings that one version accepts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum InclusionVerdict {
     /// All strings that one version accepts are valid in the other version.
@@ -39,7 +39,7 @@ pub(super) enum InclusionVerdict {
     Unknown(String),
 }
 
-/// Compiled patterns and, for some of them, whether they match every string.
+/// A cache of compiled patterns, and of the result of the test whether a pattern matches every string.
 #[derive(Debug, Default)]
 pub(super) struct PatternCache {
     compiled: RefCell<HashMap<String, Rc<Result<PatternProgram, PatternError>>>>,
@@ -56,9 +56,9 @@ impl PatternCache {
         compiled
     }
 
-    /// Returns true if a string matches a pattern (ECMA-262). The matcher of the runtime decides, as in
-    /// generated code. If it does not support the pattern, `jsonschema` evaluates it; a pattern that neither
-    /// supports matches nothing.
+    /// Returns true if a string matches a pattern (ECMA-262). The runtime evaluates the pattern as in
+    /// generated code. If the runtime does not support the pattern, the crate `jsonschema` evaluates it. A
+    /// pattern that neither of them supports matches no string.
     pub(super) fn matches_pattern(&self, pattern: &str, text: &str) -> bool {
         match self.compile(pattern).as_ref() {
             Ok(program) => program.is_match(text),
@@ -270,7 +270,7 @@ fn quote_pattern(pattern: &str) -> String {
 mod tests {
     use super::*;
 
-    /// A pattern is compiled only once, regardless of the number of names and objects that it is applied to.
+    /// A pattern is compiled only once, regardless of the number of names and objects to which it is applied.
     #[test]
     fn patterns_are_compiled_once() {
         let programs = PatternCache::default();

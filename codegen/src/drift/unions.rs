@@ -36,8 +36,8 @@ impl<'c, 'g> UnionComparer<'c, 'g> {
         Self { comparison, pair }
     }
 
-    /// Compares the unions of both versions in their order, except the unions that list values, which the
-    /// comparison of enumerations covers (`listed`).
+    /// Compares the unions of both versions in their order. Skips the unions in `listed`, which list values
+    /// and were compared as enumerations.
     pub(super) fn compare_unions(&mut self, listed: &EnumerationOutcome) {
         let pair = self.pair;
         let other_unions = |flat: &FlattenedSchema<'g>, holder: Option<SchemaId>| {
@@ -98,8 +98,8 @@ impl<'c, 'g> UnionComparer<'c, 'g> {
         self.comparison.report_restriction(rule, pair, message, KeywordFacet::new(UNION_KEYWORDS));
     }
 
-    /// Returns true if an added `anyOf` has a branch that accepts every object that contains none of the
-    /// properties declared only by the new version.
+    /// Returns true if an added `anyOf` restricts only objects with properties that only the new version
+    /// declares. One of its branches must accept all other objects.
     fn allows_known_objects(&mut self, union: SchemaUnion<'g>, old: &[SchemaUnion<'g>]) -> bool {
         const KEYWORDS: [Keyword; 3] = [Keyword::Ref, Keyword::AllOf, Keyword::Not];
         let pair = self.pair;
@@ -166,8 +166,9 @@ impl<'c, 'g> UnionComparer<'c, 'g> {
         self.report_added_and_removed(old, new, &matching);
     }
 
-    /// Compares corresponding branches. If `overlaps` is true, other branches may accept the values that a
-    /// branch no longer accepts. If they do, the differences of the branch are harmless.
+    /// Compares corresponding branches. `overlaps` is true if other branches may accept the values that a
+    /// changed branch no longer accepts. If a proof shows that they do, the differences of the changed branch
+    /// are harmless.
     fn compare_matches(
         &mut self,
         unions: (SchemaUnion<'g>, SchemaUnion<'g>),
@@ -241,8 +242,8 @@ impl<'c, 'g> UnionComparer<'c, 'g> {
         (name, KeywordFacet::new(UNION_KEYWORDS).with_candidates(candidates))
     }
 
-    /// Returns true if two branches themselves differ. Differences in named schemas to which they refer do
-    /// not count, because these schemas are compared separately.
+    /// Returns true if two branches differ. If both branches are references, differences in subschemas of the
+    /// referenced schemas do not count, because these subschemas are compared separately.
     fn has_local_change(&self, branch: &BranchMatch) -> bool {
         let (old, new) = (self.comparison.graph(VersionSide::Old), self.comparison.graph(VersionSide::New));
         let identity = self.comparison.identity();
@@ -259,8 +260,8 @@ impl<'c, 'g> UnionComparer<'c, 'g> {
         old_ids.len() != new_ids.len() || pairs.any(|(old, new)| !identity.has_same_content(*old, *new))
     }
 
-    /// Returns true if another branch of the receiving version may accept the values that one branch of a
-    /// matched pair no longer accepts.
+    /// Returns true if the receiving version has another branch that accepts a type of the sending version's
+    /// branch. Such a branch may accept the values that the matched branch no longer accepts.
     fn may_overlap(
         &self,
         (old_union, new_union): (SchemaUnion<'g>, SchemaUnion<'g>),
@@ -278,8 +279,8 @@ impl<'c, 'g> UnionComparer<'c, 'g> {
         others.any(|id| !types(refusing, *id).intersection(given).is_empty())
     }
 
-    /// Returns true if the union of the receiving version is proven to accept all values of the sending
-    /// version's branch of a matched pair.
+    /// Returns true if the union of the receiving version is proven to accept all values of one branch of the
+    /// sending version. `branch` is the matched pair to which this branch belongs.
     fn is_absorbed_by_union(
         &mut self,
         unions: (SchemaUnion<'g>, SchemaUnion<'g>),

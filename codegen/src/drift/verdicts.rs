@@ -1,5 +1,5 @@
-//! Decides whether single keywords of one version refuse values that the other version sends, and caches the
-//! decisions.
+//! Decides whether individual keywords of the receiving version refuse values that the sending version accepts
+//! (see `proof`). Caches the decisions.
 
 use std::collections::HashMap;
 
@@ -17,14 +17,14 @@ use super::{
     strings::are_string_keywords,
 };
 
-/// A group of keywords that one difference concerns, such as `if`, `then` and `else`. A proof judges only the
-/// effect of these keywords on validity.
+/// A group of keywords that one difference concerns, such as `if`, `then` and `else`. A proof considers only
+/// the effect of these keywords on validity.
 #[derive(Clone, Debug, Default)]
 pub(super) struct KeywordFacet {
     pub(super) keywords: &'static [Keyword],
     /// The keyword that changed, if it is known. It determines the location of the finding.
     changed_keyword: Option<Keyword>,
-    /// Values that may be a witness, that is, a value that only one version accepts.
+    /// Candidates for a witness. A witness is a value that only one version accepts.
     pub(super) candidates: Vec<Json>,
 }
 
@@ -43,8 +43,9 @@ impl KeywordFacet {
     }
 
     /// Returns the location of the schema in `flat` that contains the changed keyword, and the keyword.
-    /// Prefers the outermost schema whose value of the keyword does not occur in the other version (`other`),
-    /// so that the change of a shared schema has one location and is reported once.
+    /// Prefers the outermost schema whose value of the keyword does not occur in `other`, which is the schema
+    /// of the other version. With this preference, a change of a shared schema always has the same location
+    /// and is reported once.
     pub(super) fn find_changed_keyword<'g>(
         &self,
         flat: &FlattenedSchema<'g>,
@@ -81,8 +82,8 @@ struct VerdictKey {
     giving_side: VersionSide,
     giving: Vec<SchemaId>,
     refusing: Vec<SchemaId>,
-    /// The direction in which values are sent. `None` if the schemas that apply in this direction are those
-    /// of the document.
+    /// The direction in which values are sent; `None` if requirements are waived in neither version for this
+    /// direction.
     view: Option<ValueUse>,
     types: TypeSet,
     /// The indices of the facet's keywords.
@@ -107,7 +108,7 @@ impl<'g> VerdictCache<'g> {
     }
 
     /// Decides whether the facet's keywords of the receiving version refuse a value that the sending version
-    /// accepts at a site. Returns `None` if that is unknown.
+    /// accepts at a site. Returns `None` if no decision is possible.
     pub(super) fn judge_values(
         &mut self,
         schemas: GivenAndRefusing<'_>,

@@ -33,7 +33,7 @@ pub(super) fn compare_encodings<'g>(
     comparison.report_change_at(rule, site, places, format!("`encoding` of `{}` {effect}", before.name));
 }
 
-/// Describes a change in the serialization of a response header; `None` if there is no change.
+/// Describes the change in the serialization of a response header. Returns `None` if there is no change.
 pub(super) fn describe_header_change(
     comparison: &Comparison<'_>,
     old: &ResponseHeader,
@@ -56,8 +56,8 @@ pub(super) fn describe_header_change(
     is_changed.then(|| "`explode` of the header changed".to_owned())
 }
 
-/// Returns the site of a body, with the scope in which scalars are sent as plain strings: the properties of a
-/// form, or the whole value of a `text/plain` body.
+/// Returns the site of a body with its [`StringScope`](super::site::StringScope). Scalars are sent as plain
+/// strings in the properties of a form, and as the whole value of a `text/plain` body.
 pub(super) fn with_string_encoding(
     comparison: &Comparison<'_>,
     (before, after): (&MediaType, &MediaType),
@@ -117,8 +117,8 @@ fn without_default_encoding(encoding: &Json, member: &FlattenedSchema<'_>, parts
     Json::Object(rest.map(|(name, value)| (name.to_owned(), value.clone())).collect())
 }
 
-/// Returns the default media type of a property (OpenAPI 3.0, 4.7.15.1, and 3.1, 4.8.15.1). The default of an
-/// array is that of its elements.
+/// Returns the default media type of a property in a form (OpenAPI 3.0, 4.7.15.1, and 3.1, 4.8.15.1). The
+/// default of an array is the default of its elements.
 fn default_media_type(member: &FlattenedSchema<'_>) -> Option<&'static str> {
     let is_binary = |flat: &FlattenedSchema<'_>| {
         flat.any_schema(|schema| {

@@ -1,10 +1,10 @@
 //! Searches for breaking changes that no rule reports, that is, for values that one version accepts and the
 //! other refuses.
 //!
-//! Rules compare single keywords, but validity depends on all keywords together. At each location where no
-//! rule reports a breaking change, neither there nor below, values of the sending version are tried. A value
-//! counts only if that version describes all of its properties, because clients do not depend on undeclared
-//! properties.
+//! Rules compare single keywords, but validity depends on all keywords together. The search tries values of
+//! the sending version at each location for which no rule reports a breaking change, neither at the location
+//! itself nor below it. A value is reported only if the sending version describes all of its properties,
+//! because clients do not depend on undeclared properties.
 
 use std::{cmp::Reverse, collections::BTreeSet};
 
@@ -25,8 +25,8 @@ use super::{
 const MAX_CHANGED_PAIRS: usize = 400;
 /// The maximum number of pairs that differ only in subschemas and for which values are tried.
 const MAX_UNCHANGED_PAIRS: usize = 12;
-/// The maximum number of pairs for which many values are tried. With more pairs, fewer values are tried for
-/// each.
+/// The maximum number of pairs for which many values are tried. If there are more pairs, fewer values are
+/// tried for each pair.
 const MAX_THOROUGH_PAIRS: usize = 60;
 
 /// A pair of schemas that was compared keyword by keyword.
@@ -39,10 +39,10 @@ pub(super) struct VisitedPair {
     pub(super) new: Vec<SchemaId>,
 }
 
-/// A search for values that only one version accepts, for the pairs that were compared.
+/// A search for values that only one version accepts, over all pairs that were compared.
 pub(super) struct WitnessSearch<'c, 'g> {
     comparison: &'c mut Comparison<'g>,
-    /// The nodes of the path graph with a reported breaking change, and all nodes that lead to them.
+    /// The nodes of the path graph with a reported breaking change, and all ancestors of these nodes.
     broken: BTreeSet<usize>,
 }
 
@@ -103,8 +103,8 @@ impl<'c, 'g> WitnessSearch<'c, 'g> {
 }
 
 impl SchemaProver<'_> {
-    /// Returns true if the schemas of one version describe all properties of a value and send them in the
-    /// given direction.
+    /// Returns true if the schemas of one version describe all properties of a value, and if all of these
+    /// properties are sent in the given direction.
     pub(super) fn describes_value(
         &self,
         (side, ids): (VersionSide, &[SchemaId]),
@@ -162,8 +162,8 @@ impl SchemaProver<'_> {
         }
     }
 
-    /// Returns the schemas that apply to a value, including the branches and conditions that the value
-    /// matches.
+    /// Returns all schemas that apply to a value, including matching branches and the subschemas of matching
+    /// conditions.
     fn active_schemas(&self, side: VersionSide, ids: &[SchemaId], value: &Json) -> BTreeSet<SchemaId> {
         let graph = self.graph(side);
         let fits = |id: &SchemaId| self.accepts_value(side, &[*id], value);

@@ -18,7 +18,7 @@ use super::{
     site::{AnnotationSource, ComparisonSite, StepKind},
 };
 
-/// A pair of schemas that was already compared, and the default name of its element.
+/// A pair of schemas that was already compared, and the default name of the pair's element.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct VisitedElement {
     old: Vec<SchemaId>,
@@ -32,7 +32,7 @@ fn is_xml(name: &str) -> bool {
     subtype == "xml" || subtype.ends_with("+xml")
 }
 
-/// Returns true if two corresponding media types are both XML; the second may be a range.
+/// Returns true if two corresponding media types are XML. `after` may also be a media range.
 pub(super) fn are_xml(before: &str, after: &str) -> bool {
     is_xml(before) && (is_xml(after) || MediaType::parse(after).is_range())
 }
@@ -114,8 +114,9 @@ impl<'c, 'g> XmlComparer<'c, 'g> {
         self.compare_elements_named((&old, &new), None, &site.below(StepKind::Element, "*"));
     }
 
-    /// Compares the elements of corresponding branches. Returns true if one schema of the pair is a union
-    /// that contains the other, so that its own element was compared with the branch.
+    /// Compares the elements of corresponding branches. Returns true if only one schema of the pair is a
+    /// union, and the other schema was compared with branches of the union. The caller then does not compare
+    /// the elements of the pair itself.
     fn compare_xml_branches(&mut self, pair: &SchemaPair<'g>, name: Option<&str>) -> bool {
         if let Some(alternatives) = find_alternatives(self.comparison, pair) {
             let side = alternatives.side;
@@ -141,7 +142,8 @@ impl<'c, 'g> XmlComparer<'c, 'g> {
     }
 }
 
-/// Returns the fields of `xml` that differ from the defaults. `name` is the default of the field `name`.
+/// Returns the fields of the `xml` object that differ from their defaults. The parameter `name` is the
+/// default value of the field `name`.
 fn xml_overrides(xml: Option<&Json>, name: Option<&str>) -> BTreeMap<String, Json> {
     let members = xml.and_then(Json::as_object).into_iter().flat_map(JsonObject::iter);
     let differs = |key: &str, value: &Json| match key {

@@ -10,8 +10,8 @@ use contract_codegen_core::{
 
 use super::ExplainTarget;
 
-/// Returns the items with the given name: the type or field, or else the operations, or else the schemas
-/// whose location ends with the name.
+/// Returns the items with the given name. Searches in this order and stops at the first result: types,
+/// fields, operations, and schemas whose location ends with the name.
 pub(super) fn find_targets(
     contract: &AnalyzedContract,
     plans: &ContractPlan<'_>,

@@ -78,8 +78,8 @@ impl Explainer<'_> {
 }
 
 impl Explainer<'_> {
-    /// Returns a part for each media type of the request body. `rules` returns the rules of a schema; it is
-    /// called only for bodies that are validated.
+    /// Returns a part for each media type of the request body. `rules` is a function that returns the rules
+    /// of a schema. It is called only for bodies that are validated.
     fn body_parts(
         &self,
         call: &PlannedCall<'_>,

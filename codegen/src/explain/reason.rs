@@ -9,7 +9,7 @@ use contract_codegen_core::{
 };
 use contract_runtime::schema::TagCertainty;
 
-/// Describes the Rust form of a type and the part of its schema from which the form follows.
+/// Describes the Rust form of a type, and the part of its schema that determines this form.
 #[must_use]
 pub(crate) fn type_form(contract: &AnalyzedContract, def: &TypeDef) -> String {
     let facts = SchemaFacts::from_conjunction(&contract.graph, &def.conj, contract.options.implied_objects);
@@ -94,7 +94,7 @@ fn count_strings(count: usize) -> String {
     if count == 1 { "one string".to_owned() } else { format!("{count} strings") }
 }
 
-/// Returns the reason why the value of a conjunction has the Rust type `Json`, as a clause that follows
+/// Returns the reason why values of a conjunction have the Rust type `Json`, as a clause to write after
 /// "because".
 #[must_use]
 pub(crate) fn json_reason(contract: &AnalyzedContract, conj: &SchemaConjunction) -> &'static str {

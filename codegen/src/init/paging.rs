@@ -15,8 +15,8 @@ use contract_codegen_core::{
 
 use super::render::TomlString;
 
-/// A group of operations that are paginated in the same way, and the lines of the `[[pages]]` table that is
-/// suggested for them.
+/// A group of operations that are paginated in the same way, and the suggested `[[pages]]` table for this
+/// group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PagedOperations {
     /// The `operationId` of each operation.
@@ -40,7 +40,7 @@ impl PagedOperations {
 }
 
 /// Common names of query parameters that select a page, each with the kind of pagination that it implies. If
-/// an operation has several of them, the first in this list applies.
+/// an operation has several of these parameters, the parameter that comes first in this list applies.
 const PAGING_PARAMETERS: [(&str, PagingKind); 14] = [
     ("cursor", PagingKind::Cursor),
     ("page_cursor", PagingKind::Cursor),

@@ -12,20 +12,20 @@ use super::InitFindings;
 /// The number of operations above which `by-tag` is suggested.
 pub(super) const MANY_OPERATIONS: usize = 100;
 
-/// The maximum number of entries in a list that is written as comments. For further entries, only their
-/// number is written.
+/// The maximum number of entries in a list that is written as comments. A longer list is cut, and the number
+/// of remaining entries is written.
 const MAX_LISTED: usize = 30;
 
-/// Returns the line with the address of the published schema of this version, from which editors read the names and
-/// types of the options. Returns `None` if the package has no repository.
+/// Returns the comment line that names the URL of the JSON Schema of this version. Editors read the names and
+/// types of the options from this schema. Returns `None` if the package has no repository.
 fn schema_line(repository: &str, version: &str) -> Option<String> {
     let repository = repository.trim_end_matches('/');
     (!repository.is_empty())
         .then(|| format!("#:schema {repository}/raw/v{version}/codegen/codegen.schema.json"))
 }
 
-/// Returns the content of the file, with active lines for required settings and comments for suggestions and
-/// defaults. `inputs` are relative to the file.
+/// Returns the content of a `codegen.toml`. Required settings are active lines; suggestions and defaults are
+/// comments. The paths in `inputs` are relative to the file.
 #[must_use]
 pub fn codegen_toml(found: &InitFindings, inputs: &[String]) -> String {
     let mut page = TomlPage(String::new());

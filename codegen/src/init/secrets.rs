@@ -11,7 +11,7 @@ use contract_codegen_core::{
 };
 use heck::ToSnakeCase as _;
 
-/// The words with which the names of properties that contain secrets typically end.
+/// The typical last words of the names of properties that contain secrets.
 const SECRET_WORDS: [&str; 13] = [
     "password",
     "passwd",
@@ -27,7 +27,7 @@ const SECRET_WORDS: [&str; 13] = [
     "cvv",
     "cvc",
 ];
-/// The pairs of words with which the names of properties that contain secrets typically end.
+/// The typical last two words of the names of properties that contain secrets.
 const SECRET_WORD_PAIRS: [(&str, &str); 5] =
     [("api", "key"), ("private", "key"), ("access", "key"), ("signing", "key"), ("session", "key")];
 /// Phrases that are typical of the descriptions of secrets.
@@ -63,7 +63,8 @@ const SECRET_PHRASES: [&str; 30] = [
     "store it securely",
     "store this securely",
 ];
-/// The words that mark a name that ends with `token` as that of a page cursor instead of a secret.
+/// Words of names that belong to page cursors, such as `nextToken`. A name that contains one of these words
+/// is not considered the name of a secret.
 const PAGING_WORDS: [&str; 7] = ["page", "next", "previous", "prev", "continuation", "sync", "cursor"];
 
 /// Returns the selectors of schemas that look like secrets, each with the reason, sorted by selector.

@@ -126,8 +126,8 @@ fn suggestions_match_the_contract() {
     assert!(tag == "ships" && *types >= 3, "{types}");
 }
 
-/// A query parameter and a response that look paginated lead to a suggestion for `[[pages]]` that `generate`
-/// accepts.
+/// For an operation whose query parameter and response look paginated, `init` suggests a `[[pages]]` table,
+/// and `generate` accepts the suggested table.
 #[test]
 fn pagination_is_recognized_by_parameter_and_response() {
     let check = |parameter: &str, page: &str, lines: &[&str]| {
@@ -244,7 +244,8 @@ fn generated_file_is_valid_with_and_without_comments() {
     }
 }
 
-/// If a user uncomments the lines with default values, the configuration stays equal to the default.
+/// The commented lines with default values, once uncommented, give a configuration that is equal to the
+/// default.
 #[test]
 fn commented_defaults_change_nothing() {
     let page = |workspace| {

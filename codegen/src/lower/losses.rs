@@ -9,9 +9,10 @@ pub use contract_codegen_core::{
 
 /// The target format of every loss.
 const TARGET_FORMAT: &str = "OpenAPI 3.0";
-/// The enforcement of constructs outside of schemas, which the generated code supports despite the loss.
+/// The value of [`Loss::enforcement`] for constructs outside of schemas. The generated code supports these
+/// constructs, although the lowered document omits them.
 const BY_GENERATED_CODE: &str = "supported by the generated code";
-/// The enforcement of schema keywords.
+/// The value of [`Loss::enforcement`] for schema keywords.
 const BY_VALIDATION: &str = "validated by the generated code";
 
 /// A construct of the contract that the target format cannot express.
@@ -36,7 +37,7 @@ pub struct LossList {
 }
 
 impl LossList {
-    /// Records the loss of a construct that is not a schema keyword, such as a link.
+    /// Records a lost construct that is not a schema keyword, such as a link.
     pub fn record(&mut self, location: &DocumentLocation, construct: impl Into<String>) {
         self.push(location, construct.into(), BY_GENERATED_CODE);
     }

@@ -12,8 +12,8 @@ use heck::ToPascalCase;
 
 use super::schemas::find_shared_schemas;
 
-/// The component name of each schema that the lowered document may contain as a component: schemas that the
-/// contract names or references, and schemas that operations use directly.
+/// The component names of schemas in the lowered document. They include the schemas that the contract names
+/// or references, and the schemas that operations use directly.
 #[derive(Debug)]
 pub struct SchemaNames(BTreeMap<SchemaId, String>);
 

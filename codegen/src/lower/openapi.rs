@@ -1,5 +1,5 @@
-//! Lowers operations to OpenAPI 3.0.3. Constructs that it supports keep their wire format. Each unsupported
-//! construct is omitted and reported as a [`Loss`].
+//! Lowers operations to OpenAPI 3.0.3. Constructs that OpenAPI 3.0.3 supports keep their wire format. Each
+//! other construct is omitted and reported as a [`Loss`].
 
 mod metadata;
 
@@ -154,8 +154,8 @@ pub fn fixed_query_parameter(name: &str, value: &str) -> Value {
     json!({ "name": name, "in": "query", "required": true, "schema": { "type": "string", "enum": [value] } })
 }
 
-/// Returns a key of `paths` for which `is_taken` returns false: the path itself, or the path followed by `#`
-/// and a number. Clients never send such a fragment.
+/// Returns a key of `paths` for which `is_taken` returns false. The key is the path itself or, if it is
+/// taken, the path followed by `#` and a number. Clients never send such a fragment.
 pub fn unused_path_key(path: &str, is_taken: impl Fn(&str) -> bool) -> String {
     let numbered = (2..).map(|number| format!("{path}#{number}"));
     let mut keys = std::iter::once(path.to_owned()).chain(numbered);
@@ -471,7 +471,8 @@ impl OperationLowerer<'_, '_> {
         out
     }
 
-    /// Collects the properties whose schemas determine their media type (OpenAPI 3.1, 4.8.14.4).
+    /// Collects the media types that the schemas of multipart properties declare (OpenAPI 3.1, 4.8.14.4). The
+    /// key in `out` is the name of the property.
     fn collect_part_types(
         &self,
         id: SchemaId,
@@ -501,7 +502,7 @@ impl OperationLowerer<'_, '_> {
         declared.or_else(|| nested.find_map(|next| self.part_media_type(*next, depth + 1)))
     }
 
-    /// Returns true if the schema of a body has its own Rust type, so that it is written as a component.
+    /// Returns true if the schema of a body has its own Rust type. Such a schema is written as a component.
     fn has_own_type(&self, id: SchemaId) -> bool {
         let AnalyzedContract { graph, shapes, .. } = self.contract;
         graph.schema(id).reference.is_none() && matches!(shapes.type_of_schema(id), TypeRef::Named(_))

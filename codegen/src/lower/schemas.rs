@@ -15,7 +15,7 @@ use contract_codegen_core::{
 use contract_runtime::{Json, Number, media_type::MediaType};
 use serde_json::{Map, Value, json};
 
-/// The target dialect.
+/// The dialect to which schemas are lowered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TargetDialect {
     /// The schema objects of OpenAPI 3.0.3.
@@ -61,7 +61,7 @@ pub struct SchemaLowerer<'g> {
     shared: BTreeSet<SchemaId>,
 }
 
-/// The caller's function for references to schemas, and the keywords that were lost so far.
+/// The function that writes references, and the keywords that could not be lowered so far.
 pub struct LoweringContext<'w> {
     /// A function that returns the `$ref` value for a schema with its own entry.
     pub link: &'w mut dyn FnMut(SchemaId) -> String,
@@ -371,8 +371,8 @@ impl<'g> SchemaLowerer<'g> {
         }
     }
 
-    /// Writes a discriminator. The mapping lists every value, because component names may differ from the
-    /// names in the contract.
+    /// Writes a discriminator. Its mapping lists every value, because the names of components may differ from
+    /// those in the contract.
     fn write_discriminator(
         &self,
         schema: &Schema,
@@ -457,9 +457,10 @@ impl<'g> SchemaLowerer<'g> {
     }
 }
 
-/// Returns each schema that is a subschema of another schema but is not located inside it, not counting the
-/// targets of `$ref`. Such a schema needs its own entry, because writing it inline could recurse: `nullable`
-/// next to a `$ref` turns the target into an `anyOf` branch, and the target may be an enclosing schema.
+/// Returns each schema that is a subschema of another schema but is located outside of that schema. Targets
+/// of `$ref` do not count as subschemas. Such a schema needs its own entry, because writing it inline could
+/// recurse: `nullable` next to a `$ref` turns the target into an `anyOf` branch, and the target may be an
+/// enclosing schema.
 pub fn find_shared_schemas(graph: &SchemaGraph) -> BTreeSet<SchemaId> {
     let mut out = BTreeSet::new();
     for id in graph.ids() {
@@ -476,8 +477,8 @@ pub fn find_shared_schemas(graph: &SchemaGraph) -> BTreeSet<SchemaId> {
     out
 }
 
-/// Writes an exclusive bound for OpenAPI 3.0 as a number and a flag. Returns true if this bound or a stricter
-/// one is written.
+/// Writes an exclusive bound for OpenAPI 3.0 as a number and a flag, unless the inclusive bound is stricter.
+/// Returns false if the bound must be written but cannot be written as an exact number.
 fn write_exclusive_bound(
     schema: &Schema,
     keyword: Keyword,
@@ -499,8 +500,9 @@ fn write_exclusive_bound(
     is_written
 }
 
-/// Returns true if adjacent schemas may evaluate properties, and the schema has no `additionalProperties`,
-/// which would evaluate every remaining property (Core 11.3).
+/// Returns true if a schema contains subschemas for the same object that may evaluate properties, such as
+/// `allOf`. Returns false if the schema has `additionalProperties`, which evaluates every remaining property
+/// (Core 11.3).
 fn evaluates_in_place(schema: &Schema) -> bool {
     let combinators = [&schema.all_of, &schema.any_of, &schema.one_of];
     schema.additional_properties.is_none()

@@ -1,5 +1,5 @@
-//! Produces response bodies and headers. A body is a valid example of the media type, or else a value
-//! composed of schema examples, or else a generated value, encoded for the media type.
+//! Produces response bodies and headers. A body is a valid example of the media type. If there is none, the
+//! body is a value that is composed of schema examples or generated, encoded for the media type.
 
 use std::fmt::Write as _;
 
@@ -28,11 +28,12 @@ use http::{
 
 use super::{MockServer, SelectedResponse, mix_seed, preferences::RequestPreferences};
 
-/// The number of generated items in a stream without an end marker.
+/// The number of items in a generated stream, without the end marker.
 const ITEMS_PER_STREAM: u64 = 3;
 /// The size of a generated file, in bytes.
 const RANDOM_FILE_BYTES: u64 = 64;
-/// The maximum number of attempts to generate a header or an item that can be encoded.
+/// The maximum number of attempts to generate a value that can be encoded as a header or as an item of a
+/// stream.
 const MAX_ATTEMPTS: u64 = 8;
 
 /// The response headers that are not generated from the contract, because the connection or the body
@@ -71,8 +72,9 @@ pub(super) enum BodyError {
 }
 
 impl MockServer {
-    /// Returns the body of a response in a media type. If `dynamic` contains a seed, a new body is generated
-    /// from it; otherwise, an example or a cached body is used.
+    /// Returns the body of a response in a media type. If `dynamic` contains a seed, the body is generated
+    /// from it. Otherwise, the body is an example or, without a valid example, a generated value that is
+    /// cached.
     pub(super) fn response_body(
         &self,
         selected: &SelectedResponse,
@@ -106,7 +108,8 @@ impl MockServer {
         Ok(body)
     }
 
-    /// Returns the requested example, or the first valid example if none was requested.
+    /// Returns the example that the request names or, if it names none, the first valid example. Returns
+    /// `None` if there is no valid example or if the request prefers a generated value.
     fn example_body(
         &self,
         media: &'static api::MediaType,
@@ -196,7 +199,7 @@ impl MockServer {
         self.project.plan_input(self.contract).stream_item(media)
     }
 
-    /// Converts an item type into the [`ItemFormat`] of the operation table, which determines how items are
+    /// Converts an item type to an [`ItemFormat`] of the operation table. The format determines how items are
     /// decoded and where the stream ends.
     pub(super) fn item_format(&self, item: &StreamItem) -> ItemFormat {
         let plain = ItemFormat { encoding: item.form, ..ItemFormat::new(item.framing) };
@@ -381,8 +384,8 @@ fn first_violation(violations: &Violations) -> String {
     violations.iter().next().map(ToString::to_string).unwrap_or_default()
 }
 
-/// Returns true if the string of an example contains a whole stream, including its framing, rather than a
-/// single item.
+/// Returns true if the string of an example contains a whole stream with its framing. Returns false if it
+/// contains a single item.
 fn is_whole_stream(item: &StreamItem, text: &str) -> bool {
     item.form != ItemEncoding::Text || text.lines().any(|line| line.starts_with("data:"))
 }
@@ -403,7 +406,7 @@ fn append_item(item: &StreamItem, value: &Json, out: &mut Vec<u8>) -> Result<(),
     item.form.write_document(item.framing, text.as_ref().unwrap_or(value), &OutgoingItem::default(), out)
 }
 
-/// Formats a value in the style `simple` for a header; `None` if that is not possible.
+/// Formats a value as a header in the style `simple`. Returns `None` if the value has no such form.
 fn header_value(value: &Json) -> Option<String> {
     let plain = |value: &Json| match value {
         Json::String(text) => {

@@ -1,5 +1,5 @@
-//! The last page of paginated operations. The first request for a list gets the usual body; a request for a later
-//! page gets this body without items and without a next page, so that a client that reads all pages stops.
+//! The last page of paginated operations. The first request for a list gets the usual body. A request for a
+//! later page gets this body without items and without a next page. A client that reads all pages then stops.
 
 use contract_codegen_core::{
     api::{self, ParameterIn},
@@ -12,8 +12,8 @@ use http::{HeaderMap, header};
 use super::{MockServer, bodies::GeneratedBody};
 
 impl MockServer {
-    /// Returns the last page for a request that follows the page `first`. Returns `None` if the request is for the
-    /// first page, or if no last page satisfies the contract.
+    /// Returns the last page, which is derived from the usual body `first`. Returns `None` if `query`
+    /// requests the first page, or if no last page satisfies the contract.
     pub(super) fn last_page(
         &self,
         call: &PlannedCall<'_>,
@@ -78,8 +78,9 @@ fn is_later_page(call: &PlannedCall<'_>, pages: &Pagination, query: &str, first:
     }
 }
 
-/// Returns forms of a page without items and without a next page. A schema may require the property with the next
-/// page, so one form omits it, one sets it to `null`, and one to an empty string.
+/// Returns variants of a page without items and without a next page. A schema may require the property that
+/// refers to the next page. One variant therefore omits the property, one sets it to `null`, and one to an
+/// empty string.
 fn last_page_candidates(pages: &Pagination, mut page: Json) -> Vec<Json> {
     if let Some(items) = page.pointer_mut(&pages.items.pointer) {
         *items = Json::Array(Vec::new());
@@ -116,7 +117,7 @@ fn remove_next(page: &mut Json) {
     members.iter_mut().for_each(|(_, value)| remove_next(value));
 }
 
-/// Returns a copy of the page without the property at this pointer.
+/// Returns a copy of the page without the property at `pointer`.
 fn without_property(page: &Json, pointer: &str) -> Json {
     let mut page = page.clone();
     if let Some((parent, token)) = pointer.rsplit_once('/')
@@ -187,8 +188,8 @@ components:
 
     const FIRST: &str = r#"{"items":[{"id":"a"}],"next":"/ships?position=b%20c","more":true}"#;
 
-    /// The request for the page after the first gets a page without items. A required property with the next page
-    /// is `null`, or an empty string if it must not be `null`.
+    /// The request for the page after the first page gets a page without items. If the property that refers
+    /// to the next page is required, its value is `null`, or an empty string if `null` is invalid.
     #[test]
     fn later_pages_are_the_last_page() {
         let cursor = "cursor = { from = \"/next\", to = \"position\" }";

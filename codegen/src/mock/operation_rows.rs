@@ -1,5 +1,5 @@
-//! Converts the operations of a plan into rows of the runtime, which routes and parses requests with them as
-//! in generated servers. [`contract_codegen_core::operations`] generates code for the same rows.
+//! Converts the operations of a plan to rows of the runtime. With these rows, the runtime routes and parses
+//! requests as in generated servers. [`contract_codegen_core::operations`] generates code for the same rows.
 //!
 //! Rows are created once and stay in memory until the process ends, like those of a generated table.
 

@@ -11,7 +11,7 @@ pub(super) struct RequestPreferences {
     pub(super) code: Option<u16>,
     /// `example=NAME`: the name of the example to send.
     pub(super) example: Option<String>,
-    /// `dynamic=true`: whether a value is generated instead of using an example.
+    /// `dynamic=true`: whether the body is generated and no example is used.
     pub(super) dynamic: bool,
 }
 
@@ -53,8 +53,8 @@ fn split_outside_quotes(line: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Selects the media type of a response with the highest quality in `Accept` (RFC 9110, 12.5.1), and returns
-/// it with its concrete name. If several have the same quality, the first is selected. Returns `None` if
-/// `Accept` matches none of them.
+/// it with its concrete name. If several media types have the same quality, the first one is selected.
+/// Returns `None` if `Accept` matches no media type of the response.
 pub(super) fn negotiate_media_type<'m>(
     headers: &HeaderMap,
     content: &'m [api::MediaType],
@@ -84,7 +84,8 @@ pub(super) fn negotiate_media_type<'m>(
     best.map(|(media, name, _)| (media, name))
 }
 
-/// Returns a concrete media type that a range such as `text/*` covers. Other names are returned unchanged.
+/// Returns a concrete media type in a range such as `text/*`. A name that is not a range is returned
+/// unchanged.
 fn concrete_media_type(name: &str) -> String {
     let media = MediaType::parse(name);
     match (media.is_range(), media.top_level_type()) {

@@ -10,11 +10,11 @@ use contract_runtime::server::Bytes;
 pub struct RequestViolation {
     /// The part of the request: `path`, `query`, `header`, `cookie` or `body`.
     pub place: &'static str,
-    /// A JSON Pointer into the body, or into the parameters, in which case it starts with the name of the
-    /// parameter. In a stream body, it starts with the index of the item.
+    /// The JSON Pointer of the invalid value in the body. For a parameter, the first token is the name of the
+    /// parameter. For a stream body, the first token is the index of the item.
     pub pointer: String,
-    /// The violated schema keyword, or the reason for another violation, such as `required` for a missing
-    /// body.
+    /// The violated schema keyword. For any other violation, a word for the reason, such as `required` for a
+    /// missing body.
     pub keyword: String,
     /// A description of the violated requirement, such as `must be at most 99`.
     pub message: String,

@@ -17,7 +17,7 @@ fn mock_of(document: &str) -> MockServer {
     mock_with(document, &[])
 }
 
-/// Creates the mock server for one document with this `[operations] media`.
+/// Creates a mock server for one document. `media` is the value of the option `media` in `[operations]`.
 fn mock_with(document: &str, media: &[&str]) -> MockServer {
     let sources = Sources::from_texts(&[("api.yaml", "https://a.example/api.yaml", document)]).unwrap();
     let mut project = Project::default();
@@ -136,8 +136,8 @@ fn header<'r>(response: &'r Response<Bytes>, name: &str) -> &'r str {
     response.headers().get(name).map_or("", |value| value.to_str().unwrap())
 }
 
-/// Asserts the status and the violations (location, pointer and keyword) of an error response, and returns
-/// the verdict.
+/// Sends a request and asserts the status and the violations of the error response. A violation in `expect`
+/// consists of the part of the request, the pointer and the keyword. Returns the verdict.
 #[track_caller]
 fn assert_rejected(
     mock: &MockServer,
@@ -457,8 +457,8 @@ paths:
     assert_rejected(&mock, "PUT /;a=x/.1", &[json], "\"x\"", 400, &["path /a type", "body  type"]);
 }
 
-/// Each item of a streamed request body is validated, and a violation is reported with the index of the item,
-/// with and without `[streams]`.
+/// Each item of a streamed request body is validated, with and without `[streams]` in the configuration. A
+/// violation is reported with the index of the item.
 #[test]
 fn each_stream_item_is_validated() {
     let mock = mock_of(&api(r"
@@ -538,8 +538,8 @@ paths:
     assert_eq!(text("/named").matches("retry: ").count(), 3);
 }
 
-/// If the configuration defines an end marker, a generated event stream ends with it, so that clients can
-/// detect that the stream is complete.
+/// If the configuration defines an end marker, a generated event stream ends with this marker. Clients use it
+/// to detect that the stream is complete.
 #[test]
 fn event_streams_end_with_the_configured_marker() {
     let document = api(r"
@@ -753,5 +753,5 @@ fn mock_server_is_send_and_sync() {
     fn shared<T: Send + Sync>() {}
     shared::<MockServer>();
     let mock = tickets();
-    assert_eq!(format!("{mock:?}"), "Mock { operations: 4, seed: 0, .. }");
+    assert_eq!(format!("{mock:?}"), "MockServer { operations: 4, seed: 0, .. }");
 }

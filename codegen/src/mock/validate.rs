@@ -132,8 +132,8 @@ impl MockServer {
     /// Returns the violations of the body.
     ///
     /// # Errors
-    /// An error response with status 415, if a part of a multipart body has a media type that the contract does
-    /// not declare.
+    /// Returns an error response with status 415 if a part of a multipart body has a media type that the
+    /// contract does not declare.
     fn body_violations(
         &self,
         call: &PlannedCall<'_>,
@@ -200,7 +200,8 @@ impl MockServer {
         })
     }
 
-    /// Decodes the items of a stream body. Each result has the index of the item and its value or an error.
+    /// Decodes the items of a stream body. Returns the index of each item, with its value or a decoding
+    /// error.
     pub(super) fn decode_items(
         &self,
         item_type: &StreamItem,

@@ -85,8 +85,7 @@ pub(super) fn render_report(report: &Report, markdown: bool) -> String {
     page.out
 }
 
-/// Writes the number of untyped fields, and lists those of them for which the contract does not accept every
-/// JSON value.
+/// Writes the number of untyped fields. Lists the untyped fields whose values the contract restricts.
 fn write_untyped_fields(report: &Report, page: &mut ReportPage) {
     let (all, total) = (report.untyped_fields.len(), report.field_count);
     if all == 0 {
@@ -151,8 +150,8 @@ impl ReportPage {
         let _ = writeln!(self.out, "{text}");
     }
 
-    /// Adds a line that lists the counts, such as `3 structs, 12 fields.`, or the text `none` if the list is
-    /// empty.
+    /// Adds a line with the counts, such as `3 structs, 12 fields.`. If the list is empty, adds a line with
+    /// the text in `none`.
     fn add_counts(&mut self, counts: &[String], none: &str) {
         self.add_line(&if counts.is_empty() { none.to_owned() } else { format!("{}.", counts.join(", ")) });
     }

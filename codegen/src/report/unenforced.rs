@@ -1,5 +1,5 @@
-//! The constraints that the types of a contract leave to `is_valid`. Tests use this list to check that the
-//! report lists every violation that a parsed value can have.
+//! The constraints that generated types do not enforce during parsing. Tests use this list to check that the
+//! report covers every violation that a parsed value can have.
 
 use std::collections::BTreeSet;
 
@@ -41,9 +41,9 @@ impl UnenforcedConstraints {
         open
     }
 
-    /// Returns true if one of these constraints explains a violation. `location` and `keyword` identify the
-    /// violated schema and keyword, which belong to a listed constraint or to a subschema that such a
-    /// constraint evaluates.
+    /// Returns true if one of these constraints explains a violation. `location` and `keyword` are the schema
+    /// and the keyword that are violated. They must be those of a listed constraint, or belong to a subschema
+    /// that such a constraint evaluates.
     #[must_use]
     pub fn covers(&self, location: &str, keyword: &str) -> bool {
         let keyword = match keyword {

@@ -13,14 +13,14 @@ use crate::explain::reason;
 /// A field whose type contains untyped JSON. Properties that the contract does not declare are not counted.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UntypedField {
-    /// `Type.field`.
+    /// The name of the field, as `Type.field`.
     pub name: String,
-    /// Location of the schema, as `file:line #/pointer`.
+    /// The location of the schema, as `file:line #/pointer`.
     pub place: String,
     /// The reason why the value has no type.
     pub reason: &'static str,
-    /// True if the contract accepts any JSON value for the untyped part. False if a type exists in the
-    /// contract, but not in Rust.
+    /// True if the contract accepts any JSON value for the untyped part. False if the contract restricts the
+    /// value but no Rust type represents it.
     pub is_open: bool,
 }
 
@@ -49,8 +49,8 @@ pub(super) fn find_untyped_fields(contract: &AnalyzedContract) -> (Vec<UntypedFi
     (found, count)
 }
 
-/// Returns the schemas of the outermost untyped part of a field's value, or `None` if the type of the field
-/// contains no untyped JSON.
+/// Returns the schemas of the outermost part of a field's value that has no type. Returns `None` if the type
+/// of the field contains no untyped JSON.
 fn untyped_place(contract: &AnalyzedContract, field: &StructField) -> Option<SchemaConjunction> {
     if !holds_json(&field.ty) {
         return None;

@@ -1,5 +1,6 @@
-//! Tests that the generator and drift agree on read-only and write-only requirements: if drift reports no
-//! breaking change, code that was generated from the other version accepts the documents.
+//! Tests that the generator and drift agree on read-only and write-only requirements. If drift reports no
+//! breaking change, the validation tables of the receiving version must accept the values that the sending
+//! version sends.
 
 use contract_codegen_core::{Project, Sources, tables::TableArenas};
 use contract_runtime::Json;
@@ -35,8 +36,8 @@ fn document(version: &str, schema: &str, is_request: bool) -> String {
     )
 }
 
-/// For each test value, returns true if the generated types accept it, and true if a sender may send it in
-/// this direction.
+/// Returns two booleans for each test value: whether the validation tables of the contract accept the value,
+/// and whether a sender may send the value in the given direction.
 fn accepted_values(text: &str, is_request: bool, (version, schema): (&str, &str)) -> Vec<(bool, bool)> {
     let contract = Project::default()
         .analyze_sources(Sources::from_texts(&[("api.json", "", text)]).unwrap())

@@ -69,8 +69,8 @@ fn explain_uses_the_names_of_the_client() {
     }
 }
 
-/// Response types equal those of the client and the server: media types other than JSON are strings or bytes,
-/// and streams are listed with their item type.
+/// `explain` lists the response types of the client and the server. Media types other than JSON are strings
+/// or bytes, and streams have an item type.
 #[test]
 fn explain_lists_response_types() {
     let folder = Folder::new("explain-answers");

@@ -34,8 +34,8 @@ fn member_names(metadata: &Value) -> Vec<&str> {
     names
 }
 
-/// A member that uses all three packages. Packages with a shared runtime have the same types, and each
-/// package re-exports its runtime.
+/// The source of a workspace member that uses three generated packages. Packages with a shared runtime have
+/// the same runtime types, and each package re-exports its runtime.
 const FLEET: &str = "
 pub fn read(bytes: &[u8]) -> Result<north::types::Ticket, north::runtime::DocumentError> {
     north::runtime::Contract::parse(bytes)
@@ -145,7 +145,8 @@ components:
     Order: { type: object, required: [id], properties: { id: { type: string } } }
 ";
 
-/// Returns the first calls of the README and of the root module, as modules.
+/// Returns the examples of a first call in the README and in the root module of a generated package. Each
+/// example becomes a Rust module.
 fn first_calls(package: &Path, name: &str) -> String {
     let readme = fs::read_to_string(package.join("README.md")).unwrap();
     let readme =
@@ -157,13 +158,33 @@ fn first_calls(package: &Path, name: &str) -> String {
     format!("pub mod {name}_readme {{\n{readme}\n}}\npub mod {name}_docs {{\n{docs}\n}}\n")
 }
 
-/// Returns the content of the first code block with this opening.
+/// Returns the content of the first code block that starts with the line `opening`.
 fn code_block(text: &str, opening: &str) -> String {
     let (_, code) = text.split_once(opening).unwrap_or_else(|| panic!("no `{opening}` in:\n{text}"));
     code.split("```").next().unwrap().to_owned()
 }
 
-/// The manifest has the configured fields, and Cargo packages the package and its runtime.
+/// The migrated program of two guides compiles with the package that is generated from the contract in one of them.
+#[test]
+fn migrated_program_compiles() {
+    let folder = Folder::new("migration");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/book/from-openapi-generator.md");
+    folder.put("pets.yaml", &code_block(&fs::read_to_string(page).unwrap(), "```yaml\n"));
+    folder.put("pets.toml", "inputs = ['pets.yaml']\npackage = 'pets'\n[output]\nmember = true\n");
+    folder.put("Cargo.toml", "[workspace]\nresolver = \"3\"\nmembers = [\"pets\", \"shop\"]\n");
+    let features = "\"layers\", \"reqwest\", \"tokio\", \"tracing\"";
+    let dependency = format!("pets = {{ path = \"../pets\", features = [{features}] }}");
+    let manifest = "[package]\nname = \"shop\"\nedition = \"2024\"\n[dependencies]\n";
+    folder.put("shop/Cargo.toml", &format!("{manifest}{dependency}\n"));
+    let program = include_str!("../migrations/pets.rs");
+    assert!(program.contains("#[tokio::main]\nasync fn main("), "{program}");
+    folder.put("shop/src/lib.rs", &program.replace("#[tokio::main]\nasync fn main(", "pub async fn run("));
+    folder.run(&["generate", "pets.toml", "--output", "pets"]).expect_exit(0);
+    assert_eq!(member_names(&read_metadata(&folder.0)), ["pets", "pets-runtime", "shop"]);
+    check_packages(&folder.0);
+}
+
+/// The manifest contains the configured fields, and `cargo package` succeeds for the package and its runtime.
 #[test]
 fn generated_packages_can_be_published() {
     let folder = Folder::new("publish");
@@ -195,8 +216,8 @@ fn generated_packages_can_be_published() {
     assert!(result.err.contains("`1` is not a valid version of a package"), "{}", result.err);
 }
 
-/// Cargo accepts the generated package in every position relative to a workspace, after the change that
-/// `generate` requests, if any.
+/// Cargo accepts a generated package in every position relative to a workspace. If `generate` requests a
+/// change of the workspace, the change is made first.
 #[test]
 fn packages_fit_the_workspace_around_them() {
     let all = "members = [\"app\", \"crates/*\"]\nexclude = [\"out\", \"app/inside\"]";
@@ -255,7 +276,8 @@ fn packages_fit_the_workspace_around_them() {
     }
 }
 
-/// A package that was generated before the workspace joins it with the next run.
+/// If a workspace is created around an existing package, the next run of `generate` makes the package a
+/// member.
 #[test]
 fn existing_packages_join_a_new_workspace() {
     let folder = Folder::new("joins");

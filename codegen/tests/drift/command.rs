@@ -204,7 +204,7 @@ fn every_format_shows_accepted_changes_and_outdated_entries() {
     assert_eq!(drift["outdatedEntries"][0]["line"], 6);
 }
 
-/// `--html` writes a page beside the report on standard output.
+/// `--html` writes a page in addition to the report on standard output.
 #[test]
 fn html_report_is_written_to_a_file() {
     let folder = folder("html");
@@ -235,7 +235,7 @@ fn sunset_is_compared_with_the_given_date() {
     assert_eq!(run(&folder, &["old.yaml", "new.yaml", "--today", "2026-03-31"]).0, 1);
 }
 
-/// A reason with several lines is one line of the text report.
+/// A reason with several lines is printed in one line of the text report.
 #[test]
 fn reasons_are_printed_in_one_line() {
     let folder = folder("reason");

@@ -5,8 +5,8 @@ use contract_codegen::drift::ChangeLevel;
 use crate::rules::{A, B, Case, S, changes, check, operation, schema_of};
 
 /// Changes of OpenAPI 3.0 schemas with properties that are sent in only one direction. Clients never send
-/// read-only properties, and the service never sends write-only properties. Requiring such a property in that
-/// direction has no effect (OpenAPI 3.0.3, 4.7.24.2).
+/// read-only properties, and the service never sends write-only properties. For a direction in which a
+/// property is not sent, `required` has no effect on the property (OpenAPI 3.0.3, 4.7.24.2).
 pub(crate) const CASES: &[Case] = &[
     // The old version accepts `{}` as a request, because `id` is read-only, and the new version refuses it.
     (

@@ -95,8 +95,8 @@ pub(crate) const CASES: &[Case] = &[
     ),
 ];
 
-/// Closing an object by the other keyword, or in a subschema of `allOf`, is not a change if that schema
-/// declares the same names.
+/// An object can be closed by `additionalProperties` or `unevaluatedProperties`, in the schema or in a
+/// subschema of `allOf`. A different form is not a change if the closing schema declares the same names.
 #[test]
 fn closing_an_object_elsewhere_is_not_a_change() {
     for (old, new) in [

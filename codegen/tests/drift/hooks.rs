@@ -230,7 +230,7 @@ fn callbacks() {
     check(callback, HOOKS);
 }
 
-/// A removed parameter is reported as no longer sent for a webhook, and as no longer read for an operation. A
+/// For a webhook, a removed parameter is reported as no longer sent; for an operation, as no longer read. A
 /// removed error status of a webhook is breaking for writers.
 #[test]
 fn messages_depend_on_the_sender() {

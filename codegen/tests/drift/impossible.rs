@@ -1,8 +1,8 @@
-//! Tests of locations at which no value is valid any more, or at which no value was valid before.
+//! Tests of locations at which no value is valid in the old or in the new version.
 
 use crate::rules::{A, B, Case, check, schema};
 
-/// Changes after which, or before which, the keywords accept no value of a property.
+/// Changes in which the keywords of the old or of the new version accept no value of a property.
 const CASES: &[Case] = &[
     (
         "type-narrowed",

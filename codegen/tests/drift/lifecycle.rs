@@ -5,8 +5,8 @@ use contract_codegen::drift::{
     report::{self, ReportOptions},
 };
 
-/// A contract with an operation, a parameter, a property and a named schema that declare the members, or
-/// without these elements.
+/// Creates a contract. With `with_elements`, it contains an operation, a parameter, a property and a named
+/// schema, each of which declares `members`.
 fn document(members: &str, with_elements: bool) -> String {
     let (operation, parameter, property, schema) = match with_elements {
         true => (
@@ -49,7 +49,7 @@ fn version(text: &str) -> ContractVersion {
         .unwrap_or_else(|problems| panic!("{problems}\n{text}"))
 }
 
-/// Returns the removals of all elements, which declare the members.
+/// Returns the changes that report the removal of the four elements of [`document`], which declare `members`.
 fn removals(members: &str, today: Option<&str>) -> Vec<ContractChange> {
     let options =
         CompareOptions { today: today.map(|date| date.parse().unwrap()), ..CompareOptions::default() };
@@ -60,7 +60,8 @@ fn removals(members: &str, today: Option<&str>) -> Vec<ContractChange> {
     found
 }
 
-/// Checks that all removals are breaking or not, and that their messages contain the note.
+/// Checks for each removal that it is breaking if `is_breaking` is true and not breaking otherwise, and that
+/// its message contains `note`.
 fn check(members: &str, today: Option<&str>, is_breaking: bool, note: &str) {
     for change in removals(members, today) {
         assert_eq!(change.level() == ChangeLevel::Breaking, is_breaking, "{members}: {change:#?}");
@@ -99,7 +100,7 @@ fn removal_of_unstable_elements_is_not_breaking() {
     }
 }
 
-/// A part has the stability of the nearest element around it.
+/// A part of an element without its own stability has the stability of the nearest element around it.
 #[test]
 fn stability_applies_to_the_parts_of_an_element() {
     let document = |stability: &str, own: &str| {

@@ -317,8 +317,8 @@ fn path_parameters_are_matched_by_position() {
     assert_eq!(levels_of([a, b], [a, ("c", "string")]), [renamed]);
 }
 
-/// Declaring in an operation the server that its document declares is not a change, even if another document
-/// of the contract declares another server.
+/// An operation inherits the servers of its document. Declaring the same server in the operation is not a
+/// change, even if another document of the contract declares a different server.
 #[test]
 fn operations_inherit_the_servers_of_their_document() {
     let read = |servers: &str| {
@@ -336,8 +336,8 @@ fn operations_inherit_the_servers_of_their_document() {
     assert_eq!(found, [], "declaring the same server in the operation is not a change");
 }
 
-/// Returns all cases of this file. The cases in `named` are empty and only name the rules that other tests of
-/// this file cover.
+/// Returns all cases of this file. The cases in `named` contain no schemas. They list the rules that other
+/// tests of this file cover.
 pub(crate) fn all() -> Vec<Case> {
     let named = [
         ("schema-renamed", "", "", R, R),
@@ -366,8 +366,8 @@ fn shortest_witnesses_are_shown_for_both_directions() {
     assert!(change.message.starts_with(message), "{}", change.message);
 }
 
-/// If `not` refuses the string that distinguishes two patterns in both versions, the message does not show
-/// the string.
+/// If the string that distinguishes two patterns is refused by `not` in both versions, the message does not
+/// show this string.
 #[test]
 fn strings_that_other_keywords_refuse_are_not_shown() {
     let text = |pattern: &str| format!(r#"{{"type":"string","pattern":"{pattern}","not":{{"const":"c"}}}}"#);
@@ -398,7 +398,7 @@ fn undecidable_patterns_are_reported_as_undecided() {
     }
 }
 
-/// Rewriting an object schema so that the same values are valid gives no change, or only changes of the level
+/// Rewriting an object schema without a change of the valid values is not reported, or only with the level
 /// `same`.
 #[test]
 fn equivalent_schemas_are_not_changes() {
@@ -423,8 +423,8 @@ fn equivalent_schemas_are_not_changes() {
     }
 }
 
-/// Adding or removing a property is reported in the same way without `additionalProperties` and with the
-/// value `{}` or `true`.
+/// An added or removed property is reported in the same way if `additionalProperties` is missing, `{}` or
+/// `true`.
 #[test]
 fn explicit_additional_properties_have_no_effect() {
     let object =
@@ -457,7 +457,7 @@ fn property_names_have_no_properties() {
     assert_eq!(compare_schemas(&names("2"), &names("3")), []);
 }
 
-/// If `A` becomes `anyOf: [A, B]`, writers are not affected, but readers may receive values of an unknown
+/// If the schema `A` becomes `anyOf: [A, B]`, writers are not affected. Readers may receive values of the new
 /// branch.
 #[test]
 fn single_schema_becomes_one_branch_of_several() {
@@ -556,8 +556,8 @@ fn overlapping_branches_of_one_of_narrow_the_union() {
     assert_eq!(worst_and_narrowed(&format!("{old},{new}"), &third), (Some(A), None));
 }
 
-/// If a value of the `discriminator` property selects another branch, this is a breaking change, although the
-/// same values are valid.
+/// If a value of the `discriminator` property selects a different branch, the change is breaking, although
+/// the same values are valid.
 #[test]
 fn discriminator_mappings_are_compared() {
     let text = |schemas: [&str; 2], discriminator: &str| {

@@ -1,5 +1,5 @@
-//! Tests of changes that look like restrictions but affect only new elements, and of formats that can
-//! represent all old values.
+//! Tests of changes that restrict only new elements, and of changed formats that can represent all old
+//! values.
 
 use contract_codegen::drift::{
     CompareOptions, compare,

@@ -1,5 +1,5 @@
-//! Tests that file names, YAML or JSON, the OpenAPI version and the distribution of a contract among files do
-//! not affect the comparison.
+//! Tests that the comparison does not depend on file names, on YAML or JSON, on the OpenAPI version, or on
+//! the distribution of a contract among files.
 
 use std::{fs, path::Path};
 

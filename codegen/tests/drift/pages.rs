@@ -44,7 +44,7 @@ fn render(old: &str, new: &str, accepted: &str, view: &ReportOptions) -> (Contra
     (drift, page)
 }
 
-/// The page of a small contract. `UPDATE=1` writes the expected page.
+/// The HTML page for a small contract equals the committed page. `UPDATE=1` writes the committed page.
 #[test]
 fn page_equals_the_expected_file() {
     let new = OLD.replace("1.4.0", "1.5.0").replace("putItem", "storeItem").replace("{3,60}", "{2,80}");

@@ -211,8 +211,8 @@ fn sarif_equals_the_other_reports() {
     assert_eq!(fingerprint, "length-widened GET /b 200 body /name: `maxLength` changed from 5 to 6");
 }
 
-/// Two values removed from one enumeration have different fingerprints; with equal ones, SARIF viewers would
-/// count them as one finding.
+/// Two values removed from one enumeration have different fingerprints. If the fingerprints were equal, SARIF
+/// viewers would count one finding.
 #[test]
 fn fingerprints_of_findings_are_unique() {
     let read = |values: &str| text("s.json", &format!(r#"{{"enum":[{values}]}}"#));

@@ -77,7 +77,7 @@ const SCHEMAS: &[Pair] = &[
 ];
 
 /// Changes of operations. In parameters, headers, forms and `text/plain` bodies, scalars are sent as plain
-/// strings, so changing their type to `string` accepts the same requests.
+/// strings, so a version that changes their type to `string` accepts the same requests.
 const OPERATIONS: &[Pair] = &[
     (
         r#""parameters":[{"name":"q","in":"query","schema":{"anyOf":[{"type":"integer"},{"type":"array","items":{"type":"integer"}}]}}]"#,

@@ -116,7 +116,7 @@ fn configurations_are_read_from_the_revision() {
     assert_eq!((code, out.contains("length-widened")), (1, true), "{out}{err}");
 }
 
-/// An input and an overlay without the extension of a document are read from the revision, and a mount
+/// Inputs and overlays are read from the revision, even if their names have no usual extension. A mount
 /// outside of the repository is read from its folder.
 #[test]
 fn files_of_a_configuration_are_found() {

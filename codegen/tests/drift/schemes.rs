@@ -47,7 +47,7 @@ fn declared_scopes_are_additive() {
     );
 }
 
-/// If an operation no longer requires a scope that is still declared, this is additive.
+/// If an operation no longer requires a scope that is still declared, the change is additive.
 #[test]
 fn released_scopes_are_additive() {
     let flow = flow("clientCredentials", "t", &["r", "w"]);

@@ -79,8 +79,8 @@ fn type_lists_equal_branches_of_single_types() {
     assert_eq!(rules_and_messages(&schema(forms), &schema(types)), []);
 }
 
-/// If a list of types is replaced by a union and a limit or the valid types change as well, only the latter
-/// changes are reported.
+/// Replacing a list of types by a union is not reported. Changes of the limits or of the valid types at the
+/// same time are reported by their own rules.
 #[test]
 fn changes_of_type_branches_have_their_own_rules() {
     let found = |old: &str, new: &str| -> Vec<_> {
@@ -108,8 +108,8 @@ fn property_changes(old: &str, new: &str) -> Vec<(&'static str, String)> {
     rules_and_messages(&within(old), &within(new))
 }
 
-/// Returns the rules of the changes between two schemas of a property, without the duplicates of the two
-/// directions.
+/// Returns the rules of the changes between two schemas of a property. Each rule is listed once, even if it
+/// applies in both directions.
 fn rules_of(old: &str, new: &str) -> Vec<&'static str> {
     let mut rules: Vec<&str> = property_changes(old, new).into_iter().map(|(rule, _)| rule).collect();
     rules.sort_unstable();
@@ -177,7 +177,7 @@ fn changed_annotations_of_unions_are_reported_once() {
     assert_eq!(rules_of(forms, types), ["deprecated-unset"]);
 }
 
-/// Moving annotations into the only branch other than `null` is not a change, also if the branch is an
+/// Moving annotations into the only branch other than `null` is not a change, even if the branch is an
 /// `enum`.
 #[test]
 fn annotations_of_a_single_branch_apply_to_the_location() {
@@ -200,7 +200,7 @@ fn annotations_of_a_single_branch_apply_to_the_location() {
 
 type Form<'a> = &'a dyn Fn(&str) -> String;
 
-/// Replacing a schema by a union with that schema as its only branch is not a change, also next to other
+/// Replacing a schema by a union with that schema as its only branch is not a change, even next to other
 /// keywords.
 #[test]
 fn unions_with_one_branch_equal_the_branch() {
@@ -234,8 +234,8 @@ fn unions_with_one_branch_equal_the_branch() {
     }
 }
 
-/// Moving annotations between a union and its only branch other than `null` is not a change. If both have
-/// annotations, those of the union apply.
+/// Moving annotations between a union and its only branch other than `null` is not a change. If the union and
+/// the branch have annotations, those of the union apply.
 #[test]
 fn annotations_may_move_between_union_and_branch() {
     let outside =

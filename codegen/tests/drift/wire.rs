@@ -1,5 +1,5 @@
-//! Tests of changes whose effect depends on the wire format: directions, plain strings, media ranges, several
-//! documents, and values that no single keyword decides.
+//! Tests of changes whose effect depends on the wire format, such as plain strings and media ranges. Other
+//! tests cover directions, several documents, and values whose validity depends on several keywords.
 
 use contract_codegen::drift::{CompareOptions, ContractVersion, compare};
 
@@ -297,8 +297,8 @@ fn alone() {
     check(str::to_owned, ALONE);
 }
 
-/// Replacing a keyword by an equivalent one is not a change. Neither is a changed branch of an `anyOf` if
-/// another branch accepts all values of both versions.
+/// Replacing a keyword by an equivalent keyword is not a change. A changed branch of an `anyOf` is not a
+/// change either, if another branch accepts all values of both versions.
 #[test]
 fn equivalent_notations_are_not_changes() {
     let rules = |old: &str, new: &str| {
@@ -347,8 +347,8 @@ fn added_name_patterns_are_reported_once() {
     assert_eq!(rules(wide, one), [removed]);
 }
 
-/// The letter case of an HTTP scheme or a header name, `bearerFormat` and extensions of a security scheme are
-/// not compared. The letter case of a query parameter is.
+/// In a security scheme, `bearerFormat`, extensions, and the letter case of an HTTP scheme or a header name
+/// are not compared. The letter case of a query parameter is compared.
 #[test]
 fn equivalent_schemes_are_not_changes() {
     let of = |scheme: &str| {
@@ -402,8 +402,8 @@ fn several_documents_are_compared_separately() {
     assert_eq!(rules(&signed), with_subject(&["security-scheme-changed"], "security scheme auth"));
 }
 
-/// If an operation moves to another document, its servers and security schemes are compared with those of
-/// that document.
+/// If an operation moves to another document, the servers and security schemes of the old document are
+/// compared with those of the new document.
 #[test]
 fn moved_operations_use_their_new_document() {
     let document = |name: &str, paths: &[&str], scheme: &str| {

@@ -22,7 +22,7 @@ impl Sku {
     /// Parses a string such as `S-17`.
     ///
     /// # Errors
-    /// If the number after the prefix is invalid.
+    /// Returns an error if the number after the prefix is invalid.
     pub fn read(text: &str) -> Result<Self, std::num::ParseIntError> {
         text.strip_prefix("S-").unwrap_or("no number").parse().map(Self)
     }

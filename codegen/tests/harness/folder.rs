@@ -5,7 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Returns the path of `codegen/tests`. Packages in other folders also include this file.
+/// Returns the path of `codegen/tests`. The function also works in packages in other folders, which include
+/// this file.
 pub(crate) fn tests() -> PathBuf {
     let mut folders =
         Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|folder| folder.join("codegen/tests"));

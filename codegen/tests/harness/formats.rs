@@ -49,7 +49,8 @@ fn values_and_strings_convert_to_each_other() {
     assert_eq!(format!("{at:?} {at}"), "DateTime(\"2026-01-01T00:00:00Z\") 2026-01-01T00:00:00Z");
 }
 
-/// Two spellings of one value are equal and have one hash. Strings without a value are compared as strings.
+/// Two spellings of one value are equal and have the same hash. Strings without a value are compared as
+/// strings.
 #[test]
 fn formats_are_compared_by_value() {
     use std::{collections::HashSet, hash::Hash};

@@ -1,4 +1,4 @@
-//! Tests that a name for an inline schema in `[names]` changes only names.
+//! Tests that naming an inline schema in `[names]` changes only the name of its type.
 
 use std::path::PathBuf;
 
@@ -39,7 +39,7 @@ fn describe_types(shapes: &Shapes) -> String {
     lines.concat()
 }
 
-/// Analyzes a case from its texts, which are named as the files are.
+/// Analyzes the documents of a case. The documents are passed as strings, with the names of their files.
 fn analyze(case: &Case, project: &Project) -> Result<AnalyzedContract, Diagnostics> {
     let text = |(name, path): (String, PathBuf)| (name, String::from_utf8(read(&path)).unwrap());
     let texts: Vec<(String, String)> = case.files().into_iter().map(text).collect();
@@ -54,8 +54,8 @@ fn sort_lines(text: &str) -> Vec<&str> {
     lines
 }
 
-/// The type of each inline schema that has one keeps its form and its places, including `null`, if the
-/// configuration names the schema.
+/// If the configuration names an inline schema, the type of the schema gets this name. The form of the type
+/// and all uses of the type, including nullable ones, do not change.
 #[test]
 fn names_of_inline_schemas_change_only_names() {
     let mut named = 0;

@@ -133,8 +133,8 @@ fn invalid_documents_report_exactly_the_expected_violations() {
     assert!(problems.is_empty(), "{} problems\n{}", problems.len(), problems.join("\n"));
 }
 
-/// Returns true if two documents are equal. Decimals are compared by their digits, but an integer may lose a
-/// fraction of zeros.
+/// Returns true if two documents are equal. Numbers must have the same digits. As an exception, an integer
+/// such as `1.0` equals `1`.
 fn is_same_document(a: &Json, b: &Json) -> bool {
     match (a, b) {
         (Json::Number(a), Json::Number(b)) => {

@@ -1,4 +1,4 @@
-//! Mutated documents: the documents that are mutated, and the generator configuration for the results.
+//! The documents that are mutated, and the generator configuration for the mutated documents.
 
 use std::path::Path;
 

@@ -179,8 +179,9 @@ impl Mutator {
         Self { state: SplitMix64(seed).next_number() | 1 }
     }
 
-    /// Returns one of the documents with one to four changes. In half of the cases, the changes are
-    /// arbitrary. In the others, schemas remain schemas, so that the later stages are tested.
+    /// Returns one of the documents with one to four changes. In half of the results, the changes are
+    /// arbitrary. In the other half, a schema is replaced by another schema or gets a further keyword, so
+    /// that the later stages of the generator are tested.
     pub(crate) fn mutate(&mut self, seeds: &[Json]) -> Json {
         let mut document = seeds[self.below(seeds.len())].clone();
         let is_arbitrary = self.below(2) == 0;
@@ -281,8 +282,8 @@ fn count_values(json: &Json) -> usize {
     1 + child_values(json).into_iter().map(count_values).sum::<usize>()
 }
 
-/// Returns the indices of the values that are probably schemas, as used by [`find`]; the root if there are
-/// none.
+/// Returns the indices of the values that are probably schemas, counted as by [`find`]. Returns the index of
+/// the root if there are none.
 fn find_schemas(json: &Json) -> Vec<usize> {
     fn walk(json: &Json, next: &mut usize, found: &mut Vec<usize>) {
         let here = *next;

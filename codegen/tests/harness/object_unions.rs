@@ -34,7 +34,8 @@ fn required_members_select_the_variant() {
     assert!(matches!(read("nested", r#"{"slug":"a","id":2}"#).nested.unwrap(), InputNested::Org(_)));
 }
 
-/// Vendors write "a user or an empty object".
+/// A union of a struct and an empty object, which vendors describe as "a user or an empty object", has a
+/// variant for the empty object.
 #[test]
 fn empty_object_is_a_variant() {
     use crate::compiled::union_by_members::types::InputAuthor;
@@ -60,8 +61,8 @@ fn closed_variants_hold_no_other_members() {
     assert!(matches!(strict(r#"{"a":1,"c":2}"#), InputStrict::Unknown(_)));
 }
 
-/// Several branches fit an object that has only `age`, and the schemas decide between them: only cats may be
-/// older than 20.
+/// Several branches declare the properties of an object with only `age`. The branch whose schema accepts the
+/// object is selected: only cats may be older than 20.
 #[test]
 fn the_schemas_decide_between_several_forms() {
     assert!(matches!(pet(r#"{"age":25}"#), InputPet::Cat(_)));
@@ -73,7 +74,7 @@ fn the_schemas_decide_between_several_forms() {
     assert!(matches!(pets(r#"[{"bark":true}]"#), InputPets::List(_)));
 }
 
-/// A union of a string and of objects is one enum, also if the objects are a union of their own without a name.
+/// A union of a string and of a nested union of objects becomes one enum, unless the nested union has a name.
 #[test]
 fn alternatives_of_alternatives_are_one_enum() {
     use crate::compiled::union_flattened::types::{
@@ -112,7 +113,8 @@ fn invalid_objects_keep_their_variant() {
     assert!(!price.is_valid());
 }
 
-/// If two branches of a `oneOf` accept the object, it is invalid, regardless of the variant that contains it.
+/// An object that two branches of a `oneOf` accept is invalid, regardless of the variant as which it is
+/// parsed.
 #[test]
 fn objects_of_two_branches_violate_one_of() {
     let both = read("owner", r#"{"login":"a","id":1,"slug":"b"}"#);
@@ -175,7 +177,8 @@ fn elements_select_the_variant() {
     assert!(matches!(lists, InputLists::BoolList(_)));
 }
 
-/// A struct is created from its required members, or by `Default` if it has none.
+/// The constructor of a struct takes its required members. A struct without required members implements
+/// `Default`.
 #[test]
 fn structs_have_constructors() {
     use crate::compiled::union_by_members::types::{Cat, Fork, Leaf, User};
@@ -187,7 +190,8 @@ fn structs_have_constructors() {
     assert_eq!(fork.to_json().unwrap().to_string(), r#"{"left":{"value":"x"}}"#);
 }
 
-/// A constructor takes the elements of a list of a union as values of one variant, or as values of the union.
+/// A constructor accepts a list of a union's values. The elements may be values of one variant's type or
+/// values of the union.
 #[test]
 fn constructors_convert_lists_of_unions() {
     use crate::compiled::union_by_kind::types::{Keys, KeysKeysItem};

@@ -1,5 +1,5 @@
-//! Tests of the unenforced constraints that `report` and `explain` list: if a type parses an invalid
-//! document, the violated constraint is listed as left to `is_valid`.
+//! Tests of the unenforced constraints that `report` and `explain` list. If a type parses an invalid
+//! document, the list contains the violated constraint.
 
 use contract_codegen::{Project, config::OutputLayout, report::UnenforcedConstraints};
 use contract_runtime::Json;

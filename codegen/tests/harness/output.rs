@@ -10,7 +10,7 @@ use std::{
 
 use contract_codegen::{
     GeneratedCode, Project, Sources,
-    config::{Config, OutputLayout},
+    config::OutputLayout,
     diagnostics::{Diagnostics, FaultPolicy},
 };
 
@@ -30,7 +30,7 @@ pub(crate) fn project(case: &Case, inputs: Vec<PathBuf>) -> Project {
     let mut project = if options.exists() {
         Project::from_config(&options).unwrap_or_else(|e| panic!("{e}"))
     } else {
-        Project { config: Config::default(), base: case.folder.clone(), ..Project::default() }
+        Project { base: case.folder.clone(), ..Project::default() }
     };
     project.config.output.layout = OutputLayout::Modules;
     project.inputs = inputs;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::split_mix::SplitMix64;
 
-/// The names of members and definitions. There are only a few names, so that conflicts are frequent.
+/// The names of members. The list is short, so that conflicts are frequent.
 const NAMES: [&str; 5] = ["kind", "a", "b", "c", "type"];
 /// The values of tags.
 const TAGS: [&str; 4] = ["x", "y", "zz", "w-1"];
@@ -41,7 +41,7 @@ pub(crate) struct Document {
     pub(crate) draft_2020_12: String,
     /// The pointers of the definitions.
     pub(crate) definitions: Vec<String>,
-    /// The id of the only operation in a selected part of the contract, if the contract has operations.
+    /// The id of an operation to select as part of the contract. `None` if the whole contract is used.
     pub(crate) part: Option<String>,
     /// Whether the dialect asserts formats.
     pub(crate) asserts: bool,

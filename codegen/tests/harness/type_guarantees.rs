@@ -68,8 +68,9 @@ fn open_unions_preserve_unknown_variants() {
     assert_eq!(input.to_json().unwrap(), Json::parse(text.as_bytes()).unwrap());
 }
 
-/// An object without an optional tag is read as the variant whose properties it has, and validation decides
-/// between several. A tag that no branch lists makes the object unknown.
+/// An object without a tag is parsed as one of the variants whose tag is optional. Its properties select the
+/// variant; if several variants declare them, validation decides. An object with a tag that no branch lists
+/// is parsed as the unknown variant.
 #[test]
 fn objects_without_an_optional_tag_are_read_by_their_properties() {
     use compiled::union_optional_tag::types::{Category, Part, Transfer};
@@ -83,7 +84,7 @@ fn objects_without_an_optional_tag_are_read_by_their_properties() {
     assert!(matches!(parts.as_slice(), [Part::Image(_), Part::Image(_), Part::Text(_)]), "{parts:?}");
 }
 
-/// A value of one variant may match another branch, but it is invalid if it cannot be serialized.
+/// A value of one variant is valid if it matches another branch. It is invalid if it cannot be serialized.
 #[test]
 fn unserializable_variants_are_invalid() {
     use compiled::union_optional_tag::types::{Category, Internal};
@@ -95,8 +96,8 @@ fn unserializable_variants_are_invalid() {
     assert!(both.is_valid());
 }
 
-/// Every valid value can be serialized, so a value that cannot be serialized makes its container invalid. The
-/// nested type has no constraints itself in one case, and only constraints of its location in the other.
+/// A value that cannot be serialized makes its container invalid, because every valid value can be
+/// serialized. In the two cases of this test, the nested type itself has no constraints.
 #[test]
 fn unserializable_values_make_their_containers_invalid() {
     use compiled::{nullable_any_of, tri_state};
@@ -192,7 +193,8 @@ fn secrets_are_never_printed() {
     assert_eq!(input.to_json().unwrap(), Json::parse(text.as_bytes()).unwrap());
 }
 
-/// The `Debug` output hides unknown variants, because these may contain secrets of known variants.
+/// The `Debug` output hides the content of unknown variants. A value that cannot be parsed as its known variant
+/// becomes `Unknown`, with its secrets as plain JSON.
 #[test]
 fn unknown_variants_do_not_print_secrets() {
     use compiled::secrets_union::types::{Either, Event, Own, Step};
@@ -239,8 +241,8 @@ fn unrepresentable_integers_have_their_own_error() {
     assert!(is_at("/list/1"), "{error:?}");
 }
 
-/// If another branch matches, a member that only one branch declares may have any value, and the type
-/// represents every valid document.
+/// A member that only one branch declares may have any value if another branch matches. The type can hold
+/// every such document.
 #[test]
 fn members_of_one_branch_are_unrestricted_in_others() {
     let text = r#"{"radius":1,"width":"wide"}"#;

@@ -60,7 +60,7 @@ fn results_agree_with_an_independent_validator() {
     assert!(count > 300, "only {count} documents were compared");
 }
 
-/// Returns a validator for the schema that a type publishes from its tables.
+/// Returns a validator for the JSON Schema that a type derives from its validation tables.
 fn published_validator(model: &Model) -> jsonschema::Validator {
     let document = json_schema::schema_document(model.validator.tables, model.validator.root);
     jsonschema::options()

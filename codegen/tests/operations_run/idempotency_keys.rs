@@ -92,8 +92,8 @@ impl server::Service for Payments {
     }
 }
 
-/// Returns an API client with numbered keys, the keys that were sent, and the service with the keys that it
-/// received.
+/// Returns an API client that numbers its keys, the list of sent keys, and the service, which records the
+/// keys that it receives.
 fn payments() -> (ApiClient, SentKeys, Arc<Payments>) {
     let service = Arc::new(Payments::default());
     let router = server::router(Arc::clone(&service), RouterOptions::default());

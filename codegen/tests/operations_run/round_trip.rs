@@ -199,7 +199,7 @@ fn client_server_and_tables_agree_on_every_status() {
     assert_same_kinds(&Random(1).call());
 }
 
-/// Calls implement `Hash` if all their fields do, but files and typed bytes do not.
+/// A call implements `Hash` if all of its fields do. Files and typed bytes do not implement `Hash`.
 #[test]
 fn calls_implement_the_traits_of_their_fields() {
     const fn assert_hash<T: Eq + std::hash::Hash>() {}
@@ -218,8 +218,8 @@ impl Transport for FixedMediaType {
     }
 }
 
-/// If several media types match, client and server use the most specific one, in whatever order the contract
-/// lists them.
+/// If several media types match, client and server use the most specific media type, regardless of the order
+/// in the contract.
 #[test]
 fn most_specific_media_type_is_used() {
     use crate::responses::ExportResponse::{OkAny as Any, OkCsv as Csv, OkJson, OkText as Text};
@@ -253,7 +253,8 @@ impl Transport for WithoutMediaType {
     }
 }
 
-/// If the media type is missing, the first JSON type parses the body, and also determines the reported error.
+/// If a response has no media type, the client parses its body as the first JSON media type of the contract.
+/// If parsing fails, the error contains the violations of this media type's schema.
 #[test]
 fn missing_media_type_selects_the_first_json_type() {
     use crate::responses::ExportResponse;

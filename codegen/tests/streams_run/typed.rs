@@ -99,7 +99,8 @@ fn describe_event(event: &ServerSentEvent<RunEvent>) -> String {
     format!("{}: {data}", event.event)
 }
 
-/// A truncated event is discarded, and is sent again after the last event id (WHATWG HTML, 9.2.3 and 9.2.6).
+/// The client discards a truncated event and reconnects with the last event id. The server then sends the
+/// event again (WHATWG HTML, 9.2.3 and 9.2.6).
 #[tokio::test]
 async fn interrupted_streams_deliver_each_event_once() {
     let cut = CutPosition::default();

@@ -41,8 +41,8 @@ pub enum DpopError {
 
 impl DpopChallenge {
     /// Returns the DPoP challenge of a response, given the values of all its `WWW-Authenticate` fields. If
-    /// there are several, returns the first one with an error, or else the first one. Malformed challenges
-    /// are skipped ([`Challenge::parse_lines`]).
+    /// there are several, returns the first one with an error, or the first one if none has an error.
+    /// Malformed challenges are skipped ([`Challenge::parse_lines`]).
     pub fn find_in_headers<'a>(lines: impl IntoIterator<Item = &'a [u8]>) -> Option<Self> {
         let mut plain = None;
         for challenge in Challenge::parse_lines(lines).iter().filter_map(Self::from_challenge) {
@@ -112,8 +112,8 @@ impl DpopChallenge {
         Ok(Self { error: Some(error), error_description, ..Self::required() })
     }
 
-    /// Returns true if the server accepts proofs signed with this algorithm, such as `ES256`, and `None` if
-    /// the challenge lists no algorithms (RFC 9449, 7.1).
+    /// Returns `Some(true)` if the challenge lists this algorithm, such as `ES256`, and `Some(false)` if it
+    /// lists only others. Returns `None` if it lists no algorithms (RFC 9449, 7.1).
     #[must_use]
     pub fn supports(&self, alg: &str) -> Option<bool> {
         Some(self.algs()?.any(|known| known == alg))
@@ -125,8 +125,8 @@ impl DpopChallenge {
         self.algs.as_deref().map(str::split_ascii_whitespace)
     }
 
-    /// Returns the error code, or `None` if the request contained no credentials that could be wrong (RFC
-    /// 6750, 3.1).
+    /// Returns the error code. Returns `None` if the challenge has none, as after a request without
+    /// credentials (RFC 6750, 3.1).
     #[must_use]
     pub const fn error(&self) -> Option<&DpopError> {
         self.error.as_ref()

@@ -23,13 +23,15 @@ pub struct ClockObservation {
 #[non_exhaustive]
 pub enum ObservationError {
     /// The header is in none of the three date formats (RFC 9110, 5.6.7), or the date is before 1970.
-    #[error("invalid Date header")]
+    #[error("cannot measure the server's time: the Date header is not a valid date since 1970")]
     Malformed,
     /// On the monotonic clock, the response arrived before the request was sent: the readings were swapped.
-    #[error("the response was received before its request was sent")]
+    #[error(
+        "cannot measure the server's time: the reading of the response is earlier than that of the request"
+    )]
     Backwards,
     /// The round trip took longer than [`ClockObservation::MAX_ROUND_TRIP`] on either clock.
-    #[error("the response took too long to measure the server's time")]
+    #[error("cannot measure the server's time: the response took more than 60 s; use another response")]
     TooSlow,
 }
 

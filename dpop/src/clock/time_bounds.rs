@@ -33,7 +33,7 @@ impl TimeBounds {
         Self { earliest: self.earliest - by, latest: self.latest + by }
     }
 
-    /// Returns the narrowest bounds that contain both.
+    /// Returns the narrowest bounds that contain both pairs of bounds.
     pub(super) fn hull(self, other: Self) -> Self {
         Self { earliest: self.earliest.min(other.earliest), latest: self.latest.max(other.latest) }
     }
@@ -45,7 +45,7 @@ impl TimeBounds {
         (earliest <= latest).then_some(Self { earliest, latest })
     }
 
-    /// Returns the gap between the two; zero or negative if they overlap.
+    /// Returns the gap between the two pairs of bounds; zero or negative if they overlap.
     pub(super) fn gap_to(self, other: Self) -> i128 {
         self.earliest.max(other.earliest) - self.latest.min(other.latest)
     }

@@ -134,6 +134,6 @@ impl Future for FirstResponse {
 /// Shows the origin.
 impl fmt::Debug for FirstResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("First").field(&self.origin).finish()
+        f.debug_tuple("FirstResponse").field(&self.origin).finish()
     }
 }

@@ -20,7 +20,7 @@ pub struct ResponseHead<'a> {
 /// endpoint contains tokens.
 impl fmt::Debug for ResponseHead<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Answer")
+        f.debug_struct("ResponseHead")
             .field("status", &self.status)
             .field("nonces", &self.nonces.len())
             .field("challenges", &self.challenges.len())
@@ -76,7 +76,7 @@ mod tests {
         let printed = format!("{:?}", ResponseHead::new(401, headers).with_body(b"hush"));
         assert_eq!(
             printed,
-            "Answer { status: 401, nonces: 1, challenges: 1, dates: 1, aged: false, body: 4 }"
+            "ResponseHead { status: 401, nonces: 1, challenges: 1, dates: 1, aged: false, body: 4 }"
         );
     }
 }

@@ -6,7 +6,7 @@ use std::fmt;
 use dpop_bound::Htu;
 
 /// The environment variable that selects a sandbox (IDP-03). Its value is the origin under which both the
-/// issuer and the gateway are reached. It must not be offered in settings or a user interface.
+/// issuer and the gateway are reached. Do not offer the variable in settings or in a user interface.
 pub const SANDBOX_VARIABLE: &str = "EXCHANGE_SANDBOX";
 
 /// The pinned issuer and gateway of an exchange.
@@ -37,8 +37,8 @@ impl ExchangeAddress {
     /// Creates an address from the exact issuer of the identity provider and the origin of the gateway.
     ///
     /// # Errors
-    /// Returns an error if one of them is not an http(s) URL of this form, or omits TLS without being a
-    /// loopback address.
+    /// Returns an error if the issuer or the gateway is not an http(s) URL of this form, or omits TLS without
+    /// being a loopback address.
     pub fn new(issuer: &str, gateway: &str) -> Result<Self, ExchangeAddressError> {
         let _ = parse_origin(issuer)?;
         let origin = parse_origin(gateway)?;
@@ -49,8 +49,8 @@ impl ExchangeAddress {
     }
 
     /// Returns the address of the sandbox in the variable [`SANDBOX_VARIABLE`], or `None` if the variable is
-    /// unset: `ExchangeAddress::from_variable(|name| std::env::var(name).ok())`. Call this before reading the
-    /// program's own configuration.
+    /// unset or empty: `ExchangeAddress::from_variable(|name| std::env::var(name).ok())`. Call this before
+    /// reading the program's own configuration.
     ///
     /// # Errors
     /// Returns an error if the value is not an origin.
@@ -87,7 +87,7 @@ impl ExchangeAddress {
 impl fmt::Debug for ExchangeAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { issuer, gateway, sandbox } = self;
-        let mut address = f.debug_struct("Place");
+        let mut address = f.debug_struct("ExchangeAddress");
         address.field("issuer", issuer).field("gateway", gateway).field("sandbox", sandbox).finish()
     }
 }

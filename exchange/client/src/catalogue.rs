@@ -53,7 +53,7 @@ impl ReferenceResolution {
 pub struct ReferenceLookup {
     /// The result of the lookup.
     pub resolution: ReferenceResolution,
-    /// True if the `locKey` matched no entry and the exchange used the name instead (RES-10).
+    /// True if the exchange warned that the `locKey` was not resolved (RES-10).
     pub loc_key_unresolved: bool,
 }
 
@@ -72,7 +72,7 @@ impl Exchange {
     /// ```
     /// # use exchange_client::{CatalogResolver, CatalogMemory, Exchange};
     /// fn open_catalog(exchange: &Exchange, file: &[u8]) -> CatalogResolver {
-    ///     // A corrupt file is replaced by what is learned from now on.
+    ///     // If the file is corrupt, start with an empty memory.
     ///     exchange.catalog(CatalogMemory::from_json(file).unwrap_or_default())
     /// }
     /// ```
@@ -225,7 +225,7 @@ fn loc_key_unresolved(warning: &Warning) -> Option<usize> {
 
 impl fmt::Debug for CatalogResolver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Catalogue").field("known", &self.lock_memory().len()).finish_non_exhaustive()
+        f.debug_struct("CatalogResolver").field("known", &self.lock_memory().len()).finish_non_exhaustive()
     }
 }
 

@@ -71,7 +71,7 @@ impl Exchange {
         self.read_connection(self.settings().retry_policy, None).await
     }
 
-    /// Reads the service document for `ownership`. Fails if another member has signed in since.
+    /// Reads the service document for `owner`. Fails if another member has signed in since.
     pub(crate) async fn connection_for(
         &self,
         owner: &Ownership,
@@ -113,7 +113,7 @@ impl Exchange {
     }
 
     /// Stores data about a connection. If this fails, the error is only logged, because this process keeps
-    /// the value in memory and the exchange returns it again in the next session.
+    /// the value in memory. In the next session, the exchange returns the installation id again.
     async fn record_note(&self, owner: &Ownership, note: ConnectionNote<'_>) {
         if let Err(error) = self.tokens().record_note(owner, note).await {
             tracing::warn!(%error, "cannot store the note about this installation");
@@ -183,8 +183,8 @@ impl Connection {
     }
 
     /// Returns the capabilities that both the token and the client registry of the exchange permit, including
-    /// capabilities that are unknown to this version. Offer the member only features that they cover
-    /// (SVC-07).
+    /// capabilities that are unknown to this version. Offer the member only features that the capabilities
+    /// cover (SVC-07).
     #[must_use]
     pub fn capabilities(&self) -> &[Scope] {
         &self.document.capabilities

@@ -98,8 +98,8 @@ impl OpenDemand {
         self.document.items.is_empty() && self.document.materials.is_empty()
     }
 
-    /// Counts ordered items, and the materials of orders for materials, without those that items need. No
-    /// order is counted twice.
+    /// Counts ordered items, and the materials of orders for materials. Does not count the materials that
+    /// ordered items need. No order is counted twice.
     #[must_use]
     pub const fn by_items(&self) -> DemandByItems<'_> {
         DemandByItems { document: &self.document }

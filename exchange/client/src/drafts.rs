@@ -190,9 +190,9 @@ fn privacy_error(draft: &RefineryDraft) -> Result<Option<Cow<'static, str>>, Err
 }
 
 impl BlueprintStaging {
-    /// Stages the draft. If a call ended without a response or with a `Retry-After`, the next call uses the
-    /// same key, so that the draft is staged once. After a response, the next call stages the draft again
-    /// under a new key (DRF-15).
+    /// Stages the draft. After a success, or after an error response that the exchange stores under the key,
+    /// the next call stages the draft again under a new key (DRF-15). After any other outcome, such as a lost
+    /// response or a `Retry-After`, the next call uses the same key, so that the draft is staged once.
     ///
     /// # Errors
     /// Returns the errors that every call can return, and [`ErrorKind::SignInNeeded`] if the draft may
@@ -244,7 +244,8 @@ impl StagingKey {
 }
 
 impl StagingKey {
-    /// Returns the installation that used the key first, including ids of it that became known later.
+    /// Returns the installation that used the key first. The result includes ids of this installation that
+    /// became known later.
     fn owner(&mut self) -> Option<Ownership> {
         let now = self.signers.owner();
         let is_own = |owner: &Ownership| {
@@ -276,13 +277,13 @@ pub fn idempotency_key(environment: &Environment) -> Result<String, Error> {
 
 impl fmt::Debug for DraftStager {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Drafts").finish_non_exhaustive()
+        f.debug_struct("DraftStager").finish_non_exhaustive()
     }
 }
 
 impl fmt::Debug for StagingKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Key").field("in_use", &self.current.is_some()).finish_non_exhaustive()
+        f.debug_struct("StagingKey").field("in_use", &self.current.is_some()).finish_non_exhaustive()
     }
 }
 

@@ -52,7 +52,7 @@ pub struct EnvelopeBlueprint {
     provenance: Option<Provenance>,
 }
 
-/// The reason data cannot be part of an envelope. It contains no values of the data.
+/// The reason data cannot be part of an envelope. The error contains no values of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EnvelopeError {
@@ -60,7 +60,10 @@ pub enum EnvelopeError {
     #[error("an envelope holds at most 2000 blueprints")]
     Full,
     /// The reference violates the contract.
-    #[error("the reference has no identifying field, or a field is too long")]
+    #[error(
+        "the reference does not match the schema item-ref: it needs an identifying field, and every field must \
+         be within its limits"
+    )]
     Reference,
     /// The data contains undeclared properties or third-party extensions.
     #[error("the data contains members that the contract does not declare")]

@@ -86,7 +86,8 @@ pub enum ErrorKind {
     ConfirmationNeeded,
     /// The feed cannot continue from this cursor: read a new snapshot.
     CursorExpired,
-    /// The server requests that the client waits (`Retry-After`). The request was not applied.
+    /// The server requests that the client waits (`Retry-After`). The request was not applied, unless
+    /// [`Error::may_have_been_applied`] returns true.
     Busy,
     /// The quota of writes is exhausted; it is renewed after [`Error::retry_after`]. Reads continue to work.
     QuotaExceeded,
@@ -98,7 +99,8 @@ pub enum ErrorKind {
     Proof,
     /// The clock of this machine is wrong: the member has to set it (DPP-10).
     Clock,
-    /// The response is not from the exchange but from a proxy or another server, or it is a redirect.
+    /// The response is not a valid response of the exchange: a proxy or another server sent it, it is a
+    /// redirect, or it is malformed.
     Protocol,
     /// The secret store cannot be used.
     Secrets,
@@ -394,8 +396,8 @@ impl ErrorInner {
     }
 }
 
-/// Returns true if a call with such a response may have been applied: its outcome is unknown, or the first
-/// request under its key is still being processed.
+/// Returns true if a call with an error of this kind and code may have been applied: its outcome is unknown,
+/// or the first request under its key is still being processed.
 fn may_have_been_applied(kind: ErrorKind, code: Option<&Code>) -> bool {
     matches!(kind, ErrorKind::OutcomeUnknown | ErrorKind::Protocol)
         || code == Some(&Code::IdempotencyInProgress)

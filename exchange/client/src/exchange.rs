@@ -194,8 +194,8 @@ impl ExchangeBuilder {
         self
     }
 
-    /// Sets limits and timeouts. All clients of a session share one rate limit, that of the client that was
-    /// built last, because the exchange counts requests per member and per source address (LIM-18).
+    /// Sets limits and timeouts. All clients of a session share the rate limit of the client that was built
+    /// last, because the exchange counts requests per member and per source address (LIM-18).
     pub const fn settings(mut self, settings: TransportSettings) -> Self {
         self.settings = settings;
         self

@@ -125,7 +125,7 @@ impl HandleChecker {
 /// Does not print the handles or their number.
 impl fmt::Debug for HandleChecker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Handles").finish_non_exhaustive()
+        f.debug_struct("HandleChecker").finish_non_exhaustive()
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use dpop_bound::{KeyPair, ProofSigner};
+use dpop_bound::{KeyPair, ProofSigner, backend::KeyError};
 
 use crate::{
     credentials::{CredentialEntry, CredentialVault, SecretBytes},
@@ -72,9 +72,11 @@ impl KeySource for StoredKey {
 
     fn create(&self) -> BoxFuture<'_, Result<Arc<dyn ProofSigner>, Error>> {
         Box::pin(async {
-            let error = || Error::new(ErrorKind::Secrets, "cannot generate a key on this computer");
-            let key = KeyPair::generate().map_err(|_| error())?;
-            let bytes = SecretBytes::from(key.to_pkcs8().map_err(|_| error())?);
+            let error = |source: KeyError| {
+                Error::with_source(ErrorKind::Secrets, "cannot create the key of this installation", source)
+            };
+            let key = KeyPair::generate().map_err(error)?;
+            let bytes = SecretBytes::from(key.to_pkcs8().map_err(error)?);
             self.0.write_entry(CredentialEntry::DpopKey, &bytes).await?;
             // The key is read back now, because losing it later would end the connection.
             match self.0.read_entry(CredentialEntry::DpopKey).await? {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// The connection and the installation to which data or a call belongs.
 ///
 /// A connection belongs to one member for its whole lifetime. A new connection may belong to the same member
-/// or to another one. Which of them is known once the exchange has returned the installation id (SVC-07).
+/// or to another one. The installation id that the exchange returns shows which member it is (SVC-07).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct Ownership {

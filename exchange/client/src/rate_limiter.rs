@@ -78,7 +78,7 @@ pub(crate) enum WaitReason {
     RateLimit,
 }
 
-/// What a request showed about the state of the server.
+/// The state of the server that the result of a request indicates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ServerHealth {
     /// The server responded.
@@ -209,7 +209,7 @@ impl RateLimiter {
         changed
     }
 
-    /// Records a `Retry-After` from the response to a call of the owner `whose`.
+    /// Records a `Retry-After` from the response to a call of this owner.
     pub(crate) fn record_wait(
         &mut self,
         scope: WaitScope,

@@ -71,10 +71,10 @@ pub struct Replica {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AreaFreshness {
-    /// The time up to which all changes are included; `None` if no snapshot has been read completely.
+    /// The time up to which all changes are included; `None` if the end of the feed was never reached.
     pub as_of: Option<UnixTime>,
-    /// True if a snapshot was read completely and no new one is in progress. An entry that is missing here
-    /// was then also missing at the exchange at the time `as_of`.
+    /// True if a snapshot was read completely and no new one is in progress. In this case, an entry that is
+    /// missing here was also missing at the exchange at the time `as_of`.
     pub is_whole: bool,
     /// The deadline of the next read, after which the feed has to be read from the start (FED-11).
     pub due_by: Option<UnixTime>,
@@ -83,7 +83,7 @@ pub struct AreaFreshness {
 }
 
 impl AreaFreshness {
-    /// Returns the age of the copy at `now`; `None` if no snapshot has been read completely.
+    /// Returns the age of the copy at `now`; `None` if the end of the feed was never reached.
     #[must_use]
     pub fn staleness(&self, now: UnixTime) -> Option<Duration> {
         self.as_of.map(|as_of| now.saturating_since(as_of))

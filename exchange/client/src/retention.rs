@@ -9,7 +9,8 @@ use crate::environment::CLOCK_TOLERANCE;
 /// The maximum age of org stock and demand, and of the outcomes of changes to them (LIM-38, OST-14, DEM-10).
 pub const MAX_ORGANISATION_AGE: Duration = Duration::from_secs(7 * 86_400);
 
-/// If a timestamp is further in the future than this, a clock was wrong and the age of the data is unknown.
+/// The tolerated distance of a timestamp into the future. If it is exceeded, a clock was wrong and the age of
+/// the data is unknown.
 const MAX_CLOCK_SKEW: Duration = CLOCK_TOLERANCE;
 
 /// Returns true if data recorded at `since` has reached the age `max_age`, or if its age is unknown.

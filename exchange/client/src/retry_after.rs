@@ -38,7 +38,7 @@ const MAX_SAVED_ENTRIES: usize = 32;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum WaitScope {
-    /// Every call of the client, because the limits are per member.
+    /// Every call of the client.
     Everything,
     /// Writes that count towards the daily quota.
     Writes,
@@ -110,7 +110,7 @@ impl RetryAfterEntry {
     }
 }
 
-/// Returns true if a wait of the owner `of` applies to the owner `now`.
+/// Returns true if a wait of the owner `wait_owner` applies to a request of the owner `requester`.
 ///
 /// A new connection may belong to the same member until its installation is known, so the wait applies
 /// (CLI-02). If a connection ended before its installation was known, its owner cannot be determined, so the
@@ -267,7 +267,7 @@ impl RetryAfterTable {
 
 impl fmt::Debug for RetryAfterTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Gates").field(&*self.lock_entries()).finish()
+        f.debug_tuple("RetryAfterTable").field(&*self.lock_entries()).finish()
     }
 }
 

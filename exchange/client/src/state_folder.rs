@@ -31,8 +31,8 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(300);
 /// The first interval between attempts to acquire the lock, and the maximum interval after doubling.
 const LOCK_POLL_INTERVALS: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(100));
 
-/// The state folder of one installation. It contains no secret. If it is lost, only the label and the
-/// installation id are lost, and the exchange returns both again.
+/// The state folder of one installation. It contains no secret. If it is lost, the exchange returns the
+/// installation id again. The label, the `Retry-After` times and the recorded end of a connection are lost.
 #[derive(Clone, Debug)]
 pub(crate) struct StateFolder {
     path: Arc<Path>,

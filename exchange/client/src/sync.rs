@@ -393,8 +393,8 @@ impl ReplicaSync {
     /// keeps running calls [`run`](Self::run).
     ///
     /// # Errors
-    /// Returns the first error. The other areas are read nevertheless, and [`status`](Self::status) contains
-    /// all errors.
+    /// Returns the first error. The other areas are read nevertheless, unless the error applies to the whole
+    /// session, and [`status`](Self::status) contains all errors.
     pub async fn sync_once(&self) -> Result<(), Error> {
         let mut first = Ok(());
         for area in Area::ALL {
@@ -753,6 +753,6 @@ fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 impl fmt::Debug for ReplicaSync {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sync").finish_non_exhaustive()
+        f.debug_struct("ReplicaSync").finish_non_exhaustive()
     }
 }

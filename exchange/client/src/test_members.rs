@@ -58,7 +58,7 @@ impl TestMembers {
         *self.owners.lock().unwrap() = installations.iter().copied().map(ownership_of).collect();
     }
 
-    /// Changes the scopes, as a refresh does that returns a token with other scopes.
+    /// Changes the scopes, as after a refresh whose token has other scopes.
     pub(crate) fn grant_scopes(&self, scopes: &[Scope]) {
         *self.granted.lock().unwrap() = scopes.into();
     }

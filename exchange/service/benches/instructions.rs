@@ -48,25 +48,25 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 /// A step: its name, and a function that prepares it and returns the measured requests.
-type Step = (&'static str, fn(&World) -> TestRequest);
+type Step = (&'static str, fn(&BenchmarkService) -> TestRequest);
 
 const STEPS: [Step; 9] = [
-    ("raise", |world| world.set(OWN_STOCK, &stock(1, 2))),
-    ("lower", |world| {
-        world.send(world.set(OWN_STOCK, &stock(1, 2)));
-        world.set(OWN_STOCK, &stock(2, 1))
+    ("raise", |harness| harness.set(OWN_STOCK, &stock(1, 2))),
+    ("lower", |harness| {
+        harness.send(harness.set(OWN_STOCK, &stock(1, 2)));
+        harness.set(OWN_STOCK, &stock(2, 1))
     }),
-    ("book-in", |world| world.set(POOLS, &world.book_in(0))),
-    ("book-out", |world| world.set(POOLS, &world.book_out())),
-    ("add", |world| world.set(BLUEPRINTS, &blueprints("add"))),
-    ("remove", |world| {
-        world.send(world.set(BLUEPRINTS, &blueprints("add")));
-        world.set(BLUEPRINTS, &blueprints("remove"))
+    ("book-in", |harness| harness.set(POOLS, &harness.book_in(0))),
+    ("book-out", |harness| harness.set(POOLS, &harness.book_out())),
+    ("add", |harness| harness.set(BLUEPRINTS, &blueprints("add"))),
+    ("remove", |harness| {
+        harness.send(harness.set(BLUEPRINTS, &blueprints("add")));
+        harness.set(BLUEPRINTS, &blueprints("remove"))
     }),
     ("lots", |_| get(&format!("{OWN_STOCK}?limit=500"))),
     ("pool", |_| get(&format!("{POOLS}?limit=500"))),
-    ("blueprints", |world| {
-        world.send(world.set(BLUEPRINTS, &blueprints("add")));
+    ("blueprints", |harness| {
+        harness.send(harness.set(BLUEPRINTS, &blueprints("add")));
         get(&format!("{BLUEPRINTS}?limit=100"))
     }),
 ];
@@ -105,11 +105,11 @@ fn main() {
     }
     let step = STEPS.into_iter().find(|(step, _)| step == name);
     let Some((_, step)) = step else { panic!("{name} is not one of {:?}", STEPS.map(|(step, _)| step)) };
-    let world = World::new();
-    world.fill();
-    let request = step(&world);
-    let log = Log::truncated(&world);
-    let response = counted(|request| world.send(request), request);
+    let harness = BenchmarkService::new();
+    harness.fill();
+    let request = step(&harness);
+    let log = Log::truncated(&harness);
+    let response = counted(|request| harness.send(request), request);
     println!("{name}: {} pages of the log, an answer of {} bytes", log.pages(), response.len());
 }
 
@@ -120,19 +120,19 @@ fn counted<A, B>(work: impl FnOnce(A) -> B, input: A) -> B {
 
 /// Sends reads through the gateway, first without counting and then with counting.
 fn signed_reads(name: &str, (path, query): (&str, &str)) {
-    let world = World::new();
-    world.fill();
-    world.send(world.set(BLUEPRINTS, &blueprints("add")));
+    let harness = BenchmarkService::new();
+    harness.fill();
+    harness.send(harness.set(BLUEPRINTS, &blueprints("add")));
     let mut config = Config::default();
     let limits = &mut config.limits;
     (limits.per_address, limits.per_member, limits.per_client) = (1_000_000, 1_000_000, 1_000_000);
     let claims = TokenClaims {
-        client: world.caller.client.clone(),
-        member: world.caller.member.clone(),
-        scopes: world.caller.scopes.clone(),
+        client: harness.caller.client.clone(),
+        member: harness.caller.member.clone(),
+        scopes: harness.caller.scopes.clone(),
         jkt: None,
         audiences: [config.audience.clone()].into(),
-        auth_time: world.caller.auth_time,
+        auth_time: harness.caller.auth_time,
         expires_at: SystemClock.now().plus(Duration::from_secs(3600)),
     };
     let htu = Htu::from_url(&format!("{}{path}", config.gateway_origin)).unwrap();
@@ -141,10 +141,10 @@ fn signed_reads(name: &str, (path, query): (&str, &str)) {
     let prover = Prover::new(KeyPair::generate().unwrap(), SystemRandom);
     let jkt = prover.signer().public_key().thumbprint().to_string();
     let verifier = Arc::new(AcceptingVerifier(TokenClaims { jkt: Some(jkt), ..claims }));
-    let relay = Arc::new(LocalRelay::new(Arc::new(world.endpoints.service().clone())));
+    let relay = Arc::new(LocalRelay::new(Arc::new(harness.endpoints.service().clone())));
     let environment = Environment::system();
     let parts =
-        GatewayParts::in_process(&world.store, &environment, &Arc::new(config), verifier, relay).unwrap();
+        GatewayParts::in_process(&harness.store, &environment, &Arc::new(config), verifier, relay).unwrap();
     let gateway = Gateway::new(parts.into_ports().unwrap());
 
     let send = |nonce: &Nonce| {
@@ -164,10 +164,10 @@ fn signed_reads(name: &str, (path, query): (&str, &str)) {
         let (head, body) = gateway.handle_request(requested).await.into_parts();
         (head, to_bytes(body, 8 << 20).await.unwrap())
     };
-    let challenged = world.runtime.block_on(response(send(&Nonce::new("none-yet").unwrap()))).0;
+    let challenged = harness.runtime.block_on(response(send(&Nonce::new("none-yet").unwrap()))).0;
     let nonce = Nonce::new(challenged.headers["dpop-nonce"].to_str().unwrap()).unwrap();
     let all = |requested: Vec<TestRequest>| {
-        world.runtime.block_on(async {
+        harness.runtime.block_on(async {
             let mut bytes = 0;
             for requested in requested {
                 let (head, body) = response(requested).await;
@@ -200,8 +200,8 @@ struct Log {
 }
 
 impl Log {
-    fn truncated(world: &World) -> Self {
-        let file = world.folder.path().join("exchange.db");
+    fn truncated(harness: &BenchmarkService) -> Self {
+        let file = harness.folder.path().join("exchange.db");
         let snapshot = Connection::open(&file).unwrap();
         snapshot.busy_timeout(Duration::from_secs(5)).unwrap();
         let empty = "PRAGMA wal_checkpoint(TRUNCATE)";
@@ -222,7 +222,7 @@ impl Log {
     }
 }
 
-struct World {
+struct BenchmarkService {
     runtime: Runtime,
     folder: TempDir,
     store: Store,
@@ -230,7 +230,7 @@ struct World {
     caller: Caller,
 }
 
-impl World {
+impl BenchmarkService {
     fn new() -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let folder = tempfile::tempdir().unwrap();

@@ -93,8 +93,7 @@ impl<'a> AdminContext<'a> {
     /// Creates a context for an administrator at a command line, by name.
     ///
     /// # Errors
-    /// Returns [`AdminError::Invalid`] if the name has invisible characters, or is empty or longer than 128
-    /// characters.
+    /// Returns [`AdminError::Invalid`] unless the name is a display name of at most 128 visible characters.
     pub fn new(name: &'a str, now: Moment) -> Result<Self, AdminError> {
         Ok(Self { as_actor: Actor::Administrator(check_name("an administrator's name", name, 128)?), now })
     }

@@ -1,5 +1,5 @@
-//! Assembles the parts of the exchange that a process with a given role ([`ProcessRole`]) serves from one
-//! store.
+//! Assembles the exchange: creates the parts that the role of the process ([`ProcessRole`]) requires, over
+//! one store.
 
 use std::fmt;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ impl fmt::Debug for App {
     }
 }
 
-/// The reason the process could not be assembled.
+/// The reason the application could not be created.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AppError {
@@ -90,11 +90,12 @@ pub async fn build_dispatcher(
 }
 
 impl App {
-    /// Assembles the parts. The backend runs in this process or, for a gateway process, in another one.
+    /// Creates the parts. The gateway calls the backend of this process. In a gateway process, it calls that of
+    /// another process instead.
     ///
-    /// With an external identity provider, the built-in provider serves no routes. The web pages use their
-    /// own sessions in either case, so a member signs in to them to confirm a held batch. The confirmation is
-    /// applied in this process, to the store that it shares with the backend.
+    /// With an external identity provider, the built-in provider serves no routes. The web pages always use
+    /// their own sessions, so a member must sign in on them to confirm a held batch. This process applies the
+    /// confirmed batch to the store that it shares with the backend.
     ///
     /// # Errors
     /// See [`AppError`].

@@ -12,7 +12,7 @@ use crate::time::Moment;
 /// An authenticated client on one device of a member, with the scopes of its token.
 ///
 /// The gateway creates the caller, the relay transmits it, and the backend's handlers get it from their
-/// context (`context.extension::<Caller>()`). It contains neither the token nor the proof.
+/// context (`context.extension::<Caller>()`). A caller contains neither the token nor the proof.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Caller {
     /// The member on whose behalf the client acts.
@@ -26,8 +26,8 @@ pub struct Caller {
     /// The scopes of the token. They can include scopes that the registry has since withdrawn from the
     /// client.
     pub scopes: TokenScopes,
-    /// The time at which the member signed in to get this token (`auth_time`). A disconnect after this time
-    /// revokes the token.
+    /// The time at which the member signed in to get this token (`auth_time`). A disconnect at or after this
+    /// time revokes the token.
     pub auth_time: Moment,
     /// The correlation id of the request (GW-13).
     pub correlation_id: String,

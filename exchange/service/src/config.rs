@@ -34,7 +34,7 @@ pub struct Config {
     pub drafts: DraftsConfig,
     /// The settings of the identity provider.
     pub idp: IdpConfig,
-    /// How long records are kept.
+    /// The retention periods of records.
     pub retention: RetentionConfig,
     /// The network and process settings.
     pub serve: ServeConfig,
@@ -73,7 +73,7 @@ pub struct LimitsConfig {
     pub large_sets: usize,
     /// The timeout of a call to the backend, in seconds (LIM-03).
     pub relay_seconds: u64,
-    /// How long responses are stored for repetitions of a request, in seconds (LIM-22).
+    /// The period for which responses are stored for retries of a request, in seconds (LIM-22).
     pub idempotency_seconds: u64,
     /// The maximum size of a response that is stored, in bytes (LIM-22).
     pub kept_answer_bytes: usize,
@@ -133,18 +133,18 @@ impl Default for LimitsConfig {
     }
 }
 
-/// How long records are kept, in days.
+/// The retention periods of records, in days.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RetentionConfig {
-    /// How long the journal of changes is kept, and therefore how far back a client's writes can be undone.
-    /// Must cover at least [`GuardConfig::window_seconds`], because the guard counts removals in the journal.
+    /// The retention period of the journal of changes. A client's writes can be undone within this period. It
+    /// must cover at least [`GuardConfig::window_seconds`], because the guard counts removals in the journal.
     pub journal_days: u32,
-    /// How long audit entries are kept.
+    /// The retention period of audit entries.
     pub audit_days: u32,
-    /// How long acknowledged notices are kept.
+    /// The retention period of acknowledged notices.
     pub notice_days: u32,
-    /// How long unacknowledged notices are kept.
+    /// The retention period of unacknowledged notices.
     pub unread_notice_days: u32,
 }
 
@@ -184,10 +184,10 @@ pub struct ServeConfig {
     pub write_seconds: u64,
     /// The timeout of a TLS handshake, in seconds.
     pub handshake_seconds: u64,
-    /// How long `/readyz` reports that the service is stopping before the listener is closed, in seconds. A
-    /// second signal ends this period.
+    /// The period in which `/readyz` reports that the service is stopping before the listener is closed, in
+    /// seconds. A second signal ends this period.
     pub drain_seconds: u64,
-    /// How long running requests may take after the listener was closed, in seconds.
+    /// The maximum time for running requests after the listener was closed, in seconds.
     pub shutdown_seconds: u64,
     /// The path of the certificate chain, a PEM file. Without it, the service uses plain HTTP and needs a
     /// proxy in front that provides TLS.
@@ -240,15 +240,15 @@ impl Default for ServeConfig {
 pub struct GuardConfig {
     /// The length of the window in which removals are counted, in seconds.
     pub window_seconds: u64,
-    /// The maximum number of removals in the window, including those of the batch. A batch that exceeds it is
-    /// held.
+    /// The maximum number of removals in the window, including those of the batch. A batch that exceeds this
+    /// maximum is held.
     pub removals: u32,
     /// The minimum number of removals in the window for which [`GuardConfig::share`] applies: from this number
     /// on, a batch is also held if the removals exceed the fraction.
     pub removals_of_share: u32,
     /// The denominator of the fraction of existing entries that removals may not exceed: 5 means one fifth.
     pub share: u32,
-    /// How long a held batch can be confirmed, in seconds.
+    /// The period in which a held batch can be confirmed, in seconds.
     pub held_seconds: u64,
     /// The maximum size of a batch that can be held, in bytes.
     pub held_bytes: usize,
@@ -271,7 +271,7 @@ impl Default for GuardConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct DraftsConfig {
-    /// How long a draft can be opened with its handoff, in seconds (LIM-35).
+    /// The period in which a draft can be opened with its handoff, in seconds (LIM-35).
     pub handoff_seconds: u64,
     /// The maximum size of a draft, in bytes (LIM-34).
     pub prepared_bytes: usize,
@@ -279,7 +279,7 @@ pub struct DraftsConfig {
     pub bytes_of_client: u64,
     /// The maximum number of bytes of unexpired drafts in total (DRF-16).
     pub bytes: u64,
-    /// How long a review can be accepted, in seconds.
+    /// The period in which a review can be accepted, in seconds.
     pub review_seconds: u64,
 }
 
@@ -316,9 +316,9 @@ pub struct IdpConfig {
     pub unused_days: u32,
     /// The number of days after which a connection ends even if it is used (LIM-08).
     pub longest_days: u32,
-    /// How far in the past the `iat` of a proof may be, in seconds (A40).
+    /// The maximum age of a proof according to its `iat`, in seconds (A40).
     pub proof_past_seconds: u64,
-    /// How far in the future the `iat` of a proof may be, in seconds (A40).
+    /// The maximum time by which the `iat` of a proof may be in the future, in seconds (A40).
     pub proof_future_seconds: u64,
     /// The lifetime of a browser session, in seconds.
     pub session_seconds: u64,

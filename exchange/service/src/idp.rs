@@ -6,7 +6,7 @@
 //!                  web: device page ───┘            tokens ◄── keys (built-in) or external
 //! ```
 //!
-//! The provider knows only the scopes of the exchange. All clients are public: a client has an id and no
+//! The provider grants only the scopes of the exchange. All clients are public: a client has an id and no
 //! secret, so the caller is identified only by the key of the proof (IDP-04).
 
 pub mod accounts;

@@ -1,7 +1,7 @@
 //! Records of actions: the audit log, and notices to members.
 //!
-//! Neither contains a secret or a value of a member's data. They refer to clients, installations, connections
-//! and change sets by their ids. Administrators read the audit log
+//! Audit entries and notices contain neither secrets nor values of members' data. They refer to clients,
+//! installations, connections and change sets by their ids. Administrators read the audit log
 //! ([`admin::list_audit`](crate::admin::list_audit)); members read their notices on a web page
 //! (`unread_notices`).
 

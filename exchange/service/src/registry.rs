@@ -231,8 +231,8 @@ fn switch_and_client(
     })?)
 }
 
-/// Returns true if an installation with this key was disconnected, whatever its member and client. Such a key
-/// is refused permanently (ERR-13).
+/// Returns true if an installation of any member and client with this key was disconnected. Such a key is
+/// refused permanently (ERR-13).
 ///
 /// # Errors
 /// Returns a [`StoreError`] if the database fails.

@@ -213,7 +213,7 @@ impl Sandbox {
         Self::with_options(SandboxOptions::default()).await
     }
 
-    /// Starts a sandbox with options. It already serves requests when this function returns.
+    /// Starts a sandbox with options. The sandbox serves requests when this function returns.
     ///
     /// # Errors
     /// Returns a [`SandboxError`] if any part fails to start.
@@ -354,8 +354,8 @@ impl Sandbox {
         let _ = (&mut self.serving).await;
     }
 
-    /// Stops the sandbox. A store in a folder then consists of one file, unless a reader uses it for longer
-    /// than `serve.shutdown-seconds`.
+    /// Stops the sandbox. A store in a folder then consists of one file, unless a reader uses the store for
+    /// longer than `serve.shutdown-seconds`.
     pub async fn stop(mut self) {
         self.upkeep.abort();
         self.serving.abort();

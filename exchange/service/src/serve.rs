@@ -97,7 +97,7 @@ pub enum ServeError {
         /// The reason the file cannot be used.
         reason: String,
     },
-    /// The certificate and the key do not match.
+    /// The certificate and the key cannot be used together.
     #[error("the certificate and its key cannot be used: {0}")]
     Certificate(#[from] tokio_rustls::rustls::Error),
 }

@@ -33,7 +33,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension as _, Params};
 
-/// How long the writer waits for writes of other processes.
+/// The maximum time for which the writer waits for writes of other processes.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Converts a count into a parameter for `LIMIT`.

@@ -49,7 +49,7 @@ type TaskFn = fn(&Connection, &Config, Moment, usize) -> Result<usize, StoreErro
 
 impl fmt::Debug for UpkeepTask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Task")
+        f.debug_struct("UpkeepTask")
             .field("name", &self.name)
             .field("interval", &self.interval)
             .finish_non_exhaustive()
@@ -196,7 +196,7 @@ impl Upkeep {
         }
     }
 
-    /// Returns true if another process has the lease, and false if the lease cannot be read.
+    /// Returns true if another process has the lease. Returns false if the lease cannot be read.
     async fn is_elsewhere(&self) -> bool {
         let (holder, now) = (Arc::clone(&self.holder), self.environment.now());
         let looked =

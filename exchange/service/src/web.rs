@@ -115,8 +115,8 @@ pub fn router(web: WebState) -> Router {
     with_page_layers(pages, &web).with_state(web)
 }
 
-/// Returns a router with the pages for profile, reservations and undo. It must be merged with that of
-/// [`router`].
+/// Returns a router with the pages for profile, reservations and undo. The router must be merged with the
+/// result of [`router`].
 pub fn member_routes(web: WebState, backend: Backend) -> Router {
     let pages = Router::new()
         .merge(profile::routes())

@@ -23,8 +23,8 @@ pub(super) fn read_arguments(
     Ok(all)
 }
 
-/// Converts words into the first alternative of the parameter's shape that is valid, or else into the first
-/// one that can be parsed.
+/// Converts the words of an argument into JSON. If the parameter's shape has alternatives, returns the first
+/// result that the schema accepts, or else the first result of any alternative.
 pub(super) fn parse_argument(parameter: &Parameter, texts: &[&str]) -> Result<Json, String> {
     let alternatives = match parameter.shape {
         ValueShape::OneOf(shapes) => shapes,

@@ -60,8 +60,8 @@ pub(super) enum BodySource {
     Fields,
 }
 
-/// Returns the default media type for this source: JSON if it allows this source, or else the first media
-/// type that does.
+/// Returns the default media type for a body from this source: the first JSON media type that can be read
+/// from the source, or else the first other one. Media type ranges are ignored.
 pub(super) fn default_media_type(body: &BodySpec, source: BodySource) -> Option<&'static str> {
     let fits = |content: &&ContentSpec| match source {
         BodySource::File => takes_file(content),

@@ -63,9 +63,9 @@ impl Keyring {
         self.with_credential(scheme, Ok(SchemeCredential::Secret(Secret::from(secret.into()))))
     }
 
-    /// Sets a user name and a password. A name must not contain a colon (RFC 7617, 2), because the part after
-    /// it would be read as the password. Every call that needs such a credential fails with
-    /// [`MissingCredentials`] and is not sent.
+    /// Sets a user name and a password. The name must not contain a colon (RFC 7617, 2), because a server
+    /// would read the part after the colon as the password. If it contains one, every call that needs this
+    /// credential fails with [`MissingCredentials`] and is not sent.
     #[must_use]
     pub fn basic(self, scheme: usize, name: &str, password: &str) -> Self {
         if name.contains(':') {
@@ -77,8 +77,9 @@ impl Keyring {
         )
     }
 
-    /// Sets the id and secret of an OAuth client. A token is fetched when it is first needed, before it
-    /// expires, and after a server rejects it. Only one token request is sent at a time.
+    /// Sets the id and secret of an OAuth client. A token is fetched when it is first needed. A new one is
+    /// fetched before the token expires, and after a server rejects it. Only one token request is sent at a
+    /// time.
     #[must_use]
     pub fn client(self, scheme: usize, client: ClientCredentials) -> Self {
         let token_url = match self.security.schemes.get(scheme).map(|scheme| scheme.kind) {
@@ -116,7 +117,8 @@ impl Keyring {
         self.credentials.get(scheme)?.as_ref().ok()
     }
 
-    /// Returns the scopes that the tokens of a scheme need for the alternative that the operation uses.
+    /// Returns the scopes that a token of the scheme must have for the operation, in the alternative of
+    /// `security` that is used with these credentials.
     #[must_use]
     pub fn scopes(&self, operation: &Operation, scheme: usize) -> &'static [&'static str] {
         let shown = self.first_available((self.security.requirements)(operation));
@@ -125,7 +127,8 @@ impl Keyring {
         row.map(|row| row.names).unwrap_or_default()
     }
 
-    /// Returns the first alternative that requires at least one scheme and is available.
+    /// Returns the index of the first alternative that requires at least one scheme and for which all
+    /// credentials are available.
     fn first_available(&self, alternatives: &[SecurityRequirement]) -> Option<usize> {
         let met = |requirement: &SecurityRequirement| {
             requirement.iter().all(|scheme| self.is_scheme_available(*scheme))
@@ -133,8 +136,8 @@ impl Keyring {
         alternatives.iter().position(|requirement| !requirement.is_empty() && met(requirement))
     }
 
-    /// Returns the first available alternative. Alternatives that require credentials take precedence over
-    /// one that requires none.
+    /// Returns the first alternative for which all credentials are available. Alternatives that require
+    /// credentials take precedence over one that requires none.
     fn choose_requirement(&self, operation: &Operation) -> Result<SecurityRequirement, MissingCredentials> {
         let alternatives = (self.security.requirements)(operation);
         match self.first_available(alternatives).and_then(|at| alternatives.get(at)) {

@@ -158,7 +158,7 @@ pub struct PageStream<C: PagedCall> {
     call: C,
     extensions: Extensions,
     position: PagePosition,
-    /// Number of items received since the first page; `None` if the stream started later.
+    /// The number of items received since the first page; `None` if the stream started later.
     received: Option<u64>,
     loop_guard: LoopGuard,
     /// The number of pages that may still be returned; `None` without a limit.
@@ -219,8 +219,9 @@ impl<C: PagedCall> PageStream<C> {
         self
     }
 
-    /// Limits the number of pages. [`is_complete`](Self::is_complete) returns true if these were all pages,
-    /// and [`cursor`](Self::cursor) returns the position of the next one.
+    /// Limits the number of pages. After the last permitted page, [`is_complete`](Self::is_complete) returns
+    /// true if the list has no further page. Otherwise, [`cursor`](Self::cursor) returns the position of the
+    /// next page.
     pub const fn with_max_pages(mut self, pages: usize) -> Self {
         self.remaining_pages = Some(pages);
         self
@@ -253,8 +254,8 @@ impl<C: PagedCall> PageStream<C> {
         matches!(self.position, PagePosition::End(_))
     }
 
-    /// Continues after an error. Requests the page again that failed or that did not refer to a valid next
-    /// page.
+    /// Continues after an error. Requests again the page whose request failed, or the page that did not refer
+    /// to a valid next page.
     pub fn retry_failed(&mut self) {
         if matches!(self.state, PageStreamState::Stopped) {
             self.state = PageStreamState::Ready;
@@ -406,8 +407,8 @@ impl<C: PagedCall> PageItems<C> {
         self
     }
 
-    /// Limits the number of items. Pages that contain only later items are not requested.
-    /// [`is_complete`](Self::is_complete) returns true if these were all items.
+    /// Limits the number of items. Pages that contain only later items are not requested. After the last
+    /// permitted item, [`is_complete`](Self::is_complete) returns true if the list has no further item.
     /// [`PageStream::with_max_pages`] limits the number of pages.
     pub const fn with_max_items(mut self, items: usize) -> Self {
         self.remaining_items = Some(items);
@@ -421,7 +422,7 @@ impl<C: PagedCall> PageItems<C> {
         if self.items.as_slice().is_empty() { self.pages.cursor() } else { self.page_cursor.as_ref() }
     }
 
-    /// Returns the number of items at the start of that page that were already returned.
+    /// Returns the number of already returned items at the start of the page at [`cursor`](Self::cursor).
     #[must_use]
     pub fn consumed_items(&self) -> usize {
         if self.items.as_slice().is_empty() { 0 } else { self.consumed }

@@ -280,8 +280,8 @@ impl RawResponse {
         value.to_str().is_ok_and(|text| MediaType::parse(text).is_json())
     }
 
-    /// Returns true for `text/plain` whose first character can begin JSON other than a string. The rest of the
-    /// body is not parsed.
+    /// Returns true for a `text/plain` body whose first character can begin JSON other than a string. The
+    /// rest of the body is not parsed.
     fn may_be_json_text(&self) -> bool {
         let first = self.response.body().trim_ascii_start().first();
         let may_begin = |byte: &u8| matches!(byte, b'{' | b'[' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n');

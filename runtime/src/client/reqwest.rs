@@ -337,8 +337,8 @@ mod tests {
         assert_eq!(sent(&configured, None), None);
     }
 
-    /// Requests a response with this head and the first `body` of its 100 bytes, once buffered and once as a
-    /// stream, and checks that both results agree.
+    /// Requests a response that consists of `head` and of only the first `body` of 100 body bytes, once
+    /// buffered and once as a stream. Checks that both results agree.
     async fn answered(
         head: &str,
         body: usize,

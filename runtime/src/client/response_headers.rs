@@ -79,7 +79,7 @@ impl ReceivedHeaders {
     }
 }
 
-/// Shows only the number of headers, which may contain secrets.
+/// Shows only the number of headers, because the headers may contain secrets.
 impl fmt::Debug for ReceivedHeaders {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ReceivedHeaders").field("headers", &self.0.len()).finish()

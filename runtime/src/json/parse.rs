@@ -43,9 +43,9 @@ struct JsonValueBuilder {
     names: NameCache,
     /// The number of values that enclose the current one.
     depth: usize,
-    /// The number of members of the last object at each of the outer depths, as a capacity hint, because the
-    /// next object usually has the same members. The total capacity never exceeds the size of the values
-    /// parsed before.
+    /// For each of the outer depths, the number of members of the last object at this depth. It is the
+    /// capacity hint for the next object, which usually has the same members. The total capacity never
+    /// exceeds the size of the values parsed before.
     sizes: [usize; 8],
 }
 

@@ -153,7 +153,7 @@ impl ParseFailure {
 
 struct JsonParser<'a, 'b, B> {
     text: &'a str,
-    /// The byte offset. It is always a character boundary where the text is sliced.
+    /// The byte offset. Invariant: it is a character boundary whenever the text is sliced at it.
     at: usize,
     build: &'b mut B,
 }

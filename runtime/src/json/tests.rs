@@ -378,7 +378,7 @@ fn conversion_to_serde_json_loses_only_what_is_documented() {
     assert_eq!(integer.to_string(), "18446744073709551615");
 }
 
-/// A deeply nested value can be used on the caller's stack, even if the parser needed a larger one.
+/// A deeply nested value can be used on the caller's stack, even if the parser needed a larger stack.
 #[test]
 fn deep_values_are_usable_on_the_current_stack() {
     let levels = |count: usize| "[".repeat(count) + &"]".repeat(count);
@@ -392,8 +392,8 @@ fn deep_values_are_usable_on_the_current_stack() {
     assert!(format!("{deepest:?}").len() > text.len());
 }
 
-/// Member names round-trip, even if there are more distinct names than slots in the name cache, and if the
-/// capacity of an object is derived from an object of a different size.
+/// Member names round-trip, even if there are more distinct names than slots in the name cache, and even if
+/// the capacity of an object is derived from an object of a different size.
 #[test]
 fn member_names_round_trip() {
     let mut names: Vec<String> = (0..200_u32).map(|at| format!("n{}", at * at)).collect();

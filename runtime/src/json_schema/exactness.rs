@@ -29,8 +29,8 @@ pub(super) fn exact_literal(value: &Literal<'_>) -> Option<Value> {
     })
 }
 
-/// Returns true if the schemas, and all schemas that they reach, are written without widening. Only such
-/// schemas may be used where accepting more values would reject more documents, for example below `not`.
+/// Returns true if the schemas, and all schemas that they reach, are written without widening. A widened
+/// schema must not be used where accepting more values rejects more documents, for example below `not`.
 pub(super) fn are_exact(tables: &SchemaTables<'_>, rows: &[SchemaId]) -> bool {
     let (mut seen, mut next) = (vec![false; tables.schemas.len()], rows.to_vec());
     while let Some(row) = next.pop() {

@@ -55,8 +55,8 @@ impl Default for RetryOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AttemptCount(pub u32);
 
-/// The current attempt of a [`Retry`], among the extensions of a request. An outer layer that ends the call
-/// reads it for its error.
+/// The current attempt of a [`Retry`], among the extensions of a request. If an outer layer ends the call, it
+/// adds the number of attempts to its error.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AttemptTally(Arc<AtomicU32>);
 
@@ -96,9 +96,9 @@ fn with_attempt_count<B>(
 /// A transport that repeats a request byte for byte after a temporary failure, if it is safe to repeat it.
 ///
 /// An operation that is not idempotent ([`RepeatSafety::NonIdempotent`](crate::operation::RepeatSafety)) is
-/// repeated only if no byte was sent. Other operations are also repeated after the responses `408`, `425`,
-/// `429`, `502`, `503` and `504`. The delay is the one in `Retry-After`, or else random. A streaming body is
-/// never repeated.
+/// repeated only if no byte was sent. Other operations are also repeated after a timeout or an interrupted
+/// connection, and after the responses `408`, `425`, `429`, `502`, `503` and `504`. The delay is the one in
+/// `Retry-After`, or else random. A streaming body is never repeated.
 #[derive(Clone)]
 pub struct Retry<T> {
     transport: T,

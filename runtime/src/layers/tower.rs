@@ -75,7 +75,7 @@ impl Body for BufferedBody {
     }
 }
 
-/// Shows the size: the content may be secret.
+/// Shows only the size, because the content may be secret.
 impl fmt::Debug for BufferedBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} bytes", self.0.len())

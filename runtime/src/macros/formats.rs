@@ -60,12 +60,13 @@ macro_rules! format_type {
             value: ::std::option::Option<$value>,
         }
         impl $name {
-            /// Prints a value. A value that the format cannot represent yields a string without a value.
+            /// Formats a value as a string. If the format cannot represent the value, [`get`](Self::get)
+            /// returns `None`.
             #[must_use]
             pub fn new(value: &$value) -> Self {
                 Self::parse(Self::format_value(value))
             }
-            /// Takes any string, with or without the format.
+            /// Creates a value from any string, even if the string does not have the format.
             #[must_use]
             pub fn parse(text: impl ::std::convert::Into<::std::string::String>) -> Self {
                 let text = text.into();

@@ -236,8 +236,8 @@ macro_rules! number_newtype {
 }
 
 /// Implements a newtype for an array, object or other value. It dereferences to its content. `nested`
-/// declares that it may contain undeclared members, and `members` that it is deserialized from the members of
-/// an object.
+/// declares that the content may contain undeclared members, and `members` that the newtype is deserialized
+/// from the members of an object.
 #[macro_export]
 macro_rules! wrapper {
     ($name:ident, $inner:ty $(, $also:ident)*) => {

@@ -48,10 +48,11 @@ const EXTENSIONS: &[(&str, &str)] = &[
 ];
 
 impl PartSpec {
-    /// Returns the media type of a part for which the caller sets none: that of the contract. If the contract
-    /// declares only ranges for a file, returns the type of the file name's extension or else
-    /// `application/octet-stream`, whichever the ranges contain. Returns `None` for a file of which no media
-    /// type is known, and for text, whose media type is `text/plain` without a header (RFC 7578, 4.4).
+    /// Returns the media type of a part for which the caller sets none. This is the media type of the
+    /// contract, or `application/octet-stream` for a file if the contract declares none. If the contract
+    /// declares only ranges for a file, it is the type of the file name's extension if the ranges contain it,
+    /// or else `application/octet-stream` if the ranges contain that. Returns `None` if the ranges contain
+    /// neither, and for text, which is `text/plain` without a header (RFC 7578, 4.4).
     pub(crate) fn default_media_type(&self, file: &FilePart) -> Option<&'static str> {
         if !self.media_type.is_empty() {
             return Some(self.media_type);

@@ -63,7 +63,7 @@ impl MultipartReader {
     }
 }
 
-/// Shows the number of parts: content and names belong to the caller.
+/// Shows only the number of parts, because content and names may be confidential.
 impl fmt::Debug for MultipartReader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MultipartReader").field("parts", &self.fields.len()).finish_non_exhaustive()

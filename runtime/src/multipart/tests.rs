@@ -217,7 +217,8 @@ fn client_and_server_reject_undeclared_media_types_of_parts() {
     assert_eq!((rejection.status(), rejection.header()), (415, None));
 }
 
-/// A file without a media type gets one if the contract declares only a range, or is not sent.
+/// If the contract declares only a range for a file without a media type, the client derives the media type
+/// or rejects the request.
 #[test]
 fn files_within_a_range_have_a_media_type() {
     const PICTURE: &[PartSpec] = &[PartSpec {

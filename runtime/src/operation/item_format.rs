@@ -89,13 +89,13 @@ impl ItemEncoding {
         }
     }
 
-    /// Appends a document as an item to `out`. The other fields of an event come from the document, or from
-    /// `defaults` if the document lacks them.
+    /// Appends a document as an item to `out`. The fields of an event other than `data` come from the
+    /// document, or from `defaults` if the document lacks them.
     ///
     /// # Errors
-    /// Returns an error if the item cannot represent the document, because the document must be a string or
-    /// an object, or because a field has the wrong type or cannot be encoded. Nothing is written in that
-    /// case.
+    /// Returns an error if the item cannot represent the document: the document is not a string or an object
+    /// although the encoding requires it, a field has the wrong type, or a field cannot be encoded. Nothing
+    /// is written in that case.
     pub fn write_document(
         self,
         framing: ItemFraming,

@@ -276,8 +276,8 @@ fn shape_of(fields: &[(&'static str, ValueShape)], others: ScalarType, name: &st
     declared.map_or(ValueShape::Scalar(others), |(_, shape)| *shape)
 }
 
-/// Returns true if a repeated name forms a list. This applies to undeclared members and to members of any
-/// type.
+/// Returns true if a repeated name forms a list. This applies to undeclared members and to members whose
+/// schema allows any type.
 fn may_repeat(fields: &[(&'static str, ValueShape)], shape: ValueShape, name: &str) -> bool {
     matches!(shape, ValueShape::Scalar(ScalarType::Any) | ValueShape::Json)
         || !fields.iter().any(|(field, _)| *field == name)

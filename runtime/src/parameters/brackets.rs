@@ -153,7 +153,8 @@ impl ValueShape {
         }
     }
 
-    /// Returns true if a single string without brackets is read as a list if it is a JSON list.
+    /// Returns true if a single string without brackets is read as the list that it contains, provided that
+    /// the string is a JSON array.
     #[cfg(feature = "client")]
     pub(super) fn reads_json_list(self) -> bool {
         match self {

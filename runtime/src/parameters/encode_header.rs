@@ -61,8 +61,8 @@ pub(crate) fn write_header(parameter: &Parameter, value: &Json) -> EncodeResult<
     Ok(Some(text))
 }
 
-/// Checks that a value of any type can be distinguished from a string. A list can be distinguished only if it
-/// repeats the name.
+/// Checks that a value can be distinguished from a string if the schema allows any type. A list can be
+/// distinguished only if it repeats the name.
 pub(super) fn check_distinguishable(parameter: &Parameter, value: &Json, repeats: bool) -> EncodeResult {
     let anything = matches!(parameter.shape, ValueShape::Scalar(ScalarType::Any));
     match value {

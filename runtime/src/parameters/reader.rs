@@ -149,7 +149,7 @@ impl ParameterReader<'_> {
 }
 
 impl Parameter {
-    /// Returns the possible values of a header, most likely first. The schema does not decide between them.
+    /// Returns the values as which a header can be decoded, most likely first. They are not validated.
     #[cfg(feature = "client")]
     pub(crate) fn read_header(&self, value: &str) -> impl Iterator<Item = Json> {
         self.read_attempts().filter_map(move |attempt| attempt.read_string(self, value.trim()).ok())
@@ -164,7 +164,8 @@ impl Parameter {
         others.any(|other| other.matched_length(name) > own)
     }
 
-    /// Returns the length of the part of a name by which the parameter owns it, or `None` if it does not.
+    /// Returns the length of the part of `name` that makes it a name of this parameter, or `None` if the name
+    /// does not belong to the parameter.
     fn matched_length(&self, name: &str) -> Option<usize> {
         let length_for = |shape: ValueShape| match shape {
             ValueShape::Object(members) | ValueShape::Map(members, _)

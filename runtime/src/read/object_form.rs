@@ -12,8 +12,8 @@ use super::union::{RawMemberValue, RereadGuard, classify_tag};
 use super::{FromMap, MemberKey, NoMembers, TagValue, TaggedMembers};
 use crate::{Json, JsonType, raw};
 
-/// The maximum number of nested objects that several forms fit. Validation reads such an object completely, so
-/// that this limits how often each part of the input is read, regardless of the nesting depth.
+/// The maximum number of nested objects that several forms fit. Validation reads such an object completely,
+/// so this constant limits how often each part of the input is read, regardless of the nesting depth.
 const MAX_AMBIGUOUS_DEPTH: u8 = 64;
 
 thread_local! {
@@ -48,7 +48,7 @@ type RawMembers<'de> = Vec<(MemberKey<'de>, Cow<'de, str>)>;
 pub struct ObjectForm {
     /// The declared members, and the required members even if they are not declared.
     pub members: &'static [MemberRule],
-    /// Whether other members are not allowed.
+    /// Whether members other than these are not allowed.
     pub closed: bool,
 }
 

@@ -117,8 +117,8 @@ pub(super) fn classify_tag<E: Error, T>(
 }
 
 /// The maximum number of nested objects that are read a second time because they do not match their tags.
-/// Beyond it, the enclosing object is read again instead. This limits how often each part of the input is
-/// read, regardless of the nesting depth.
+/// Beyond this number, the enclosing object is read again instead. The constant limits how often each part of
+/// the input is read, regardless of the nesting depth.
 const MAX_REREADS: u8 = 8;
 
 thread_local! {
@@ -144,11 +144,12 @@ impl Drop for RereadGuard {
     }
 }
 
-/// Reads an object with a `discriminator`, which names its form but does not guarantee it.
+/// Reads an object with a `discriminator`. The discriminator names the form of the object, but does not
+/// guarantee that the object has this form.
 ///
-/// Calls `pick` with the value of the tag and all members. Calls `other` with the complete object if `pick`
-/// returns `None` for an unknown tag, or if it cannot read the members in the form that the tag names. Fails
-/// if the tag occurs twice.
+/// Calls `pick` with the value of the tag and all members. If `pick` returns `None` for an unknown tag, or
+/// fails to read the members in the form that the tag names, calls `other` with the complete object. Fails if
+/// the tag occurs twice.
 pub fn read_discriminated<'de, A: MapAccess<'de>, T>(
     mut map: A,
     tag: &'static str,

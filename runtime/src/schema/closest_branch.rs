@@ -23,7 +23,7 @@ const MAX_MISSING: usize = 4;
 pub(super) enum ClosestBranch {
     /// The branch, its index, and the effort of applying it.
     Branch { id: SchemaId, index: usize, effort: u64 },
-    /// Several branches are equally close, and each requires another member, which the value lacks.
+    /// Several branches are equally close, and each requires a different member, which the value lacks.
     Missing(Vec<String>),
 }
 

@@ -388,8 +388,9 @@ impl<'t> Evaluation<'t> {
         false
     }
 
-    /// Evaluates a schema object with an unevaluated keyword. The keyword considers the parts that adjacent
-    /// keywords evaluated, but not the parts that enclosing schemas evaluated (Core 11.1).
+    /// Evaluates a schema object with `unevaluatedItems` or `unevaluatedProperties`. These keywords consider
+    /// the parts that adjacent keywords evaluated, but not the parts that enclosing schemas evaluated (Core
+    /// 11.1).
     #[inline(never)]
     fn apply_with_unevaluated<S: ViolationSink>(
         &mut self,
@@ -419,8 +420,8 @@ impl<'t> Evaluation<'t> {
         valid
     }
 
-    /// Evaluates all keywords except the unevaluated ones. Inlined into both callers, because a call for each
-    /// schema would cost as much as a keyword.
+    /// Evaluates all keywords except `unevaluatedItems` and `unevaluatedProperties`. Inlined into both
+    /// callers, because a call for each schema would cost as much as a keyword.
     #[inline(always)]
     fn apply_keywords<S: ViolationSink>(
         &mut self,
@@ -598,7 +599,8 @@ impl<'t> Evaluation<'t> {
         Some(valid)
     }
 
-    /// Evaluates the schema of that member, which often constrains a single member as well.
+    /// Evaluates the schema of the member that [`probe_member`](Self::probe_member) found. This schema often
+    /// constrains only one member itself, so `probe_member` is tried first.
     #[inline(never)]
     fn probe_child(
         &mut self,
@@ -627,8 +629,9 @@ impl<'t> Evaluation<'t> {
         valid
     }
 
-    /// Resolves a `$dynamicRef` (Core 8.2.3.2). The result is in the outermost resource of the dynamic scope
-    /// that has the anchor, provided that the initial target is such an anchor.
+    /// Resolves a `$dynamicRef` (Core 8.2.3.2). If the initial target is a `$dynamicAnchor` of this name,
+    /// returns the schema with this anchor in the outermost resource of the dynamic scope that has one.
+    /// Otherwise, returns the initial target.
     pub(super) fn resolve_dynamic_ref(
         &self,
         anchor: &str,
@@ -684,7 +687,8 @@ fn allows_shallow(schema: &Schema<'_>, value: &Json) -> bool {
     is_scalar(value) || matches!(schema.keywords, [.., Keyword::Type(_) | Keyword::Required(_)])
 }
 
-/// Returns true if the schema has an unevaluated keyword that applies to this value. Such keywords come last.
+/// Returns true if the schema has `unevaluatedItems` or `unevaluatedProperties`, and the keyword applies to
+/// this value. These keywords come last.
 #[inline]
 fn has_unevaluated_keyword(at: &SchemaApplication<'_>) -> bool {
     match at.schema.keywords {

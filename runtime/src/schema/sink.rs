@@ -1,4 +1,4 @@
-//! The two modes of a validation, which stop at the first failure or collect violations.
+//! The two modes of a validation: it stops at the first failure, or collects violations.
 
 use std::sync::Arc;
 
@@ -17,7 +17,8 @@ pub(super) trait ViolationSink {
     /// Whether the violations of a union include those of the closest branch.
     const FINDS_CLOSEST: bool;
 
-    /// Records that the value at `path` violates `keyword` of `schema`. An implementation may drop it.
+    /// Records that the value at `path` violates `keyword` of `schema`. An implementation may drop the
+    /// violation.
     fn record_violation(&mut self, path: &InstancePath<'_>, keyword: &'static str, schema: &Schema<'_>);
 
     /// Records a violation like [`Self::record_violation`], with a limit other than the value of the keyword.

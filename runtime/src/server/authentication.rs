@@ -1,8 +1,8 @@
 //! Verifies the credentials of requests, as `security` and `securitySchemes` of the contract require.
 //!
-//! [`Authentication`] is the entry point. It extracts the credentials of a request, passes each to generated
-//! code, which calls the method of the user for its scheme, and evaluates alternatives and scopes. It does
-//! not verify credentials itself.
+//! [`Authentication`] is the entry point. It extracts the credentials of a request and passes each to
+//! generated code, which calls the user's method for the scheme. It then evaluates alternatives and scopes.
+//! It does not verify credentials itself.
 
 mod challenge;
 mod credential;
@@ -59,8 +59,8 @@ pub enum AuthenticationError {
     /// The credential is valid, but its principal must not make this call. The response is `403`, unless
     /// another alternative of the contract is satisfied.
     Forbidden,
-    /// The credential could not be verified, or the method has a challenge of its own. No other alternative
-    /// is tried.
+    /// The credential could not be verified, or the method returned a rejection with its own challenge. No
+    /// other alternative is tried.
     Rejected(Rejection),
 }
 
@@ -76,7 +76,7 @@ pub type VerificationResult<P> = Result<Option<TokenGrant<P>>, AuthenticationErr
 /// The future of one verification.
 pub type VerificationFuture<'a, P> = Pin<Box<dyn Future<Output = VerificationResult<P>> + Send + 'a>>;
 
-/// Passes credentials to the methods of the user, by the index of their scheme. Generated for each contract.
+/// Passes credentials to the user's methods, by the index of their scheme. Generated for each contract.
 pub trait SchemeVerifier: Send + Sync + 'static {
     /// The verified caller.
     type Principal: Clone + Send + Sync + 'static;
@@ -89,7 +89,7 @@ pub trait SchemeVerifier: Send + Sync + 'static {
         context: &'a RequestContext,
     ) -> VerificationFuture<'a, Self::Principal>;
 
-    /// Combines the principals of schemes that are required together. By default, they are rejected.
+    /// Combines the principals of schemes that are required together. By default, the call is forbidden.
     ///
     /// # Errors
     /// If the principals do not belong together.
@@ -110,7 +110,8 @@ pub trait SchemeVerifier: Send + Sync + 'static {
 pub(super) enum AuthenticationOutcome {
     /// The request has this principal.
     Verified(Arc<dyn Any + Send + Sync>),
-    /// The operation can be called without credentials. Contains the challenge for the others.
+    /// The operation can be called without credentials. Contains the challenge for a handler that requires a
+    /// principal.
     Anonymous(String),
 }
 
@@ -128,12 +129,12 @@ impl AuthenticationOutcome {
 pub(super) type OutcomeFuture<'a> =
     Pin<Box<dyn Future<Output = Result<AuthenticationOutcome, Rejection>> + Send + 'a>>;
 
-/// Authenticates requests, without the type of the principal.
+/// Authenticates requests. Hides the type of the principal.
 trait RequestAuthenticator: Send + Sync {
     fn authenticate<'a>(&'a self, context: &'a RequestContext) -> OutcomeFuture<'a>;
 }
 
-/// The authentication of a router, by the methods of the user.
+/// The authentication of a router by the user's methods.
 ///
 /// For each alternative of `security`, in the order of the contract, the credentials of all its schemes are
 /// extracted and verified, each at most once per request. The first alternative that is satisfied, scopes
@@ -148,7 +149,7 @@ trait RequestAuthenticator: Send + Sync {
 pub struct Authentication(Arc<dyn RequestAuthenticator>);
 
 impl Authentication {
-    /// Creates the authentication of a contract from its table and the methods of the user.
+    /// Creates the authentication of a contract from its table and the user's methods.
     pub fn new(security: SecurityTable, verifier: impl SchemeVerifier) -> Self {
         Self(Arc::new(TableAuthenticator { security, verifier }))
     }

@@ -22,9 +22,9 @@ use crate::stream::KeepAlive;
 pub struct RouterOptions {
     /// The maximum size of a request body in bytes. The default is 2 MiB.
     pub body_limit: usize,
-    /// Selects the responses that are validated against the contract. An invalid one is not sent; the
-    /// service's `reject` receives [`Rejection::InvalidResponse`]. Validation takes time: by default it is on
-    /// in debug builds only.
+    /// Selects the responses that are validated against the contract. An invalid response is not sent; the
+    /// service's `reject` receives [`Rejection::InvalidResponse`]. Validation takes time, so by default it is
+    /// on in debug builds only.
     pub response_checks: ResponseChecks,
     /// The maximum size in bytes of a request body that an operation streams. The default is 1 GiB.
     #[cfg(feature = "stream")]
@@ -124,10 +124,10 @@ pub type RejectionHandler<S> = fn(&S, &RequestContext, Rejection) -> Response;
 
 /// The operations of a service. [`Endpoints::into_router`] serves them.
 ///
-/// Code with steps of its own between calls the steps one by one: [`Endpoints::find_operation`],
-/// `Endpoints::authenticate`, [`Endpoints::read_body`], [`IncomingRequest::new`], the generated `AnyCall`, [`Endpoints::finish_handler`]
-/// and [`Endpoints::reject_request`]. The body of a streaming response is returned by
-/// `RequestContext::take_response_body`.
+/// Code that adds its own steps calls these functions one by one: [`Endpoints::find_operation`],
+/// `Endpoints::authenticate`, [`Endpoints::read_body`], [`IncomingRequest::new`], the generated `AnyCall`,
+/// [`Endpoints::finish_handler`] and [`Endpoints::reject_request`]. `RequestContext::take_response_body`
+/// returns the body of a streaming response.
 pub struct Endpoints<S> {
     service: Arc<S>,
     operations: OperationTable,
@@ -174,8 +174,8 @@ impl<S: Send + Sync + 'static> Endpoints<S> {
         &self.service
     }
 
-    /// Serves each webhook at the path that `path` returns for it, compared as a whole. The contract names
-    /// webhooks, but the receiver chooses their addresses.
+    /// Serves each webhook at exactly the path that `path` returns for it. The contract names webhooks, but
+    /// the receiver chooses their addresses.
     #[must_use]
     pub fn with_webhook_paths(mut self, path: impl Fn(&'static Operation) -> String) -> Self {
         let all = self.operations.all().iter();

@@ -151,8 +151,9 @@ impl IncomingRequest {
     /// Parses and validates a multipart body.
     ///
     /// # Errors
-    /// [`Rejection::MalformedBody`] if it is malformed or exceeds a limit of [`multipart`](crate::multipart);
-    /// [`Rejection::UnsupportedMediaType`] if a part has a media type that the contract does not declare; else see [`json_body`](Self::json_body).
+    /// [`Rejection::MalformedBody`] if the body is malformed or exceeds a limit of
+    /// [`multipart`](crate::multipart). [`Rejection::UnsupportedMediaType`] if a part has a media type that
+    /// the contract does not declare. For other errors, see [`json_body`](Self::json_body).
     pub fn multipart_body<T: Multipart>(&self) -> Result<T, Rejection> {
         let content = self.content_spec();
         let rows = match content.map(|content| content.format) {
@@ -197,8 +198,8 @@ impl IncomingRequest {
         self.non_empty_body().map(|_| self.typed_body())
     }
 
-    /// Returns the index of the request's media type in the row of the operation's body; the first if the
-    /// request has no `Content-Type`.
+    /// Returns the index of the request's media type among the media types of the operation's body, or 0 if
+    /// the request has no `Content-Type`.
     #[must_use]
     pub fn content_index(&self) -> usize {
         let (Some(body), Some(content)) = (&self.operation.body, self.content_spec()) else { return 0 };
@@ -211,7 +212,7 @@ impl IncomingRequest {
         self.context.body().is_empty()
     }
 
-    /// Returns the row of the request's media type in the operation's table.
+    /// Returns the entry of the request's media type in the operation's table.
     pub(super) fn content_spec(&self) -> Option<&'static ContentSpec> {
         let body = self.operation.body?;
         let named = self.context.header(CONTENT_TYPE.as_str()).and_then(|line| body.content_for(line));
@@ -257,7 +258,7 @@ impl IncomingRequest {
     }
 }
 
-/// Shows the operation and sizes, but no parameters, which may be secret.
+/// Shows the operation and sizes, but no parameters, because they may be secret.
 impl fmt::Debug for IncomingRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("IncomingRequest")

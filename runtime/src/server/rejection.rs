@@ -25,8 +25,8 @@ pub enum Rejection {
         /// The methods of the path, for the `Allow` header.
         allowed: Vec<&'static str>,
     },
-    /// The request has no valid credentials. Middleware and handlers create it, and the router if it verifies
-    /// credentials.
+    /// The request has no valid credentials. Created by middleware and handlers, and by the router if it
+    /// verifies credentials.
     Unauthorized {
         /// The challenge for the `WWW-Authenticate` header (RFC 9110, 11.6.1): `Bearer`, `Basic realm="pets"`.
         challenge: String,
@@ -41,7 +41,7 @@ pub enum Rejection {
     UnsupportedMediaType {
         /// The accepted media types.
         expected: Vec<&'static str>,
-        /// The name of the part with another media type; `None` for the whole body.
+        /// The name of the part with the unsupported media type; `None` for the whole body.
         part: Option<&'static str>,
     },
     /// The body exceeds the limit.
@@ -90,8 +90,8 @@ pub struct RequestViolation {
 }
 
 impl Rejection {
-    /// Returns the violations with messages, at most [`MAX_REQUEST_VIOLATIONS`]. Empty if the content of the request is not
-    /// the cause.
+    /// Returns the violations with messages, at most [`MAX_REQUEST_VIOLATIONS`]. Empty if the content of the
+    /// request is not the cause.
     #[must_use]
     pub fn violations(&self) -> Vec<RequestViolation> {
         let one = |pointer: &str, keyword| {
@@ -162,8 +162,8 @@ impl Rejection {
 
 impl Rejection {
     /// Returns the header that belongs to the status: `WWW-Authenticate` for a missing or insufficient
-    /// credential, `Allow` for another method, `Accept` for another media type of the body. `None` for other
-    /// rejections, and for a challenge that is empty or not a valid header value.
+    /// credential, `Allow` for an unsupported method, `Accept` for an unsupported media type of the body.
+    /// `None` for other rejections, and for a challenge that is empty or not a valid header value.
     #[must_use]
     pub fn header(&self) -> Option<(HeaderName, HeaderValue)> {
         let (name, value) = match self {

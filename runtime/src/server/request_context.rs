@@ -88,7 +88,7 @@ impl RequestContext {
         self.operation
     }
 
-    /// Returns the method of the request; `HEAD` stays `HEAD`.
+    /// Returns the method of the request as received. `HEAD` is not replaced by `GET`.
     #[must_use]
     pub fn method(&self) -> &Method {
         &self.parts.method
@@ -146,7 +146,8 @@ impl RequestContext {
     }
 }
 
-/// Shows the method, the operation and sizes: path, query, headers and body may contain secrets.
+/// Shows the method, the operation and sizes. Path, query, headers and body are omitted, because they may
+/// contain secrets.
 impl fmt::Debug for RequestContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RequestContext")

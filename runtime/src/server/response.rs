@@ -28,8 +28,8 @@ use crate::{Json, depth};
 pub struct TypedResponse<T, H = ()> {
     /// The status; `None` for the first one in the contract.
     pub status: Option<StatusCode>,
-    /// Headers to send. `Content-Type` overrides the one of the contract, and a header with the name of a
-    /// declared one overrides that.
+    /// Headers to send. `Content-Type` overrides the media type of the contract, and any other header
+    /// overrides the declared header of the same name.
     pub headers: HeaderMap,
     /// The headers that the contract declares.
     pub declared_headers: H,
@@ -92,7 +92,7 @@ fn add_declared_headers(
     writer.invalid.map_or(Ok(()), Err)
 }
 
-/// Shows the number of headers, which may contain secrets, and the `Debug` output of the body.
+/// Shows the `Debug` output of the body, and only the number of headers, because headers may contain secrets.
 impl<T: fmt::Debug, H> fmt::Debug for TypedResponse<T, H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TypedResponse")
@@ -188,7 +188,7 @@ pub struct TypedError<P> {
     pub body: P,
 }
 
-/// Shows the number of headers, which may contain secrets, and the `Debug` output of the body.
+/// Shows the `Debug` output of the body, and only the number of headers, because headers may contain secrets.
 impl<P: fmt::Debug> fmt::Debug for TypedError<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TypedError")
@@ -299,7 +299,7 @@ pub struct EncodedResponse {
     pub body: Bytes,
 }
 
-/// Shows the status and sizes: the rest may contain secrets.
+/// Shows only the status and sizes, because the rest may contain secrets.
 impl fmt::Debug for EncodedResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("EncodedResponse")
@@ -388,8 +388,8 @@ impl EncodedResponse {
 }
 
 impl IncomingRequest {
-    /// Encodes the error result of a handler: an error of the contract with `write`, a stored response
-    /// unchanged.
+    /// Encodes the error result of a handler. Encodes an error of the contract with `write`, and returns a
+    /// stored response unchanged.
     ///
     /// # Errors
     /// The rejection to pass to `reject`, or the error of `write`. [`Rejection::InvalidResponse`] if the
@@ -412,8 +412,8 @@ impl IncomingRequest {
         }
     }
 
-    /// Returns true if the contract lists the status as an error, or if it does not list the status and this
-    /// is 4xx or 5xx.
+    /// Returns true if the contract lists the status as an error, or if it does not list the status and the
+    /// status is 4xx or 5xx.
     fn is_error_status(&self, status: StatusCode) -> bool {
         match self.operation().response_kind(status.as_u16()) {
             Some(outcome) => outcome == operation::ResponseKind::Error,

@@ -26,7 +26,7 @@ use crate::{
     schema::{SchemaId, SchemaTables, TypeSet, Validator},
 };
 
-/// The maximum number of nested levels. In the lower half, optional parts are omitted.
+/// The maximum number of nested levels. Optional parts are generated only in the outer half of the levels.
 const MAX_LEVELS: u8 = 10;
 /// The maximum number of candidates before generation fails, including candidates for parts of a value,
 /// because retries of nested parts multiply.
@@ -56,7 +56,10 @@ enum OptionalParts {
 
 impl fmt::Debug for DocumentStrategy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Place").field("rows", &self.rows).field("level", &self.level).finish_non_exhaustive()
+        f.debug_struct("DocumentStrategy")
+            .field("rows", &self.rows)
+            .field("level", &self.level)
+            .finish_non_exhaustive()
     }
 }
 

@@ -29,7 +29,7 @@ impl Timer for TokioTimer {
     }
 }
 
-/// The timer of tokio, which never fires outside a tokio runtime instead of panicking.
+/// The timer of tokio. Outside a tokio runtime, it never fires, whereas [`TokioTimer`] panics.
 #[cfg(all(feature = "tokio", feature = "stream"))]
 pub(crate) struct OptionalTokioTimer;
 

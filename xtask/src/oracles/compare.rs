@@ -40,7 +40,7 @@ pub(super) struct OracleDifference {
     pub(super) known: bool,
 }
 
-/// How a library's results for our proofs differ from the expected results.
+/// The differences between a library's results for our proofs and the expected results.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct OracleComparison {
     pub(super) cases: usize,

@@ -263,7 +263,12 @@ fn manifests_inherit_the_address_and_actions_are_pinned() {
             assert_eq!(manifest["package"][field]["workspace"].as_bool(), Some(true), "{name}: {field}");
         }
     }
-    for name in [".github/workflows/ci.yml", ".github/workflows/release.yml", "action/action.yml"] {
+    for name in [
+        ".github/workflows/ci.yml",
+        ".github/workflows/release.yml",
+        ".github/workflows/site.yml",
+        "action/action.yml",
+    ] {
         for line in read(name).lines() {
             let Some((_, action)) = line.split_once("uses: ") else { continue };
             let hash = action.split(['@', ' ']).nth(1).unwrap_or_default();

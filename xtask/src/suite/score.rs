@@ -326,7 +326,8 @@ impl ScoreRecord {
         }
     }
 
-    /// Adds the known reasons to the failed cases, and returns everything that is worse than recorded.
+    /// Adds the known reasons to the failed cases. Returns the problems of the score, such as results that are
+    /// worse than recorded.
     pub(super) fn compare_with(
         &self,
         draft: &str,

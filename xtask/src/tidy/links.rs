@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    repository::{RepositoryFiles, SourceFile},
+    repository::{RepositoryFiles, SourceFile, resolve_relative_path},
     violation::RuleViolation,
 };
 
@@ -26,7 +26,8 @@ fn check_link(repository: &RepositoryFiles, file: &SourceFile, link: &str) -> Op
         return None;
     }
     let (path, anchor) = link.split_once('#').map_or((link, None), |(path, anchor)| (path, Some(anchor)));
-    let target = if path.is_empty() { Some(file.path.clone()) } else { resolve_path(&file.path, path) };
+    let target =
+        if path.is_empty() { Some(file.path.clone()) } else { resolve_relative_path(&file.path, path) };
     let Some(target) = target.filter(|target| repository.contains_path(target)) else {
         return Some((format!("broken link to `{path}`"), "fix the path, relative to this file"));
     };
@@ -34,22 +35,6 @@ fn check_link(repository: &RepositoryFiles, file: &SourceFile, link: &str) -> Op
     let anchor = anchor.filter(|anchor| !heading_anchors(page).contains(*anchor))?;
     let what = format!("broken link to the heading `#{anchor}` of {target}");
     Some((what, "use the anchor of a heading as on GitHub: lower case, `-` for spaces"))
-}
-
-/// Resolves a path relative to a file. Returns `None` if the path leads out of the repository.
-fn resolve_path(from: &str, path: &str) -> Option<String> {
-    let mut parts: Vec<&str> = from.split('/').collect();
-    parts.pop();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => {
-                parts.pop()?;
-            }
-            part => parts.push(part),
-        }
-    }
-    Some(parts.join("/"))
 }
 
 /// Returns the targets of `[label](target)` and `[name]: target`, with their line numbers.

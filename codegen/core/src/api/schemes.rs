@@ -32,8 +32,9 @@ impl SecuritySchemeKind {
     /// Classifies a Security Scheme Object (OpenAPI 3.1, 4.8.27).
     ///
     /// # Errors
-    /// Returns an error if the object matches no scheme of OpenAPI. In that case, the transport must add the
-    /// credential: a credential in the wrong part of a request could be disclosed.
+    /// Returns an error if the object matches no scheme of OpenAPI. Generated code does not add the
+    /// credential of such a scheme, because a credential in the wrong part of a request could be disclosed.
+    /// The transport must add it.
     pub fn from_json(raw: &Json) -> Result<Self, UnsupportedScheme> {
         Self::classify(raw).map_err(|unclear| {
             let message = match raw.pointer(&format!("/{}", unclear.property)) {

@@ -1,6 +1,6 @@
-//! Writes the modules `headers` and `response_headers` (for webhooks `webhook_headers` and
-//! `webhook_response_headers`): the response headers of each operation that clients read, and those that
-//! servers send.
+//! Writes the types of each operation's response headers. The module `headers` contains the types that
+//! clients read, and `response_headers` contains those that servers send. For webhooks, the modules are
+//! `webhook_headers` and `webhook_response_headers`.
 
 use std::collections::BTreeSet;
 
@@ -51,7 +51,8 @@ pub fn sent_headers_module(
 /// The schemas and their Rust types.
 type TypeSources<'a> = (&'a SchemaGraph, &'a dyn RustTypes);
 
-/// Writes the type of each struct of response headers. Returns the imports of the rows as well.
+/// Writes each struct of response headers by calling `write`. Returns the imports that the rows of the
+/// headers need, and the structs. Returns `None` if there are no response headers.
 fn write_structs(
     plan: &SidePlan<'_>,
     sources: TypeSources<'_>,
@@ -88,7 +89,7 @@ fn write_structs(
     Some((imports, items))
 }
 
-/// Returns the name of the struct of these headers in the module of the headers that servers send.
+/// Returns the name of the struct with which servers send these headers.
 pub(crate) fn sent_headers_name(own: &HeaderStruct<'_>) -> String {
     format!("{}ResponseHeaders", own.name.strip_suffix("Headers").unwrap_or(&own.name))
 }

@@ -24,7 +24,7 @@ pub enum Check {
     Test(ValueTest),
 }
 
-/// The path from the value that a check tests (`self`) to one of its parts, which is printed as a Rust
+/// The path from the value that a check tests (`self`) to one of its parts. It is printed as a Rust
 /// expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ValuePlace {
@@ -172,8 +172,8 @@ pub enum ValueTest {
         boxed: bool,
         of: TypeId,
         arms: Vec<VariantArm>,
-        /// `None` if every object is one of the variants. If the type also keeps objects that match no
-        /// variant, the schemas that must accept such an object. An empty list accepts all of them.
+        /// The schemas that must accept an object that matches no variant. If the list is empty, every such
+        /// object is accepted. `None` if the type has no variant for such objects.
         unknown: Option<Vec<SchemaId>>,
     },
 }
@@ -350,8 +350,8 @@ impl Check {
 }
 
 impl ValueTest {
-    /// Adds the inner checks of another test to this one, if both tests have the same kind and test the same
-    /// value. Returns false, without a change, if they differ or the kind has no inner checks.
+    /// Adds the inner checks of another test to this one if both tests have the same mergeable kind and test
+    /// the same value. Otherwise, returns false without a change.
     fn try_merge(&mut self, other: &Self) -> bool {
         let join =
             |current: &mut Check, other: &Check| *current = std::mem::replace(current, Always).merge(other);

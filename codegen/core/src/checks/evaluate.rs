@@ -234,7 +234,8 @@ impl Evaluator<'_> {
         })
     }
 
-    /// Returns the value of a field, or `None` if the field is absent, and true if the field is required.
+    /// Returns the value of a field, or `None` if the field is absent. The flag is true if the field is
+    /// required.
     fn field_at<'h>(
         &self,
         place: &ValuePlace,

@@ -26,8 +26,8 @@ enum FieldSchemas<'c> {
     One(SchemaId),
 }
 
-/// Whether the result already contains the checks of a struct's fields, so that `properties` need not check
-/// them again.
+/// Whether the checks of a struct's fields are already built from the conjunctions of the fields. If so, the
+/// check of `properties` leaves out the schemas that these conjunctions contain.
 #[derive(Clone, Copy, PartialEq)]
 enum FieldChecks {
     Done,

@@ -147,7 +147,7 @@ impl<'a> CheckBuilder<'a> {
     }
 
     /// Returns true if at least one of several alternatives already rejects every value that cannot be
-    /// serialized, so that extending the alternatives separately saves tests.
+    /// serialized. In this case, extending each alternative separately saves tests.
     fn is_choice(&self, all: &[Check], at: &TypedPlace<'a>) -> bool {
         all.iter().any(|one| self.implies_writable(one, at, MAX_WRITABLE_DEPTH))
     }

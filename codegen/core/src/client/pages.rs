@@ -201,8 +201,9 @@ fn paging_constant(way: &NextPage) -> TokenStream {
     }
 }
 
-/// Returns the calls of a `PageMarkers` builder that extract from the body of a page how the next one is
-/// found. Returns `None` if the body does not contain this information.
+/// Writes calls of a `PageMarkers` builder. Each call passes a value from the body of a page, such as a
+/// cursor or a total, from which the runtime determines the next page. Returns `None` if no such value is
+/// needed.
 fn page_marks(way: &NextPage) -> Option<TokenStream> {
     let page = || quote!(page);
     let total = |total: &Option<ValuePath>| {
@@ -242,10 +243,10 @@ fn page_marks(way: &NextPage) -> Option<TokenStream> {
     }
 }
 
-/// An expression for the value that is reached after some steps of a [`ValuePath`], the path of fields that
-/// leads to a value in a page.
+/// An expression for the value after some steps of a [`ValuePath`], which is the path of fields from a page
+/// to one of its values.
 enum ValueExpression {
-    /// A value that always exists. The flag is true if no step has been taken, so that the expression is a
+    /// A value that always exists. The flag is true before the first step: the expression is then already a
     /// reference.
     Certain(TokenStream, bool),
     /// An `Option` of a value or of a reference to it, because a field on the path may be absent.
@@ -324,7 +325,7 @@ fn follow_steps(start: ValueExpression, steps: impl Iterator<Item = ValuePathSte
 }
 
 /// Follows a path from `self` by value, and returns an expression of the target's type. If a field on the
-/// path is absent, it is the default.
+/// path is absent, the expression evaluates to the default value of this type.
 fn take_by_value(steps: &[ValuePathStep]) -> TokenStream {
     let place =
         steps.iter().fold(ValueExpression::Certain(quote!(self), true), |place, step| match (place, step) {
@@ -372,8 +373,8 @@ fn take_by_value(steps: &[ValuePathStep]) -> TokenStream {
     }
 }
 
-/// Writes the implementations of `ItemPage`, one for each page type. A list is a page already, and a nullable
-/// page uses the implementation of its inner type.
+/// Writes the implementations of `ItemPage`, one for each page type. The runtime implements the trait for
+/// lists, and for a nullable page by the implementation of its inner type.
 pub(super) fn page_impls(writer: &ClientWriter<'_>) -> TokenStream {
     let mut seen: Vec<&TypeRef> = Vec::new();
     let all = writer.plan.calls.iter().filter_map(|call| Some(&call.pages.as_ref()?.1));

@@ -19,7 +19,8 @@ use crate::{
     shape::TypeRef,
 };
 
-/// The client that has the method of a call: the main client, or that of a group, which borrows from it.
+/// The client struct that has the method of a call: the main client, or the client of a group, which borrows
+/// from the main client.
 pub(super) struct Receiver {
     /// The lifetime of the call that a method returns.
     lifetime: TokenStream,
@@ -525,8 +526,9 @@ fn read_case(case: &ResponseCase, name: &TokenStream, outcome: ResponseOutcome) 
     }
 }
 
-/// Returns the ranges of status codes that a key of `responses` covers. `default` covers the codes of the
-/// outcome that no range in the contract covers.
+/// Returns the ranges of status codes that a key of `responses` covers. For success responses, `default`
+/// covers `2XX`. For error responses, it covers `4XX` and `5XX`; if these responses have different types, a
+/// range with an entry of its own is excluded.
 fn status_ranges(status: StatusPattern, outcome: ResponseOutcome, answers: &ResponseSet) -> Vec<(u16, u16)> {
     let class = |class: u8| (u16::from(class) * 100, u16::from(class) * 100 + 99);
     match (status, outcome) {

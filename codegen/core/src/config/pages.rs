@@ -69,7 +69,7 @@ pub enum LinkPagination {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct LinkPaginationTable {
-    /// The relation of the link that leads to the next page.
+    /// The relation of the link to the next page.
     pub rel: String,
     /// The targets that are allowed. Other links are not followed.
     #[serde(default)]
@@ -134,7 +134,7 @@ pub struct OffsetPagination {
     /// The name of the parameter with the maximum number of items of a page. A page with fewer items is the
     /// last one, unless `by` is `limit`.
     pub limit: Option<String>,
-    /// The pointer of the total number of items in the body, after which the client stops.
+    /// The pointer of the total number of items in the body. The client stops after this number of items.
     pub total: Option<String>,
 }
 
@@ -163,7 +163,7 @@ pub struct PageNumberPagination {
     /// The name of the parameter with the maximum number of items of a page. A page with fewer items is the
     /// last one.
     pub limit: Option<String>,
-    /// The pointer of the total number of pages in the body, after which the client stops.
+    /// The pointer of the total number of pages in the body. The client stops after this number of pages.
     pub total_pages: Option<String>,
     /// The pointer of the total number of items in the body.
     pub total: Option<String>,

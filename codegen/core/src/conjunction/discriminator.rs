@@ -111,8 +111,8 @@ pub fn find_families(graph: &SchemaGraph) -> Vec<(SchemaId, Vec<SchemaId>)> {
     all.filter(|(_, children)| !children.is_empty()).collect()
 }
 
-/// Returns the targets of references that are the only keyword of a schema and not an element of `allOf`.
-/// Values of these targets occur on their own, not as a part of a combined schema.
+/// Returns the targets of schemas that consist only of a `$ref` and are not elements of `allOf`. Values of
+/// these targets occur on their own, not as a part of a combined schema.
 pub fn value_schemas(graph: &SchemaGraph) -> BTreeSet<SchemaId> {
     let parts: BTreeSet<SchemaId> =
         graph.ids().flat_map(|id| graph.schema(id).all_of.iter().copied()).collect();

@@ -17,8 +17,8 @@ use crate::{
 /// The maximum number of schemas of a cycle that a diagnostic lists.
 const MAX_SHOWN: usize = 6;
 
-/// Returns the schemas that are part of a cycle of requirements, so that no finite value satisfies them, and
-/// adds a warning for each cycle.
+/// Returns the schemas that are part of a cycle of requirements. No finite value satisfies these schemas.
+/// Adds a warning for each cycle.
 ///
 /// `implied` is true if a schema with `properties` and without `type` describes an object.
 pub(crate) fn find_infinite_schemas(

@@ -18,8 +18,8 @@ const MAX_DEPTH: u8 = 7;
 /// The target number of values for one conjunction with `SampleEffort::Thorough`. The result contains at most
 /// twice as many.
 const MAX_VALUES: usize = 64;
-/// If no candidate for a part of a value, such as a property, is valid, the search is repeated with this
-/// number of candidates.
+/// The number of candidates in the second search for a part of a value, such as a property. The search is
+/// repeated if the first one finds no valid candidate.
 const RETRY_VALUES: usize = 8;
 /// The maximum number of conjunctions for which values are generated in one search. The number multiplies
 /// with each level of nested properties.
@@ -167,7 +167,8 @@ impl<'g> EdgeSampler<'g> {
         values
     }
 
-    /// Returns true if the conjunction has no nested schemas, so that its values can be cached.
+    /// Returns true if the conjunction has no nested schemas. Only the values of such conjunctions are
+    /// cached.
     fn is_plain(&self, conj: &SchemaConjunction) -> bool {
         let facts = SchemaFacts::from_conjunction(self.graph, conj, self.implied);
         facts.open_unions.is_empty()
@@ -412,8 +413,8 @@ enum EndChoice {
 struct PatternSpeller<'c> {
     count: u32,
     choice: &'c dyn PatternChoice,
-    /// The number of pattern parts that may still be written; nested repetitions multiply, even if they are
-    /// empty.
+    /// The number of pattern parts that may still be written. The limit is necessary because nested
+    /// repetitions multiply, even those of an empty string.
     remaining_parts: u32,
     text: String,
 }

@@ -19,8 +19,8 @@ const TERMINAL_WIDTH: usize = 80;
 /// [`TERMINAL_WIDTH`].
 const MAX_LINE_CHARS: usize = 66;
 
-/// Renders a diagnostic as text with a framed excerpt. The flag is true if there is an excerpt, so that the
-/// location is shown.
+/// Renders a diagnostic as text with a framed excerpt. The flag is true if the diagnostic has an excerpt. The
+/// excerpt also shows the location.
 pub(super) fn render_frame(
     lines: &mut ExcerptCache<'_>,
     diagnostic: &Diagnostic,
@@ -168,8 +168,8 @@ impl ExcerptCache<'_> {
     }
 }
 
-/// Returns the part of a line around `span` that is at most [`MAX_LINE_CHARS`] characters long, and the
-/// position of the span in it.
+/// Returns the part of a line around `span`, and the position of the span in it. The part has at most
+/// [`MAX_LINE_CHARS`] characters, apart from a `…` at each end that is cut off.
 fn clip_line(line: &str, span: Range<usize>) -> (String, Range<usize>) {
     // Tabs and other control characters would break the frame.
     let clean = |text: &str| -> String {

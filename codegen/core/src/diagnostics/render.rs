@@ -9,11 +9,12 @@ use super::frame;
 use super::{Diagnostic, Diagnostics, Severity, SourceText};
 use crate::tree::{DocumentLocation, SourceId};
 
-/// The maximum number of diagnostics of one kind that the brief format shows.
+/// The number of diagnostics of one kind that the brief format shows. If there is only one more, it is shown
+/// as well.
 pub(super) const MAX_PER_KIND: usize = 3;
 
-/// Formats the diagnostics for people. If `most` is given, at most as many diagnostics of each kind are
-/// shown.
+/// Formats the diagnostics for people. `most` is the number of diagnostics of each kind that are shown; if
+/// there is only one more, it is shown as well.
 pub(super) fn render_human(diagnostics: &Diagnostics, color: bool, most: Option<usize>) -> String {
     let color = color && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let mut lines = ExcerptCache::new(&diagnostics.texts);

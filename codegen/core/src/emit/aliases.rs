@@ -1,8 +1,9 @@
 //! Determines the type aliases of types that several equal inline schemas share.
 //!
-//! Such a type has the name that follows from the location of the first of these schemas. For each of the
-//! other locations, an alias has the name that follows from that location; types inside the shared type have
-//! such aliases as well. Whether schemas happen to be equal therefore never changes a name.
+//! The name of such a type is derived from the location of the first of these schemas. Each of the other
+//! schemas has an alias, whose name is derived from its own location. The types inside the shared type have
+//! such aliases as well. The names in generated code therefore do not depend on whether two schemas are
+//! equal.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,7 +27,7 @@ pub(super) fn place_alias<'a>(
     }
 }
 
-/// Returns all aliases of the contract: the name of each, and the type for which it stands.
+/// Returns the type of each alias of the contract, by the name of the alias.
 pub(super) fn find_aliases(graph: &SchemaGraph, shapes: &Shapes) -> BTreeMap<String, TypeId> {
     let taken: BTreeSet<&str> = shapes.types.iter().map(|def| def.name.as_str()).collect();
     let duplicates = shapes.duplicate_names.keys();
@@ -44,8 +45,8 @@ pub(super) fn find_aliases(graph: &SchemaGraph, shapes: &Shapes) -> BTreeMap<Str
     all
 }
 
-/// Returns aliases for the types inside an aliased type whose names start with the name of that type: in the
-/// alias, the name of the alias replaces this prefix.
+/// Returns the aliases of types inside the type of `alias`. A type has such an alias if its name starts with
+/// the name of the outer type; in the alias, this prefix is replaced by the name of the outer alias.
 fn inner_aliases(shapes: &Shapes, alias: TypeAlias<'_>) -> Vec<(String, TypeId)> {
     let prefix = shapes.get(alias.target).name.as_str();
     let (mut found, mut seen) = (Vec::new(), BTreeSet::from([alias.target]));

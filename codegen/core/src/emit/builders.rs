@@ -39,7 +39,7 @@ impl ModelEmitter<'_> {
         }
     }
 
-    /// Returns a name for the builder of a type that no type of the contract has.
+    /// Returns the name of a type's builder. It differs from the names of all types of the contract.
     fn builder_name(&self, def: &TypeDef) -> Ident {
         let mut name = format!("{}Builder", def.name);
         while self.shapes.types.iter().any(|other| other.name == name) {
@@ -68,8 +68,8 @@ impl ModelEmitter<'_> {
         quote!(#field: #kind #ty #method = #wire)
     }
 
-    /// Returns an expression for the constant of a required field, or `None` if the field has no constant
-    /// value or is optional.
+    /// Returns an expression for the constant of a required field. Returns `None` if the field is optional,
+    /// or has no constant that can be written as an expression of its type.
     pub(super) fn default_of(&self, f: &StructField) -> Option<TokenStream> {
         let constant = f.constant.as_ref().filter(|_| f.required)?;
         match (&f.ty, constant) {

@@ -486,7 +486,7 @@ const fn is_block(check: &Check) -> bool {
     matches!(check, Check::If(_) | Check::Test(ValueTest::Nullable { .. } | ValueTest::Variants { .. }))
 }
 
-/// Returns true if the expression of a test is a path or a call, so that it can be negated by `!` without
+/// Returns true if the expression of a test is a path or a call, which can be negated by `!` without
 /// parentheses.
 fn is_call(test: &ValueTest) -> bool {
     match test {

@@ -1,5 +1,5 @@
-//! Generates `From` conversions from a type to each type that it refines, that is, whose schema its own
-//! schema includes and only restricts.
+//! Generates `From` conversions from a type to each type that it refines. A type refines another type if its
+//! schema includes the schema of the other type and only adds constraints.
 
 use std::collections::BTreeSet;
 

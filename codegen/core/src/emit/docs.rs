@@ -57,7 +57,7 @@ impl ModelEmitter<'_> {
     }
 
     /// Returns the attribute with the derives that are configured for all types (`*`), or `None` if there are
-    /// none. `Default` is omitted if the type cannot derive it.
+    /// none. `Default` is omitted if the type cannot derive it or already has a generated implementation.
     fn derive_attribute(&self, def: &TypeDef) -> Option<TokenStream> {
         let wanted = |path: &&String| {
             !is_default_path(path) || self.defaults.has_default(&def.body) && !self.has_generated_default(def)
@@ -171,8 +171,8 @@ fn is_deprecated(graph: &SchemaGraph, def: &TypeDef) -> bool {
     def.schema.is_some_and(|id| graph.schema(id).deprecated)
 }
 
-/// Returns true if any type or field is deprecated, so that generated modules must allow the use of
-/// deprecated items.
+/// Returns true if any type or field is deprecated. Generated modules must then allow the use of deprecated
+/// items.
 pub(crate) fn any_deprecated(graph: &SchemaGraph, shapes: &Shapes) -> bool {
     shapes.types.iter().any(|def| {
         is_deprecated(graph, def)

@@ -19,7 +19,7 @@ pub(super) struct TypeEqualities {
 
 impl TypeEqualities {
     /// Computes the equality traits of all types as a greatest fixpoint: a type has a trait unless one of its
-    /// parts lacks it, so that recursion alone removes no trait.
+    /// parts lacks it. Recursion alone therefore removes no trait.
     pub(super) fn from_shapes(shapes: &Shapes, generated: &BTreeSet<String>) -> Self {
         let known = shapes.types.map_ids(|_| EqualityTraits::Hashable);
         let mut all = Self { by_type: known, generated: generated.clone() };

@@ -63,7 +63,7 @@ struct Writer<'t> {
     pending_breaks: usize,
     /// True if the block does not contain text yet.
     is_block_start: bool,
-    /// True if white space before the next text only formats the HTML source, so that it is not written.
+    /// True if white space before the next text is skipped, because it only formats the HTML source.
     skips_space: bool,
     /// True if the line contains text that is not the marker of a quote or list item.
     has_line_text: bool,
@@ -293,7 +293,7 @@ impl<'t> Writer<'t> {
         self.out.push_str(&marker);
     }
 
-    /// Returns the indentation of the content of the first lists.
+    /// Returns the indentation of text inside the `depth` outermost lists.
     fn indentation(&self, depth: usize) -> String {
         let widths = self.lists.iter().take(depth).map(|list| match list {
             List::Bullets => 2,
@@ -419,7 +419,8 @@ fn plain_text(html: &str) -> String {
     out
 }
 
-/// Encloses code in as many back-ticks as it requires.
+/// Converts code to a Markdown code span, which is enclosed in more back-ticks than the code contains in a
+/// row.
 fn code_span(code: &str) -> String {
     let code = code.split_whitespace().collect::<Vec<_>>().join(" ");
     if code.is_empty() {

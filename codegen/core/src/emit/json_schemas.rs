@@ -177,8 +177,8 @@ impl ModelEmitter<'_> {
         out
     }
 
-    /// Returns an entry for each property whose schema shares a row with another schema and has a description
-    /// of its own.
+    /// Returns an entry for each property that has a description of its own, although its schema shares a row
+    /// with another schema.
     fn described_members(&self) -> Vec<String> {
         let own: BTreeSet<SchemaId> = self.tables.own_rows().map(|(_, id)| id).collect();
         let mut out = Vec::new();

@@ -241,7 +241,7 @@ pub(super) fn back_tick_count(text: &str) -> usize {
     text.len() - text.trim_start_matches('`').len()
 }
 
-/// Returns the length of the URL at the start, or 0.
+/// Returns the length of the URL at the start of a string, or 0 if there is none.
 pub(super) fn url_length(text: &str) -> usize {
     let Some(address) = strip_http_scheme(text) else { return 0 };
     let scheme = text.len() - address.len();

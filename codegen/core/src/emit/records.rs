@@ -137,8 +137,8 @@ impl ModelEmitter<'_> {
         }
     }
 
-    /// Returns the part of the macro call that determines how properties without a field are treated: as
-    /// values that may contain undeclared properties themselves, as declared, or as undeclared.
+    /// Returns the mode of the macro call for properties without a field: `values` (declared, and their values
+    /// may contain undeclared properties), `declared`, or `undeclared`.
     fn extra_mode(&self, def: &TypeDef, body: &StructBody) -> TokenStream {
         match &body.additional {
             Some(ty) if self.holds_members(ty) => quote!(values),

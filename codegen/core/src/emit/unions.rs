@@ -157,8 +157,8 @@ impl ModelEmitter<'_> {
         quote!(#name #presence [#(#types),*] #literals)
     }
 
-    /// Generates a `Debug` implementation that hides unknown objects, or returns `None` if no variant of the
-    /// union contains secrets or the union is closed. Unknown objects may contain secrets as well.
+    /// Generates a `Debug` implementation that hides unknown objects, because they may contain secrets.
+    /// Returns `None` if the union is closed or if no variant contains secrets.
     fn secret_debug_impl(&self, def: &TypeDef, body: &ObjectUnion) -> Option<TokenStream> {
         if !body.open || !body.contents().any(|(_, ty)| self.may_hold_secrets.place_contains(ty)) {
             return None;

@@ -8,7 +8,8 @@ use crate::{
     shape::{Shapes, TypeId, TypeRef},
 };
 
-/// Returns the types for which builders are generated: the structs that the option `types.builders` selects.
+/// Returns the types that the option `types.builders` selects. Builders are generated for the structs among
+/// them.
 pub(super) fn select_builder_types(
     option: BuilderScope,
     api: &OpenApiDocument,

@@ -1,5 +1,5 @@
-//! Names for generated code that the owner of a contract chooses: `[names]` for operations and the values of
-//! enumerations, and `x-rust-name` in the contract.
+//! Names for generated code that the user or the contract specifies: `[names]` for operations and the values
+//! of enumerations, and `x-rust-name` in the contract.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -228,7 +228,8 @@ pub(super) fn check_operation_names(
     }
 }
 
-/// Returns the names that schemas have by `x-rust-name`. On a property, it names the field and not the type.
+/// Returns the names of types from `x-rust-name`, with their schemas. The schemas of properties are left out,
+/// because there the extension names the field.
 pub(super) fn schema_names(graph: &SchemaGraph) -> Vec<(SchemaId, String)> {
     let properties: BTreeSet<SchemaId> = graph
         .ids()

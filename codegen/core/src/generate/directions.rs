@@ -1,5 +1,5 @@
 //! Relaxes properties that only requests or only responses require (`writeOnly`, `readOnly`) in OpenAPI 3.0.
-//! A schema has one type for both directions, so that such a property is optional if the schema is used in
+//! A schema has one type for both directions. Such a property is therefore optional if the schema is used in
 //! the other direction.
 
 use std::collections::BTreeSet;
@@ -19,7 +19,8 @@ use crate::{
 type RequiredMember = (SchemaId, String);
 
 /// Removes a property from `required` if the schema is used in a direction in which the property is never
-/// sent, so that its field is optional. A note lists the properties that the other direction does require.
+/// sent. The field of the property is then optional. A note reports the properties of schemas that both
+/// directions use.
 pub(super) fn relax_one_way_members(
     graph: &mut SchemaGraph,
     api: &OpenApiDocument,
@@ -200,8 +201,8 @@ components: {{ schemas: {{ Plain: {{ type: object }}, {schemas} }} }}
         assert_eq!(optional_fields("3.0.3", both, "Both", "Both").0, "");
     }
 
-    /// The request body of a callback is sent by the service, so that a `writeOnly` property is not required
-    /// in it.
+    /// The service sends the request body of a callback. A `writeOnly` property is therefore not required in
+    /// it.
     #[test]
     fn callbacks_reverse_the_direction() {
         let document = format!(

@@ -33,8 +33,8 @@ pub(super) struct LintInput<'a> {
     pub(super) plan: &'a TablePlan,
 }
 
-/// Adds warnings about the contract to `diagnostics`. Returns each `oneOf` with a `discriminator` that
-/// rejects a value because more than one branch accepts it, together with such a value.
+/// Adds warnings about the contract to `diagnostics`. Returns each `oneOf` that has a `discriminator` and
+/// rejects a value because several branches accept the value, together with such a value.
 pub(super) fn lint_contract(input: LintInput<'_>, diagnostics: &mut Diagnostics) -> Vec<(SchemaId, Json)> {
     let arenas = TableArenas::default();
     let tables = OnceCell::new();

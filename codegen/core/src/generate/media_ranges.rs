@@ -22,7 +22,8 @@ const JSON: &str = "application/json";
 /// The other media types that a server accepts as JSON in a request body.
 const JSON_SUFFIX_RANGE: &str = "application/*+json";
 
-/// Replaces the media type ranges that mean JSON in all requests and responses. One note lists their schemas.
+/// Replaces the media type ranges that are treated as JSON in all requests and responses. One note lists
+/// their schemas.
 pub(super) fn read_ranges_as_json(
     api: &mut OpenApiDocument,
     config: &Config,
@@ -65,8 +66,8 @@ pub(super) fn read_ranges_as_json(
     );
 }
 
-/// Replaces each range in `content` that means JSON by the media types `names`, unless they are already
-/// listed. Returns the schemas of the replaced ranges.
+/// Replaces each range in `content` that is treated as JSON with the media types `names`, unless they are
+/// already listed. Returns the schemas of the replaced ranges.
 fn read(known: (&SchemaGraph, &Shapes), content: &mut Vec<MediaType>, names: &[&str]) -> Vec<SchemaId> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -88,8 +89,9 @@ fn read(known: (&SchemaGraph, &Shapes), content: &mut Vec<MediaType>, names: &[&
     found
 }
 
-/// Returns the schema of a media type if it is a range that means JSON: the range includes JSON, the schema
-/// describes more than a string, and every other JSON media type of the content has the same Rust type.
+/// Returns the schema of a media type if it is a range that is treated as JSON: the range includes JSON, the
+/// schema describes more than a string, and every other JSON media type of the content has the same Rust
+/// type.
 fn json_schema_of_range(
     (graph, shapes): (&SchemaGraph, &Shapes),
     content: &[MediaType],

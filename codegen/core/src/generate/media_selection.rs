@@ -1,8 +1,8 @@
-//! Selects the media types that the generated code exchanges, where a body lists several.
+//! Selects the media types that generated code sends and accepts if a body lists several.
 //!
-//! By default a body that lists JSON is exchanged as JSON only, so that XML or text beside JSON does not make
-//! its type an enum; streamed media types are kept. `[operations] media` selects other media types. Bodies that
-//! the configuration passes as bytes are never omitted.
+//! By default, only the JSON and streamed media types of a body that lists JSON are selected. Otherwise, XML
+//! or text beside JSON would make the type of the body an enum. `[operations] media` selects other media
+//! types. Media types of bodies that the configuration passes as bytes are never omitted.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::{
     tree::DocumentLocation,
 };
 
-/// Marks the media types that the generated code does not exchange, and reports them with one note.
+/// Marks the media types that generated code neither sends nor accepts, and reports them with one note.
 pub(super) fn omit_media_types(api: &mut OpenApiDocument, config: &Config, diagnostics: &mut Diagnostics) {
     check_media_option(api, config, diagnostics);
     diagnostics.extend(mark_media_types(api, config).into_note(config));

@@ -12,7 +12,8 @@ use crate::{
     tables::TableSet,
 };
 
-/// Returns a module with the types of each area. Its documentation is that of the area in the configuration.
+/// Returns one module for each area, with the types of the area. The configuration contains the documentation
+/// of the module.
 pub(super) fn area_modules(config: &Config, emitter: &ModelEmitter<'_>) -> Vec<GeneratedModule> {
     let areas = emitter.area_modules().into_iter().map(|(name, tokens)| {
         let area = config.areas.iter().find(|area| area.name == name);

@@ -24,7 +24,7 @@ use crate::{
     shape::{DefaultableTypes, Shapes, TypeBody, TypeDef, is_default_path},
 };
 
-/// The names of modules that generated code uses itself, so that areas cannot have them.
+/// The names of modules that are generated or reserved. An area cannot have one of these names.
 pub const RESERVED: &[&str] = &[
     "types",
     "schemas",
@@ -181,7 +181,8 @@ pub(super) fn is_owned_type(text: &str) -> bool {
     !unfit.0
 }
 
-/// A visitor that finds parts that a field cannot own, such as references. The field is true if it found one.
+/// A visitor that detects parts of a type that a field cannot own, such as references. Its value is true if
+/// it found one.
 struct OwnedTypeCheck(bool);
 
 impl Visit<'_> for OwnedTypeCheck {
@@ -341,7 +342,7 @@ pub(super) fn apply_implied_otherwise(
 
 /// Determines which base schemas with a discriminator become enums of the schemas that extend them, and
 /// records the extending schemas in the graph. The bases are those in `types.families` or, by default, those
-/// that are the schema of a value and require their tag.
+/// that require their tag and to which a `$ref` outside of `allOf` refers.
 pub(super) fn apply_families(config: &Config, graph: &mut SchemaGraph, diagnostics: &mut Diagnostics) {
     let named: Option<BTreeSet<SchemaId>> = config.types.families.as_ref().map(|named| {
         let named = named.iter();
@@ -565,7 +566,8 @@ pub fn select_schemas(graph: &SchemaGraph, selector: &str) -> Vec<SchemaId> {
         .collect()
 }
 
-/// Returns the shortest selector that matches only this schema.
+/// Returns a short selector that matches only this schema: the pointer, or else the file name with the
+/// pointer, or else the whole location.
 #[must_use]
 pub fn shortest_selector(graph: &SchemaGraph, id: SchemaId) -> String {
     let location = graph.absolute_location(id);

@@ -177,8 +177,9 @@ fn has_foreign_names(shapes: &Shapes) -> bool {
     })
 }
 
-/// Returns a sentence with title and version of the contract, and for a package also of the generator. The
-/// other layouts omit the latter, since their files are committed beside handwritten code.
+/// Returns a sentence with the title and version of the contract, and for a package also with the version of
+/// the generator. The other layouts omit the generator's version, because their files are committed beside
+/// handwritten code.
 fn describe_origin(contract: &AnalyzedContract, layout: OutputLayout) -> String {
     let version = if contract.api.version.is_empty() {
         String::new()
@@ -328,7 +329,8 @@ fn declared_submodule(line: &str) -> Option<&str> {
     line.trim_start_matches("pub ").strip_prefix("mod ")?.strip_suffix(';')
 }
 
-/// Adds the module that the line declares, with its content, to a module of a single file.
+/// Adds a submodule to a module of the single file. `declaration` is the line that declares the submodule,
+/// and `text` is its content.
 fn push_inline_module(out: &mut String, declaration: &str, text: &str) {
     let text = text.strip_prefix(HEADER).unwrap_or(text).trim_start();
     push_indented(out, 1, &declaration.replace(';', " {"));

@@ -22,8 +22,8 @@ use crate::{
     shape::{self, KindVariant, ObjectUnion, ObjectVariant, Shapes, TypeBody, TypeDef, TypeId, TypeRef},
 };
 
-/// Reports an error for every selector of `secrets` for which a type prints the value, and a warning for each
-/// location where untyped JSON may contain a secret.
+/// Reports an error for every selector of `secrets` whose value a type prints, or whose value no type
+/// contains, and a warning for each location where untyped JSON may contain a secret.
 pub(super) fn check_secrets(
     config: &Config,
     (graph, api): (&SchemaGraph, &OpenApiDocument),
@@ -88,7 +88,7 @@ pub(super) fn check_secrets(
     }
 }
 
-/// Where the values of secret schemas occur in the generated types.
+/// The types in which the values of secret schemas occur.
 #[derive(Default)]
 struct SecretFindings {
     /// The secret schemas for which at least one location has the type `Secret`.
@@ -96,7 +96,7 @@ struct SecretFindings {
     /// The secret schemas for which a location has a type that prints its content, with this type and a
     /// schema of the location.
     printed: BTreeMap<SchemaId, (TypeRef, SchemaId)>,
-    /// The secret schemas whose values may occur within untyped JSON, with the schemas of these locations.
+    /// For each secret schema whose values may occur within untyped JSON: the schemas of the untyped locations.
     in_json: BTreeMap<SchemaId, BTreeSet<SchemaId>>,
 }
 
@@ -200,9 +200,9 @@ impl SecretSearch<'_> {
         self.visit_place(&variant.conj, &variant.ty);
     }
 
-    /// Records properties of a union that may be parsed as untyped JSON. A value that the `discriminator`
-    /// assigns to one branch may contain properties that only another branch declares, if the value is valid
-    /// under that branch; the type of the first branch holds them as untyped JSON.
+    /// Records properties of a union that may be parsed as untyped JSON. The `discriminator` may assign a
+    /// value to one branch although the value is also valid under another branch. The type of the first
+    /// branch then holds the properties that only the other branch declares as untyped JSON.
     fn visit_branches(&mut self, conj: &SchemaConjunction, body: &ObjectUnion, branches: &[SchemaId]) {
         let facts = |each: &ObjectVariant| {
             let outer = *branches.get(each.branch)?;
@@ -537,7 +537,7 @@ mod tests {
         assert_eq!(found.len(), 0, "{found}");
     }
 
-    /// The diagnostic labels both the schema of the secret and the location whose type prints it.
+    /// The diagnostic has two labels: the schema of the secret, and the location whose type prints the secret.
     #[test]
     fn secret_and_exposing_location_are_both_labeled() {
         let members = r##""a": {"description": "Any."},

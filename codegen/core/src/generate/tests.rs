@@ -469,8 +469,8 @@ fn documentation_contains_no_control_characters() {
     assert!(!models.contains('\r') && syn::parse_file(&models).is_ok(), "{models}");
 }
 
-/// `Default` of all types changes neither the constants of a struct nor which structs have a default; other
-/// attributes that contain the word do not count.
+/// The derive `Default` for all types (`*`) changes neither the constants of a struct nor the set of structs
+/// that have a default. Other attributes that contain the word have no effect on this.
 #[test]
 fn configured_defaults_keep_constants() {
     let text = r#"{"$defs": {
@@ -568,8 +568,7 @@ fn tags_have_features() {
     assert!(error.contains("`client.tag-features` requires `client.by-tag`"), "{error}");
 }
 
-/// A contract without security requirements and streams has the same output if the options for them are off, so
-/// that they cost nothing.
+/// For a contract without security requirements and streams, the options for them do not change the output.
 #[test]
 fn unused_features_add_no_code() {
     let text = r##"{ "openapi": "3.1.0", "info": { "title": "All A", "version": "1" },

@@ -164,8 +164,8 @@ fn schemas_with_gap(graph: &SchemaGraph, least: SchemaGap) -> BTreeSet<SchemaId>
     graph.ids().filter(|id| graph.schema(*id).gap >= least).collect()
 }
 
-/// Returns these schemas and all schemas that apply one of them, directly or indirectly, by keywords for
-/// whose role `by` returns true.
+/// Returns these schemas and all schemas that apply one of them, directly or indirectly. `by` selects the
+/// keywords that are followed, by their role.
 fn schemas_applying(
     graph: &SchemaGraph,
     below: &BTreeSet<SchemaId>,

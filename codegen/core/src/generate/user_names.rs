@@ -19,7 +19,8 @@ enum NameKind {
     Table,
     Column,
     Type,
-    /// An operation or a value of an enumeration, whose names are derived from the given one.
+    /// An operation, or a value of an enumeration. Its names in generated code are derived from the
+    /// configured name.
     Code,
 }
 
@@ -116,7 +117,7 @@ fn naming_problem(name: &str, of: NameKind) -> Option<(&'static str, String)> {
     }
 }
 
-/// Reports a type name in the configuration that the type of another schema also has.
+/// Reports a type name from `[names]` or `x-rust-name` that the type of another schema also has.
 pub(super) fn check_contested_names(
     config: &Config,
     graph: &SchemaGraph,
@@ -147,7 +148,8 @@ pub(super) fn check_contested_names(
     }
 }
 
-/// Adds a note for each schema whose type cannot have the name that follows from the contract.
+/// Adds a note for each schema whose type cannot have the name in the contract, because generated code
+/// reserves it.
 pub(super) fn note_changed_names(graph: &SchemaGraph, names: &TypeNames, diagnostics: &mut Diagnostics) {
     for id in names.named() {
         let Some(name) = names.name_of(id) else { continue };

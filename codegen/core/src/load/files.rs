@@ -17,16 +17,16 @@ const SKIPPED_FOLDERS: [&str; 3] = ["fixtures", "node_modules", "target"];
 pub(crate) const EXTENSIONS: [&str; 5] = ["", ".json", ".schema.json", ".yaml", ".yml"];
 
 /// A file that is an input or is in an input folder.
-pub(crate) struct InputFile {
+pub struct InputFile {
     /// The absolute path without `.` and `..`.
-    pub(crate) path: PathBuf,
+    pub path: PathBuf,
     /// True if the file itself is an input, and not merely part of an input folder.
-    pub(crate) explicit: bool,
+    pub explicit: bool,
 }
 
 /// Returns the files of an input that may be contract documents, sorted by path: the file itself, or all JSON
 /// and YAML files in the folder and its subfolders.
-pub(crate) fn find_input_files(input: &Path) -> io::Result<Vec<InputFile>> {
+pub fn find_input_files(input: &Path) -> io::Result<Vec<InputFile>> {
     let input = absolute_path(input)?;
     if !fs::metadata(&input)?.is_dir() {
         return Ok(vec![InputFile { path: input, explicit: true }]);
@@ -93,8 +93,8 @@ pub(crate) fn is_contract(tree: &DocumentNode) -> bool {
         || ["allOf", "anyOf", "oneOf"].iter().any(|key| list(key))
 }
 
-/// Makes a path absolute and removes `.` and `..` from it. The file system is not accessed, so that links are
-/// not resolved.
+/// Makes a path absolute and removes `.` and `..` from it. Does not access the file system, so links are not
+/// resolved.
 pub fn absolute_path(path: &Path) -> io::Result<PathBuf> {
     let mut out = PathBuf::new();
     for component in std::path::absolute(path)?.components() {

@@ -1,8 +1,8 @@
 //! Parses JSON into document trees with byte ranges, and converts parse errors to diagnostics.
 //!
 //! The module uses the parser of the runtime, because `serde_json` neither provides spans nor rejects
-//! duplicate keys. Despite duplicate keys and lone surrogates, which are faults, a tree is built, so that one
-//! run reports all of them.
+//! duplicate keys. Duplicate keys and lone surrogates are faults. The parser builds a tree despite them, so
+//! that one run reports all faults.
 
 mod jsonc;
 

@@ -11,9 +11,9 @@ use super::span;
 /// The version that is assumed for documents without one.
 const DEFAULT_VERSION: &str = "3.1.0";
 
-/// Makes sure that the root of an OpenAPI document contains `openapi` with a plain version, and returns the
-/// fault if it had to be corrected or inserted. Without it, the document would be treated as a schema with
-/// unknown keywords only.
+/// Ensures that the root of an OpenAPI document contains `openapi` with a plain version. Returns the fault if
+/// the field was corrected or inserted. Without the field, the document would be treated as a schema with
+/// only unknown keywords.
 pub(super) fn normalize_version(id: SourceId, tree: &mut DocumentNode) -> Option<Diagnostic> {
     let is_document = ["info", "paths", "webhooks", "components"]
         .iter()

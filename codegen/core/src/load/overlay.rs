@@ -436,7 +436,7 @@ fn remove_all(
         }
     }
     for (around, first) in lists {
-        // The origins of elements after a removed one are moved to their new indexes.
+        // The origins of elements after a removed one are dropped, because their indexes change.
         let moves = |each: &str| {
             let token = each.get(around.len() + 1..)?.split('/').next()?;
             Some(contract_runtime::pointer::parse_index(token)? >= first)

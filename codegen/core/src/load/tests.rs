@@ -475,7 +475,7 @@ fn folders() {
     fs::remove_dir_all(&root).unwrap();
 }
 
-/// The problems of skipped files are dropped, so that only the fault of an accepted file remains.
+/// The problems of skipped files are dropped. Only the fault of an accepted file remains.
 #[test]
 fn skipped_files_have_no_problems() {
     let root = folder(

@@ -38,6 +38,13 @@ pub(crate) fn resolve_reference(base: &str, reference: &str) -> Result<AbsoluteU
     Ok(AbsoluteUri { uri: absolute.into_string(), fragment })
 }
 
+/// Resolves a reference against an absolute URI, without the fragment. Returns `None` if one of them is
+/// invalid.
+#[must_use]
+pub fn resolve(base: &str, reference: &str) -> Option<String> {
+    resolve_reference(base, reference).ok().map(|absolute| absolute.uri)
+}
+
 /// Percent-encodes a relative file reference that contains characters that a URI must escape (RFC 3986, 2),
 /// such as braces, spaces and quotes. Returns `None` if no character needs escaping, or if the reference has
 /// a scheme or a host.

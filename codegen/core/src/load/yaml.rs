@@ -48,9 +48,10 @@ pub(crate) fn parse(source: SourceId, text: &str) -> (Option<DocumentNode>, Vec<
     found.unwrap_or_default()
 }
 
-/// Parses a document, again after each shallow line is joined or folded. Returns `None` if the lookahead
-/// joined a line that turned out to be part of a block scalar, so that the document must be parsed without
-/// lookahead.
+/// Parses a document. If a shallow line stops the parser, the line is joined or folded, and the document is
+/// parsed again. With `Lookahead::Enabled`, further shallow lines are joined before the parser reaches them.
+/// Returns `None` if this joined a line of a block scalar; the caller must then parse with
+/// `Lookahead::Disabled`.
 fn read_document(
     source: SourceId,
     text: &str,
@@ -247,7 +248,7 @@ enum KeyKind {
     DiscardedValue,
 }
 
-/// A value with an anchor, and its size and depth. An alias adds them to the limits of the document.
+/// A value with an anchor, its size and its depth. Each alias counts both towards the limits of the document.
 struct AnchoredValue {
     tree: DocumentNode,
     size: usize,

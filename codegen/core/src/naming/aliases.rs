@@ -1,5 +1,5 @@
-//! Finds aliases, which are schemas that consist only of a reference to another schema and have no type, and
-//! schemas that have their own name.
+//! Finds aliases, and decides which schemas have a name of their own. An alias is a schema that consists only
+//! of a reference to another schema. It has no type of its own.
 
 use super::TypeNames;
 use crate::{

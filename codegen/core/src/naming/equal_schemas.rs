@@ -92,7 +92,7 @@ pub(super) fn remap_equals(
     left.map(|(id, first)| (id, *firsts.entry(first).or_insert(id))).collect()
 }
 
-/// Returns true if an option selects this schema, so that it must not share the type of another one.
+/// Returns true if an option selects this schema. Such a schema must not share the type of another one.
 fn has_own_options(options: &SchemaOptions, id: SchemaId) -> bool {
     options.names.contains_key(&id)
         || options.secrets.contains(&id)
@@ -333,8 +333,8 @@ mod tests {
         }
     }
 
-    /// If a type combines several schemas and one of them has an equal schema elsewhere, the type refers to
-    /// the schema at its own location.
+    /// A type that combines several schemas keeps its own schemas in its conjunction, even if one of them has
+    /// an equal schema elsewhere.
     #[test]
     fn conjunctions_keep_their_own_locations() {
         let text = r##"{"$defs": {

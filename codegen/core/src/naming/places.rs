@@ -1,5 +1,5 @@
-//! Derives the names of anonymous types from the path that leads to them from the enclosing named schema or
-//! from the operation, such as `ShipCrewItem` for the items of the property `crew` of `Ship`.
+//! Derives the name of an anonymous type from the enclosing named schema or operation and the path from there
+//! to the type, such as `ShipCrewItem` for the items of the property `crew` of `Ship`.
 
 use std::collections::BTreeSet;
 
@@ -66,8 +66,8 @@ fn media_places(media: &MediaType, name: &str, out: &mut Vec<(SchemaId, String)>
 }
 
 impl TypeNames {
-    /// Assigns names to the anonymous schemas inside of all named schemas, in the order of the locations of
-    /// the named schemas, and then to those of operations.
+    /// Assigns names to the anonymous schemas: first to those inside of named schemas, in the order of the
+    /// locations of the named schemas, then to those of operations.
     pub(super) fn assign_place_names(&mut self, graph: &SchemaGraph, api: &OpenApiDocument) {
         let mut named: Vec<SchemaId> = self.named.keys().copied().collect();
         named.sort_by_cached_key(|&id| graph.absolute_location(id));

@@ -6,7 +6,7 @@
 //! `SHIP`, `PAGE_DEFS_SHIP_PAGE`, `OPENAPI_PARAMETERS_LIMIT`. It depends only on its own resource, except in
 //! three cases, in which a new file renames the rows of another one:
 //!
-//! * a second file with the same stem and with a shorter URI, or with a URI of equal length that sorts first:
+//! * a second file with the same stem whose URI has fewer segments, or as many segments and sorts first:
 //!   the new file gets the name, and the other one is qualified with its folder (`OLD_SHIP`);
 //! * a file `in-ship`, whose first row has the name of the constant for the number of the resource `ship`;
 //! * a file with the name of a definition's row (`ship-defs-key`): the row of the definition gets a number.
@@ -152,6 +152,7 @@ impl ReservedNames {
     }
 
     /// Reserves a name for a resource: the stem of its file, qualified with folder names until it is unique.
+    /// If the folders do not suffice, a number is added.
     fn reserve_resource(&mut self, uri: &str) -> String {
         let mut name = names::constant_name(&names::file_stem(uri));
         let path = uri.split_once("://").map_or(uri, |(_, path)| path);

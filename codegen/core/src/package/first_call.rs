@@ -20,7 +20,7 @@ use crate::{
 
 /// The server of a contract that declares no absolute URL.
 const EXAMPLE_SERVER: &str = "https://api.example.com";
-/// Longest JSON text of an argument.
+/// The maximum length of an argument's JSON in bytes.
 const MAX_JSON_BYTES: usize = 160;
 
 /// The planned operations and their types.
@@ -29,7 +29,7 @@ pub(crate) struct CallSources<'a> {
     pub(crate) plan: &'a SidePlan<'a>,
     pub(crate) graph: &'a SchemaGraph,
     pub(crate) types: &'a dyn RustTypes,
-    /// True if `properties` without `type` mean an object.
+    /// True if a schema with `properties` and without `type` describes an object.
     pub(crate) implied_objects: bool,
     /// The samples of all operations, which often have the same parameters.
     pub(crate) samples: &'a SampleCache,
@@ -158,7 +158,7 @@ impl CallSources<'_> {
         }
     }
 
-    /// Returns the shortest sample of a schema that the type can hold.
+    /// Returns the first sample of a schema that the type can hold and that an example may show.
     fn sample(&self, schema: SchemaId, ty: &TypeRef) -> Option<Json> {
         let conjunction = SchemaConjunction::from_schema(schema);
         let all = edge_values(
@@ -184,7 +184,7 @@ fn is_short(text: &str) -> bool {
     (1..=40).contains(&text.len()) && text.chars().all(|c| c.is_ascii_graphic() || c == ' ')
 }
 
-/// Returns the calls that set the credentials of the first alternative of an operation.
+/// Returns the calls that set the credentials of the first alternative of `security` that is not empty.
 fn credentials_of(operation: &Operation, plan: &SidePlan<'_>) -> Vec<String> {
     let setters = credential_setters(plan);
     let required = operation.security.iter().find(|all| !all.is_empty());

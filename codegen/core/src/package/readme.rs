@@ -1,4 +1,5 @@
-//! Writes the README of a package, and the same first call for the documentation of its root module.
+//! Writes the README of a package, and the section about the first call in the documentation of the root
+//! module.
 
 use super::{FirstCall, PackageInput, package_name_for};
 use crate::{config::Config, emit::rustdoc_markdown, render::PackagePart};

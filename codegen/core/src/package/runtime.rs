@@ -1,8 +1,8 @@
 //! The sources of the runtime for inclusion in one package: the modules and dependencies of the features that
 //! the package can enable.
 //!
-//! The result compiles as the complete runtime does with these features, because a file is left out only if
-//! the `cfg` of its `mod` declaration is false.
+//! A file is left out if the `cfg` of its `mod` declaration is false, or if only operations use it and the
+//! package has none. The result therefore compiles as the complete runtime does with these features.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -145,7 +145,7 @@ impl AtomChain {
     }
 
     /// Reduces the counts of the links at an unanchored end to their minimum. A match may end or begin
-    /// anywhere there, so that a match with more characters contains one with fewer.
+    /// anywhere there. Every match with more characters therefore contains one with fewer.
     fn trim_open_ends(&mut self) {
         if !self.end {
             while let Some(last) = self.links.last_mut() {

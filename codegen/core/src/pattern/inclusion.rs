@@ -1,8 +1,9 @@
 //! Decides if every string that matches all patterns of one list also matches all patterns of another, and
 //! finds the shortest counterexample.
 //!
-//! The programs of both lists are executed in parallel, breadth first, so that the first difference is the
-//! shortest one. The effort is limited; if it is exceeded, the result is [`Inclusion::TooLarge`].
+//! The programs of both lists are executed in parallel, breadth first. The first difference found is
+//! therefore the shortest one. The effort is limited; if it is exceeded, the result is
+//! [`Inclusion::TooLarge`].
 
 use std::collections::HashMap;
 
@@ -188,7 +189,7 @@ struct InclusionSearch<'a> {
     effort: usize,
 }
 
-/// The state of each program, and the length of the string that leads to these states.
+/// The state of each program after a string, and the length of the string.
 type SearchState = (Vec<usize>, u64);
 
 impl InclusionSearch<'_> {
@@ -249,7 +250,7 @@ impl InclusionSearch<'_> {
     }
 }
 
-/// Returns the string that leads to the search state with the index `at`.
+/// Returns the string after which the search reaches the state with the index `at`.
 fn reconstruct_text(all: &[(SearchState, Option<(usize, char)>)], at: usize) -> String {
     let mut text = Vec::new();
     let mut here = all.get(at).and_then(|(_, from)| *from);

@@ -20,7 +20,7 @@ use crate::{
     shape::TypeRef,
 };
 
-/// The number of nested unions in which required properties are looked up.
+/// The maximum depth of nested unions that are searched for required properties.
 const MAX_UNION_DEPTH: usize = 4;
 
 /// The plan of a request body: its media types, their encodings and its Rust types.
@@ -64,9 +64,8 @@ pub struct BodyVariant {
     /// The name of the enum variant. It is used only if there are several types.
     pub name: String,
     pub ty: BodyType,
-    /// The index in [`RequestBodyPlan::contents`] of the media type that a client sends for this type.
-    /// `application/json` takes precedence over other JSON media types, these over ranges such as `*/*`, and
-    /// these over forms.
+    /// The index in [`RequestBodyPlan::contents`] of the media type that a client sends for this type. The order of
+    /// precedence is: `application/json`, other JSON media types, ranges such as `*/*`, forms.
     pub sent: usize,
 }
 
@@ -164,8 +163,8 @@ impl RequestBodyPlan<'_> {
 }
 
 impl PlanInput<'_> {
-    /// Plans the body of an operation. `name` is the type name of the operation, with which the names of
-    /// generated types start.
+    /// Plans the body of an operation. `name` is the type name of the operation. It is the prefix of the names of
+    /// generated types.
     pub(super) fn plan_body<'a>(
         &self,
         name: &str,
@@ -211,8 +210,8 @@ impl PlanInput<'_> {
         Some(RequestBodyPlan { body, contents, variants, name: format!("{name}Body"), passing })
     }
 
-    /// Makes an optional body an argument if its operation writes and the schema of each media type has
-    /// required properties, so that callers cannot omit the body by mistake.
+    /// Makes an optional body an argument if the method is `POST`, `PUT` or `PATCH` and the schema of each media type
+    /// has required properties. Callers then cannot omit the body by mistake.
     pub(super) fn plan_body_passing(&self, method: &str, body: &mut RequestBodyPlan<'_>) {
         let requires_properties = |content: &MediaTypePlan<'_>| {
             content.format.is_validated()
@@ -378,8 +377,8 @@ impl BodyFormat {
         matches!(self, Self::Model | Self::Json | Self::Form(..) | Self::Multipart(..))
     }
 
-    /// Returns true if the body is JSON or a form, so that media types with the same Rust type can share a
-    /// variant.
+    /// Returns true if the body is JSON or a form. Media types of these formats share a variant if they have the same
+    /// Rust type.
     const fn holds_values(&self) -> bool {
         matches!(self, Self::Model | Self::Json | Self::Form(..))
     }

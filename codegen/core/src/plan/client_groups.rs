@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{PlannedCall, operation_names::RESERVED_METHODS};
 use crate::names;
 
-/// The names of modules that the files of tags use by `super::`, so that tags cannot have files with these names.
+/// The names of modules that the files of tags use by `super::`. The file of a tag must not have one of these names.
 const RESERVED_MODULES: &[&str] = &["bodies", "calls", "responses", "runtime", "types"];
 
 /// The calls of one tag.
@@ -57,14 +57,14 @@ pub(super) fn group_calls(calls: &mut [PlannedCall<'_>], has_features: bool) -> 
     groups
 }
 
-/// Returns the start of method names that repeats a tag: `issues_` for `issues`. It does not depend on the name of
-/// the accessor, which other tags can change.
+/// Returns the prefix of method names that repeats a tag: `issues_` for `issues`. The prefix does not depend on the
+/// name of the accessor, which other tags can change.
 pub(crate) fn method_prefix(tag: &str) -> String {
     format!("{}_", names::field_name(tag).trim_end_matches('_'))
 }
 
-/// Returns the part of an operation id after the segment that equals the tag: `list` for `calendar.events.list` and
-/// the tag `events`. The method must have the name of the operation id, not a configured name.
+/// Returns the part of an operation id after the segment that equals the tag: `list` for `calendar.events.list` and the
+/// tag `events`. Returns `None` if the name of the method is configured and not derived from the operation id.
 fn after_tag_segment<'o>(call: &'o PlannedCall<'_>, tag: &str) -> Option<&'o str> {
     let id = call.operation.id.as_str();
     let prefix = method_prefix(tag);
@@ -77,8 +77,8 @@ fn after_tag_segment<'o>(call: &'o PlannedCall<'_>, tag: &str) -> Option<&'o str
     rest.filter(|rest| call.method.ends_with(&format!("{prefix}{}", names::snake_case(rest))))
 }
 
-/// Removes the tag, and segments of the operation id before it, from the start of method names, unless another method
-/// of the group has the rest as its name.
+/// Removes the tag, and the segments of the operation id before it, from the start of method names. A method keeps its
+/// name if another method of the group has the shortened name.
 fn shorten_methods(calls: &mut [PlannedCall<'_>]) {
     let shorten = |call: &PlannedCall<'_>| {
         let tag = first_tag(call)?;

@@ -145,7 +145,7 @@ fn key_parameter<'o>(
     (needs_key(found, operation) && is_selected(header, api, operation)).then_some(found)
 }
 
-/// Returns true if the option selects an operation whose method is not idempotent and that does not declare
+/// Returns true if the option selects the operation, its method is not idempotent, and it does not declare
 /// the header.
 fn lacks_header(header: &IdempotencyHeader, api: &OpenApiDocument, operation: &Operation) -> bool {
     matches!(header, IdempotencyHeader::Selected { .. })

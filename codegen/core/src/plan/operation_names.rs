@@ -23,8 +23,8 @@ pub(super) const RESERVED_METHODS: &[&str] = &[
 /// setter would shadow.
 const RESERVED_FIELDS: &[&str] = &["body", "api_client", "options", "new", "default", "clone"];
 
-/// The name of the argument of a webhook sender's methods for the receiver's URL. Other arguments must not
-/// have this name.
+/// The name of the argument for the receiver's URL, which each method of a webhook sender has. Other
+/// arguments must not have this name.
 const ADDRESS: &str = "address";
 
 /// The generated names of one operation.

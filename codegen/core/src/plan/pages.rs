@@ -322,7 +322,8 @@ impl PlanInput<'_> {
     }
 
     /// Returns the value of a page number or offset parameter for the first page: the default in the
-    /// contract, or else the configured value, or else `usual`.
+    /// contract, or else the configured value, or else `usual`. Returns a problem if the default and the
+    /// configured value differ.
     fn first_number(
         &self,
         call: &PlannedCall<'_>,

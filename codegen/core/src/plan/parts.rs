@@ -218,8 +218,8 @@ impl PlanInput<'_> {
         together.find_map(|&each| self.file_count(each, depth + 1).filter(|_| !self.is_silent(each)))
     }
 
-    /// Returns true if an element of `allOf` has no type, format or subschema. Although an empty schema
-    /// otherwise describes a file, such an element does not.
+    /// Returns true if an element of `allOf` has no type, format or subschema. Such an element does not describe a
+    /// file, although an empty schema elsewhere does.
     fn is_silent(&self, id: SchemaId) -> bool {
         let schema = self.graph.schema(id);
         schema.types.is_none() && schema.format.is_none() && schema.child_schemas().next().is_none()

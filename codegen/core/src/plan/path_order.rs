@@ -75,7 +75,7 @@ fn sort_keys<'a>(all: impl Iterator<Item = RequestKey<'a>>) -> Vec<usize> {
     sorted.into_iter().map(|(_, at)| at).collect()
 }
 
-/// Removes the marks of each operation whose method and path no other operation has.
+/// Removes the marks of each operation with a unique combination of method and path.
 pub(super) fn clear_unneeded_marks(calls: &mut [PlannedCall<'_>]) {
     let unique = has_unique_place(calls.iter().map(|call| call.operation));
     for (call, _) in calls.iter_mut().zip(unique).filter(|(_, unique)| *unique) {
@@ -83,9 +83,9 @@ pub(super) fn clear_unneeded_marks(calls: &mut [PlannedCall<'_>]) {
     }
 }
 
-/// Sets [`Parameter::constant`] of each required parameter for which only one string is valid, in operations
-/// whose method and path other operations have as well. Callers need not pass such a parameter. Parameters
-/// that the transport supplies are skipped.
+/// Sets [`Parameter::constant`] of each required parameter for which only one string is valid. Callers need
+/// not pass such a parameter. Only operations that share their method and path with another operation are
+/// changed. Parameters that the transport supplies are skipped.
 pub(crate) fn assign_constants(graph: &SchemaGraph, config: &Config, operations: &mut [Operation]) {
     let unique = has_unique_place(operations.iter());
     for (operation, _) in operations.iter_mut().zip(unique).filter(|(_, unique)| !unique) {
@@ -110,8 +110,8 @@ fn has_unique_place<'a>(operations: impl Iterator<Item = &'a Operation>) -> Vec<
     places.iter().map(|place| counts.get(place) == Some(&1)).collect()
 }
 
-/// Returns the sort key of an operation before it is planned. Its marks are those of the parameters that will
-/// have rows.
+/// Returns the sort key of an operation that is not planned yet. The marks are derived from the parameters
+/// that will have rows.
 fn request_key_of<'a>(
     graph: &SchemaGraph,
     config: &OperationConfig,

@@ -26,7 +26,7 @@ use crate::{
 /// The maximum number of types that the name of an error enum lists: `ProblemOrText`.
 const MAX_NAMED_TYPES: usize = 3;
 
-/// Whether a response is a success or an error of the operation.
+/// The outcome that a response reports: success or error of the operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResponseOutcome {
     Success,
@@ -59,8 +59,8 @@ pub struct ResponseCase {
     pub media_type: String,
     /// Other media types with the same payload.
     pub aliases: Vec<String>,
-    /// True if the same status has several media types with different payloads, so that the media type
-    /// distinguishes them.
+    /// True if the same status has several media types with different payloads. The media type then selects the
+    /// response.
     pub by_media_type: bool,
     pub payload: ResponsePayload,
     /// The name of the enum variant for this response. It is used only if there is an enum.
@@ -83,7 +83,7 @@ pub enum ResponsePayload {
 #[derive(Clone, Debug)]
 pub struct ResponseEnum {
     pub name: String,
-    /// Whether the variants are success or error responses.
+    /// The outcome that all variants report.
     pub outcome: ResponseOutcome,
     /// The indices of the calls that use the enum.
     pub users: Vec<usize>,
@@ -119,8 +119,8 @@ impl ResponseCase {
         std::iter::once(&self.media_type).chain(&self.aliases).map(String::as_str)
     }
 
-    /// Returns the status that a server sends if the handler sets none: the only one of this entry, or the
-    /// first of a range, or 200 or 500 for `default`.
+    /// Returns the status that a server sends if the handler sets none: the status code of the response, the first code
+    /// of a range, or 200 or 500 for `default`.
     #[must_use]
     pub fn default_status(&self, outcome: ResponseOutcome) -> u16 {
         match (self.status, outcome) {
@@ -132,8 +132,8 @@ impl ResponseCase {
     }
 }
 
-/// Returns whether a response is a success or an error of the operation. Returns `None` for informational
-/// responses (`1XX` other than `101`), because no caller receives them.
+/// Returns the outcome that a response of the operation reports. Returns `None` for informational responses (`1XX`
+/// other than `101`), because no caller receives them.
 pub(crate) fn outcome_of(operation: &Operation, status: StatusPattern) -> Option<ResponseOutcome> {
     let all = || operation.responses.iter().map(|response| response.status);
     let is_upgrade = |status| status == StatusPattern::Code(101);
@@ -151,7 +151,8 @@ pub(crate) fn outcome_of(operation: &Operation, status: StatusPattern) -> Option
 impl PlanInput<'_> {
     /// Plans the success and error responses of an operation.
     ///
-    /// `streamed` is omitted where the same response has other media types, because it has a method of its own.
+    /// The media type of `streamed` is omitted if its response has other media types, because the stream has a client
+    /// method of its own.
     pub(super) fn plan_responses(
         &self,
         operation: &Operation,
@@ -381,7 +382,7 @@ impl ResponsePayload {
         }
     }
 
-    /// Returns the name of an error enum's variant with this payload.
+    /// Returns the variant name for this payload in an error enum.
     fn variant_name(&self, shapes: &Shapes) -> String {
         match self {
             Self::Json(ty) => type_word(shapes, ty),

@@ -45,12 +45,11 @@ pub struct StreamedResponse {
     /// The media type as written in the contract.
     pub media_type: String,
     pub content: StreamContent,
-    /// The value of the `Accept` header: this media type, followed by those of error responses. A media type
-    /// of an error response has a lower quality (RFC 9110, 12.4.2) if a whole success response has it as
-    /// well.
+    /// The value of the `Accept` header: this media type, followed by those of error responses. A media type of an
+    /// error response has a lower quality (RFC 9110, 12.4.2) if a success response that is not streamed has the same
+    /// media type.
     pub accept: String,
-    /// True if the operation also has success responses that are not streamed, so that it has two client
-    /// methods.
+    /// True if the operation also has success responses that are not streamed, and therefore two client methods.
     pub has_whole_responses: bool,
 }
 
@@ -77,7 +76,8 @@ pub struct StreamItem {
     pub form: ItemEncoding,
     pub ty: TypeRef,
     pub schema: Option<SchemaId>,
-    /// The `contentSchema` of a string `data`, which describes JSON in the string, if the plan ignores it.
+    /// The ignored `contentSchema` of a string `data`: the schema of JSON inside the string. `None` if no schema is
+    /// ignored.
     pub ignored_schema: Option<SchemaId>,
 }
 
@@ -86,7 +86,7 @@ const EVENT_FIELDS: [&str; 4] = ["data", "event", "id", "retry"];
 
 /// The content of the field `data`, for streams whose schema describes the fields of an event.
 enum EventData {
-    /// A string. The schema describes the JSON in the string, if there is a `contentSchema`.
+    /// A string, with the `contentSchema` that describes JSON inside the string, if there is one.
     Text(Option<SchemaId>),
     Json(SchemaId),
     /// JSON that different schemas describe, depending on the event.
@@ -269,8 +269,8 @@ impl PlanInput<'_> {
     }
 }
 
-/// Returns true if every success response has bytes of the same media type, such as `image/png` or
-/// `application/zip`. A range such as `*/*` may also mean text or JSON.
+/// Returns true if every success response has bytes of the same media type, such as `image/png` or `application/zip`. A
+/// range such as `*/*` may also include text or JSON.
 fn has_binary_response(call: &PlannedCall<'_>) -> bool {
     let ResponseSet { cases, single: Some(ResponsePayload::Bytes), optional: false, .. } = &call.responses
     else {
@@ -298,8 +298,7 @@ pub(super) fn name_stream_methods(groups: &[ClientGroup], calls: &mut [PlannedCa
     }
 }
 
-/// Reports operations that `[streams]` names but that have nothing to stream, and `contentSchema` keywords of
-/// events that are ignored.
+/// Reports operations in `[streams]` that have nothing to stream, and ignored `contentSchema` keywords of events.
 pub fn check_stream_options(
     plan: &SidePlan<'_>,
     options: &Config,

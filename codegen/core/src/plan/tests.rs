@@ -440,8 +440,8 @@ fn successes_and_errors_are_classified_once() {
     check(&["101", "200", "1XX"], &["101", "200"], &[]);
 }
 
-/// A header that all success responses require is a field without `Option`. Responses that describe it
-/// differently have only its string in common.
+/// A header that all success responses require is a field without `Option`. If the responses describe a header
+/// differently, the field is a string.
 #[test]
 fn response_headers_are_planned_once() {
     let header = |schema: &str, required: bool| {
@@ -646,8 +646,8 @@ fn invalid_names_make_calls_unsendable() {
     }
 }
 
-/// The shape of mutually nested types is expanded to the greatest depth at which it is small enough, which is
-/// the same for all properties.
+/// The shape of mutually nested types is expanded to the greatest depth at which it is small enough. This depth is the
+/// same for all properties.
 #[test]
 fn nested_types_are_expanded_up_to_a_limit() {
     fn depth(shape: &TextShape) -> usize {

@@ -13,8 +13,8 @@ use crate::{
     schema::{SchemaId, TypeSet},
 };
 
-/// The nesting depths that are tried in this order until the shape is small enough. Properties below this
-/// depth are encoded as JSON.
+/// The maximum nesting depths, tried in this order until the shape is small enough. Properties below the selected depth
+/// are encoded as JSON.
 const MAX_DEPTHS: [usize; 7] = [32, 16, 8, 4, 3, 2, 1];
 
 /// The maximum number of nested values in the shape of an object. With mutually nested types, the number
@@ -76,8 +76,8 @@ impl TextShape {
         *self == Self::Json
     }
 
-    /// Returns true if a string may represent several values, such as the number `1` and the string `"1"`, so
-    /// that only the schema determines the value.
+    /// Returns true if a string may represent several values, such as the number `1` and the string `"1"`. Only the
+    /// schema then determines the value.
     pub(super) fn is_ambiguous(&self) -> bool {
         match self {
             Self::Scalar(scalar) | Self::Array(scalar) => scalar.is_mixed(),
@@ -154,8 +154,8 @@ impl DeclaredMember {
 }
 
 impl PlanInput<'_> {
-    /// Returns the string form of a parameter, and the convention for its lists and nested values if it is
-    /// not that of OpenAPI.
+    /// Returns the string form of a parameter, and the convention for its lists and nested values if that differs from
+    /// the convention of OpenAPI.
     pub(super) fn parameter_shape(&self, parameter: &Parameter) -> (TextShape, Option<WireConvention>) {
         let usual = self.usual_shape(parameter);
         let schema = parameter
@@ -198,9 +198,8 @@ impl PlanInput<'_> {
         }
     }
 
-    /// Returns the only strings that are valid for a parameter or, if it is a list, for each of its elements.
-    /// The result is empty if other strings are valid, if a value is not a scalar, or if there are more than
-    /// [`MAX_LISTED_VALUES`].
+    /// Returns the valid strings of a parameter or, for a list parameter, of each element. The result is empty if other
+    /// strings are valid as well, if a value is not a scalar, or if there are more than [`MAX_LISTED_VALUES`].
     pub(super) fn allowed_values(&self, parameter: &Parameter) -> Vec<String> {
         let Some(schema) = parameter.schema.filter(|_| parameter.content.is_none()) else {
             return Vec::new();
@@ -314,7 +313,8 @@ impl PlanInput<'_> {
         }
     }
 
-    /// Returns the maximum number of digits of an integer, which its bounds determine.
+    /// Returns the maximum number of digits of an integer, derived from its bounds. Returns `None` if a bound is
+    /// missing or too large.
     fn max_digits(&self, facts: &SchemaFacts) -> Option<u16> {
         let schemas = || facts.unconditional.iter().map(|&id| self.graph.schema(id));
         let least = schemas().filter_map(|s| s.minimum.as_ref().or(s.exclusive_minimum.as_ref())).max()?;
@@ -323,7 +323,7 @@ impl PlanInput<'_> {
         u16::try_from(widest.checked_ilog10().unwrap_or(0) + 1).ok()
     }
 
-    /// Returns the string form of a property, or any scalar if the branches have different forms.
+    /// Returns the string form of a property, or [`TextScalar::Any`] if the branches have different forms.
     pub(super) fn member_shape(&self, member: &DeclaredMember) -> TextShape {
         deepest_fitting(false, |room| self.member_shape_within(member, room))
     }
@@ -368,8 +368,8 @@ impl PlanInput<'_> {
         declared.map(member).collect()
     }
 
-    /// Returns the conjunction of the schemas for undeclared properties, if `additionalProperties` explicitly
-    /// allows them.
+    /// Returns the first schema in `additionalProperties` that explicitly allows undeclared properties, as a
+    /// conjunction.
     pub(super) fn additional_members(&self, facts: &SchemaFacts) -> Option<SchemaConjunction> {
         let all = facts.unconditional.iter().chain(&facts.conditional);
         let mut others = all.filter_map(|&id| self.graph.schema(id).additional_properties);

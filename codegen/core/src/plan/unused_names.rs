@@ -89,9 +89,9 @@ struct MemberCollector<'a> {
 }
 
 impl MemberCollector<'_> {
-    /// Collects the properties that a schema declares. Returns false if these may not be all properties that
-    /// authors expect: the schema declares none, has a schema for undeclared properties, or may be extended
-    /// by others.
+    /// Collects the properties that a schema declares. Returns false if a value may have further properties:
+    /// the schema declares none, has a schema for undeclared properties, or is a base that other schemas
+    /// extend.
     fn collect_members(&mut self, id: SchemaId) -> bool {
         if !self.seen.insert(id) {
             return true;

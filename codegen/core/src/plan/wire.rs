@@ -43,13 +43,13 @@ pub(super) struct WireSite<'a> {
     pub(super) form: WireSettings,
     pub(super) style: &'a str,
     pub(super) explode: bool,
-    /// The shape that the value has without a convention.
+    /// The shape of the value if no [`WireConvention`] applies.
     pub(super) usual: TextShape,
 }
 
 impl PlanInput<'_> {
-    /// Returns the shape and the convention of a value. If no convention applies, the shape is `site.usual`.
-    /// `nested_shape` returns the shape in which nested values are not encoded as JSON.
+    /// Returns the shape of a value, and its convention if that differs from the default of the style. The
+    /// shape is `site.usual` or, if nested values are not encoded as JSON, the result of `nested_shape`.
     pub(super) fn wire_shape(
         &self,
         site: WireSite<'_>,
@@ -89,7 +89,7 @@ impl PlanInput<'_> {
 
     /// Returns the settings for the encoding of a value, from the selectors in `wire.schemas`, the other
     /// options in `[wire]`, and examples, in this order of precedence. The second result is true if a
-    /// selector or an example determines any of them.
+    /// selector applies, or if examples apply and `[wire]` has no other options.
     fn wire_settings(&self, site: &WireSite<'_>) -> (WireSettings, bool) {
         let whole = self.wire.settings();
         let shown = settings_from_examples(site.name, site.style, site.examples);
@@ -102,7 +102,7 @@ impl PlanInput<'_> {
         (selected.or(whole).or(shown), !selected.is_empty() || is_shown)
     }
 
-    /// Returns the settings by which `wire.schemas` selects a form with all its fields.
+    /// Returns the settings that `wire.schemas` selects for a form and all its fields.
     pub(super) fn form_settings(&self, form: SchemaId) -> WireSettings {
         if self.wire_schemas.is_empty() {
             return WireSettings::default();

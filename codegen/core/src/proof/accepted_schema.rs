@@ -16,12 +16,13 @@ use crate::{
     },
 };
 
-/// The limit of the integers that an integer type is described to hold: 2^53, because the proof engine
-/// compares numbers as `f64`. The types can hold larger integers, so each proof is still valid.
+/// The largest magnitude in the accepted schema of an integer type: 2^53, because the proof engine compares
+/// numbers as `f64`. The types can hold larger integers, so a proof for the smaller range is still valid.
 const MAX_EXACT_INTEGER: i64 = 1 << 53;
 
-/// Returns a schema that accepts exactly the values that a type can hold, with the referenced types in
-/// `$defs`. If `assumed` is true, integers of any size are treated as representable.
+/// Returns a schema that describes the values that a type can hold, with the referenced types in `$defs`.
+/// Integers are limited to [`MAX_EXACT_INTEGER`]. If `assumed` is true, integers of any size are treated as
+/// representable.
 pub(super) fn accepted_schema(shapes: &Shapes, id: TypeId, assumed: bool) -> Value {
     let writer = AcceptedSchemaWriter::new(shapes, assumed);
     let mut definitions = Map::new();
@@ -160,7 +161,8 @@ impl<'a> AcceptedSchemaWriter<'a> {
         json!({ "anyOf": variants })
     }
 
-    /// Writes the schema of a variant's type. A variant that leads back to its union has no values.
+    /// Writes the schema of a variant's type. The schema of a variant that contains its own union is `false`,
+    /// because no value of it exists.
     fn write_variant(&self, ty: &TypeRef) -> Value {
         match direct_named_type(ty) {
             Some(id) if self.is_self_containing(id) => Value::Bool(false),

@@ -1,4 +1,5 @@
-//! Combines the source schemas of a type, which are those of the contract, into one document.
+//! Combines the source schemas of a type into one document. Source schemas are the schemas of the contract
+//! for which the type was generated.
 
 use serde_json::{Value, json};
 
@@ -40,8 +41,8 @@ pub(super) fn source_document(
     Some(document)
 }
 
-/// Returns the JSON types of a conjunction if its keywords imply a restriction that no `type` states, or else
-/// `None`. `usual` is the option `implied-objects`.
+/// Returns the JSON types of a conjunction, including the restrictions that other keywords than `type` imply.
+/// Returns `None` if there are no such restrictions. `usual` is the option `implied-objects`.
 fn implied_types(graph: &SchemaGraph, conj: &SchemaConjunction, usual: bool) -> Option<TypeSet> {
     let stated = SchemaFacts::stated_types(graph, conj);
     let read = SchemaFacts::from_conjunction(graph, conj, usual).types;

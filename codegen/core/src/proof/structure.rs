@@ -1,4 +1,5 @@
-//! Compares only the structure of types with their schemas, which is cheap enough for every generation.
+//! Compares only the structure of types with their schemas. This is cheap enough for every run of the
+//! generator.
 //!
 //! Each type is compared with every conjunction for which it is used: its own, and those of the fields and
 //! variants that reuse it. The schemas of each conjunction must require everything that the type requires: a
@@ -13,7 +14,8 @@ use crate::{
     shape::{KindVariant, Shapes, StructBody, TypeBody, TypeId, TypeRef},
 };
 
-/// A requirement of a type that its schemas do not have, so that the type cannot hold some valid values.
+/// A requirement of a type that its schemas do not have. A type with such a requirement cannot hold some
+/// valid values.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct TypeMismatch {
     /// The type with the requirement.

@@ -1,9 +1,9 @@
 //! Restricts items to the Cargo features of the tags that use them (`[client] tag-features`).
 //!
-//! The files of a tag are behind its feature. An item of another module is restricted to the features of the
-//! tags whose files refer to it, directly or through other items. Items that no tag uses, or many, are always
-//! compiled. References are compared by name, so that the features of an item always include those of the items
-//! that refer to it.
+//! The files of a tag are behind its feature. An item of another module is restricted to the features of the tags whose
+//! files refer to it, directly or through other items. An item is always compiled if no tag or more than
+//! [`MAX_FEATURES`] tags use it. References are compared by name. The features of an item therefore always include the
+//! features of the items that refer to it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,14 +13,15 @@ use syn::{Item, UseTree};
 
 use super::GeneratedModule;
 
-/// The largest number of features of an item; an item of more tags is always compiled.
+/// The maximum number of features of an item. An item that more tags use is always compiled.
 const MAX_FEATURES: usize = 8;
 
 /// Modules that refer to no types of the contract, although they may contain the same names.
 const UNRELATED_MODULES: &[&str] =
     &["operations", "webhooks", "schemas", "servers", "security_requirements", "cli", "types"];
 
-/// Modules whose members have the features of their tags, and that declare the files of the tags.
+/// Modules that declare the files of the tags. Their other members are already restricted to the features of their
+/// tags.
 const TAGGED_MODULES: &[&str] = &["calls", "client", "server"];
 
 /// The features of each item, by its name. Items without an entry are always compiled.
@@ -129,7 +130,7 @@ impl ItemUsage {
         found
     }
 
-    /// Returns the items that code with these names uses.
+    /// Returns the items that code with these names uses, directly or through other items.
     fn reachable<'a>(&'a self, names: impl Iterator<Item = &'a String>) -> BTreeSet<&'a str> {
         let mut found = BTreeSet::new();
         let mut waiting: Vec<&String> = names.collect();
@@ -231,8 +232,8 @@ fn defined_name(item: &Item) -> Option<String> {
     })
 }
 
-/// Returns the name of the item to which an item belongs: its own name, or the type of an `impl` block. An item
-/// without either belongs to the first item that it mentions.
+/// Returns the name of the item whose features apply to `item`: its own name or, for an `impl` block and for a macro
+/// call that defines no type, the first known item in its type, trait or arguments.
 fn item_owner(item: &Item, is_item: &dyn Fn(&str) -> bool) -> Option<String> {
     if let Some(name) = defined_name(item) {
         return Some(name);

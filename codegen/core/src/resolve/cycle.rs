@@ -21,7 +21,7 @@ use crate::{
 
 /// The maximum number of schemas that a message about a cycle lists.
 const SHOWN: usize = 6;
-/// The search for recursive bases visits at most this number of schemas for each schema of the graph.
+/// The maximum number of schemas that the search for recursive bases visits, per schema of the graph.
 const MAX_VISITS_PER_SCHEMA: usize = 64;
 
 #[cfg(test)]
@@ -97,10 +97,10 @@ pub(super) fn in_place_targets(graph: &SchemaGraph, id: SchemaId) -> Vec<SchemaI
 /// A schema with a `oneOf` or `anyOf` of which at least one branch includes the schema itself.
 struct RecursiveBase {
     base: SchemaId,
-    /// The keywords, `anyOf` or `oneOf`, of which a branch includes the base.
+    /// The keywords (`anyOf` or `oneOf`) that have a branch in which the base is included.
     keywords: BTreeSet<Keyword>,
-    /// The schemas that include the base, each with the first schemas of the cycle from this schema through
-    /// the base back to it.
+    /// The schemas within branches that include the base by `$ref` or `allOf`. The value contains the first
+    /// schemas of the cycle that starts at this schema and passes the base, for the diagnostic.
     users: BTreeMap<SchemaId, Vec<SchemaId>>,
 }
 
@@ -135,7 +135,7 @@ fn divide_bases(graph: &mut SchemaGraph, problems: &mut Diagnostics) {
     }
 }
 
-/// The search for the recursive bases of a graph.
+/// A search for all recursive bases (see the module) of a graph.
 struct BaseSearch<'g> {
     graph: &'g SchemaGraph,
     targets: ArenaMap<Schema, Vec<SchemaId>>,
@@ -170,7 +170,7 @@ impl<'g> BaseSearch<'g> {
         self.graph.ids().filter_map(|id| self.find(id)).collect()
     }
 
-    /// Returns the schema with this id as a recursive base, or `None` if no branch of it includes it.
+    /// Returns the schema with this id as a recursive base, or `None` if none of its branches includes it.
     fn find(&mut self, base: SchemaId) -> Option<RecursiveBase> {
         let graph = self.graph;
         let schema = graph.schema(base);
@@ -203,8 +203,12 @@ impl<'g> BaseSearch<'g> {
         self.cycles[id].1 && self.cycles[id] == self.cycles[base]
     }
 
-    /// Returns those schemas in `wanted` to which the branches lead in place, each with the first schemas of
-    /// its cycle. If too many schemas were visited, which contracts do not need, all of them are returned.
+    /// Returns the schemas in `wanted` that are reachable from the branches by in-place applicators, without
+    /// a step through the base. The value contains the first schemas of the cycle, as in
+    /// [`RecursiveBase::users`].
+    ///
+    /// If the search reaches its limit of visited schemas, it returns all schemas in `wanted`. Real contracts
+    /// stay below the limit.
     fn find_users(
         &mut self,
         base: SchemaId,
@@ -352,8 +356,9 @@ mod tests {
         assert!(BaseSearch::new(&graph).find_all().is_empty());
     }
 
-    /// The search takes linear time: in a hierarchy in which every schema is a base of the next, in a base
-    /// with many branches that share a cycle, and where no branch leads to the schema that includes the base.
+    /// The search takes linear time in three cases: a hierarchy in which every schema is a base of the next,
+    /// a base with many branches that share a cycle, and bases whose branches do not reach the schema that
+    /// includes the base.
     #[test]
     fn recursive_bases_are_found_in_linear_time() {
         const COUNT: usize = 400;

@@ -106,12 +106,13 @@ pub(crate) enum DialectLookup {
     Missing(String),
     /// An unsupported dialect, with the error message.
     Refused(String),
-    /// A dialect whose meta-schema requires a vocabulary that is not supported; the URI of that vocabulary.
-    /// Its schemas must not be processed (Core 8.1.2.1).
+    /// A dialect whose meta-schema requires an unsupported vocabulary. Contains the URI of the vocabulary.
+    /// Schemas of the dialect must not be processed (Core 8.1.2.1).
     Unknown(String),
 }
 
-/// Returns true if a URI path identifies a schema dialect of the given OpenAPI version, whatever its date.
+/// Returns true if a URI path identifies a schema dialect of the given OpenAPI version. The date of the
+/// dialect is ignored.
 fn is_openapi_dialect(path: &str, version: &str) -> bool {
     let rest = path.strip_prefix("spec.openapis.org/oas/").and_then(|rest| rest.strip_prefix(version));
     rest.is_some_and(|rest| rest.starts_with("/dialect/"))

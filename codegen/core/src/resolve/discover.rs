@@ -2,7 +2,7 @@
 //! that no keyword identifies as a schema. The entry point is [`Discovery::run`].
 //!
 //! The walk uses a queue instead of recursion, so that no document can exhaust the stack. It visits every
-//! position once, so that its run time is linear in the size of the input.
+//! position once, so its run time is linear in the size of the input.
 
 mod reach;
 mod references;
@@ -79,7 +79,7 @@ pub(crate) struct DiscoveredResource<'t> {
     pub(crate) dynamic: Vec<(String, usize)>,
 }
 
-/// The type of value that a reference must lead to.
+/// The type that the target of a reference must have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExpectedTarget {
     /// A schema. The reference is the value of `keyword` in the schema with the index `node`.
@@ -533,8 +533,8 @@ impl<'t> Discovery<'t> {
         }
     }
 
-    /// Returns the pointer of the outermost schema that contains this schema, which is a Schema Object if the
-    /// document is an OpenAPI document.
+    /// Returns the pointer of the outermost schema that contains this schema. In an OpenAPI document, the
+    /// outermost schema is a Schema Object.
     fn schema_object<'n>(&self, node: &'n SchemaNode<'t>) -> Option<&'n str> {
         let known = self.schemas.get(node.source.0 as usize)?;
         enclosing_pointers(&node.pointer).find(|outer| known.contains_key(*outer))

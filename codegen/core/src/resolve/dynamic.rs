@@ -1,19 +1,18 @@
 //! Replaces each `$dynamicRef` by a reference to the schema that it selects.
 //!
-//! Which schema it selects depends on the path of evaluation, because the outermost schema resource that
-//! defines the anchor takes precedence (Core 8.2.3.2). A schema that is reachable from several resources with
-//! different anchors is therefore copied for each of them. After this step, validation and types no longer
-//! depend on the path.
-//!
-//! The whole of an OpenAPI document is one resource, in which an anchor should be defined only once.
-//! Nevertheless, authors define the same anchor in each Schema Object that completes a generic schema. Each
-//! Schema Object of such a document is therefore treated as a separate scope. In addition, a Schema Object
-//! that completes a generic schema keeps its own anchor where another Schema Object uses it: the items of a
-//! page of pages of persons are pages of persons. The outermost anchor takes precedence only in a Schema
-//! Object that extends another one, which is the case if its root includes the other by `$ref` or `allOf`.
+//! The selected schema depends on the path of evaluation, because the outermost schema resource that defines the anchor
+//! takes precedence (Core 8.2.3.2). A schema that is reachable from several resources with different anchors is
+//! therefore copied for each of them. After this step, validation and types no longer depend on the path.
 //!
 //! A *generic* schema, such as a page of items, has a `$dynamicRef` for a missing part, and often a
-//! placeholder that defines the anchor. Other schemas complete it by a `$dynamicAnchor` of the same name.
+//! placeholder that defines the anchor. Other schemas *complete* it by a `$dynamicAnchor` of the same name.
+//!
+//! The whole of an OpenAPI document is one resource, in which an anchor should be defined only once. Nevertheless,
+//! authors define the same anchor in each Schema Object that completes a generic schema. Each Schema Object of such a
+//! document is therefore treated as a separate scope. In addition, if one Schema Object refers to another that
+//! completes a generic schema, the latter keeps its own anchor: the items of a page of pages of persons are pages of
+//! persons. The outermost anchor takes precedence only in a Schema Object that extends another one. A Schema Object
+//! extends another one if its root includes it by `$ref` or `allOf`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -79,7 +78,8 @@ struct AnchorBinder<'g> {
     bindings: Vec<Bindings>,
     /// For each scope, the anchors that it completes in generic schemas of other scopes.
     completed: Vec<BTreeSet<String>>,
-    /// True for the schemas that the root of their scope applies in place, so that they extend other scopes.
+    /// True for the root schema of each scope, and for the schemas of the scope that the root applies to the same
+    /// value. References from these schemas extend other scopes.
     extends: ArenaMap<Schema, bool>,
     /// The anchors that each schema may look up, directly or through the schemas that it applies.
     anchors: ArenaMap<Schema, BTreeSet<String>>,
@@ -170,8 +170,8 @@ impl<'g> AnchorBinder<'g> {
         is_complete.then_some(schema)
     }
 
-    /// Returns `initial`, the initial target of a dynamic reference, or `None` if its resource defines the
-    /// anchor several times, so that the choice is ambiguous.
+    /// Returns `initial`, the initial target of a dynamic reference. Returns `None` if its resource defines the anchor
+    /// several times, because the choice is then ambiguous.
     fn only_bearer(&self, anchor: &str, initial: SchemaId) -> Option<SchemaId> {
         let resource = self.graph.resource(self.graph.schema(initial).resource);
         let bearers = resource.dynamic_anchors.iter().filter(|(name, _)| name == anchor);
@@ -303,7 +303,8 @@ fn completed_anchors(
     completed
 }
 
-/// Returns, for each schema, whether it is the root of its scope or is applied in place by the root.
+/// Returns, for each schema, true if it is the root schema of its scope or if the root applies it to the same value,
+/// directly or through other schemas of the scope. The root schema has the shortest pointer of its scope.
 fn extending_schemas(
     graph: &SchemaGraph,
     scopes: &ArenaMap<Schema, ScopeId>,

@@ -18,10 +18,10 @@ thread_local! {
     pub(super) static SEARCHED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
-/// The maximum number of references through which one pointer may lead.
+/// The maximum number of references that are followed to resolve one pointer.
 const MAX_HOPS: usize = 32;
 
-/// The value to which a reference leads.
+/// The target of a reference: a value in a document.
 #[derive(Clone, Debug)]
 pub(crate) struct ReferenceTarget<'t> {
     pub(crate) source: SourceId,
@@ -30,8 +30,8 @@ pub(crate) struct ReferenceTarget<'t> {
     pub(crate) tree: &'t DocumentNode,
     /// The name of the anchor, if the fragment of the reference is a dynamic anchor.
     pub(crate) anchor: Option<String>,
-    /// True if the pointer leads through an object with a `$ref`, so that the target is outside the object
-    /// that the pointer literally names.
+    /// True if the pointer passes through an object with a `$ref`. The target is then outside the object that
+    /// the pointer literally names.
     pub(crate) hopped: bool,
 }
 
@@ -46,6 +46,8 @@ pub(crate) enum ReferenceError {
         uri: String,
     },
     Unknown(String),
+    /// The URL of a document that could not be downloaded.
+    Unfetched(String),
     FileAboveRoot(FileAboveRoot),
     /// A file that does not exist in a mounted folder. `prefix` is the URI prefix of the mount.
     Unmounted {
@@ -80,12 +82,14 @@ impl ReferenceError {
             Self::Unknown(uri) if uri::strip_http_scheme(uri).is_some() => {
                 let prefix = uri.rfind('/').map_or(uri.as_str(), |at| uri.get(..=at).unwrap_or(uri));
                 unresolved(format!(
-                    "no input has the `$id` `{uri}`, no mount matches it, and documents are not downloaded"
+                    "no input has the `$id` `{uri}`, no mount matches it, and documents are downloaded only with `--fetch`"
                 ))
                 .help(format!(
-                    "add the file to the inputs, or mount a folder: \"{prefix}\" = \"path/to/folder\""
+                    "add the file to the inputs, use `--fetch`, or mount a folder: \"{prefix}\" = \"path/to/folder\""
                 ))
             }
+            Self::Unfetched(url) => unresolved(format!("`{url}` could not be downloaded"))
+                .help("correct the reference, or add the file to the inputs"),
             Self::FileAboveRoot(FileAboveRoot { folder, uri, path }) => unresolved(format!(
                 "`{reference}` refers to a file above the input folder, where no files are read"
             ))
@@ -143,7 +147,7 @@ fn suggest(problem: Diagnostic, near: Option<String>) -> Diagnostic {
 
 impl<'t> Discovery<'t> {
     /// Finds the target of `reference`, which is resolved against the URI of `resource`. `hops` is the number
-    /// of references through which the search has already led.
+    /// of references that the search has already followed.
     pub(crate) fn locate_reference(
         &self,
         resource: usize,

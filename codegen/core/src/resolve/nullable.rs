@@ -80,8 +80,9 @@ pub(super) fn apply_nullable(
     );
 }
 
-/// Finds the uses of the schemas in `lone`, which have no keyword except `nullable`. Returns those that are
-/// alternatives of `anyOf` or `oneOf`, and those that are parts of an `allOf`, with the enclosing schema.
+/// Finds the uses of the schemas in `lone`, which have no keyword except `nullable`. Returns the schemas in
+/// `lone` that are alternatives of `anyOf` or `oneOf`, and a map from those that are elements of an `allOf`
+/// to the enclosing schema.
 fn find_composed_uses(
     graph: &SchemaGraph,
     lone: &BTreeSet<SchemaId>,

@@ -487,8 +487,8 @@ impl<'t> SchemaParser<'_, 't> {
         self.report_dropped_as(node, member, expected, "it is left out");
     }
 
-    /// Reports and drops a keyword that is not `expected`, and records a gap in the schema. `fallback` is the
-    /// consequence that the diagnostic mentions.
+    /// Reports and drops a keyword that is not `expected`, and records a gap in the schema. `mend` is the
+    /// fallback that the diagnostic states.
     fn report_dropped_as(
         &mut self,
         node: &SchemaNode<'t>,

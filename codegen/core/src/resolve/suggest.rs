@@ -1,8 +1,8 @@
 //! Finds suggestions for misspelled words ("did you mean").
 
-/// Returns the candidate that is most similar to `word`. Returns `None` if none can be formed by editing at
-/// most a third of the letters (at least one and at most three edits). A difference in case counts as one
-/// edit.
+/// Returns the candidate that is most similar to `word`. Returns `None` if every candidate needs more edits
+/// than allowed: a third of the letters of `word`, but at least one and at most three. A difference in case
+/// counts as one edit.
 pub fn nearest_match<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // Long words are unlikely to be typos, and comparing them is expensive.
     if word.len() > 60 {

@@ -196,8 +196,8 @@ fn unresolved_references_are_reported() {
         (
             r##"{"$ref": "b.json"}"##,
             "unresolved-reference",
-            "no input has the `$id` `https://x.y/b.json`, no mount matches it, and documents are not downloaded",
-            "add the file to the inputs, or mount a folder: \"https://x.y/\" = \"path/to/folder\"",
+            "no input has the `$id` `https://x.y/b.json`, no mount matches it, and documents are downloaded only with `--fetch`",
+            "add the file to the inputs, use `--fetch`, or mount a folder: \"https://x.y/\" = \"path/to/folder\"",
         ),
         (
             r##"{"$ref": "file:///z.json"}"##,
@@ -527,8 +527,8 @@ fn older_drafts_are_parsed() {
     );
 }
 
-/// In draft-04, `id` identifies a schema, so that it can be the target of a reference and duplicates are
-/// reported. The hyper-schema of draft-04 is reported as unsupported.
+/// In draft-04, `id` identifies a schema: references can refer to it, and duplicates are reported. The
+/// hyper-schema of draft-04 is reported as unsupported.
 #[test]
 fn draft_04_schemas_are_identified_by_id() {
     let draft_04 = r##"{"$schema": "http://json-schema.org/draft-04/schema#", "id": "https://x.y/a", "items": {"$ref": "https://x.y/b"}, "definitions": {"b": {"id": "https://x.y/b"}, "c": {"id": "b"}}}"##;

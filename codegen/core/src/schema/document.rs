@@ -1,5 +1,5 @@
-//! Converts schemas of a graph to a self-contained JSON Schema document, in which `proof` checks whether one
-//! schema accepts all values of another.
+//! Converts schemas of a graph to a self-contained JSON Schema document. `proof` uses such documents to check
+//! if one schema accepts all values of another.
 
 mod parts;
 

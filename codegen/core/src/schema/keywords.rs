@@ -18,7 +18,7 @@ pub(crate) enum Draft {
     OpenApi30,
 }
 
-/// Where the value of a keyword contains schemas.
+/// The positions of schemas in the value of a keyword.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SubschemaForm {
     Nothing,
@@ -70,7 +70,7 @@ pub(crate) enum DraftSupport {
     Only2019,
     Until2019,
     From2020,
-    /// Draft 2019-09 and later, and OpenAPI 3.0, which introduced the keyword.
+    /// The drafts since 2019-09, and OpenAPI 3.0, which introduced the keyword.
     Deprecated,
     OpenApi30,
     /// The dialects of OpenAPI: 3.0, and the base vocabulary of 3.1.

@@ -59,8 +59,8 @@ fn replace_named(
 }
 
 impl Schema {
-    /// Replaces every schema to which this one refers by the result of `replace`. If it is `None`, the
-    /// reference is dropped.
+    /// Replaces every schema to which this one refers by the result of `replace`. A reference for which
+    /// `replace` returns `None` is dropped.
     ///
     /// The function destructures `self` without `..`, so that a new keyword does not compile until it is
     /// handled here.

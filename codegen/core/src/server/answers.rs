@@ -114,8 +114,8 @@ impl ServerWriter<'_> {
             }
         }
     }
-    /// Returns the pattern to which a success that is not streamed is bound, and the expression that writes
-    /// it as a response. Returns `None` if there is no such success response.
+    /// Returns the pattern that binds a success value that is not streamed, and the expression that writes
+    /// this value as a response. Returns `None` if there is no such success response.
     fn whole_success(&self, answers: &ResponseSet) -> Option<(TokenStream, TokenStream)> {
         let (binding, reply) = match (answers.needs_reply, &answers.single) {
             (true, _) => (quote!(response), quote!(response)),
@@ -147,8 +147,8 @@ impl ServerWriter<'_> {
         Some((binding, written))
     }
 
-    /// Writes a `match` over the variants of a response enum that writes the response of each. A variant for
-    /// several statuses uses that of its first case by default.
+    /// Writes a `match` over the variants of a response enum. Each arm writes the response of its variant. A
+    /// variant for several statuses has the status of its first case by default.
     fn choice_match(&self, answers: &ResponseSet, name: &str, outcome: ResponseOutcome) -> TokenStream {
         let name = choice_type(self.plan.side, name);
         let mut seen: Vec<&str> = Vec::new();

@@ -20,8 +20,8 @@ pub(super) struct AuthenticationItems {
     pub(super) items: TokenStream,
 }
 
-/// Returns the items for the verification of credentials, or `None` if no operation requires declared ones.
-/// Webhooks have none, because their credentials are agreed upon with the receiver.
+/// Returns the items for the verification of credentials, or `None` if no operation requires declared credentials.
+/// Webhooks have no such items, because sender and receiver agree on the credentials.
 pub(super) fn authentication_items(plan: &SidePlan<'_>) -> Option<AuthenticationItems> {
     let schemes = used_schemes(plan);
     if schemes.is_empty() || plan.side == OperationSide::Webhooks {

@@ -112,8 +112,8 @@ pub(super) struct ShapeBuilder<'a> {
     pending_bodies: VecDeque<TypeId>,
     /// The anonymous conjunctions whose types are being built, to detect recursion.
     in_progress: BTreeSet<SchemaConjunction>,
-    /// The variants whose content is decided after the bodies of all other types are built, each with the
-    /// type that its branch has otherwise.
+    /// The variants whose content type is selected after the bodies of all other types are built. The second element is
+    /// the type of the branch, which is used if the variant needs no separate type.
     pub(super) pending_variants: VecDeque<(PendingVariant, TypeId)>,
     /// The structs that are variants of a tagged union, each with the name of the tag. They need no field for
     /// the tag, because the variant determines its value.
@@ -222,8 +222,8 @@ impl ShapeBuilder<'_> {
         self.shapes.types.push(TypeDef { name, schema, conj: conj.clone(), body: TypeBody::Pending, area })
     }
 
-    /// If the conjunction includes a named schema and its other schemas only restrict the values of that
-    /// schema's type, returns this type, so that no new type is needed.
+    /// Returns the type of a named schema in the conjunction if the other schemas only restrict the values of this
+    /// type. In this case, no new type is needed.
     fn reuse_named(&mut self, conj: &SchemaConjunction) -> Option<TypeRef> {
         let facts = self.facts_of(conj);
         let candidates: Vec<SchemaId> =
@@ -406,8 +406,8 @@ impl ShapeBuilder<'_> {
         TypeRef::Named(id)
     }
 
-    /// Returns the type whose body will be that of a conjunction: `slot`, or a new anonymous type if `slot`
-    /// is `None`. The names of nested types start with its name.
+    /// Returns the type that receives the body of a conjunction: `slot`, or a new anonymous type if `slot` is `None`.
+    /// The names of nested types start with the name of this type.
     pub(super) fn type_slot(&mut self, conj: &SchemaConjunction, hint: &str, slot: Option<TypeId>) -> TypeId {
         if let Some(id) = slot {
             return id;
@@ -651,8 +651,8 @@ impl ShapeBuilder<'_> {
         TypeRef::Named(id)
     }
 
-    /// Returns true if all branches of at least one union declare the property, so that one of the
-    /// declarations always applies.
+    /// Returns true if all branches of at least one union declare the property. One of the declarations then always
+    /// applies.
     fn declared_by_every_branch(&self, facts: &SchemaFacts, wire: &str) -> bool {
         facts.open_unions.iter().any(|&holder| {
             let schema = self.graph.schema(holder);

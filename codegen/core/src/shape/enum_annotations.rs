@@ -34,9 +34,9 @@ pub(crate) fn named_constants<'g>(graph: &'g SchemaGraph, facts: &SchemaFacts) -
     constants_named(graph, facts, |_| None)
 }
 
-/// Returns the integers in the `enum` of a conjunction. A value for which vendor extensions provide no name is
-/// named after its digits: `VALUE_1`, `VALUE_MINUS_1`. Empty for a `const`, and for a list that is too long for an
-/// enum.
+/// Returns the numbers in the `enum` of a conjunction that have a name. An integer for which vendor extensions provide
+/// no name is named after its digits: `VALUE_1`, `VALUE_MINUS_1`. A `const`, and a list that is too long for an enum,
+/// have only the names from vendor extensions.
 pub(crate) fn integer_constants<'g>(graph: &'g SchemaGraph, facts: &SchemaFacts) -> Vec<NamedConstant<'g>> {
     let count = facts.allowed_literals(graph).map_or(0, |values| values.len());
     let named = constants_named(graph, facts, |value| {
@@ -78,7 +78,7 @@ fn constants_named<'g>(
     named
 }
 
-/// Returns the name and description of a value from the first of the schemas `members` that has each of them.
+/// Returns the name and the description of a value, each from the first schema in `members` that provides it.
 fn annotate_value(graph: &SchemaGraph, members: &[SchemaId], value: &Json) -> ValueAnnotation {
     let mut annotation = ValueAnnotation::default();
     for id in members {
@@ -97,7 +97,7 @@ impl ShapeBuilder<'_> {
         annotate_value(self.graph, &self.facts_of(conj).unconditional, &Json::String(wire.to_owned()))
     }
 
-    /// Returns the values of `x-extensible-enum`: strings that are known, while other strings are also valid.
+    /// Returns the known strings in `x-extensible-enum`. Other strings are also valid.
     pub(super) fn extensible_values(&self, conj: &SchemaConjunction) -> Option<Vec<String>> {
         let members = self.facts_of(conj).unconditional;
         let list = members.iter().find_map(|id| self.graph.schema(*id).known_strings())?;

@@ -2,8 +2,7 @@
 //! together with its children, which are the schemas that extend it by `allOf`. If the configuration selects
 //! the base, it becomes an enum with one variant for each child and one for the base itself.
 //!
-//! The tag determines as which variant a value is parsed. The schema of the base determines if the value is
-//! valid.
+//! The tag selects the variant that parses a value. The schema of the base determines if the value is valid.
 
 use contract_runtime::{Json, schema::TagCertainty};
 
@@ -75,8 +74,9 @@ impl ShapeBuilder<'_> {
         }
     }
 
-    /// Returns the tag values that select a branch: its entries in the `mapping` or else its schema name, as
-    /// far as its schemas allow them, or else the values that its schemas enumerate for the tag.
+    /// Returns the tag values that select a branch. These are its entries in the `mapping`, or else its
+    /// schema name, without values that its schemas exclude. If none remains, these are the strings that its
+    /// schemas enumerate for the tag, unless the base enumerates the same values.
     fn branch_values(
         &self,
         discriminator: &Discriminator,

@@ -1,5 +1,5 @@
-//! The forms of the branches of an object union without a tag. The form of a branch describes which
-//! properties an object has, and with which JSON types and constants, if the branch accepts it.
+//! The forms of the branches of an object union without a tag. The form of a branch describes the objects
+//! that the branch accepts: their properties, and the JSON types and constants of these properties.
 //!
 //! Forms are derived when code is generated. To select a variant, parsing compares the object with the form
 //! of each branch, and uses the validation tables only if several forms match.
@@ -40,8 +40,8 @@ pub struct MemberRule {
     /// The only values that the property may have. The list is empty if other values are allowed, or if a
     /// value is not a string, boolean or integer.
     pub literals: Vec<Json>,
-    /// True for a tag, which selects the branch of every object that has it. A value that is not in its list
-    /// belongs to no branch.
+    /// True for a tag, whose value selects the branch of every object that has this property. An object whose
+    /// tag value is not in `literals` does not have this form.
     pub is_tag: bool,
 }
 

@@ -107,8 +107,8 @@ pub(super) fn allowed_tag_values<'g>(
         .allowed_literals(graph)
 }
 
-/// Returns the tag of a `discriminator`, or `None` if a value of its `mapping` or a schema name selects
-/// several branches or a branch has no value.
+/// Returns the tag of a `discriminator`, with the values from its `mapping` and the schema names. Returns
+/// `None` if a value selects several branches or if a branch has no value.
 fn discriminator_tag<'g>(
     graph: &SchemaGraph,
     options: &SchemaOptions,

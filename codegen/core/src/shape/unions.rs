@@ -25,11 +25,10 @@ use crate::{
 /// each of them.
 const MAX_MEMBER_VARIANTS: usize = 100;
 
-/// The maximum depth of unions inside of a union whose branches become variants of one enum.
+/// The maximum depth of nested unions whose branches become variants of one enum.
 const MAX_INNER_UNIONS: u8 = 8;
 
-/// If a variant is itself a union, the names of its branches are joined to the variant's name, unless it has
-/// more than this number of branches.
+/// The maximum number of branch names of an inner union that are joined to form the name of a variant.
 const MAX_JOINED_NAMES: usize = 3;
 
 #[derive(Clone)]
@@ -78,8 +77,8 @@ pub fn is_tagged_union(graph: &SchemaGraph, options: &SchemaOptions, holder: Sch
 
 /// Returns the branches of a union, restricted to `types`. Branches that accept no value are omitted.
 ///
-/// A branch may allow more types than the whole conjunction: with `implied-objects`, a branch that explicitly
-/// allows `null` still does so.
+/// With `implied-objects`, a branch may allow more types than the whole conjunction, because the branch may explicitly
+/// allow `null`.
 fn possible_branches(
     graph: &SchemaGraph,
     options: &SchemaOptions,
@@ -291,9 +290,9 @@ impl ShapeBuilder<'_> {
         TypeRef::Named(id)
     }
 
-    /// Builds the enum for a union of objects without a tag, or with a tag that they may lack. Their
-    /// properties select the variant. Returns `None` if the branches declare the same properties, if a branch declares
-    /// no properties of its own, or if there are too many branches.
+    /// Builds the enum for a union of objects without a tag, or with a tag that objects may lack. The properties of an
+    /// object select the variant. Returns `None` if the branches declare the same properties, if a branch declares no
+    /// properties of its own, or if there are too many branches.
     fn member_union(
         &mut self,
         conj: &SchemaConjunction,
@@ -425,9 +424,10 @@ impl ShapeBuilder<'_> {
         }
     }
 
-    /// Decides how a variant omits the tag, for which `only` is the only value that selects it. If the type
-    /// `found` of the variant allows no other value, its field for the tag is omitted. Otherwise, for example
-    /// because several variants share a base, the variant is queued and gets a struct of its own later.
+    /// Schedules the removal of the tag field from a variant. `only` is the only tag value that selects the variant. If
+    /// the type `found` of the variant allows no other tag value, the field is removed from `found`. Otherwise, for
+    /// example if several variants share a base type, [`Self::resolve_variants`] builds a separate struct for the
+    /// variant.
     fn queue_variant(&mut self, variant: PendingVariant, only: &Json, found: TypeId) {
         if self.is_constant(&self.shapes.get(found).conj.clone(), &variant.tag, only) {
             self.tag_fields.push((found, variant.tag));
@@ -436,8 +436,8 @@ impl ShapeBuilder<'_> {
         }
     }
 
-    /// Builds a separate struct for each recorded variant whose tag field cannot be dropped from the struct
-    /// that it shares.
+    /// Builds a separate struct for each queued variant, because its tag field cannot be removed from the struct that
+    /// it shares with other variants.
     pub(super) fn resolve_variants(&mut self) {
         while let Some((variant, found)) = self.pending_variants.pop_front() {
             if !matches!(self.shapes.get(found).body, TypeBody::Struct(_)) {
@@ -609,9 +609,8 @@ impl ShapeBuilder<'_> {
             && self.graph.schema(id).is_constrained_only_by(&[Keyword::AnyOf, Keyword::OneOf, Keyword::Type])
     }
 
-    /// Returns, for each of at least two array branches, the JSON types of its elements. Returns `None` if
-    /// two branches share a type, or if the types of a branch are unknown, so that elements cannot
-    /// distinguish the branches.
+    /// Returns, for each of at least two array branches, the JSON types of its elements. Returns `None` if two branches
+    /// share a type or if the types of a branch are unknown, because elements then do not distinguish the branches.
     fn item_types(&self, kind: TypeSet, branches: &[&UnionBranch]) -> Option<Vec<TypeSet>> {
         if kind != TypeSet::ARRAY || branches.len() < 2 {
             return None;

@@ -9,8 +9,8 @@ use crate::{
     schema::{SchemaGraph, SchemaId, SchemaOrigin, reachable::reachable_schemas},
 };
 
-/// Removes the types that are reachable neither from `places`, which are the schemas that operations use, nor
-/// from named schemas that are more than a base for other schemas.
+/// Removes the types that are reachable neither from `places` nor from named schemas that are more than a
+/// base for other schemas. `places` are the schemas that operations use.
 pub(super) fn remove_unused_types(graph: &SchemaGraph, shapes: &mut Shapes, places: &BTreeSet<SchemaId>) {
     let parts = base_schemas(graph, shapes, places);
     let mut kept: BTreeSet<TypeId> = BTreeSet::new();
@@ -67,7 +67,7 @@ pub(super) fn retain_unreachable(graph: &SchemaGraph, shapes: &mut Shapes) {
 type NewIds = ArenaMap<TypeDef, Option<TypeId>>;
 
 /// Returns the definitions and components that other schemas only extend, by `allOf` or by `$ref` with
-/// further keywords, so that no value has their type.
+/// further keywords. No value has their type.
 fn base_schemas(graph: &SchemaGraph, shapes: &Shapes, places: &BTreeSet<SchemaId>) -> BTreeSet<SchemaId> {
     let end = |id: SchemaId| shapes.aliases.get(&id).copied().unwrap_or(id);
     let mut taken_in = BTreeSet::new();

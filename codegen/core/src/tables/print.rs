@@ -2,7 +2,7 @@
 //! of the rows, the rows with one line each, and the patterns.
 //!
 //! A comment precedes each group and name. Changes in adjacent groups therefore do not affect adjacent lines,
-//! so that branches can be merged without conflicts.
+//! and Git merges them without conflicts.
 
 use contract_runtime::{
     Number,

@@ -53,8 +53,8 @@ impl ViewProblems<'_, '_> {
         self.found.push(Diagnostic::error("config", message).with_optional_place(place).help(help));
     }
 
-    /// Checks the options of the view as far as that is possible without the contract. Returns false if an
-    /// error was reported.
+    /// Checks those options of the view that can be checked without the contract. Returns false if an error
+    /// was reported.
     pub(super) fn check_options(&mut self) -> bool {
         let before = self.found.len();
         self.check_name();

@@ -59,8 +59,8 @@ fn trait_docs(
     doc_attributes(&[description, links])
 }
 
-/// Returns an expression that reads the field `place` by reference or, for `Copy` types, by value, as the
-/// getter returns it. A boxed field is neither a string nor a list.
+/// Returns an expression for the value of the field `place` in the form that the getter returns: by value for
+/// `Copy` types, and by reference otherwise. A boxed field is neither a string nor a list.
 fn read_field(handed: PassingMode, place: &TokenStream, boxed: bool) -> TokenStream {
     match handed {
         PassingMode::ByValue => quote!(#place),
@@ -71,7 +71,7 @@ fn read_field(handed: PassingMode, place: &TokenStream, boxed: bool) -> TokenStr
     }
 }
 
-/// Returns an expression that reads the optional field `place`, as the getter returns it.
+/// Returns an expression for the optional field `place` in the form that the getter returns.
 fn read_optional(handed: PassingMode, place: &TokenStream, boxed: bool) -> TokenStream {
     match handed {
         PassingMode::ByValue => quote!(#place),

@@ -10,7 +10,7 @@ use similar::{ChangeTag, TextDiff};
 /// The maximum number of lines of a hunk that are shown.
 const MAX_LINES: usize = 24;
 
-/// The part of the difference in one file that is shown.
+/// The shown part of the difference in one file.
 #[derive(Debug)]
 pub(super) struct FileDifference {
     /// True if the lines differ in more than digests and row numbers.

@@ -35,8 +35,9 @@ pub(super) fn read_file(path: &Path) -> Result<Vec<u8>, WriteError> {
     with_path(path, fs::read(path))
 }
 
-/// Returns the files below a folder that the generator owns, by path relative to the folder. Links are not
-/// followed. In a package, `target` and `Cargo.lock` are omitted, as are names that start with a dot.
+/// Returns the files in a generated folder and its subfolders, by path relative to the folder. Links are not
+/// followed. Top-level entries whose name starts with a dot are omitted, except a generated `.gitattributes`
+/// and leftovers of interrupted runs. In a package, `target` and `Cargo.lock` are omitted as well.
 pub(super) fn list_folder(folder: &Path, package: bool) -> Result<BTreeMap<String, EntryKind>, WriteError> {
     let mut found = BTreeMap::new();
     match fs::metadata(folder) {
@@ -134,8 +135,8 @@ pub(super) fn is_generated_folder(folder: &Path) -> bool {
     })
 }
 
-/// Writes all changed files to a temporary folder, then moves them into place and removes the files that are
-/// not part of the output.
+/// Writes all changed files to a temporary folder, then removes the files that are not part of the output,
+/// and moves the changed files to their paths.
 pub(super) fn replace_files(
     files: &OutputFiles,
     folder: &Path,

@@ -23,8 +23,8 @@ pub struct CargoWorkspace {
 }
 
 impl CargoWorkspace {
-    /// Returns the workspace around the folder of a package, and whether the package is a member of it:
-    /// `member` of `[output]` decides, and otherwise a package inside of a workspace is a member.
+    /// Returns the workspace around the folder of a package, and true if the package is a member of it.
+    /// `member` is the option of `[output]`; without it, a package inside a workspace is a member.
     #[must_use]
     pub fn of_package(folder: &Path, member: Option<bool>) -> (Option<Self>, bool) {
         let workspace = Self::around(folder);

@@ -83,8 +83,8 @@ fn entries_without_a_change_are_outdated() {
     assert!(outdated.help.starts_with("remove the entry"), "{outdated:?}");
 }
 
-/// A change that is not breaking needs no acceptance, but an entry for it is not outdated: options and the
-/// current date affect the level.
+/// A change that is not breaking needs no acceptance. An entry for such a change is not outdated, because the
+/// options and the current date may make the change breaking.
 #[test]
 fn entries_for_changes_that_are_not_breaking_have_no_effect() {
     let empty = ContractVersion::from_strings(&[("a.json", "", r#"{"properties": {}}"#)]).unwrap();

@@ -66,8 +66,8 @@ fn is_long(line: &str) -> bool {
     line.chars().nth(MAX_LINE_LENGTH).is_some()
 }
 
-/// Removes the shared indentation. If the line is too long, returns the part around the column, or else the
-/// start of the line.
+/// Returns a line without the indentation that all lines share. If the line is too long, returns only the
+/// part around `column`, or the start of the line if `column` is `None`.
 fn cut_line(line: &str, column: Option<usize>, indent: usize) -> String {
     if !is_long(line) {
         return line.get(indent..).unwrap_or_default().trim_end().to_owned();

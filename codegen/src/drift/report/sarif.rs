@@ -13,7 +13,8 @@ use crate::drift::{
 const SARIF_SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
 /// Renders one SARIF log with one run, which has a rule for each kind of change found and a result for each
-/// change. A result is at the new location if there is one, or else at the old one.
+/// change. A result is located in the new version if the change has a location there, otherwise in the old
+/// version.
 ///
 /// Breaking changes have the SARIF level `error`, renamed elements `warning`, additive changes `note`, and
 /// changes without effect `none`. Accepted changes have a suppression with the reason. The properties of a

@@ -128,7 +128,7 @@ mod tests {
     use super::*;
     use crate::drift::rules::RULES;
 
-    /// Every rule about parameters, bodies and responses has levels for webhooks, except
+    /// Every rule about parameters, bodies and responses has its own levels for webhooks, except
     /// `parameter-deprecated`.
     #[test]
     fn every_request_and_response_rule_is_listed() {

@@ -106,9 +106,9 @@ impl<'a> OperationLowerer<'a, '_> {
         }
     }
 
-    /// Writes the given servers as Server Objects. If the `servers` list at one of the locations has an entry
-    /// with the same URL after its variables are substituted, the fields of this entry are copied. Otherwise
-    /// only the URL is written.
+    /// Writes the given servers as Server Objects. Searches the `servers` lists at the given locations for an
+    /// entry whose URL, with its variables substituted, is the URL of the server. Copies the fields of this
+    /// entry or, if there is no such entry, writes only the URL.
     pub fn write_servers(&mut self, locations: &[DocumentLocation], servers: &[Server]) -> Value {
         let lists: Vec<_> =
             locations.iter().filter_map(|location| self.resolve_path(location, &["servers"])).collect();
@@ -141,8 +141,8 @@ impl<'a> OperationLowerer<'a, '_> {
         servers.iter().map(write_server).collect()
     }
 
-    /// Reports each unwritten callback of an operation as a loss. Such a callback is shared by
-    /// reference with another operation, and a copy would declare a second callback.
+    /// Reports each callback of an operation that is missing in `written_callbacks` as a loss. Such a
+    /// callback is shared by reference with another operation; a copy would declare a second callback.
     pub fn report_shared_callbacks(&mut self, operation: &Operation, written_callbacks: &Value) {
         let Some((container, tree)) = self.resolve_path(&operation.place, &["callbacks"]) else { return };
         let is_missing = |member: &&ObjectMember| {
@@ -156,7 +156,7 @@ impl<'a> OperationLowerer<'a, '_> {
         }
     }
 
-    /// Copies the `links` of the response at a location, if their targets are part of the document.
+    /// Copies those `links` of the response at a location whose targets are part of the document.
     pub fn write_links(&mut self, location: &DocumentLocation) -> Map<String, Value> {
         let Some((container, tree)) = self.resolve_path(location, &["links"]) else { return Map::new() };
         let mut out = Map::new();
@@ -257,8 +257,8 @@ impl<'a> OperationLowerer<'a, '_> {
     }
 }
 
-/// Returns the value that an example describes. If `media_type` is JSON and the value is a string that
-/// contains JSON, returns the parsed JSON.
+/// Returns the value of an example. If `media_type` is JSON and `value` is a string that contains JSON,
+/// returns the parsed JSON.
 fn example_value(value: Value, media_type: Option<&str>) -> Value {
     let is_json = media_type.is_some_and(|name| MediaType::parse(name).is_json());
     let text = value.as_str().filter(|_| is_json);
@@ -277,7 +277,7 @@ fn substitute_variables(server: &DocumentNode) -> Option<String> {
     Some(defaults.fold(url, substitute))
 }
 
-/// Returns the Server Variable Object, or `None` if the required `default` is missing.
+/// Returns the Server Variable Object. Returns `None` if the required field `default` is missing.
 fn write_variable(tree: &DocumentNode) -> Option<Value> {
     let mut out = json!({ "default": lenient::coerce_string(tree.get("default")?)? });
     let values = tree.get("enum").map(DocumentNode::elements).unwrap_or_default().iter();

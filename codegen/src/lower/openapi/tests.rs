@@ -81,7 +81,7 @@ fn operation_lines(operation: &Operation, schemes: &Value) -> Vec<String> {
 }
 
 /// The text that marks a line about a multipart part. Such lines are compared separately, because the
-/// contract may describe a part by its schema and the lowered document by its encoding.
+/// contract may describe a part by a schema, and the lowered document by an `encoding`.
 const PART: &str = " part ";
 
 /// If a contract is lowered and the document is loaded again, all operations have the same paths, parameters,
@@ -325,8 +325,8 @@ components:
     assert_eq!(document.value["components"]["schemas"], expected);
 }
 
-/// Constructs that OpenAPI 3.0 does not support are omitted and reported, and constructs that it expresses
-/// differently are translated.
+/// Constructs that OpenAPI 3.0 does not support are omitted and reported. Constructs that OpenAPI 3.0
+/// expresses in another way are translated.
 #[test]
 fn unsupported_constructs_are_omitted_and_reported() {
     let contract = parse_contract(

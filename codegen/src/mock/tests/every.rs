@@ -1,7 +1,7 @@
 //! Tests the mock server with every operation of all test cases (`codegen/tests/cases`). For each operation,
 //! a valid request is created from the operation table, as a client does. The mock server must accept it, and
-//! the client's types and an independent validator must accept the response. A request that violates one rule
-//! must be rejected because of this rule.
+//! the client's types and an independent validator must accept the response. The mock server must reject a
+//! request that violates one rule, and the error response must name this rule.
 
 #[path = "../../../tests/harness/independent.rs"]
 mod independent;
@@ -190,8 +190,8 @@ impl MockServer {
         self.check_value(ty, media.and_then(|media| media.schema), &value, reference)
     }
 
-    /// Checks that requests with one violation are rejected because of the violated rule. Returns the number
-    /// of requests.
+    /// Sends requests with one violation each. Checks that the mock server rejects each request and names the
+    /// violated rule. Returns the number of requests.
     fn check_error_responses(
         &self,
         at: usize,
@@ -322,8 +322,8 @@ fn encode_parts(rows: &[PartSpec], value: &Json) -> Vec<MultipartField> {
 struct IndependentValidator(Option<Documents>);
 
 impl IndependentValidator {
-    /// Creates a validator, unless the contract has a configuration file or repaired faults, which only this
-    /// generator supports.
+    /// Creates the validator. It supports no contract with a configuration file or with repaired faults,
+    /// because other validators handle neither.
     fn from_contract(project: &Project, contract: &AnalyzedContract) -> Self {
         let is_plain =
             project.config.file.is_none() && contract.diagnostics.iter().all(|each| each.fallback.is_none());
@@ -341,7 +341,7 @@ impl IndependentValidator {
     }
 }
 
-/// Reads the contract of a test case from its folder, or that of a project from its configuration file.
+/// Reads a contract. `path` is the folder of a test case or the configuration file of a project.
 fn load_project(path: &Path) -> Result<(Project, AnalyzedContract), Diagnostics> {
     let config = if path.is_dir() { path.join("codegen.toml") } else { path.to_owned() };
     let mut project = if config.exists() { Project::from_config(&config)? } else { Project::default() };

@@ -65,7 +65,7 @@ fn satisfiable_schemas_are_answered() {
     }
 }
 
-/// In a generated object of a union with a `discriminator`, the tag selects a branch that accepts the object
+/// For a union with a `discriminator`, the tag of a generated object selects a branch that accepts the object
 /// (OpenAPI 3.1, 4.8.25).
 #[test]
 fn generated_tags_select_a_branch() {

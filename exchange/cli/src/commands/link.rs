@@ -46,7 +46,7 @@ impl LinkNotOpened {
                 let next = "use --open where there is a browser, or --print-link to open it by hand";
                 CommandError::new(
                     ExitStatus::Conflict,
-                    format!("the {what} waits for you in a browser"),
+                    format!("the link to the {what} page was not opened"),
                     next,
                 )
             }

@@ -288,10 +288,12 @@ async fn drop_change(
     match entry {
         // WRT-13: this client cannot withdraw the confirmation that the exchange holds.
         Some(entry) if entry.state() == EntryState::Held => output.print_warning(format!(
-            "the exchange still holds change {number}: it can still be confirmed with its link"
+            "the exchange still holds change {number}, because `drop` cannot withdraw it: discard it with its \
+             link, or let it expire"
         )),
         Some(entry) if entry.may_be_applied() => output.print_warning(format!(
-            "the exchange may still have carried out change {number}: check after `exchange sync`"
+            "the exchange may have carried out change {number} before you dropped it: run `exchange sync`, \
+             and check its entries"
         )),
         _ => {}
     }

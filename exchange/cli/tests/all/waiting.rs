@@ -141,7 +141,7 @@ async fn dropping_warns_if_the_change_may_be_applied() {
     expect![[r#"
         exit 0
         out| {"dropped":1,"mayBeApplied":false,"state":"held"}
-        err| note: the exchange still holds change 1: it can still be confirmed with its link
+        err| note: the exchange still holds change 1, because `drop` cannot withdraw it: discard it with its link, or let it expire
     "#]]
     .assert_eq(&machine.json(&["outbox", "drop", "1"]).await.shown());
     machine.sandbox.act("sandbox-admin", SandboxAction::Switch { on: false }).await.unwrap();
@@ -163,7 +163,7 @@ async fn dropping_warns_if_the_change_may_be_applied() {
     expect![[r#"
         exit 0
         err| change 3 is dropped
-        err| note: the exchange may still have carried out change 3: check after `exchange sync`
+        err| note: the exchange may have carried out change 3 before you dropped it: run `exchange sync`, and check its entries
     "#]]
     .assert_eq(&machine.run(&["outbox", "drop", "3"]).await.shown());
 }

@@ -44,7 +44,9 @@ struct MemoryRecord {
 
 /// The error returned when a stored memory cannot be parsed.
 #[derive(Debug, thiserror::Error)]
-#[error("corrupt catalog memory: {0}")]
+#[error(
+    "the stored results of catalog lookups are corrupt: {0}; delete them to look up the references again"
+)]
 pub struct CatalogMemoryError(#[from] serde_json::Error);
 
 impl CatalogMemory {
@@ -105,7 +107,7 @@ impl CatalogMemory {
         std::path::absolute(path)
             .and_then(|path| durable::replace_file(&path, self.to_json().as_bytes()))
             .map_err(|error| {
-                let what = "the catalog memory cannot be written";
+                let what = format!("cannot write the results of catalog lookups to {}", path.display());
                 Error::with_source(ErrorKind::Storage, what, error)
             })
     }
@@ -168,7 +170,8 @@ mod tests {
         assert_eq!(bt(CatalogKind::Item, r#"{"locKey": "item_x"}"#).as_deref(), Some("b-2"));
         assert_eq!(bt(CatalogKind::Item, r#"{"name": "One"}"#), None);
         assert_eq!(bt(CatalogKind::Item, r#"{"name": "One", "uexId": 7, "bt": "b-3"}"#), None);
-        assert!(CatalogMemory::from_json(b"[{]").unwrap_err().to_string().contains("corrupt catalog memory"));
+        let error = CatalogMemory::from_json(b"[{]").unwrap_err().to_string();
+        assert!(error.starts_with("the stored results of catalog lookups are corrupt: "), "{error}");
     }
 
     /// A file is replaced atomically: if the replacement fails, the old file is unchanged and no temporary

@@ -6,9 +6,9 @@ use super::Changes;
 use crate::error::Error;
 
 impl Changes<BlueprintOp> {
-    /// Adds a blueprint by its product. Has the result `unchanged` if the member already has it. For an op
-    /// with more fields (when and where the member learned it), use [`AddBlueprint::builder`] and
-    /// [`Changes::push`].
+    /// Adds a blueprint by its product. The op has the result `unchanged` if the member already has the
+    /// blueprint. For an op with more fields (the time and the place of the acquisition), use
+    /// [`AddBlueprint::builder`] and [`Changes::push`].
     ///
     /// # Errors
     /// Returns the errors of [`Changes::push`].
@@ -16,7 +16,8 @@ impl Changes<BlueprintOp> {
         self.push(AddBlueprint::builder().ref_(product).build()?)
     }
 
-    /// Removes a blueprint by its key in the feed. Has the result `unchanged` if the member does not have it.
+    /// Removes a blueprint by its key in the feed. The op has the result `unchanged` if the member does not
+    /// have the blueprint.
     ///
     /// # Errors
     /// Returns the errors of [`Changes::push`].

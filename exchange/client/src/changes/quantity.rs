@@ -1,5 +1,5 @@
-//! Quantities, rounded and compared as the exchange does it: SCU in thousandths, rounded half up; pieces as
-//! integers.
+//! Quantities. They are rounded and compared in the same way as by the exchange: SCU in thousandths, rounded
+//! half up; pieces as integers.
 
 use std::cmp::Ordering;
 

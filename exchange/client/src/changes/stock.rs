@@ -123,7 +123,7 @@ impl Changes<StockOp> {
     ///
     /// # Errors
     /// Returns `Invalid` if the lots have different materials or units, or if the first lot holds less than
-    /// `quantity`, and the errors of [`Changes::push`].
+    /// `amount`, and the errors of [`Changes::push`].
     pub fn move_stock(
         &mut self,
         from: ExpectedLot,

@@ -514,9 +514,9 @@ proptest! {
         }
     }
 
-    /// The same holds for stock, except that the split may reorder ops, to keep the ops of a material
-    /// together if some increase and some decrease its lots. A split fails only if the ops of one such
-    /// material exceed the batch size.
+    /// A split of stock ops follows the same rules, but may reorder ops. It does so to keep the ops of a
+    /// material together if some of them increase and others decrease its lots. A split fails only if the ops
+    /// of one such material exceed the batch size.
     #[test]
     fn any_stock_split_keeps_moves_whole(ops in prop::collection::vec((0_u8..6, any::<bool>()), 1..40), max_ops in 1_usize..12) {
         let mut changes = StockChanges::new();

@@ -33,7 +33,7 @@ pub struct ComputerNames(Vec<String>);
 
 impl fmt::Debug for ComputerNames {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MachineNames").field("known", &self.0.len()).finish_non_exhaustive()
+        f.debug_struct("ComputerNames").field("known", &self.0.len()).finish_non_exhaustive()
     }
 }
 

@@ -63,7 +63,7 @@ impl fmt::Debug for AreaCommit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { area, expected_sequence, clear, strip, upserts, removals, units, sweep, area_state } =
             self;
-        let mut commit = f.debug_struct("Commit");
+        let mut commit = f.debug_struct("AreaCommit");
         commit
             .field("area", area)
             .field("expected_sequence", expected_sequence)
@@ -118,7 +118,10 @@ pub struct ReplicaRow {
 /// Does not print the content.
 impl fmt::Debug for ReplicaRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Row").field("key", &self.key).field("bytes", &self.body.len()).finish_non_exhaustive()
+        f.debug_struct("ReplicaRow")
+            .field("key", &self.key)
+            .field("bytes", &self.body.len())
+            .finish_non_exhaustive()
     }
 }
 

@@ -182,7 +182,7 @@ pub struct FeedRemoval {
     pub is_own: bool,
     /// The time of the removal.
     pub at: Timestamp,
-    /// The writer that removed it.
+    /// The writer that removed the entry.
     pub by: RemovedBy,
 }
 

@@ -112,7 +112,7 @@ impl ExchangeModel {
     }
 
     /// Returns a page in its wire format; `None` stands for `410 CURSOR_EXPIRED`. If `twice` is true, the
-    /// page repeats an entry of an earlier page.
+    /// page also contains an entry of another page.
     pub fn next_page(&mut self, cursor: Option<&str>, limit: usize, twice: bool) -> Option<String> {
         let place = match cursor {
             None => ModelCursor::Snapshot { began: self.changes, after: String::new() },

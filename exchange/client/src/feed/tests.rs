@@ -269,7 +269,7 @@ fn lots_of_a_left_unit_are_deleted() {
     assert_eq!(replica.count(Area::OrgStock).unwrap(), 1);
 }
 
-/// TYP-16: removals by this installation are reported and stored with `own`.
+/// TYP-16: removals by this installation are reported and stored with `is_own`.
 #[test]
 fn own_removals_are_distinguished() {
     let (replica, mut model) = (Replica::in_memory(), ExchangeModel::new(Area::Ships));

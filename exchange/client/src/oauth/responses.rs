@@ -60,7 +60,7 @@ pub(crate) enum ResponseError {
     MissingField(&'static str),
     #[error("the identity provider returned a token that is not bound to the key of this installation")]
     NotBound,
-    #[error("the identity provider returned an invalid access token")]
+    #[error("the identity provider returned an access token with characters that HTTP does not allow")]
     InvalidToken,
     #[error("the identity provider returned a code or URL that is unsafe to display")]
     UnsafeToDisplay,

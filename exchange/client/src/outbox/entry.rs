@@ -321,7 +321,7 @@ impl OutboxEntry {
 /// Does not print the content, the key and the process that sends the entry.
 impl fmt::Debug for OutboxEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Entry")
+        f.debug_struct("OutboxEntry")
             .field("number", &self.number)
             .field("lane", &self.lane)
             .field("state", &self.state)

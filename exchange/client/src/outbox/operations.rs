@@ -277,9 +277,9 @@ impl Outbox {
         .await
     }
 
-    /// Retries all parked entries and returns their number. Call this after the same member signed in again,
-    /// or after another action of the member. Entries of an [`Exchange::outbox`] are parked again if another
-    /// member is signed in.
+    /// Retries all parked entries, except those with [`ParkReason::KeyReused`], and returns their number.
+    /// Call this after the same member signed in again, or after another action of the member. Entries of an
+    /// [`Exchange::outbox`] are parked again if another member is signed in.
     ///
     /// # Errors
     /// Returns `Storage` if the store fails.
@@ -364,9 +364,9 @@ impl Outbox {
         Ok(())
     }
 
-    /// Removes an entry, whether or not it is decided. An entry that may have been applied may still appear
-    /// in the feed. This includes an unreadable entry, because this program cannot determine whether it is
-    /// being sent.
+    /// Removes an entry, whether or not it is decided. The feed may still show the change set of a removed
+    /// entry if the exchange may have applied it. This also applies to an unreadable entry, because this
+    /// program cannot determine whether the entry is being sent.
     ///
     /// # Errors
     /// Returns `Busy` for an entry that is being sent, `Invalid` if there is no such entry, and `Storage` if

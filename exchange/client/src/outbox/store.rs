@@ -197,7 +197,7 @@ impl fmt::Debug for MemoryOutbox {
 /// Does not print the content.
 impl fmt::Debug for EntryRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Row")
+        f.debug_struct("EntryRow")
             .field("number", &self.number)
             .field("revision", &self.revision)
             .field("lane", &self.lane)
@@ -209,6 +209,6 @@ impl fmt::Debug for EntryRow {
 /// Prints only the area.
 impl fmt::Debug for NewEntryRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NewRow").field("lane", &self.lane).finish_non_exhaustive()
+        f.debug_struct("NewEntryRow").field("lane", &self.lane).finish_non_exhaustive()
     }
 }

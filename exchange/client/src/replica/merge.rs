@@ -188,7 +188,7 @@ pub fn merge_lot(
     )
 }
 
-/// Merges whether a blueprint is present.
+/// Merges the presence of a blueprint.
 #[must_use]
 pub fn merge_blueprint(
     base: bool,

@@ -113,21 +113,25 @@ impl ShipMatchPlan {
     /// # Errors
     /// Returns [`ErrorKind::Invalid`] if the ship is not ambiguous, or if `is` is not one of its candidates.
     pub fn resolve_ambiguous(&mut self, ship: &ExternalId, is: Option<&ShipId>) -> Result<(), Error> {
-        let refused = || {
-            Error::new(
-                ErrorKind::Invalid,
-                "the ship is not ambiguous, or the choice is not one of its candidates",
-            )
+        let refused = |why: &str| {
+            Error::new(ErrorKind::Invalid, format!("cannot resolve the ship {}: {why}", ship.as_str()))
         };
-        let at =
-            self.ambiguous.iter().position(|unsure| unsure.local.external_id == *ship).ok_or_else(refused)?;
+        let at = self
+            .ambiguous
+            .iter()
+            .position(|unsure| unsure.local.external_id == *ship)
+            .ok_or_else(|| refused("it is not ambiguous"))?;
         match is {
             None => self.local_only.push(self.ambiguous.remove(at).local),
             Some(is) if self.ambiguous[at].candidates.contains(is) => {
                 self.matched.push((self.ambiguous.remove(at).local, is.clone()));
                 self.ambiguous.iter_mut().for_each(|unsure| unsure.candidates.retain(|ship| ship != is));
             }
-            Some(_) => return Err(refused()),
+            Some(_) => {
+                return Err(refused(
+                    "the chosen ship is not one of its candidates; choose one of them, or none",
+                ));
+            }
         }
         Ok(())
     }
@@ -159,11 +163,12 @@ impl ShipMatchPlan {
             // A ship that was deleted at the exchange since needs no link.
             ship.is_none_or(|ship| ship.external_id.as_ref() == Some(&local.external_id))
         };
-        if !self.matched.iter().all(|pair| is_linked(&pair)) {
-            return Err(Error::new(
-                ErrorKind::Conflict,
-                "a match is not linked yet: send the links and read the feed before creating ships",
-            ));
+        if let Some((local, _)) = self.matched.iter().find(|pair| !is_linked(pair)) {
+            let what = format!(
+                "cannot create ships: the matched ship {} is not linked yet; send the links and read the feed first",
+                local.external_id.as_str()
+            );
+            return Err(Error::new(ErrorKind::Conflict, what));
         }
         self.local_only.iter().map(|local| local.values.to_upsert(local.external_id.clone(), None)).collect()
     }

@@ -18,7 +18,7 @@ use crate::{
 /// and, if it consists of files, several processes. Methods may block on the disk.
 ///
 /// Each method fails only with [`ErrorKind::Storage`](crate::ErrorKind::Storage), and then has changed
-/// nothing.
+/// nothing, except in the second error case of [`forget`](Self::forget).
 ///
 /// `exchange_client::replica::check` (feature `testkit`) tests an implementation of this trait.
 pub trait ReplicaStore: Send + Sync + 'static {
@@ -141,6 +141,6 @@ pub struct DemandDocument {
 /// Does not print the content.
 impl fmt::Debug for DemandDocument {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Document").field("at", &self.at).finish_non_exhaustive()
+        f.debug_struct("DemandDocument").field("at", &self.at).finish_non_exhaustive()
     }
 }

@@ -55,7 +55,8 @@ impl StepOutcome {
         !matches!(self, Self::Failed(_))
     }
 
-    /// Combines two results: it failed if either failed, and it is done if either is done.
+    /// Combines two results. The combination has failed if either step failed. Otherwise it is done if either
+    /// step is done.
     fn combine(self, other: Self) -> Self {
         match (self, other) {
             (Self::Failed(error), _) | (_, Self::Failed(error)) => Self::Failed(error),
@@ -126,7 +127,8 @@ impl SessionInner {
         DisconnectReport { revoked, tokens, key, data }
     }
 
-    /// Returns the newest refresh token. This is the unsaved one if it replaces the stored one.
+    /// Returns the newest refresh token: the unsaved token if it replaces the stored one, otherwise the
+    /// stored token.
     fn latest_refresh(&self, stored: StoredRefresh) -> StoredRefresh {
         match &self.connection_state().unsaved {
             Some(unsaved)

@@ -105,7 +105,7 @@ struct AccessRecord {
     jkt: String,
     token: String,
     scopes: Vec<String>,
-    /// These times are milliseconds since 1970.
+    /// The time of issue. All times of this record are milliseconds since 1970.
     issued_at: u64,
     refresh_at: u64,
     expires_at: u64,

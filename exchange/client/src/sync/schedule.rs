@@ -60,7 +60,7 @@ pub enum ErrorScope {
 }
 
 impl ErrorScope {
-    /// Returns what an error of this kind stops.
+    /// Returns the part of the synchronization that an error of this kind stops.
     #[must_use]
     pub const fn from_kind(kind: ErrorKind) -> Self {
         match kind {

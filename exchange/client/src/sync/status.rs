@@ -9,7 +9,7 @@ use crate::{
     feed::{Area, FeedPhase},
 };
 
-/// The status of each area that has been due since the program started.
+/// The status of each area that was read since the program started.
 #[derive(Clone, Debug, Default)]
 pub struct SyncStatus {
     areas: BTreeMap<Area, AreaStatus>,
@@ -32,7 +32,7 @@ pub struct AreaStatus {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AreaActivity {
-    /// The area was not read yet.
+    /// The area was not read yet, or its last read was abandoned.
     #[default]
     NotStarted,
     /// The feed is being read.

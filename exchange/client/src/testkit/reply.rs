@@ -137,26 +137,26 @@ impl ScriptedReply {
         Self::new(200, "application/json", vec![b' '; bytes])
     }
 
-    /// Refuses the connection, so that the server receives nothing.
+    /// Creates a reply that refuses the connection, so that the server receives nothing.
     #[must_use]
     pub fn refused() -> Self {
         Self { delivery: ReplyDelivery::Refused, ..Self::json(200, "{}") }
     }
 
-    /// Ends the connection before the request has been received completely.
+    /// Creates a reply that ends the connection before the request has been received completely.
     #[must_use]
     pub fn interrupted() -> Self {
         Self { delivery: ReplyDelivery::Interrupted, ..Self::json(200, "{}") }
     }
 
-    /// Processes the request but loses the response, which is `{}`. For a different response, use
-    /// [`then_lost`](Self::then_lost).
+    /// Creates a reply that processes the request but loses the response, which is `{}`. For a different
+    /// response, use [`then_lost`](Self::then_lost).
     #[must_use]
     pub fn lost() -> Self {
         Self::json(200, "{}").then_lost()
     }
 
-    /// Processes the request but never responds.
+    /// Creates a reply that processes the request but never responds.
     #[must_use]
     pub fn stalled() -> Self {
         Self::json(200, "{}").then_stalled()

@@ -35,11 +35,11 @@ use super::{
 
 /// A server that follows a script and can be used as a [`Transport`]. Clones share the server.
 ///
-/// Without a script, it replies `200 {}`. It validates every request: it must have one `Authorization` and
-/// one `DPoP` header with a valid proof for this request, a unique proof id, only nonces of this server, a
-/// well-formed `User-Agent`, and an idempotency key if it is a write. No key may be used with two bodies, and
-/// no request may be sent before a `Retry-After` time. Each violation is recorded, and
-/// fails the test when the records are read, or when the server is dropped.
+/// Without a script, it replies `200 {}`. It validates every request. A valid request has one `Authorization`
+/// and one `DPoP` header with a valid proof for this request, a unique proof id, only nonces of this server,
+/// a well-formed `User-Agent`, and an idempotency key if it is a write. No key may be used with two bodies,
+/// and no request may be sent before a `Retry-After` time. Each violation is recorded, and fails the test
+/// when the records are read, or when the server is dropped.
 #[derive(Clone)]
 pub struct ScriptedServer(Arc<ServerInner>);
 

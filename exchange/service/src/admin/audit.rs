@@ -19,8 +19,8 @@ pub struct AuditFilter {
     pub client: Option<ClientId>,
     /// Only entries about the object with this id.
     pub subject: Option<String>,
-    /// Only entries with a lower number than this, that is, older ones. The list starts with the newest
-    /// entry. Set it to [`AuditPage::next`] of the previous page.
+    /// Only entries with a lower number, that is, older ones. `None` starts with the newest entry. For the
+    /// next page, pass [`AuditPage::next`] of the previous page.
     pub after: Option<i64>,
     /// The maximum number of entries.
     pub limit: usize,

@@ -36,7 +36,8 @@ pub struct ListedConnection {
     /// The time of the installation's last call; before the first call, the time of the last token refresh.
     #[serde(rename = "last")]
     pub last_call: String,
-    /// Whether the installation has an active connection at the built-in provider.
+    /// Whether the installation has an active connection at the built-in provider; `None` if the provider is
+    /// external.
     pub connected: Option<bool>,
     /// True if the installation was disconnected, so that its key is rejected permanently (ERR-13).
     pub disconnected: bool,

@@ -132,7 +132,7 @@ impl WriteArea for BlueprintArea {
     }
 }
 
-/// Converts a feed key, which is a product key or its hash.
+/// Converts a feed key into the target of an op. A feed key is a product key or the hash of a product key.
 fn target_of_key(index: &CatalogueIndex, key: &str) -> BlueprintTarget {
     match index.find_entry(EntryKind::Blueprint, key) {
         Some(entry) => BlueprintTarget::Product(entry.id.clone()),

@@ -39,7 +39,8 @@ use crate::secrets;
 use crate::store::StoreError;
 use crate::time::Moment;
 
-/// How long a removal by another author prevents a client from adding the entry again (BPR-06, A11).
+/// The period in which a removal by another author prevents a client from adding the entry again (BPR-06,
+/// A11).
 const REMOVAL_RETENTION: Duration = feed::cursor::LIFETIME;
 
 /// The reason a change set of the web pages, the application or the system failed.
@@ -164,7 +165,7 @@ pub(crate) struct BatchDecision<E> {
 /// An area whose entries can be changed by change sets.
 ///
 /// `resolve_targets` and `decide_ops` are pure functions. `load_state`, `apply_changes` and `count_entries`
-/// access only the tables of the area.
+/// run in the transaction of the write.
 pub(crate) trait WriteArea: Sized + Send + 'static {
     /// The area's name in journal, audit and feeds.
     const NAME: &'static str;
@@ -314,7 +315,7 @@ pub(super) fn commit_decision<A: WriteArea>(
 /// Writes changed entries to the area's tables, publishes and journals them ([`publish_and_journal`]), and
 /// adds the notices.
 ///
-/// `undoes` maps the key of each reverted entry to the first journal entry that is undone.
+/// `undoes` maps the key of each reverted entry to the id of the first journal entry that the revert undoes.
 pub(super) fn apply_and_journal<A: WriteArea>(
     connection: &Connection,
     writer: &WriteContext,
@@ -365,7 +366,7 @@ pub(super) fn store_response(
 
 impl Backend {
     /// Handles a change set of a connected client. Applies the change set unless it is a dry run or is held
-    /// for confirmation. Stores the response for repetitions in the same transaction.
+    /// for confirmation. In the same transaction, stores the response, so that a repeated request gets it again.
     pub(super) async fn handle_change_set<A: WriteArea>(
         &self,
         body: A::ChangeSet,

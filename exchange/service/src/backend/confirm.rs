@@ -56,7 +56,8 @@ pub struct BatchPreview {
 pub enum ConfirmOutcome {
     /// The batch was applied.
     Applied(ChangeResult),
-    /// The batch was not applied because the client no longer has the permission. The batch stays held.
+    /// The batch was not applied because the admission check rejected it with this code. The batch stays
+    /// held.
     Refused(PlainCode),
     /// There is no such batch: it was confirmed, discarded or replaced by a newer one, or it has expired.
     NotFound,
@@ -73,7 +74,7 @@ impl HandoffToken {
         Self(text.into())
     }
 
-    /// Returns the secret. The store looks it up by its hash.
+    /// Returns the secret. The store contains only its hash.
     pub(super) fn expose_secret(&self) -> &str {
         &self.0
     }

@@ -91,7 +91,8 @@ impl Backend {
     }
 
     /// Stages a draft and stores the response for repetitions in the same transaction. A `draft` of `None`
-    /// stands for a body that matches its schema but has invalid content (DRF-11); it is rejected.
+    /// stands for a body that matches its schema but has invalid content (DRF-11); the request is then
+    /// rejected.
     async fn stage_draft(
         &self,
         draft: Option<StagedDraft>,

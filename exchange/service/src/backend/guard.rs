@@ -21,9 +21,9 @@ pub struct RemovalCounts {
 }
 
 impl GuardConfig {
-    /// Returns true if the member has to confirm the batch. By default this is the case if the batch and the
-    /// window together have more than 25 removals, or at least 5 that are more than a fifth of the entries at
-    /// the start of the window.
+    /// Returns true if the member has to confirm the batch. By default, this is the case if the batch and the
+    /// window together have more than 25 removals. It is also the case if they have at least 5 removals and
+    /// these exceed a fifth of the entries at the start of the window.
     #[must_use]
     pub fn holds_batch(&self, removals: RemovalCounts) -> bool {
         let RemovalCounts { batch, window, entries } = removals;

@@ -33,7 +33,8 @@ pub(super) struct HeldBatch {
 /// and member. Only the hash of the link's secret is stored.
 ///
 /// # Errors
-/// Returns `BATCH_TOO_LARGE` for a body of more than 512 KiB, or an error if the store fails.
+/// Returns `BATCH_TOO_LARGE` for a body that exceeds the configured size (by default 512 KiB), or an error if
+/// the store fails.
 pub(super) fn hold_batch(
     connection: &Connection,
     backend: &Backend,

@@ -12,8 +12,9 @@ use crate::records::{self, AuditEntry};
 use crate::store::{StoreError, read_setting, sql_limit};
 use crate::time::Moment;
 
-/// Records the changes of one change set. For each reverted key, `undoes` contains the first journal entry
-/// that is undone, so that a later run does not undo that entry again.
+/// Records the changes of one change set. For each key that the change set reverts, `undoes` contains the id
+/// of the first journal entry that is undone. All later entries of the key are undone as well. A later undo
+/// therefore skips the entries of the key from this id up to the revert.
 pub(super) fn record_changes<E: Serialize>(
     connection: &Connection,
     writer: &WriteContext,
@@ -198,9 +199,9 @@ pub(super) fn write_audit(
 /// Deletes up to `limit` entries that are older than `before`, oldest first. Returns the number of deleted
 /// entries.
 ///
-/// Entries are deleted in the order of their ids. The remaining journal is therefore complete from some
-/// moment on. That moment is the floor, which is updated in the same transaction. After the clock was set
-/// back, an entry with a later time can precede older entries; it then blocks their deletion.
+/// Entries are deleted in the order of their ids. The remaining journal is therefore complete from a certain
+/// moment, the journal floor. The same transaction updates the floor. If the system clock was set back, an
+/// entry with a later time can precede entries with earlier times, and then blocks their deletion.
 ///
 /// # Errors
 /// Returns a [`StoreError`] if the database fails.

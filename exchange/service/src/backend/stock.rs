@@ -46,8 +46,8 @@ const MAX_LINEAR_SEARCH: usize = 8;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StockArea;
 
-/// The stock that a member holds of a lot, before or after a change, as stored in the journal: the total, and
-/// the rows that differ.
+/// A member's stock of one lot before or after a change, as stored in the journal: the total, and the rows
+/// that differ.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct LotHolding {
     pub(crate) lot: Lot,

@@ -16,10 +16,10 @@
 //!
 //! Stock and org stock change the same rows, and the journal records a row's changes under every Logistician
 //! who made one. A client's change of a row in one area can therefore depend on an earlier change in another
-//! area or for another member. After each revert, conflicts in other areas and for other members are checked
-//! again, until nothing more can be reverted. This terminates, because every round permanently reverts at
-//! least one entry. A preview checks only once, so it can report a conflict that a real run resolves by first
-//! reverting another area or member.
+//! area or for another member. After an area in which entries were reverted, the conflicts in the other area
+//! and of other members are checked again, until nothing more can be reverted. This terminates, because every
+//! round permanently reverts at least one entry. A preview checks only once, so it can report a conflict that
+//! a real run resolves by first reverting another area or member.
 //!
 //! Entry points: [`Backend::undo_writes`](super::Backend::undo_writes) for the member's own request, and
 //! [`UndoProcess`] for administrators.
@@ -80,7 +80,8 @@ pub struct UndoSelection {
 pub enum UndoAuthority {
     /// The member requested the undo; the changes have the channel `web`.
     Member,
-    /// The administrator with this name requested it: channel `system`, with a notice for the member.
+    /// The administrator with this name requested the undo. The changes have the channel `system`, and the
+    /// member gets a notice.
     Administrator(String),
 }
 
@@ -254,7 +255,7 @@ pub enum UndoError {
     /// Another undo or preview for the member is running, and only one can run at a time.
     #[error("another undo for this member is running: wait until it has finished")]
     InProgress,
-    /// The undo failed after some pieces were committed. Running it again continues after them.
+    /// The undo failed after some pieces were committed. A further run continues after these pieces.
     #[error("the undo was interrupted after reverting a part: {0}; run it again to continue")]
     Interrupted(#[source] Box<Self>),
     /// The store could not be read or written.
@@ -301,8 +302,8 @@ pub(super) trait UndoableArea: WriteArea<Entry: DeserializeOwned> {
     /// Whether a new entry can replace a removed one.
     const REPLACES: bool = false;
 
-    /// Groups the changes of one change set between whose entries amounts moved. Returns the indexes of each
-    /// group's changes.
+    /// Groups the changes of one change set if amounts moved between their entries. Returns the indexes of
+    /// each group's changes.
     fn linked_changes(_: &[EntryChange<Self::Entry>]) -> Vec<Vec<usize>> {
         Vec::new()
     }
@@ -743,7 +744,7 @@ impl AreaPlan {
     }
 }
 
-/// Returns the key of the removed entry that a journaled change replaced, if any.
+/// If a journaled change created an entry in place of a removed one, returns the key of the removed entry.
 fn find_replaced_key<A: UndoableArea>(
     before: Option<String>,
     after: Option<String>,

@@ -136,7 +136,7 @@ impl StockOwnership {
     }
 }
 
-/// A stock row. In a pool, it is an org-stock entry.
+/// A stock row. A row in a pool is an org-stock entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StockRow {
     pub(crate) id: String,
@@ -154,7 +154,7 @@ pub(crate) struct StockRow {
     pub(crate) reserved: i64,
     pub(crate) offer: Option<StockOffer>,
     /// The row's insertion number; `None` before the row is written. A restored row gets a new number, so it
-    /// is the newest of the rows with its booking time.
+    /// is the newest of the rows with the same booking time.
     #[serde(skip)]
     pub(crate) number: Option<i64>,
 }
@@ -194,7 +194,7 @@ pub(crate) struct PlacedRow<'a> {
     pub(crate) row: &'a StockRow,
 }
 
-/// `key` is ignored, because it is derived from the lot.
+/// Compares all fields except `key`, which is derived from the lot.
 impl PartialEq for PlacedRow<'_> {
     fn eq(&self, other: &Self) -> bool {
         (self.holder, self.lot, self.row) == (other.holder, other.lot, other.row)
@@ -220,8 +220,9 @@ pub(crate) struct RowBooking<'a> {
     pub(crate) after: Option<PlacedRow<'a>>,
 }
 
-/// Pairs the rows before and after a change by id, and omits unchanged rows. New rows keep their order, in
-/// which they are inserted: among rows with the same booking time, the first counts as the oldest (STK-16).
+/// Pairs the rows before and after a change by id, and omits unchanged rows. New rows keep their order,
+/// because they are inserted in this order: among rows with the same booking time, the first one counts as
+/// the oldest (STK-16).
 pub(crate) fn pair_bookings<'a>(
     before: impl IntoIterator<Item = PlacedRow<'a>>,
     after: impl IntoIterator<Item = PlacedRow<'a>>,

@@ -1,8 +1,8 @@
 //! Fuzzy matching of names, which is used only for suggestions (RES-09).
 //!
-//! Candidates have trigrams in common with the query. Of the candidates with the most common trigrams, those
-//! with the smallest edit distances are returned. Every step is bounded, so a request with 500 references
-//! remains cheap.
+//! A candidate is a name that shares trigrams with the query. The candidates that share the most trigrams are
+//! compared with the query, and those with the smallest edit distances are returned. Every step is bounded,
+//! so a request with 500 references remains cheap.
 
 use std::collections::HashMap;
 

@@ -86,7 +86,8 @@ pub(super) struct KindIndex {
 
 type MultiMap = HashMap<String, Vec<u32>>;
 
-/// Adds a position to a key, but only once if two fields of an entry have the same value.
+/// Adds a position to the positions of a key. Omits a position that was just added, because two fields of an
+/// entry can have the same value.
 fn insert_position<K: Eq + Hash>(map: &mut HashMap<K, Vec<u32>>, key: K, index: u32) {
     let places = map.entry(key).or_default();
     if places.last() != Some(&index) {

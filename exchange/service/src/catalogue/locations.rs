@@ -21,7 +21,8 @@ pub struct WarehouseLocation {
 }
 
 impl WarehouseLocation {
-    /// Returns the external link: that of the city or, without a city, that of the space station (RES-15).
+    /// Returns the external link of the location: the link to its city or, without a city, to its space
+    /// station (RES-15).
     #[must_use]
     pub fn external_link(&self) -> Option<(LocationLinkKind, i64)> {
         let city = self.city.map(|id| (LocationLinkKind::City, id));

@@ -41,7 +41,7 @@ fn without_one_tag(name: &str) -> Option<&str> {
 }
 
 /// Strips the manufacturer from the start of a name if it is a whole word, so that `Drake Cutlass` becomes
-/// `Cutlass`. Returns `None` if there is nothing to strip or nothing else.
+/// `Cutlass`. Returns `None` if the name does not start with the manufacturer, or has nothing after it.
 pub(super) fn without_maker<'a>(name: &'a str, maker: &str) -> Option<&'a str> {
     let name = name.trim_start();
     let head = name.get(..maker.len()).filter(|head| head.eq_ignore_ascii_case(maker))?;

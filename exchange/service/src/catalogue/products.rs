@@ -14,14 +14,14 @@ pub enum VariantMatching {
 }
 
 /// An index of blueprints by the items that they produce. An item whose fact `variantOf` names another item
-/// is a variant of that item and, transitively, of all its variants.
+/// belongs to the family of that item. All items of a family are variants of each other.
 #[derive(Clone, Debug, Default)]
 pub struct ProductIndex {
     /// The ids of the blueprints that produce an item, by item.
     of_item: HashMap<String, Vec<String>>,
-    /// The ids of the blueprints that produce any variant, by the base item of the family.
+    /// For the base item of each group of variants: the ids of the blueprints that produce an item of the group.
     of_family: HashMap<String, Vec<String>>,
-    /// The base item of the family of each variant.
+    /// For each variant: the base item of its group.
     base: HashMap<String, String>,
 }
 

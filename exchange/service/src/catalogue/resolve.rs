@@ -28,7 +28,7 @@ pub enum Resolution<'i> {
 pub struct ResolvedReference<'i> {
     /// The matching entries.
     pub resolution: Resolution<'i>,
-    /// Whether the name of the reference is only similar to those of the entries (RES-09).
+    /// Whether the name of the reference is only similar to the names of the returned entries (RES-09).
     pub is_guess: bool,
     /// Whether the reference has a `locKey`, but none of its keys matches exactly one entry (RES-10).
     pub loc_key_unresolved: bool,
@@ -98,8 +98,8 @@ impl CatalogueIndex {
         ResolvedReference { resolution: Resolution::Ambiguous(candidates), is_guess, ..none }
     }
 
-    /// Returns the entry if a reference matches exactly one. The result is that of
-    /// [`resolve_reference`](Self::resolve_reference), but there is no fuzzy search.
+    /// Returns the entry if a reference matches exactly one. Differs from
+    /// [`resolve_reference`](Self::resolve_reference) only in that it does not search for similar names.
     #[must_use]
     pub fn find_unique(&self, kind: EntryKind, reference: &ItemRef) -> Option<&CatalogueEntry> {
         let part = self.kind_index(kind)?;

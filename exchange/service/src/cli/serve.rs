@@ -20,8 +20,8 @@ use tokio::signal;
 
 use super::{CommandError, ConfigArgs, print_line};
 
-/// The environment variables with the prefix `EXCHANGE_` that are not configuration values, without the
-/// prefix.
+/// The names of the environment variables that have the prefix `EXCHANGE_` and are not configuration values.
+/// The prefix is omitted.
 const RESERVED_VARIABLES: [&str; 3] = ["config", "log", "sandbox"];
 
 /// Runs the service until a signal stops it.

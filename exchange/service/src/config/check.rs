@@ -14,7 +14,7 @@ pub struct ConfigError {
     pub key: &'static str,
     /// The reason the value is unusable.
     pub reason: String,
-    /// How to correct the value.
+    /// Advice for correcting the value.
     pub advice: &'static str,
 }
 

@@ -236,7 +236,7 @@ struct StreamStep {
 ///
 /// # Errors
 /// Returns [`PageError::Expired`] if the cursor contains a number that was never assigned, or if tombstones
-/// after its position may be missing.
+/// after a position in the cursor may be missing.
 fn plan_steps(
     sources: Vec<StreamSource>,
     heads: Vec<StreamHead>,

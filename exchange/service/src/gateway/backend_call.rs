@@ -1,4 +1,5 @@
-//! Calls the backend after all stages have passed, and completes or releases the key claim and the quota.
+//! Calls the backend after all stages have passed. Completes or releases the key claim, and refunds the quota
+//! if necessary.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -132,7 +133,7 @@ async fn request_backend(
 fn is_check_due(ports: &GatewayPorts) -> bool {
     match ports.config.limits.checked_answers {
         0 => false,
-        each => ports.answers_since_check.fetch_add(1, Ordering::Relaxed).is_multiple_of(each),
+        each => ports.counted_responses.fetch_add(1, Ordering::Relaxed).is_multiple_of(each),
     }
 }
 

@@ -18,7 +18,7 @@ use crate::timed_body::{TimedBody, is_body_timeout};
 /// The number of bytes that one permit stands for.
 const PERMIT_BYTES: usize = 1024;
 
-/// How long a body waits for permits before it is refused.
+/// The maximum time for which a body waits for permits before it is refused.
 const MAX_WAIT: Duration = Duration::from_secs(5);
 
 /// The divisor for the memory budget of one source: a source may occupy at most an eighth of the total
@@ -33,7 +33,7 @@ pub(super) struct BodyBudget {
     shares: ShareLimiter,
 }
 
-/// A part of the [`BodyBudget`], which is returned when it is dropped.
+/// A part of the [`BodyBudget`]. Dropping the permit returns the part to the budget.
 #[derive(Debug)]
 pub(super) struct BodyPermit {
     _share: SharePermit,

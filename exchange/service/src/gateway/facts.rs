@@ -105,7 +105,8 @@ pub enum CredentialsError {
     Token(TokenError),
     /// The proof was refused.
     Proof(ProofRefusal),
-    /// Neither was verified, because too many newcomers are waiting. The client may retry after this time.
+    /// Neither the token nor the proof was verified, because too many newcomers are waiting. The client may
+    /// retry after this time.
     Overloaded(Duration),
 }
 
@@ -114,7 +115,7 @@ pub enum CredentialsError {
 pub struct InstallationStatus {
     /// True if the key is revoked because its installation was disconnected (ERR-13).
     pub key_revoked: bool,
-    /// True if the member disconnected the client after signing in for this token (ERR-12).
+    /// True if the member disconnected the client at or after the sign-in for this token (ERR-12).
     pub client_revoked: bool,
     /// The installation and the time of its last recorded call; `None` before its first call.
     pub installation: Option<(InstallationId, Moment)>,

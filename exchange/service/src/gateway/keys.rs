@@ -35,8 +35,8 @@ pub trait KeyStore: Send + Sync {
         now: Moment,
     ) -> MaybeReady<'_, Result<ClaimOutcome, SharedStateError>>;
 
-    /// Stores a rejection under the claimed key, or releases the claim if this rejection is never stored.
-    /// Does nothing if the claim already has a response.
+    /// Stores a rejection under the claimed key, or releases the claim if rejections of this kind are never
+    /// stored. Does nothing if the claim already has a response.
     fn complete(
         &self,
         caller: Caller,

@@ -17,12 +17,12 @@ use crate::peer::PeerAddr;
 use crate::shared::rate::{DrawOutcome, RateBucket, RatePolicy};
 use crate::time::Moment;
 
-/// How long a source is exempt after a valid proof.
+/// The period for which a source is exempt after a valid proof.
 const TRUST_DURATION: Duration = Duration::from_secs(600);
 /// The minimum age of an entry before a further proof refreshes it.
 const REFRESH_STEP: Duration = Duration::from_secs(60);
-/// The minimum delay after which a refused source may retry. Without it, clients that round the delay to
-/// whole seconds would all retry at once.
+/// The minimum delay after which a refused source may retry. Without this minimum, clients that round the
+/// delay to whole seconds would all retry at once.
 const MIN_WAIT: Duration = Duration::from_secs(1);
 
 /// The sources with a recent valid proof, and the time of that proof.

@@ -120,7 +120,7 @@ impl GatewayParts {
             terms: KeyRetention::from_config(limits),
             recent_sources: RecentSources::new(limits.counted),
             body_budget: BodyBudget::new(limits.held_bytes, limits.body_bytes),
-            answers_since_check: AtomicU32::new(0),
+            counted_responses: AtomicU32::new(0),
             second_headers: ArcSwapOption::empty(),
             environment: self.environment,
             config: self.config,
@@ -155,7 +155,7 @@ pub struct GatewayPorts {
     pub(super) recent_sources: RecentSources,
     pub(super) body_budget: BodyBudget,
     /// The number of responses so far, from which the next contract check is determined.
-    pub(super) answers_since_check: AtomicU32,
+    pub(super) counted_responses: AtomicU32,
     /// The headers that all responses of the current second share.
     pub(super) second_headers: ArcSwapOption<SecondHeaders>,
 }

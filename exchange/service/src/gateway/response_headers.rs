@@ -1,4 +1,4 @@
-//! Adds the headers that every response has: nonce, rate limit, correlation id and date.
+//! Adds headers to responses: correlation id and date to every response, nonce and rate limit if they apply.
 
 use std::sync::Arc;
 

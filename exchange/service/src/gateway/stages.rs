@@ -79,7 +79,7 @@ const AFTER_TOKEN: StageEffects = StageEffects { nonce: Always, proof: Always, .
 const AFTER_INSTALLATION: StageEffects = StageEffects { installation: Always, ..AFTER_TOKEN };
 const AFTER_QUOTA: StageEffects = StageEffects { rate: Always, quota: Always, ..AFTER_INSTALLATION };
 
-/// The number of stages that anonymous routes also pass.
+/// The number of stages that a request for an anonymous route passes.
 pub(super) const ANONYMOUS_AFTER: usize = 2;
 
 /// The stages of GW-01, with the additions of A38. The backend's checks follow after all of them (GW-02).

@@ -12,12 +12,12 @@ use crate::time::Moment;
 /// The maximum `Retry-After` delay for a full budget (ERR-35).
 const MAX_WAIT: Duration = Duration::from_secs(3600);
 
-/// How long responses and claims are kept, and how many bytes they may occupy.
+/// The retention of claims and stored responses, and their byte budgets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyRetention {
-    /// How long a response is stored.
+    /// The period for which a response is stored.
     pub window: Duration,
-    /// How long a claim lasts before another request may take it over. Longer than any request takes.
+    /// The period after which another request may take over a claim. It is longer than any request takes.
     pub lease: Duration,
     /// The maximum size of a stored response, in bytes.
     pub max_answer_bytes: u64,

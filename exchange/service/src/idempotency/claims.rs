@@ -1,4 +1,4 @@
-//! Claims on idempotency keys: they are created, completed, released, or expire.
+//! Claims on idempotency keys: creating, completing, releasing and expiring them.
 
 use std::time::Duration;
 

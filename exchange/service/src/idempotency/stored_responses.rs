@@ -8,7 +8,7 @@ use serde::Deserialize;
 use crate::store::StoreError;
 
 /// Returns true if a response is stored under its key (A2). This holds for success responses, and for
-/// rejections that a repetition would get again.
+/// rejections that a repeated request would receive again.
 ///
 /// Refusals after which the client retries with the same key are never stored: `409` for a batch that is held
 /// for confirmation, `409 IDEMPOTENCY_IN_PROGRESS`, `422 IDEMPOTENCY_KEY_REUSED`, 401, 403, 413, 415, 429 and

@@ -37,7 +37,8 @@ pub enum PasswordError {
     /// Too many other checks are running. Contains the delay before a retry.
     #[error("too many sign-ins at once")]
     Busy(Duration),
-    /// The configured cost is invalid, or the random number generator fails.
+    /// The configured cost is invalid, the password is too long, the random number generator failed, or the
+    /// check panicked.
     #[error("passwords cannot be hashed with this configuration")]
     Failed,
 }
@@ -92,7 +93,8 @@ impl PasswordHasher {
     /// false.
     ///
     /// # Errors
-    /// Returns [`PasswordError::Busy`] if too many checks are running.
+    /// Returns [`PasswordError::Busy`] if too many checks are running, or [`PasswordError::Failed`] if the
+    /// check panics.
     pub async fn verify_password(
         &self,
         password: String,

@@ -1,5 +1,5 @@
-//! Connections: a member's client with one key. A connection lasts as long as its refresh tokens are renewed
-//! (IDP-21).
+//! Connections. Each connection belongs to a member's client with one key. A connection lasts as long as its
+//! refresh tokens are renewed (IDP-21).
 //!
 //! A refresh token has the form `<connection id>.<secret>`. The store contains the hashes of the current
 //! token and of its predecessor. The successor of a token is derived from the token and a key of the service.
@@ -90,7 +90,8 @@ impl EndReason {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ConnectionContext {
     pub(super) member_may_act: bool,
-    /// Whether the key was disconnected, or the client was disconnected after the sign-in.
+    /// Whether the key was disconnected or, for a connection without a browser session, the client was
+    /// disconnected at or after the sign-in.
     pub(super) disconnected: bool,
     /// The latest time at which the connection ends; the Unix epoch if its browser session has ended.
     pub(super) ends_at: Moment,
@@ -139,8 +140,8 @@ pub(super) fn decide_refresh(
     }
 }
 
-/// Returns the reason for refusing a token that another client or key presents, if any. Such a request
-/// neither uses nor ends the connection.
+/// Returns the reason for refusing a refresh token if the request comes from another client or has another
+/// key than the connection. Such a request neither uses nor ends the connection.
 pub(super) fn foreign_token_reason(
     connection: &ClientConnection,
     client: &str,

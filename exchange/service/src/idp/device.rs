@@ -18,8 +18,8 @@ use crate::time::Moment;
 const SLOW_DOWN_SECS: i64 = 5;
 /// The time by which a poll may precede its due time, because network latency varies.
 const POLL_TOLERANCE: Duration = Duration::from_secs(1);
-/// How long a login is kept after it expired, so that an expired code can be distinguished from an unknown
-/// one.
+/// The period for which a login is kept after it expired, so that an expired code can be distinguished from
+/// an unknown one.
 const KEPT_AFTER_END: Duration = Duration::from_secs(86_400);
 
 #[derive(Clone, Debug)]

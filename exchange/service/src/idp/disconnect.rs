@@ -15,11 +15,12 @@ use crate::time::Moment;
 /// The outcome of a disconnect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DisconnectOutcome {
-    /// The installation or client was connected and is now disconnected.
+    /// The installation or client is now disconnected.
     Disconnected,
     /// The installation was already disconnected.
     AlreadyDisconnected,
-    /// The installation or client does not exist, or it does not belong to the actor.
+    /// The installation, client or member does not exist, or the installation or client does not belong to
+    /// the actor.
     NotFound,
 }
 

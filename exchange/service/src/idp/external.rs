@@ -29,7 +29,7 @@ const FRESH_AGE: Duration = Duration::from_secs(600);
 /// The maximum age of cached keys that are used while the provider is unreachable.
 const STALE_AGE: Duration = Duration::from_secs(86_400);
 const RETRY_PAUSE: Duration = Duration::from_secs(5);
-/// How long an unknown key id does not cause another fetch.
+/// The period in which an unknown key id does not cause another fetch.
 const UNKNOWN_KEY_AGE: Duration = Duration::from_secs(60);
 /// The maximum number of unknown key ids that are remembered.
 const MAX_UNKNOWN_KEYS: usize = 1024;
@@ -79,7 +79,7 @@ struct ExternalKeys {
 #[derive(Clone, Copy)]
 enum KeyFetchOutcome {
     Fetched,
-    /// Another task has recently fetched the keys.
+    /// Another task has recently fetched the keys, or is fetching them while an old key suffices.
     RecentlyFetched,
     Unreachable,
 }
@@ -150,7 +150,8 @@ impl ExternalProvider {
         keys.all.get(kid).cloned()
     }
 
-    /// Fetches the keys, unless another task has recently fetched them.
+    /// Fetches the keys, unless another task has recently fetched them, or is fetching them while an old key
+    /// suffices.
     async fn refresh_keys(&self, kid: &str) -> KeyFetchOutcome {
         let mut last_fetch = match self.last_fetch.try_lock() {
             Ok(last_fetch) => last_fetch,

@@ -87,8 +87,8 @@ pub fn list_applications(
     Ok(all)
 }
 
-/// Acknowledges the installations that were first seen, and the connections that were made, up to a moment.
-/// Later ones remain new.
+/// Acknowledges the installations that were first seen up to a moment. Also acknowledges the notices about new
+/// connections and installations up to this moment. Later ones remain new.
 ///
 /// # Errors
 /// Returns a [`StoreError`] if the database fails.

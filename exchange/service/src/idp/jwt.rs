@@ -15,7 +15,7 @@ use crate::time::Moment;
 
 /// The maximum length of an accepted token, in bytes. A token must fit into a header.
 const MAX_TOKEN_BYTES: usize = 8 << 10;
-/// The tolerated difference between the issuer's clock and ours.
+/// The tolerated difference between the clock of the issuer and the clock of this service.
 const MAX_CLOCK_SKEW: Duration = Duration::from_secs(5);
 
 /// A token whose header was parsed, but whose signature and claims were not verified yet.

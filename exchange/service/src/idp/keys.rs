@@ -20,11 +20,10 @@ use crate::time::Moment;
 /// The `typ` of access tokens (RFC 9068, section 2.1).
 pub(super) const TOKEN_TYPE: &str = "at+jwt";
 const CACHE_AGE: Duration = Duration::from_secs(5);
-/// If a token names an unknown key, the keys are loaded again, unless they were loaded more recently than
-/// this.
+/// The maximum age of the loaded keys when a token names an unknown key. Older keys are loaded again.
 const MISS_CACHE_AGE: Duration = Duration::from_secs(1);
 
-/// How long a retired key is kept in the store.
+/// The period for which a retired key is kept in the store.
 const RETIRED_KEY_AGE: Duration = Duration::from_secs(30 * 86_400);
 
 /// Replaces the signing key. The old key stays published until its tokens have expired.
@@ -67,7 +66,7 @@ pub(super) fn ensure_signing_key(connection: &Connection, now: Moment) -> Result
 
 pub(super) struct KeyRing {
     store: Store,
-    /// The lifetime of tokens, during which a retired key remains valid.
+    /// The lifetime of tokens. A retired key remains valid for this time plus the maximum age of the cache.
     token_life: Duration,
     keys: ArcSwap<LoadedKeys>,
 }
@@ -97,7 +96,8 @@ impl KeyRing {
         Ok(Self { store, token_life, keys: ArcSwap::from_pointee(keys) })
     }
 
-    /// Returns the current signer. Because this may fail, call it before writes whose tokens must be signed.
+    /// Returns the current signer. Call this function before the writes that issue tokens, because it may
+    /// fail.
     pub(super) async fn current_signer(&self, now: Moment) -> Result<TokenSigner, StoreError> {
         Ok(TokenSigner(self.load_younger_than(CACHE_AGE, now).await?))
     }

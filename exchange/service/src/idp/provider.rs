@@ -141,7 +141,7 @@ pub enum DecisionError {
     /// The login was already decided.
     #[error("the code has been approved or declined already")]
     AlreadyDecided(device::LoginState),
-    /// The browser session has ended.
+    /// The browser session has ended, or the member may no longer sign in.
     #[error("the browser session has ended")]
     SignedOut,
     /// Too many codes were tried. Contains the delay before the next attempt.
@@ -569,7 +569,8 @@ impl IdentityProvider {
         decided
     }
 
-    /// Counts a lookup as a guess. [`Self::return_guess`] refunds it if the code exists.
+    /// Counts a lookup as a guess. If the code exists, [`Self::return_guess`] refunds the attempt of the
+    /// source address.
     async fn count_guess(&self, code: &super::UserCode, peer: PeerAddr) -> Result<Moment, DecisionError> {
         let now = self.0.environment.now();
         let attempts = [

@@ -13,7 +13,7 @@ use crate::secrets::{self, Sha256Hash};
 use crate::store::{StoreError, sql_limit};
 use crate::time::Moment;
 
-/// How long a session is kept in the store after it expired.
+/// The period for which a session is kept in the store after it expired.
 const KEPT_AFTER_END: Duration = Duration::from_secs(86_400);
 
 /// An active browser session.

@@ -68,7 +68,7 @@ pub enum SignatureError {
     /// The HMAC does not match the key.
     #[error("the relay signature is invalid")]
     Signature,
-    /// The signature is too old, or its time is in the future.
+    /// The signature is too old, or its time is too far in the future.
     #[error("the relay signature has expired")]
     Expired,
     /// The signature is for another request.

@@ -1,6 +1,6 @@
 //! The control interface at `/_sandbox`, through which scripts perform the actions of people.
 //!
-//! It accepts only requests to the loopback interface, and none that a page in a browser sends.
+//! The interface refuses requests to other addresses, and requests that a page in a browser sends.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -126,7 +126,7 @@ pub enum SandboxAction {
         #[serde(rename = "withholds")]
         is_withheld: bool,
     },
-    /// The member changes the name.
+    /// The member's name is changed.
     RenameMember {
         /// The new name of the member.
         name: String,

@@ -207,10 +207,10 @@ impl SeedMember {
 /// The name of a setting that exists only in the stores of sandboxes.
 const MARK: &str = "sandbox";
 
-/// The kind of installation to which a store belongs.
+/// The kind of program to which a store belongs: a sandbox or a service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StoreOwner {
-    /// The store contains no data yet.
+    /// The store contains no members, accounts or clients yet.
     Unclaimed,
     /// The store belongs to a sandbox and contains the seed.
     Sandbox,
@@ -218,7 +218,7 @@ pub(super) enum StoreOwner {
     Service,
 }
 
-/// Determines the kind of installation to which a store belongs.
+/// Determines whether a store belongs to a sandbox or to a service.
 ///
 /// # Errors
 /// Returns a [`StoreError`] if the database fails.

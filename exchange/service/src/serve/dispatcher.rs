@@ -12,7 +12,7 @@ use tower::ServiceExt as _;
 
 use crate::gateway::{self, Gateway};
 
-/// A router with an optional gateway, which handles the paths of the exchange.
+/// A router, and an optional gateway. The gateway handles the paths of the exchange.
 #[derive(Clone)]
 pub struct RequestDispatcher {
     gateway: Option<Gateway>,

@@ -9,7 +9,7 @@ use dpop_bound::MaybeReady;
 use super::SharedStateError;
 use crate::time::Moment;
 
-/// A permit to run a large change set. It is returned when it is dropped.
+/// A permit to run a large change set. Dropping the permit returns it to the bulkhead.
 pub struct BulkheadPermit(Option<Box<dyn FnOnce() + Send>>);
 
 impl BulkheadPermit {

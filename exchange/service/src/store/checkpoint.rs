@@ -1,5 +1,5 @@
-//! Checkpoints: a background thread writes the log back to the database, so that no write waits for this.
-//! Only if the log exceeds its limit does the writer restart it.
+//! Checkpoints: a background thread writes the log back to the database, so that writes need not wait for
+//! checkpoints. The writer restarts the log only if the log exceeds its size limit.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +15,8 @@ use super::{BUSY_TIMEOUT, OpenError};
 /// The maximum number of pages in the log (64 MiB). The writer restarts a longer log even if writes have to
 /// wait.
 const MAX_LOG_PAGES: i64 = 16_384;
-/// How long a restart of the log waits for readers. Most reads end sooner; a backup does not.
+/// The maximum time for which a restart of the log waits for readers. Most reads end sooner; a backup does
+/// not.
 const READER_TIMEOUT: Duration = Duration::from_millis(50);
 /// The pause between background checkpoints. Pages that change repeatedly during the pause are written back
 /// only once, and a checkpoint competes less often with writes for CPU and disk.
@@ -37,7 +38,7 @@ pub(super) struct CheckpointControl {
 
 struct CheckpointThread {
     wake: SyncSender<()>,
-    /// The sender that ends the pause of the thread when it is dropped. Nothing is sent through it.
+    /// The sender whose drop ends the pause of the thread. Nothing is sent through it.
     alive: Sender<()>,
     thread: JoinHandle<()>,
 }
@@ -109,8 +110,8 @@ fn restart_log(connection: &Connection) {
     let _ = connection.busy_timeout(BUSY_TIMEOUT);
 }
 
-/// Lowers the priority of the thread. Nothing waits for a checkpoint, but on a machine with few cores it
-/// would delay writes.
+/// Lowers the priority of the thread. No write waits for a checkpoint, but on a machine with few cores, a
+/// checkpoint at normal priority would delay writes.
 fn lower_priority() {
     // On other systems, this would change the priority of the whole process. A failure only affects the
     // speed.
@@ -142,8 +143,8 @@ fn run_checkpoints(
 struct LogBound(i64);
 
 impl LogBound {
-    /// Returns true if the log exceeds the limit, and raises the limit in that case. A negative number means
-    /// that another connection is running a checkpoint.
+    /// Returns true if the log exceeds the limit, and raises the limit in that case. Resets the limit if the
+    /// log is short again. A negative number means that another connection is running a checkpoint.
     fn is_passed(&mut self, pages: i64) -> bool {
         let is_passed = pages > self.0;
         if is_passed {

@@ -79,7 +79,8 @@ pub enum OpenError {
     },
     /// A newer version of the service wrote the database.
     #[error(
-        "the store has version {found}, this service supports up to {known}: start a service at least as new"
+        "the store has version {found}, but this service supports versions up to {known}: start the service \
+         version that wrote the store, or a newer one"
     )]
     Newer {
         /// The version of the store.
@@ -89,8 +90,8 @@ pub enum OpenError {
     },
     /// An older version of the service wrote the database, and the operation does not migrate it.
     #[error(
-        "the store has version {found}, this command needs {known}: use the build that serves the store, or start \
-         the service of this build"
+        "the store has version {found}, but this command requires version {known}: use the build that serves the \
+         store, or start the service of this build"
     )]
     Older {
         /// The version of the store.

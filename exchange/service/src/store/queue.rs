@@ -117,7 +117,7 @@ impl Store {
     /// Opens a store, migrates it to the version of this service, and starts its threads.
     ///
     /// # Errors
-    /// See [`OpenError`]. In case of an error, an existing store is unchanged.
+    /// See [`OpenError`]. If a migration fails, an existing store is unchanged.
     pub fn open(options: &StoreOptions) -> Result<Self, OpenError> {
         let (mut connection, path) = match &options.place {
             StoreLocation::Memory => (Connection::open_in_memory()?, None),
@@ -191,9 +191,9 @@ impl Store {
         self.enqueue_write(work, Durability::Disk).await
     }
 
-    /// Runs a write without waiting for the disk, for writes that are useless without a later one. The write
-    /// survives a crash of the process. A power failure may lose the last such writes and all later ones. The
-    /// next [`write`](Self::write) makes it durable.
+    /// Runs a write without waiting for the disk. Use it only for a write that has no effect for the user
+    /// until a later write follows. The commit survives a crash of the process. After a power failure, it can
+    /// be lost together with all commits after it. The next [`write`](Self::write) makes it durable.
     ///
     /// # Errors
     /// Returns the same errors as [`write`](Self::write).
@@ -527,7 +527,7 @@ mod tests {
         newer.await.expect("the write succeeds");
         let refused = Store::open(&options).expect_err("an error is returned");
         assert!(matches!(refused, OpenError::Newer { found: 99, known: 5 }));
-        assert!(refused.to_string().contains("start a service at least as new"));
+        assert!(refused.to_string().contains("version that wrote the store"));
     }
 
     /// FED-08: a restored store has all data of the backup and another epoch. Nothing is overwritten.

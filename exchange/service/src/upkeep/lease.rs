@@ -8,7 +8,7 @@ use crate::store::StoreError;
 use crate::time::Moment;
 
 const NAME: &str = "upkeep";
-/// How long the lease remains valid after the last piece of work.
+/// The period for which the lease remains valid after the last piece of work.
 const LIFETIME: Duration = Duration::from_secs(60);
 
 /// Returns the latest expiry time that a lease can have if the clock was not set back. Includes a tolerance.

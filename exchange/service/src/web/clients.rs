@@ -44,8 +44,8 @@ enum ClientAction {
 }
 
 impl ClientAction {
-    /// Parses the fields of the form. Returns `None` unless exactly one button was pressed and each field
-    /// except `scope` occurs at most once.
+    /// Parses the fields of the form. Returns `None` if a field is unknown, if a field other than `scope` is
+    /// repeated, or unless exactly one button was pressed.
     fn parse_fields(fields: Vec<(String, String)>) -> Option<Self> {
         let (mut filled, mut pressed) = (ClientForm::default(), None);
         for (name, value) in fields {

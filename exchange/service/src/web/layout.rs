@@ -84,8 +84,7 @@ pub fn render_page(
     response
 }
 
-/// Renders the number of unread notices. If there are more than are counted, the number is followed by a plus
-/// sign.
+/// Renders the number of unread notices. If the number reaches the counted maximum, renders `99+`.
 fn render_unread_count(member: &SignedInMember) -> Markup {
     let (number, limit) = (member.unread_count(), MAX_COUNTED as u64);
     html! { @if number < limit { (number) } @else { (limit - 1) "+" } }

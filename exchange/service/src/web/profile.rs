@@ -20,13 +20,14 @@ pub(super) fn routes() -> Router<BackendState> {
     Router::new().route(PATH, get(show_profile).post(submit_profile))
 }
 
+/// The fields of the forms on the page. Each form sends exactly one of the optional fields.
 #[derive(Deserialize)]
 struct ProfileForm {
     #[serde(default)]
     csrf: String,
     /// The version of the terms that the member accepts, which is the version that the page showed.
     terms: Option<String>,
-    /// The handle of the game account. Each form sends exactly one of the optional fields.
+    /// The handle of the game account.
     handle: Option<String>,
     /// Either `withhold` or `show`.
     name: Option<String>,

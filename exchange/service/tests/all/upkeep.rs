@@ -15,13 +15,13 @@ use exchange_service::upkeep::{TASKS, TaskOutcome, Upkeep};
 const NOW: Moment = Moment::from_secs(1_790_000_000);
 const DAY: Duration = Duration::from_secs(86_400);
 
-struct World {
+struct UpkeepHarness {
     clock: ManualClock,
     store: Store,
     upkeep: Upkeep,
 }
 
-impl World {
+impl UpkeepHarness {
     fn new() -> Self {
         let clock = ManualClock::fixed_at(NOW);
         Self::from_store(Store::open(&StoreOptions::new(StoreLocation::Memory)).unwrap(), clock)
@@ -173,43 +173,43 @@ async fn expired_rows_are_deleted() {
     let tested: Vec<_> = PAIRS.iter().map(|(task, _, _)| *task).collect();
     assert_eq!(tested, TASKS.each_ref().map(|task| task.name));
     for (task, rows, left) in PAIRS {
-        let world = World::new();
-        world.sql(&rows.replace(":now", &NOW.as_millis().to_string())).await;
+        let harness = UpkeepHarness::new();
+        harness.sql(&rows.replace(":now", &NOW.as_millis().to_string())).await;
         let removed = if matches!(*task, "connections-over" | "notices") { 2 } else { 1 };
-        let done = world.run_round(task).await;
+        let done = harness.run_round(task).await;
         assert_eq!(done, Some(TaskOutcome { task, removed, more: false }), "{task}");
-        assert_eq!(world.text(left).await, "kept", "{task}");
+        assert_eq!(harness.text(left).await, "kept", "{task}");
     }
 }
 
 /// A round deletes a limited number of rows, and the next one continues, also in another process.
 #[tokio::test]
 async fn round_is_bounded_and_the_next_one_continues() {
-    let world = World::new();
+    let harness = UpkeepHarness::new();
     let many = "INSERT INTO session (hash, member, auth_time, expires_at)
                 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000)
                 SELECT randomblob(32), 'm', 0, 0 FROM n";
-    world.sql(many).await;
-    let first = world.run_round("sessions").await.unwrap();
+    harness.sql(many).await;
+    let first = harness.run_round("sessions").await.unwrap();
     assert_eq!((first.removed, first.more), (10_000, true));
-    let second = world.run_round("sessions").await.expect("the task is due at once");
+    let second = harness.run_round("sessions").await.expect("the task is due at once");
     assert_eq!((second.removed, second.more), (2000, false));
-    assert_eq!(world.run_round("sessions").await, None, "all tasks are done");
+    assert_eq!(harness.run_round("sessions").await, None, "all tasks are done");
 }
 
 /// A task is due again after its interval on the service's clock, also if the clock was set back.
 #[tokio::test]
 async fn tasks_are_scheduled_by_the_injected_clock() {
-    let world = World::new();
-    assert_eq!(world.upkeep.run_due_tasks().await.len(), TASKS.len(), "all tasks are due at the start");
-    assert!(world.upkeep.run_due_tasks().await.is_empty());
-    world.clock.advance(Duration::from_secs(60));
-    let minutes: Vec<_> = world.upkeep.run_due_tasks().await.iter().map(|done| done.task).collect();
+    let harness = UpkeepHarness::new();
+    assert_eq!(harness.upkeep.run_due_tasks().await.len(), TASKS.len(), "all tasks are due at the start");
+    assert!(harness.upkeep.run_due_tasks().await.is_empty());
+    harness.clock.advance(Duration::from_secs(60));
+    let minutes: Vec<_> = harness.upkeep.run_due_tasks().await.iter().map(|done| done.task).collect();
     assert_eq!(minutes, ["held-batches", "drafts", "idempotency-keys", "device-logins", "sessions"]);
-    world.clock.advance(Duration::from_secs(3540));
-    assert_eq!(world.upkeep.run_due_tasks().await.len(), TASKS.len());
-    world.clock.step_back(DAY);
-    assert_eq!(world.upkeep.run_due_tasks().await.len(), TASKS.len());
+    harness.clock.advance(Duration::from_secs(3540));
+    assert_eq!(harness.upkeep.run_due_tasks().await.len(), TASKS.len());
+    harness.clock.step_back(DAY);
+    assert_eq!(harness.upkeep.run_due_tasks().await.len(), TASKS.len());
 }
 
 /// A failed task is due again and does not affect other tasks; successes and failures are counted.
@@ -220,13 +220,13 @@ fn failed_task_is_counted_and_blocks_no_other() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     metrics::with_local_recorder(&recorder, || {
         runtime.block_on(async {
-            let world = World::new();
-            world.sql("INSERT INTO session VALUES (x'01', 'm', 0, 0, NULL)").await;
-            world.sql("ALTER TABLE cursor_vector RENAME TO gone").await;
-            assert_eq!(world.upkeep.run_due_tasks().await.len(), TASKS.len() - 1);
-            assert!(world.run_round("cursors").await.is_none());
-            world.sql("ALTER TABLE gone RENAME TO cursor_vector").await;
-            assert!(world.run_round("cursors").await.is_some());
+            let harness = UpkeepHarness::new();
+            harness.sql("INSERT INTO session VALUES (x'01', 'm', 0, 0, NULL)").await;
+            harness.sql("ALTER TABLE cursor_vector RENAME TO gone").await;
+            assert_eq!(harness.upkeep.run_due_tasks().await.len(), TASKS.len() - 1);
+            assert!(harness.run_round("cursors").await.is_none());
+            harness.sql("ALTER TABLE gone RENAME TO cursor_vector").await;
+            assert!(harness.run_round("cursors").await.is_some());
         });
     });
     let page = handle.render();
@@ -243,14 +243,14 @@ fn failed_task_is_counted_and_blocks_no_other() {
 /// predecessor is deleted after it.
 #[tokio::test]
 async fn journal_floor_follows_deletion() {
-    let world = World::new();
+    let harness = UpkeepHarness::new();
     let floor = "SELECT coalesce(max(value), '-') FROM setting WHERE name = 'journal-floor'";
-    world.run_round("journal").await.unwrap();
-    assert_eq!(world.text(floor).await, "-");
+    harness.run_round("journal").await.unwrap();
+    assert_eq!(harness.text(floor).await, "-");
     let ages = [100, 95, 89, 99];
     for (number, age) in ages.into_iter().enumerate() {
         let time = NOW.as_millis() - age * 86_400_000;
-        world
+        harness
             .sql(&format!(
                 "INSERT INTO journal_set (first, last, at, member, area, change_set, channel) \
                  VALUES ({number} + 1, {number} + 1, {time}, 'm', 'stock', 's', 'web'); \
@@ -260,18 +260,21 @@ async fn journal_floor_follows_deletion() {
     }
     let keys = "SELECT coalesce(group_concat(key), '') FROM journal";
     for (days, left, oldest) in [(1, "k2,k3", 95), (1, "", 89)] {
-        world.clock.advance(days * DAY);
-        world.run_round("journal").await.unwrap();
+        harness.clock.advance(days * DAY);
+        harness.run_round("journal").await.unwrap();
         let time = NOW.as_millis() - oldest * 86_400_000;
-        assert_eq!((world.text(keys).await, world.text(floor).await), (left.to_owned(), time.to_string()));
+        assert_eq!(
+            (harness.text(keys).await, harness.text(floor).await),
+            (left.to_owned(), time.to_string())
+        );
     }
 }
 
 /// Of two processes over one store, one runs the upkeep; the other takes over when the first one ends.
 #[tokio::test]
 async fn one_of_two_processes_runs_the_upkeep() {
-    let one = World::new();
-    let other = World::from_store(one.store.clone(), one.clock.clone());
+    let one = UpkeepHarness::new();
+    let other = UpkeepHarness::from_store(one.store.clone(), one.clock.clone());
     assert_eq!(one.upkeep.run_due_tasks().await.len(), TASKS.len());
     assert!(
         other.upkeep.run_due_tasks().await.is_empty(),
@@ -297,8 +300,8 @@ async fn one_of_two_processes_runs_the_upkeep() {
 /// A process that loses the lease during a round leaves the remaining tasks to the new holder.
 #[tokio::test]
 async fn lost_lease_stops_the_round() {
-    let world = World::new();
-    world
+    let harness = UpkeepHarness::new();
+    harness
         .sql(
             "INSERT INTO session VALUES (x'01', 'm', 0, 0, NULL);
              INSERT INTO cursor_vector (hash, vector, used_at) VALUES (x'01', x'', 0);
@@ -306,9 +309,9 @@ async fn lost_lease_stops_the_round() {
              UPDATE lease SET holder = 'somebody else'; END",
         )
         .await;
-    let done: Vec<_> = world.upkeep.run_due_tasks().await.iter().map(|done| done.task).collect();
+    let done: Vec<_> = harness.upkeep.run_due_tasks().await.iter().map(|done| done.task).collect();
     assert_eq!(done, ["tombstones", "cursors"]);
-    assert_eq!(world.text("SELECT count(*) || '' FROM session").await, "1");
-    world.clock.advance(Duration::from_secs(60));
-    assert_eq!(world.run_round("sessions").await.unwrap().removed, 1);
+    assert_eq!(harness.text("SELECT count(*) || '' FROM session").await, "1");
+    harness.clock.advance(Duration::from_secs(60));
+    assert_eq!(harness.run_round("sessions").await.unwrap().removed, 1);
 }

@@ -67,8 +67,8 @@ const fn header_name(kind: SchemeKind) -> Option<&'static str> {
     }
 }
 
-/// Adds a secret to the header, query parameter or cookie of the security scheme. Fails if it contains
-/// invalid characters.
+/// Adds a secret to the header, query parameter or cookie of the security scheme. Fails if the secret
+/// contains characters that are invalid there.
 pub(super) fn attach_secret<B>(
     scheme: &SecurityScheme,
     secret: &str,

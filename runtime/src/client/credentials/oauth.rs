@@ -51,8 +51,8 @@ pub struct ClientCredentials {
 impl ClientCredentials {
     /// Creates credentials from a client id and secret.
     ///
-    /// Tokens are requested from the token endpoint of the document with the server's default scopes, and
-    /// renewed 30 seconds before they expire.
+    /// Tokens are requested from the token endpoint in the OpenAPI document. No scopes are requested, so that
+    /// the server grants its default scopes. Tokens are renewed 30 seconds before they expire.
     pub fn new(id: impl Into<String>, secret: impl Into<String>) -> Self {
         Self {
             id: id.into(),
@@ -109,8 +109,7 @@ impl fmt::Debug for ClientCredentials {
     }
 }
 
-/// The error if no token could be fetched. The call that requires the token was not sent. The error contains
-/// no secret.
+/// The error of a call whose token could not be fetched. The call was not sent. The error contains no secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenError {
     reason: String,

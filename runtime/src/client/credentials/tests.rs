@@ -366,7 +366,7 @@ async fn repeated_polls_register_one_waker() {
     assert!(Arc::strong_count(&task) < 10);
 }
 
-/// The lifetime of a token starts when it was requested, by the local clock.
+/// The lifetime of a token starts when the token was requested, by the local clock.
 #[tokio::test]
 async fn token_lifetime_starts_at_its_request() {
     let (start, passed) = (Instant::now(), Arc::new(AtomicU64::new(0)));

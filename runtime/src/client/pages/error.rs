@@ -28,7 +28,7 @@ pub enum PageFault {
     TooManyEmpty,
     /// The `Link` header or the URL in the body is malformed.
     InvalidLink,
-    /// The target has an origin or path that the [`LinkPolicy`](super::LinkPolicy) does not allow.
+    /// The link target has an origin or path that the [`LinkPolicy`](super::LinkPolicy) does not allow.
     ForeignTarget,
     /// An offset, page number or limit is not an integer, or its next value overflows.
     InvalidCount,

@@ -103,7 +103,7 @@ impl Pagination {
         }
     }
 
-    /// Returns the position of the first page, if pages are counted.
+    /// Returns the offset or the number of the first page, or `None` if pages have neither.
     pub(super) const fn first_number(&self) -> Option<u64> {
         match self {
             Self::Offset { first, .. } | Self::Page { first, .. } => Some(*first),
@@ -179,7 +179,7 @@ impl PageMarkers {
     }
 }
 
-/// Returns a natural number. Servers send `-1` for an unknown total.
+/// Returns the value as a natural number, or `None` for other values. Servers send `-1` for an unknown total.
 fn natural_number(value: &Json) -> Option<u64> {
     match value {
         Json::Number(number) => number.as_u64(),
@@ -206,12 +206,13 @@ pub(super) struct PageRequest {
     pub(super) number: Option<u64>,
     /// The requested number of items, if it determines the next position.
     pub(super) limit: Option<u64>,
-    /// Number of items on the pages before, if the first page was among them or is this one.
+    /// The number of items on the pages before this one, or `None` if the stream did not start at the first
+    /// page.
     pub(super) received: Option<u64>,
 }
 
 impl PageRequest {
-    /// Returns the number of items on all pages including one of `count` items.
+    /// Returns the number of items up to and including this page, which has `count` items.
     pub(super) fn received_with(&self, count: usize) -> Option<u64> {
         self.received?.checked_add(u64::try_from(count).ok()?)
     }

@@ -158,7 +158,7 @@ fn forms_become_objects() {
     check("deep={", None);
 }
 
-/// The violation is that of the bound, also for an integer with more digits than the bounds allow.
+/// An integer beyond its bounds violates the bound, even if it has more digits than any permitted value.
 #[test]
 fn integers_beyond_the_bounds_violate_the_bound() {
     use crate::Number;

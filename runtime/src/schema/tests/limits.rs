@@ -173,8 +173,8 @@ fn conditions_on_one_member_cost_as_much_as_an_application() {
     }
 }
 
-/// The comparison of branches does not take the effort of the validation: with any effort that suffices to find
-/// that a value is invalid, the violations are those without a limit, or only those of the union.
+/// The comparison of branches has an effort limit of its own. If the effort limit of the validation suffices
+/// to reject a value, the violations are those without a limit, or only that of the union.
 #[test]
 fn comparisons_of_branches_have_their_own_effort() {
     let schema = json!({

@@ -46,8 +46,8 @@ pub(super) enum ExtractedCredential {
     Present(PresentedCredential),
 }
 
-/// Returns the credential of a request for a scheme. A credential that occurs twice is malformed, because
-/// another server could read the other one.
+/// Returns the credential of a request for a scheme. A credential that occurs twice is malformed, because two
+/// servers could read different ones.
 pub(super) fn extract_credential(kind: SchemeKind, context: &RequestContext) -> ExtractedCredential {
     match kind {
         SchemeKind::Header(name) => {

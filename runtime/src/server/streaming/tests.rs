@@ -166,7 +166,7 @@ impl Stream for Quiet {
     }
 }
 
-/// The encoded events with the second of each chunk.
+/// Returns the encoded events, with the second in which each chunk was written.
 async fn written_in(
     seconds: &[u64],
     content: &'static ContentSpec,

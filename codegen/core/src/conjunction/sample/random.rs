@@ -153,8 +153,8 @@ impl<'g> ValueGenerator<'g> {
         conj.within.contains(type_of(value)) && conj.ids.iter().all(|&id| (self.valid)(id, value))
     }
 
-    /// Returns true if optional parts are generated at this level. They are not in the deeper half of the
-    /// levels and in the second half of the effort.
+    /// Returns true if optional parts are generated: only in the outer half of the levels, and until half of
+    /// the effort is used.
     fn adds_optional(&self, level: u8) -> bool {
         level > MAX_LEVELS / 2 && self.effort.get() > MAX_GENERATED_PLACES / 2
     }

@@ -241,8 +241,8 @@ fn code_element_ends(text: &str) -> HashMap<usize, usize> {
     ends
 }
 
-/// Returns true if the backslash at the start escapes the next character. A backslash before `<br>` is not
-/// an escape, because a line of HTML may end with a Windows path.
+/// Returns true if the backslash at the start of a string escapes the next character. A backslash before
+/// `<br>` is not an escape, because a line of HTML may end with a Windows path.
 fn is_escape(text: &str) -> bool {
     let escaped = &text[1..];
     let is_break = || Tag::parse(escaped).is_some_and(|tag| tag.name == "br");
@@ -292,7 +292,8 @@ pub(super) fn decode_references(text: &str) -> String {
     out
 }
 
-/// Returns the character of the reference at the start, and the length of the reference.
+/// Parses the character reference at the start of a string. Returns the character, and the length of the
+/// reference.
 pub(super) fn character_reference(text: &str) -> Option<(char, usize)> {
     let inner = text.strip_prefix('&')?;
     let end = inner.bytes().take(MAX_REFERENCE_BYTES).position(|byte| byte == b';')?;

@@ -1,5 +1,5 @@
 //! Finds unions with a `discriminator` whose `oneOf` rejects some values although their tag selects a single
-//! branch. `oneOf` ignores the tag (OpenAPI 3.1, 4.8.25), so that it rejects a value that another branch
+//! branch. `oneOf` ignores the tag (OpenAPI 3.1, 4.8.25). It therefore rejects a value that another branch
 //! accepts as well.
 
 use std::collections::BTreeSet;

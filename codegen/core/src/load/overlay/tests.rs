@@ -62,8 +62,8 @@ fn actions_see_earlier_changes() {
     assert_eq!(messages, ["", "/a", "/b", "/b/d", "/b/d/0", "`$.a` selects nothing at /actions/5"]);
 }
 
-/// If a value is removed, its origin is dropped, and the origins of the values around it keep their locations
-/// in the overlay.
+/// If a value is removed, its origin is dropped. The origins of other members of the same object keep their
+/// locations in the overlay.
 #[test]
 fn remaining_values_keep_their_origin() {
     let parse = |text: &str| decode_document(SourceId(0), "a.yaml", text.as_bytes()).1.unwrap();

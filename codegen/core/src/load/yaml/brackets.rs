@@ -127,8 +127,9 @@ fn join_shallow_brackets(bytes: &mut [u8], from: usize) -> Vec<usize> {
     found
 }
 
-/// Searches the bracket opened before `at` for a line that is not indented more than the column `key` of its
-/// key. Returns the offset of the first such line, if there is one, and of the end of the bracket.
+/// Searches the bracket that is opened before `at` for a line that is not indented more than `key`, the
+/// column of the bracket's key. Returns the offset of the first such line, if there is one, and of the end of
+/// the bracket.
 fn find_shallow_line(bytes: &[u8], at: usize, key: usize) -> (Option<usize>, usize) {
     let mut walk = BracketScanner::new(at);
     let mut found = None;
@@ -173,7 +174,7 @@ struct BlockLine {
     indent: usize,
     /// The column of the last key, or of the dash before a value without a key.
     key: usize,
-    /// True if the line ends with `|` or `>`, so that a block scalar begins after it.
+    /// True if a block scalar begins after the line, which then ends with `|` or `>`.
     is_text: bool,
     /// The offset of the opening bracket at the end of the line, if there is one.
     open: Option<usize>,
@@ -285,7 +286,8 @@ impl BracketScanner {
         None
     }
 
-    /// Returns the length of the quoted scalar at the start, or 1 if the scalar has no closing quote.
+    /// Returns the length of the quoted scalar at the start of a string, or 1 if the scalar has no closing
+    /// quote.
     fn quoted_length(&mut self, text: &[u8], quote: u8) -> usize {
         let [double, single] = &mut self.open;
         let is_open = if quote == b'"' { double } else { single };

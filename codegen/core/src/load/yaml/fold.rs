@@ -1,7 +1,7 @@
 //! Folds quoted scalars with shallow lines by the rules of YAML (1.2.2, 6.5 and 7.3), before the document is
-//! parsed: a line break becomes a blank, and empty lines become line breaks. Each other byte is replaced by a
-//! *filler*, a control character that is removed from the value after parsing, so that all byte offsets stay
-//! valid.
+//! parsed: a line break becomes a blank, and empty lines become line breaks. The other bytes around a line
+//! break become *fillers*: control characters that keep all byte offsets valid and are removed from the value
+//! after parsing.
 
 use std::borrow::Cow;
 

@@ -33,14 +33,13 @@ impl PageProblem {
         Self { entry: 0, option, value: value.to_owned(), message, help, place: None }
     }
 
-    /// Adds the operation to the problem. The entry selects it by its id.
+    /// Adds the operation, which the entry selects by id, to the problem.
     pub(super) fn for_operation(self, call: &PlannedCall<'_>, entry: usize) -> Self {
         let message = format!("`{}` {}", call.operation.id, self.message);
         Self { entry, message, place: Some(Box::new(call.operation.place.clone())), ..self }
     }
 
-    /// Adds the operation to the problem. It is the first operation that the glob `selection` of the entry
-    /// matches.
+    /// Adds the operation to the problem: the first operation that the glob `selection` of the entry matches.
     pub(super) fn for_glob(
         self,
         call: &PlannedCall<'_>,

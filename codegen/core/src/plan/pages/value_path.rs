@@ -46,8 +46,8 @@ pub(super) struct PathEnd<'a> {
 }
 
 impl PlanInput<'_> {
-    /// Resolves a JSON Pointer from the type `start`. If it leads to no property, returns a problem that
-    /// names the option `option`; `within` describes the start, such as the response, for the message.
+    /// Resolves a JSON Pointer from the type `start`. Returns a problem that names the option `option` if no
+    /// property is at the pointer. `within` describes the start for the message, such as the response.
     pub(super) fn resolve_path<'t>(
         &'t self,
         start: &'t TypeRef,

@@ -38,8 +38,8 @@ pub(super) fn settings_from_examples(name: &str, style: &str, examples: &[Exampl
     WireSettings { nested: found.nested.or(in_brackets), ..found }
 }
 
-/// Decodes `+` and percent-encoded bytes. A string that is not encoded correctly is returned unchanged, because
-/// authors of examples often do not encode them.
+/// Decodes `+` and percent-encoded bytes. An invalid escape stays unchanged, because many examples are not encoded. If
+/// the result is not UTF-8, the whole string is returned unchanged.
 fn decode_query(text: &str) -> Cow<'_, str> {
     if !text.contains(['%', '+']) {
         return Cow::Borrowed(text);

@@ -134,7 +134,7 @@ fn options_for_the_contract_leave_what_openapi_defines() {
     assert!(!rows.iter().any(|row| row.starts_with("plain") || row.starts_with("ids")), "{rows:?}");
 }
 
-/// The schemas of a form are collected once, so that their number does not multiply with that of the fields.
+/// The schemas of a form are collected once for the whole form, and not again for each field.
 #[test]
 fn schemas_of_large_forms_are_shared() {
     const FIELDS: usize = 100;

@@ -126,7 +126,8 @@ impl Discovery<'_> {
     }
 }
 
-/// Returns true if a pointer is that of one of the objects listed for `source`, or of a value inside one.
+/// Returns true if a pointer identifies one of the objects listed for `source`, or a value inside of such an
+/// object.
 fn is_within(objects: &HashMap<SourceId, Vec<String>>, source: SourceId, pointer: &str) -> bool {
     objects.get(&source).is_some_and(|all| {
         all.iter().any(|object| {

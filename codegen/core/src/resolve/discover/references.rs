@@ -173,8 +173,8 @@ impl<'t> Discovery<'t> {
         self.locate_reference(pending.resource, pending.reference, 0)
     }
 
-    /// Returns the resource and the dialect of a position that no keyword identifies as a schema. They are
-    /// those of the nearest enclosing schema.
+    /// Returns the resource and the dialect of a position that no keyword identifies as a schema. The
+    /// position inherits both from the nearest enclosing schema.
     pub(crate) fn position_context(
         &self,
         source: SourceId,
@@ -207,6 +207,9 @@ impl<'t> Discovery<'t> {
             ExpectedTarget::Object(kind) => kind.fallback_if_unresolved(),
         };
         let nearer = match error {
+            ReferenceError::Unknown(uri) if self.sources.is_unfetched(uri) => {
+                Some(ReferenceError::Unfetched(uri.clone()))
+            }
             ReferenceError::Unknown(uri) => match self.sources.find_unanswered_mount(uri) {
                 Some((file, folder, prefix)) => Some(ReferenceError::Unmounted { file, folder, prefix }),
                 None => self

@@ -63,7 +63,7 @@ fn unescaped_file_names_are_resolved() {
 }
 
 /// A file above the folder of the inputs is not loaded, and the help text contains the `[mounts]` option with
-/// which it would be.
+/// which it would be loaded.
 #[test]
 fn files_above_the_inputs_are_not_read() {
     let root = folder(

@@ -60,10 +60,9 @@ pub(crate) enum FieldForm {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FieldPresence {
     Optional,
-    /// OpenAPI requires the field, but the generator does not need it, so that a missing field causes only a
-    /// warning.
+    /// OpenAPI requires the field, but the generator does not need it. A missing field causes only a warning.
     Recommended,
-    /// The object is unusable without the field, so that a missing field is a fault of the document.
+    /// The object is unusable without the field. A missing field is a fault of the document.
     Required,
 }
 

@@ -15,7 +15,8 @@ use super::{OpenApiNode, OpenApiReader, read_rust_name, split_media_types};
 const RESERVED_HEADERS: [&str; 3] = ["accept", "content-type", "authorization"];
 
 impl<'t> OpenApiReader<'_, 't> {
-    /// Returns the parameters of an operation: its own, and those of its path item that it does not override.
+    /// Returns the parameters of an operation: its own, and the parameters of its path item that the
+    /// operation does not override.
     pub(super) fn merge_parameters(
         &mut self,
         shared: Option<&OpenApiNode<'t>>,

@@ -1,4 +1,4 @@
-//! Converts `security`, a list of alternative requirements, of which a request must satisfy one.
+//! Converts `security`, a list of alternative requirements. A request must satisfy one of them.
 //!
 //! An empty list requires no authentication, so a fault must never produce one. A scheme name instead of a
 //! requirement is treated as a requirement for this scheme, and a single requirement as a list. If no entry

@@ -469,8 +469,8 @@ fn strict_nullable_requires_an_adjacent_type() {
     assert_eq!((schema.any_of.len(), problems.as_str()), (1, "?ignored /components/schemas/A/nullable"));
 }
 
-/// If `nullable` divides a schema into a union with `null`, both the schema and its alternative have the gap
-/// of an invalid keyword.
+/// If `nullable` converts a schema with an invalid keyword to a union with `null`, both the union and its
+/// alternative record the gap.
 #[test]
 fn nullable_keeps_the_gap() {
     let text = "openapi: 3.0.3\ninfo: {title: T, version: '1'}\npaths: {}\ncomponents:\n  schemas:\n    A: {type: strng, allOf: [{type: object}], nullable: true}\n";

@@ -22,7 +22,7 @@ use super::{
 
 impl<'t> Discovery<'t> {
     /// Visits the object of a job: validates its fields, queues its schemas and objects, and records its
-    /// reference. An object is visited once for each type as which it is used.
+    /// reference. An object that is used as several types is visited once for each type.
     pub(crate) fn visit_object(&mut self, kind: ObjectKind, job: VisitJob<'t>) {
         if !self.objects.insert((job.source, job.pointer.clone(), kind)) {
             return;
@@ -158,8 +158,8 @@ impl<'t> Discovery<'t> {
         Some(dialect)
     }
 
-    /// Checks that a document has `paths`, `components` or `webhooks` or, in OpenAPI 3.0, `paths` (OpenAPI
-    /// 3.1, 4.8.1).
+    /// Checks that a document has at least one of `paths`, `components` and `webhooks` (OpenAPI 3.1, 4.8.1).
+    /// An OpenAPI 3.0 document must have `paths`.
     fn check_document_parts(&mut self, job: &VisitJob<'t>, old: bool) {
         let has = |name: &str| job.tree.get(name).is_some();
         let message = if old && !has("paths") {
@@ -385,8 +385,8 @@ impl<'t> Discovery<'t> {
         self.problems.push(problem);
     }
 
-    /// Checks that the name of a component is valid (OpenAPI 3.1, 4.8.7). Returns false for a `$ref` in place
-    /// of a map of components, which is reported and ignored.
+    /// Checks that the name of a component is valid (OpenAPI 3.1, 4.8.7). Returns false for a `$ref` instead
+    /// of a map of components. Such a `$ref` is reported and ignored.
     fn check_component_name(&mut self, job: &VisitJob<'t>, pointer: &str, member: &ObjectMember) -> bool {
         let good = |each: char| each.is_ascii_alphanumeric() || matches!(each, '.' | '-' | '_');
         if member.key.is_empty() || !member.key.chars().all(good) {
@@ -487,8 +487,8 @@ impl<'t> Discovery<'t> {
         Err(LinkError::Cycle)
     }
 
-    /// Returns the source, pointer and tree of the object to which the `$ref` of the object `tree` at `from`
-    /// leads. Returns `None` if there is no `$ref` or if it is unresolved.
+    /// Returns the source, pointer and tree of the target of the `$ref` in the object `tree` at `from`.
+    /// Returns `None` if there is no `$ref` or if it is unresolved.
     pub(crate) fn link_target(
         &self,
         from: &(SourceId, String),

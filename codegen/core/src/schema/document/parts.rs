@@ -1,5 +1,5 @@
-//! Writes documents that contain only some keywords of schemas, with which two versions of a contract are
-//! compared.
+//! Writes documents that contain only some keywords of schemas, for the comparison of two versions of a
+//! contract.
 
 use std::collections::BTreeSet;
 

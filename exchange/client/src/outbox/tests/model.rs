@@ -71,7 +71,7 @@ enum ArrivalTime {
 
 /// The result of the next store call.
 #[derive(Clone, Copy, Debug)]
-enum MemberAction {
+enum CallOutcome {
     Done,
     FailedBefore,
     FailedAfter,
@@ -246,7 +246,7 @@ fn refused_proof(now: UnixTime) -> Result<Response<Bytes>, TransportError> {
 #[derive(Clone)]
 struct Failing {
     store: MemoryOutbox,
-    member_actions: Arc<Mutex<VecDeque<MemberAction>>>,
+    call_outcomes: Arc<Mutex<VecDeque<CallOutcome>>>,
     failed: Arc<AtomicBool>,
 }
 
@@ -255,16 +255,16 @@ impl Failing {
         &'a self,
         run: impl FnOnce() -> StoreFuture<'a, T> + Send + 'a,
     ) -> StoreFuture<'a, T> {
-        let act = self.member_actions.lock().unwrap().pop_front().unwrap_or(MemberAction::Done);
+        let act = self.call_outcomes.lock().unwrap().pop_front().unwrap_or(CallOutcome::Done);
         Box::pin(async move {
             let failure = Err(Error::new(ErrorKind::Storage, "the disk is full"));
-            if matches!(act, MemberAction::FailedBefore) {
+            if matches!(act, CallOutcome::FailedBefore) {
                 self.failed.store(true, Ordering::Relaxed);
                 return failure;
             }
             let done = run().await;
             match act {
-                MemberAction::FailedAfter => {
+                CallOutcome::FailedAfter => {
                     self.failed.store(true, Ordering::Relaxed);
                     failure
                 }
@@ -310,12 +310,12 @@ struct Model {
 }
 
 impl Model {
-    fn new(outcomes: Vec<SimulatedOutcome>, member_actions: Vec<MemberAction>) -> Self {
+    fn new(outcomes: Vec<SimulatedOutcome>, call_outcomes: Vec<CallOutcome>) -> Self {
         let machine = VirtualEnvironment::new(3);
         let state = ExchangeState { outcomes: outcomes.into(), ..ExchangeState::default() };
         let exchange = Exchange(Arc::new(Mutex::new(state)), machine.clone());
-        let member_actions = Arc::new(Mutex::new(member_actions.into()));
-        let store = Failing { store: MemoryOutbox::new(), member_actions, failed: Arc::default() };
+        let call_outcomes = Arc::new(Mutex::new(call_outcomes.into()));
+        let store = Failing { store: MemoryOutbox::new(), call_outcomes, failed: Arc::default() };
         let outboxes = [(); 2].map(|()| outbox(&machine, &exchange, &store));
         Self { machine, exchange, store, outboxes, enqueued: 0, behind: 0, kept: Vec::new() }
     }
@@ -390,7 +390,7 @@ impl Model {
     /// Runs without faults until all change sets are decided.
     async fn recover(&mut self) {
         self.exchange.0.lock().unwrap().outcomes.clear();
-        self.store.member_actions.lock().unwrap().clear();
+        self.store.call_outcomes.lock().unwrap().clear();
         self.step(Step::Restart).await;
         for _ in 0..40 {
             tokio::time::sleep(seconds(4000)).await;
@@ -439,8 +439,8 @@ fn outcomes() -> impl Strategy<Value = Vec<SimulatedOutcome>> {
     prop::collection::vec(outcome, 0..24)
 }
 
-fn member_actions() -> impl Strategy<Value = Vec<MemberAction>> {
-    let act = prop_oneof![6 => Just(MemberAction::Done), 1 => Just(MemberAction::FailedBefore), 1 => Just(MemberAction::FailedAfter)];
+fn call_outcomes() -> impl Strategy<Value = Vec<CallOutcome>> {
+    let act = prop_oneof![6 => Just(CallOutcome::Done), 1 => Just(CallOutcome::FailedBefore), 1 => Just(CallOutcome::FailedAfter)];
     prop::collection::vec(act, 0..40)
 }
 
@@ -473,10 +473,10 @@ proptest! {
     /// the store, restarts, two processes, pauses of more than a day, and clocks that are changed by hours or
     /// seconds.
     #[test]
-    fn every_set_is_applied_once(outcomes in outcomes(), member_actions in member_actions(), steps in steps()) {
+    fn every_set_is_applied_once(outcomes in outcomes(), call_outcomes in call_outcomes(), steps in steps()) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         runtime.block_on(async {
-            let mut model = Model::new(outcomes, member_actions);
+            let mut model = Model::new(outcomes, call_outcomes);
             for step in steps {
                 model.step(step).await;
             }

@@ -1,4 +1,5 @@
-//! Tests of how long calls wait, to which calls a wait applies, and when a call ends instead of waiting.
+//! Tests of the waits of calls: their length, the calls to which they apply, and calls that end instead of
+//! waiting.
 
 use dpop_bound::{MaybeReady, PublicKey, UnixTime, signer::SignFuture};
 use exchange_api::codes::Code;

@@ -94,7 +94,7 @@ impl PagedCollection for BlueprintCollection {
 }
 
 impl BlueprintCollection {
-    /// Converts a row that one of the queries above returned.
+    /// Converts a row of one of the queries above into a blueprint of the contract.
     fn read_item(&self, product: &str, row: &Row<'_>) -> Result<Blueprint, StoreError> {
         let corrupt = |_| StoreError::Corrupt("invalid blueprint key");
         let ref_ = catalog_entry(&shown_key(product), self.index.name_of(EntryKind::Blueprint, product))?;

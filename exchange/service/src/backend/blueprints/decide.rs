@@ -38,7 +38,7 @@ pub(crate) enum BlueprintAction {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct BlueprintState {
     pub(crate) products: BTreeMap<String, ProductState>,
-    /// The products that the member holds and the catalogue lacks: product keys, by the hash of the key.
+    /// The keys of the products that the member holds and the catalogue lacks, by the hash of the key.
     pub(crate) hashed: BTreeMap<String, String>,
 }
 

@@ -30,7 +30,7 @@ impl WriteStep {
 
 type StepHook = dyn Fn(WriteStep) -> Result<(), StoreError> + Send + Sync;
 
-/// A hook that is called at every step of a write. The default value has no hook.
+/// A fault injector, which calls a hook at every step of a write. The default value has no hook.
 #[derive(Clone, Default)]
 pub struct FaultInjector(Option<Arc<StepHook>>);
 

@@ -19,8 +19,8 @@ pub(crate) struct ChangeExtras {
     pub(crate) detached_from_missions: Option<i64>,
     pub(crate) offers_reduced: Option<i64>,
     pub(crate) offers_removed: Option<i64>,
-    /// The numbers of other members' offers that were lowered and that were removed. Only the audit contains
-    /// them.
+    /// The number of lowered offers and the number of removed offers of other members. The audit contains
+    /// these numbers, and the response does not.
     pub(crate) unreported_offers: (i64, i64),
 }
 

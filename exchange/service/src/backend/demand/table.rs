@@ -73,8 +73,8 @@ pub(super) fn load_orders(
     Ok(orders.into_values().collect())
 }
 
-/// Calls `take` with the order's id for each row of a query over the orders of the units of which the member
-/// is a direct member.
+/// Runs a query over the open job orders of the member's direct units, and calls `take` with the order's id
+/// and the row for each row.
 fn for_each_row(
     connection: &Connection,
     member: &MemberId,

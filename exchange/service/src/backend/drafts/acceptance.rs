@@ -58,7 +58,8 @@ pub enum AcceptOutcome {
     Full,
     /// The member is not permitted to act at present. The review stays open.
     Refused(PlainCode),
-    /// There is no such review: it was accepted or discarded, or it has expired.
+    /// There is no such review: it was accepted, discarded or replaced, it has expired, or it is of the other
+    /// kind.
     NotFound,
 }
 
@@ -193,8 +194,8 @@ impl Backend {
         self.store.read(read).await
     }
 
-    /// Deletes a review and writes its result in one transaction. Does neither if `room` returns false. Of
-    /// two concurrent calls, the second finds no review.
+    /// Deletes a review and writes its result in one transaction. If `room` returns false, neither deletes
+    /// the review nor writes a result. If two calls run concurrently, the second finds no review.
     async fn accept_review(
         &self,
         member: &MemberId,

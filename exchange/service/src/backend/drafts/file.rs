@@ -45,8 +45,8 @@ pub enum ImportError {
     NoReference(usize),
 }
 
-/// Returns the raw values of the named fields of an object; the last one of a duplicate field. Returns `None`
-/// if the value is not an object.
+/// Returns the raw values of the named fields of an object. If a field occurs twice, returns its last value.
+/// Returns `None` if the value is not an object.
 fn parse_fields<'de, const N: usize>(
     raw: &'de RawValue,
     names: [&str; N],

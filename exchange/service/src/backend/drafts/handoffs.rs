@@ -85,8 +85,8 @@ fn used_bytes(connection: &Connection, client: Option<&ClientId>, now: Moment) -
     Ok(connection.prepare_cached(sql)?.query_row(params![now.as_millis(), client], |row| row.get(0))?)
 }
 
-/// Returns the time until at least `over` bytes expire. Drafts in `dropped` do not count, because they are
-/// deleted now.
+/// Returns the time until expiring drafts release at least `over` bytes. Ignores the drafts in `dropped`,
+/// because the caller deletes them now.
 fn until_free(
     connection: &Connection,
     client: Option<&ClientId>,

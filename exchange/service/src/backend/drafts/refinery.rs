@@ -29,7 +29,7 @@ const MAX_FIELD_CHARS: usize = 255;
 pub struct RefineryPanel {
     /// The name of the refinery's location.
     pub location: String,
-    /// The sent name of the location, if the warehouse has no location of that name. The page shows it to
+    /// The sent name of the location, unless exactly one visible location has this name. The page shows it to
     /// help the member pick a location.
     #[serde(default)]
     pub read_location: Option<String>,
@@ -82,7 +82,7 @@ pub struct RefineryOrder {
     pub minutes: Option<i64>,
     /// The expenses, in aUEC.
     pub expenses: Option<i64>,
-    /// The goods that are refined.
+    /// The goods of the order.
     pub goods: Vec<RefineryGood>,
 }
 
@@ -239,7 +239,7 @@ impl RefineryPanel {
         }
     }
 
-    /// Replaces each name with the catalogue's name if it resolves uniquely. Moves the name of an unknown
+    /// Replaces each name that resolves uniquely with the catalogue's name. Moves the name of an unknown
     /// location to `read_location`.
     pub(super) fn with_catalogue_names(mut self, index: &CatalogueIndex) -> Self {
         let place = place_of(index, &self.location).and_then(|id| index.locations().get(&id));

@@ -44,7 +44,7 @@ pub enum ReviewContent {
     Blueprints {
         /// Blueprints that the member does not hold.
         new: Vec<MatchedBlueprint>,
-        /// The names of the blueprints that the member already holds.
+        /// The names of the blueprints that the member already holds, including default blueprints.
         held: Vec<String>,
         /// Blueprints without a unique match in the catalogue.
         unmatched: Vec<UnmatchedBlueprint>,
@@ -94,8 +94,8 @@ pub(super) struct StoredReview {
 }
 
 impl Backend {
-    /// Turns the draft of a handoff into a review of its member, once. Returns the review's id, or `None` if
-    /// there is no such draft.
+    /// Consumes a handoff: converts its draft into a review that belongs to the member. Returns the review's
+    /// id, or `None` if there is no such draft.
     ///
     /// # Errors
     /// Returns a [`StoreError`] if the write fails; the draft stays staged in that case.

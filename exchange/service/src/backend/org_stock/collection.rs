@@ -46,8 +46,8 @@ pub(super) struct PoolCollection {
     pub(super) index: Arc<CatalogueIndex>,
 }
 
-/// The variants in which a pool is delivered. If the variant changes, the pool is delivered again from the
-/// start (OST-09).
+/// The variant of a pool for a member without further permissions. If the variant for a reader changes, the
+/// pool is delivered again from the start (OST-09).
 const MEMBER: u8 = 0;
 const LOGISTICIAN: u8 = 1;
 const WITH_ENTRIES: u8 = 2;
@@ -131,7 +131,7 @@ impl PagedCollection for PoolCollection {
     }
 }
 
-/// The number of characters of the pool's tag, with which a snapshot position starts.
+/// The number of characters of a pool's tag. Each snapshot position starts with such a tag.
 const TAG_CHARS: usize = 8;
 
 /// Returns a short hash of a unit's id. Snapshot positions contain the hash, because an id can have 128
@@ -178,7 +178,7 @@ struct HolderShare {
 }
 
 impl PoolCollection {
-    /// Returns the pools, sorted by their tags as in snapshot positions.
+    /// Returns the pools with their tags, sorted by tag. Snapshot positions have the same order.
     fn in_order(&self) -> Vec<(String, &UnitMembership)> {
         let mut pools: Vec<_> = self.units.iter().map(|of| (unit_tag(of.unit.id.as_str()), of)).collect();
         pools.sort_by(|(one, of), (other, than)| {

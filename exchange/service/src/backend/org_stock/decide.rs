@@ -48,11 +48,11 @@ pub(crate) struct PoolState {
     pub(crate) is_marking_enabled: bool,
     /// The units of which the member is a direct member and Logistician (A15).
     pub(crate) logistician_units: BTreeSet<String>,
-    /// The rosters of these units: members by holder reference.
+    /// The rosters of the units in `logistician_units`: the members by holder reference.
     pub(crate) rosters: BTreeMap<String, BTreeMap<String, MemberId>>,
-    /// Pairs of a unit and a holder of entries who is a direct member of the unit.
+    /// The pairs of unit and holder in which the holder of an entry is a direct member of the unit.
     pub(crate) memberships: BTreeSet<(String, MemberId)>,
-    /// The materials and items that open job orders need, with the id of the order.
+    /// The needs of open job orders: the id of the order, and the kind and id of the material or item.
     pub(crate) needs: BTreeSet<(String, EntryKind, String)>,
     /// The missions that exist, among those to which ops refer.
     pub(crate) missions: BTreeSet<String>,
@@ -107,7 +107,7 @@ macro_rules! taking {
     };
 }
 
-/// The parsed amount of an op, and the shares of it that are earmarked.
+/// The parsed amount of an op, and its earmarked shares.
 struct TakeAmounts {
     amount: i64,
     shares: Vec<(EarmarkPurpose, String, i64)>,
@@ -395,8 +395,8 @@ impl OpProcessor<'_> {
         Ok(self.ledger.take_stock(id, amount, &shares).map(|part| TakenPart { holder, part }))
     }
 
-    /// Adds moved stock at its destination. Pieces are merged with an existing entry; SCU only if `merge_scu`
-    /// is set.
+    /// Adds moved stock at its destination. Stock in pieces is merged with an existing entry. Stock in SCU is
+    /// merged only if `merge_scu` is `Some(true)`.
     fn put_part(&mut self, part: StockPart, merge_scu: Option<bool>) {
         let joins = part.lot.measure == Measure::Piece || merge_scu == Some(true);
         self.ledger.put_stock(part, joins, None);

@@ -124,7 +124,7 @@ impl Backend {
     }
 
     /// Changes a member's name, and records the pool lots that show the name in the feeds (OST-07). Returns
-    /// false if the name was already the same.
+    /// false if nothing changed.
     ///
     /// # Errors
     /// Returns a [`StoreError`] if the write fails; nothing is written in that case.
@@ -188,7 +188,7 @@ impl Backend {
 
     /// Adds a member to a unit or changes the member's role; `None` removes the member from the unit. Records
     /// nothing in feeds, because the next page of the member's pools uses the current units and roles
-    /// (OST-05, OST-06, OST-09). Returns false in the cases in which [`members::set_role`] does, such as an
+    /// (OST-05, OST-06, OST-09). Returns false if [`members::set_role`] returns false, for example for an
     /// unknown member or unit.
     ///
     /// # Errors

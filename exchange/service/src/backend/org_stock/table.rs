@@ -90,7 +90,7 @@ struct StateLoader<'c> {
     entries: BTreeMap<String, PoolEntry>,
     /// Whether any op changes a stolen flag.
     marks: bool,
-    /// The lots with whose entries stock may be merged, by holder and lot key.
+    /// The lots whose entries stock may be merged with, by holder and lot key.
     joinable: BTreeMap<MemberId, BTreeMap<String, Lot>>,
 }
 
@@ -214,7 +214,7 @@ impl StateLoader<'_> {
         Ok(())
     }
 
-    /// Loads what an open job order needs: items, and materials including those for the items.
+    /// Loads the needs of an open job order: its items and its materials.
     fn load_job_order(&mut self, id: &str) -> Result<(), StoreError> {
         let mut needs = self.connection.prepare_cached(
             "SELECT n.kind, n.what FROM job_order j JOIN \

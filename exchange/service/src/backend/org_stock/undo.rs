@@ -41,7 +41,8 @@ pub(crate) struct CurrentRecords {
     records: BTreeMap<String, PoolRecord>,
     /// The units of which the member is a Logistician.
     logistician_units: BTreeSet<String>,
-    /// The pairs of unit and holder in earlier states whose holder is still a direct member of the unit.
+    /// The pairs of unit and holder from earlier states in which the holder is still a direct member of the
+    /// unit.
     memberships: BTreeSet<(UnitId, MemberId)>,
     /// The targets of earlier earmarks that still exist: missions, and job orders that are not done.
     targets: BTreeSet<(EarmarkPurpose, String)>,
@@ -250,8 +251,8 @@ fn is_same_record(one: Option<&PoolRecord>, other: Option<&PoolRecord>) -> bool 
     }
 }
 
-/// Returns true if two entries have the same holder, lot, earmarks, amount, ownership and note. Offers are
-/// handled separately, and versions also change with reverts.
+/// Returns true if two entries have the same holder, lot, earmarks, amount, ownership and note. Ignores offers,
+/// which are handled separately, and versions, which every revert changes.
 fn is_same_entry(one: &PoolEntry, other: &PoolEntry) -> bool {
     let parts = |entry: &PoolEntry| (entry.row.amount, entry.row.keeping.clone(), entry.row.note.clone());
     (&one.holder, &one.lot, &one.earmarks) == (&other.holder, &other.lot, &other.earmarks)

@@ -90,7 +90,7 @@ impl PagedCollection for ShipCollection {
 }
 
 impl ShipCollection {
-    /// Converts a row that a query of [`ships_sql`] returned.
+    /// Converts a row of a query that [`ships_sql`] built into a ship of the contract.
     fn read_item(&self, row: &Row<'_>) -> Result<Ship, StoreError> {
         let corrupt = |_| StoreError::Corrupt("invalid ship");
         let (id, ship_type): (String, String) = (row.get(0)?, row.get(1)?);

@@ -30,7 +30,8 @@ pub(crate) struct ShipState {
 struct WorkingShip {
     before: Option<StoredShip>,
     now: Option<StoredShip>,
-    /// Whether an op of the batch has updated or removed the ship. Each batch can do so only once (SHP-17).
+    /// Whether an op of the batch has created, updated or removed the ship. Only one op of a batch can change
+    /// a ship (SHP-17).
     changed: bool,
     overridden: bool,
 }

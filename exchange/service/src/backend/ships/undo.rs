@@ -30,7 +30,8 @@ pub(crate) struct CurrentShips {
     units: BTreeSet<UnitId>,
     /// The number of mission units that use a ship, by ship id.
     missions: BTreeMap<String, i64>,
-    /// The ids of the ships that now have the links of earlier states, by link.
+    /// For each link (installation and external id) that undo would restore, the id of the ship that has the
+    /// link now.
     linked: BTreeMap<(InstallationId, String), String>,
 }
 

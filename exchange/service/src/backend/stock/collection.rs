@@ -76,7 +76,7 @@ impl PagedCollection for LotCollection {
 }
 
 impl LotCollection {
-    /// Converts a row that one of the queries above returned.
+    /// Converts a row of one of the queries above into a lot of the contract, with its key.
     fn read_item(&self, row: &Row<'_>) -> Result<(String, StockLot), StoreError> {
         let corrupt = |_| StoreError::Corrupt("invalid stock lot");
         let (key, amount): (String, i64) = (row.get(0)?, row.get(1)?);

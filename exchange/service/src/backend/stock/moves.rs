@@ -56,7 +56,7 @@ impl<'c> StockFlow<'c> {
     }
 }
 
-/// Groups the changes of a change set between whose lots stock moved. Returns the indexes of each group's
+/// Groups the changes of a change set if stock moved between their lots. Returns the indexes of each group's
 /// changes.
 pub(super) fn find_moves(changes: &[EntryChange<LotHolding>]) -> Vec<Vec<usize>> {
     let mut flows: Vec<StockFlow<'_>> =

@@ -47,8 +47,8 @@ pub(super) struct JournalFold {
 }
 
 impl JournalFold {
-    /// Adds the next journal entry. If the entry replaces one that the client removed, and the client made
-    /// the replacement, returns the journal id of the removal. The two changes must be undone together.
+    /// Adds the next journal entry. If the client created an entry in place of one that it had removed,
+    /// returns the journal id of the removal. The two changes must be undone together.
     pub(super) fn record_event(&mut self, seen: JournalEvent) -> Option<i64> {
         let JournalEvent { id, key, by, undoes, replaces } = seen;
         if let Some(first) = undoes {

@@ -18,8 +18,8 @@ pub(in super::super) enum MoveSide {
     Got,
 }
 
-/// Groups the changes of a change set by moves. For each change, `shares` lists the names of what the change
-/// gave or received; the two sides of a move have the same name. Yields the indexes of the changes of each
+/// Finds the moves in a change set. For each change, `shares` contains the names of the moved amounts and the
+/// side of the change. The two sides of a move have the same name. Yields the indexes of the changes of each
 /// move.
 pub(in super::super) fn gave_and_got(
     shares: impl IntoIterator<Item = Vec<(String, MoveSide)>>,
@@ -70,7 +70,7 @@ impl MoveLinks {
     }
 }
 
-/// A union-find structure. Maps each index to an index of its group that is not greater, or to itself.
+/// A union-find structure. Maps each index to a lower index of the same group, or to itself.
 struct DisjointSets(Vec<usize>);
 
 impl DisjointSets {

@@ -10,8 +10,8 @@ use crate::ids::MemberId;
 use crate::shares::SharePermit;
 
 impl Backend {
-    /// Undoes or previews a client's writes for a member who requested it. The changes have the channel
-    /// `web`. Only one undo or preview can run per member.
+    /// Undoes or previews a client's writes at the member's request. The changes have the channel `web`. Only
+    /// one undo or preview can run per member.
     ///
     /// # Errors
     /// Returns [`UndoError::InProgress`] if another undo or preview is running, and

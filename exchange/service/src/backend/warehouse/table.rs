@@ -12,12 +12,13 @@ use crate::ids::{MemberId, UnitId};
 use crate::store::{StoreError, json_list};
 use crate::time::Moment;
 
-/// The name that feeds use for the area of the members' lots.
+/// The area name of the members' lots in feeds.
 pub(crate) const STOCK: &str = "stock";
-/// The name that feeds use for the area of the pools' lots.
+/// The area name of the pools' lots in feeds.
 pub(crate) const ORG_STOCK: &str = "org-stock";
 
-/// The columns of a row from the tables `r` and `o`, in the order in which [`read_row`] reads them.
+/// The columns of a stock row in the order in which [`read_row`] reads them. The query must name the tables
+/// `stock_row` and `stock_offer` as `r` and `o`.
 const ROW_COLUMNS: &str = "r.id, r.amount, r.shared, r.unit, r.version, r.note, r.booked_at, \
     (SELECT coalesce(max(reserved), 0) FROM (SELECT sum(amount) AS reserved FROM stock_earmark \
     WHERE stock_row = r.id GROUP BY kind)), o.id, o.amount, r.number";
@@ -249,7 +250,7 @@ pub(crate) fn publish_bookings(
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum LotRemainder {
-    /// Whether the lot still has rows must be read from the store.
+    /// It is unknown whether the lot still has rows, so the store must be queried.
     #[default]
     Unknown,
     /// A row was just written to the lot, so the lot has rows.
@@ -287,7 +288,7 @@ fn publish_pool(
     })
 }
 
-/// Records lots of pools as changed or removed in the pools' feeds.
+/// Records the changed lots of each pool in the feed of the pool, as changed or removed.
 pub(crate) fn publish_pools<U: Borrow<UnitId>>(
     connection: &Connection,
     author: &ChangeAuthor,

@@ -30,7 +30,7 @@ pub(super) fn apply_limits<'a>(ports: &'a GatewayPorts, facts: &'a mut RequestFa
 }
 
 /// Checks the limits of the member, of the client and of account checks, in this order. A request that one
-/// limit refuses does not count against the later ones.
+/// limit refuses does not count against the limits after it.
 async fn check_rates(
     ports: &GatewayPorts,
     facts: &mut RequestFacts,

@@ -93,7 +93,7 @@ struct ModelShip {
     links: BTreeMap<usize, String>,
 }
 
-struct World {
+struct GuardModel {
     fixture: BackendFixture,
     log: Vec<ClientChange>,
     held: BTreeMap<LotKey, i64>,
@@ -114,7 +114,7 @@ fn writer(who: usize) -> Option<(Caller, &'static str)> {
     }
 }
 
-impl World {
+impl GuardModel {
     /// Returns the changes of a client within the last day, in order.
     fn day(&self, client: &str, area: &str) -> Vec<&ClientChange> {
         let now = self.fixture.clock.now();
@@ -328,19 +328,19 @@ async fn run(acts: Vec<Action>) -> usize {
     config.guard.share = REMOVAL_SHARE_DIVISOR as u32;
     let fixture = BackendFixture::with_config(config, |backend| backend).await;
     let (held, products, ships) = Default::default();
-    let mut world = World { fixture, log: Vec::new(), held, products, ships, created: 0, holds: 0 };
+    let mut harness = GuardModel { fixture, log: Vec::new(), held, products, ships, created: 0, holds: 0 };
     for act in acts {
         // Two writes never have the same timestamp.
-        world.fixture.clock.advance(Duration::from_millis(1));
+        harness.fixture.clock.advance(Duration::from_millis(1));
         match act {
-            Action::Stock(who, wishes) => world.stock(who, &wishes).await,
-            Action::Blueprints(who, wishes) => world.blueprints(who, &wishes).await,
-            Action::Ships(who, wishes) => world.ships(who, &wishes).await,
-            Action::Advance(hours) => world.fixture.clock.advance(hours * HOUR),
+            Action::Stock(who, wishes) => harness.stock(who, &wishes).await,
+            Action::Blueprints(who, wishes) => harness.blueprints(who, &wishes).await,
+            Action::Ships(who, wishes) => harness.ships(who, &wishes).await,
+            Action::Advance(hours) => harness.fixture.clock.advance(hours * HOUR),
         }
-        world.check().await;
+        harness.check().await;
     }
-    world.holds
+    harness.holds
 }
 
 proptest! {

@@ -100,7 +100,8 @@ async fn held_batch_is_applied_once() {
     assert_eq!(audited, ["Text(\"member:m-1\") Text(\"c-1\") Text(\"held-batch.confirm\")"]);
 }
 
-/// WRT-13: discarding deletes the batch, and it expires after half an hour.
+/// WRT-13: discarding a held batch deletes it. A batch that is neither confirmed nor discarded expires after 30
+/// minutes.
 #[tokio::test]
 async fn held_batch_is_discarded_or_expires() {
     let fixture = fixture().await;

@@ -17,7 +17,7 @@ pub(super) const CHANGE: &str = "/exchange/v1/org-stock/changes";
 /// Creates a [`Bench`] in which `m-1` is Logistician of `u-1` and `u-2`, `m-2` is a member of both, and `m-3`
 /// of `u-1`. Job order `j-1` needs ore, `j-2` is done, `j-3` needs metal and guns; `m-1` takes part in
 /// mission `mi-1`, and `mi-2` has no participants.
-pub(super) async fn world() -> BackendFixture {
+pub(super) async fn member_fixture() -> BackendFixture {
     let fixture = BackendFixture::new().await;
     fixture
         .sql(
@@ -175,7 +175,7 @@ fn units(page: &Value) -> Vec<&str> {
 /// directly belongs.
 #[tokio::test]
 async fn pool_lot_sums_the_stock_of_all_holders() {
-    let fixture = world().await;
+    let fixture = member_fixture().await;
     let pools =
         [("u-1", "One", ORE, 5), ("u-1", "Two", ORE, 2), ("u-2", "Two", ORE, 4), ("u-1", "Three", GUN, 3)];
     book_in_stock(&fixture, &pools).await;
@@ -212,7 +212,7 @@ async fn pool_lot_sums_the_stock_of_all_holders() {
 /// shown.
 #[tokio::test]
 async fn earmarks_of_different_purposes_overlap() {
-    let fixture = world().await;
+    let fixture = member_fixture().await;
     book_in_stock(&fixture, &[("u-1", "Two", ORE, 10)]).await;
     let (id, _) = entry(&fixture, "u-1", ORE).await;
     for (purpose, target, amount) in [
@@ -238,7 +238,7 @@ async fn earmarks_of_different_purposes_overlap() {
 /// OST-08, CON-16: entries are shown only with the scope, and only to Logisticians and leaders of the unit.
 #[tokio::test]
 async fn entries_require_logistician_role() {
-    let fixture = world().await;
+    let fixture = member_fixture().await;
     book_in_stock(&fixture, &[("u-1", "Two", ORE, 5), ("u-2", "Two", ORE, 4)]).await;
     let (one, two) = ("u-1 ore City q0: 5 0/0", "u-2 ore City q0: 4 0/0");
     let (one_told, two_told) = (format!("{one} [Two 5 v1 free 5/5]"), format!("{two} [Two 4 v1 free 4/4]"));
@@ -259,7 +259,7 @@ async fn entries_require_logistician_role() {
 /// client and different for each client. For a withheld holder, neither name nor note is shown.
 #[tokio::test]
 async fn holder_pseudonym_differs_per_client() {
-    let fixture = world().await;
+    let fixture = member_fixture().await;
     book_in_stock(&fixture, &[("u-1", "Two", ORE, 5)]).await;
     let (id, version) = entry(&fixture, "u-1", ORE).await;
     let note =
@@ -299,7 +299,7 @@ async fn holder_pseudonym_differs_per_client() {
 /// withheld names.
 #[tokio::test]
 async fn roster_requires_logistician_role() {
-    let fixture = world().await;
+    let fixture = member_fixture().await;
     fixture.sql("UPDATE member SET name = 'Alpha' WHERE id = 'm-3'").await;
     let roster = async |caller: &Caller, unit: &str| {
         fixture.get(caller, &format!("{POOLS}/members?unit={unit}")).await
@@ -334,7 +334,7 @@ async fn roster_requires_logistician_role() {
 /// the member left is missing from the next page, without tombstones.
 #[tokio::test]
 async fn joining_or_leaving_a_unit_adds_or_drops_its_pool() {
-    let fixture = world().await;
+    let fixture = member_fixture().await;
     book_in_stock(&fixture, &[("u-1", "Two", ORE, 5), ("u-2", "Two", METAL, 4), ("u-2", "Two", GUN, 1)])
         .await;
     let (backend, three) = (fixture.backend(), MemberId::new("m-3"));
@@ -375,7 +375,7 @@ async fn joining_or_leaving_a_unit_adds_or_drops_its_pool() {
 /// delivered again.
 #[tokio::test]
 async fn role_change_redelivers_the_pool() {
-    let fixture = world().await;
+    let fixture = member_fixture().await;
     book_in_stock(&fixture, &[("u-1", "One", ORE, 5), ("u-2", "One", METAL, 4)]).await;
     let mut cursor = String::new();
     read_feed_page(&fixture, &other_member(), &mut cursor).await;
@@ -399,7 +399,7 @@ async fn role_change_redelivers_the_pool() {
 /// OST-07, WEB-07: every kind of change is in the feed, with the affected lots.
 #[tokio::test]
 async fn feed_contains_each_kind_of_change() {
-    let fixture = world().await;
+    let fixture = member_fixture().await;
     book_in_stock(&fixture, &[("u-1", "Two", ORE, 5)]).await;
     let (backend, two) = (fixture.backend(), MemberId::new("m-2"));
     let cursor = &mut String::new();
@@ -513,7 +513,7 @@ async fn feed_contains_each_kind_of_change() {
 /// member to whom it belongs.
 #[tokio::test]
 async fn tombstone_hides_other_installations() {
-    let fixture = world().await;
+    let fixture = member_fixture().await;
     book_in_stock(&fixture, &[("u-1", "Two", ORE, 5)]).await;
     let (mut own, mut others) = (String::new(), String::new());
     read_feed_page(&fixture, &first(), &mut own).await;
@@ -532,7 +532,7 @@ async fn tombstone_hides_other_installations() {
 /// Concurrent changes follow in the feed. A cursor is valid only for its member.
 #[tokio::test]
 async fn pools_of_many_units_are_read_in_pages() {
-    let fixture = world().await;
+    let fixture = member_fixture().await;
     let mut units = vec!["u-1".to_owned(), "u-2".to_owned()];
     for number in 4..20 {
         let unit = format!("u-{number}");
@@ -592,7 +592,7 @@ async fn pools_of_many_units_are_read_in_pages() {
 #[tokio::test]
 async fn temporary_role_during_snapshot_leaves_no_trace() {
     for meanwhile in [Some(UnitRole::Logistician), None] {
-        let fixture = world().await;
+        let fixture = member_fixture().await;
         let lots = [ORE, METAL, PARTS, GUN].map(|lot_key| ("u-1", "Two", lot_key, 4));
         book_in_stock(&fixture, &lots).await;
         let (two, unit) = (MemberId::new("m-2"), "u-1".into());

@@ -159,7 +159,7 @@ fn amount(lot_key: LotKey, amount: i64) -> Value {
 }
 
 /// The backend under test and the model's expected state.
-struct World {
+struct OrgStockModel {
     fixture: BackendFixture,
     oracle: Oracle,
     /// The pseudonyms of each client.
@@ -167,9 +167,9 @@ struct World {
     renamed: usize,
 }
 
-impl World {
+impl OrgStockModel {
     async fn new() -> Self {
-        let fixture = world().await;
+        let fixture = member_fixture().await;
         let mut oracle = Oracle {
             names: MEMBERS.map(|member| format!("Name-of-{}-0", &member[2..])).to_vec(),
             missions: vec!["Convoy".to_owned(), "Raid".to_owned()],
@@ -721,52 +721,52 @@ fn has(reader: &Reader<String>) -> Vec<String> {
 }
 
 async fn run(acts: Vec<Action>) {
-    let mut world = World::new().await;
+    let mut harness = OrgStockModel::new().await;
     let mut readers: Vec<Reader<String>> = (0..4).map(pool_reader).collect();
     let mut own = own_reader();
     for act in acts {
-        world.fixture.clock.advance(Duration::from_secs(1));
-        world.oracle.now = world.fixture.clock.now().as_millis();
+        harness.fixture.clock.advance(Duration::from_secs(1));
+        harness.oracle.now = harness.fixture.clock.now().as_millis();
         match act {
             Action::Page { reader, limit } => {
                 let (_, member, details) = reads(reader);
-                let up_to_now = readers[reader].page(&world.fixture, limit).await;
-                world.is_private(reader, &readers[reader].last);
+                let up_to_now = readers[reader].page(&harness.fixture, limit).await;
+                harness.is_private(reader, &readers[reader].last);
                 if up_to_now {
                     assert_eq!(
                         has(&readers[reader]),
-                        world.oracle.view(member, details),
+                        harness.oracle.view(member, details),
                         "the reader is at the end of the feed"
                     );
                 }
                 continue;
             }
             Action::Own { limit } => {
-                if own.page(&world.fixture, limit).await {
-                    assert_eq!(own.entries.values().cloned().collect::<BTreeMap<_, _>>(), world.own(1));
+                if own.page(&harness.fixture, limit).await {
+                    assert_eq!(own.entries.values().cloned().collect::<BTreeMap<_, _>>(), harness.own(1));
                 }
                 continue;
             }
-            act => world.act(act).await,
+            act => harness.act(act).await,
         }
-        world.settle().await;
-        world.check().await;
+        harness.settle().await;
+        harness.check().await;
     }
     for (reader, replica) in readers.iter_mut().enumerate() {
         let (_, member, details) = reads(reader);
-        replica.read_on(&world.fixture, 3).await;
-        assert_eq!(has(replica), world.oracle.view(member, details), "a replica");
+        replica.read_on(&harness.fixture, 3).await;
+        assert_eq!(has(replica), harness.oracle.view(member, details), "a replica");
     }
-    own.read_on(&world.fixture, 3).await;
-    assert_eq!(own.entries.values().cloned().collect::<BTreeMap<_, _>>(), world.own(1));
+    own.read_on(&harness.fixture, 3).await;
+    assert_eq!(own.entries.values().cloned().collect::<BTreeMap<_, _>>(), harness.own(1));
     let income =
-        world.texts("SELECT mission || ' ' || sum(amount) FROM mission_income GROUP BY mission").await;
-    world.oracle.income.retain(|_, sum| *sum > 0);
+        harness.texts("SELECT mission || ' ' || sum(amount) FROM mission_income GROUP BY mission").await;
+    harness.oracle.income.retain(|_, sum| *sum > 0);
     let expected: Vec<String> =
-        world.oracle.income.iter().map(|(mission, sum)| format!("{mission} {sum}")).collect();
+        harness.oracle.income.iter().map(|(mission, sum)| format!("{mission} {sum}")).collect();
     assert_eq!(income, expected);
-    let proceeds = world.fixture.rows("SELECT coalesce(sum(proceeds), 0) FROM stock_sale").await;
-    assert_eq!(proceeds, [format!("Integer({})", world.oracle.proceeds)]);
+    let proceeds = harness.fixture.rows("SELECT coalesce(sum(proceeds), 0) FROM stock_sale").await;
+    assert_eq!(proceeds, [format!("Integer({})", harness.oracle.proceeds)]);
 }
 
 proptest! {

@@ -51,7 +51,7 @@ async fn refused(fixture: &BackendFixture, caller: &Caller, ops: Vec<Value>, rea
 
 /// Creates a pool with 10 SCU of ore that member two holds.
 async fn pool_with_ten_scu() -> (BackendFixture, (String, i64), String) {
-    let fixture = world().await;
+    let fixture = member_fixture().await;
     book_in_stock(&fixture, &[("u-1", "Two", ORE, 10)]).await;
     let (entry, three) =
         (entry(&fixture, "u-1", ORE).await, reference(&fixture, &first(), "u-1", "Three").await);

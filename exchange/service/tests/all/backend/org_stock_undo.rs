@@ -48,7 +48,7 @@ async fn undo(fixture: &BackendFixture) -> Vec<String> {
 
 /// Creates a backend whose initial stock was booked two days ago.
 async fn bench_with_stock(list: &[(&str, &str, LotKey, i64)]) -> BackendFixture {
-    let fixture = world().await;
+    let fixture = member_fixture().await;
     book_in_stock(&fixture, list).await;
     fixture.sql("DELETE FROM notice").await;
     fixture.clock.advance(2 * DAY);

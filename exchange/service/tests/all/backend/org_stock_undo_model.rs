@@ -167,7 +167,7 @@ enum Set {
     Pools(Vec<OpTemplate>),
 }
 
-struct World {
+struct OrgStockUndoModel {
     fixture: BackendFixture,
     /// The pseudonyms of members for each client, by name.
     holders: BTreeMap<&'static str, BTreeMap<&'static str, String>>,
@@ -179,9 +179,9 @@ fn caller_of(who: usize) -> Caller {
 
 const UNDONE: [usize; 2] = [0, 1];
 
-impl World {
+impl OrgStockUndoModel {
     async fn new() -> Self {
-        let fixture = world().await;
+        let fixture = member_fixture().await;
         fixture.sql("UPDATE membership SET logistician = 1 WHERE member = 'm-2'").await;
         let mut holders: BTreeMap<_, BTreeMap<_, _>> = BTreeMap::new();
         for (client, caller) in [("c-1", first()), ("c-2", other_client())] {
@@ -535,17 +535,17 @@ proptest! {
     #[test]
     fn undo_neither_loses_nor_duplicates_stock(acts in prop::collection::vec(act(), 1..40)) {
         blocking(async {
-            let (world, mut reader) = (World::new().await, replica());
+            let (model, mut reader) = (OrgStockUndoModel::new().await, replica());
             for act in acts {
-                world.fixture.clock.advance(Duration::from_secs(1));
-                world.act(&act).await;
+                model.fixture.clock.advance(Duration::from_secs(1));
+                model.act(&act).await;
                 if let Action::Page(limit) = act {
-                    reader.page(&world.fixture, limit).await;
+                    reader.page(&model.fixture, limit).await;
                 }
             }
-            reader.read_on(&world.fixture, 3).await;
+            reader.read_on(&model.fixture, 3).await;
             let mut new = replica();
-            new.read_on(&world.fixture, 50).await;
+            new.read_on(&model.fixture, 50).await;
             assert_eq!(reader.entries, new.entries, "a replica");
         });
     }
@@ -558,20 +558,20 @@ proptest! {
         administrator in select(vec![false, true]),
     ) {
         blocking(async {
-            let world = World::new().await;
+            let model = OrgStockUndoModel::new().await;
             for act in before.iter().filter(|act| !matches!(act, Action::Undo { .. } | Action::Turn(_))) {
-                world.fixture.clock.advance(Duration::from_secs(1));
-                world.act(act).await;
+                model.fixture.clock.advance(Duration::from_secs(1));
+                model.act(act).await;
             }
-            world.fixture.clock.advance(DAY);
-            let (from, stored) = (world.fixture.clock.now(), world.stored().await);
+            model.fixture.clock.advance(DAY);
+            let (from, stored) = (model.fixture.clock.now(), model.stored().await);
             for (who, wishes) in &sets {
-                world.write(*who, wishes, false).await;
-                world.fixture.clock.advance(Duration::from_secs(1));
+                model.write(*who, wishes, false).await;
+                model.fixture.clock.advance(Duration::from_secs(1));
             }
-            let (_, stay) = world.undo((from, world.fixture.clock.now()), administrator).await;
+            let (_, stay) = model.undo((from, model.fixture.clock.now()), administrator).await;
             assert_eq!(stay, 0, "no other author wrote");
-            assert_eq!(world.stored().await, stored);
+            assert_eq!(model.stored().await, stored);
         });
     }
 
@@ -591,29 +591,29 @@ proptest! {
         administrator in any::<bool>(),
     ) {
         blocking(async {
-            let world = World::new().await;
+            let model = OrgStockUndoModel::new().await;
             for act in before.iter().filter(|act| !matches!(act, Action::Undo { .. } | Action::Turn(_))) {
-                world.fixture.clock.advance(Duration::from_secs(1));
-                world.act(act).await;
+                model.fixture.clock.advance(Duration::from_secs(1));
+                model.act(act).await;
             }
-            world.fixture.clock.advance(DAY);
-            let (mut begun, stored) = (Vec::new(), world.stored().await);
+            model.fixture.clock.advance(DAY);
+            let (mut begun, stored) = (Vec::new(), model.stored().await);
             for (who, set) in &sets {
-                begun.push(world.fixture.clock.now());
+                begun.push(model.fixture.clock.now());
                 match set {
-                    Set::OwnLot(own) => world.set(*who, own).await,
-                    Set::Pools(wishes) => world.write(*who, wishes, false).await,
+                    Set::OwnLot(own) => model.set(*who, own).await,
+                    Set::Pools(wishes) => model.write(*who, wishes, false).await,
                 }
-                world.fixture.clock.advance(Duration::from_secs(1));
+                model.fixture.clock.advance(Duration::from_secs(1));
             }
-            let to = world.fixture.clock.now();
-            if at_once && world.undo_both((begun[0], to), administrator).await == 0 {
-                assert_eq!(world.stored().await, stored);
+            let to = model.fixture.clock.now();
+            if at_once && model.undo_both((begun[0], to), administrator).await == 0 {
+                assert_eq!(model.stored().await, stored);
             }
             for from in begun.into_iter().rev() {
-                assert_eq!(world.undo_both((from, to), administrator).await, 0, "no other author wrote");
+                assert_eq!(model.undo_both((from, to), administrator).await, 0, "no other author wrote");
             }
-            assert_eq!(world.stored().await, stored);
+            assert_eq!(model.stored().await, stored);
         });
     }
 }

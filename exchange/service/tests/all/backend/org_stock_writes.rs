@@ -65,7 +65,7 @@ async fn notices(fixture: &BackendFixture) -> Vec<String> {
 /// is set. Notes and earmarks are stored, and the stock also appears in the holder's own stock.
 #[tokio::test]
 async fn book_in_creates_or_joins_entries() {
-    let fixture = world().await;
+    let fixture = member_fixture().await;
     let two = reference(&fixture, &first(), "u-1", "Two").await;
     apply(&fixture, vec![book_in("u-1", &two, ORE, 5), book_in("u-1", &two, ORE, json!(2.0005))]).await;
     let mut merged = with_field(book_in("u-1", &two, ORE, 1), "mergeScu", json!(true));
@@ -118,7 +118,7 @@ async fn book_in_creates_or_joins_entries() {
 /// version.
 #[tokio::test]
 async fn every_op_on_an_entry_increments_its_version() {
-    let fixture = world().await;
+    let fixture = member_fixture().await;
     book_in_stock(&fixture, &[("u-1", "Two", ORE, 10)]).await;
     let (id, _) = entry(&fixture, "u-1", ORE).await;
     let entry_at_version = |version| (id.clone(), version);
@@ -145,7 +145,7 @@ async fn every_op_on_an_entry_increments_its_version() {
 /// amounts.
 #[tokio::test]
 async fn book_out_takes_free_stock_or_named_earmarks() {
-    let fixture = world().await;
+    let fixture = member_fixture().await;
     book_in_stock(&fixture, &[("u-1", "Two", ORE, 10)]).await;
     let (id, _) = entry(&fixture, "u-1", ORE).await;
     earmark(&fixture, &id, EarmarkPurpose::JobOrder, "j-1", 4000).await;
@@ -175,7 +175,7 @@ async fn book_out_takes_free_stock_or_named_earmarks() {
 /// receives the rest.
 #[tokio::test]
 async fn sale_pays_shares_to_missions() {
-    let fixture = world().await;
+    let fixture = member_fixture().await;
     book_in_stock(&fixture, &[("u-1", "Two", ORE, 10)]).await;
     fixture.sql("INSERT INTO mission (id, name) VALUES ('mi-3', 'Long Haul'); INSERT INTO mission_participant VALUES ('mi-3', 'm-1')").await;
     let (id, _) = entry(&fixture, "u-1", ORE).await;
@@ -219,7 +219,7 @@ async fn sale_pays_shares_to_missions() {
 /// existing entry.
 #[tokio::test]
 async fn move_to_another_location_keeps_earmarks() {
-    let fixture = world().await;
+    let fixture = member_fixture().await;
     book_in_stock(&fixture, &[("u-1", "Two", ORE, 10), ("u-1", "Two", PARTS, 6)]).await;
     let (id, _) = entry(&fixture, "u-1", ORE).await;
     earmark(&fixture, &id, EarmarkPurpose::JobOrder, "j-1", 4000).await;
@@ -271,7 +271,7 @@ async fn move_to_another_location_keeps_earmarks() {
 /// notices, and the note is dropped.
 #[tokio::test]
 async fn move_to_another_holder_notifies_both() {
-    let fixture = world().await;
+    let fixture = member_fixture().await;
     book_in_stock(&fixture, &[("u-1", "Two", ORE, 10)]).await;
     let (id, _) = entry(&fixture, "u-1", ORE).await;
     earmark(&fixture, &id, EarmarkPurpose::Mission, "mi-1", 4000).await;
@@ -316,7 +316,7 @@ async fn move_to_another_holder_notifies_both() {
 /// part moves.
 #[tokio::test]
 async fn move_to_another_pool_keeps_earmarks_and_offers() {
-    let fixture = world().await;
+    let fixture = member_fixture().await;
     book_in_stock(
         &fixture,
         &[("u-1", "Two", ORE, 10), ("u-2", "Two", ORE, 1), ("u-1", "Two", GUN, 2), ("u-2", "Two", GUN, 1)],
@@ -411,7 +411,7 @@ async fn move_to_another_pool_keeps_earmarks_and_offers() {
 /// OST-27, OST-28: an op changes the note or the stolen marker; a marked part becomes a new entry.
 #[tokio::test]
 async fn entries_are_annotated_and_marked() {
-    let fixture = world().await;
+    let fixture = member_fixture().await;
     book_in_stock(&fixture, &[("u-1", "Two", ORE, 10)]).await;
     let (id, _) = entry(&fixture, "u-1", ORE).await;
     let entry_at_version = |version| (id.clone(), version);
@@ -450,7 +450,7 @@ async fn entries_are_annotated_and_marked() {
 /// additional counts, and a dry run writes nothing.
 #[tokio::test]
 async fn ops_update_offers_audit_and_journal() {
-    let fixture = world().await;
+    let fixture = member_fixture().await;
     book_in_stock(&fixture, &[("u-1", "Two", ORE, 10), ("u-1", "Two", METAL, 3)]).await;
     let (ore, metal) = (entry(&fixture, "u-1", ORE).await, entry(&fixture, "u-1", METAL).await);
     let offers = |id: &str, offer: &str| format!("INSERT INTO stock_offer VALUES ('{offer}', '{id}', 3000)");
@@ -492,7 +492,7 @@ async fn ops_update_offers_audit_and_journal() {
 /// maximum.
 #[tokio::test]
 async fn amount_above_the_maximum_is_returned_as_the_maximum() {
-    let fixture = world().await;
+    let fixture = member_fixture().await;
     let two = reference(&fixture, &first(), "u-1", "Two").await;
     let maximum = 1_000_000_000_i64;
     let merged =
@@ -514,7 +514,7 @@ async fn amount_above_the_maximum_is_returned_as_the_maximum() {
 /// WRT-01, RES-10, CON-08: undeclared fields and unresolved keys cause warnings at their pointers.
 #[tokio::test]
 async fn undeclared_fields_and_unresolved_keys_cause_warnings() {
-    let fixture = world().await;
+    let fixture = member_fixture().await;
     let two = reference(&fixture, &first(), "u-1", "Two").await;
     let mut op = book_in("u-1", &two, ORE, 5);
     op["material"] = json!({ "locKey": "no_such_key", "name": "Quanta Ore" });
@@ -531,7 +531,7 @@ async fn undeclared_fields_and_unresolved_keys_cause_warnings() {
 /// part keeps the age of its entry, also within one change set.
 #[tokio::test]
 async fn booked_stock_joins_the_oldest_entry() {
-    let fixture = world().await;
+    let fixture = member_fixture().await;
     let two = reference(&fixture, &first(), "u-1", "Two").await;
     let station = |op| with_field(op, "location", json!({ "name": "Station" }));
     let city = |op| with_field(op, "location", json!({ "name": "City" }));

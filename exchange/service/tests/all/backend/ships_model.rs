@@ -334,7 +334,7 @@ fn reader(caller: Caller) -> Reader<ShipState> {
 }
 
 /// The backend under test and the model's expected state.
-struct World {
+struct ShipsModel {
     fixture: BackendFixture,
     /// The expected states, by member.
     oracles: [Oracle; 2],
@@ -342,7 +342,7 @@ struct World {
     ids: Vec<String>,
 }
 
-impl World {
+impl ShipsModel {
     fn id(&self, index: usize) -> String {
         self.ids[index % self.ids.len()].clone()
     }
@@ -489,26 +489,26 @@ async fn run(acts: Vec<Action>) {
         ..Oracle::default()
     };
     let oracles = [in_units(&["u-1"]), in_units(&["u-1", "u-2"])];
-    let mut world =
-        World { fixture: BackendFixture::unguarded().await, oracles, ids: vec!["nobodys".to_owned()] };
+    let mut harness =
+        ShipsModel { fixture: BackendFixture::unguarded().await, oracles, ids: vec!["nobodys".to_owned()] };
     let mut readers = readers().map(|(caller, member)| (reader(caller), member));
     for act in acts {
-        let now = world.fixture.clock.now();
+        let now = harness.fixture.clock.now();
         match act {
-            Action::Write { who, wishes, dry } => world.write(who, &wishes, dry).await,
+            Action::Write { who, wishes, dry } => harness.write(who, &wishes, dry).await,
             Action::Give { member, ship } => {
-                let (id, other) = (world.id(ship), 1 - member);
+                let (id, other) = (harness.id(ship), 1 - member);
                 let (from, to) = (MemberId::new(MEMBERS[member]), MemberId::new(MEMBERS[other]));
-                let outcome = world.fixture.backend().give_ship(&from, ChangeAuthor::Web, &id, &to).await;
-                let removed = world.oracles[member].remove_ship(&id, web_writer_of(member), now);
+                let outcome = harness.fixture.backend().give_ship(&from, ChangeAuthor::Web, &id, &to).await;
+                let removed = harness.oracles[member].remove_ship(&id, web_writer_of(member), now);
                 assert_eq!(outcome.expect("the transfer succeeds"), removed.is_some());
                 if let Some(removed) = removed {
-                    world.oracles[other].receive_ship(&id, removed);
+                    harness.oracles[other].receive_ship(&id, removed);
                 }
             }
             Action::Rename(number) => {
                 let (unit, name) = (UnitId::new("u-1"), format!("Unit {number}"));
-                let renamed = world
+                let renamed = harness
                     .fixture
                     .backend()
                     .rename_unit(&unit, named(&name), named(&format!("U{number}")))
@@ -517,33 +517,37 @@ async fn run(acts: Vec<Action>) {
             }
             Action::Units { member, bits } => {
                 let units = UNITS.iter().enumerate().filter(|(index, _)| bits >> index & 1 == 1);
-                world.oracles[member].units = units.map(|(_, unit)| (*unit).to_owned()).collect();
+                harness.oracles[member].units = units.map(|(_, unit)| (*unit).to_owned()).collect();
                 let member_id = MEMBERS[member];
-                world.fixture.sql(format!("DELETE FROM membership WHERE member = '{member_id}'")).await;
-                for unit in &world.oracles[member].units {
+                harness.fixture.sql(format!("DELETE FROM membership WHERE member = '{member_id}'")).await;
+                for unit in &harness.oracles[member].units {
                     let sql =
                         format!("INSERT INTO membership (member, unit) VALUES ('{member_id}', '{unit}')");
-                    world.fixture.sql(sql).await;
+                    harness.fixture.sql(sql).await;
                 }
             }
             Action::Page { reader, limit } => {
                 let (reader, member) = &mut readers[reader];
-                if reader.page(&world.fixture, limit).await {
+                if reader.page(&harness.fixture, limit).await {
                     assert_eq!(
-                        reader.entries, world.oracles[*member].ships,
+                        reader.entries, harness.oracles[*member].ships,
                         "the reader is at the end of the feed"
                     );
                 }
                 continue;
             }
-            Action::Advance(days) => world.fixture.clock.advance(u32::from(days) * DAY),
-            Action::Sweep => drop(world.fixture.retain(3).await),
+            Action::Advance(days) => harness.fixture.clock.advance(u32::from(days) * DAY),
+            Action::Sweep => drop(harness.fixture.retain(3).await),
         }
-        world.check().await;
+        harness.check().await;
     }
     for (mut reader, member) in readers {
-        reader.read_on(&world.fixture, 3).await;
-        assert_eq!(reader.entries, world.oracles[member].ships, "the replica of {} differs", MEMBERS[member]);
+        reader.read_on(&harness.fixture, 3).await;
+        assert_eq!(
+            reader.entries, harness.oracles[member].ships,
+            "the replica of {} differs",
+            MEMBERS[member]
+        );
     }
 }
 

@@ -216,7 +216,7 @@ fn has(reader: &Reader<(LotKey, i64)>) -> BTreeMap<LotKey, i64> {
 }
 
 /// The backend under test and the model's expected state.
-struct World {
+struct StockModel {
     fixture: BackendFixture,
     oracle: Oracle,
 }
@@ -230,7 +230,7 @@ fn amount(to: i64, lot_key: LotKey) -> i64 {
     if lot_key.is_counted() { to % 100 } else { to }
 }
 
-impl World {
+impl StockModel {
     /// Sends a batch and compares the result of each op with the interpreter's.
     async fn write(&mut self, who: usize, templates: &[OpTemplate], dry: bool) {
         let (all, now) = (all(), self.fixture.clock.now());
@@ -376,15 +376,15 @@ impl World {
 }
 
 async fn run(acts: Vec<Action>) {
-    let mut world = World { fixture: BackendFixture::unguarded().await, oracle: Oracle::default() };
+    let mut harness = StockModel { fixture: BackendFixture::unguarded().await, oracle: Oracle::default() };
     let mut readers = readers().map(|(caller, member)| (reader(caller), member));
     for act in acts {
         match act {
-            Action::Write { who, templates, dry } => world.write(who, &templates, dry).await,
+            Action::Write { who, templates, dry } => harness.write(who, &templates, dry).await,
             Action::Move { who, from, to } => {
                 let (from_at, to_at) = (all()[from], all()[to]);
                 let (_, member) = writers()[who];
-                let shelves = &world.oracle.members[member];
+                let shelves = &harness.oracle.members[member];
                 let (held, target_amount) = (shelves.held(from_at), shelves.held(to_at));
                 if held == 0 || from == to || from_at.material != to_at.material {
                     continue;
@@ -395,16 +395,16 @@ async fn run(acts: Vec<Action>) {
                 if to_at.is_counted() && held + target_amount >= 100 {
                     continue;
                 }
-                let clash = shelves.reserved(from_at) > 0 || (world.oracle.no_marking && to_at.stolen);
+                let clash = shelves.reserved(from_at) > 0 || (harness.oracle.no_marking && to_at.stolen);
                 if clash {
                     continue;
                 }
-                world.write(who, &[wish(from, 0), wish(to, held + target_amount)], false).await;
-                let after: i64 = world.oracle.members[member].lots().values().sum();
+                harness.write(who, &[wish(from, 0), wish(to, held + target_amount)], false).await;
+                let after: i64 = harness.oracle.members[member].lots().values().sum();
                 assert_eq!(after, total, "the totals are unchanged");
             }
             Action::Rebook { member, lot, keeping } => {
-                let Some(key) = world.key(member, lot).await else { continue };
+                let Some(key) = harness.key(member, lot).await else { continue };
                 let (keeping, ownership) = match keeping {
                     0 => (StockOwnership::Personal, RowOwnership::Personal),
                     1 => (StockOwnership::Shared, RowOwnership::Shared),
@@ -412,40 +412,40 @@ async fn run(acts: Vec<Action>) {
                         (StockOwnership::Pool(format!("u-{}", unit - 1).into()), RowOwnership::Pool(unit - 1))
                     }
                 };
-                let rows = world.oracle.members[member].rows.of_mut(all()[lot]);
+                let rows = harness.oracle.members[member].rows.of_mut(all()[lot]);
                 rows.iter_mut().for_each(|(_, row)| row.ownership = ownership);
                 let member = MemberId::new(MEMBERS[member]);
                 let rebooked =
-                    world.fixture.backend().rebook_stock(&member, ChangeAuthor::Web, &key, keeping).await;
+                    harness.fixture.backend().rebook_stock(&member, ChangeAuthor::Web, &key, keeping).await;
                 assert!(rebooked.expect("the rebooking succeeds"));
             }
             Action::Reserve { member, lot } => {
-                let Some(key) = world.key(member, lot).await else { continue };
+                let Some(key) = harness.key(member, lot).await else { continue };
                 let of_lot = format!("member = '{}' AND lot = '{key}'", MEMBERS[member]);
-                world
+                harness
                     .fixture
                     .sql(format!(
                         "INSERT OR IGNORE INTO stock_earmark SELECT id, 'mission', 'm', min(amount, 2), 0 \
                          FROM stock_row WHERE {of_lot} ORDER BY number LIMIT 1"
                     ))
                     .await;
-                let rows = world.oracle.members[member].rows.of_mut(all()[lot]);
+                let rows = harness.oracle.members[member].rows.of_mut(all()[lot]);
                 let first = rows.iter_mut().min_by_key(|((_, number), _)| *number);
                 if let Some((_, row)) = first.filter(|(_, row)| row.reserved == 0) {
                     row.reserved = row.amount.min(2);
                 }
             }
             Action::Release => {
-                world.fixture.sql("DELETE FROM stock_earmark").await;
-                for shelves in &mut world.oracle.members {
+                harness.fixture.sql("DELETE FROM stock_earmark").await;
+                for shelves in &mut harness.oracle.members {
                     for lot_key in all() {
                         shelves.rows.of_mut(lot_key).iter_mut().for_each(|(_, row)| row.reserved = 0);
                     }
                 }
             }
             Action::Offer { member, lot } => {
-                let Some(key) = world.key(member, lot).await else { continue };
-                world
+                let Some(key) = harness.key(member, lot).await else { continue };
+                harness
                     .fixture
                     .sql(format!(
                         "INSERT OR IGNORE INTO stock_offer SELECT id || '-o', id, (amount + 1) / 2 \
@@ -453,7 +453,7 @@ async fn run(acts: Vec<Action>) {
                         MEMBERS[member]
                     ))
                     .await;
-                let rows = world.oracle.members[member].rows.of_mut(all()[lot]);
+                let rows = harness.oracle.members[member].rows.of_mut(all()[lot]);
                 let last = rows.iter_mut().max_by_key(|((_, number), _)| *number);
                 if let Some((_, row)) = last.filter(|(_, row)| row.offered == 0) {
                     row.offered = (row.amount + 1) / 2;
@@ -461,22 +461,22 @@ async fn run(acts: Vec<Action>) {
             }
             Action::Give { member, lot } => {
                 let (lot_key, other) = (all()[lot], 1 - member);
-                let Some(key) = world.key(member, lot).await else { continue };
-                if world.oracle.members[member].reserved(lot_key) > 0 {
+                let Some(key) = harness.key(member, lot).await else { continue };
+                if harness.oracle.members[member].reserved(lot_key) > 0 {
                     continue;
                 }
                 let (from, to) = (MemberId::new(MEMBERS[member]), MemberId::new(MEMBERS[other]));
-                let outcome = world.fixture.backend().give_stock(&from, ChangeAuthor::Web, &key, &to).await;
+                let outcome = harness.fixture.backend().give_stock(&from, ChangeAuthor::Web, &key, &to).await;
                 assert!(outcome.expect("the transfer succeeds"));
-                let rows = std::mem::take(world.oracle.members[member].rows.of_mut(lot_key));
-                world.oracle.members[other].rows.get(lot_key, rows);
-                let emptied = (world.fixture.clock.now(), web_writer_of(member));
-                world.oracle.members[member].emptied.insert(lot_key, emptied);
+                let rows = std::mem::take(harness.oracle.members[member].rows.of_mut(lot_key));
+                harness.oracle.members[other].rows.get(lot_key, rows);
+                let emptied = (harness.fixture.clock.now(), web_writer_of(member));
+                harness.oracle.members[member].emptied.insert(lot_key, emptied);
             }
             Action::Marking(is_enabled) => {
-                world.oracle.no_marking = !is_enabled;
+                harness.oracle.no_marking = !is_enabled;
                 let value = if is_enabled { "on" } else { "off" };
-                world
+                harness
                     .fixture
                     .sql(format!(
                         "INSERT INTO setting (name, value) VALUES ('stolen-marking', '{value}') \
@@ -486,25 +486,25 @@ async fn run(acts: Vec<Action>) {
             }
             Action::Page { reader, limit } => {
                 let (reader, member) = &mut readers[reader];
-                if reader.page(&world.fixture, limit).await {
+                if reader.page(&harness.fixture, limit).await {
                     assert_eq!(
                         has(reader),
-                        world.oracle.members[*member].lots(),
+                        harness.oracle.members[*member].lots(),
                         "the reader is at the end of the feed"
                     );
                 }
                 continue;
             }
-            Action::Advance(days) => world.fixture.clock.advance(u32::from(days) * DAY),
-            Action::Sweep => drop(world.fixture.retain(3).await),
+            Action::Advance(days) => harness.fixture.clock.advance(u32::from(days) * DAY),
+            Action::Sweep => drop(harness.fixture.retain(3).await),
         }
-        world.check().await;
+        harness.check().await;
     }
     for (mut reader, member) in readers {
-        reader.read_on(&world.fixture, 3).await;
+        reader.read_on(&harness.fixture, 3).await;
         assert_eq!(
             has(&reader),
-            world.oracle.members[member].lots(),
+            harness.oracle.members[member].lots(),
             "the replica of {} differs",
             MEMBERS[member]
         );

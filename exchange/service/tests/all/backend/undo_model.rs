@@ -95,7 +95,7 @@ struct Write {
     instead: Option<EntryName>,
 }
 
-struct World {
+struct UndoModel {
     fixture: BackendFixture,
     /// Every write that was not undone, in execution order.
     log: Vec<Write>,
@@ -150,7 +150,7 @@ fn reader(number: usize) -> Reader<String> {
 
 const AREAS: [UndoArea; 3] = [UndoArea::Blueprints, UndoArea::Stock, UndoArea::Ships];
 
-impl World {
+impl UndoModel {
     fn value(&self, name: &EntryName) -> Option<String> {
         self.log.iter().rev().find(|write| write.name == *name).and_then(|write| write.value.clone())
     }
@@ -549,38 +549,38 @@ impl World {
 async fn run(acts: Vec<Action>) {
     let fixture = BackendFixture::unguarded().await;
     let (log, keys) = (Vec::new(), BTreeMap::new());
-    let mut world = World { fixture, log, keys, created: 0, act: 0 };
+    let mut harness = UndoModel { fixture, log, keys, created: 0, act: 0 };
     let mut readers: Vec<Reader<String>> = (0..6).map(reader).collect();
     for act in acts {
-        world.fixture.clock.advance(Duration::from_secs(1));
-        world.act += 1;
+        harness.fixture.clock.advance(Duration::from_secs(1));
+        harness.act += 1;
         match act {
             Action::Blueprint { member, who, product, add } => {
-                world.blueprint(member, who, product, add).await
+                harness.blueprint(member, who, product, add).await
             }
-            Action::Stock { member, who, wishes } => world.stock(member, who, &wishes).await,
-            Action::Ship { member, who, ship, act } => world.ship(member, who, ship, act).await,
-            Action::Rebook(lot) => world.rebook(lot).await,
-            Action::Give(lot) => world.give(lot).await,
+            Action::Stock { member, who, wishes } => harness.stock(member, who, &wishes).await,
+            Action::Ship { member, who, ship, act } => harness.ship(member, who, ship, act).await,
+            Action::Rebook(lot) => harness.rebook(lot).await,
+            Action::Give(lot) => harness.give(lot).await,
             Action::Page(reader, limit) => {
-                readers[reader].page(&world.fixture, limit).await;
+                readers[reader].page(&harness.fixture, limit).await;
                 continue;
             }
             Action::Undo { member, client, from, to, areas } => {
-                let now = world.fixture.clock.now();
+                let now = harness.fixture.clock.now();
                 let seconds_ago = |seconds: u8| now.minus(Duration::from_secs(u64::from(seconds)));
                 let span = (seconds_ago(from.max(to)), seconds_ago(from.min(to)));
                 let areas: Vec<UndoArea> =
                     (0..3).filter(|index| areas & (1 << index) != 0).map(|index| AREAS[index]).collect();
-                world.undo(member, ["c-1", "c-2"][client], span, &areas).await;
+                harness.undo(member, ["c-1", "c-2"][client], span, &areas).await;
             }
         }
-        world.check().await;
+        harness.check().await;
     }
     for (number, reader) in readers.iter_mut().enumerate() {
-        reader.read_on(&world.fixture, 3).await;
+        reader.read_on(&harness.fixture, 3).await;
         let mut new = self::reader(number);
-        new.read_on(&world.fixture, 50).await;
+        new.read_on(&harness.fixture, 50).await;
         assert_eq!(reader.entries, new.entries, "a replica");
     }
 }

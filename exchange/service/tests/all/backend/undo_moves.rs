@@ -66,7 +66,7 @@ fn act() -> impl Strategy<Value = Action> {
     ]
 }
 
-struct World {
+struct MoveHarness {
     fixture: BackendFixture,
     /// The expected totals by material.
     sums: BTreeMap<&'static str, i64>,
@@ -89,7 +89,7 @@ fn one(lot_key: LotKey) -> i64 {
     if lot_key.is_counted() { 1 } else { 1000 }
 }
 
-impl World {
+impl MoveHarness {
     /// Returns the number that a query selects.
     async fn number(&self, sql: String) -> i64 {
         let rows = self.fixture.rows(sql).await;
@@ -237,11 +237,11 @@ proptest! {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("the runtime starts");
         runtime.block_on(async {
             let fixture = BackendFixture::unguarded().await;
-            let mut world = World { fixture, sums: BTreeMap::new(), versions: BTreeMap::new() };
+            let mut harness = MoveHarness { fixture, sums: BTreeMap::new(), versions: BTreeMap::new() };
             for act in acts {
-                world.fixture.clock.advance(Duration::from_secs(1));
-                world.act(act).await;
-                world.check().await;
+                harness.fixture.clock.advance(Duration::from_secs(1));
+                harness.act(act).await;
+                harness.check().await;
             }
         });
     }

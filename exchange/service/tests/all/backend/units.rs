@@ -2,7 +2,7 @@
 
 use exchange_service::admin::{AdminContext, read_units, set_units};
 
-use super::org_stock::{POOLS, book_in_stock, world};
+use super::org_stock::{POOLS, book_in_stock, member_fixture};
 use super::ships::{FLY, SHIPS, ship, with_field};
 use super::stock::ORE;
 use super::*;
@@ -57,7 +57,7 @@ async fn member_sees_only_direct_units() {
 /// change once. Unchanged units cause no feed entries.
 #[tokio::test]
 async fn document_renames_a_unit() {
-    let fixture = world().await;
+    let fixture = member_fixture().await;
     fixture.check(&first(), FLY, vec![with_field(ship("e-1"), "orgUnit", json!("u-1"))], &[]).await;
     book_in_stock(&fixture, &[("u-1", "Two", ORE, 5), ("u-2", "Two", ORE, 5)]).await;
     let (mut ships, mut lots) = (String::new(), String::new());

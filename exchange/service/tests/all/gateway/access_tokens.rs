@@ -5,12 +5,12 @@ use std::time::Duration;
 use dpop_bound::KeyPair;
 use exchange_service::idp::tokens::TokenError;
 
-use super::world::{CLIENT, DOCUMENT, MEMBER, NOW, World};
+use super::harness::{CLIENT, DOCUMENT, GatewayHarness, MEMBER, NOW};
 
 /// ERR-05: all tokens that the identity provider rejects cause the same code.
 #[tokio::test]
 async fn rejected_tokens_are_unauthenticated() {
-    let world = World::new().await;
+    let harness = GatewayHarness::new().await;
     for error in [
         TokenError::Malformed,
         TokenError::WrongType,
@@ -21,84 +21,84 @@ async fn rejected_tokens_are_unauthenticated() {
         TokenError::Expired,
         TokenError::NotYetValid,
     ] {
-        world.refused_token("refused", error);
-        let reply = world.send(world.get(DOCUMENT).token("refused")).await;
+        harness.refused_token("refused", error);
+        let reply = harness.send(harness.get(DOCUMENT).token("refused")).await;
         assert_eq!((reply.status, reply.code()), (401, "UNAUTHENTICATED"), "{error}");
         assert_eq!((reply.challenge().as_str(), reply.has("dpop-nonce")), ("invalid_token", true));
     }
-    assert_eq!(world.traces().await.live, 0);
+    assert_eq!(harness.traces().await.live, 0);
 }
 
 /// IDP-07, ERR-05: a token for another audience is rejected.
 #[tokio::test]
 async fn token_for_another_audience_is_rejected() {
-    let world = World::new().await;
+    let harness = GatewayHarness::new().await;
     for audiences in [vec![], vec!["other"], vec!["Exchange-Gateway"]] {
-        world.token("other", |claims| claims.audiences = audiences.iter().map(|&a| a.to_owned()).collect());
+        harness.token("other", |claims| claims.audiences = audiences.iter().map(|&a| a.to_owned()).collect());
         // Verified tokens are cached, so each case has its own token.
-        let world = World::new().await;
-        world.token("other", |claims| claims.audiences = audiences.iter().map(|&a| a.to_owned()).collect());
-        assert_eq!(world.send(world.get(DOCUMENT).token("other")).await.code(), "UNAUTHENTICATED");
+        let harness = GatewayHarness::new().await;
+        harness.token("other", |claims| claims.audiences = audiences.iter().map(|&a| a.to_owned()).collect());
+        assert_eq!(harness.send(harness.get(DOCUMENT).token("other")).await.code(), "UNAUTHENTICATED");
     }
-    world.token("both", |claims| claims.audiences.extend(["other".to_owned()]));
-    assert_eq!(world.send(world.get(DOCUMENT).token("both")).await.status, 200);
+    harness.token("both", |claims| claims.audiences.extend(["other".to_owned()]));
+    assert_eq!(harness.send(harness.get(DOCUMENT).token("both")).await.status, 200);
 }
 
 /// ERR-06, ERR-08: a token that is bound to no key, or to another key, is rejected.
 #[tokio::test]
 async fn token_bound_to_another_key_is_rejected() {
-    let world = World::new().await;
-    world.token("unbound", |claims| claims.jkt = None);
-    let reply = world.send(world.get(DOCUMENT).token("unbound")).await;
+    let harness = GatewayHarness::new().await;
+    harness.token("unbound", |claims| claims.jkt = None);
+    let reply = harness.send(harness.get(DOCUMENT).token("unbound")).await;
     assert_eq!((reply.code(), reply.challenge().as_str()), ("DPOP_REQUIRED", ""));
     let other_thumbprint = KeyPair::generate().unwrap().public_key().thumbprint().to_string();
-    world.token("anothers", |claims| claims.jkt = Some(other_thumbprint));
-    let reply = world.send(world.get(DOCUMENT).token("anothers")).await;
+    harness.token("anothers", |claims| claims.jkt = Some(other_thumbprint));
+    let reply = harness.send(harness.get(DOCUMENT).token("anothers")).await;
     assert_eq!((reply.code(), reply.challenge().as_str()), ("DPOP_INVALID", "invalid_dpop_proof"));
-    world.token("garbled", |claims| claims.jkt = Some("no thumbprint".to_owned()));
-    assert_eq!(world.send(world.get(DOCUMENT).token("garbled")).await.code(), "UNAUTHENTICATED");
+    harness.token("garbled", |claims| claims.jkt = Some("no thumbprint".to_owned()));
+    assert_eq!(harness.send(harness.get(DOCUMENT).token("garbled")).await.code(), "UNAUTHENTICATED");
 }
 
 /// LIM-07: a token is verified once and then cached until it expires.
 #[tokio::test]
 async fn verified_token_is_cached_until_it_expires() {
-    let world = World::new().await;
-    world.token("short", |claims| claims.expires_at = NOW.plus(Duration::from_secs(300)));
+    let harness = GatewayHarness::new().await;
+    harness.token("short", |claims| claims.expires_at = NOW.plus(Duration::from_secs(300)));
     for _ in 0..3 {
-        assert_eq!(world.send(world.get(DOCUMENT).token("short")).await.status, 200);
+        assert_eq!(harness.send(harness.get(DOCUMENT).token("short")).await.status, 200);
     }
-    assert_eq!(*world.provider.received.lock().unwrap(), 1);
-    world.advance(299);
-    assert_eq!(world.send(world.get(DOCUMENT).token("short")).await.status, 200);
-    world.advance(1);
-    assert_eq!(world.send(world.get(DOCUMENT).token("short")).await.code(), "UNAUTHENTICATED");
+    assert_eq!(*harness.provider.received.lock().unwrap(), 1);
+    harness.advance(299);
+    assert_eq!(harness.send(harness.get(DOCUMENT).token("short")).await.status, 200);
+    harness.advance(1);
+    assert_eq!(harness.send(harness.get(DOCUMENT).token("short")).await.code(), "UNAUTHENTICATED");
 }
 
 /// Cached tokens are accepted while the identity provider is unreachable.
 #[tokio::test]
 async fn cached_token_needs_no_provider() {
-    let world = World::new().await;
-    assert_eq!(world.send(world.get(DOCUMENT)).await.status, 200);
-    world.refused_token(super::world::TOKEN, TokenError::Unavailable);
-    assert_eq!(world.send(world.get(DOCUMENT)).await.status, 200);
+    let harness = GatewayHarness::new().await;
+    assert_eq!(harness.send(harness.get(DOCUMENT)).await.status, 200);
+    harness.refused_token(super::harness::TOKEN, TokenError::Unavailable);
+    assert_eq!(harness.send(harness.get(DOCUMENT)).await.status, 200);
 }
 
 /// ERR-12, ERR-13, IDP-25: a disconnection takes effect at the next request, also for a cached token.
 #[tokio::test]
 async fn disconnected_connections_are_rejected() {
-    let world = World::new().await;
-    assert_eq!(world.send(world.get(DOCUMENT)).await.status, 200);
+    let harness = GatewayHarness::new().await;
+    assert_eq!(harness.send(harness.get(DOCUMENT)).await.status, 200);
     let signed_in = NOW.minus(Duration::from_secs(60)).as_millis();
-    world.sql(&format!("INSERT INTO client_revocation VALUES ('{CLIENT}', '{MEMBER}', {signed_in})")).await;
-    let reply = world.send(world.get(DOCUMENT)).await;
+    harness.sql(&format!("INSERT INTO client_revocation VALUES ('{CLIENT}', '{MEMBER}', {signed_in})")).await;
+    let reply = harness.send(harness.get(DOCUMENT)).await;
     assert_eq!((reply.status, reply.code()), (401, "CLIENT_REVOKED"));
     // A later sign-in creates a new connection.
-    world.token("later", |claims| claims.auth_time = NOW.minus(Duration::from_secs(59)));
-    assert_eq!(world.send(world.get(DOCUMENT).token("later")).await.status, 200);
+    harness.token("later", |claims| claims.auth_time = NOW.minus(Duration::from_secs(59)));
+    assert_eq!(harness.send(harness.get(DOCUMENT).token("later")).await.status, 200);
     // The key stays rejected, and this is checked before the client.
-    world.sql("UPDATE installation SET revoked_at = 1").await;
-    for token in [super::world::TOKEN, "later"] {
-        let reply = world.send(world.get(DOCUMENT).token(token)).await;
+    harness.sql("UPDATE installation SET revoked_at = 1").await;
+    for token in [super::harness::TOKEN, "later"] {
+        let reply = harness.send(harness.get(DOCUMENT).token(token)).await;
         assert_eq!((reply.status, reply.code()), (401, "INSTALLATION_REVOKED"), "{token}");
     }
 }
@@ -107,22 +107,22 @@ async fn disconnected_connections_are_rejected() {
 /// it is rejected within five seconds.
 #[tokio::test]
 async fn scope_is_required_in_token_and_registry() {
-    let world = World::new().await;
-    world.token("narrow", |claims| claims.scopes = ["exchange.connect".to_owned()].into());
+    let harness = GatewayHarness::new().await;
+    harness.token("narrow", |claims| claims.scopes = ["exchange.connect".to_owned()].into());
     let ask = async |token, target: &str| {
-        let reply = world.send(world.get(target).token(token)).await;
+        let reply = harness.send(harness.get(target).token(token)).await;
         (reply.status, reply.code().to_owned())
     };
     assert_eq!(ask("narrow", DOCUMENT).await.0, 200);
     assert_eq!(ask("narrow", "/exchange/v1/me/stock").await, (403, "SCOPE_MISSING".to_owned()));
     // RES-02, A23: any scope of the exchange is sufficient.
     assert_eq!(ask("narrow", "/exchange/v1/catalog/locations").await.0, 200);
-    world.token("none", |claims| claims.scopes = ["offline_access".to_owned()].into());
+    harness.token("none", |claims| claims.scopes = ["offline_access".to_owned()].into());
     assert_eq!(ask("none", "/exchange/v1/catalog/locations").await, (403, "SCOPE_MISSING".to_owned()));
-    let full_token = super::world::TOKEN;
+    let full_token = super::harness::TOKEN;
     assert_eq!(ask(full_token, "/exchange/v1/me/stock").await.0, 200);
-    world.sql("DELETE FROM client_scope WHERE scope = 'exchange.stock.read'").await;
-    world.advance(5);
+    harness.sql("DELETE FROM client_scope WHERE scope = 'exchange.stock.read'").await;
+    harness.advance(5);
     assert_eq!(ask(full_token, "/exchange/v1/me/stock").await, (403, "SCOPE_MISSING".to_owned()));
 }
 
@@ -134,14 +134,14 @@ async fn registry_rejections_have_their_headers() {
         ("UPDATE client SET state = 'suspended'", "CLIENT_SUSPENDED", None),
         ("DELETE FROM client_scope; DELETE FROM client", "CLIENT_NOT_ALLOWED", None),
     ] {
-        let world = World::new().await;
-        world.sql(sql).await;
-        let reply = world.send(world.get(DOCUMENT)).await;
+        let harness = GatewayHarness::new().await;
+        harness.sql(sql).await;
+        let reply = harness.send(harness.get(DOCUMENT)).await;
         assert_eq!((reply.code(), reply.header("retry-after")), (code, wait));
         assert!(reply.has("dpop-nonce") && !reply.has("ratelimit"));
     }
-    let world = World::new().await;
-    world.registry.off();
-    let reply = world.send(world.get(DOCUMENT)).await;
+    let harness = GatewayHarness::new().await;
+    harness.registry.off();
+    let reply = harness.send(harness.get(DOCUMENT)).await;
     assert_eq!((reply.code(), reply.header("retry-after")), ("REGISTRY_UNAVAILABLE", Some("30")));
 }

@@ -7,42 +7,42 @@ use exchange_api::operations::TABLE;
 use exchange_service::gateway::stages::STAGES;
 use serde_json::{Value, json};
 
-use super::world::{TestRequest, World};
+use super::harness::{GatewayHarness, TestRequest};
 use crate::fixtures::{self, ROUTES, errors};
 
-async fn world() -> World {
-    World::with_config(|config| {
+async fn harness() -> GatewayHarness {
+    GatewayHarness::with_config(|config| {
         (config.limits.per_address, config.limits.per_member) = (100_000, 100_000);
         (config.limits.writes_per_day, config.limits.account_checks_per_hour) = (100_000, 1000);
     })
     .await
 }
 
-fn build_request(world: &World, path: &str, body: &str) -> TestRequest {
+fn build_request(harness: &GatewayHarness, path: &str, body: &str) -> TestRequest {
     // Each request has its own key; otherwise, it would receive the stored response of another one.
     let hash = path
         .bytes()
         .chain(body.bytes())
         .fold(0_u64, |hash, byte| hash.wrapping_mul(31).wrapping_add(byte.into()));
-    world.post(path, body).header("Idempotency-Key", &format!("fixture-{hash:016x}"))
+    harness.post(path, body).header("Idempotency-Key", &format!("fixture-{hash:016x}"))
 }
 
 /// CON-02, ERR-22, ERR-02: each request is validated with one schema, and its fixtures cause the expected
 /// errors, which have a pointer and a keyword, and never a value.
 #[tokio::test]
 async fn fixtures_get_their_expected_responses() {
-    let world = world().await;
+    let harness = harness().await;
     let (mut valid, mut invalid) = (0, 0);
     for (path, folder) in ROUTES {
         let bodies = fixtures::valid(folder);
         for body in &bodies {
-            let reply = world.send(build_request(&world, path, &body.text)).await;
+            let reply = harness.send(build_request(&harness, path, &body.text)).await;
             assert_eq!(reply.status, 200, "{}: {}", body.path.display(), reply.body);
             valid += 1;
         }
         for (body, expect) in fixtures::invalid(folder) {
             let file = body.path.display();
-            let reply = world.send(build_request(&world, path, &body.text)).await;
+            let reply = harness.send(build_request(&harness, path, &body.text)).await;
             assert_eq!((reply.status, reply.code()), (400, "SCHEMA_INVALID"), "{file}: {}", reply.body);
             assert_eq!(errors(&reply.body, &expect), expect, "{file}");
             invalid += 1;
@@ -50,9 +50,9 @@ async fn fixtures_get_their_expected_responses() {
         // ERR-30: bodies must be sent as JSON.
         let body = &bodies[0].text;
         let plain =
-            build_request(&world, path, body).without("Content-Type").header("Content-Type", "text/plain");
-        for request in [build_request(&world, path, body).without("Content-Type"), plain] {
-            let reply = world.send(request).await;
+            build_request(&harness, path, body).without("Content-Type").header("Content-Type", "text/plain");
+        for request in [build_request(&harness, path, body).without("Content-Type"), plain] {
+            let reply = harness.send(request).await;
             assert_eq!((reply.status, reply.code()), (415, "UNSUPPORTED_MEDIA_TYPE"), "{path}");
         }
     }
@@ -62,7 +62,7 @@ async fn fixtures_get_their_expected_responses() {
 /// TYP-05, LIM-30, LIM-31, LIM-32, LIM-36: the maximum value is accepted, and the next one is rejected.
 #[tokio::test]
 async fn body_limits_are_exact() {
-    let world = world().await;
+    let harness = harness().await;
     let stock = |quality: Value, quantity: Value| {
         json!({ "ops": [{
             "op": "set-quantity", "material": { "name": "Ore" }, "location": { "name": "City" }, "quality": quality,
@@ -106,7 +106,7 @@ async fn body_limits_are_exact() {
         (path(8), refinery(1, 1, 51), Some("/orders/0/sourceImages")),
         (path(8), refinery(1, 0, 1), Some("/orders/0/goods")),
     ] {
-        let reply = world.send(build_request(&world, path, &body.to_string())).await;
+        let reply = harness.send(build_request(&harness, path, &body.to_string())).await;
         let expect: Vec<_> = pointer.into_iter().collect();
         let status = if expect.is_empty() { 200 } else { 400 };
         assert_eq!((reply.status, reply.pointers()), (status, expect), "{path}: {}", reply.body);
@@ -117,7 +117,7 @@ async fn body_limits_are_exact() {
 /// its pointer. A draft version of that size is rejected like any version other than 1 (DRF-11, A6).
 #[tokio::test]
 async fn integers_beyond_64_bits_are_rejected() {
-    let world = world().await;
+    let harness = harness().await;
     let large: Value = "9223372036854775808".parse().unwrap();
     let ship = |version: &Value| json!({ "op": "remove", "shipId": "s", "version": version });
     let link = json!({ "ops": [ship(&json!(1)), ship(&large)] });
@@ -132,13 +132,13 @@ async fn integers_beyond_64_bits_are_rejected() {
         (ROUTES[2].0, resolve, "/refs/1/uexId"),
         (ROUTES[8].0, refinery, "/orders/0/goods/0/rowIndex"),
     ] {
-        let reply = world.send(build_request(&world, path, &body.to_string())).await;
+        let reply = harness.send(build_request(&harness, path, &body.to_string())).await;
         assert_eq!((reply.status, reply.code()), (400, "SCHEMA_INVALID"), "{path}: {}", reply.body);
         assert_eq!(reply.body["errors"], json!([{ "pointer": pointer, "keyword": "format" }]), "{path}");
     }
     for version in [&large, &"1e300".parse().unwrap()] {
         let newer = json!({ "schemaVersion": version, "orders": [] });
-        let reply = world.send(build_request(&world, ROUTES[8].0, &newer.to_string())).await;
+        let reply = harness.send(build_request(&harness, ROUTES[8].0, &newer.to_string())).await;
         assert_eq!((reply.status, reply.code(), reply.body.get("errors")), (400, "SCHEMA_INVALID", None));
     }
 }
@@ -147,7 +147,7 @@ async fn integers_beyond_64_bits_are_rejected() {
 /// is rejected with its pointer, in change sets and references.
 #[tokio::test]
 async fn extension_limits_are_exact() {
-    let world = world().await;
+    let harness = harness().await;
     let key = |index: usize, length: usize| format!("{}.{index:02}", "k".repeat(length - 3));
     for (keys, length, refused) in
         [(10, 100, None), (11, 100, Some(String::new())), (1, 101, Some(format!("/{}", key(0, 101))))]
@@ -157,7 +157,7 @@ async fn extension_limits_are_exact() {
         let body = json!({
             "ops": [{ "op": "add", "ref": { "bt": "b", "extensions": extensions } }], "extensions": extensions,
         });
-        let reply = world.send(build_request(&world, ROUTES[3].0, &body.to_string())).await;
+        let reply = harness.send(build_request(&harness, ROUTES[3].0, &body.to_string())).await;
         let expect: Vec<String> = refused
             .iter()
             .flat_map(|index| {

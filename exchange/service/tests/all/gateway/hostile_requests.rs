@@ -9,42 +9,42 @@ use bytes::Bytes;
 use exchange_service::shared::rate::{RateBucket, RatePolicy};
 use hyper::body::Frame;
 
-use super::world::{ADD, DOCUMENT, MEMBER, ORIGIN, PEER, World};
+use super::harness::{ADD, DOCUMENT, GatewayHarness, MEMBER, ORIGIN, PEER};
 
 /// Internal headers that a client sends have no effect and are not forwarded.
 #[tokio::test]
 async fn internal_headers_from_clients_are_ignored() {
-    let world = World::new().await;
-    let mut request = world.write("key-0001");
+    let harness = GatewayHarness::new().await;
+    let mut request = harness.write("key-0001");
     for name in
         ["Exchange-Relay", "X-Exchange-Member", "X-Exchange-Caller", "X-Forwarded-User", "X-Member-Id"]
     {
         request = request.header(name, "somebody else");
     }
-    assert_eq!(world.send(request).await.status, 200);
-    let received = world.backend.received.lock().unwrap();
+    assert_eq!(harness.send(request).await.status, 200);
+    let received = harness.backend.received.lock().unwrap();
     assert_eq!(received[0].1.member.as_str(), MEMBER);
 }
 
 /// DPP-20: a header that occurs more than once counts as missing.
 #[tokio::test]
 async fn repeated_headers_are_ignored() {
-    let world = World::new().await;
-    let mut tokens = world.get(DOCUMENT);
+    let harness = GatewayHarness::new().await;
+    let mut tokens = harness.get(DOCUMENT);
     tokens.authorization = vec![tokens.authorization[0].clone(); 2];
-    let mut proofs = world.get(DOCUMENT);
+    let mut proofs = harness.get(DOCUMENT);
     proofs.proofs = Some(vec![proofs.draft.proof(), proofs.draft.proof()]);
     for (request, code) in [
         (tokens, "UNAUTHENTICATED"),
         (proofs, "DPOP_INVALID"),
-        (world.write("key-0001").header("Idempotency-Key", "key-0001"), "IDEMPOTENCY_KEY_MISSING"),
-        (world.write("key-0002").header("Content-Type", "application/json"), "UNSUPPORTED_MEDIA_TYPE"),
+        (harness.write("key-0001").header("Idempotency-Key", "key-0001"), "IDEMPOTENCY_KEY_MISSING"),
+        (harness.write("key-0002").header("Content-Type", "application/json"), "UNSUPPORTED_MEDIA_TYPE"),
     ] {
-        assert_eq!(world.send(request).await.code(), code);
+        assert_eq!(harness.send(request).await.code(), code);
     }
-    let request = world.get(DOCUMENT).header("X-Correlation-Id", "a").header("X-Correlation-Id", "a");
+    let request = harness.get(DOCUMENT).header("X-Correlation-Id", "a").header("X-Correlation-Id", "a");
     assert_eq!(
-        world.send(request).await.header("x-correlation-id").unwrap().len(),
+        harness.send(request).await.header("x-correlation-id").unwrap().len(),
         36,
         "the gateway generates an id"
     );
@@ -53,26 +53,26 @@ async fn repeated_headers_are_ignored() {
 /// DPP-08, A29: `htu` is compared with the configured origin, whatever the request line or `Host` contains.
 #[tokio::test]
 async fn proofs_use_the_configured_origin() {
-    let world = World::new().await;
-    let mut absolute = world.get(DOCUMENT);
+    let harness = GatewayHarness::new().await;
+    let mut absolute = harness.get(DOCUMENT);
     absolute.target = format!("http://evil.example{DOCUMENT}");
-    assert_eq!(world.send(absolute).await.status, 200);
-    let htu = |request: super::world::TestRequest| {
+    assert_eq!(harness.send(absolute).await.status, 200);
+    let htu = |request: super::harness::TestRequest| {
         request.draft(|draft| draft.claim("htu", format!("http://evil.example{DOCUMENT}")))
     };
     for request in [
-        htu(world.get(DOCUMENT).header("Host", "evil.example")),
-        htu(world.get(DOCUMENT).header("X-Forwarded-Host", "evil.example")),
+        htu(harness.get(DOCUMENT).header("Host", "evil.example")),
+        htu(harness.get(DOCUMENT).header("X-Forwarded-Host", "evil.example")),
     ] {
-        assert_eq!(world.send(request).await.challenge(), "invalid_dpop_proof");
+        assert_eq!(harness.send(request).await.challenge(), "invalid_dpop_proof");
     }
-    assert_eq!(world.send(world.get(DOCUMENT).header("Host", "evil.example")).await.status, 200);
+    assert_eq!(harness.send(harness.get(DOCUMENT).header("Host", "evil.example")).await.status, 200);
 }
 
 /// A1, DPP-08, ERR-29: a route has exactly one path, and a proof is compared with the path that was sent.
 #[tokio::test]
 async fn only_one_spelling_of_a_path_is_routed() {
-    let world = World::new().await;
+    let harness = GatewayHarness::new().await;
     for (path, status, nonce) in [
         ("/exchange/v1/me/stock", 200, true),
         ("/exchange/v1/me/stock/", 404, true),
@@ -84,24 +84,24 @@ async fn only_one_spelling_of_a_path_is_routed() {
         ("/exchange/v1/me/../me/stock", 404, false),
         ("/exchange/v1/me/%2e%2e/me/stock", 404, false),
     ] {
-        let reply = world.send(world.get(path)).await;
+        let reply = harness.send(harness.get(path)).await;
         assert_eq!((reply.status, reply.has("dpop-nonce")), (status, nonce), "{path}");
     }
-    let other = world.get("/exchange/v1/me/stock");
+    let other = harness.get("/exchange/v1/me/stock");
     let other = other.draft(|draft| draft.claim("htu", format!("{ORIGIN}/exchange/v1/me/%73tock")));
-    assert_eq!(world.send(other).await.challenge(), "invalid_dpop_proof");
+    assert_eq!(harness.send(other).await.challenge(), "invalid_dpop_proof");
 }
 
 /// GW-03: only the request line determines the method.
 #[tokio::test]
 async fn method_override_headers_are_ignored() {
-    let world = World::new().await;
+    let harness = GatewayHarness::new().await;
     for name in ["X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override"] {
-        let reply = world.send(world.get("/exchange/v1/me/blueprints").header(name, "POST")).await;
+        let reply = harness.send(harness.get("/exchange/v1/me/blueprints").header(name, "POST")).await;
         assert_eq!(reply.status, 200, "{name}");
     }
-    assert_eq!(world.send(world.get("/exchange/v1/me/blueprints?_method=POST")).await.status, 200);
-    let received = world.backend.received.lock().unwrap();
+    assert_eq!(harness.send(harness.get("/exchange/v1/me/blueprints?_method=POST")).await.status, 200);
+    let received = harness.backend.received.lock().unwrap();
     assert!(received.iter().all(|(operation, _)| *operation == "blueprints_read"));
 }
 
@@ -146,34 +146,37 @@ pub(crate) fn broken_body() -> Body {
 /// token is read.
 #[tokio::test]
 async fn oversized_bodies_are_rejected() {
-    let world = World::new().await;
+    let harness = GatewayHarness::new().await;
     let padded = |bytes: usize| [ADD.as_bytes(), &vec![b' '; bytes - ADD.len()]].concat();
     let limit = 2 << 20;
-    let mut exact = world.write("key-0001");
+    let mut exact = harness.write("key-0001");
     exact.body = padded(limit);
-    assert_eq!(world.send(exact).await.status, 200);
+    assert_eq!(harness.send(exact).await.status, 200);
     let pieces = |bytes: usize| padded(bytes).chunks(60_000).map(<[u8]>::to_vec).collect();
-    assert_eq!(world.send_body(world.write("key-0002"), Some(chunked_body(pieces(limit)))).await.status, 200);
-    let mut over = world.write("key-0003");
+    assert_eq!(
+        harness.send_body(harness.write("key-0002"), Some(chunked_body(pieces(limit)))).await.status,
+        200
+    );
+    let mut over = harness.write("key-0003");
     over.body = padded(limit + 1);
     over.authorization.clear();
     for body in [None, Some(chunked_body(pieces(limit + 1)))] {
-        let reply = world.send_body(over.clone(), body).await;
+        let reply = harness.send_body(over.clone(), body).await;
         assert_eq!((reply.code(), reply.has("dpop-nonce")), ("PAYLOAD_TOO_LARGE", false));
     }
     // The limit applies on every route, also on those without a body.
-    let mut get = world.get(DOCUMENT);
+    let mut get = harness.get(DOCUMENT);
     get.body = padded(limit + 1);
-    assert_eq!(world.send(get).await.code(), "PAYLOAD_TOO_LARGE");
+    assert_eq!(harness.send(get).await.code(), "PAYLOAD_TOO_LARGE");
 }
 
 /// A body that never ends times out.
 #[tokio::test(start_paused = true)]
 async fn slow_body_times_out() {
-    let world = World::new().await;
+    let harness = GatewayHarness::new().await;
     let body = never_ending_body();
     let before = tokio::time::Instant::now();
-    let reply = world.send_body(world.write("key-0001"), Some(body)).await;
+    let reply = harness.send_body(harness.write("key-0001"), Some(body)).await;
     assert_eq!((reply.status, reply.has("dpop-nonce")), (400, false));
     assert_eq!(before.elapsed().as_secs(), 20);
 }
@@ -181,13 +184,13 @@ async fn slow_body_times_out() {
 /// An interrupted body, and a body that exceeds the memory budget, are rejected before the token is read.
 #[tokio::test(start_paused = true)]
 async fn interrupted_body_and_exhausted_budget_are_rejected() {
-    let world = World::with_config(|config| config.limits.held_bytes = 0).await;
-    let reply = world.send_body(world.write("key-0001"), Some(broken_body())).await;
+    let harness = GatewayHarness::with_config(|config| config.limits.held_bytes = 0).await;
+    let reply = harness.send_body(harness.write("key-0001"), Some(broken_body())).await;
     assert_eq!((reply.code(), reply.has("dpop-nonce")), ("SCHEMA_INVALID", false));
     let slow = never_ending_body();
     let (first, second) = tokio::join!(
-        world.send_body(world.write("key-0001"), Some(slow)),
-        world.send(world.write("key-0002").header("Content-Length", "48")),
+        harness.send_body(harness.write("key-0001"), Some(slow)),
+        harness.send(harness.write("key-0002").header("Content-Length", "48")),
     );
     assert_eq!(first.status, 400);
     assert_eq!((second.code(), second.header("retry-after")), ("SERVICE_UNAVAILABLE", Some("5")));
@@ -199,15 +202,15 @@ async fn interrupted_body_and_exhausted_budget_are_rejected() {
 /// ERR-30: bodies are never decompressed.
 #[tokio::test]
 async fn compressed_bodies_are_rejected() {
-    let world = World::new().await;
+    let harness = GatewayHarness::new().await;
     for coding in ["gzip", "br", "deflate", "zstd", "identity, gzip"] {
-        let mut request = world.write("key-0001").header("Content-Encoding", coding);
+        let mut request = harness.write("key-0001").header("Content-Encoding", coding);
         request.body = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0];
-        assert_eq!(world.send(request).await.code(), "UNSUPPORTED_MEDIA_TYPE", "{coding}");
+        assert_eq!(harness.send(request).await.code(), "UNSUPPORTED_MEDIA_TYPE", "{coding}");
     }
-    let mut plain = world.write("key-0001");
+    let mut plain = harness.write("key-0001");
     plain.body = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0];
-    let reply = world.send(plain).await;
+    let reply = harness.send(plain).await;
     assert_eq!((reply.code(), reply.pointers()), ("SCHEMA_INVALID", vec![""]));
 }
 
@@ -215,7 +218,7 @@ async fn compressed_bodies_are_rejected() {
 /// repeats a property.
 #[tokio::test]
 async fn malformed_json_has_one_error_at_the_root() {
-    let world = World::new().await;
+    let harness = GatewayHarness::new().await;
     let op = |extra_fields: &str| format!(r#"{{"ops":[{{"op":"add","ref":{{"bt":"b"}}{extra_fields}}}]}}"#);
     for (index, (body, status, pointers)) in [
         ("".to_owned(), 400, Some(vec![""])),
@@ -239,10 +242,10 @@ async fn malformed_json_has_one_error_at_the_root() {
     .into_iter()
     .enumerate()
     {
-        let mut request = world.write(&format!("key-{index:04}"));
+        let mut request = harness.write(&format!("key-{index:04}"));
         let shown = body.chars().take(40).collect::<String>();
         request.body = body.into_bytes();
-        let reply = world.send(request).await;
+        let reply = harness.send(request).await;
         assert_eq!(reply.status, status, "{shown} {}", reply.body);
         if let Some(pointers) = pointers {
             assert_eq!((reply.code(), reply.pointers()), ("SCHEMA_INVALID", pointers), "{shown}");
@@ -254,7 +257,7 @@ async fn malformed_json_has_one_error_at_the_root() {
 /// a terminal are rejected.
 #[tokio::test]
 async fn labels_with_special_characters_are_rejected() {
-    let world = World::new().await;
+    let harness = GatewayHarness::new().await;
     for label in [
         "<script>alert(1)</script>",
         "<img src=x>",
@@ -269,35 +272,35 @@ async fn labels_with_special_characters_are_rejected() {
         "a\u{1b}[2J",
     ] {
         let body = serde_json::json!({ "label": label }).to_string();
-        let reply = world.send(world.post("/exchange/v1/me/installation", &body)).await;
+        let reply = harness.send(harness.post("/exchange/v1/me/installation", &body)).await;
         assert_eq!((reply.status, reply.code(), reply.pointers()), (400, "SCHEMA_INVALID", vec!["/label"]));
     }
-    assert_eq!(world.traces().await.relayed, 0);
+    assert_eq!(harness.traces().await.relayed, 0);
 }
 
 /// ERR-02, LIM-26, CON-09: a response has at most 50 errors, whose pointers have at most 200 characters and
 /// never a value.
 #[tokio::test]
 async fn errors_are_bounded() {
-    let world = World::new().await;
-    let mut many_errors = world.write("key-0001");
+    let harness = GatewayHarness::new().await;
+    let mut many_errors = harness.write("key-0001");
     many_errors.body = format!(r#"{{"ops":[{}]}}"#, vec![r#"{"op":"hush"}"#; 60].join(",")).into_bytes();
-    let reply = world.send(many_errors).await;
+    let reply = harness.send(many_errors).await;
     assert_eq!((reply.code(), reply.pointers().len()), ("SCHEMA_INVALID", 50));
     assert!(!String::from_utf8_lossy(&reply.bytes).contains("hush"));
-    let mut long = world.write("key-0002");
+    let mut long = harness.write("key-0002");
     long.body = ADD.replacen('{', &format!(r#"{{"{}":1,"#, "x".repeat(200)), 1).into_bytes();
-    let reply = world.send(long).await;
+    let reply = harness.send(long).await;
     assert_eq!((reply.code(), reply.pointers()), ("SCHEMA_INVALID", vec![""]));
-    let mut fits = world.write("key-0003");
+    let mut fits = harness.write("key-0003");
     fits.body = ADD.replacen('{', &format!(r#"{{"{}":1,"#, "x".repeat(199)), 1).into_bytes();
-    assert_eq!(world.send(fits).await.status, 200);
+    assert_eq!(harness.send(fits).await.status, 200);
 }
 
 /// GW-13: no part of an invalid correlation id is returned.
 #[tokio::test]
 async fn invalid_correlation_ids_are_not_echoed() {
-    let world = World::new().await;
+    let harness = GatewayHarness::new().await;
     let max_id = "a".repeat(128);
     for (id, echoed) in [
         ("my-id_1.2", true),
@@ -310,7 +313,7 @@ async fn invalid_correlation_ids_are_not_echoed() {
         ("ä", false),
         ("a,b", false),
     ] {
-        let reply = world.send(world.get("/exchange/v1?=1").header("X-Correlation-Id", id)).await;
+        let reply = harness.send(harness.get("/exchange/v1?=1").header("X-Correlation-Id", id)).await;
         assert_eq!(reply.header("x-correlation-id") == Some(id), echoed, "{id}");
         assert_eq!(reply.body["correlationId"].as_str(), reply.header("x-correlation-id"));
     }
@@ -320,19 +323,19 @@ async fn invalid_correlation_ids_are_not_echoed() {
 /// `serve::forwarded` cover trusted proxies.)
 #[tokio::test]
 async fn forged_forwarded_for_is_ignored() {
-    let world = World::new().await;
+    let harness = GatewayHarness::new().await;
     let peer = exchange_service::peer::PeerAddr(PEER.parse().unwrap());
-    world.exhaust(RateBucket::for_peer(peer), RatePolicy::per_minute(120)).await;
+    harness.exhaust(RateBucket::for_peer(peer), RatePolicy::per_minute(120)).await;
     let request =
-        world.get(DOCUMENT).header("X-Forwarded-For", "203.0.113.7").header("Forwarded", "for=203.0.113.7");
-    assert_eq!(world.send(request).await.code(), "RATE_LIMITED");
+        harness.get(DOCUMENT).header("X-Forwarded-For", "203.0.113.7").header("Forwarded", "for=203.0.113.7");
+    assert_eq!(harness.send(request).await.code(), "RATE_LIMITED");
 }
 
 /// FED-08, WRT-09: the gateway accepts any string as a cursor, which the backend checks, and validates the
 /// limit.
 #[tokio::test]
 async fn page_limit_is_validated_by_the_gateway() {
-    let world = World::new().await;
+    let harness = GatewayHarness::new().await;
     for (query, status, pointers) in [
         ("cursor=anything", 200, vec![]),
         ("cursor=%27%20OR%201%3D1--", 200, vec![]),
@@ -350,7 +353,7 @@ async fn page_limit_is_validated_by_the_gateway() {
         ("undeclared=1", 200, vec![]),
         ("=1", 400, vec!["/"]),
     ] {
-        let reply = world.send(world.get(&format!("/exchange/v1/me/blueprints?{query}"))).await;
+        let reply = harness.send(harness.get(&format!("/exchange/v1/me/blueprints?{query}"))).await;
         assert_eq!((reply.status, reply.pointers()), (status, pointers), "{query}");
     }
 }
@@ -358,25 +361,25 @@ async fn page_limit_is_validated_by_the_gateway() {
 /// Patterns are matched in linear time: strings that are worst for a backtracking engine cause no delay.
 #[tokio::test]
 async fn patterns_run_in_linear_time() {
-    let world = World::new().await;
+    let harness = GatewayHarness::new().await;
     let key = "a".repeat(100_000);
-    assert_eq!(world.send(world.write(&key)).await.code(), "IDEMPOTENCY_KEY_MISSING");
+    assert_eq!(harness.send(harness.write(&key)).await.code(), "IDEMPOTENCY_KEY_MISSING");
     // TYP-12, LIM-28: the names of extensions have a pattern. The tests of the runtime count the steps of
     // matching.
-    let mut request = world.write("key-0001");
+    let mut request = harness.write("key-0001");
     let name = "a-".repeat(200_000);
     request.body = ADD.replacen('{', &format!(r#"{{"extensions":{{"{name}":{{}}}},"#), 1).into();
-    let reply = world.send(request).await;
+    let reply = harness.send(request).await;
     assert_eq!((reply.status, reply.code()), (400, "SCHEMA_INVALID"));
 }
 
 /// LIM-23: any number of slow bodies from one address leaves budget for other addresses.
 #[tokio::test]
 async fn slow_bodies_of_one_source_leave_room_for_others() {
-    let world = World::with_config(|config| config.limits.per_address = 1000).await;
+    let harness = GatewayHarness::with_config(|config| config.limits.per_address = 1000).await;
     let send_slow_body = |index: usize| {
-        let slow_request = world.write(&format!("slow-{index:04}")).with_peer("198.51.100.7");
-        world.send_body(slow_request, Some(never_ending_body()))
+        let slow_request = harness.write(&format!("slow-{index:04}")).with_peer("198.51.100.7");
+        harness.send_body(slow_request, Some(never_ending_body()))
     };
     // At 2 MiB each, these bodies far exceed the total budget of 128 MiB.
     let mut slow: Vec<_> = (0..80).map(|index| Box::pin(send_slow_body(index))).collect();
@@ -390,13 +393,13 @@ async fn slow_bodies_of_one_source_leave_room_for_others() {
     }
     assert_eq!(refused, 72, "one address can use an eighth of the budget");
     assert_eq!(
-        world.send(world.write("key-0001")).await.status,
+        harness.send(harness.write("key-0001")).await.status,
         200,
         "the rest of the budget is left for other addresses"
     );
     drop(slow);
-    let again = world.write("key-0002").with_peer("198.51.100.7");
-    assert_eq!(world.send(again).await.status, 200, "the budget is free again");
+    let again = harness.write("key-0002").with_peer("198.51.100.7");
+    assert_eq!(harness.send(again).await.status, 200, "the budget is free again");
 }
 
 /// Polls a future once.

@@ -4,18 +4,18 @@ use exchange_service::ids::ClientId;
 use exchange_service::relay::RelayError;
 use serde_json::Value;
 
+use super::harness::{ADD, GatewayHarness, MEMBER, ORG_WRITE, WRITE};
 use super::stand_ins::{Script, fixture};
-use super::world::{ADD, MEMBER, ORG_WRITE, WRITE, World};
 
 /// GW-10: a repetition returns the first response byte for byte, without calling the backend.
 #[tokio::test]
 async fn retry_is_replayed() {
     {
-        let world = World::new().await;
-        let first = world.send(world.write("key-0001")).await;
+        let harness = GatewayHarness::new().await;
+        let first = harness.send(harness.write("key-0001")).await;
         assert_eq!((first.status, first.header("idempotency-replayed")), (200, None));
-        world.advance(86_399);
-        let again = world.send(world.write("key-0001")).await;
+        harness.advance(86_399);
+        let again = harness.send(harness.write("key-0001")).await;
         assert_eq!((again.status, again.header("idempotency-replayed")), (200, Some("true")));
         assert_eq!(first.bytes, again.bytes);
         assert_eq!(first.header("content-type"), again.header("content-type"));
@@ -24,48 +24,48 @@ async fn retry_is_replayed() {
             "the response has the headers of this request"
         );
         assert_ne!(first.header("x-correlation-id"), again.header("x-correlation-id"));
-        assert_eq!(world.traces().await.relayed, 1);
-        world.advance(1);
-        assert!(!world.send(world.write("key-0001")).await.has("idempotency-replayed"));
+        assert_eq!(harness.traces().await.relayed, 1);
+        harness.advance(1);
+        assert!(!harness.send(harness.write("key-0001")).await.has("idempotency-replayed"));
     }
 }
 
 /// GW-10, ERR-24: a key that was used for another body or another route is rejected.
 #[tokio::test]
 async fn key_reused_for_another_request_is_rejected() {
-    let world = World::new().await;
-    assert_eq!(world.send(world.write("key-0001")).await.status, 200);
-    let other_body = world.post(WRITE, &ADD.replace("b-1", "b-2")).header("Idempotency-Key", "key-0001");
-    let spaced = world.post(WRITE, &format!("{ADD} ")).header("Idempotency-Key", "key-0001");
+    let harness = GatewayHarness::new().await;
+    assert_eq!(harness.send(harness.write("key-0001")).await.status, 200);
+    let other_body = harness.post(WRITE, &ADD.replace("b-1", "b-2")).header("Idempotency-Key", "key-0001");
+    let spaced = harness.post(WRITE, &format!("{ADD} ")).header("Idempotency-Key", "key-0001");
     let op = r#"{"ops":[{"op":"link","externalId":"e","shipId":"s"}]}"#;
-    let other_route = world.post("/exchange/v1/me/ships/changes", op).header("Idempotency-Key", "key-0001");
+    let other_route = harness.post("/exchange/v1/me/ships/changes", op).header("Idempotency-Key", "key-0001");
     for request in [other_body, spaced, other_route] {
-        let reply = world.send(request).await;
+        let reply = harness.send(request).await;
         assert_eq!((reply.status, reply.code()), (422, "IDEMPOTENCY_KEY_REUSED"));
     }
     assert!(
-        world.send(world.write("key-0001")).await.has("idempotency-replayed"),
+        harness.send(harness.write("key-0001")).await.has("idempotency-replayed"),
         "the first response is kept"
     );
-    let same = world.post(ORG_WRITE, ADD).header("Idempotency-Key", "key-0001");
-    assert_eq!(world.send(same).await.code(), "IDEMPOTENCY_KEY_REUSED");
+    let same = harness.post(ORG_WRITE, ADD).header("Idempotency-Key", "key-0001");
+    assert_eq!(harness.send(same).await.code(), "IDEMPOTENCY_KEY_REUSED");
 }
 
 /// GW-10: a key belongs to a client and a member.
 #[tokio::test]
 async fn keys_are_per_client_and_member() {
-    let world = World::new().await;
-    world.token("anothers", |claims| claims.member = "other".into());
-    assert_eq!(world.send(world.write("key-0001")).await.status, 200);
-    let other = world.post(WRITE, &ADD.replace("b-1", "b-2")).header("Idempotency-Key", "key-0001");
-    let reply = world.send(other.token("anothers")).await;
+    let harness = GatewayHarness::new().await;
+    harness.token("anothers", |claims| claims.member = "other".into());
+    assert_eq!(harness.send(harness.write("key-0001")).await.status, 200);
+    let other = harness.post(WRITE, &ADD.replace("b-1", "b-2")).header("Idempotency-Key", "key-0001");
+    let reply = harness.send(other.token("anothers")).await;
     assert_eq!((reply.status, reply.has("idempotency-replayed")), (200, false));
 }
 
 /// GW-09, LIM-24, ERR-23: a missing or malformed key is rejected.
 #[tokio::test]
 async fn malformed_keys_are_rejected() {
-    let world = World::new().await;
+    let harness = GatewayHarness::new().await;
     let max_key = "k".repeat(128);
     for (key, status) in [
         ("12345678", 200),
@@ -79,45 +79,45 @@ async fn malformed_keys_are_rejected() {
         ("schlüssel", 400),
         ("key-0001, key-0002", 400),
     ] {
-        let reply = world.send(world.write(key)).await;
+        let reply = harness.send(harness.write(key)).await;
         assert_eq!(reply.status, status, "{key}");
         if status == 400 {
             assert_eq!((reply.code(), reply.pointers()), ("IDEMPOTENCY_KEY_MISSING", vec![]), "{key}");
         }
     }
-    let label = world.post("/exchange/v1/me/installation", r#"{"label":"Desk"}"#);
-    assert_eq!(world.send(label).await.status, 200, "setting a label needs no key");
+    let label = harness.post("/exchange/v1/me/installation", r#"{"label":"Desk"}"#);
+    assert_eq!(harness.send(label).await.status, 200, "setting a label needs no key");
 }
 
 /// GW-10, ERR-25: a key is in progress while the first request runs, and after its process ended, until its
 /// lease expires.
 #[tokio::test]
 async fn key_of_a_running_request_is_in_progress() {
-    let world = World::new().await;
-    world.script(Script::Hangs);
+    let harness = GatewayHarness::new().await;
+    harness.script(Script::Hangs);
     tokio::time::pause();
-    let (first, second) = tokio::join!(world.send(world.write("key-0001")), async {
-        world.backend.reached.notified().await;
-        world.send(world.write("key-0001")).await
+    let (first, second) = tokio::join!(harness.send(harness.write("key-0001")), async {
+        harness.backend.reached.notified().await;
+        harness.send(harness.write("key-0001")).await
     });
     assert_eq!((second.status, second.code()), (409, "IDEMPOTENCY_IN_PROGRESS"));
     assert_eq!((first.status, first.code()), (502, "BACKEND_RELAY_FAILED"));
     tokio::time::resume();
     // ERR-37: the backend may still be writing, so the claim is kept until its lease expires.
-    world.script(Script::Fixture);
-    assert_eq!(world.send(world.write("key-0001")).await.code(), "IDEMPOTENCY_IN_PROGRESS");
-    world.advance(60);
-    let taken_over = world.send(world.write("key-0001")).await;
+    harness.script(Script::Fixture);
+    assert_eq!(harness.send(harness.write("key-0001")).await.code(), "IDEMPOTENCY_IN_PROGRESS");
+    harness.advance(60);
+    let taken_over = harness.send(harness.write("key-0001")).await;
     assert_eq!((taken_over.status, taken_over.has("idempotency-replayed")), (200, false));
-    assert!(world.send(world.write("key-0001")).await.has("idempotency-replayed"));
+    assert!(harness.send(harness.write("key-0001")).await.has("idempotency-replayed"));
     // When the slow attempt finishes, it no longer has the claim.
-    let slow = world.backend.received.lock().unwrap()[0].1.clone();
-    let late = world.store.write(move |connection| {
+    let slow = harness.backend.received.lock().unwrap()[0].1.clone();
+    let late = harness.store.write(move |connection| {
         exchange_service::idempotency::complete_claim(
             connection,
             &slow,
             &fixture("blueprints_write"),
-            super::world::NOW,
+            super::harness::NOW,
         )
     });
     let late: Result<_, exchange_service::store::StoreError> = late.await;
@@ -128,35 +128,35 @@ async fn key_of_a_running_request_is_in_progress() {
 /// request.
 #[tokio::test]
 async fn schema_rejection_is_stored() {
-    let world = World::new().await;
-    let invalid = || world.post(WRITE, r#"{"ops":[]}"#).header("Idempotency-Key", "key-0001");
-    let first = world.send(invalid()).await;
+    let harness = GatewayHarness::new().await;
+    let invalid = || harness.post(WRITE, r#"{"ops":[]}"#).header("Idempotency-Key", "key-0001");
+    let first = harness.send(invalid()).await;
     assert_eq!((first.code(), first.pointers()), ("SCHEMA_INVALID", vec!["/ops"]));
-    let again = world.send(invalid()).await;
+    let again = harness.send(invalid()).await;
     assert_eq!((again.header("idempotency-replayed"), &again.bytes), (Some("true"), &first.bytes));
     assert_eq!(
         again.header("x-correlation-id"),
         first.header("x-correlation-id"),
         "the correlation id is the one in the body"
     );
-    assert_eq!(world.send(world.write("key-0001")).await.code(), "IDEMPOTENCY_KEY_REUSED");
+    assert_eq!(harness.send(harness.write("key-0001")).await.code(), "IDEMPOTENCY_KEY_REUSED");
 }
 
 /// GW-11: after a response that is never stored, the key can be used for any request.
 #[tokio::test]
 async fn transient_responses_are_never_stored() {
-    let world = World::new().await;
+    let harness = GatewayHarness::new().await;
     let too_many = format!(r#"{{"ops":[{}]}}"#, vec![r#"{"op":"add","ref":{"bt":"b"}}"#; 501].join(","));
     for (request, code) in [
-        (world.post(WRITE, "{"), "SCHEMA_INVALID"),
-        (world.post(WRITE, &too_many), "BATCH_TOO_LARGE"),
-        (world.post(WRITE, ADD).without("Content-Type"), "UNSUPPORTED_MEDIA_TYPE"),
+        (harness.post(WRITE, "{"), "SCHEMA_INVALID"),
+        (harness.post(WRITE, &too_many), "BATCH_TOO_LARGE"),
+        (harness.post(WRITE, ADD).without("Content-Type"), "UNSUPPORTED_MEDIA_TYPE"),
     ] {
-        let reply = world.send(request.header("Idempotency-Key", "key-0001")).await;
+        let reply = harness.send(request.header("Idempotency-Key", "key-0001")).await;
         assert_eq!(reply.code(), code);
-        assert_eq!(world.traces().await.claims, 0, "{code}");
+        assert_eq!(harness.traces().await.claims, 0, "{code}");
     }
-    assert_eq!(world.send(world.write("key-0001")).await.status, 200);
+    assert_eq!(harness.send(harness.write("key-0001")).await.status, 200);
 }
 
 fn problem(code: &str) -> Script {
@@ -192,12 +192,12 @@ async fn permanent_backend_errors_are_stored() {
         ("SERVICE_UNAVAILABLE", false),
         ("INTERNAL_ERROR", false),
     ] {
-        let world = World::new().await;
-        world.script(problem(code));
-        let first = world.send(world.write("key-0001")).await;
+        let harness = GatewayHarness::new().await;
+        harness.script(problem(code));
+        let first = harness.send(harness.write("key-0001")).await;
         assert_eq!((first.code(), first.has("idempotency-replayed")), (code, false));
-        world.script(Script::Fixture);
-        let again = world.send(world.write("key-0001")).await;
+        harness.script(Script::Fixture);
+        let again = harness.send(harness.write("key-0001")).await;
         assert_eq!(
             (again.code() == code, again.has("idempotency-replayed")),
             (is_stored, is_stored),
@@ -209,45 +209,45 @@ async fn permanent_backend_errors_are_stored() {
 /// LIM-22: an oversized response is not stored.
 #[tokio::test]
 async fn oversized_responses_are_not_stored() {
-    let world = World::new().await;
+    let harness = GatewayHarness::new().await;
     let mut response = fixture("blueprints_write");
     let mut body: Value = serde_json::from_slice(&response.body).unwrap();
     body["padding"] = "x".repeat(33 << 10).into();
     response.body = body.to_string().into();
-    world.script(Script::Completes(response));
+    harness.script(Script::Completes(response));
     for _ in 0..2 {
-        let reply = world.send(world.write("key-0001")).await;
+        let reply = harness.send(harness.write("key-0001")).await;
         assert_eq!((reply.status, reply.has("idempotency-replayed")), (200, false));
     }
-    assert_eq!(world.traces().await.relayed, 2);
+    assert_eq!(harness.traces().await.relayed, 2);
 }
 
 /// ERR-37: an unreachable backend may have written, so the claim is kept.
 #[tokio::test]
 async fn unreachable_backend_keeps_the_claim() {
-    let world = World::new().await;
-    world.script(Script::Fails(RelayError::Unreachable));
-    let reply = world.send(world.write("key-0001")).await;
+    let harness = GatewayHarness::new().await;
+    harness.script(Script::Fails(RelayError::Unreachable));
+    let reply = harness.send(harness.write("key-0001")).await;
     assert_eq!(
         (reply.status, reply.code(), reply.header("retry-after")),
         (502, "BACKEND_RELAY_FAILED", None)
     );
-    assert_eq!(world.traces().await.writes, 1);
-    assert_eq!(world.send(world.write("key-0001")).await.code(), "IDEMPOTENCY_IN_PROGRESS");
-    let read = world.send(world.get("/exchange/v1/me/blueprints")).await;
+    assert_eq!(harness.traces().await.writes, 1);
+    assert_eq!(harness.send(harness.write("key-0001")).await.code(), "IDEMPOTENCY_IN_PROGRESS");
+    let read = harness.send(harness.get("/exchange/v1/me/blueprints")).await;
     assert_eq!(read.code(), "BACKEND_RELAY_FAILED");
 }
 
 /// The key is stored only as a hash, and another caller cannot complete a claim.
 #[tokio::test]
 async fn claim_is_passed_to_the_backend() {
-    let world = World::new().await;
-    world.send(world.write("key-0001")).await;
-    world.send(world.get("/exchange/v1/me/blueprints")).await;
-    let received = world.backend.received.lock().unwrap().clone();
+    let harness = GatewayHarness::new().await;
+    harness.send(harness.write("key-0001")).await;
+    harness.send(harness.get("/exchange/v1/me/blueprints")).await;
+    let received = harness.backend.received.lock().unwrap().clone();
     let claim = received[0].1.claim.clone().unwrap();
     assert_eq!(claim.key_hash.len(), 64);
     assert_eq!((received[0].1.member.as_str(), &received[0].1.client), (MEMBER, &ClientId::from("client")));
     assert_eq!(received[1].1.claim, None);
-    assert_eq!(world.count("SELECT count(*) FROM idempotency WHERE key_hash LIKE '%key-%'").await, 0);
+    assert_eq!(harness.count("SELECT count(*) FROM idempotency WHERE key_hash LIKE '%key-%'").await, 0);
 }

@@ -14,11 +14,11 @@ use exchange_service::idp::tokens::TokenError;
 use exchange_service::ids::{ClientId, MemberId};
 use exchange_service::shared::rate::{RateBucket, RatePolicy};
 
+use super::harness::{
+    ADD, CLIENT, GatewayHarness, MEMBER, NOW, ORG_WRITE, PEER, RequestEffects, TOKEN, TestRequest, WRITE,
+};
 use super::hostile_requests::broken_body;
 use super::stand_ins::fixture;
-use super::world::{
-    ADD, CLIENT, MEMBER, NOW, ORG_WRITE, PEER, RequestEffects, TOKEN, TestRequest, WRITE, World,
-};
 
 /// A valid request, to which violations are applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,16 +36,16 @@ enum Base {
 const BASES: [Base; 4] = [Base::Write, Base::OrgWrite, Base::Repeated, Base::Read];
 
 impl Base {
-    async fn build_request(self, world: &World) -> TestRequest {
+    async fn build_request(self, harness: &GatewayHarness) -> TestRequest {
         let note = r#"{"ops":[{"op":"note","unit":"u-1","entry":"e-1","version":1}]}"#;
         let request = match self {
-            Self::Write => world.post(WRITE, ADD),
-            Self::OrgWrite | Self::Repeated => world.post(ORG_WRITE, note),
-            Self::Read => return world.get("/exchange/v1/me/blueprints"),
+            Self::Write => harness.post(WRITE, ADD),
+            Self::OrgWrite | Self::Repeated => harness.post(ORG_WRITE, note),
+            Self::Read => return harness.get("/exchange/v1/me/blueprints"),
         };
         let request = request.header("Idempotency-Key", "key-0001");
         if self == Self::Repeated {
-            store_response(world, &request).await;
+            store_response(harness, &request).await;
         }
         request
     }
@@ -80,12 +80,12 @@ struct StageViolation {
     rate: bool,
     /// Whether the proof is recorded, whether an installation is created, and whether a write is counted.
     traces: (bool, bool, bool),
-    commit: for<'a> fn(&'a World, TestRequest) -> ViolationFuture<'a>,
+    commit: for<'a> fn(&'a GatewayHarness, TestRequest) -> ViolationFuture<'a>,
 }
 
 /// Builds a list of violations; the effects of each one are listed in brackets.
 macro_rules! breaches {
-    ($($stage:literal $name:literal $code:literal $challenge:literal [$($trace:ident)*] $(on [$($base:ident)*])? |$world:pat_param, $asking:pat_param| $do:expr;)*) => {
+    ($($stage:literal $name:literal $code:literal $challenge:literal [$($trace:ident)*] $(on [$($base:ident)*])? |$harness:pat_param, $asking:pat_param| $do:expr;)*) => {
         vec![$(StageViolation {
             stage: $stage - 1,
             name: $name,
@@ -99,7 +99,7 @@ macro_rules! breaches {
                 [$(stringify!($trace)),*].contains(&"installation"),
                 [$(stringify!($trace)),*].contains(&"write"),
             ),
-            commit: |$world, $asking| Box::pin(async move { $do }),
+            commit: |$harness, $asking| Box::pin(async move { $do }),
         }),*]
     };
 }
@@ -115,9 +115,9 @@ fn breaches() -> Vec<StageViolation> {
                 request
             };
 
-        2 "the source asks too often" "RATE_LIMITED" "-" [] |world, request| {
+        2 "the source asks too often" "RATE_LIMITED" "-" [] |harness, request| {
             let peer = exchange_service::peer::PeerAddr(PEER.parse().unwrap());
-            world.exhaust(RateBucket::for_peer(peer), RatePolicy::per_minute(120)).await;
+            harness.exhaust(RateBucket::for_peer(peer), RatePolicy::per_minute(120)).await;
             request
         };
         2 "a large body" "PAYLOAD_TOO_LARGE" "-" []
@@ -125,7 +125,7 @@ fn breaches() -> Vec<StageViolation> {
         2 "a body that breaks off" "SCHEMA_INVALID" "-" []
             |_, mut request| { request.coming = Some(broken_body); request };
         2 "the source's limit cannot be asked" "SERVICE_UNAVAILABLE" "-" []
-            |world, request| { world.rates.wholly_off(); request };
+            |harness, request| { harness.rates.wholly_off(); request };
 
         3 "no token" "UNAUTHENTICATED" "" [nonce]
             |_, mut request| { request.authorization.clear(); request };
@@ -135,12 +135,12 @@ fn breaches() -> Vec<StageViolation> {
         3 "no proof" "DPOP_REQUIRED" "" [nonce] |_, mut request| { request.proofs = Some(Vec::new()); request };
         3 "two proofs" "DPOP_INVALID" "invalid_dpop_proof" [nonce]
             |_, mut request| { request.proofs = Some(vec!["a.b.c".to_owned(); 2]); request };
-        3 "the provider is down" "SERVICE_UNAVAILABLE" "-" [] |world, request| {
-            world.refused_token("unknowable", TokenError::Unavailable);
+        3 "the provider is down" "SERVICE_UNAVAILABLE" "-" [] |harness, request| {
+            harness.refused_token("unknowable", TokenError::Unavailable);
             request.token("unknowable")
         };
-        3 "too many newcomers" "SERVICE_UNAVAILABLE" "-" [] |world, request| {
-            world.exhaust(RateBucket::Newcomers, RatePolicy::per_second(500)).await;
+        3 "too many newcomers" "SERVICE_UNAVAILABLE" "-" [] |harness, request| {
+            harness.exhaust(RateBucket::Newcomers, RatePolicy::per_second(500)).await;
             request
         };
         3 "a signature of another" "DPOP_INVALID" "invalid_dpop_proof" [nonce] |_, request| {
@@ -150,25 +150,25 @@ fn breaches() -> Vec<StageViolation> {
             |_, request| request.draft(|draft| draft.without_claim("nonce"));
         3 "another method" "DPOP_INVALID" "invalid_dpop_proof" [nonce]
             |_, request| request.draft(|draft| draft.claim("htm", "DELETE"));
-        3 "an unbound token" "DPOP_REQUIRED" "" [nonce] |world, request| {
-            world.token("unbound", |claims| claims.jkt = None);
+        3 "an unbound token" "DPOP_REQUIRED" "" [nonce] |harness, request| {
+            harness.token("unbound", |claims| claims.jkt = None);
             request.token("unbound")
         };
-        3 "a replay" "DPOP_INVALID" "invalid_dpop_proof" [nonce] |world, request| {
-            world.fill(MEMBER, 1);
+        3 "a replay" "DPOP_INVALID" "invalid_dpop_proof" [nonce] |harness, request| {
+            harness.fill(MEMBER, 1);
             request.draft(|draft| draft.claim("jti", format!("filled-{MEMBER}-{:08}", 0)))
         };
         3 "as many live proofs as a member may have" "DPOP_PROOF_LIMIT" "-" [nonce]
-            |world, request| { world.fill(MEMBER, 600); request };
-        3 "as many live proofs as there may be" "SERVICE_UNAVAILABLE" "-" [nonce] |world, request| {
-            for at in 0..2 { world.fill(&format!("other-{at}"), 600); }
+            |harness, request| { harness.fill(MEMBER, 600); request };
+        3 "as many live proofs as there may be" "SERVICE_UNAVAILABLE" "-" [nonce] |harness, request| {
+            for at in 0..2 { harness.fill(&format!("other-{at}"), 600); }
             request
         };
         3 "the live proofs cannot be asked" "SERVICE_UNAVAILABLE" "-" [nonce]
-            |world, request| { world.live.off(); request };
+            |harness, request| { harness.live.off(); request };
 
-        4 "another audience" "UNAUTHENTICATED" "invalid_token" [nonce proof] |world, request| {
-            world.token(TOKEN, |claims| claims.audiences = ["other".to_owned()].into());
+        4 "another audience" "UNAUTHENTICATED" "invalid_token" [nonce proof] |harness, request| {
+            harness.token(TOKEN, |claims| claims.audiences = ["other".to_owned()].into());
             request
         };
 
@@ -186,61 +186,61 @@ fn breaches() -> Vec<StageViolation> {
         };
 
         6 "the registry is down" "REGISTRY_UNAVAILABLE" "-" [nonce proof]
-            |world, request| { world.registry.off(); request };
+            |harness, request| { harness.registry.off(); request };
         6 "the exchange is off" "EXCHANGE_DISABLED" "-" [nonce proof]
-            |world, request| { world.sql("UPDATE setting SET value = 'off'").await; request };
-        6 "no such client" "CLIENT_NOT_ALLOWED" "-" [nonce proof] |world, request| {
-            world.sql("DELETE FROM client_scope; DELETE FROM client").await;
+            |harness, request| { harness.sql("UPDATE setting SET value = 'off'").await; request };
+        6 "no such client" "CLIENT_NOT_ALLOWED" "-" [nonce proof] |harness, request| {
+            harness.sql("DELETE FROM client_scope; DELETE FROM client").await;
             request
         };
         6 "suspended" "CLIENT_SUSPENDED" "-" [nonce proof]
-            |world, request| { world.sql("UPDATE client SET state = 'suspended'").await; request };
+            |harness, request| { harness.sql("UPDATE client SET state = 'suspended'").await; request };
 
         7 "the store is down" "SERVICE_UNAVAILABLE" "-" [nonce proof]
-            |world, request| { world.installations.off(); request };
-        7 "a disconnected key" "INSTALLATION_REVOKED" "invalid_token" [nonce proof] |world, request| {
-            let jkt = world.key.public_key().thumbprint();
-            world.sql(&format!(
+            |harness, request| { harness.installations.off(); request };
+        7 "a disconnected key" "INSTALLATION_REVOKED" "invalid_token" [nonce proof] |harness, request| {
+            let jkt = harness.key.public_key().thumbprint();
+            harness.sql(&format!(
                 "INSERT INTO installation (id, client, member, jkt, first_seen, last_seen, revoked_at) \
                  VALUES ('i', 'else', 'somebody', '{jkt}', 0, 0, 1)"
             )).await;
             request
         };
 
-        8 "a disconnected client" "CLIENT_REVOKED" "invalid_token" [nonce proof] |world, request| {
+        8 "a disconnected client" "CLIENT_REVOKED" "invalid_token" [nonce proof] |harness, request| {
             let at = NOW.minus(Duration::from_secs(60)).as_millis();
-            world.sql(&format!("INSERT INTO client_revocation VALUES ('{CLIENT}', '{MEMBER}', {at})")).await;
+            harness.sql(&format!("INSERT INTO client_revocation VALUES ('{CLIENT}', '{MEMBER}', {at})")).await;
             request
         };
 
-        9 "a scope that was not granted" "SCOPE_MISSING" "-" [nonce proof installation] |world, request| {
-            world.sql("DELETE FROM client_scope WHERE scope <> 'exchange.connect'").await;
+        9 "a scope that was not granted" "SCOPE_MISSING" "-" [nonce proof installation] |harness, request| {
+            harness.sql("DELETE FROM client_scope WHERE scope <> 'exchange.connect'").await;
             request
         };
 
-        10 "an old client" "CLIENT_VERSION_UNSUPPORTED" "-" [nonce proof installation] |world, request| {
-            world.sql("UPDATE client SET min_version = '2.0.0'").await;
+        10 "an old client" "CLIENT_VERSION_UNSUPPORTED" "-" [nonce proof installation] |harness, request| {
+            harness.sql("UPDATE client SET min_version = '2.0.0'").await;
             request.header("User-Agent", "Client/1.9.9")
         };
         10 "no version" "CLIENT_VERSION_UNSUPPORTED" "-" [nonce proof installation]
-            |world, request| { world.sql("UPDATE client SET min_version = '2.0.0'").await; request };
+            |harness, request| { harness.sql("UPDATE client SET min_version = '2.0.0'").await; request };
 
         11 "the member's client asks too often" "RATE_LIMITED" "-" [nonce proof installation]
-            |world, request| {
+            |harness, request| {
                 let bucket = RateBucket::Member(ClientId::from(CLIENT), MemberId::from(MEMBER));
-                world.exhaust(bucket, RatePolicy::per_minute(120)).await;
+                harness.exhaust(bucket, RatePolicy::per_minute(120)).await;
                 request
             };
-        11 "the client asks too often" "RATE_LIMITED" "-" [nonce proof installation] |world, request| {
-            world.exhaust(RateBucket::Client(ClientId::from(CLIENT)), RatePolicy::per_minute(1200)).await;
+        11 "the client asks too often" "RATE_LIMITED" "-" [nonce proof installation] |harness, request| {
+            harness.exhaust(RateBucket::Client(ClientId::from(CLIENT)), RatePolicy::per_minute(1200)).await;
             request
         };
         11 "the limits cannot be asked" "SERVICE_UNAVAILABLE" "-" [nonce proof installation]
-            |world, request| { world.rates.off(); request };
+            |harness, request| { harness.rates.off(); request };
         11 "the day's writes are used" "QUOTA_EXCEEDED" "-" [nonce proof installation rate] on [Write]
-            |world, request| { use_up_quota(world).await; request };
+            |harness, request| { use_up_quota(harness).await; request };
         11 "writes cannot be counted" "SERVICE_UNAVAILABLE" "-" [nonce proof installation rate] on [Write]
-            |world, request| { world.quota.off(); request };
+            |harness, request| { harness.quota.off(); request };
 
         12 "no media type" "UNSUPPORTED_MEDIA_TYPE" "-" [nonce proof installation rate write]
             |_, request| request.without("Content-Type");
@@ -258,22 +258,22 @@ fn breaches() -> Vec<StageViolation> {
         13 "no JSON" "SCHEMA_INVALID" "-" [nonce proof installation rate write]
             |_, mut request| { request.body = b"{".to_vec(); request };
         13 "the keys cannot be asked" "SERVICE_UNAVAILABLE" "-" [nonce proof installation rate write]
-            |world, request| { world.keys.off(); request };
+            |harness, request| { harness.keys.off(); request };
         13 "another request's key" "IDEMPOTENCY_KEY_REUSED" "-" [nonce proof installation rate write]
-            |world, request| { claim_key(world, &request, b"other").await; request };
+            |harness, request| { claim_key(harness, &request, b"other").await; request };
         13 "a key in use" "IDEMPOTENCY_IN_PROGRESS" "-" [nonce proof installation rate write]
-            |world, request| { claim_key(world, &request, &request.body).await; request };
+            |harness, request| { claim_key(harness, &request, &request.body).await; request };
         13 "no room for an answer" "EXCHANGE_BUDGET_EXHAUSTED" "-" [nonce proof installation rate]
-            |world, request| {
-                world.sql(&format!("INSERT INTO kept_bytes VALUES ('{CLIENT}', '{MEMBER}', 1048576)")).await;
+            |harness, request| {
+                harness.sql(&format!("INSERT INTO kept_bytes VALUES ('{CLIENT}', '{MEMBER}', 1048576)")).await;
                 request
             };
         13 "a repetition, and the day's writes are used" "QUOTA_EXCEEDED" "-"
             [nonce proof installation rate] on [Repeated]
-            |world, request| { use_up_quota(world).await; request };
+            |harness, request| { use_up_quota(harness).await; request };
         13 "a repetition that cannot be counted" "SERVICE_UNAVAILABLE" "-"
             [nonce proof installation rate] on [Repeated]
-            |world, request| { world.quota.off(); request };
+            |harness, request| { harness.quota.off(); request };
 
         14 "no ops" "SCHEMA_INVALID" "-" [nonce proof installation rate write]
             |_, mut request| { request.body = br#"{"ops":[]}"#.to_vec(); request };
@@ -291,26 +291,26 @@ fn breaches() -> Vec<StageViolation> {
         14 "a cursor twice" "CURSOR_EXPIRED" "-" [nonce proof installation rate] on [Read]
             |_, mut request| { request.target += "?cursor=a&cursor=b"; request };
         14 "more ops than the day has writes" "QUOTA_EXCEEDED" "-" [nonce proof installation rate] on [OrgWrite]
-            |world, request| { use_up_quota(world).await; request };
+            |harness, request| { use_up_quota(harness).await; request };
         14 "ops that cannot be counted" "SERVICE_UNAVAILABLE" "-" [nonce proof installation rate] on [OrgWrite]
-            |world, request| { world.quota.off(); request };
+            |harness, request| { harness.quota.off(); request };
     }
 }
 
 /// Exhausts the daily quota.
-async fn use_up_quota(world: &World) {
+async fn use_up_quota(harness: &GatewayHarness) {
     let day = NOW.utc_day();
-    world.sql(&format!("INSERT INTO write_quota VALUES ('{CLIENT}', '{MEMBER}', {day}, 500)")).await;
+    harness.sql(&format!("INSERT INTO write_quota VALUES ('{CLIENT}', '{MEMBER}', {day}, 500)")).await;
 }
 
 /// Claims the request's idempotency key for a body.
-async fn claim_key(world: &World, asking: &TestRequest, body: &[u8]) -> ClaimOutcome {
+async fn claim_key(harness: &GatewayHarness, asking: &TestRequest, body: &[u8]) -> ClaimOutcome {
     let OperationLookup::Found(operation) = TABLE.find("POST", &asking.target) else {
         panic!("{} is not a write", asking.target);
     };
     let request = idempotency::request_hash(operation.id, body);
-    let terms = idempotency::KeyRetention::from_config(&world.config.limits);
-    let done = world.store.write(move |connection| {
+    let terms = idempotency::KeyRetention::from_config(&harness.config.limits);
+    let done = harness.store.write(move |connection| {
         let (client, member) = (ClientId::from(CLIENT), MemberId::from(MEMBER));
         let key_request =
             ClaimRequest { client: &client, member: &member, key: "key-0001", request, fence: 1 };
@@ -320,8 +320,8 @@ async fn claim_key(world: &World, asking: &TestRequest, body: &[u8]) -> ClaimOut
 }
 
 /// Stores a response for the request.
-async fn store_response(world: &World, request: &TestRequest) {
-    let ClaimOutcome::Claimed(claim) = claim_key(world, request, &request.body).await else {
+async fn store_response(harness: &GatewayHarness, request: &TestRequest) {
+    let ClaimOutcome::Claimed(claim) = claim_key(harness, request, &request.body).await else {
         panic!("the key is already claimed")
     };
     let caller = Caller {
@@ -335,13 +335,14 @@ async fn store_response(world: &World, request: &TestRequest) {
         claim: Some(claim),
     };
     let response = fixture("org_stock_write");
-    let stored =
-        world.store.write(move |connection| idempotency::complete_claim(connection, &caller, &response, NOW));
+    let stored = harness
+        .store
+        .write(move |connection| idempotency::complete_claim(connection, &caller, &response, NOW));
     assert_eq!(stored.await.unwrap(), idempotency::Completion::Stored);
 }
 
-async fn world() -> World {
-    World::with_config(|config| config.limits.live_proofs = 1200).await
+async fn harness() -> GatewayHarness {
+    GatewayHarness::with_config(|config| config.limits.live_proofs = 1200).await
 }
 
 /// Returns the requests to which all of these violations apply.
@@ -360,16 +361,16 @@ async fn check(breaches: &[&StageViolation]) -> bool {
 
 /// Applies the violations to a request, the last one first, and checks the response and the effects.
 async fn check_on(base: Base, breaches: &[&StageViolation]) {
-    let world = world().await;
-    let mut request = base.build_request(&world).await;
+    let harness = harness().await;
+    let mut request = base.build_request(&harness).await;
     for breach in breaches.iter().rev() {
-        request = (breach.commit)(&world, request).await;
+        request = (breach.commit)(&harness, request).await;
     }
     let first = breaches[0];
     let head = request.method == "HEAD";
-    let before = world.traces().await;
-    let reply = world.send(request).await;
-    let after = world.traces().await;
+    let before = harness.traces().await;
+    let reply = harness.send(request).await;
+    let after = harness.traces().await;
     let names: (Base, Vec<_>) = (base, breaches.iter().map(|breach| breach.name).collect());
     let stage = &STAGES[first.stage];
     if !head {
@@ -412,13 +413,13 @@ async fn unmodified_requests_pass() {
     for (base, writes, relayed, claims) in
         [(Base::Write, 1, 1, 1), (Base::OrgWrite, 1, 1, 1), (Base::Repeated, 1, 0, 1), (Base::Read, 0, 1, 0)]
     {
-        let world = world().await;
-        let request = base.build_request(&world).await;
-        let reply = world.send(request).await;
+        let harness = harness().await;
+        let request = base.build_request(&harness).await;
+        let reply = harness.send(request).await;
         assert_eq!((reply.status, reply.challenge().as_str()), (200, "-"), "{base:?}: {}", reply.body);
         assert!(reply.has("dpop-nonce") && reply.has("ratelimit"));
         assert_eq!(reply.has("idempotency-replayed"), base == Base::Repeated);
-        let traces = world.traces().await;
+        let traces = harness.traces().await;
         assert_eq!(traces, RequestEffects { live: 1, installations: 1, writes, relayed, claims }, "{base:?}");
     }
 }

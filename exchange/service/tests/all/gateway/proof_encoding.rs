@@ -2,8 +2,8 @@
 //! distinguish the errors. Here, each proof is rejected without a challenge and not recorded, and the
 //! response has a nonce.
 
+use super::harness::{DOCUMENT, GatewayHarness};
 use super::proof_requirements::{cases, check};
-use super::world::{DOCUMENT, World};
 use crate::proofs::forgeries::{self, ORDER};
 use crate::proofs::{base64, unbase64};
 
@@ -31,12 +31,12 @@ async fn invalid_signatures_are_rejected() {
 /// a replay.
 #[tokio::test]
 async fn proof_with_high_s_is_a_replay() {
-    let world = World::new().await;
-    let request = world.get(DOCUMENT);
+    let harness = GatewayHarness::new().await;
+    let request = harness.get(DOCUMENT);
     let proof = request.draft.proof();
-    assert_eq!(world.send(request.clone().proof(other_s(&proof))).await.status, 200);
+    assert_eq!(harness.send(request.clone().proof(other_s(&proof))).await.status, 200);
     for again in [proof.clone(), other_s(&proof)] {
-        let reply = world.send(request.clone().proof(again)).await;
+        let reply = harness.send(request.clone().proof(again)).await;
         assert_eq!((reply.code(), reply.challenge().as_str()), ("DPOP_INVALID", "invalid_dpop_proof"));
     }
 }

@@ -3,7 +3,7 @@
 use dpop_bound::KeyPair;
 use serde_json::json;
 
-use super::world::{DOCUMENT, NOW, ORIGIN, TOKEN, TestRequest, World};
+use super::harness::{DOCUMENT, GatewayHarness, NOW, ORIGIN, TOKEN, TestRequest};
 use crate::proofs::forgeries::{self, Forgery, Verdict};
 use crate::proofs::{Draft, base64};
 
@@ -54,11 +54,11 @@ pub(crate) const REQUIRED: &str = "DPOP_REQUIRED ";
 /// Sends all cases and asserts code, challenge and status. Every response has a nonce, and only accepted
 /// proofs are recorded.
 pub(crate) async fn check(cases: Vec<Case>) {
-    let world = World::new().await;
+    let harness = GatewayHarness::new().await;
     for (index, (name, expect, change)) in cases.into_iter().enumerate() {
-        let request = change(world.get(DOCUMENT).with_peer(&format!("198.51.100.{index}")));
-        let before = world.traces().await;
-        let reply = world.send(request).await;
+        let request = change(harness.get(DOCUMENT).with_peer(&format!("198.51.100.{index}")));
+        let before = harness.traces().await;
+        let reply = harness.send(request).await;
         let actual = match reply.status {
             200 => OK.to_owned(),
             _ => format!("{} {}", reply.code(), reply.challenge()),
@@ -66,7 +66,7 @@ pub(crate) async fn check(cases: Vec<Case>) {
         assert_eq!(actual, expect, "{name}");
         assert_eq!(reply.status, if expect == OK { 200 } else { 401 }, "{name}");
         assert!(reply.has("dpop-nonce"), "{name}");
-        let after = world.traces().await;
+        let after = harness.traces().await;
         assert_eq!(after.live - before.live, usize::from(expect == OK), "{name}");
     }
 }

@@ -19,8 +19,8 @@ use exchange_service::time::ManualClock;
 use http::{HeaderMap, Method, Uri};
 use serde_json::Value;
 
+use super::harness::{ADD, NOW, WRITE};
 use super::stand_ins::fixture;
-use super::world::{ADD, NOW, WRITE};
 use crate::support::{CONTRACT_VALIDATOR, log};
 
 /// A backend that returns its caller, and panics on a request for locations.

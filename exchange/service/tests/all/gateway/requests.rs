@@ -4,24 +4,24 @@ use std::sync::atomic::Ordering;
 
 use http_body_util::BodyExt as _;
 
+use super::harness::{ADD, DOCUMENT, GatewayHarness, NOW, TOKEN, WRITE};
 use super::stand_ins::{Script, fixture};
-use super::world::{ADD, DOCUMENT, NOW, TOKEN, WRITE, World};
 use crate::support::{CONTRACT_VALIDATOR, log};
 
 /// GW-05, A32, DPP-21, WEB-04: the first request of a key creates an installation and a notice for the
 /// member. The id of the installation is not the thumbprint of the key.
 #[tokio::test]
 async fn first_call_of_a_key_creates_an_installation() {
-    let world = World::new().await;
+    let harness = GatewayHarness::new().await;
     for _ in 0..3 {
-        world.send(world.get(DOCUMENT)).await;
+        harness.send(harness.get(DOCUMENT)).await;
     }
-    assert_eq!(world.traces().await.installations, 1);
+    assert_eq!(harness.traces().await.installations, 1);
     let notice_query = "SELECT count(*) FROM notice JOIN installation ON subject = installation.id \
                 WHERE kind = 'new-installation' AND notice.member = 'member'";
-    assert_eq!(world.count(notice_query).await, 1);
-    let received = world.backend.received.lock().unwrap().clone();
-    let jkt = world.key.public_key().thumbprint().to_string();
+    assert_eq!(harness.count(notice_query).await, 1);
+    let received = harness.backend.received.lock().unwrap().clone();
+    let jkt = harness.key.public_key().thumbprint().to_string();
     let own = received[0].1.installation.clone().expect("the installation exists after the first call");
     assert_ne!(own.as_str(), jkt);
     assert!(
@@ -32,27 +32,27 @@ async fn first_call_of_a_key_creates_an_installation() {
 /// LIM-27: `lastSeenAt` changes at most once in five minutes and never decreases.
 #[tokio::test]
 async fn last_seen_changes_every_five_minutes() {
-    let world = World::new().await;
-    let seen = async || world.count("SELECT last_seen / 1000 FROM installation").await - NOW.as_secs();
+    let harness = GatewayHarness::new().await;
+    let seen = async || harness.count("SELECT last_seen / 1000 FROM installation").await - NOW.as_secs();
     for (advance, expect) in [(0, 0), (299, 0), (1, 300), (100, 300), (200, 600)] {
-        world.advance(advance);
-        assert_eq!(world.send(world.get(DOCUMENT)).await.status, 200);
+        harness.advance(advance);
+        assert_eq!(harness.send(harness.get(DOCUMENT)).await.status, 200);
         assert_eq!(seen().await, expect);
     }
-    world.clock.step_back(std::time::Duration::from_secs(3600));
-    assert_eq!(world.send(world.get(DOCUMENT)).await.status, 200);
+    harness.clock.step_back(std::time::Duration::from_secs(3600));
+    assert_eq!(harness.send(harness.get(DOCUMENT)).await.status, 200);
     assert_eq!(seen().await, 600);
 }
 
 /// SVC-03: if an installation cannot be stored, the request is processed without one.
 #[tokio::test]
 async fn failed_installation_write_does_not_block() {
-    let world = World::new().await;
-    world
+    let harness = GatewayHarness::new().await;
+    harness
         .sql("CREATE TRIGGER full BEFORE INSERT ON installation BEGIN SELECT raise(ABORT, 'no room'); END")
         .await;
-    assert_eq!(world.send(world.get(DOCUMENT)).await.status, 200);
-    assert_eq!(world.backend.received.lock().unwrap()[0].1.installation, None);
+    assert_eq!(harness.send(harness.get(DOCUMENT)).await.status, 200);
+    assert_eq!(harness.backend.received.lock().unwrap()[0].1.installation, None);
 }
 
 /// GW-05: each new installation beyond five in a day causes a warning with the member and the number, and
@@ -70,18 +70,18 @@ fn many_new_installations_cause_a_warning() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     metrics::with_local_recorder(&recorder, || {
         runtime.block_on(async {
-            let world = World::new().await;
-            world.token(TOKEN, |claims| claims.member = member.into());
+            let harness = GatewayHarness::new().await;
+            harness.token(TOKEN, |claims| claims.member = member.into());
             for index in 0..7_usize {
                 assert_eq!(warned().len(), index.saturating_sub(5), "{index}");
                 let key = dpop_bound::KeyPair::generate().unwrap();
                 let (token, jkt) = (format!("token-{index}"), key.public_key().thumbprint().to_string());
-                world.token(&token, |claims| (claims.jkt, claims.member) = (Some(jkt), member.into()));
-                let request = world.get(DOCUMENT).token(&token).draft(|draft| draft.signed_with(key));
-                assert_eq!(world.send(request).await.status, 200);
+                harness.token(&token, |claims| (claims.jkt, claims.member) = (Some(jkt), member.into()));
+                let request = harness.get(DOCUMENT).token(&token).draft(|draft| draft.signed_with(key));
+                assert_eq!(harness.send(request).await.status, 200);
             }
-            world.send(world.get("/exchange/v1/nothing")).await;
-            world.send(world.write("key-0001").without("Idempotency-Key")).await;
+            harness.send(harness.get("/exchange/v1/nothing")).await;
+            harness.send(harness.write("key-0001").without("Idempotency-Key")).await;
         });
     });
     let page = handle.render();
@@ -106,24 +106,24 @@ fn many_new_installations_cause_a_warning() {
 /// GW-13: the client's correlation id is in the response and is passed to the backend.
 #[tokio::test]
 async fn client_correlation_id_is_preserved() {
-    let world = World::new().await;
-    let reply = world.send(world.get(DOCUMENT).header("X-Correlation-Id", "mine-1")).await;
+    let harness = GatewayHarness::new().await;
+    let reply = harness.send(harness.get(DOCUMENT).header("X-Correlation-Id", "mine-1")).await;
     assert_eq!(reply.header("x-correlation-id"), Some("mine-1"));
-    assert_eq!(world.backend.received.lock().unwrap()[0].1.correlation_id, "mine-1");
-    let problem = world.send(world.get("/exchange/v1?=1").header("X-Correlation-Id", "mine-2")).await;
+    assert_eq!(harness.backend.received.lock().unwrap()[0].1.correlation_id, "mine-1");
+    let problem = harness.send(harness.get("/exchange/v1?=1").header("X-Correlation-Id", "mine-2")).await;
     assert_eq!(problem.body["correlationId"], "mine-2");
 }
 
 /// CON-08: undeclared properties are accepted, and the backend receives their pointers for warnings.
 #[tokio::test]
 async fn undeclared_properties_pass() {
-    let world = World::new().await;
+    let harness = GatewayHarness::new().await;
     let request =
-        world.post(WRITE, &ADD.replacen('{', r#"{"tint":1,"#, 1)).header("Idempotency-Key", "key-0001");
-    assert_eq!(world.send(request).await.status, 200);
+        harness.post(WRITE, &ADD.replacen('{', r#"{"tint":1,"#, 1)).header("Idempotency-Key", "key-0001");
+    assert_eq!(harness.send(request).await.status, 200);
     // CON-09: if a warning could not name the property, the parent is rejected, also in a read with a body.
     let long = format!(r#"{{"kind":"ITEM","refs":[{{"bt":"1","{}":1}}]}}"#, "x".repeat(200));
-    let reply = world.send(world.post("/exchange/v1/catalog/resolve", &long)).await;
+    let reply = harness.send(harness.post("/exchange/v1/catalog/resolve", &long)).await;
     assert_eq!((reply.code(), reply.pointers()), ("SCHEMA_INVALID", vec!["/refs/0"]));
 }
 
@@ -131,9 +131,9 @@ async fn undeclared_properties_pass() {
 /// large batch.
 #[tokio::test]
 async fn too_many_references_or_ops_are_rejected() {
-    let world = World::new().await;
+    let harness = GatewayHarness::new().await;
     let refs = format!(r#"{{"kind":"ITEM","refs":[{}]}}"#, vec![r#"{"bt":"1"}"#; 501].join(","));
-    let reply = world.send(world.post("/exchange/v1/catalog/resolve", &refs)).await;
+    let reply = harness.send(harness.post("/exchange/v1/catalog/resolve", &refs)).await;
     assert_eq!((reply.status, reply.code(), reply.pointers()), (400, "SCHEMA_INVALID", vec!["/refs"]));
     for (path, op) in [
         (WRITE, r#"{"op":"add","ref":{"bt":"b"}}"#),
@@ -141,10 +141,10 @@ async fn too_many_references_or_ops_are_rejected() {
         ("/exchange/v1/org-stock/changes", r#"{"op":"note","unit":"u","entry":"e","version":1}"#),
     ] {
         let body = format!(r#"{{"ops":[{}]}}"#, vec![op; 501].join(","));
-        let reply = world.send(world.post(path, &body).header("Idempotency-Key", "key-0001")).await;
+        let reply = harness.send(harness.post(path, &body).header("Idempotency-Key", "key-0001")).await;
         assert_eq!((reply.status, reply.code()), (413, "BATCH_TOO_LARGE"), "{path}");
         let body = format!(r#"{{"ops":[{}]}}"#, vec![op; 500].join(","));
-        let reply = world.send(world.post(path, &body).header("Idempotency-Key", "key-0002")).await;
+        let reply = harness.send(harness.post(path, &body).header("Idempotency-Key", "key-0002")).await;
         assert!(reply.status == 200 || reply.code() == "IDEMPOTENCY_KEY_REUSED", "{path} {}", reply.body);
     }
 }
@@ -152,17 +152,17 @@ async fn too_many_references_or_ops_are_rejected() {
 /// ERR-38: a response of the backend that violates the contract is not returned.
 #[tokio::test]
 async fn invalid_backend_response_is_not_sent() {
-    let world = World::new().await;
+    let harness = GatewayHarness::new().await;
     let mut broken_body = fixture("service_document");
     broken_body.body = br#"{"capabilities":"hush"}"#.to_vec().into();
-    world.script(Script::Answers(broken_body.clone()));
-    let reply = world.send(world.get(DOCUMENT)).await;
+    harness.script(Script::Answers(broken_body.clone()));
+    let reply = harness.send(harness.get(DOCUMENT)).await;
     assert_eq!((reply.status, reply.code()), (500, "INTERNAL_ERROR"));
     assert!(!String::from_utf8_lossy(&reply.bytes).contains("hush"));
     assert!(reply.has("dpop-nonce") && reply.has("ratelimit"));
     // The responses of a relay that validates them are not validated again.
-    world.backend.checks.store(true, Ordering::SeqCst);
-    let response = world.gateway.handle_request(world.get(DOCUMENT).into_request(None)).await;
+    harness.backend.checks.store(true, Ordering::SeqCst);
+    let response = harness.gateway.handle_request(harness.get(DOCUMENT).into_request(None)).await;
     assert_eq!(response.status(), 200);
     let sent = response.into_body().collect().await.unwrap().to_bytes();
     assert_eq!(sent, broken_body.body);
@@ -176,7 +176,7 @@ async fn invalid_backend_response_is_not_sent() {
 /// GW-02: an error response of the backend is returned unchanged.
 #[tokio::test]
 async fn backend_error_is_passed_on() {
-    let world = World::new().await;
+    let harness = GatewayHarness::new().await;
     let id = exchange_api::types::CorrelationId::new("c-1").unwrap();
     let problem =
         exchange_api::types::Problem::from_code(exchange_api::codes::Code::ClientSuspended, id, DOCUMENT);
@@ -185,8 +185,8 @@ async fn backend_error_is_passed_on() {
     response.headers.insert("content-type", "application/problem+json".parse().unwrap());
     response.headers.insert("x-correlation-id", "c-1".parse().unwrap());
     response.body = exchange_api::Contract::to_json(&problem).unwrap().to_string().into();
-    world.script(Script::Answers(response.clone()));
-    let reply = world.send(world.get(DOCUMENT)).await;
+    harness.script(Script::Answers(response.clone()));
+    let reply = harness.send(harness.get(DOCUMENT)).await;
     assert_eq!((reply.status, &reply.bytes), (403, &response.body));
     assert!(reply.has("dpop-nonce") && reply.has("ratelimit"));
 }
@@ -194,30 +194,31 @@ async fn backend_error_is_passed_on() {
 /// ERR-16: a client version below the registry's minimum is rejected.
 #[tokio::test]
 async fn client_version_below_minimum_is_rejected() {
-    let world = World::new().await;
-    world.sql("UPDATE client SET min_version = '1.4.0'").await;
+    let harness = GatewayHarness::new().await;
+    harness.sql("UPDATE client SET min_version = '1.4.0'").await;
     for (user_agent, status) in [("Client/1.4.0 (+https://client.example)", 200), ("Client/1.3.9", 403)] {
-        let reply = world.send(world.get(DOCUMENT).header("User-Agent", user_agent)).await;
+        let reply = harness.send(harness.get(DOCUMENT).header("User-Agent", user_agent)).await;
         assert_eq!(reply.status, status, "{user_agent}");
     }
-    let twice = world.get(DOCUMENT).header("User-Agent", "Client/1.4.0").header("User-Agent", "Client/1.4.0");
-    assert_eq!(world.send(twice).await.code(), "CLIENT_VERSION_UNSUPPORTED");
+    let twice =
+        harness.get(DOCUMENT).header("User-Agent", "Client/1.4.0").header("User-Agent", "Client/1.4.0");
+    assert_eq!(harness.send(twice).await.code(), "CLIENT_VERSION_UNSUPPORTED");
 }
 
 /// ERR-16, ERR-40: if the minimum version of a client cannot be parsed, all its requests are rejected; other
 /// clients are not affected.
 #[tokio::test]
 async fn unreadable_minimum_version_rejects_the_client() {
-    let world = World::new().await;
-    world.sql("UPDATE client SET min_version = 'newest' WHERE id = 'client'").await;
-    world
+    let harness = GatewayHarness::new().await;
+    harness.sql("UPDATE client SET min_version = 'newest' WHERE id = 'client'").await;
+    harness
         .sql("INSERT INTO client (id, name, state, created_at) VALUES ('other', 'Other', 'active', 0)")
         .await;
-    world
+    harness
         .sql("INSERT INTO client_scope SELECT 'other', scope FROM client_scope WHERE client = 'client'")
         .await;
-    world.token("others", |claims| claims.client = "other".into());
-    let reply = world.send(world.get(DOCUMENT).header("User-Agent", "Client/99.0.0")).await;
+    harness.token("others", |claims| claims.client = "other".into());
+    let reply = harness.send(harness.get(DOCUMENT).header("User-Agent", "Client/99.0.0")).await;
     assert_eq!((reply.code(), reply.header("retry-after")), ("REGISTRY_UNAVAILABLE", Some("30")));
-    assert_eq!(world.send(world.get(DOCUMENT).token("others")).await.status, 200);
+    assert_eq!(harness.send(harness.get(DOCUMENT).token("others")).await.status, 200);
 }

@@ -2,30 +2,30 @@
 
 use crate::support;
 
-use super::world::{ADD, DOCUMENT, TOKEN, WRITE, World};
+use super::harness::{ADD, DOCUMENT, GatewayHarness, TOKEN, WRITE};
 
 /// GW-13, SVC-14: one line reports each outcome, and no line contains a token, proof, key, cursor, handle or
 /// body.
 #[tokio::test]
 async fn gateway_logs_no_secrets() {
     let log = support::log();
-    let world = World::new().await;
+    let harness = GatewayHarness::new().await;
     let (key, cursor, handle) =
         ("idempotency-key-of-this-test", "cursor-of-this-test", "Handle_Of_This_Test");
     let body = ADD.replace("b-1", "blueprint-of-this-test");
-    let read = world.get(&format!("/exchange/v1/me/blueprints?cursor={cursor}"));
-    let write = world.post(WRITE, &body).header("Idempotency-Key", key);
-    let check = world.post("/exchange/v1/me/account-check", &format!(r#"{{"handle":"{handle}"}}"#));
+    let read = harness.get(&format!("/exchange/v1/me/blueprints?cursor={cursor}"));
+    let write = harness.post(WRITE, &body).header("Idempotency-Key", key);
+    let check = harness.post("/exchange/v1/me/account-check", &format!(r#"{{"handle":"{handle}"}}"#));
     let broken_body =
-        world.post(WRITE, &body.replace("add", "undo-of-this-test")).header("Idempotency-Key", "key-0002");
-    let refused = world.get(DOCUMENT).token("another-token-of-this-test");
+        harness.post(WRITE, &body.replace("add", "undo-of-this-test")).header("Idempotency-Key", "key-0002");
+    let refused = harness.get(DOCUMENT).token("another-token-of-this-test");
     let mut proofs = Vec::new();
     for (index, request) in [read, write.clone(), check, broken_body, refused, write].into_iter().enumerate()
     {
         let proof = request.draft.proof();
         proofs.push(proof.rsplit_once('.').unwrap().1.to_owned());
         let request = request.proof(proof).header("X-Correlation-Id", &format!("id-of-this-test-{index}"));
-        world.send(request).await;
+        harness.send(request).await;
     }
     let written = log.text();
     let line = |index: usize| {
@@ -47,7 +47,7 @@ async fn gateway_logs_no_secrets() {
             assert!(line(index).contains(part), "{part}: {}", line(index));
         }
     }
-    let jkt = world.key.public_key().thumbprint().to_string();
+    let jkt = harness.key.public_key().thumbprint().to_string();
     let secrets = [TOKEN, "another-token-of-this-test", key, cursor, handle, "blueprint-of-this-test", &jkt];
     for secret in secrets.into_iter().chain(proofs.iter().map(String::as_str)) {
         assert!(!written.contains(secret), "a secret of {} characters", secret.len());

@@ -20,7 +20,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use super::world::{DOCUMENT, NOW, ORIGIN, WRITE, World};
+use super::harness::{DOCUMENT, GatewayHarness, NOW, ORIGIN, WRITE};
 use crate::support::{CONTRACT_VALIDATOR, log};
 
 struct TestServer {
@@ -92,11 +92,11 @@ fn whoami() -> Router {
 /// DPP-08, DPP-09: a gateway serves requests over one persistent connection.
 #[tokio::test]
 async fn gateway_serves_over_a_socket() {
-    let world = World::new().await;
-    let served = serve(world.gateway.router(), |config| config.gateway_origin = ORIGIN.to_owned()).await;
+    let harness = GatewayHarness::new().await;
+    let served = serve(harness.gateway.router(), |config| config.gateway_origin = ORIGIN.to_owned()).await;
     let mut stream = TcpStream::connect(served.address).await.unwrap();
     for _ in 0..2 {
-        let signed_request = world.get(DOCUMENT);
+        let signed_request = harness.get(DOCUMENT);
         let request = format!(
             "GET {DOCUMENT} HTTP/1.1\r\nHost: gateway.example\r\nAuthorization: {}\r\nDPoP: {}\r\n\r\n",
             signed_request.authorization[0],
@@ -267,8 +267,8 @@ async fn slow_bodies_time_out() {
 /// If a body does not arrive, the gateway responds with a problem and closes the connection.
 #[tokio::test]
 async fn slow_body_gets_a_problem_response() {
-    let world = World::new().await;
-    let served = serve(world.gateway.router(), |_| {}).await;
+    let harness = GatewayHarness::new().await;
+    let served = serve(harness.gateway.router(), |_| {}).await;
     let mut stream = TcpStream::connect(served.address).await.unwrap();
     let head = format!("POST {WRITE} HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nnot");
     stream.write_all(head.as_bytes()).await.unwrap();
@@ -458,8 +458,8 @@ async fn gateway_serves_over_tls() {
 #[tokio::test]
 async fn metrics_have_bounded_labels() {
     let metrics = MetricsRecorder::install().unwrap();
-    let world = World::new().await;
-    let served = serve(world.gateway.router(), |_| {}).await;
+    let harness = GatewayHarness::new().await;
+    let served = serve(harness.gateway.router(), |_| {}).await;
     let metrics_server = serve(metrics.into_router(), |_| {}).await;
     let mut stream = TcpStream::connect(served.address).await.unwrap();
     for target in ["/exchange/v1/hush-1", "/exchange/v1?hush-2=1", "/exchange/v1/schemas/hush-3.schema.json"]

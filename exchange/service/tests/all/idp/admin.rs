@@ -9,7 +9,7 @@ use exchange_service::time::ManualClock;
 use serde_json::{Value, json};
 
 use super::super::support::command;
-use super::world::{Browser, Device, SCOPES, World, location};
+use super::harness::{Browser, Device, ProviderHarness, SCOPES, location};
 
 /// Runs an `admin` command on a folder with this standard input.
 fn admin(folder: &Path, args: &[&str], input: &str) -> Output {
@@ -46,13 +46,13 @@ pub(super) fn run_failing(folder: &Path, args: &[&str], input: &str, code: i32, 
     assert!(output.stdout.is_empty());
 }
 
-pub(super) async fn world(folder: &Path) -> World {
-    // The world's clock equals the system clock, which the commands use.
-    World::in_folder(folder, ManualClock::fixed_at(Environment::system().now())).await
+pub(super) async fn harness(folder: &Path) -> ProviderHarness {
+    // The harness's clock equals the system clock, which the commands use.
+    ProviderHarness::in_folder(folder, ManualClock::fixed_at(Environment::system().now())).await
 }
 
 /// Returns the administrator's entries in the audit log, oldest first.
-pub(super) async fn read_audit(world: &World) -> Vec<String> {
+pub(super) async fn read_audit(harness: &ProviderHarness) -> Vec<String> {
     let work = |database: &rusqlite::Connection| {
         let sql = "SELECT action || ' ' || subject || ' ' || detail FROM audit \
                    WHERE actor = 'administrator:root' ORDER BY id";
@@ -60,7 +60,7 @@ pub(super) async fn read_audit(world: &World) -> Vec<String> {
         let rows = rows.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
         Ok::<Vec<String>, exchange_service::store::StoreError>(rows)
     };
-    world.store.read(work).await.unwrap()
+    harness.store.read(work).await.unwrap()
 }
 
 /// IDP-04, GW-05: commands register, limit, suspend and remove a client, and a running service applies the
@@ -69,9 +69,9 @@ pub(super) async fn read_audit(world: &World) -> Vec<String> {
 async fn clients_are_managed_by_commands() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let world = world(folder).await;
+    let harness = harness(folder).await;
     let begin = async |scope: &str| {
-        world.form("device_authorization", &[("client_id", "fresh"), ("scope", scope)], &[]).await
+        harness.form("device_authorization", &[("client_id", "fresh"), ("scope", scope)], &[]).await
     };
     begin("exchange.connect").await.expect_error(400, "invalid_client");
     let add = ["client", "add", "fresh", "--name", "Fresh & new", "--scope", "exchange.connect"];
@@ -97,7 +97,7 @@ async fn clients_are_managed_by_commands() {
     run_json(folder, &["client", "resume", "fresh"], "");
     run_json(folder, &["client", "remove", "fresh"], "");
     begin("exchange.connect").await.expect_error(400, "invalid_client");
-    let audit = read_audit(&world).await;
+    let audit = read_audit(&harness).await;
     assert_eq!(audit[0], "client.add fresh Fresh & new: exchange.connect");
     assert_eq!(audit[2], "client.limits fresh requests per minute 300, oldest version 2.1.0");
     assert_eq!(audit[4], "client.limits fresh writes per day by default");
@@ -122,7 +122,7 @@ async fn clients_are_managed_by_commands() {
         let add = ["client", "add", id, "--name", name, "--scope", "exchange.connect"];
         run_failing(folder, &add, "", 2, "must have 1 to");
     }
-    assert_eq!(read_audit(&world).await.len(), 8, "a rejected command changes nothing");
+    assert_eq!(read_audit(&harness).await.len(), 8, "a rejected command changes nothing");
 }
 
 /// A member's account gets a password that is not passed as an argument. A new password ends the sessions of
@@ -131,13 +131,13 @@ async fn clients_are_managed_by_commands() {
 async fn members_get_accounts_and_passwords() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let world = world(folder).await;
+    let harness = harness(folder).await;
     run_json(folder, &["member", "add", "m-7", "--name", "Seven"], "");
     let sign_in = async |password: &str| {
         let mut browser = Browser::default();
-        browser.open(&world, "/sign-in").await.expect(200);
+        browser.open(&harness, "/sign-in").await.expect(200);
         let fields = [("username", "\u{e9}lise"), ("password", password)];
-        (browser.submit(&world, "/sign-in", &fields).await.status, browser)
+        (browser.submit(&harness, "/sign-in", &fields).await.status, browser)
     };
     let (first_password, second_password) = ("correct horse battery", "another one, quite long");
     let set = ["member", "password", "m-7", "--username", "\u{c9}lise"];
@@ -147,9 +147,9 @@ async fn members_get_accounts_and_passwords() {
     );
     let (status, mut browser) = sign_in(first_password).await;
     assert_eq!(status, 303);
-    browser.open(&world, "/device").await.expect(200);
+    browser.open(&harness, "/device").await.expect(200);
     run_json(folder, &["member", "password", "m-7"], second_password);
-    assert!(location(&browser.open(&world, "/device").await).starts_with("/sign-in"));
+    assert!(location(&browser.open(&harness, "/device").await).starts_with("/sign-in"));
     assert_eq!((sign_in(first_password).await.0, sign_in(second_password).await.0), (422, 303));
     run_json(folder, &["member", "state", "m-7", "disabled"], "");
     assert_eq!(sign_in(second_password).await.0, 422);
@@ -159,7 +159,7 @@ async fn members_get_accounts_and_passwords() {
         "id": "m-7", "name": "Seven", "state": "disabled", "hasRole": true, "username": "\u{e9}lise",
     });
     assert_eq!(*seven, expect);
-    let audit = read_audit(&world).await;
+    let audit = read_audit(&harness).await;
     let expect = [
         "member.add m-7 active",
         "member.password m-7 ",
@@ -195,10 +195,10 @@ async fn members_get_accounts_and_passwords() {
 async fn connections_are_listed_and_ended() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let world = world(folder).await;
+    let harness = harness(folder).await;
     let devices = [Device::new(), Device::new()];
-    let first = world.connect(&devices[0], SCOPES).await;
-    let second = world.connect(&devices[1], SCOPES).await;
+    let first = harness.connect(&devices[0], SCOPES).await;
+    let second = harness.connect(&devices[1], SCOPES).await;
     let installed = format!(
         "INSERT INTO installation (id, client, member, jkt, label, first_seen, last_seen) \
          VALUES ('i-1', 'tool', 'm-ada', '{}', 'Desk', 0, 1000)",
@@ -207,7 +207,7 @@ async fn connections_are_listed_and_ended() {
     let work = move |database: &rusqlite::Connection| {
         Ok::<(), exchange_service::store::StoreError>(database.execute_batch(&installed)?)
     };
-    world.store.write(work).await.unwrap();
+    harness.store.write(work).await.unwrap();
     let list = |extra_arguments: &[&str]| {
         let listed = run_json(folder, &[&["connections", "list"], extra_arguments].concat(), "");
         listed["connections"].as_array().unwrap().clone()
@@ -222,13 +222,13 @@ async fn connections_are_listed_and_ended() {
     assert_eq!(*first_installation, expect);
     assert_eq!((list(&["--member", "m-bob"]).len(), list(&["--client", "tool"]).len()), (0, 2));
     run_json(folder, &["connections", "end", "--installation", "i-1"], "");
-    world.refresh(&first.refresh, &devices[0]).await.expect_error(400, "invalid_grant");
-    let second = super::world::Tokens::from_reply(&world.refresh(&second.refresh, &devices[1]).await);
+    harness.refresh(&first.refresh, &devices[0]).await.expect_error(400, "invalid_grant");
+    let second = super::harness::Tokens::from_reply(&harness.refresh(&second.refresh, &devices[1]).await);
     run_json(folder, &["connections", "end", "--client", "tool", "--member", "m-ada"], "");
-    world.refresh(&second.refresh, &devices[1]).await.expect_error(400, "invalid_grant");
+    harness.refresh(&second.refresh, &devices[1]).await.expect_error(400, "invalid_grant");
     assert_eq!(list(&[])[0]["disconnected"], true);
     let ended = "disconnect-installation i-1 ";
-    assert!(read_audit(&world).await.iter().any(|entry| entry == ended));
+    assert!(read_audit(&harness).await.iter().any(|entry| entry == ended));
     run_failing(
         folder,
         &["connections", "end", "--installation", "i-2"],
@@ -251,14 +251,14 @@ async fn connections_are_listed_and_ended() {
 async fn new_password_ends_session_bound_connections() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let world = world(folder).await;
+    let harness = harness(folder).await;
     let devices = [Device::new(), Device::new()];
-    let bound = world.connect(&devices[0], "exchange.connect").await;
-    let offline = world.connect(&devices[1], SCOPES).await;
+    let bound = harness.connect(&devices[0], "exchange.connect").await;
+    let offline = harness.connect(&devices[1], SCOPES).await;
     run_json(folder, &["member", "password", "m-ada"], "correct horse battery");
-    world.refresh(&bound.refresh, &devices[0]).await.expect_error(400, "invalid_grant");
-    world.refresh(&offline.refresh, &devices[1]).await.expect(200);
-    let audit = read_audit(&world).await;
+    harness.refresh(&bound.refresh, &devices[0]).await.expect_error(400, "invalid_grant");
+    harness.refresh(&offline.refresh, &devices[1]).await.expect(200);
+    let audit = read_audit(&harness).await;
     assert_eq!(audit.len(), 2, "{audit:?}");
     assert!(audit[0].starts_with("end-connection ") && audit[0].ends_with(" signed-out"), "{audit:?}");
     assert_eq!(audit[1], "member.password m-ada ");
@@ -268,13 +268,13 @@ async fn new_password_ends_session_bound_connections() {
 #[tokio::test]
 async fn connections_of_an_external_provider_are_unknown() {
     let folder = tempfile::tempdir().unwrap();
-    let world = world(folder.path()).await;
+    let harness = harness(folder.path()).await;
     let sql = "INSERT INTO installation (id, client, member, jkt, first_seen, last_seen) \
                VALUES ('i-1', 'tool', 'm-ada', 'jkt', 0, 0)";
     let work = |database: &rusqlite::Connection| {
         Ok::<_, exchange_service::store::StoreError>(database.execute(sql, [])?)
     };
-    world.store.write(work).await.unwrap();
+    harness.store.write(work).await.unwrap();
     let list = |json: &[&str]| {
         let mut listing = command(&[&["admin", "connections", "list"], json].concat());
         listing.env("EXCHANGE_SERVE__DATA", folder.path()).env("EXCHANGE_PAGES_ORIGIN", "https://me.example");
@@ -295,21 +295,21 @@ async fn exchange_switch_and_key_rotation() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     run_failing(folder, &["switch", "on"], "", 1, "`exchange-service serve` creates one");
-    let world = world(folder).await;
+    let harness = harness(folder).await;
     assert_eq!(run_json(folder, &["switch"], ""), json!({ "exchange": "on" }));
     assert_eq!(run_json(folder, &["switch", "off"], ""), json!({ "exchange": "off" }));
     let query = "SELECT count(*) FROM setting WHERE name = 'exchange' AND value = 'off'";
-    assert_eq!(world.count(query).await, 1);
+    assert_eq!(harness.count(query).await, 1);
     let published = async || {
-        let keys = world.get("/idp/jwks").await.expect(200).json()["keys"].clone();
+        let keys = harness.get("/idp/jwks").await.expect(200).json()["keys"].clone();
         keys.as_array().unwrap().len()
     };
     assert_eq!(published().await, 1);
     run_json(folder, &["keys", "rotate"], "");
-    world.advance(6);
+    harness.advance(6);
     assert_eq!(published().await, 2);
-    world.connect(&Device::new(), SCOPES).await;
-    assert_eq!(read_audit(&world).await, ["switch exchange off", "keys.rotate access tokens "]);
+    harness.connect(&Device::new(), SCOPES).await;
+    assert_eq!(read_audit(&harness).await, ["switch exchange off", "keys.rotate access tokens "]);
     let text = admin(folder, &["client", "list"], "");
     let text = String::from_utf8(text.stdout).unwrap();
     assert!(text.starts_with("client  state"), "{text}");
@@ -322,7 +322,7 @@ async fn exchange_switch_and_key_rotation() {
 async fn audit_is_filtered_and_paged() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let world = world(folder).await;
+    let harness = harness(folder).await;
     let now = Environment::system().now().as_millis();
     let rows = format!(
         "DELETE FROM audit;
@@ -335,7 +335,7 @@ async fn audit_is_filtered_and_paged() {
     let work = move |database: &rusqlite::Connection| {
         Ok::<(), exchange_service::store::StoreError>(database.execute_batch(&rows)?)
     };
-    world.store.write(work).await.unwrap();
+    harness.store.write(work).await.unwrap();
     let list = |extra_arguments: &[&str]| {
         let listed = run_json(folder, &[&["audit", "list"], extra_arguments].concat(), "");
         let entries = listed["entries"].as_array().unwrap();
@@ -378,7 +378,7 @@ async fn audit_is_filtered_and_paged() {
 async fn invalid_names_and_unknown_ids_are_errors() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let world = world(folder).await;
+    let harness = harness(folder).await;
     let add = ["member", "add", "m-9", "--name", "Nine", "--handle"];
     for handle in ["Ada Lovelace (no handle)", "ab", "", &"a".repeat(61)] {
         run_failing(
@@ -390,12 +390,12 @@ async fn invalid_names_and_unknown_ids_are_errors() {
         );
     }
     run_json(folder, &[&add[..], &["Ada_Lovelace-1"]].concat(), "");
-    assert_eq!(world.count("SELECT count(*) FROM member WHERE handle = 'Ada_Lovelace-1'").await, 1);
+    assert_eq!(harness.count("SELECT count(*) FROM member WHERE handle = 'Ada_Lovelace-1'").await, 1);
     for (flag, kind) in [("--member", "member"), ("--client", "client")] {
         let message = format!("unknown {kind} `nobody`");
         run_failing(folder, &["connections", "list", flag, "nobody"], "", 1, &message);
     }
-    let before = world.count("SELECT count(*) FROM audit").await;
+    let before = harness.count("SELECT count(*) FROM audit").await;
     for name in ["", " ", "ro\u{200b}ot"] {
         let mut nameless = command(&["admin", "--as", name, "switch", "on"]);
         let output = nameless.env("EXCHANGE_SERVE__DATA", folder).output().unwrap();
@@ -406,7 +406,7 @@ async fn invalid_names_and_unknown_ids_are_errors() {
             "{message}"
         );
     }
-    assert_eq!(world.count("SELECT count(*) FROM audit").await, before);
+    assert_eq!(harness.count("SELECT count(*) FROM audit").await, before);
 }
 
 /// With `--json`, an error is one line of JSON on standard error.
@@ -414,7 +414,7 @@ async fn invalid_names_and_unknown_ids_are_errors() {
 async fn json_errors_are_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let _running = world(folder).await;
+    let _running = harness(folder).await;
     let nowhere = folder.join("nowhere.toml");
     let nowhere = nowhere.to_str().unwrap();
     for (arguments, code, message) in [
@@ -458,7 +458,7 @@ async fn json_errors_are_one_line() {
 async fn client_writes_are_undone_by_administrators() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let world = world(folder).await;
+    let harness = harness(folder).await;
     let now = Environment::system().now().as_millis() - 60_000;
     let rows = format!(
         "INSERT INTO installation (id, client, member, jkt, first_seen, last_seen) VALUES
@@ -475,14 +475,14 @@ async fn client_writes_are_undone_by_administrators() {
     let work = move |database: &rusqlite::Connection| {
         Ok::<(), exchange_service::store::StoreError>(database.execute_batch(&rows)?)
     };
-    world.store.write(work).await.unwrap();
+    harness.store.write(work).await.unwrap();
     let from = exchange_service::time::Moment::from_millis(now).to_string();
     let undo = |extra_arguments: &[&str]| {
         run_json(folder, &[&["undo", "--client", "tool", "--from", &from], extra_arguments].concat(), "")
     };
     let dry = undo(&["--all-members", "--dry-run"]);
     assert_eq!((&dry["dryRun"], &dry["undone"], &dry["conflicts"]), (&json!(true), &json!(3), &json!(1)));
-    assert_eq!(world.count("SELECT count(*) FROM blueprint").await, 4);
+    assert_eq!(harness.count("SELECT count(*) FROM blueprint").await, 4);
     assert_eq!(undo(&["--all-members", "--area", "stock", "--area", "ships"])["undone"], 0);
     let ada = undo(&["--member", "m-ada", "--area", "blueprints"]);
     assert_eq!((&ada["undone"], &ada["conflicts"]), (&json!(2), &json!(0)));
@@ -502,7 +502,7 @@ async fn client_writes_are_undone_by_administrators() {
         "reason": { "code": "changed-since", "text": "changed afterwards" },
     });
     assert_eq!((&again["undone"], &again["entries"]), (&json!(0), &json!([entry])));
-    assert_eq!(read_audit(&world).await.len(), 2);
+    assert_eq!(read_audit(&harness).await.len(), 2);
     for (arguments, code, message) in [
         (&["--client", "tool", "--from", &*from][..], 2, "--member <ID>"),
         (&["--client", "nobody", "--from", &from, "--all-members"], 1, "unknown client `nobody`"),

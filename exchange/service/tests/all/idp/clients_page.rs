@@ -2,11 +2,11 @@
 
 use exchange_service::store::StoreError;
 
-use super::world::{SCOPES, World, location};
+use super::harness::{ProviderHarness, SCOPES, location};
 
 const PATH: &str = "/clients";
 
-async fn clients(world: &World) -> Vec<String> {
+async fn clients(harness: &ProviderHarness) -> Vec<String> {
     let work = |database: &rusqlite::Connection| {
         let sql = "SELECT id || ' ' || name || ' ' || state || ' ' || coalesce(min_version, '-') || ' ' || \
                      (SELECT count(*) FROM client_scope WHERE client = id) \
@@ -15,17 +15,17 @@ async fn clients(world: &World) -> Vec<String> {
         let rows = rows.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
         Ok::<_, StoreError>(rows)
     };
-    world.store.read(work).await.unwrap()
+    harness.store.read(work).await.unwrap()
 }
 
 /// IDP-04, GW-05: an administrator can register, suspend and resume clients on a page, which is recorded in
 /// the audit log.
 #[tokio::test]
 async fn administrator_manages_clients_on_a_page() {
-    let world = World::new().await;
-    world.change("UPDATE member SET is_admin = 1 WHERE id = 'm-ada'").await;
-    let mut browser = world.browser().await;
-    let page = browser.open(&world, PATH).await.expect(200);
+    let harness = ProviderHarness::new().await;
+    harness.change("UPDATE member SET is_admin = 1 WHERE id = 'm-ada'").await;
+    let mut browser = harness.browser().await;
+    let page = browser.open(&harness, PATH).await.expect(200);
     assert!(page.body.contains(">Clients</a>") && page.body.contains("Stock &amp; Tool"), "{}", page.body);
     let fields = [
         ("id", "desk"),
@@ -35,9 +35,9 @@ async fn administrator_manages_clients_on_a_page() {
         ("scope", "exchange.stock.read"),
         ("register", "yes"),
     ];
-    assert_eq!(location(&browser.submit(&world, PATH, &fields).await), PATH);
-    assert_eq!(clients(&world).await, ["desk Desk & more active 2.1.0 2"]);
-    let page = browser.open(&world, PATH).await.expect(200);
+    assert_eq!(location(&browser.submit(&harness, PATH, &fields).await), PATH);
+    assert_eq!(clients(&harness).await, ["desk Desk & more active 2.1.0 2"]);
+    let page = browser.open(&harness, PATH).await.expect(200);
     assert!(
         page.body.contains("Desk &amp; more")
             && page.body.contains("aria-label=\"Suspend: Desk &amp; more\"")
@@ -56,7 +56,7 @@ async fn administrator_manages_clients_on_a_page() {
             .filter(|(field, _)| *field != name)
             .chain([(name, value), ("scope", "exchange.connect")])
             .collect();
-        let page = browser.submit(&world, PATH, &filled).await.expect(422);
+        let page = browser.submit(&harness, PATH, &filled).await.expect(422);
         let body = page.body.replace("’", "&#39;").replace('\'', "&#39;");
         assert!(body.contains(message), "{message}: {body}");
         let checked = r#"name="scope" value="exchange.connect" checked"#;
@@ -65,59 +65,62 @@ async fn administrator_manages_clients_on_a_page() {
         assert!(places[0] < places[1], "the error precedes the list of clients");
     }
     let none = [("id", "lap"), ("name", "Lap"), ("register", "yes")];
-    let page = browser.submit(&world, PATH, &none).await.expect(422);
+    let page = browser.submit(&harness, PATH, &none).await.expect(422);
     assert!(page.body.contains("a client needs at least one scope"), "{}", page.body);
 
-    assert_eq!(location(&browser.submit(&world, PATH, &[("suspend", "desk")]).await), PATH);
-    assert_eq!(clients(&world).await, ["desk Desk & more suspended 2.1.0 2"]);
-    assert!(browser.open(&world, PATH).await.body.contains("Resume"));
-    browser.submit(&world, PATH, &[("resume", "desk")]).await.expect(303);
-    browser.submit(&world, PATH, &[("suspend", "nobody")]).await.expect(303);
+    assert_eq!(location(&browser.submit(&harness, PATH, &[("suspend", "desk")]).await), PATH);
+    assert_eq!(clients(&harness).await, ["desk Desk & more suspended 2.1.0 2"]);
+    assert!(browser.open(&harness, PATH).await.body.contains("Resume"));
+    browser.submit(&harness, PATH, &[("resume", "desk")]).await.expect(303);
+    browser.submit(&harness, PATH, &[("suspend", "nobody")]).await.expect(303);
     let twice = [("id", "lap"), ("id", "top"), ("name", "Lap"), ("register", "yes")];
     for broken in
         [&[("id", "lap")][..], &[("suspend", "desk"), ("resume", "desk")], &[("other", "x")], &twice]
     {
-        browser.submit(&world, PATH, broken).await.expect(403);
-        browser.open(&world, PATH).await.expect(200);
+        browser.submit(&harness, PATH, broken).await.expect(403);
+        browser.open(&harness, PATH).await.expect(200);
     }
-    assert_eq!(clients(&world).await, ["desk Desk & more active 2.1.0 2"]);
+    assert_eq!(clients(&harness).await, ["desk Desk & more active 2.1.0 2"]);
     let audited = "SELECT count(*) FROM audit WHERE actor = 'member:m-ada' AND client = 'desk'";
-    assert_eq!(world.count(audited).await, 3);
+    assert_eq!(harness.count(audited).await, 3);
     // A client that was removed while the page was open cannot be resumed from it.
-    world.change("UPDATE client SET state = 'disabled' WHERE id = 'tool'").await;
+    harness.change("UPDATE client SET state = 'disabled' WHERE id = 'tool'").await;
     for button in ["resume", "suspend"] {
-        browser.submit(&world, PATH, &[(button, "tool")]).await.expect(303);
+        browser.submit(&harness, PATH, &[(button, "tool")]).await.expect(303);
     }
-    assert_eq!(world.count("SELECT count(*) FROM client WHERE id = 'tool' AND state = 'disabled'").await, 1);
+    assert_eq!(
+        harness.count("SELECT count(*) FROM client WHERE id = 'tool' AND state = 'disabled'").await,
+        1
+    );
     // Members can sign in with the new client immediately.
-    let login = world.form("device_authorization", &[("client_id", "desk"), ("scope", SCOPES)], &[]).await;
+    let login = harness.form("device_authorization", &[("client_id", "desk"), ("scope", SCOPES)], &[]).await;
     login.expect(200);
 }
 
 /// IDP-04: other members cannot open the page, and forms without the right CSRF token change nothing.
 #[tokio::test]
 async fn clients_page_requires_an_administrator() {
-    let world = World::new().await;
-    world.change("UPDATE member SET is_admin = 1 WHERE id IN ('m-ada', 'm-new')").await;
+    let harness = ProviderHarness::new().await;
+    harness.change("UPDATE member SET is_admin = 1 WHERE id IN ('m-ada', 'm-new')").await;
     let fields = [("id", "desk"), ("name", "Desk"), ("scope", "exchange.connect"), ("register", "yes")];
     // Neither a member who is not an administrator nor an administrator whose registration awaits approval
     // has access.
     for username in ["bob", "new"] {
-        let mut browser = world.browser_of(username).await;
-        let page = browser.open(&world, PATH).await.expect(404);
+        let mut browser = harness.browser_of(username).await;
+        let page = browser.open(&harness, PATH).await.expect(404);
         assert!(!page.body.contains(">Clients</a>") && !page.body.contains("Stock &amp; Tool"));
-        browser.open(&world, "/applications").await.expect(200);
-        browser.submit(&world, PATH, &fields).await.expect(404);
-        browser.submit(&world, PATH, &[("suspend", "tool")]).await.expect(404);
+        browser.open(&harness, "/applications").await.expect(200);
+        browser.submit(&harness, PATH, &fields).await.expect(404);
+        browser.submit(&harness, PATH, &[("suspend", "tool")]).await.expect(404);
     }
-    let mut ada = world.browser().await;
-    ada.open(&world, PATH).await.expect(200);
+    let mut ada = harness.browser().await;
+    ada.open(&harness, PATH).await.expect(200);
     let csrf = std::mem::replace(&mut ada.csrf, "x".to_owned());
-    ada.submit(&world, PATH, &fields).await.expect(403);
+    ada.submit(&harness, PATH, &fields).await.expect(403);
     // A member who is no longer an administrator loses access immediately.
-    world.change("UPDATE member SET is_admin = 0").await;
+    harness.change("UPDATE member SET is_admin = 0").await;
     ada.csrf = csrf;
-    ada.submit(&world, PATH, &fields).await.expect(404);
-    assert!(clients(&world).await.is_empty());
-    assert_eq!(world.count("SELECT count(*) FROM client WHERE state = 'active'").await, 2);
+    ada.submit(&harness, PATH, &fields).await.expect(404);
+    assert!(clients(&harness).await.is_empty());
+    assert_eq!(harness.count("SELECT count(*) FROM client WHERE state = 'active'").await, 2);
 }

@@ -8,13 +8,13 @@ use exchange_service::idp::{IdentityProvider, ProviderError};
 use exchange_service::store::{Store, StoreLocation, StoreOptions};
 use serde_json::json;
 
-use super::world::{Browser, Device, ISSUER, Login, SCOPES, Tokens, World, config, location};
+use super::harness::{Browser, Device, ISSUER, Login, ProviderHarness, SCOPES, Tokens, config, location};
 
 /// IDP-01, IDP-02: the discovery document contains the issuer and the endpoints.
 #[tokio::test]
 async fn discovery_document_lists_issuer_and_endpoints() {
-    let world = World::new().await;
-    let reply = world.get("/idp/.well-known/openid-configuration").await.expect(200);
+    let harness = ProviderHarness::new().await;
+    let reply = harness.get("/idp/.well-known/openid-configuration").await.expect(200);
     let document = reply.json();
     assert_eq!(document["issuer"], ISSUER);
     assert_eq!(document["device_authorization_endpoint"], format!("{ISSUER}/device_authorization"));
@@ -26,7 +26,7 @@ async fn discovery_document_lists_issuer_and_endpoints() {
     let grants = json!(["urn:ietf:params:oauth:grant-type:device_code", "refresh_token"]);
     assert_eq!(document["grant_types_supported"], grants);
     // RFC 8414, 3: the same document is served at the path for OAuth clients.
-    let oauth_document = world.get("/.well-known/oauth-authorization-server/idp").await.expect(200);
+    let oauth_document = harness.get("/.well-known/oauth-authorization-server/idp").await.expect(200);
     assert_eq!(oauth_document.body, reply.body);
     assert_eq!(reply.header("cache-control"), "public, max-age=60");
 }
@@ -34,9 +34,9 @@ async fn discovery_document_lists_issuer_and_endpoints() {
 /// IDP-09, IDP-10, LIM-09: a login has a user code and a device code, which has at least 128 bits.
 #[tokio::test]
 async fn login_gets_device_and_user_code() {
-    let world = World::new().await;
+    let harness = ProviderHarness::new().await;
     let fields = [("client_id", "tool"), ("scope", SCOPES)];
-    let reply = world.form("device_authorization", &fields, &[]).await.expect(200);
+    let reply = harness.form("device_authorization", &fields, &[]).await.expect(200);
     let response = reply.json();
     assert_eq!((&response["expires_in"], &response["interval"]), (&json!(600), &json!(5)));
     assert_eq!(response["verification_uri"], "http://127.0.0.1:8080/device");
@@ -46,7 +46,7 @@ async fn login_gets_device_and_user_code() {
     assert_eq!(reply.header("cache-control"), "no-store");
     let mut codes = BTreeSet::new();
     for _ in 0..20 {
-        let login = world.begin(SCOPES).await;
+        let login = harness.begin(SCOPES).await;
         // The 43 characters of base64url contain 256 bits.
         assert_eq!(login.device_code.len(), 43);
         assert!(codes.insert(login.device_code) && codes.insert(login.user_code));
@@ -57,37 +57,37 @@ async fn login_gets_device_and_user_code() {
 /// rejects its requests (ERR-15).
 #[tokio::test]
 async fn only_registered_clients_sign_in() {
-    let world = World::new().await;
+    let harness = ProviderHarness::new().await;
     for (client, expect) in [("nobody", 400), ("off", 400), ("hold", 200), ("tool", 200)] {
         let fields = [("client_id", client), ("scope", SCOPES)];
-        let reply = world.form("device_authorization", &fields, &[]).await;
+        let reply = harness.form("device_authorization", &fields, &[]).await;
         assert_eq!(reply.status, expect, "{client}: {}", reply.body);
         if expect == 400 {
             reply.expect_error(400, "invalid_client");
         }
     }
     // The client is disabled between login and poll.
-    let (login, device) = (world.begin(SCOPES).await, Device::new());
-    world.browser().await.decide(&world, &login, "approve").await.expect(200);
-    world.change("UPDATE client SET state = 'disabled' WHERE id = 'tool'").await;
-    world.poll(&login, &device).await.expect_error(400, "invalid_client");
-    world.change("UPDATE client SET state = 'active' WHERE id = 'tool'").await;
-    world.poll(&login, &device).await.expect(200);
+    let (login, device) = (harness.begin(SCOPES).await, Device::new());
+    harness.browser().await.decide(&harness, &login, "approve").await.expect(200);
+    harness.change("UPDATE client SET state = 'disabled' WHERE id = 'tool'").await;
+    harness.poll(&login, &device).await.expect_error(400, "invalid_client");
+    harness.change("UPDATE client SET state = 'active' WHERE id = 'tool'").await;
+    harness.poll(&login, &device).await.expect(200);
 }
 
 /// IDP-05, IDP-06: a scope that the registry does not allow is rejected.
 #[tokio::test]
 async fn scopes_outside_of_the_registry_are_rejected() {
-    let world = World::new().await;
+    let harness = ProviderHarness::new().await;
     let check = async |scope: &str| {
         let fields = [("client_id", "tool"), ("scope", scope)];
-        world.form("device_authorization", &fields, &[]).await
+        harness.form("device_authorization", &fields, &[]).await
     };
     for refused in ["", "openid", "exchange.connect profile", "email", "exchange.stock.write", "exchange.x"] {
         check(refused).await.expect_error(400, "invalid_scope");
     }
     check("exchange.connect").await.expect(200);
-    world
+    harness
         .form("device_authorization", &[("client_id", "tool")], &[])
         .await
         .expect_error(400, "invalid_scope");
@@ -96,50 +96,53 @@ async fn scopes_outside_of_the_registry_are_rejected() {
 /// ERR-49: malformed OAuth requests are rejected.
 #[tokio::test]
 async fn malformed_requests_are_rejected() {
-    let world = World::new().await;
+    let harness = ProviderHarness::new().await;
     let twice = [("client_id", "tool"), ("scope", SCOPES), ("client_id", "tool")];
-    world.form("device_authorization", &twice, &[]).await.expect_error(400, "invalid_request");
-    world.form("device_authorization", &[("scope", SCOPES)], &[]).await.expect_error(400, "invalid_request");
+    harness.form("device_authorization", &twice, &[]).await.expect_error(400, "invalid_request");
+    harness
+        .form("device_authorization", &[("scope", SCOPES)], &[])
+        .await
+        .expect_error(400, "invalid_request");
     let json = http::Request::post("/idp/token")
         .header("content-type", "application/json")
         .body(axum::body::Body::from("{}"))
         .unwrap();
-    world.send(json).await.expect_error(400, "invalid_request");
+    harness.send(json).await.expect_error(400, "invalid_request");
     let large = "x".repeat(17 << 10);
-    world.form("token", &[("grant_type", &large)], &[]).await.expect_error(400, "invalid_request");
-    let proof = Device::new().proof(world.now());
+    harness.form("token", &[("grant_type", &large)], &[]).await.expect_error(400, "invalid_request");
+    let proof = Device::new().proof(harness.now());
     let grant = [("grant_type", "password"), ("client_id", "tool")];
-    world.form("token", &grant, &[&proof]).await.expect_error(400, "unsupported_grant_type");
+    harness.form("token", &grant, &[&proof]).await.expect_error(400, "unsupported_grant_type");
     let no_code = [("grant_type", "refresh_token"), ("client_id", "tool")];
-    world.form("token", &no_code, &[&proof]).await.expect_error(400, "invalid_request");
-    assert_eq!(world.get("/idp/token").await.status, 405);
+    harness.form("token", &no_code, &[&proof]).await.expect_error(400, "invalid_request");
+    assert_eq!(harness.get("/idp/token").await.status, 405);
 }
 
 /// IDP-15, IDP-16, ERR-43, LIM-07, WEB-01: after the member approves the login, a poll returns the tokens.
 #[tokio::test]
 async fn approved_login_gets_tokens() {
-    let world = World::new().await;
-    let (login, device) = (world.begin(SCOPES).await, Device::new());
-    world.poll(&login, &device).await.expect_error(400, "authorization_pending");
-    world.advance(5);
-    let mut browser = world.browser().await;
-    browser.type_code(&world, &login.user_code).await.expect(200);
-    browser.decide(&world, &login, "approve").await.expect(200);
-    let reply = world.poll(&login, &device).await.expect(200);
+    let harness = ProviderHarness::new().await;
+    let (login, device) = (harness.begin(SCOPES).await, Device::new());
+    harness.poll(&login, &device).await.expect_error(400, "authorization_pending");
+    harness.advance(5);
+    let mut browser = harness.browser().await;
+    browser.type_code(&harness, &login.user_code).await.expect(200);
+    browser.decide(&harness, &login, "approve").await.expect(200);
+    let reply = harness.poll(&login, &device).await.expect(200);
     let response = reply.json();
     assert_eq!((&response["token_type"], &response["expires_in"]), (&json!("DPoP"), &json!(300)));
     assert_eq!(response["scope"], "exchange.connect exchange.stock.read offline_access");
     assert_eq!(reply.header("cache-control"), "no-store");
     let tokens = Tokens::from_reply(&reply);
-    let claims = world.provider.verify_token(&tokens.access, world.now()).await.unwrap();
+    let claims = harness.provider.verify_token(&tokens.access, harness.now()).await.unwrap();
     assert_eq!((claims.client.as_str(), claims.member.as_str()), ("tool", "m-ada"));
     assert_eq!(claims.jkt, Some(device.thumbprint().to_string()));
     assert!(claims.is_for("exchange-gateway") && !claims.is_for("tool"));
-    assert_eq!(claims.auth_time.as_secs(), world.now().as_secs());
-    assert_eq!(claims.expires_at.as_secs(), world.now().as_secs() + 300);
+    assert_eq!(claims.auth_time.as_secs(), harness.now().as_secs());
+    assert_eq!(claims.expires_at.as_secs(), harness.now().as_secs() + 300);
     // WEB-04: the member receives a notice.
     assert_eq!(
-        world.count("SELECT count(*) FROM notice WHERE member = 'm-ada' AND kind = 'connected'").await,
+        harness.count("SELECT count(*) FROM notice WHERE member = 'm-ada' AND kind = 'connected'").await,
         1
     );
 }
@@ -147,11 +150,11 @@ async fn approved_login_gets_tokens() {
 /// ERR-44: a poll that is too early increases the interval permanently by five seconds.
 #[tokio::test]
 async fn early_polls_increase_the_interval() {
-    let world = World::new().await;
-    let (login, device) = (world.begin(SCOPES).await, Device::new());
+    let harness = ProviderHarness::new().await;
+    let (login, device) = (harness.begin(SCOPES).await, Device::new());
     let check = async |wait: u64, expect: &str| {
-        world.advance(wait);
-        world.poll(&login, &device).await.expect_error(400, expect);
+        harness.advance(wait);
+        harness.poll(&login, &device).await.expect_error(400, expect);
     };
     check(0, "authorization_pending").await;
     check(3, "slow_down").await;
@@ -163,174 +166,174 @@ async fn early_polls_increase_the_interval() {
     check(20, "authorization_pending").await;
     check(18, "slow_down").await;
     // A client whose interval was increased still receives the decision.
-    world.browser().await.decide(&world, &login, "approve").await.expect(200);
-    world.poll(&login, &device).await.expect(200);
+    harness.browser().await.decide(&harness, &login, "approve").await.expect(200);
+    harness.poll(&login, &device).await.expect(200);
 }
 
 /// After the tokens were issued, a further poll is rejected.
 #[tokio::test]
 async fn device_code_is_used_once() {
-    let world = World::new().await;
-    let (login, device) = (world.begin(SCOPES).await, Device::new());
-    world.browser().await.decide(&world, &login, "approve").await.expect(200);
-    world.poll(&login, &device).await.expect(200);
-    world.poll(&login, &device).await.expect_error(400, "invalid_grant");
-    world.poll(&login, &Device::new()).await.expect_error(400, "invalid_grant");
-    assert_eq!(world.count("SELECT count(*) FROM connection").await, 1);
+    let harness = ProviderHarness::new().await;
+    let (login, device) = (harness.begin(SCOPES).await, Device::new());
+    harness.browser().await.decide(&harness, &login, "approve").await.expect(200);
+    harness.poll(&login, &device).await.expect(200);
+    harness.poll(&login, &device).await.expect_error(400, "invalid_grant");
+    harness.poll(&login, &Device::new()).await.expect_error(400, "invalid_grant");
+    assert_eq!(harness.count("SELECT count(*) FROM connection").await, 1);
     let unknown = Login { device_code: "x".repeat(43), user_code: String::new() };
-    world.poll(&unknown, &device).await.expect_error(400, "invalid_grant");
+    harness.poll(&unknown, &device).await.expect_error(400, "invalid_grant");
 }
 
 /// Of parallel polls, only one receives the tokens.
 #[tokio::test]
 async fn parallel_polls_have_one_winner() {
-    let world = World::new().await;
-    let (login, one, other) = (world.begin(SCOPES).await, Device::new(), Device::new());
-    world.browser().await.decide(&world, &login, "approve").await.expect(200);
+    let harness = ProviderHarness::new().await;
+    let (login, one, other) = (harness.begin(SCOPES).await, Device::new(), Device::new());
+    harness.browser().await.decide(&harness, &login, "approve").await.expect(200);
     let (a, b, c, d) = tokio::join!(
-        world.poll(&login, &one),
-        world.poll(&login, &one),
-        world.poll(&login, &other),
-        world.poll(&login, &other)
+        harness.poll(&login, &one),
+        harness.poll(&login, &one),
+        harness.poll(&login, &other),
+        harness.poll(&login, &other)
     );
     let mut statuses = [a.status, b.status, c.status, d.status];
     statuses.sort_unstable();
     assert_eq!(statuses, [200, 400, 400, 400]);
-    assert_eq!(world.count("SELECT count(*) FROM connection").await, 1);
+    assert_eq!(harness.count("SELECT count(*) FROM connection").await, 1);
 }
 
 /// Another client cannot use the device code, and its attempt does not use it up.
 #[tokio::test]
 async fn device_code_belongs_to_its_client() {
-    let world = World::new().await;
-    let (login, device) = (world.begin(SCOPES).await, Device::new());
-    world.browser().await.decide(&world, &login, "approve").await.expect(200);
-    world.poll_as("other", &login, &device).await.expect_error(400, "invalid_grant");
-    world.poll(&login, &device).await.expect(200);
+    let harness = ProviderHarness::new().await;
+    let (login, device) = (harness.begin(SCOPES).await, Device::new());
+    harness.browser().await.decide(&harness, &login, "approve").await.expect(200);
+    harness.poll_as("other", &login, &device).await.expect_error(400, "invalid_grant");
+    harness.poll(&login, &device).await.expect(200);
 }
 
 /// ERR-46, LIM-09: a code expires if the member does not decide, or the client does not poll, in
 /// time.
 #[tokio::test]
 async fn device_codes_expire() {
-    let world = World::new().await;
+    let harness = ProviderHarness::new().await;
     let device = Device::new();
     let (pending, approved, declined) =
-        (world.begin(SCOPES).await, world.begin(SCOPES).await, world.begin(SCOPES).await);
-    let mut browser = world.browser().await;
-    browser.decide(&world, &approved, "approve").await.expect(200);
-    browser.decide(&world, &declined, "decline").await.expect(200);
-    world.advance(599);
-    world.poll(&pending, &device).await.expect_error(400, "authorization_pending");
-    world.advance(1);
-    world.poll(&pending, &device).await.expect_error(400, "expired_token");
-    world.poll(&approved, &device).await.expect_error(400, "expired_token");
-    world.poll(&declined, &device).await.expect_error(400, "access_denied");
-    browser.type_code(&world, &pending.user_code).await.expect(404);
-    browser.decide(&world, &pending, "approve").await.expect(404);
-    world.poll(&pending, &device).await.expect_error(400, "expired_token");
+        (harness.begin(SCOPES).await, harness.begin(SCOPES).await, harness.begin(SCOPES).await);
+    let mut browser = harness.browser().await;
+    browser.decide(&harness, &approved, "approve").await.expect(200);
+    browser.decide(&harness, &declined, "decline").await.expect(200);
+    harness.advance(599);
+    harness.poll(&pending, &device).await.expect_error(400, "authorization_pending");
+    harness.advance(1);
+    harness.poll(&pending, &device).await.expect_error(400, "expired_token");
+    harness.poll(&approved, &device).await.expect_error(400, "expired_token");
+    harness.poll(&declined, &device).await.expect_error(400, "access_denied");
+    browser.type_code(&harness, &pending.user_code).await.expect(404);
+    browser.decide(&harness, &pending, "approve").await.expect(404);
+    harness.poll(&pending, &device).await.expect_error(400, "expired_token");
 }
 
 /// ERR-45: a declined code is rejected, and decisions are final.
 #[tokio::test]
 async fn first_decision_is_final() {
-    let world = World::new().await;
+    let harness = ProviderHarness::new().await;
     let device = Device::new();
-    let mut browser = world.browser().await;
-    let declined = world.begin(SCOPES).await;
-    browser.decide(&world, &declined, "decline").await.expect(200);
-    browser.decide(&world, &declined, "approve").await.expect(409);
-    world.poll(&declined, &device).await.expect_error(400, "access_denied");
+    let mut browser = harness.browser().await;
+    let declined = harness.begin(SCOPES).await;
+    browser.decide(&harness, &declined, "decline").await.expect(200);
+    browser.decide(&harness, &declined, "approve").await.expect(409);
+    harness.poll(&declined, &device).await.expect_error(400, "access_denied");
     // The login is declined after it was approved.
-    let approved = world.begin(SCOPES).await;
-    browser.decide(&world, &approved, "approve").await.expect(200);
-    browser.decide(&world, &approved, "decline").await.expect(409);
+    let approved = harness.begin(SCOPES).await;
+    browser.decide(&harness, &approved, "approve").await.expect(200);
+    browser.decide(&harness, &approved, "decline").await.expect(409);
     // The login is approved a second time, also by another member; the connection belongs to the member who
     // approved first.
-    browser.decide(&world, &approved, "approve").await.expect(409);
-    world.browser_of("bob").await.decide(&world, &approved, "approve").await.expect(409);
-    let tokens = Tokens::from_reply(&world.poll(&approved, &device).await);
-    let claims = world.provider.verify_token(&tokens.access, world.now()).await.unwrap();
+    browser.decide(&harness, &approved, "approve").await.expect(409);
+    harness.browser_of("bob").await.decide(&harness, &approved, "approve").await.expect(409);
+    let tokens = Tokens::from_reply(&harness.poll(&approved, &device).await);
+    let claims = harness.provider.verify_token(&tokens.access, harness.now()).await.unwrap();
     assert_eq!(claims.member.as_str(), "m-ada");
-    browser.decide(&world, &approved, "approve").await.expect(409);
-    assert_eq!(world.count("SELECT count(*) FROM connection").await, 1);
+    browser.decide(&harness, &approved, "approve").await.expect(409);
+    assert_eq!(harness.count("SELECT count(*) FROM connection").await, 1);
 }
 
 /// Guesses of user codes are limited by address. A correct code is accepted within the limit and does
 /// not reset it.
 #[tokio::test]
 async fn code_guesses_are_limited_by_address() {
-    let world = World::new().await;
-    let login = world.begin(SCOPES).await;
-    let mut browser = world.browser().await;
+    let harness = ProviderHarness::new().await;
+    let login = harness.begin(SCOPES).await;
+    let mut browser = harness.browser().await;
     for number in 0..9 {
         let guess = format!("BBBB-BBB{}", char::from(b"CDFGHJKLM"[number]));
-        browser.type_code(&world, &guess).await.expect(404);
+        browser.type_code(&harness, &guess).await.expect(404);
     }
     // Correct codes in between are not guesses and do not reset the limit.
-    browser.type_code(&world, &login.user_code).await.expect(200);
-    browser.type_code(&world, &login.user_code).await.expect(200);
-    browser.type_code(&world, "BBBB-BBBN").await.expect(404);
-    let refused = browser.type_code(&world, "BBBB-BBBP").await.expect(429);
+    browser.type_code(&harness, &login.user_code).await.expect(200);
+    browser.type_code(&harness, &login.user_code).await.expect(200);
+    browser.type_code(&harness, "BBBB-BBBN").await.expect(404);
+    let refused = browser.type_code(&harness, "BBBB-BBBP").await.expect(429);
     assert_eq!(refused.header("retry-after"), "60");
-    browser.type_code(&world, &login.user_code).await.expect(429);
-    browser.decide(&world, &login, "approve").await.expect(429);
+    browser.type_code(&harness, &login.user_code).await.expect(429);
+    browser.decide(&harness, &login, "approve").await.expect(429);
     // Other addresses are not affected, unless they are in the same IPv6 network.
     let mut elsewhere = browser.clone();
     elsewhere.address = "192.0.2.2".parse().unwrap();
-    elsewhere.type_code(&world, &login.user_code).await.expect(200);
-    world.advance(60);
-    browser.type_code(&world, &login.user_code).await.expect(200);
+    elsewhere.type_code(&harness, &login.user_code).await.expect(200);
+    harness.advance(60);
+    browser.type_code(&harness, &login.user_code).await.expect(200);
 }
 
 /// Attempts for one user code are limited, from all addresses together.
 #[tokio::test]
 async fn code_guesses_are_limited_by_code() {
-    let world = World::new().await;
-    let login = world.begin(SCOPES).await;
-    let mut browser = world.browser().await;
+    let harness = ProviderHarness::new().await;
+    let login = harness.begin(SCOPES).await;
+    let mut browser = harness.browser().await;
     for number in 0..10 {
         browser.address = format!("198.51.100.{number}").parse().unwrap();
-        browser.type_code(&world, &login.user_code).await.expect(200);
+        browser.type_code(&harness, &login.user_code).await.expect(200);
     }
     browser.address = "198.51.100.10".parse().unwrap();
-    let refused = browser.type_code(&world, &login.user_code.to_lowercase()).await.expect(429);
+    let refused = browser.type_code(&harness, &login.user_code.to_lowercase()).await.expect(429);
     assert_eq!(refused.header("retry-after"), "120");
-    browser.type_code(&world, "BBBB-BBBB").await.expect(404);
+    browser.type_code(&harness, "BBBB-BBBB").await.expect(404);
 }
 
 /// A user code is accepted in the variants in which people type it.
 #[tokio::test]
 async fn user_codes_are_case_insensitive() {
-    let world = World::new().await;
-    let login = world.begin(SCOPES).await;
+    let harness = ProviderHarness::new().await;
+    let login = harness.begin(SCOPES).await;
     let typed = format!(" {} ", login.user_code.to_lowercase().replace('-', " – "));
-    let reply = world.browser().await.type_code(&world, &typed).await.expect(200);
+    let reply = harness.browser().await.type_code(&harness, &typed).await.expect(200);
     assert!(reply.body.contains(&login.user_code));
 }
 
 /// The number of logins that an address can start is limited.
 #[tokio::test]
 async fn login_starts_are_limited_by_address() {
-    let world = World::new().await;
+    let harness = ProviderHarness::new().await;
     for _ in 0..60 {
-        world.begin(SCOPES).await;
+        harness.begin(SCOPES).await;
     }
     let fields = [("client_id", "tool"), ("scope", SCOPES)];
-    let refused = world.form("device_authorization", &fields, &[]).await;
+    let refused = harness.form("device_authorization", &fields, &[]).await;
     refused.expect_error(429, "temporarily_unavailable");
     assert_eq!(refused.header("retry-after"), "10");
-    world.advance(10);
-    world.begin(SCOPES).await;
+    harness.advance(10);
+    harness.begin(SCOPES).await;
 }
 
 /// IDP-07: a token has the gateway's audience only if it has a scope of the exchange.
 #[tokio::test]
 async fn audience_requires_an_exchange_scope() {
-    let world = World::new().await;
+    let harness = ProviderHarness::new().await;
     for (scope, expect) in [("offline_access", false), ("exchange.stock.read", true), (SCOPES, true)] {
-        let tokens = world.connect(&Device::new(), scope).await;
-        let claims = world.provider.verify_token(&tokens.access, world.now()).await.unwrap();
+        let tokens = harness.connect(&Device::new(), scope).await;
+        let claims = harness.provider.verify_token(&tokens.access, harness.now()).await.unwrap();
         assert_eq!(claims.is_for("exchange-gateway"), expect, "{scope}");
     }
 }
@@ -339,135 +342,135 @@ async fn audience_requires_an_exchange_scope() {
 /// sign-in time.
 #[tokio::test]
 async fn online_connection_ends_at_sign_out() {
-    let world = World::new().await;
+    let harness = ProviderHarness::new().await;
     let (bound, offline) = (Device::new(), Device::new());
-    let mut browser = world.browser().await;
-    let signed_in = world.now().as_secs();
-    world.advance(100);
-    let online = world.connect_by(&mut browser, &bound, "exchange.connect").await;
-    let offline_tokens = world.connect_by(&mut browser, &offline, SCOPES).await;
+    let mut browser = harness.browser().await;
+    let signed_in = harness.now().as_secs();
+    harness.advance(100);
+    let online = harness.connect_by(&mut browser, &bound, "exchange.connect").await;
+    let offline_tokens = harness.connect_by(&mut browser, &offline, SCOPES).await;
     let auth_time = async |tokens: &Tokens| {
-        world.provider.verify_token(&tokens.access, world.now()).await.unwrap().auth_time.as_secs()
+        harness.provider.verify_token(&tokens.access, harness.now()).await.unwrap().auth_time.as_secs()
     };
     assert_eq!(auth_time(&online).await, signed_in);
     assert_eq!(auth_time(&offline_tokens).await, signed_in + 100);
-    let online = Tokens::from_reply(&world.refresh(&online.refresh, &bound).await);
-    browser.open(&world, "/device").await.expect(200);
-    browser.submit(&world, "/sign-out", &[]).await.expect(200);
-    world.refresh(&online.refresh, &bound).await.expect_error(400, "invalid_grant");
-    world.refresh(&offline_tokens.refresh, &offline).await.expect(200);
+    let online = Tokens::from_reply(&harness.refresh(&online.refresh, &bound).await);
+    browser.open(&harness, "/device").await.expect(200);
+    browser.submit(&harness, "/sign-out", &[]).await.expect(200);
+    harness.refresh(&online.refresh, &bound).await.expect_error(400, "invalid_grant");
+    harness.refresh(&offline_tokens.refresh, &offline).await.expect(200);
 }
 
 /// IDP-08: without `offline_access`, a connection also ends when the browser session expires, and no token is
 /// valid for longer.
 #[tokio::test]
 async fn online_connection_ends_with_an_expired_session() {
-    let world = World::new().await;
+    let harness = ProviderHarness::new().await;
     let device = Device::new();
-    let tokens = world.connect(&device, "exchange.connect").await;
-    world.advance(12 * 3600 - 100);
-    let last = Tokens::from_reply(&world.refresh(&tokens.refresh, &device).await);
+    let tokens = harness.connect(&device, "exchange.connect").await;
+    harness.advance(12 * 3600 - 100);
+    let last = Tokens::from_reply(&harness.refresh(&tokens.refresh, &device).await);
     assert_eq!(last.expires_in, 100);
-    world.advance(100);
-    world.refresh(&last.refresh, &device).await.expect_error(400, "invalid_grant");
+    harness.advance(100);
+    harness.refresh(&last.refresh, &device).await.expect_error(400, "invalid_grant");
 }
 
 /// IDP-08: without `offline_access`, the connection ends if the member signs out after the approval and
 /// before the tokens are issued.
 #[tokio::test]
 async fn pending_approval_ends_at_sign_out() {
-    let world = World::new().await;
-    let (online, offline) = (world.begin("exchange.connect").await, world.begin(SCOPES).await);
-    let mut browser = world.browser().await;
-    browser.decide(&world, &online, "approve").await.expect(200);
-    browser.decide(&world, &offline, "approve").await.expect(200);
-    browser.open(&world, "/device").await.expect(200);
-    browser.submit(&world, "/sign-out", &[]).await.expect(200);
-    world.poll(&online, &Device::new()).await.expect_error(400, "access_denied");
-    world.poll(&offline, &Device::new()).await.expect(200);
+    let harness = ProviderHarness::new().await;
+    let (online, offline) = (harness.begin("exchange.connect").await, harness.begin(SCOPES).await);
+    let mut browser = harness.browser().await;
+    browser.decide(&harness, &online, "approve").await.expect(200);
+    browser.decide(&harness, &offline, "approve").await.expect(200);
+    browser.open(&harness, "/device").await.expect(200);
+    browser.submit(&harness, "/sign-out", &[]).await.expect(200);
+    harness.poll(&online, &Device::new()).await.expect_error(400, "access_denied");
+    harness.poll(&offline, &Device::new()).await.expect(200);
 }
 
 /// If a key connects again, its previous connection ends; other connections are kept.
 #[tokio::test]
 async fn reconnecting_key_ends_its_older_connection() {
-    let world = World::new().await;
+    let harness = ProviderHarness::new().await;
     let (device, other_device) = (Device::new(), Device::new());
-    let old = world.connect(&device, SCOPES).await;
-    let other_tokens = world.connect(&other_device, SCOPES).await;
-    let new = world.connect(&device, SCOPES).await;
-    world.refresh(&old.refresh, &device).await.expect_error(400, "invalid_grant");
-    world.refresh(&new.refresh, &device).await.expect(200);
-    world.refresh(&other_tokens.refresh, &other_device).await.expect(200);
+    let old = harness.connect(&device, SCOPES).await;
+    let other_tokens = harness.connect(&other_device, SCOPES).await;
+    let new = harness.connect(&device, SCOPES).await;
+    harness.refresh(&old.refresh, &device).await.expect_error(400, "invalid_grant");
+    harness.refresh(&new.refresh, &device).await.expect(200);
+    harness.refresh(&other_tokens.refresh, &other_device).await.expect(200);
 }
 
 /// ERR-18: a member whose registration awaits approval can connect, but the exchange rejects the requests. A
 /// disabled member cannot connect.
 #[tokio::test]
 async fn disabled_member_cannot_connect() {
-    let world = World::new().await;
-    world.browser_of("new").await;
+    let harness = ProviderHarness::new().await;
+    harness.browser_of("new").await;
     let mut browser = Browser::default();
-    browser.open(&world, "/sign-in").await.expect(200);
+    browser.open(&harness, "/sign-in").await.expect(200);
     let eve = [("username", "eve"), ("password", "right")];
-    browser.submit(&world, "/sign-in", &eve).await.expect(422);
+    browser.submit(&harness, "/sign-in", &eve).await.expect(422);
     // The member is disabled after signing in, so the session is invalid.
-    let mut ada = world.browser().await;
-    let login = world.begin(SCOPES).await;
-    world.change("UPDATE member SET state = 'disabled' WHERE id = 'm-ada'").await;
-    let reply = ada.open(&world, "/device").await;
+    let mut ada = harness.browser().await;
+    let login = harness.begin(SCOPES).await;
+    harness.change("UPDATE member SET state = 'disabled' WHERE id = 'm-ada'").await;
+    let reply = ada.open(&harness, "/device").await;
     assert!(location(&reply).starts_with("/sign-in"));
-    let reply = ada.submit(&world, "/device/decision", &[("user_code", &login.user_code)]).await;
+    let reply = ada.submit(&harness, "/device/decision", &[("user_code", &login.user_code)]).await;
     assert!(location(&reply).starts_with("/sign-in"));
 }
 
 /// Logins work in the same way with the other proof profile.
 #[tokio::test]
 async fn strict_profile_has_the_same_logins() {
-    let world = World::with_config(&config(ProofProfile::Rfc9449)).await;
-    let (login, device) = (world.begin(SCOPES).await, Device::new());
-    let challenge = world.poll(&login, &device).await;
+    let harness = ProviderHarness::with_config(&config(ProofProfile::Rfc9449)).await;
+    let (login, device) = (harness.begin(SCOPES).await, Device::new());
+    let challenge = harness.poll(&login, &device).await;
     challenge.expect_error(400, "use_dpop_nonce");
     // A nonce challenge does not count as a poll, so the next poll is not too early.
     let proof =
-        device.prove("POST", &format!("{ISSUER}/token"), world.now(), Some(challenge.header("dpop-nonce")));
+        device.prove("POST", &format!("{ISSUER}/token"), harness.now(), Some(challenge.header("dpop-nonce")));
     let fields = [
         ("grant_type", "urn:ietf:params:oauth:grant-type:device_code"),
         ("device_code", login.device_code.as_str()),
         ("client_id", "tool"),
     ];
-    world.form("token", &fields, &[&proof]).await.expect_error(400, "authorization_pending");
+    harness.form("token", &fields, &[&proof]).await.expect_error(400, "authorization_pending");
 }
 
 /// If signing fails, an approved code is not used up: the next poll receives the tokens.
 #[tokio::test]
 async fn failed_signing_does_not_consume_the_code() {
-    let world = World::new().await;
-    let (login, device) = (world.begin(SCOPES).await, Device::new());
-    world.browser().await.decide(&world, &login, "approve").await.expect(200);
+    let harness = ProviderHarness::new().await;
+    let (login, device) = (harness.begin(SCOPES).await, Device::new());
+    harness.browser().await.decide(&harness, &login, "approve").await.expect(200);
     // After this time, the keys must be loaded again.
-    world.advance(6);
-    world.change("ALTER TABLE signing_key RENAME TO gone").await;
-    world.poll(&login, &device).await.expect_error(503, "temporarily_unavailable");
-    world.change("ALTER TABLE gone RENAME TO signing_key").await;
-    assert_eq!(world.count("SELECT count(*) FROM connection").await, 0);
-    let tokens = Tokens::from_reply(&world.poll(&login, &device).await);
-    assert!(world.provider.verify_token(&tokens.access, world.now()).await.is_ok());
+    harness.advance(6);
+    harness.change("ALTER TABLE signing_key RENAME TO gone").await;
+    harness.poll(&login, &device).await.expect_error(503, "temporarily_unavailable");
+    harness.change("ALTER TABLE gone RENAME TO signing_key").await;
+    assert_eq!(harness.count("SELECT count(*) FROM connection").await, 0);
+    let tokens = Tokens::from_reply(&harness.poll(&login, &device).await);
+    assert!(harness.provider.verify_token(&tokens.access, harness.now()).await.is_ok());
 }
 
 /// IDP-01: an issuer with a trailing slash serves its endpoints at the URLs in its discovery document.
 #[tokio::test]
 async fn issuer_with_a_trailing_slash() {
     let config = Config { issuer: format!("{ISSUER}/"), ..config(ProofProfile::Keycloak) };
-    let world = World::with_config(&config).await;
-    let discovery = world.get("/idp/.well-known/openid-configuration").await.expect(200).json();
+    let harness = ProviderHarness::with_config(&config).await;
+    let discovery = harness.get("/idp/.well-known/openid-configuration").await.expect(200).json();
     assert_eq!(discovery["issuer"], format!("{ISSUER}/"));
     assert_eq!(discovery["token_endpoint"], format!("{ISSUER}/token"));
     let device = Device::new();
-    let tokens = world.connect(&device, SCOPES).await;
-    assert!(world.provider.verify_token(&tokens.access, world.now()).await.is_ok());
-    world.revoke(&tokens.refresh, &device).await.expect(200);
+    let tokens = harness.connect(&device, SCOPES).await;
+    assert!(harness.provider.verify_token(&tokens.access, harness.now()).await.is_ok());
+    harness.revoke(&tokens.refresh, &device).await.expect(200);
     let invalid_config = Config { issuer: "http://127.0.0.1/*x".to_owned(), ..config };
     let store = Store::open(&StoreOptions::new(StoreLocation::Memory)).unwrap();
-    let refused = IdentityProvider::new(store, world.provider.environment().clone(), &invalid_config).await;
+    let refused = IdentityProvider::new(store, harness.provider.environment().clone(), &invalid_config).await;
     assert!(matches!(refused, Err(ProviderError::Path)));
 }

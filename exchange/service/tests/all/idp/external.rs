@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use exchange_service::idp::fetch::HttpFetcher;
 
 use super::forge::{Key, hs256, jws};
-use super::world::NOW;
+use super::harness::NOW;
 
 const THEIRS: &str = "https://idp.example/realms/one";
 const JWKS: &str = "https://idp.example/realms/one/keys";
@@ -54,13 +54,13 @@ impl DocumentFetcher for DocumentTable {
     }
 }
 
-struct World {
+struct ExternalHarness {
     clock: ManualClock,
     table: Arc<DocumentTable>,
     verifier: ExternalProvider,
 }
 
-impl World {
+impl ExternalHarness {
     fn new(keys: &[Value]) -> Self {
         Self::with_settings(keys, Settings::default())
     }
@@ -76,10 +76,10 @@ impl World {
         let environment = Environment::new(Arc::new(clock.clone()), Arc::new(SystemRandom));
         let verifier =
             ExternalProvider::new(&config, environment, Arc::clone(&table) as Arc<dyn DocumentFetcher>);
-        let world = Self { clock, table, verifier };
-        world.publish(keys);
-        world.serve("/.well-known/openid-configuration", &json!({ "issuer": THEIRS, "jwks_uri": JWKS }));
-        world
+        let harness = Self { clock, table, verifier };
+        harness.publish(keys);
+        harness.serve("/.well-known/openid-configuration", &json!({ "issuer": THEIRS, "jwks_uri": JWKS }));
+        harness
     }
 
     fn publish(&self, keys: &[Value]) {
@@ -133,7 +133,7 @@ impl World {
 #[tokio::test]
 async fn every_supported_algorithm_is_verified() {
     let (ec, rsa, ed) = (Key::p256(), Key::rsa(), Key::ed25519());
-    let world = World::new(&[
+    let harness = ExternalHarness::new(&[
         ec.jwk(&[("kid", "ec"), ("use", "sig")]),
         rsa.jwk(&[("kid", "rsa")]),
         rsa.jwk(&[("kid", "ps"), ("alg", "PS256")]),
@@ -146,21 +146,21 @@ async fn every_supported_algorithm_is_verified() {
         (&rsa, "PS256", "ps"),
         (&ed, "EdDSA", "ed"),
     ] {
-        let found = world.verify(&world.token(key, algorithm, kid)).await;
+        let found = harness.verify(&harness.token(key, algorithm, kid)).await;
         let found = found.unwrap_or_else(|error| panic!("{algorithm} {kid}: {error}"));
         assert_eq!((found.client.as_str(), found.member.as_str()), ("tool", "m-ada"));
         assert!(found.is_for("exchange-gateway") && found.jkt.is_some());
     }
     // A token is rejected if the algorithm does not fit the key that it names.
     for (key, algorithm, kid) in [(&rsa, "RS256", "ps"), (&ec, "ES256", "rsa"), (&rsa, "RS256", "ec")] {
-        let refused = world.verify(&world.token(key, algorithm, kid)).await;
+        let refused = harness.verify(&harness.token(key, algorithm, kid)).await;
         assert_eq!(refused, Err(TokenError::Algorithm), "{algorithm} {kid}");
     }
     let secret = rsa.public_bytes();
     let header = json!({ "typ": "at+jwt", "alg": "HS256", "kid": "rsa" });
     let swapped = jws(&header, &json!({}), |message| hs256(&secret, message));
-    assert_eq!(world.verify(&swapped).await, Err(TokenError::Algorithm));
-    assert_eq!(world.fetch_count(), 2);
+    assert_eq!(harness.verify(&swapped).await, Err(TokenError::Algorithm));
+    assert_eq!(harness.fetch_count(), 2);
 }
 
 /// Keys that are not for signatures, that are too weak, or that have another curve are ignored.
@@ -169,7 +169,7 @@ async fn unsuitable_keys_are_ignored() {
     let (ec, large) = (Key::p256(), Key::p384());
     let mut short = Key::rsa().jwk(&[("kid", "short")]);
     short["n"] = short["n"].as_str().unwrap()[..170].into();
-    let world = World::new(&[
+    let harness = ExternalHarness::new(&[
         ec.jwk(&[("kid", "enc"), ("use", "enc")]),
         ec.jwk(&[("kid", "named"), ("alg", "ES384")]),
         large.jwk(&[("kid", "large")]),
@@ -180,98 +180,102 @@ async fn unsuitable_keys_are_ignored() {
         ec.jwk(&[("kid", "good")]),
     ]);
     for kid in ["enc", "named", "large", "short", "oct", "future"] {
-        assert_eq!(world.verify(&world.token(&ec, "ES256", kid)).await, Err(TokenError::Key), "{kid}");
+        assert_eq!(harness.verify(&harness.token(&ec, "ES256", kid)).await, Err(TokenError::Key), "{kid}");
     }
-    assert!(world.verify(&world.token(&ec, "ES256", "good")).await.is_ok());
+    assert!(harness.verify(&harness.token(&ec, "ES256", "good")).await.is_ok());
 }
 
 /// IDP-02: discovery document and tokens must contain the configured issuer.
 #[tokio::test]
 async fn issuer_is_pinned() {
     let key = Key::p256();
-    let world = World::new(&[key.jwk(&[("kid", "ec")])]);
+    let harness = ExternalHarness::new(&[key.jwk(&[("kid", "ec")])]);
     let discovery = "/.well-known/openid-configuration";
-    let token = world.token(&key, "ES256", "ec");
+    let token = harness.token(&key, "ES256", "ec");
     for other_issuer in ["https://idp.example/realms/two", "https://idp.example/realms/one/", ""] {
-        world.serve(discovery, &json!({ "issuer": other_issuer, "jwks_uri": JWKS }));
-        assert_eq!(world.verify(&token).await, Err(TokenError::Unavailable), "{other_issuer}");
-        world.advance(5);
+        harness.serve(discovery, &json!({ "issuer": other_issuer, "jwks_uri": JWKS }));
+        assert_eq!(harness.verify(&token).await, Err(TokenError::Unavailable), "{other_issuer}");
+        harness.advance(5);
     }
-    world.serve(discovery, &json!({ "issuer": THEIRS, "jwks_uri": "http://idp.example/keys" }));
-    assert_eq!(world.verify(&token).await, Err(TokenError::Unavailable));
-    world.advance(5);
-    world.serve(discovery, &json!({ "issuer": THEIRS, "jwks_uri": JWKS }));
-    assert!(world.verify(&token).await.is_ok());
+    harness.serve(discovery, &json!({ "issuer": THEIRS, "jwks_uri": "http://idp.example/keys" }));
+    assert_eq!(harness.verify(&token).await, Err(TokenError::Unavailable));
+    harness.advance(5);
+    harness.serve(discovery, &json!({ "issuer": THEIRS, "jwks_uri": JWKS }));
+    assert!(harness.verify(&token).await.is_ok());
     let header = json!({ "typ": "at+jwt", "alg": "ES256", "kid": "ec" });
-    let now = world.clock.now().as_secs();
+    let now = harness.clock.now().as_secs();
     let claims = json!({
         "iss": "https://idp.example/realms/two", "sub": "m", "azp": "tool", "iat": now, "exp": now + 1,
     });
     let foreign = jws(&header, &claims, |message| key.sign("ES256", message));
-    assert_eq!(world.verify(&foreign).await, Err(TokenError::Issuer));
+    assert_eq!(harness.verify(&foreign).await, Err(TokenError::Issuer));
 }
 
 /// Concurrent lookups of keys cause a single fetch.
 #[tokio::test]
 async fn concurrent_key_lookups_share_one_fetch() {
     let key = Key::p256();
-    let world = World::new(&[key.jwk(&[("kid", "ec")])]);
-    let token = world.token(&key, "ES256", "ec");
-    let (a, b, c, d) =
-        tokio::join!(world.verify(&token), world.verify(&token), world.verify(&token), world.verify(&token));
+    let harness = ExternalHarness::new(&[key.jwk(&[("kid", "ec")])]);
+    let token = harness.token(&key, "ES256", "ec");
+    let (a, b, c, d) = tokio::join!(
+        harness.verify(&token),
+        harness.verify(&token),
+        harness.verify(&token),
+        harness.verify(&token)
+    );
     for found in [a, b, c, d] {
         assert!(found.is_ok());
     }
-    assert_eq!(world.fetch_count(), 2);
+    assert_eq!(harness.fetch_count(), 2);
     for _ in 0..100 {
-        assert!(world.verify(&token).await.is_ok());
+        assert!(harness.verify(&token).await.is_ok());
     }
-    assert_eq!(world.fetch_count(), 2);
+    assert_eq!(harness.fetch_count(), 2);
 }
 
 /// An unknown key id does not cause repeated fetches.
 #[tokio::test]
 async fn unknown_key_ids_are_not_fetched_repeatedly() {
     let key = Key::p256();
-    let world = World::new(&[key.jwk(&[("kid", "ec")])]);
-    let forged = world.token(&key, "ES256", "x");
+    let harness = ExternalHarness::new(&[key.jwk(&[("kid", "ec")])]);
+    let forged = harness.token(&key, "ES256", "x");
     for _ in 0..10 {
-        assert_eq!(world.verify(&forged).await, Err(TokenError::Key));
+        assert_eq!(harness.verify(&forged).await, Err(TokenError::Key));
     }
-    assert_eq!(world.fetch_count(), 2);
+    assert_eq!(harness.fetch_count(), 2);
     // The id stays unknown for a minute. Within five seconds of a fetch, another unknown id causes no fetch
     // at all.
-    world.advance(59);
-    assert_eq!(world.verify(&forged).await, Err(TokenError::Key));
-    assert_eq!(world.fetch_count(), 2);
+    harness.advance(59);
+    assert_eq!(harness.verify(&forged).await, Err(TokenError::Key));
+    assert_eq!(harness.fetch_count(), 2);
     for number in 0..10 {
-        let unknown_token = world.token(&key, "ES256", &format!("x-{number}"));
-        assert_eq!(world.verify(&unknown_token).await, Err(TokenError::Key));
+        let unknown_token = harness.token(&key, "ES256", &format!("x-{number}"));
+        assert_eq!(harness.verify(&unknown_token).await, Err(TokenError::Key));
     }
-    assert_eq!(world.fetch_count(), 4);
-    assert!(world.verify(&world.token(&key, "ES256", "ec")).await.is_ok());
+    assert_eq!(harness.fetch_count(), 4);
+    assert!(harness.verify(&harness.token(&key, "ES256", "ec")).await.is_ok());
     // The key may have been published in the meantime: its id caused no fetch, so it was not cached as
     // unknown.
-    world.publish(&[key.jwk(&[("kid", "x-9")])]);
-    world.advance(5);
-    assert!(world.verify(&world.token(&key, "ES256", "x-9")).await.is_ok());
+    harness.publish(&[key.jwk(&[("kid", "x-9")])]);
+    harness.advance(5);
+    assert!(harness.verify(&harness.token(&key, "ES256", "x-9")).await.is_ok());
 }
 
 /// A new key is fetched when a token names it, and a withdrawn key is dropped.
 #[tokio::test]
 async fn key_rotation_is_followed() {
     let (old, new) = (Key::p256(), Key::p256());
-    let world = World::new(&[old.jwk(&[("kid", "old")])]);
-    assert!(world.verify(&world.token(&old, "ES256", "old")).await.is_ok());
-    world.advance(5);
-    world.publish(&[new.jwk(&[("kid", "new")])]);
-    assert!(world.verify(&world.token(&new, "ES256", "new")).await.is_ok());
-    assert_eq!(world.verify(&world.token(&old, "ES256", "old")).await, Err(TokenError::Key));
+    let harness = ExternalHarness::new(&[old.jwk(&[("kid", "old")])]);
+    assert!(harness.verify(&harness.token(&old, "ES256", "old")).await.is_ok());
+    harness.advance(5);
+    harness.publish(&[new.jwk(&[("kid", "new")])]);
+    assert!(harness.verify(&harness.token(&new, "ES256", "new")).await.is_ok());
+    assert_eq!(harness.verify(&harness.token(&old, "ES256", "old")).await, Err(TokenError::Key));
     // Without such a token, withdrawn keys are dropped within ten minutes.
-    world.publish(&[old.jwk(&[("kid", "other")])]);
-    world.advance(600);
-    assert_eq!(world.verify(&world.token(&new, "ES256", "new")).await, Err(TokenError::Key));
-    assert_eq!(world.fetch_count(), 6);
+    harness.publish(&[old.jwk(&[("kid", "other")])]);
+    harness.advance(600);
+    assert_eq!(harness.verify(&harness.token(&new, "ES256", "new")).await, Err(TokenError::Key));
+    assert_eq!(harness.fetch_count(), 6);
 }
 
 /// ERR-05: if keys were fetched, or cached as unknown, while the clock was ahead, they are not cached for
@@ -279,16 +283,16 @@ async fn key_rotation_is_followed() {
 #[tokio::test]
 async fn clock_that_was_ahead_does_not_extend_caching() {
     let (old, new) = (Key::p256(), Key::p256());
-    let world = World::new(&[old.jwk(&[("kid", "old")])]);
+    let harness = ExternalHarness::new(&[old.jwk(&[("kid", "old")])]);
     let day = Duration::from_secs(86_400);
-    world.clock.advance(day);
-    assert!(world.verify(&world.token(&old, "ES256", "old")).await.is_ok());
-    world.advance(5);
-    assert_eq!(world.verify(&world.token(&new, "ES256", "new")).await, Err(TokenError::Key));
-    world.clock.step_back(day);
-    world.publish(&[new.jwk(&[("kid", "new")])]);
-    assert!(world.verify(&world.token(&new, "ES256", "new")).await.is_ok());
-    assert_eq!(world.verify(&world.token(&old, "ES256", "old")).await, Err(TokenError::Key));
+    harness.clock.advance(day);
+    assert!(harness.verify(&harness.token(&old, "ES256", "old")).await.is_ok());
+    harness.advance(5);
+    assert_eq!(harness.verify(&harness.token(&new, "ES256", "new")).await, Err(TokenError::Key));
+    harness.clock.step_back(day);
+    harness.publish(&[new.jwk(&[("kid", "new")])]);
+    assert!(harness.verify(&harness.token(&new, "ES256", "new")).await.is_ok());
+    assert_eq!(harness.verify(&harness.token(&old, "ES256", "old")).await, Err(TokenError::Key));
 }
 
 /// A clock that advances by ten seconds at every reading.
@@ -306,32 +310,32 @@ impl Clock for TickingClock {
 async fn keys_fetched_during_a_lookup_are_found() {
     let key = Key::p256();
     let keys = [key.jwk(&[("kid", "ec")])];
-    let world = World::with_clock(
+    let harness = ExternalHarness::with_clock(
         ManualClock::offset_from(Arc::new(TickingClock::default())),
         &keys,
         Settings::default(),
     );
-    assert!(world.verify(&world.token(&key, "ES256", "ec")).await.is_ok());
-    let world = World::new(&keys);
-    world.move_clock_on_fetch(ClockMovement::On(9));
-    let token = world.token(&key, "ES256", "ec");
-    let (asks, waits) = tokio::join!(world.verify(&token), world.verify(&token));
+    assert!(harness.verify(&harness.token(&key, "ES256", "ec")).await.is_ok());
+    let harness = ExternalHarness::new(&keys);
+    harness.move_clock_on_fetch(ClockMovement::On(9));
+    let token = harness.token(&key, "ES256", "ec");
+    let (asks, waits) = tokio::join!(harness.verify(&token), harness.verify(&token));
     assert!(asks.is_ok() && waits.is_ok(), "{asks:?} {waits:?}");
-    assert_eq!(world.fetch_count(), 2);
+    assert_eq!(harness.fetch_count(), 2);
 }
 
 /// ERR-05: keys are accepted even if the clock is set back during the fetch.
 #[tokio::test]
 async fn clock_set_back_during_a_fetch_is_tolerated() {
     let key = Key::p256();
-    let world = World::new(&[key.jwk(&[("kid", "ec")])]);
-    world.move_clock_on_fetch(ClockMovement::Back(60));
-    let now = world.clock.now();
-    let token = world.token(&key, "ES256", "ec");
+    let harness = ExternalHarness::new(&[key.jwk(&[("kid", "ec")])]);
+    harness.move_clock_on_fetch(ClockMovement::Back(60));
+    let now = harness.clock.now();
+    let token = harness.token(&key, "ES256", "ec");
     let (asks, waits) =
-        tokio::join!(world.verifier.verify_token(&token, now), world.verifier.verify_token(&token, now));
+        tokio::join!(harness.verifier.verify_token(&token, now), harness.verifier.verify_token(&token, now));
     assert!(asks.is_ok() && waits.is_ok(), "{asks:?} {waits:?}");
-    assert_eq!(world.fetch_count(), 2);
+    assert_eq!(harness.fetch_count(), 2);
 }
 
 /// A9: while the provider is unreachable, tokens with cached keys are still verified; other tokens cause
@@ -339,13 +343,13 @@ async fn clock_set_back_during_a_fetch_is_tolerated() {
 #[tokio::test]
 async fn outage_keeps_cached_keys_valid() {
     let (key, other_key) = (Key::p256(), Key::p256());
-    let world = World::new(&[key.jwk(&[("kid", "ec")])]);
-    world.take_offline();
-    let token = world.token(&key, "ES256", "ec");
-    assert_eq!(world.verify(&token).await, Err(TokenError::Unavailable));
-    assert_eq!(world.verify(&token).await, Err(TokenError::Unavailable));
-    assert_eq!(world.fetch_count(), 1);
-    let recovered = World::new(&[key.jwk(&[("kid", "ec")])]);
+    let harness = ExternalHarness::new(&[key.jwk(&[("kid", "ec")])]);
+    harness.take_offline();
+    let token = harness.token(&key, "ES256", "ec");
+    assert_eq!(harness.verify(&token).await, Err(TokenError::Unavailable));
+    assert_eq!(harness.verify(&token).await, Err(TokenError::Unavailable));
+    assert_eq!(harness.fetch_count(), 1);
+    let recovered = ExternalHarness::new(&[key.jwk(&[("kid", "ec")])]);
     assert!(recovered.verify(&token).await.is_ok());
     recovered.take_offline();
     recovered.advance(3600);
@@ -371,34 +375,34 @@ async fn outage_keeps_cached_keys_valid() {
 #[tokio::test]
 async fn slow_outage_pauses_fetches() {
     let key = Key::p256();
-    let world = World::new(&[key.jwk(&[("kid", "ec")])]);
-    let token = world.token(&key, "ES256", "ec");
-    world.delay_fetches(30);
-    let (a, b, c) = tokio::join!(world.verify(&token), world.verify(&token), world.verify(&token));
+    let harness = ExternalHarness::new(&[key.jwk(&[("kid", "ec")])]);
+    let token = harness.token(&key, "ES256", "ec");
+    harness.delay_fetches(30);
+    let (a, b, c) = tokio::join!(harness.verify(&token), harness.verify(&token), harness.verify(&token));
     assert_eq!([a, b, c].map(|found| found.err()), [Some(TokenError::Unavailable); 3]);
-    assert_eq!(world.fetch_count(), 1);
-    world.advance(4);
-    assert_eq!(world.verify(&token).await, Err(TokenError::Unavailable));
-    assert_eq!(world.fetch_count(), 1, "four seconds after the failed fetch ended");
-    world.advance(1);
-    assert_eq!(world.verify(&token).await, Err(TokenError::Unavailable));
-    assert_eq!(world.fetch_count(), 2);
+    assert_eq!(harness.fetch_count(), 1);
+    harness.advance(4);
+    assert_eq!(harness.verify(&token).await, Err(TokenError::Unavailable));
+    assert_eq!(harness.fetch_count(), 1, "four seconds after the failed fetch ended");
+    harness.advance(1);
+    assert_eq!(harness.verify(&token).await, Err(TokenError::Unavailable));
+    assert_eq!(harness.fetch_count(), 2);
 }
 
 /// An invalid document counts as a failed fetch.
 #[tokio::test]
 async fn invalid_documents_count_as_failed_fetches() {
     let key = Key::p256();
-    let world = World::new(&[key.jwk(&[("kid", "ec")])]);
+    let harness = ExternalHarness::new(&[key.jwk(&[("kid", "ec")])]);
     for (path, document) in [
         ("/keys", json!("no keys")),
         ("/keys", json!({ "keys": 1 })),
         ("/.well-known/openid-configuration", json!([])),
     ] {
-        world.serve(path, &document);
-        let refused = world.verify(&world.token(&key, "ES256", "ec")).await;
+        harness.serve(path, &document);
+        let refused = harness.verify(&harness.token(&key, "ES256", "ec")).await;
         assert_eq!(refused, Err(TokenError::Unavailable), "{document}");
-        world.advance(5);
+        harness.advance(5);
     }
 }
 
@@ -409,7 +413,7 @@ async fn token_type_is_configurable() {
     let key = Key::p256();
     let keys = [key.jwk(&[("kid", "ec")])];
     let settings = Settings { token_types: vec!["JWT".to_owned()], ..Settings::default() };
-    let (strict, plain) = (World::new(&keys), World::with_settings(&keys, settings));
+    let (strict, plain) = (ExternalHarness::new(&keys), ExternalHarness::with_settings(&keys, settings));
     let token = plain.token(&key, "ES256", "ec");
     assert_eq!(plain.verify(&token).await, Err(TokenError::WrongType));
     let header = json!({ "typ": "JWT", "alg": "ES256", "kid": "ec" });
@@ -452,14 +456,14 @@ async fn documents_are_fetched_within_bounds() {
 /// The configuration selects the verifier.
 #[tokio::test]
 async fn configuration_selects_the_verifier() {
-    let own = super::world::World::new().await;
-    let device = super::world::Device::new();
-    let tokens = own.connect(&device, super::world::SCOPES).await;
+    let own = super::harness::ProviderHarness::new().await;
+    let device = super::harness::Device::new();
+    let tokens = own.connect(&device, super::harness::SCOPES).await;
     let verifier = exchange_service::idp::build_verifier(&own.provider).unwrap();
     assert!(verifier.verify_token(&tokens.access, own.now()).await.is_ok());
     let mut config = own.provider.config().clone();
     config.idp.external = Some(Settings::default());
-    let other_world = super::world::World::with_config(&config).await;
-    let verifier = exchange_service::idp::build_verifier(&other_world.provider).unwrap();
+    let other_harness = super::harness::ProviderHarness::with_config(&config).await;
+    let verifier = exchange_service::idp::build_verifier(&other_harness.provider).unwrap();
     assert!(format!("{verifier:?}").starts_with("External"));
 }

@@ -4,11 +4,11 @@ use exchange_service::config::ProofProfile;
 use exchange_service::idp::{DEVICE_GRANT, REFRESH_GRANT};
 use exchange_service::store::StoreError;
 
-use super::world::{Device, SCOPES, Tokens, World, config};
+use super::harness::{Device, ProviderHarness, SCOPES, Tokens, config};
 use crate::proofs::forgeries::{self, Forgery, Verdict};
 
 /// Returns all stored connections.
-async fn grants(world: &World) -> Vec<String> {
+async fn grants(harness: &ProviderHarness) -> Vec<String> {
     let work = |database: &rusqlite::Connection| {
         let sql = "SELECT id || hex(current_hash) || coalesce(hex(previous_hash), '') || used_at \
                    || coalesce(ended_at, '') FROM connection ORDER BY id";
@@ -16,7 +16,7 @@ async fn grants(world: &World) -> Vec<String> {
         let rows = rows.query_map([], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
         Ok::<_, StoreError>(rows)
     };
-    world.store.read(work).await.unwrap()
+    harness.store.read(work).await.unwrap()
 }
 
 /// The check that rejects proofs whose only fault is a forgery.
@@ -32,23 +32,23 @@ enum RejectionPoint {
 /// Proofs that only look forged are accepted.
 async fn check(forgeries: fn() -> Vec<Forgery>, when: RejectionPoint) {
     for profile in [ProofProfile::Keycloak, ProofProfile::Rfc9449] {
-        let world = World::with_config(&config(profile)).await;
+        let harness = ProviderHarness::with_config(&config(profile)).await;
         let device = Device::new();
         // In the profile with nonces, every response contains one.
-        let nonce = world.refresh("x.y", &device).await.header("dpop-nonce").to_owned();
+        let nonce = harness.refresh("x.y", &device).await.header("dpop-nonce").to_owned();
         let draft = || match &*nonce {
-            "" => device.draft(world.now()),
-            nonce => device.draft(world.now()).nonce(nonce),
+            "" => device.draft(harness.now()),
+            nonce => device.draft(harness.now()).nonce(nonce),
         };
         let send = async |fields: [(&str, &str); 2], proof: String| {
             let fields = [&fields[..], &[("client_id", "tool")]].concat();
-            world.form("token", &fields, &[&proof]).await
+            harness.form("token", &fields, &[&proof]).await
         };
         let refresh = async |tokens: &Tokens, proof: String| {
             send([("grant_type", REFRESH_GRANT), ("refresh_token", &*tokens.refresh)], proof).await
         };
-        let login = world.begin(SCOPES).await;
-        world.browser().await.decide(&world, &login, "approve").await.expect(200);
+        let login = harness.begin(SCOPES).await;
+        harness.browser().await.decide(&harness, &login, "approve").await.expect(200);
         let fields = [("grant_type", DEVICE_GRANT), ("device_code", &*login.device_code)];
         let mut tokens = Tokens::from_reply(&send(fields, draft().proof()).await);
         for Forgery { name, verdict, make } in forgeries() {
@@ -56,15 +56,15 @@ async fn check(forgeries: fn() -> Vec<Forgery>, when: RejectionPoint) {
                 tokens = Tokens::from_reply(&refresh(&tokens, make(&draft())).await);
                 continue;
             }
-            let before = grants(&world).await;
-            let bare = (when == RejectionPoint::AtOnce).then(|| device.draft(world.now()));
+            let before = grants(&harness).await;
+            let bare = (when == RejectionPoint::AtOnce).then(|| device.draft(harness.now()));
             for draft in [Some(draft()), bare].into_iter().flatten() {
                 let reply = refresh(&tokens, make(&draft)).await;
                 assert_eq!(reply.status, 400, "{profile:?} {name}: {}", reply.body);
                 // A proof outside of its window has the error of the profile (docs/decisions.md).
                 let late = profile == ProofProfile::Keycloak && name == "iat of 2^63";
                 reply.expect_error(400, if late { "invalid_request" } else { "invalid_dpop_proof" });
-                assert_eq!(grants(&world).await, before, "{profile:?} {name}: the grant is unchanged");
+                assert_eq!(grants(&harness).await, before, "{profile:?} {name}: the grant is unchanged");
             }
         }
         Tokens::from_reply(&refresh(&tokens, draft().proof()).await);

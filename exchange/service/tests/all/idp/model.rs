@@ -9,7 +9,7 @@ use exchange_service::time::Moment;
 use proptest::prelude::*;
 
 use super::super::support::cases;
-use super::world::{Device, Reply, SCOPES, Tokens, World};
+use super::harness::{Device, ProviderHarness, Reply, SCOPES, Tokens};
 
 const DAY: i64 = 86_400_000;
 
@@ -68,7 +68,7 @@ impl Connection {
 }
 
 struct Model {
-    world: World,
+    harness: ProviderHarness,
     devices: [Device; 2],
     thief: Device,
     connections: Vec<Connection>,
@@ -77,8 +77,12 @@ struct Model {
 impl Model {
     async fn new() -> Self {
         let devices = [Device::new(), Device::new()];
-        let mut model =
-            Self { world: World::new().await, devices, thief: Device::new(), connections: Vec::new() };
+        let mut model = Self {
+            harness: ProviderHarness::new().await,
+            devices,
+            thief: Device::new(),
+            connections: Vec::new(),
+        };
         model.connect().await;
         model
     }
@@ -86,11 +90,11 @@ impl Model {
     async fn connect(&mut self) {
         // The devices alternate, so that some connections are replaced and others are kept.
         let device = self.connections.len() % 2;
-        let tokens = self.world.connect(&self.devices[device], SCOPES).await;
+        let tokens = self.harness.connect(&self.devices[device], SCOPES).await;
         for connection in self.connections.iter_mut().filter(|connection| connection.device == device) {
             connection.ended = true;
         }
-        let now = self.world.now();
+        let now = self.harness.now();
         let tokens = vec![tokens.refresh];
         self.connections.push(Connection { device, tokens, created_at: now, used_at: now, ended: false });
     }
@@ -127,19 +131,19 @@ impl Model {
     async fn step(&mut self, step: Step) {
         match step {
             Step::Connect => self.connect().await,
-            Step::Wait { hours } => self.world.advance(hours * 3600),
+            Step::Wait { hours } => self.harness.advance(hours * 3600),
             Step::Refresh { connection, token, by: presenter } => {
                 let (index, token, text) = self.pick(connection, token);
                 let client = if presenter == Presenter::OtherClient { "other" } else { "tool" };
-                let reply = self.world.refresh_as(client, &text, self.device(index, presenter), &[]).await;
-                let expected = self.connections[index].refresh(token, presenter, self.world.now());
+                let reply = self.harness.refresh_as(client, &text, self.device(index, presenter), &[]).await;
+                let expected = self.connections[index].refresh(token, presenter, self.harness.now());
                 self.assert_reply(index, &expected, &reply);
             }
             Step::Both { connection, token } => {
                 let (index, token, text) = self.pick(connection, token);
-                let (device, now) = (self.device(index, Presenter::Owner), self.world.now());
+                let (device, now) = (self.device(index, Presenter::Owner), self.harness.now());
                 let (one, other) =
-                    tokio::join!(self.world.refresh(&text, device), self.world.refresh(&text, device));
+                    tokio::join!(self.harness.refresh(&text, device), self.harness.refresh(&text, device));
                 let expected = self.connections[index].refresh(token, Presenter::Owner, now);
                 self.assert_reply(index, &expected, &one);
                 // The second of the two concurrent refreshes repeats the first one.
@@ -149,7 +153,7 @@ impl Model {
             Step::Revoke { connection, token, by: presenter } => {
                 let (index, _, text) = self.pick(connection, token);
                 let client = if presenter == Presenter::OtherClient { "other" } else { "tool" };
-                let reply = self.world.revoke_as(client, &text, self.device(index, presenter)).await;
+                let reply = self.harness.revoke_as(client, &text, self.device(index, presenter)).await;
                 if presenter == Presenter::Owner {
                     assert_eq!(reply.status, 200, "{}", reply.body);
                     self.connections[index].ended = true;
@@ -158,12 +162,12 @@ impl Model {
                 }
             }
             Step::Disconnect => {
-                let now = self.world.now();
+                let now = self.harness.now();
                 let work = move |database: &rusqlite::Connection| {
                     let (client, member) = (ClientId::new("tool"), MemberId::new("m-ada"));
                     disconnect_client(database, Actor::Administrator("root"), &client, &member, now)
                 };
-                self.world.store.write::<_, StoreError, _>(work).await.unwrap();
+                self.harness.store.write::<_, StoreError, _>(work).await.unwrap();
                 self.connections.iter_mut().for_each(|connection| connection.ended = true);
             }
         }

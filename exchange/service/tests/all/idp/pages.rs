@@ -9,7 +9,7 @@ use http::header::{CONTENT_TYPE, COOKIE, SET_COOKIE};
 
 use exchange_service::config::{Config, ProofProfile};
 
-use super::world::{Browser, Device, Reply, SCOPES, World, config, encode, location};
+use super::harness::{Browser, Device, ProviderHarness, Reply, SCOPES, config, encode, location};
 
 /// Asserts the security headers: a page cannot be framed, runs no script, is not cached, and sends
 /// no referrer.
@@ -45,9 +45,9 @@ async fn hsts_is_sent_only_over_tls() {
     for (origin, expect) in [("https://exchange.example", "max-age=31536000"), ("http://127.0.0.1:8080", "")]
     {
         let config = Config { issuer: format!("{origin}/idp"), ..config(ProofProfile::Keycloak) };
-        let world = World::with_config(&config).await;
+        let harness = ProviderHarness::with_config(&config).await;
         for path in ["/sign-in", "/device", "/style.css", "/idp/jwks", "/idp/token", "/nothing"] {
-            let reply = world.get(path).await;
+            let reply = harness.get(path).await;
             assert_eq!(reply.header("strict-transport-security"), expect, "{path}: {}", reply.status);
         }
     }
@@ -56,36 +56,36 @@ async fn hsts_is_sent_only_over_tls() {
 /// WEB-01: the page first requires signing in, and then continues at its URL.
 #[tokio::test]
 async fn device_page_requires_sign_in() {
-    let world = World::new().await;
+    let harness = ProviderHarness::new().await;
     let mut browser = Browser::default();
-    let reply = browser.open(&world, "/device?user_code=WDJB-MJHT").await;
+    let reply = browser.open(&harness, "/device?user_code=WDJB-MJHT").await;
     let target = location(&reply).to_owned();
     assert_eq!(target, "/sign-in?next=%2Fdevice%3Fuser%5Fcode%3DWDJB%2DMJHT");
-    let page = browser.open(&world, &target).await.expect(200);
+    let page = browser.open(&harness, &target).await.expect(200);
     has_strict_headers(&page);
     assert!(page.body.contains(r#"name="next" value="/device?user_code=WDJB-MJHT""#));
     let next = "/device?user_code=WDJB-MJHT";
     let fields = [("username", "ADA"), ("password", "right"), ("next", next)];
-    let reply = browser.submit(&world, "/sign-in", &fields).await;
+    let reply = browser.submit(&harness, "/sign-in", &fields).await;
     assert_eq!(location(&reply), next);
-    let page = browser.open(&world, next).await.expect(200);
+    let page = browser.open(&harness, next).await.expect(200);
     has_strict_headers(&page);
     assert!(page.body.contains("Ada &lt;b&gt;") && !page.body.contains("Ada <b>"));
-    assert_eq!(location(&browser.open(&world, "/sign-in?next=//other.example").await), "/");
+    assert_eq!(location(&browser.open(&harness, "/sign-in?next=//other.example").await), "/");
 }
 
 /// WEB-02: if the URL contains the code, the member still sees code, warning and consent.
 #[tokio::test]
 async fn prefilled_code_still_requires_consent() {
-    let world = World::new().await;
-    let login = world.begin(SCOPES).await;
-    let mut browser = world.browser().await;
-    let page = browser.open(&world, &format!("/device?user_code={}", login.user_code)).await.expect(200);
+    let harness = ProviderHarness::new().await;
+    let login = harness.begin(SCOPES).await;
+    let mut browser = harness.browser().await;
+    let page = browser.open(&harness, &format!("/device?user_code={}", login.user_code)).await.expect(200);
     assert!(page.body.contains(&format!(r#"value="{}""#, login.user_code)));
     assert!(page.body.contains("class=\"warning\"") && !page.body.contains("/device/decision"));
-    let consent = browser.submit(&world, "/device", &[("user_code", &login.user_code)]).await.expect(200);
+    let consent = browser.submit(&harness, "/device", &[("user_code", &login.user_code)]).await.expect(200);
     assert!(consent.body.contains("class=\"warning\"") && consent.body.contains(&login.user_code));
-    let page = browser.open(&world, "/device?user_code=%22%3E%3Cscript%3E").await.expect(200);
+    let page = browser.open(&harness, "/device?user_code=%22%3E%3Cscript%3E").await.expect(200);
     has_strict_headers(&page);
     assert!(!page.body.contains("script"));
 }
@@ -93,11 +93,11 @@ async fn prefilled_code_still_requires_consent() {
 /// WEB-03: every login shows one line per capability, and a button for each decision.
 #[tokio::test]
 async fn consent_lists_each_capability() {
-    let world = World::new().await;
-    let mut browser = world.browser().await;
+    let harness = ProviderHarness::new().await;
+    let mut browser = harness.browser().await;
     for _ in 0..2 {
-        let login = world.begin(SCOPES).await;
-        let page = browser.type_code(&world, &login.user_code).await.expect(200);
+        let login = harness.begin(SCOPES).await;
+        let page = browser.type_code(&harness, &login.user_code).await.expect(200);
         has_strict_headers(&page);
         assert_eq!(page.body.matches("<li>").count(), 2);
         assert!(page.body.contains("<li>See your warehouse stock</li>"));
@@ -109,42 +109,42 @@ async fn consent_lists_each_capability() {
         for decision in ["approve", "decline"] {
             assert!(page.body.contains(&format!(r#"name="decision" value="{decision}""#)));
         }
-        browser.decide(&world, &login, "approve").await.expect(200);
+        browser.decide(&harness, &login, "approve").await.expect(200);
     }
-    let login = world.begin("exchange.connect").await;
-    let page = browser.type_code(&world, &login.user_code).await.expect(200);
+    let login = harness.begin("exchange.connect").await;
+    let page = browser.type_code(&harness, &login.user_code).await.expect(200);
     // The page also shows when the session ends.
-    let ends = world.now().plus(std::time::Duration::from_secs(12 * 3600)).to_the_minute();
+    let ends = harness.now().plus(std::time::Duration::from_secs(12 * 3600)).to_the_minute();
     let duration_text = format!("until you sign out here, or until your sign-in ends by itself ({ends}).");
     assert!(page.body.contains(&duration_text), "{}", page.body);
-    let page = browser.type_code(&world, "BBBB-BBB\"").await.expect(404);
+    let page = browser.type_code(&harness, "BBBB-BBB\"").await.expect(404);
     has_strict_headers(&page);
     // The page shows the typed code again, so that the member can compare it.
     assert!(page.body.contains(r#"value="BBBB-BBB&quot;""#) && page.body.contains(r#"aria-invalid="true""#));
-    let page = browser.type_code(&world, "BBBB-BBBB").await.expect(404);
+    let page = browser.type_code(&harness, "BBBB-BBBB").await.expect(404);
     assert!(page.body.contains(r#"value="BBBB-BBBB""#));
-    browser.type_code(&world, "BBBB").await.expect(404);
+    browser.type_code(&harness, "BBBB").await.expect(404);
 }
 
 /// Consent is bound to the session. The CSRF token of another session, and a form of another site,
 /// are rejected.
 #[tokio::test]
 async fn consent_cannot_be_forged() {
-    let world = World::new().await;
-    let login = world.begin(SCOPES).await;
-    let (mut ada, mut bob) = (world.browser().await, world.browser_of("bob").await);
-    bob.open(&world, "/device").await.expect(200);
-    ada.open(&world, "/device").await.expect(200);
+    let harness = ProviderHarness::new().await;
+    let login = harness.begin(SCOPES).await;
+    let (mut ada, mut bob) = (harness.browser().await, harness.browser_of("bob").await);
+    bob.open(&harness, "/device").await.expect(200);
+    ada.open(&harness, "/device").await.expect(200);
     let fields = [("user_code", login.user_code.as_str()), ("decision", "approve")];
     let (valid_csrf, csrf) = (ada.csrf.clone(), bob.csrf.clone());
     for invalid_csrf in ["", "x", csrf.as_str()] {
         ada.csrf = invalid_csrf.to_owned();
-        let refused = ada.submit(&world, "/device/decision", &fields).await.expect(403);
+        let refused = ada.submit(&harness, "/device/decision", &fields).await.expect(403);
         has_strict_headers(&refused);
         ada.csrf = invalid_csrf.to_owned();
-        ada.submit(&world, "/device", &fields[..1]).await.expect(403);
+        ada.submit(&harness, "/device", &fields[..1]).await.expect(403);
         ada.csrf = invalid_csrf.to_owned();
-        ada.submit(&world, "/sign-out", &[]).await.expect(403);
+        ada.submit(&harness, "/sign-out", &[]).await.expect(403);
     }
     // The form has the right CSRF token, but a page of another site sent it.
     for site in ["cross-site", "same-site"] {
@@ -155,31 +155,31 @@ async fn consent_cannot_be_forged() {
             .header("sec-fetch-site", site)
             .body(Body::from(encode(&[&[("csrf", valid_csrf.as_str())], &fields[..]].concat())))
             .unwrap();
-        world.send(request).await.expect(403);
+        harness.send(request).await.expect(403);
     }
     // The decision is invalid.
     ada.csrf.clone_from(&valid_csrf);
-    ada.submit(&world, "/device/decision", &[fields[0], ("decision", "perhaps")]).await.expect(403);
-    world.poll(&login, &Device::new()).await.expect_error(400, "authorization_pending");
+    ada.submit(&harness, "/device/decision", &[fields[0], ("decision", "perhaps")]).await.expect(403);
+    harness.poll(&login, &Device::new()).await.expect_error(400, "authorization_pending");
     ada.csrf = valid_csrf;
-    ada.submit(&world, "/device/decision", &fields).await.expect(200);
+    ada.submit(&harness, "/device/decision", &fields).await.expect(200);
 }
 
 /// A form of another site cannot sign a browser in, and each sign-in creates a new session secret.
 #[tokio::test]
 async fn signing_in_cannot_be_forged() {
-    let world = World::new().await;
+    let harness = ProviderHarness::new().await;
     let fields = [("username", "ada"), ("password", "right")];
     let mut browser = Browser::default();
-    browser.submit(&world, "/sign-in", &fields).await.expect(403);
-    browser.open(&world, "/sign-in").await.expect(200);
+    browser.submit(&harness, "/sign-in", &fields).await.expect(403);
+    browser.open(&harness, "/sign-in").await.expect(200);
     let (csrf, form) = (browser.csrf.clone(), browser.cookies["form"].clone());
     let mut other = Browser { csrf: csrf.clone(), ..Browser::default() };
-    other.submit(&world, "/sign-in", &fields).await.expect(403);
+    other.submit(&harness, "/sign-in", &fields).await.expect(403);
     browser.csrf = csrf;
     // A secret that an attacker planted in the browser is not used for the session.
     browser.cookies.insert("session".to_owned(), form.clone());
-    let reply = browser.submit(&world, "/sign-in", &fields).await;
+    let reply = browser.submit(&harness, "/sign-in", &fields).await;
     assert_eq!(location(&reply), "/");
     assert_ne!(browser.cookies["session"], form);
     let cookies: Vec<_> =
@@ -192,13 +192,13 @@ async fn signing_in_cannot_be_forged() {
 /// account.
 #[tokio::test]
 async fn passwords_cannot_be_guessed() {
-    let world = World::new().await;
+    let harness = ProviderHarness::new().await;
     let mut browser = Browser::default();
-    browser.open(&world, "/sign-in").await.expect(200);
+    browser.open(&harness, "/sign-in").await.expect(200);
     let mut pages = Vec::new();
     for (username, password) in [("ada", "not-it"), ("nobody", "right"), ("eve", "right")] {
         let fields = [("username", username), ("password", password)];
-        let page = browser.submit(&world, "/sign-in", &fields).await.expect(422);
+        let page = browser.submit(&harness, "/sign-in", &fields).await.expect(422);
         has_strict_headers(&page);
         assert!(!page.body.contains(&format!("value=\"{password}")));
         assert!(
@@ -213,61 +213,61 @@ async fn passwords_cannot_be_guessed() {
     let (wrong_password, right_password) =
         ([("username", " ADA "), ("password", "x")], [("username", "ada"), ("password", "right")]);
     for _ in 0..9 {
-        browser.submit(&world, "/sign-in", &wrong_password).await.expect(422);
+        browser.submit(&harness, "/sign-in", &wrong_password).await.expect(422);
     }
-    let refused = browser.submit(&world, "/sign-in", &right_password).await.expect(429);
+    let refused = browser.submit(&harness, "/sign-in", &right_password).await.expect(429);
     assert_eq!(refused.header("retry-after"), "60");
     // Other addresses are not affected.
     let mut owner = Browser { address: "198.51.100.1".parse().unwrap(), ..Browser::default() };
-    owner.open(&world, "/sign-in").await.expect(200);
-    assert_eq!(location(&owner.submit(&world, "/sign-in", &right_password).await), "/");
+    owner.open(&harness, "/sign-in").await.expect(200);
+    assert_eq!(location(&owner.submit(&harness, "/sign-in", &right_password).await), "/");
     // All addresses together may make a hundred attempts for one account.
     let mut other_browser = Browser::default();
-    other_browser.open(&world, "/sign-in").await.expect(200);
+    other_browser.open(&harness, "/sign-in").await.expect(200);
     for number in 0..90 {
         other_browser.address = format!("203.0.113.{}", 10 + number / 2).parse().unwrap();
-        other_browser.submit(&world, "/sign-in", &wrong_password).await.expect(422);
+        other_browser.submit(&harness, "/sign-in", &wrong_password).await.expect(422);
     }
     other_browser.address = "203.0.113.99".parse().unwrap();
-    let refused = other_browser.submit(&world, "/sign-in", &right_password).await.expect(429);
+    let refused = other_browser.submit(&harness, "/sign-in", &right_password).await.expect(429);
     assert_eq!(refused.header("retry-after"), "10");
     // One address may make twenty attempts for any accounts.
     browser.address = "203.0.113.1".parse().unwrap();
     for number in 0..20 {
         let name = format!("name-{number}");
-        browser.submit(&world, "/sign-in", &[("username", &name), ("password", "x")]).await.expect(422);
+        browser.submit(&harness, "/sign-in", &[("username", &name), ("password", "x")]).await.expect(422);
     }
     let fields = [("username", "bob"), ("password", "right")];
-    browser.submit(&world, "/sign-in", &fields).await.expect(429);
-    world.clock.advance(Duration::from_secs(60));
-    let reply = browser.submit(&world, "/sign-in", &fields).await;
+    browser.submit(&harness, "/sign-in", &fields).await.expect(429);
+    harness.clock.advance(Duration::from_secs(60));
+    let reply = browser.submit(&harness, "/sign-in", &fields).await;
     assert_eq!(location(&reply), "/");
 }
 
 /// Attempts that cannot be verified, because the store fails, do not count; the page reports the failure.
 #[tokio::test]
 async fn unverified_attempts_do_not_count() {
-    let world = World::new().await;
+    let harness = ProviderHarness::new().await;
     let mut browser = Browser::default();
-    browser.open(&world, "/sign-in").await.expect(200);
+    browser.open(&harness, "/sign-in").await.expect(200);
     let valid_login = [("username", "ada"), ("password", "right")];
-    world.change("ALTER TABLE account RENAME TO gone").await;
+    harness.change("ALTER TABLE account RENAME TO gone").await;
     for _ in 0..30 {
-        let page = browser.submit(&world, "/sign-in", &valid_login).await.expect(503);
+        let page = browser.submit(&harness, "/sign-in", &valid_login).await.expect(503);
         assert!(page.body.contains("temporarily unavailable"), "{}", page.body);
     }
-    world.change("ALTER TABLE gone RENAME TO account").await;
-    assert_eq!(location(&browser.submit(&world, "/sign-in", &valid_login).await), "/");
+    harness.change("ALTER TABLE gone RENAME TO account").await;
+    assert_eq!(location(&browser.submit(&harness, "/sign-in", &valid_login).await), "/");
 }
 
 /// User names are compared case-insensitively and after Unicode normalization.
 #[tokio::test]
 async fn user_names_match_case_insensitively() {
-    let world = World::new().await;
-    world
+    let harness = ProviderHarness::new().await;
+    harness
         .change("INSERT INTO member (id, name, state, created_at) VALUES ('m-anne', 'Anne', 'active', 0)")
         .await;
-    let account = world.store.write(|database| {
+    let account = harness.store.write(|database| {
         let sql = "SELECT password FROM account LIMIT 1";
         let hash: String = database.query_row(sql, [], |row| row.get(0))?;
         exchange_service::idp::accounts::set_account(database, &"m-anne".into(), " \u{c4}nne", &hash)
@@ -275,9 +275,9 @@ async fn user_names_match_case_insensitively() {
     account.await.unwrap();
     for name in ["\u{c4}nne", "\u{e4}NNE", "A\u{308}nne "] {
         let mut browser = Browser::default();
-        browser.open(&world, "/sign-in").await.expect(200);
+        browser.open(&harness, "/sign-in").await.expect(200);
         let fields = [("username", name), ("password", "right")];
-        assert_eq!(location(&browser.submit(&world, "/sign-in", &fields).await), "/", "{name}");
+        assert_eq!(location(&browser.submit(&harness, "/sign-in", &fields).await), "/", "{name}");
     }
 }
 
@@ -285,19 +285,19 @@ async fn user_names_match_case_insensitively() {
 /// again.
 #[tokio::test]
 async fn expired_form_returns_to_its_flow() {
-    let world = World::new().await;
-    let mut browser = world.browser().await;
+    let harness = ProviderHarness::new().await;
+    let mut browser = harness.browser().await;
     for path in ["/device/decision", "/sign-out"] {
         browser.cookies.remove("session");
-        let redirect = browser.submit(&world, path, &[("decision", "approve")]).await;
+        let redirect = browser.submit(&harness, path, &[("decision", "approve")]).await;
         let sign_in = location(&redirect).to_owned();
-        let page = browser.open(&world, &sign_in).await.expect(200);
+        let page = browser.open(&harness, &sign_in).await.expect(200);
         assert!(page.body.contains(&format!(r#"name="next" value="{path}""#)));
         let fields = [("username", "ada"), ("password", "right"), ("next", path)];
-        assert_eq!(location(&browser.submit(&world, "/sign-in", &fields).await), path);
-        let reopened = browser.open(&world, path).await;
+        assert_eq!(location(&browser.submit(&harness, "/sign-in", &fields).await), path);
+        let reopened = browser.open(&harness, path).await;
         let first = location(&reopened).to_owned();
-        let page = browser.open(&world, &first).await;
+        let page = browser.open(&harness, &first).await;
         assert!(page.status == 200 || location(&page) == "/device", "{path}");
     }
 }
@@ -305,42 +305,42 @@ async fn expired_form_returns_to_its_flow() {
 /// IDP-08: a new sign-in ends the previous session of the browser and the connections that are bound to it.
 #[tokio::test]
 async fn new_sign_in_ends_the_former_session() {
-    let world = World::new().await;
-    let (mut browser, device) = (world.browser().await, Device::new());
-    let tokens = world.connect_by(&mut browser, &device, "exchange.connect").await;
+    let harness = ProviderHarness::new().await;
+    let (mut browser, device) = (harness.browser().await, Device::new());
+    let tokens = harness.connect_by(&mut browser, &device, "exchange.connect").await;
     let former_session = browser.cookies["session"].clone();
     let mut again = Browser::default();
-    again.open(&world, "/sign-in").await.expect(200);
+    again.open(&harness, "/sign-in").await.expect(200);
     again.cookies.insert("session".to_owned(), former_session);
     let fields = [("username", "ada"), ("password", "right")];
-    assert_eq!(location(&again.submit(&world, "/sign-in", &fields).await), "/");
-    world.refresh(&tokens.refresh, &device).await.expect_error(400, "invalid_grant");
+    assert_eq!(location(&again.submit(&harness, "/sign-in", &fields).await), "/");
+    harness.refresh(&tokens.refresh, &device).await.expect_error(400, "invalid_grant");
 }
 
 /// A session ends when the member signs out or when it expires; a repeated cookie is ignored.
 #[tokio::test]
 async fn sessions_end_by_sign_out_and_expiry() {
-    let world = World::new().await;
-    let mut browser = world.browser().await;
-    browser.open(&world, "/device").await.expect(200);
+    let harness = ProviderHarness::new().await;
+    let mut browser = harness.browser().await;
+    browser.open(&harness, "/device").await.expect(200);
     let cookies: BTreeMap<_, _> = browser.cookies.clone();
     let value = cookies["session"].clone();
     let twice = Request::get("/device")
         .header(COOKIE, format!("session={value}; session={value}"))
         .body(Body::empty())
         .unwrap();
-    assert!(location(&world.send(twice).await).starts_with("/sign-in"));
-    let page = browser.submit(&world, "/sign-out", &[]).await.expect(200);
+    assert!(location(&harness.send(twice).await).starts_with("/sign-in"));
+    let page = browser.submit(&harness, "/sign-out", &[]).await.expect(200);
     has_strict_headers(&page);
     assert!(browser.cookies.is_empty());
     browser.cookies = cookies;
-    assert!(location(&browser.open(&world, "/device").await).starts_with("/sign-in"));
+    assert!(location(&browser.open(&harness, "/device").await).starts_with("/sign-in"));
 
-    let mut browser = world.browser().await;
-    world.advance(12 * 3600 - 1);
-    browser.open(&world, "/device").await.expect(200);
-    world.advance(1);
-    assert!(location(&browser.open(&world, "/device").await).starts_with("/sign-in"));
+    let mut browser = harness.browser().await;
+    harness.advance(12 * 3600 - 1);
+    browser.open(&harness, "/device").await.expect(200);
+    harness.advance(1);
+    assert!(location(&browser.open(&harness, "/device").await).starts_with("/sign-in"));
 }
 
 /// Cookies require TLS and the exact host, except on a loopback address.
@@ -348,29 +348,29 @@ async fn sessions_end_by_sign_out_and_expiry() {
 async fn cookies_require_tls() {
     let issuer = "https://idp.example/idp".to_owned();
     let config = Config { issuer, ..config(ProofProfile::Keycloak) };
-    let world = World::with_config(&config).await;
+    let harness = ProviderHarness::with_config(&config).await;
     let mut browser = Browser::default();
-    browser.open(&world, "/sign-in").await.expect(200);
+    browser.open(&harness, "/sign-in").await.expect(200);
     let fields = [("username", "ada"), ("password", "right")];
-    let reply = browser.submit(&world, "/sign-in", &fields).await;
+    let reply = browser.submit(&harness, "/sign-in", &fields).await;
     let cookie = reply.headers.get(SET_COOKIE).unwrap().to_str().unwrap();
     assert!(cookie.starts_with("__Host-session=") && cookie.ends_with("; SameSite=Lax; Secure"));
-    browser.open(&world, "/device").await.expect(200);
+    browser.open(&harness, "/device").await.expect(200);
     // The same secret is ignored in the cookie that is used without TLS.
     let secret = browser.cookies.remove("__Host-session").unwrap();
     browser.cookies.insert("session".to_owned(), secret);
-    assert!(location(&browser.open(&world, "/device").await).starts_with("/sign-in"));
+    assert!(location(&browser.open(&harness, "/device").await).starts_with("/sign-in"));
 }
 
 /// Responses other than pages are also not cached.
 #[tokio::test]
 async fn malformed_form_responses_are_not_cached() {
-    let world = World::new().await;
-    let mut browser = world.browser().await;
+    let harness = ProviderHarness::new().await;
+    let mut browser = harness.browser().await;
     let twice = [("user_code", "WDJB-MJHT"), ("user_code", "WDJB-MJHT")];
-    browser.open(&world, "/device").await.expect(200);
-    let refused = browser.submit(&world, "/device", &twice).await;
-    let redirect = world.get("/device").await;
+    browser.open(&harness, "/device").await.expect(200);
+    let refused = browser.submit(&harness, "/device", &twice).await;
+    let redirect = harness.get("/device").await;
     for (reply, status) in [(&refused, 422), (&redirect, 303)] {
         assert_eq!(reply.status, status, "{}", reply.body);
         assert_eq!(reply.header("cache-control"), "no-store");
@@ -381,9 +381,9 @@ async fn malformed_form_responses_are_not_cached() {
 
 #[tokio::test]
 async fn stylesheet_is_a_separate_file() {
-    let world = World::new().await;
-    let style = world.get("/style.css").await.expect(200);
+    let harness = ProviderHarness::new().await;
+    let style = harness.get("/style.css").await.expect(200);
     assert_eq!(style.header("content-type"), "text/css; charset=utf-8");
     assert!(style.body.contains(":focus-visible"));
-    assert_eq!(location(&world.get("/").await), "/device");
+    assert_eq!(location(&harness.get("/").await), "/device");
 }

@@ -9,29 +9,29 @@ use exchange_service::peer::PeerAddr;
 use http::Request;
 use http::header::CONTENT_TYPE;
 
-use super::world::{Device, ISSUER, Reply, SCOPES, Tokens, World, config, encode};
+use super::harness::{Device, ISSUER, ProviderHarness, Reply, SCOPES, Tokens, config, encode};
 
 const TOKEN: &str = "http://127.0.0.1:8080/idp/token";
 
-async fn refresh(world: &World, token: &str, proofs: &[&str]) -> Reply {
+async fn refresh(harness: &ProviderHarness, token: &str, proofs: &[&str]) -> Reply {
     let fields = [("grant_type", REFRESH_GRANT), ("refresh_token", token), ("client_id", "tool")];
-    world.form("token", &fields, proofs).await
+    harness.form("token", &fields, proofs).await
 }
 
 /// ERR-48, ERR-49, LIM-11, IDP-22: if the proof is invalid, the refresh token is neither checked nor used up.
 #[tokio::test]
 async fn invalid_proofs_do_not_spend_the_token() {
-    let world = World::new().await;
+    let harness = ProviderHarness::new().await;
     let device = Device::new();
-    let tokens = world.connect(&device, SCOPES).await;
-    let now = world.now();
+    let tokens = harness.connect(&device, SCOPES).await;
+    let now = harness.now();
     let proof_at = |offset: i64| {
         let distance = Duration::from_secs(offset.unsigned_abs());
         let time = if offset < 0 { now.minus(distance) } else { now.plus(distance) };
         device.prove("POST", TOKEN, time, None)
     };
     let check = async |proofs: &[&str], expect: &str| {
-        let reply = refresh(&world, &tokens.refresh, proofs).await;
+        let reply = refresh(&harness, &tokens.refresh, proofs).await;
         reply.expect_error(400, expect);
         let description = reply.json()["error_description"].as_str().unwrap().to_owned();
         assert!(description.starts_with("DPoP: "), "{description}");
@@ -54,22 +54,22 @@ async fn invalid_proofs_do_not_spend_the_token() {
     check(&[&proof_at(16)], "invalid_request").await;
     check(&[&proof_at(-3600)], "invalid_request").await;
     // The rejected requests did not use up the token.
-    let tokens = Tokens::from_reply(&refresh(&world, &tokens.refresh, &[&proof_at(-24)]).await);
-    Tokens::from_reply(&refresh(&world, &tokens.refresh, &[&proof_at(15)]).await);
+    let tokens = Tokens::from_reply(&refresh(&harness, &tokens.refresh, &[&proof_at(-24)]).await);
+    Tokens::from_reply(&refresh(&harness, &tokens.refresh, &[&proof_at(15)]).await);
 }
 
 /// LIM-11, A40: the window extends exactly from −25 s to +15 s.
 #[tokio::test]
 async fn proof_window_bounds_are_exact() {
     for (offset, expect) in [(-26, 400), (-25, 200), (0, 200), (15, 200), (16, 400)] {
-        let world = World::new().await;
+        let harness = ProviderHarness::new().await;
         // Advances to the full second.
-        world.clock.advance(Duration::from_millis(750));
+        harness.clock.advance(Duration::from_millis(750));
         let device = Device::new();
-        let tokens = world.connect(&device, SCOPES).await;
+        let tokens = harness.connect(&device, SCOPES).await;
         let distance = Duration::from_secs(i64::unsigned_abs(offset));
-        let time = if offset < 0 { world.now().minus(distance) } else { world.now().plus(distance) };
-        let reply = refresh(&world, &tokens.refresh, &[&device.prove("POST", TOKEN, time, None)]).await;
+        let time = if offset < 0 { harness.now().minus(distance) } else { harness.now().plus(distance) };
+        let reply = refresh(&harness, &tokens.refresh, &[&device.prove("POST", TOKEN, time, None)]).await;
         assert_eq!(reply.status, expect, "{offset}: {}", reply.body);
     }
 }
@@ -78,80 +78,80 @@ async fn proof_window_bounds_are_exact() {
 /// connection.
 #[tokio::test]
 async fn proof_is_checked_before_the_grant() {
-    let world = World::new().await;
+    let harness = ProviderHarness::new().await;
     let device = Device::new();
-    let first = world.connect(&device, SCOPES).await;
-    let second = Tokens::from_reply(&world.refresh(&first.refresh, &device).await);
-    let third = Tokens::from_reply(&world.refresh(&second.refresh, &device).await);
-    refresh(&world, &first.refresh, &["a.b.c"]).await.expect_error(400, "invalid_dpop_proof");
-    refresh(&world, "no token at all", &["a.b.c"]).await.expect_error(400, "invalid_dpop_proof");
-    let late = device.prove("POST", TOKEN, world.now().minus(Duration::from_secs(60)), None);
-    refresh(&world, &first.refresh, &[&late]).await.expect_error(400, "invalid_request");
-    world.refresh(&third.refresh, &device).await.expect(200);
+    let first = harness.connect(&device, SCOPES).await;
+    let second = Tokens::from_reply(&harness.refresh(&first.refresh, &device).await);
+    let third = Tokens::from_reply(&harness.refresh(&second.refresh, &device).await);
+    refresh(&harness, &first.refresh, &["a.b.c"]).await.expect_error(400, "invalid_dpop_proof");
+    refresh(&harness, "no token at all", &["a.b.c"]).await.expect_error(400, "invalid_dpop_proof");
+    let late = device.prove("POST", TOKEN, harness.now().minus(Duration::from_secs(60)), None);
+    refresh(&harness, &first.refresh, &[&late]).await.expect_error(400, "invalid_request");
+    harness.refresh(&third.refresh, &device).await.expect(200);
 }
 
 /// DPP-03: a proof can be used only once.
 #[tokio::test]
 async fn proof_is_used_once() {
-    let world = World::new().await;
+    let harness = ProviderHarness::new().await;
     let device = Device::new();
-    let tokens = world.connect(&device, SCOPES).await;
-    let proof = device.proof(world.now());
-    let next = Tokens::from_reply(&refresh(&world, &tokens.refresh, &[&proof]).await);
-    refresh(&world, &next.refresh, &[&proof]).await.expect_error(400, "invalid_dpop_proof");
-    world.refresh(&next.refresh, &device).await.expect(200);
+    let tokens = harness.connect(&device, SCOPES).await;
+    let proof = device.proof(harness.now());
+    let next = Tokens::from_reply(&refresh(&harness, &tokens.refresh, &[&proof]).await);
+    refresh(&harness, &next.refresh, &[&proof]).await.expect_error(400, "invalid_dpop_proof");
+    harness.refresh(&next.refresh, &device).await.expect(200);
 }
 
 /// IDP-23: the revocation endpoint requires a separate proof.
 #[tokio::test]
 async fn revocation_requires_a_proof() {
-    let world = World::new().await;
+    let harness = ProviderHarness::new().await;
     let device = Device::new();
-    let tokens = world.connect(&device, SCOPES).await;
+    let tokens = harness.connect(&device, SCOPES).await;
     let fields = [("token", tokens.refresh.as_str()), ("client_id", "tool")];
-    world.form("revoke", &fields, &[]).await.expect_error(400, "invalid_dpop_proof");
-    let elsewhere = device.proof(world.now());
-    world.form("revoke", &fields, &[&elsewhere]).await.expect_error(400, "invalid_dpop_proof");
+    harness.form("revoke", &fields, &[]).await.expect_error(400, "invalid_dpop_proof");
+    let elsewhere = device.proof(harness.now());
+    harness.form("revoke", &fields, &[&elsewhere]).await.expect_error(400, "invalid_dpop_proof");
     let nameless = [("token", tokens.refresh.as_str())];
-    world.form("revoke", &nameless, &[]).await.expect_error(400, "invalid_request");
-    world.refresh(&tokens.refresh, &device).await.expect(200);
+    harness.form("revoke", &nameless, &[]).await.expect_error(400, "invalid_request");
+    harness.refresh(&tokens.refresh, &device).await.expect(200);
 }
 
 /// DPP-17, ERR-50: the profile of RFC 9449 requires a nonce and has one error for every invalid proof.
 #[tokio::test]
 async fn strict_profile_requires_a_nonce() {
-    let world = World::with_config(&config(ProofProfile::Rfc9449)).await;
+    let harness = ProviderHarness::with_config(&config(ProofProfile::Rfc9449)).await;
     let device = Device::new();
     let prove = |nonce: &str, time| device.prove("POST", TOKEN, time, (!nonce.is_empty()).then_some(nonce));
-    let now = world.now();
-    let challenge = refresh(&world, "x.y", &[&prove("", now)]).await;
+    let now = harness.now();
+    let challenge = refresh(&harness, "x.y", &[&prove("", now)]).await;
     challenge.expect_error(400, "use_dpop_nonce");
     let nonce = challenge.header("dpop-nonce").to_owned();
-    refresh(&world, "x.y", &[&prove("AAAAAAAAAAAAAAAAAAAAAA", now)])
+    refresh(&harness, "x.y", &[&prove("AAAAAAAAAAAAAAAAAAAAAA", now)])
         .await
         .expect_error(400, "use_dpop_nonce");
-    let valid_reply = refresh(&world, "x.y", &[&prove(&nonce, now)]).await;
+    let valid_reply = refresh(&harness, "x.y", &[&prove(&nonce, now)]).await;
     valid_reply.expect_error(400, "invalid_grant");
     assert_eq!(valid_reply.header("dpop-nonce"), nonce);
     // An invalid claim is reported after the nonce challenge, and a malformed proof before it.
     let late = now.minus(Duration::from_secs(60));
-    refresh(&world, "x.y", &[&prove("", late)]).await.expect_error(400, "use_dpop_nonce");
-    refresh(&world, "x.y", &[&prove(&nonce, late)]).await.expect_error(400, "invalid_dpop_proof");
-    refresh(&world, "x.y", &["a.b.c"]).await.expect_error(400, "invalid_dpop_proof");
-    refresh(&world, "x.y", &[]).await.expect_error(400, "invalid_dpop_proof");
+    refresh(&harness, "x.y", &[&prove("", late)]).await.expect_error(400, "use_dpop_nonce");
+    refresh(&harness, "x.y", &[&prove(&nonce, late)]).await.expect_error(400, "invalid_dpop_proof");
+    refresh(&harness, "x.y", &["a.b.c"]).await.expect_error(400, "invalid_dpop_proof");
+    refresh(&harness, "x.y", &[]).await.expect_error(400, "invalid_dpop_proof");
     // Two windows of five minutes later, the nonce has expired.
-    world.advance(600);
-    let stale = refresh(&world, "x.y", &[&prove(&nonce, world.now())]).await;
+    harness.advance(600);
+    let stale = refresh(&harness, "x.y", &[&prove(&nonce, harness.now())]).await;
     stale.expect_error(400, "use_dpop_nonce");
     assert_ne!(stale.header("dpop-nonce"), nonce);
-    let revoked = world
+    let revoked = harness
         .form(
             "revoke",
             &[("token", "x.y"), ("client_id", "tool")],
             &[&device.prove(
                 "POST",
                 &format!("{ISSUER}/revoke"),
-                world.now(),
+                harness.now(),
                 Some(stale.header("dpop-nonce")),
             )],
         )
@@ -163,16 +163,16 @@ async fn strict_profile_requires_a_nonce() {
 /// store.
 #[tokio::test]
 async fn used_proofs_are_limited_per_source() {
-    let world = World::new().await;
+    let harness = ProviderHarness::new().await;
     let send = async |address: &str, client: &str| {
         let fields = [("grant_type", REFRESH_GRANT), ("refresh_token", "x.y"), ("client_id", client)];
         let request = Request::post("/idp/token")
             .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
-            .header("DPoP", Device::new().proof(world.now()))
+            .header("DPoP", Device::new().proof(harness.now()))
             .extension(PeerAddr(address.parse().unwrap()))
             .body(Body::from(encode(&fields)))
             .unwrap();
-        world.send(request).await
+        harness.send(request).await
     };
     for _ in 0..600 {
         send("2001:db8::1", "tool").await.expect_error(400, "invalid_grant");
@@ -183,7 +183,7 @@ async fn used_proofs_are_limited_per_source() {
     assert_eq!(refused.header("retry-after"), "25");
     send("2001:db8::2", "other").await.expect_error(400, "invalid_grant");
     send("2001:db8:0:1::1", "tool").await.expect_error(400, "invalid_grant");
-    world.advance(25);
+    harness.advance(25);
     send("2001:db8::1", "tool").await.expect_error(400, "invalid_grant");
 }
 
@@ -192,9 +192,9 @@ async fn used_proofs_are_limited_per_source() {
 /// are not affected.
 #[tokio::test]
 async fn requests_without_valid_proof_are_limited() {
-    let world = World::new().await;
+    let harness = ProviderHarness::new().await;
     let device = Device::new();
-    let mut tokens = world.connect(&device, SCOPES).await;
+    let mut tokens = harness.connect(&device, SCOPES).await;
     let send = async |endpoint: &str, address: &str, token: &str, proof: &str| {
         let fields = [
             ("grant_type", REFRESH_GRANT),
@@ -208,7 +208,7 @@ async fn requests_without_valid_proof_are_limited() {
             .extension(PeerAddr(address.parse().unwrap()))
             .body(Body::from(encode(&fields)))
             .unwrap();
-        world.send(request).await
+        harness.send(request).await
     };
     let (here, network, elsewhere) = ("2001:db8::1", "2001:db8::2", "192.0.2.1");
     for number in 0..599 {
@@ -216,7 +216,7 @@ async fn requests_without_valid_proof_are_limited() {
         send(endpoint, here, "x.y", "a.b.c").await.expect_error(400, "invalid_dpop_proof");
     }
     for _ in 0..3 {
-        let proof = device.proof(world.now());
+        let proof = device.proof(harness.now());
         tokens = Tokens::from_reply(&send("token", network, &tokens.refresh, &proof).await);
     }
     send("token", network, "x.y", "a.b.c").await.expect_error(400, "invalid_dpop_proof");
@@ -225,32 +225,32 @@ async fn requests_without_valid_proof_are_limited() {
         refused.expect_error(429, "temporarily_unavailable");
         assert_eq!(refused.header("retry-after"), "1");
     }
-    let proof = device.proof(world.now());
+    let proof = device.proof(harness.now());
     send("token", here, &tokens.refresh, &proof).await.expect_error(429, "temporarily_unavailable");
     let tokens = Tokens::from_reply(&send("token", elsewhere, &tokens.refresh, &proof).await);
-    world.advance(1);
-    Tokens::from_reply(&send("token", here, &tokens.refresh, &device.proof(world.now())).await);
+    harness.advance(1);
+    Tokens::from_reply(&send("token", here, &tokens.refresh, &device.proof(harness.now())).await);
 }
 
 /// DPP-17: identity providers behind one load balancer accept each other's nonces and share the used proofs.
 #[tokio::test]
 async fn providers_share_nonces_and_used_proofs() {
     let config = config(ProofProfile::Rfc9449);
-    let mut world = World::with_config(&config).await;
-    let environment = world.provider.environment().clone();
+    let mut harness = ProviderHarness::with_config(&config).await;
+    let environment = harness.provider.environment().clone();
     let shared = SharedProviderState::in_memory(&config, &environment).unwrap();
     let one_more = async || {
-        let (store, shared) = (world.store.clone(), shared.clone());
+        let (store, shared) = (harness.store.clone(), shared.clone());
         idp::router(IdentityProvider::with_shared(store, environment.clone(), &config, shared).await.unwrap())
     };
     let (first, second) = (one_more().await, one_more().await);
     let device = Device::new();
-    world.app = first.clone();
-    let challenge = refresh(&world, "x.y", &[&device.proof(world.now())]).await;
+    harness.app = first.clone();
+    let challenge = refresh(&harness, "x.y", &[&device.proof(harness.now())]).await;
     challenge.expect_error(400, "use_dpop_nonce");
-    let proof = device.prove("POST", TOKEN, world.now(), Some(challenge.header("dpop-nonce")));
-    world.app = second;
-    refresh(&world, "x.y", &[&proof]).await.expect_error(400, "invalid_grant");
-    world.app = first;
-    refresh(&world, "x.y", &[&proof]).await.expect_error(400, "invalid_dpop_proof");
+    let proof = device.prove("POST", TOKEN, harness.now(), Some(challenge.header("dpop-nonce")));
+    harness.app = second;
+    refresh(&harness, "x.y", &[&proof]).await.expect_error(400, "invalid_grant");
+    harness.app = first;
+    refresh(&harness, "x.y", &[&proof]).await.expect_error(400, "invalid_dpop_proof");
 }

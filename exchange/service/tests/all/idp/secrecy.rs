@@ -7,7 +7,7 @@ use http::Request;
 use http::header::CONTENT_TYPE;
 use rusqlite::types::ValueRef;
 
-use super::world::{Browser, Device, SCOPES, Tokens, World, encode};
+use super::harness::{Browser, Device, ProviderHarness, SCOPES, Tokens, encode};
 use crate::support;
 
 /// GW-13: each request to an endpoint or a page has one log line and one count, with its declared route and
@@ -21,23 +21,23 @@ fn every_request_has_one_log_line() {
     let id = "id-of-a-refresh-of-this-test";
     metrics::with_local_recorder(&recorder, || {
         runtime.block_on(async {
-            let world = World::new().await;
-            let mut browser = world.browser().await;
-            browser.open(&world, "/device?user_code=SECR-ETCD").await.expect(200);
-            let page = browser.type_code(&world, "BBBB-BBBB").await.expect(404);
+            let harness = ProviderHarness::new().await;
+            let mut browser = harness.browser().await;
+            browser.open(&harness, "/device?user_code=SECR-ETCD").await.expect(200);
+            let page = browser.type_code(&harness, "BBBB-BBBB").await.expect(404);
             assert_eq!(page.header("x-correlation-id").len(), 36);
-            world.get("/idp/jwks").await.expect(200);
-            world.form("token", &[("client_id", "tool")], &[]).await.expect_error(400, "invalid_request");
-            world.change("ALTER TABLE client RENAME TO gone").await;
+            harness.get("/idp/jwks").await.expect(200);
+            harness.form("token", &[("client_id", "tool")], &[]).await.expect_error(400, "invalid_request");
+            harness.change("ALTER TABLE client RENAME TO gone").await;
             let request = Request::post("/idp/revoke?secret=SECR-ETCD")
                 .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
                 .header("x-correlation-id", id)
                 .body(Body::from(encode(&[("client_id", "tool"), ("token", "SECR-ETCD")])))
                 .unwrap();
-            let refused = world.send(request).await;
+            let refused = harness.send(request).await;
             refused.expect_error(503, "temporarily_unavailable");
             assert_eq!(refused.header("x-correlation-id"), id);
-            world.send(Request::delete("/SECR-ETCD").body(Body::empty()).unwrap()).await.expect(404);
+            harness.send(Request::delete("/SECR-ETCD").body(Body::empty()).unwrap()).await.expect(404);
         });
     });
     let page = handle.render();
@@ -64,7 +64,7 @@ fn every_request_has_one_log_line() {
 }
 
 /// Returns all values of the store as strings, except for the service's own keys.
-async fn dump(world: &World) -> String {
+async fn dump(harness: &ProviderHarness) -> String {
     let work = |database: &rusqlite::Connection| {
         let mut tables = database.prepare(
             "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT IN ('secret', 'signing_key')",
@@ -89,7 +89,7 @@ async fn dump(world: &World) -> String {
         }
         Ok::<_, StoreError>(text)
     };
-    world.store.read(work).await.unwrap()
+    harness.store.read(work).await.unwrap()
 }
 
 /// Neither a log nor the journal contains a code or another secret, whether it was accepted or
@@ -99,40 +99,40 @@ async fn store_and_logs_contain_no_secrets() {
     let log = support::log();
     tracing::info!("the log is read");
 
-    let world = World::new().await;
+    let harness = ProviderHarness::new().await;
     // These passwords occur nowhere else: one is correct, and one is wrong.
     let (password, wrong_password) = ("correct-horse-of-this-test", "battery-staple-of-this-test");
-    let web = exchange_service::web::WebState::new(world.provider.clone()).unwrap();
-    let hash = web.passwords().hash_password(password, world.provider.environment()).unwrap();
+    let web = exchange_service::web::WebState::new(harness.provider.clone()).unwrap();
+    let hash = web.passwords().hash_password(password, harness.provider.environment()).unwrap();
     let account = move |database: &rusqlite::Connection| {
         exchange_service::idp::accounts::set_account(database, &"m-bob".into(), "bob", &hash)
     };
-    world.store.write(account).await.unwrap();
+    harness.store.write(account).await.unwrap();
     let mut bob = Browser::default();
-    bob.open(&world, "/sign-in").await.expect(200);
-    bob.submit(&world, "/sign-in", &[("username", "bob"), ("password", wrong_password)]).await.expect(422);
-    bob.submit(&world, "/sign-in", &[("username", "bob"), ("password", password)]).await.expect(303);
+    bob.open(&harness, "/sign-in").await.expect(200);
+    bob.submit(&harness, "/sign-in", &[("username", "bob"), ("password", wrong_password)]).await.expect(422);
+    bob.submit(&harness, "/sign-in", &[("username", "bob"), ("password", password)]).await.expect(303);
 
-    let (login, device) = (world.begin(SCOPES).await, Device::new());
+    let (login, device) = (harness.begin(SCOPES).await, Device::new());
     // The proof is accepted, and then rejected.
-    let proof = device.proof(world.now());
+    let proof = device.proof(harness.now());
     let fields = [("grant_type", DEVICE_GRANT), ("device_code", &*login.device_code), ("client_id", "tool")];
     for error in ["authorization_pending", "invalid_dpop_proof"] {
-        world.form("token", &fields, &[&proof]).await.expect_error(400, error);
+        harness.form("token", &fields, &[&proof]).await.expect_error(400, error);
     }
-    let pending = world.begin(SCOPES).await;
-    let mut browser = world.browser().await;
-    browser.type_code(&world, &login.user_code).await.expect(200);
-    browser.decide(&world, &login, "approve").await.expect(200);
-    let first = Tokens::from_reply(&world.poll(&login, &device).await);
-    let second = Tokens::from_reply(&world.refresh(&first.refresh, &device).await);
-    let third = Tokens::from_reply(&world.refresh(&second.refresh, &device).await);
-    world.refresh(&first.refresh, &device).await.expect_error(400, "invalid_grant");
-    world.change("ALTER TABLE connection RENAME TO gone").await;
-    world.refresh(&third.refresh, &device).await.expect_error(503, "temporarily_unavailable");
-    world.change("ALTER TABLE gone RENAME TO connection").await;
+    let pending = harness.begin(SCOPES).await;
+    let mut browser = harness.browser().await;
+    browser.type_code(&harness, &login.user_code).await.expect(200);
+    browser.decide(&harness, &login, "approve").await.expect(200);
+    let first = Tokens::from_reply(&harness.poll(&login, &device).await);
+    let second = Tokens::from_reply(&harness.refresh(&first.refresh, &device).await);
+    let third = Tokens::from_reply(&harness.refresh(&second.refresh, &device).await);
+    harness.refresh(&first.refresh, &device).await.expect_error(400, "invalid_grant");
+    harness.change("ALTER TABLE connection RENAME TO gone").await;
+    harness.refresh(&third.refresh, &device).await.expect_error(503, "temporarily_unavailable");
+    harness.change("ALTER TABLE gone RENAME TO connection").await;
 
-    let written = dump(&world).await + &log.text();
+    let written = dump(&harness).await + &log.text();
     assert!(written.contains("m-ada") && written.contains("the log is read"));
     assert!(written.contains("identity provider store error"));
     let secret = |token: &str| token.split_once('.').unwrap().1.to_owned();
@@ -157,7 +157,7 @@ async fn store_and_logs_contain_no_secrets() {
     for secret in secrets {
         assert!(!written.contains(&secret), "a secret of {} characters", secret.len());
     }
-    for printed in [format!("{:?}", world.provider), format!("{:?}", world.store)] {
+    for printed in [format!("{:?}", harness.provider), format!("{:?}", harness.store)] {
         assert!(printed.len() < 120, "{printed}");
     }
 }

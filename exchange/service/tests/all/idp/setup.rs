@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use super::admin::{read_audit, run_failing, run_json, world};
+use super::admin::{harness, read_audit, run_failing, run_json};
 
 const CATALOGUE: &str = r#"{
   "entries": [
@@ -19,7 +19,7 @@ const CATALOGUE: &str = r#"{
 #[tokio::test]
 async fn catalogue_import_is_atomic() {
     let folder = tempfile::tempdir().unwrap();
-    let world = world(folder.path()).await;
+    let harness = harness(folder.path()).await;
     let file = folder.path().join("document.json");
     let path = file.to_str().unwrap();
     let write = |text: &str| std::fs::write(&file, text).unwrap();
@@ -29,12 +29,12 @@ async fn catalogue_import_is_atomic() {
     let counts = |added, unchanged, removed| json!({ "added": added, "kept": unchanged, "removed": removed, "aliases": 1, "locations": 1 });
     let done = run_json(folder.path(), &["catalogue", "import", path, "--dry-run"], "");
     let expected = json!({ "done": "catalogue.import", "catalogue": counts(2, 0, 0), "dryRun": true });
-    assert_eq!((done, world.count(entries).await), (expected, 0));
+    assert_eq!((done, harness.count(entries).await), (expected, 0));
     let done = run_json(folder.path(), &["catalogue", "import", path], "");
-    assert_eq!((&done["catalogue"], world.count(entries).await), (&counts(2, 0, 0), 2));
+    assert_eq!((&done["catalogue"], harness.count(entries).await), (&counts(2, 0, 0), 2));
     write(&CATALOGUE.replace("bp-rifle", "bp-other"));
     let done = run_json(folder.path(), &["catalogue", "import", path], "");
-    assert_eq!((&done["catalogue"], world.count(entries).await), (&counts(1, 1, 1), 2));
+    assert_eq!((&done["catalogue"], harness.count(entries).await), (&counts(1, 1, 1), 2));
 
     for (from, to, message) in [
         ("\"ore\", \"name\": \"Ore\"", "\"ore\"", "/entries/1: missing field `name`"),
@@ -65,13 +65,13 @@ async fn catalogue_import_is_atomic() {
         run_failing(folder.path(), &["catalogue", "import", path], "", 2, message);
     }
     run_failing(folder.path(), &["catalogue", "import", "/nowhere"], "", 2, "cannot read /nowhere");
-    assert_eq!(world.count(entries).await, 2, "nothing was changed");
+    assert_eq!(harness.count(entries).await, 2, "nothing was changed");
 
     // BPR-10: the feed of every member contains the default blueprints.
     write(r#"["bp-other"]"#);
     let done = run_json(folder.path(), &["catalogue", "defaults", path], "");
     assert_eq!(done, json!({ "done": "catalogue.defaults", "count": 1 }));
-    assert_eq!(world.count("SELECT count(*) FROM feed_entry WHERE key = 'bp-other' AND gone = 0").await, 1);
+    assert_eq!(harness.count("SELECT count(*) FROM feed_entry WHERE key = 'bp-other' AND gone = 0").await, 1);
     write(r#"["bp-other", "bp-rifle"]"#);
     run_failing(
         folder.path(),
@@ -80,13 +80,13 @@ async fn catalogue_import_is_atomic() {
         2,
         "/1: the catalogue has no such blueprint",
     );
-    assert_eq!(world.count("SELECT count(*) FROM default_blueprint").await, 1);
+    assert_eq!(harness.count("SELECT count(*) FROM default_blueprint").await, 1);
     let all = [
         "catalogue.import catalogue 2 entries added, 0 kept, 0 removed; 1 aliases, 1 locations",
         "catalogue.import catalogue 1 entries added, 1 kept, 1 removed; 1 aliases, 1 locations",
         "catalogue.defaults default blueprints 1 blueprints",
     ];
-    assert_eq!(read_audit(&world).await, all);
+    assert_eq!(read_audit(&harness).await, all);
 }
 
 const UNITS: &str = r#"{ "units": [
@@ -100,7 +100,7 @@ const UNITS: &str = r#"{ "units": [
 #[tokio::test]
 async fn units_import_updates_members() {
     let folder = tempfile::tempdir().unwrap();
-    let world = world(folder.path()).await;
+    let harness = harness(folder.path()).await;
     let file = folder.path().join("units.json");
     let path = file.to_str().unwrap();
     let write = |text: &str| std::fs::write(&file, text).unwrap();
@@ -110,15 +110,18 @@ async fn units_import_updates_members() {
     let members = "SELECT count(*) FROM membership";
     let leads = "SELECT count(*) FROM membership WHERE member = 'm-ada' AND unit = 'u-2' AND leadership = 1";
     let below = "SELECT count(*) FROM unit WHERE id = 'u-2' AND above = 'u-1' AND profit_sharing = 1";
-    assert_eq!([world.count(members).await, world.count(leads).await, world.count(below).await], [2, 1, 1]);
+    assert_eq!(
+        [harness.count(members).await, harness.count(leads).await, harness.count(below).await],
+        [2, 1, 1]
+    );
 
     write(&UNITS.replace(r#", { "member": "m-bob" }"#, "").replace("leader", "logistician"));
     run_json(folder.path(), &import, "");
-    assert_eq!([world.count(members).await, world.count(leads).await], [1, 0]);
+    assert_eq!([harness.count(members).await, harness.count(leads).await], [1, 0]);
     write(r#"{ "units": [{ "id": "u-2", "name": "Second", "shorthand": "2ND", "kind": "SQUADRON" }] }"#);
     run_json(folder.path(), &import, "");
     assert_eq!(
-        [world.count(members).await, world.count(below).await],
+        [harness.count(members).await, harness.count(below).await],
         [1, 1],
         "members are kept if the import does not list them"
     );
@@ -127,10 +130,10 @@ async fn units_import_updates_members() {
     );
     run_json(folder.path(), &import, "");
     let shares = "SELECT count(*) FROM unit WHERE id = 'u-2' AND above IS NULL AND profit_sharing = 1";
-    assert_eq!(world.count(shares).await, 1);
+    assert_eq!(harness.count(shares).await, 1);
     write(r#"{ "units": [{ "id": "u-2", "name": "Other", "shorthand": "2ND", "kind": "SQUADRON" }] }"#);
     run_json(folder.path(), &import, "");
-    assert_eq!(world.count("SELECT count(*) FROM unit WHERE id = 'u-2' AND name = 'Other'").await, 1);
+    assert_eq!(harness.count("SELECT count(*) FROM unit WHERE id = 'u-2' AND name = 'Other'").await, 1);
     // OST-06: each change of a membership is audited; unchanged memberships are not.
     let all = [
         "unit.role u-2 m-ada: leader",
@@ -146,7 +149,7 @@ async fn units_import_updates_members() {
         "unit.rename u-2 as the members' ships and the unit's pool show it from now on",
         "unit.set u-2 ",
     ];
-    assert_eq!(read_audit(&world).await, all);
+    assert_eq!(read_audit(&harness).await, all);
 
     for (from, to, message) in [
         ("u-2", "u 2", "/units/0/id must have 1 to 128 letters"),
@@ -164,17 +167,17 @@ async fn units_import_updates_members() {
         write(&UNITS.replacen(from, to, 1));
         run_failing(folder.path(), &import, "", 2, message);
     }
-    assert_eq!(world.count(members).await, 1, "nothing was changed");
-    assert_eq!(read_audit(&world).await.len(), all.len());
+    assert_eq!(harness.count(members).await, 1, "nothing was changed");
+    assert_eq!(read_audit(&harness).await.len(), all.len());
 
     // A deleted member cannot join a unit, and an import removes the member from it.
-    world.change("UPDATE member SET state = 'deleted' WHERE id = 'm-ada'").await;
+    harness.change("UPDATE member SET state = 'deleted' WHERE id = 'm-ada'").await;
     write(UNITS);
     run_failing(folder.path(), &import, "", 2, "/units/0/members/0/member: unknown member");
     write(&UNITS.replace(r#"{ "member": "m-ada", "role": "leader" }, "#, ""));
     run_json(folder.path(), &import, "");
     assert_eq!(
-        read_audit(&world).await[all.len()..],
+        read_audit(&harness).await[all.len()..],
         [
             "unit.rename u-2 as the members' ships and the unit's pool show it from now on",
             "unit.role u-2 m-ada: none",
@@ -189,7 +192,7 @@ async fn units_import_updates_members() {
 #[tokio::test]
 async fn terms_are_set_shown_and_removed() {
     let folder = tempfile::tempdir().unwrap();
-    let world = world(folder.path()).await;
+    let harness = harness(folder.path()).await;
     assert_eq!(run_json(folder.path(), &["terms"], ""), json!({ "terms": null }));
     assert_eq!(run_json(folder.path(), &["terms", "2026-01"], ""), json!({ "terms": "2026-01" }));
     assert_eq!(run_json(folder.path(), &["terms"], ""), json!({ "terms": "2026-01" }));
@@ -199,11 +202,11 @@ async fn terms_are_set_shown_and_removed() {
     let set = ["member", "administrator", "m-ada"];
     run_json(folder.path(), &set, "");
     let count = "SELECT count(*) FROM member WHERE is_admin = 1";
-    assert_eq!(world.count(count).await, 1);
+    assert_eq!(harness.count(count).await, 1);
     run_json(folder.path(), &[&set[..], &["--no"]].concat(), "");
-    assert_eq!(world.count(count).await, 0);
+    assert_eq!(harness.count(count).await, 0);
     run_failing(folder.path(), &["member", "administrator", "m-nobody"], "", 1, "unknown member `m-nobody`");
-    world.change("UPDATE member SET state = 'deleted' WHERE id = 'm-bob'").await;
+    harness.change("UPDATE member SET state = 'deleted' WHERE id = 'm-bob'").await;
     run_failing(folder.path(), &["member", "administrator", "m-bob"], "", 1, "unknown member `m-bob`");
     let all = [
         "terms terms 2026-01",
@@ -211,5 +214,5 @@ async fn terms_are_set_shown_and_removed() {
         "member.administrator m-ada yes",
         "member.administrator m-ada no",
     ];
-    assert_eq!(read_audit(&world).await, all);
+    assert_eq!(read_audit(&harness).await, all);
 }

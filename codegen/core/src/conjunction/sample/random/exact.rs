@@ -14,7 +14,8 @@ const MAX_DECIMALS: u8 = 12;
 const MAX_MULTIPLES: i128 = 1_000;
 
 /// Returns the shortest string with `least` to `most` code points that matches all patterns and is not in
-/// `taken`. Patterns that the engine does not support are ignored. Returns `None` if no such string exists.
+/// `taken`. Patterns that the engine does not support are ignored. Returns `None` if no such string exists,
+/// if the search would exceed its limits, or if no pattern is supported.
 pub(super) fn shortest_string(
     patterns: &[String],
     least: u64,

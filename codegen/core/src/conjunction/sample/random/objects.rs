@@ -142,8 +142,8 @@ impl ValueGenerator<'_> {
         }
     }
 
-    /// Sets the tag property of an object to a value that selects a branch that accepts the object, if
-    /// possible. The tag does not affect the validity, but parsers select the branch by it (OpenAPI 3.1,
+    /// Sets the tag property of an object to a tag of a branch that accepts the object, if there is such a
+    /// branch. The tag does not affect the validity, but parsers select the branch by it (OpenAPI 3.1,
     /// 4.8.25).
     pub(super) fn with_matching_tag(&self, holder: &Schema, value: Json, holds: ValuePredicate<'_>) -> Json {
         let (Some(discriminator), Json::Object(members)) = (&holder.discriminator, &value) else {

@@ -216,7 +216,7 @@ proptest! {
 }
 
 /// STK-12, WRT-14: filling a lot that another author emptied requires the member's permission, and the
-/// journal records that it was given. Refilling a lot that the same batch emptied requires none.
+/// journal records the permission. Refilling a lot that the same batch emptied requires none.
 #[test]
 fn refilling_a_foreign_emptied_lot_needs_override() {
     let gone = |installation: &str| Some(KeyRemoval { at: NOW, by: author(installation) });

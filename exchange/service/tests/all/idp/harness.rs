@@ -32,7 +32,7 @@ pub(crate) const ISSUER: &str = "http://127.0.0.1:8080/idp";
 pub(crate) const SCOPES: &str = "exchange.connect exchange.stock.read offline_access";
 
 /// The identity provider, its pages and its store.
-pub(crate) struct World {
+pub(crate) struct ProviderHarness {
     pub(crate) clock: ManualClock,
     pub(crate) store: Store,
     pub(crate) provider: IdentityProvider,
@@ -44,7 +44,7 @@ pub(crate) fn config(profile: ProofProfile) -> Config {
     Config { idp, ..Config::default() }
 }
 
-impl World {
+impl ProviderHarness {
     pub(crate) async fn new() -> Self {
         Self::with_config(&config(ProofProfile::Keycloak)).await
     }
@@ -348,13 +348,18 @@ impl Default for Browser {
 }
 
 impl Browser {
-    pub(crate) async fn open(&mut self, world: &World, path: &str) -> Reply {
+    pub(crate) async fn open(&mut self, harness: &ProviderHarness, path: &str) -> Reply {
         let request = self.request(Request::get(path)).body(Body::empty()).unwrap();
-        self.take(world.send(request).await)
+        self.take(harness.send(request).await)
     }
 
     /// Sends a form with the CSRF token of the last form.
-    pub(crate) async fn submit(&mut self, world: &World, path: &str, fields: &[(&str, &str)]) -> Reply {
+    pub(crate) async fn submit(
+        &mut self,
+        harness: &ProviderHarness,
+        path: &str,
+        fields: &[(&str, &str)],
+    ) -> Reply {
         let csrf = self.csrf.clone();
         let fields = [&[("csrf", csrf.as_str())], fields].concat();
         let request = self
@@ -363,20 +368,20 @@ impl Browser {
             .header("sec-fetch-site", "same-origin")
             .body(Body::from(encode(&fields)))
             .unwrap();
-        self.take(world.send(request).await)
+        self.take(harness.send(request).await)
     }
 
     /// Enters a user code and submits the decision.
-    pub(crate) async fn decide(&mut self, world: &World, login: &Login, decision: &str) -> Reply {
-        self.open(world, "/device").await.expect(200);
+    pub(crate) async fn decide(&mut self, harness: &ProviderHarness, login: &Login, decision: &str) -> Reply {
+        self.open(harness, "/device").await.expect(200);
         let fields = [("user_code", login.user_code.as_str()), ("decision", decision)];
-        self.submit(world, "/device/decision", &fields).await
+        self.submit(harness, "/device/decision", &fields).await
     }
 
     /// Enters a user code and returns the consent page or the error.
-    pub(crate) async fn type_code(&mut self, world: &World, code: &str) -> Reply {
-        self.open(world, "/device").await.expect(200);
-        self.submit(world, "/device", &[("user_code", code)]).await
+    pub(crate) async fn type_code(&mut self, harness: &ProviderHarness, code: &str) -> Reply {
+        self.open(harness, "/device").await.expect(200);
+        self.submit(harness, "/device", &[("user_code", code)]).await
     }
 
     fn request(&self, request: http::request::Builder) -> http::request::Builder {

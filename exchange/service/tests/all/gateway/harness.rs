@@ -44,7 +44,7 @@ pub(crate) const DOCUMENT: &str = "/exchange/v1";
 pub(crate) const ADD: &str = r#"{"ops":[{"op":"add","ref":{"bt":"b-1"}}]}"#;
 
 /// The gateway and the objects that it uses.
-pub(crate) struct World {
+pub(crate) struct GatewayHarness {
     pub(crate) clock: ManualClock,
     environment: Environment,
     pub(crate) config: Arc<Config>,
@@ -125,12 +125,12 @@ pub(crate) struct RequestEffects {
     pub(crate) claims: i64,
 }
 
-impl World {
+impl GatewayHarness {
     pub(crate) async fn new() -> Self {
         Self::with_config(|_| {}).await
     }
 
-    /// Creates a world whose configuration `change` has modified.
+    /// Creates a harness whose configuration `change` has modified.
     pub(crate) async fn with_config(change: impl FnOnce(&mut Config)) -> Self {
         let mut config = Config { gateway_origin: ORIGIN.to_owned(), ..Config::default() };
         change(&mut config);
@@ -147,10 +147,10 @@ impl World {
             reached: Notify::new(),
         });
         let around = (store, environment, Arc::clone(&config));
-        let world =
+        let harness =
             Self::around(around, clock, Arc::default(), backend, Arc::new(KeyPair::generate().unwrap()), 7);
-        world.seed().await;
-        world
+        harness.seed().await;
+        harness
     }
 
     /// Creates a gateway with new ports over the existing store.

@@ -1,0 +1,180 @@
+//! The inputs of a contract: files and folders, documents that the caller has read, and downloads.
+//!
+//! The pipeline never accesses the network. A [`DocumentFetcher`] of the caller downloads documents.
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use crate::{
+    diagnostics::{Diagnostic, Diagnostics},
+    tree::SourceId,
+};
+
+use super::{Sources, uri};
+
+/// Downloads documents for inputs and references that are URLs.
+pub trait DocumentFetcher: fmt::Debug + Send + Sync {
+    /// Returns the content of the document at a URL with the scheme `https` or `http`. `referrer` is the URL
+    /// of the downloaded document that refers to it, or `None` for an input and for references in files.
+    ///
+    /// # Errors
+    /// Returns the reason why the document is not available.
+    fn fetch(&self, url: &str, referrer: Option<&str>) -> Result<Vec<u8>, FetchError>;
+}
+
+/// The reason why a document was not downloaded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FetchError {
+    /// The URL and the reason.
+    pub message: String,
+    /// The next step for the user.
+    pub help: Option<&'static str>,
+    /// True if the contract must be rejected. Otherwise, a reference to the document is a fault like any
+    /// unresolved reference.
+    pub is_fatal: bool,
+}
+
+impl FetchError {
+    fn into_diagnostic(self) -> Diagnostic {
+        let failure = Diagnostic::error("io", self.message);
+        match self.help {
+            Some(help) => failure.help(help),
+            None => failure,
+        }
+    }
+}
+
+/// A document whose content the caller has read, for example from standard input.
+#[derive(Clone, Debug)]
+pub struct InputDocument {
+    /// The name for diagnostics. A YAML extension selects YAML; without an extension, the content selects
+    /// JSON or YAML.
+    pub name: String,
+    pub content: Vec<u8>,
+}
+
+/// The inputs of a contract, and the sources of documents that references need.
+#[derive(Clone, Debug, Default)]
+pub struct ContractInputs {
+    /// Files, folders, and URLs with the scheme `https` or `http`.
+    pub paths: Vec<PathBuf>,
+    /// Documents that the caller has read. References in them are relative to the current folder.
+    pub documents: Vec<InputDocument>,
+    /// URI prefixes with the folders to which they are mapped, or single URIs with files.
+    pub mounts: Vec<(String, PathBuf)>,
+    /// Downloads URLs. Without it, a URL among the paths is an error, and references to URLs are unresolved.
+    pub fetcher: Option<Arc<dyn DocumentFetcher>>,
+    /// The folder to which the names of files in messages are relative. By default, it is the common folder of
+    /// the inputs.
+    pub shown_from: Option<PathBuf>,
+}
+
+/// Returns the URL if a path among the inputs is a URL with the scheme `https` or `http`.
+#[must_use]
+pub fn as_url(path: &Path) -> Option<&str> {
+    path.to_str().filter(|text| uri::strip_http_scheme(text).is_some())
+}
+
+/// Returns the path of an input in the options, which is relative to `base` unless it is a URL.
+#[must_use]
+pub fn join_base(base: &Path, input: &Path) -> PathBuf {
+    if as_url(input).is_some() { input.to_path_buf() } else { base.join(input) }
+}
+
+impl Sources {
+    /// Downloads an input.
+    pub(super) fn fetch_input(&self, url: &str) -> Result<Vec<u8>, Diagnostic> {
+        let Some(fetcher) = &self.fetcher else {
+            let message = format!("`{url}` is a URL, and documents are downloaded only with `--fetch`");
+            let help = "use `--fetch`, or download the document and give its path";
+            return Err(Diagnostic::error("io", message).help(help));
+        };
+        fetcher.fetch(url, None).map_err(FetchError::into_diagnostic)
+    }
+
+    /// Downloads the document of a reference if the URI is a URL and there is a fetcher. Returns false if
+    /// there is no new document. `key` is the normalized URI.
+    pub(super) fn load_url(
+        &mut self,
+        uri: &str,
+        key: String,
+        from: SourceId,
+        problems: &mut Diagnostics,
+    ) -> bool {
+        let is_url = uri::strip_http_scheme(uri).is_some();
+        let fetcher = self.fetcher.clone().filter(|_| is_url && !self.unfetched.contains(&key));
+        let Some(fetcher) = fetcher else { return false };
+        let retrieval = self.retrievals.get(from.0 as usize).filter(|retrieval| retrieval.path.is_none());
+        let referrer = retrieval.map(|retrieval| retrieval.base_uri.as_str());
+        let referrer = referrer.filter(|uri| uri::strip_http_scheme(uri).is_some());
+        match fetcher.fetch(uri, referrer) {
+            Ok(content) => {
+                let id = self.add_source(uri.to_owned(), None, &content, uri, false, problems);
+                self.names.insert(key, id);
+                true
+            }
+            Err(error) => {
+                let is_fatal = error.is_fatal;
+                let problem = error.into_diagnostic();
+                problems.push(if is_fatal {
+                    problem
+                } else {
+                    problem.with_fallback("references to it accept any JSON")
+                });
+                self.unfetched.insert(key);
+                false
+            }
+        }
+    }
+
+    /// Returns true if the document of a URL could not be downloaded.
+    pub(crate) fn is_unfetched(&self, uri: &str) -> bool {
+        self.unfetched.contains(&uri::normalized_key(uri))
+    }
+}
+
+/// Returns the name whose extension determines the syntax of a document without a file. If the name has no
+/// extension of a document, the content decides: JSON starts with `{`, `[` or `"`.
+pub(super) fn syntax_name(name: &str, content: &[u8]) -> &'static str {
+    let path = name.split(['?', '#']).next().unwrap_or(name);
+    let extension = Path::new(path).extension().and_then(|extension| extension.to_str());
+    let is_yaml = match extension {
+        Some(extension) if extension.eq_ignore_ascii_case("json") => false,
+        Some(extension) if ["yaml", "yml"].iter().any(|known| extension.eq_ignore_ascii_case(known)) => true,
+        _ => {
+            let text = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content).trim_ascii_start();
+            !text.starts_with(b"{") && !text.starts_with(b"[") && !text.starts_with(b"\"")
+        }
+    };
+    if is_yaml { "document.yaml" } else { "document.json" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn name_or_content_selects_the_syntax() {
+        for (name, content, expected) in [
+            ("https://a.example/openapi.yml?at=1.json", "{}", "document.yaml"),
+            ("https://a.example/openapi.json", "a: 1", "document.json"),
+            ("https://a.example/openapi", " {}", "document.json"),
+            ("https://a.example/v1.2", "\u{feff}{}", "document.json"),
+            ("stdin", "openapi: 3.1.0", "document.yaml"),
+            ("stdin", "\n[]", "document.json"),
+        ] {
+            assert_eq!(syntax_name(name, content.as_bytes()), expected, "{name} {content}");
+        }
+    }
+
+    #[test]
+    fn urls_are_not_joined_to_folders() {
+        let join = |input: &str| join_base(Path::new("schemas"), Path::new(input));
+        assert_eq!(join("https://a.example/b.json"), Path::new("https://a.example/b.json"));
+        assert_eq!(join("https.json"), Path::new("schemas/https.json"));
+        assert_eq!(as_url(Path::new("ftp://a.example")), None);
+    }
+}

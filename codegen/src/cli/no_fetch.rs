@@ -1,0 +1,36 @@
+//! `--fetch` in a build without the feature `fetch`.
+
+use std::{path::Path, sync::Arc};
+
+use contract_codegen::{DocumentFetcher, FetchError};
+
+use super::{args::FetchArgs, console::Console, error::CommandError};
+
+/// A downloader that cannot be created.
+#[derive(Debug)]
+pub(crate) enum Downloader {}
+
+impl Downloader {
+    /// Returns an error if the options request downloads.
+    pub(crate) fn from_args(args: FetchArgs, _folder: &Path) -> Result<Option<Arc<Self>>, CommandError> {
+        if args.fetch {
+            let message = "this build cannot download documents: rebuild it with `--features fetch`";
+            return Err(CommandError::Usage(message.to_owned()));
+        }
+        Ok(None)
+    }
+
+    pub(crate) fn print_changes(&self, _console: &Console) {
+        match *self {}
+    }
+
+    pub(crate) fn write_lock(&self, _console: &Console) -> Result<(), CommandError> {
+        match *self {}
+    }
+}
+
+impl DocumentFetcher for Downloader {
+    fn fetch(&self, _url: &str, _referrer: Option<&str>) -> Result<Vec<u8>, FetchError> {
+        match *self {}
+    }
+}

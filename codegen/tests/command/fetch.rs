@@ -1,0 +1,221 @@
+//! Inputs that are not files: standard input and URLs.
+
+use std::{
+    fs,
+    io::{BufRead as _, BufReader, Write as _},
+    net::TcpListener,
+    process::{Command, Stdio},
+    sync::{Arc, Mutex},
+    thread,
+};
+
+use super::{CommandResult, Folder, TICKETS};
+
+/// A server on the loopback interface that answers each request with the status line, headers and body of its
+/// path.
+struct DocumentServer {
+    base: String,
+    responses: Arc<Mutex<Vec<(String, String)>>>,
+}
+
+impl DocumentServer {
+    fn start() -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let base = format!("http://{}", listener.local_addr().unwrap());
+        let responses: Arc<Mutex<Vec<(String, String)>>> = Arc::default();
+        let shared = Arc::clone(&responses);
+        // The thread ends with the process of the test.
+        thread::spawn(move || {
+            for connection in listener.incoming() {
+                let mut connection = connection.unwrap();
+                let lines = BufReader::new(&connection).lines().map(Result::unwrap);
+                let head: Vec<String> = lines.take_while(|line| !line.is_empty()).collect();
+                let path = head[0].split(' ').nth(1).unwrap();
+                let known = shared.lock().unwrap().iter().find(|(known, _)| known == path).cloned();
+                let missing = || "404 Not Found\r\ncontent-length: 0\r\n\r\n".to_owned();
+                let response = known.map_or_else(missing, |(_, response)| response);
+                // A client that rejects the response may already have closed the connection.
+                let _ = write!(connection, "HTTP/1.1 {response}");
+            }
+        });
+        Self { base, responses }
+    }
+
+    fn put(&self, path: &str, body: &str) {
+        let length = body.len();
+        self.respond(path, &format!("200 OK\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"));
+    }
+
+    fn redirect(&self, path: &str, target: &str) {
+        self.respond(
+            path,
+            &format!("302 Found\r\nlocation: {target}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"),
+        );
+    }
+
+    fn respond(&self, path: &str, response: &str) {
+        let mut responses = self.responses.lock().unwrap();
+        responses.retain(|(known, _)| known != path);
+        responses.push((path.to_owned(), response.to_owned()));
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.base)
+    }
+}
+
+/// Asserts that standard error contains a message, which may be wrapped.
+#[track_caller]
+fn expect_message(result: &CommandResult, message: &str) {
+    let text = result.err.replace("\n  │ ", " ");
+    assert!(text.contains(message), "no `{message}` in\n{}", result.err);
+}
+
+fn run_with_stdin(folder: &Folder, args: &[&str], stdin: &str) -> CommandResult {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_contract-codegen"))
+        .args(args)
+        .current_dir(&folder.0)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(stdin.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    CommandResult {
+        code: output.status.code().unwrap(),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// A contract whose schema is in another document.
+const SPLIT: &str = r#"{
+    "openapi": "3.1.0", "info": {"title": "Split", "version": "1"},
+    "paths": {"/seat": {"get": {"operationId": "getSeat", "responses": {"200": {"description": "A seat",
+        "content": {"application/json": {"schema": {"$ref": "parts/seat.yaml"}}}}}}}}
+}"#;
+const SEAT: &str = "title: Seat\ntype: object\nrequired: [row]\nproperties:\n  row: { type: integer }\n";
+
+#[test]
+fn standard_input_is_an_input() {
+    let folder = Folder::new("stdin");
+    folder.put("parts/seat.yaml", SEAT);
+    run_with_stdin(&folder, &["generate", "-", "-o", "seat.rs", "--only", "types"], SPLIT).expect_exit(0);
+    let code = fs::read_to_string(folder.0.join("seat.rs")).unwrap();
+    assert!(code.contains("pub struct Seat"), "references are relative to the current folder");
+
+    run_with_stdin(&folder, &["drift", "tickets.yaml", "-"], TICKETS).expect_exit(0);
+    let invalid = run_with_stdin(&folder, &["explain", "Seat", "-"], "{").expect_exit(3);
+    expect_message(&invalid, "stdin:1:2");
+    for (args, message) in [
+        (&["generate", "-", "-", "-o", "x"][..], "`-` given more than once"),
+        (&["drift", "-", "-"], "`-` given for both versions"),
+        (&["init", "-"], "codegen.toml must list its inputs"),
+    ] {
+        let refused = run_with_stdin(&folder, args, TICKETS).expect_exit(2);
+        expect_message(&refused, message);
+    }
+}
+
+#[test]
+fn url_is_refused_without_fetch() {
+    let folder = Folder::new("fetch-off");
+    let url = "https://a.example/openapi.json";
+    for args in [&["generate", url, "-o", "x"][..], &["drift", url, "tickets.yaml"], &["init", url]] {
+        let refused = folder.run(args).expect_exit(4);
+        expect_message(&refused, "documents are downloaded only with `--fetch`");
+    }
+    assert!(!folder.0.join("codegen.lock").exists());
+}
+
+#[test]
+fn documents_and_their_references_are_downloaded() {
+    let folder = Folder::new("fetch");
+    let server = DocumentServer::start();
+    server.redirect("/latest", "/v1/openapi.json");
+    server.put("/v1/openapi.json", SPLIT);
+    // A redirect does not change the URL against which references are resolved.
+    server.put("/parts/seat.yaml", SEAT);
+    let url = server.url("/latest");
+    let generate = ["generate", &url, "--fetch", "-o", "seat.rs", "--only", "types"];
+    folder.run(&generate).expect_exit(0);
+    let code = fs::read_to_string(folder.0.join("seat.rs")).unwrap();
+    assert!(code.contains("pub struct Seat"));
+    let lock = fs::read_to_string(folder.0.join("codegen.lock")).unwrap();
+    for path in ["/latest", "/parts/seat.yaml"] {
+        assert!(lock.contains(&format!("\"{}\" = \"sha256:", server.url(path))), "{lock}");
+    }
+
+    server.put("/parts/seat.yaml", &SEAT.replace("integer", "string"));
+    let locked = [&generate[..], &["--locked"]].concat();
+    let refused = folder.run(&locked).expect_exit(4);
+    expect_message(&refused, "/parts/seat.yaml differs from the digest in codegen.lock");
+    assert_eq!(fs::read_to_string(folder.0.join("seat.rs")).unwrap(), code, "nothing is written");
+
+    let check = folder.run(&["check", &url, "--fetch", "-o", "seat.rs", "--only", "types"]).expect_exit(1);
+    expect_message(&check, "seat.yaml differs from the digest in codegen.lock");
+    assert_eq!(fs::read_to_string(folder.0.join("codegen.lock")).unwrap(), lock, "`check` writes nothing");
+    folder.run(&generate).expect_exit(0);
+    assert_ne!(fs::read_to_string(folder.0.join("codegen.lock")).unwrap(), lock);
+    folder.run(&locked).expect_exit(0);
+}
+
+#[test]
+fn init_lists_urls_and_generate_reads_them() {
+    let folder = Folder::new("fetch-init");
+    let server = DocumentServer::start();
+    server.put("/openapi.yaml", TICKETS);
+    let url = server.url("/openapi.yaml");
+    let init = folder.run(&["init", &url, "--fetch", "-o", "api/codegen.toml"]).expect_exit(0);
+    expect_message(&init, "generate api/codegen.toml --fetch");
+    assert!(folder.0.join("api/codegen.lock").exists());
+    folder.run(&["check", "api/codegen.toml", "--fetch", "--locked", "-o", "absent"]).expect_exit(1);
+    let offline = folder.run(&["check", "api/codegen.toml", "-o", "absent"]).expect_exit(4);
+    expect_message(&offline, "downloaded only with `--fetch`");
+    folder.run(&["drift", &url, "tickets.yaml", "--fetch"]).expect_exit(0);
+}
+
+#[test]
+fn failed_downloads_name_the_reason() {
+    let folder = Folder::new("fetch-failures");
+    let server = DocumentServer::start();
+    server.redirect("/loop", "/loop");
+    server.redirect("/file", "file:///etc/hosts");
+    server.redirect("/plain", "http://a.example/openapi.json");
+    server.respond("/private", "401 Unauthorized\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+    server.respond("/large", "200 OK\r\ncontent-length: 99999999999\r\nconnection: close\r\n\r\n");
+    server.respond("/cut", "200 OK\r\ncontent-length: 9\r\nconnection: close\r\n\r\n{");
+    for (url, reason) in [
+        (server.url("/absent"), "/absent returned status 404"),
+        (server.url("/private"), "documents are downloaded without credentials"),
+        (server.url("/loop"), "/loop redirects more than 5 times"),
+        (server.url("/file"), "its URL is not `https:` with a host"),
+        (server.url("/plain"), "http://a.example/openapi.json is not encrypted"),
+        (server.url("/large"), "the document is larger than 64 MiB"),
+        (server.url("/cut"), "cannot download"),
+        ("http://a.example/openapi.json".to_owned(), "is not encrypted"),
+        ("https://user:hunter2@a.example/x.json".to_owned(), "on a.example contains credentials"),
+    ] {
+        let refused = folder.run(&["explain", "Seat", &url, "--fetch"]).expect_exit(4);
+        expect_message(&refused, reason);
+        assert!(!refused.err.contains("hunter2"), "{}", refused.err);
+    }
+    folder.put("codegen.lock", "\"https://a.example/\" = 3\n");
+    let refused = folder.run(&["explain", "Seat", "tickets.yaml", "--fetch"]).expect_exit(2);
+    expect_message(&refused, "codegen.lock is invalid");
+}
+
+/// A reference that cannot be downloaded is a fault like any unresolved reference: the rest is generated.
+#[test]
+fn unavailable_reference_is_a_fault() {
+    let folder = Folder::new("fetch-reference");
+    let server = DocumentServer::start();
+    server.put("/openapi.json", SPLIT);
+    let url = server.url("/openapi.json");
+    let generate = ["generate", &url, "--fetch", "-o", "seat.rs", "--only", "types"];
+    let tolerated = folder.run(&generate).expect_exit(0);
+    expect_message(&tolerated, "/parts/seat.yaml returned status 404");
+    expect_message(&tolerated, "/parts/seat.yaml` could not be downloaded");
+    folder.run(&[&generate[..], &["--strict"]].concat()).expect_exit(4);
+}
