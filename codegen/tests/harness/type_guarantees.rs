@@ -239,6 +239,27 @@ fn unrepresentable_integers_have_their_own_error() {
     assert!(is_at("/list/1"), "{error:?}");
 }
 
+/// Integers of an inline `enum` have a type with constants, which converts from integers and strings and keeps
+/// other values when it is parsed.
+#[test]
+fn inline_integer_enums_have_constants() {
+    use compiled::enum_integers::types::{Input, InputLevel, InputMaybe, InputSky};
+    let input = Input::parse(br#"{"level":7,"sky":18,"maybe":2}"#).unwrap();
+    assert!(!input.is_valid() && input.level.get() == 7 && input.sky == Some(InputSky::HEAVY_RAIN));
+    assert_eq!(input.maybe, Some(Nullable::Value(InputMaybe::VALUE_2)));
+    assert_eq!(input.to_json().unwrap().to_string(), r#"{"level":7,"sky":18,"maybe":2}"#);
+    assert_eq!(Input::new(InputLevel::VALUE_MINUS_2).sky_or_default(), InputSky::HEAVY_RAIN);
+    assert_eq!(InputLevel::ALL, [InputLevel::VALUE_1, InputLevel::VALUE_MINUS_2, InputLevel::VALUE_30]);
+    assert_eq!(
+        ("-2".parse(), InputLevel::try_from(30)),
+        (Ok(InputLevel::VALUE_MINUS_2), Ok(InputLevel::VALUE_30))
+    );
+    assert!("2".parse::<InputLevel>().is_err() && "x".parse::<InputLevel>().is_err());
+    assert!(InputLevel::try_from(2).is_err() && InputLevel::VALUE_30.to_string() == "30");
+    let is_sunny = |sky: InputSky| matches!(sky, InputSky::SUNNY);
+    assert!(is_sunny(InputSky::try_from(42).unwrap()));
+}
+
 /// If another branch matches, a member that only one branch declares may have any value, and the type
 /// represents every valid document.
 #[test]

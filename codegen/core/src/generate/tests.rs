@@ -247,6 +247,36 @@ fn listed_integers_become_constants() {
     );
 }
 
+/// Integers of an inline `enum` become a newtype in properties and parameters, which the call sends.
+#[test]
+fn inline_integer_enums_become_newtypes() {
+    let document = "
+openapi: 3.1.0
+info: { title: T, version: '1' }
+paths:
+  /a:
+    get:
+      operationId: list
+      parameters:
+        - { name: size, in: query, schema: { type: integer, enum: [10, 20], default: 20 } }
+        - { name: only, in: query, required: true, schema: { type: integer, enum: [1, 2] } }
+      responses: { '200': { description: '' } }
+";
+    let sources = Sources::from_texts(&[("a.yaml", "", document)]).unwrap();
+    let project = Project::default();
+    let contract = project.analyze_sources(sources).unwrap();
+    let files = project.generate_from(contract).unwrap().files.0;
+    let code: String = files.into_values().collect::<String>().split_whitespace().collect();
+    for part in [
+        "structListSize(pub(super)i64)",
+        "pubconstVALUE_10:Self=Self(10);",
+        "only:super::types::ListOnly",
+        "self.size.unwrap_or(super::types::ListSize::VALUE_20)",
+    ] {
+        assert!(code.contains(part), "{part}: {code}");
+    }
+}
+
 /// `x-enum-varnames` and `x-enum-descriptions` apply to the values of `x-extensible-enum`. Lists with the
 /// wrong length, objects as values and lists for other types are reported.
 #[test]

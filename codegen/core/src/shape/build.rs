@@ -8,7 +8,10 @@ use contract_runtime::{Json, Number};
 
 use super::{
     IntKind, KindVariant, Shapes, StringEnum, StructBody, StructField, TypeBody, TypeDef, TypeId, TypeRef,
-    boxes, enum_annotations::ValueAnnotation, unions::PendingVariant, unused_types,
+    boxes,
+    enum_annotations::{ValueAnnotation, integer_constants},
+    unions::PendingVariant,
+    unused_types,
 };
 use crate::{
     api::OpenApiDocument,
@@ -431,7 +434,7 @@ impl ShapeBuilder<'_> {
         if kind == TypeSet::BOOLEAN {
             TypeRef::Bool
         } else if kind == TypeSet::NUMBER {
-            self.number_type(facts)
+            self.integer_enum_type(conj, facts, hint, slot)
         } else if kind == TypeSet::STRING {
             self.string_type(conj, facts, hint, slot)
         } else if kind == TypeSet::ARRAY {
@@ -439,6 +442,25 @@ impl ShapeBuilder<'_> {
         } else {
             self.object_type(conj, facts, hint, slot)
         }
+    }
+
+    /// Returns the type of a number. A list of integers without a name becomes a newtype with constants, as a
+    /// list of strings becomes an enum. For a named schema, the caller creates the newtype.
+    fn integer_enum_type(
+        &mut self,
+        conj: &SchemaConjunction,
+        facts: &SchemaFacts,
+        hint: &str,
+        slot: Option<TypeId>,
+    ) -> TypeRef {
+        let number = self.number_type(facts);
+        let is_list = || integer_constants(self.graph, facts).len() > 1;
+        if slot.is_some() || !matches!(number, TypeRef::Int(_)) || !is_list() {
+            return number;
+        }
+        let id = self.type_slot(conj, hint, None);
+        self.shapes.types[id].body = TypeBody::Newtype(number);
+        TypeRef::Named(id)
     }
 
     fn number_type(&self, facts: &SchemaFacts) -> TypeRef {
