@@ -307,6 +307,9 @@ pub struct TypeOptions {
     pub builders: BuilderScope,
     /// The type of an integer without a bound and without an `int32` or `int64` format.
     pub unbounded_integers: UnboundedIntegerType,
+    /// Whether integers with the format `int32`, `uint32` or `uint64` have the type of the same name (`i32`,
+    /// `u32`, `u64`) instead of `i64`. Valid values outside of the type are rejected when they are parsed.
+    pub machine_integers: bool,
     /// Whether a schema with `properties` but without `type` is treated as an object.
     pub implied_objects: bool,
     /// Selectors of schemas for which the opposite of `implied-objects` applies: they are (or are not)
@@ -359,6 +362,7 @@ impl Default for TypeOptions {
         Self {
             builders: BuilderScope::Requests,
             unbounded_integers: UnboundedIntegerType::I64,
+            machine_integers: false,
             implied_objects: true,
             implied_otherwise: Vec::new(),
             families: None,

@@ -339,8 +339,7 @@ impl<'a> ModelEmitter<'a> {
         match ty {
             TypeRef::Json => self.runtime_item(RuntimeImport::Json),
             TypeRef::Bool => quote!(bool),
-            TypeRef::Int(IntKind::I64) => quote!(i64),
-            TypeRef::Int(IntKind::U64) => quote!(u64),
+            TypeRef::Int(kind) => int_type(*kind),
             TypeRef::Number => self.runtime_item(RuntimeImport::Number),
             TypeRef::String => self.prelude_item("String"),
             TypeRef::Secret => self.runtime_item(RuntimeImport::Secret),
@@ -428,6 +427,11 @@ impl RustTypes for ModelEmitter<'_> {
     }
 }
 
+fn int_type(kind: IntKind) -> TokenStream {
+    let name = ident(kind.name());
+    quote!(#name)
+}
+
 /// Returns a Rust type as it is written in a module beside those of the areas, such as `client`.
 fn full_type(shapes: &Shapes, ty: &TypeRef, alias: Option<TypeAlias<'_>>) -> TokenStream {
     let inner_type = |inner: &TypeRef| full_type(shapes, inner, alias);
@@ -435,8 +439,7 @@ fn full_type(shapes: &Shapes, ty: &TypeRef, alias: Option<TypeAlias<'_>>) -> Tok
     match ty {
         TypeRef::Json => quote!(#runtime::Json),
         TypeRef::Bool => quote!(bool),
-        TypeRef::Int(IntKind::I64) => quote!(i64),
-        TypeRef::Int(IntKind::U64) => quote!(u64),
+        TypeRef::Int(kind) => int_type(*kind),
         TypeRef::Number => quote!(#runtime::Number),
         TypeRef::String => quote!(String),
         TypeRef::Secret => quote!(#runtime::Secret),

@@ -39,6 +39,8 @@ pub struct SchemaOptions {
     pub areas: BTreeMap<SchemaId, String>,
     /// True if unbounded integers become `Number` instead of `i64`.
     pub exact_integers: bool,
+    /// True if the formats of integers select `i32`, `u32` and `u64`.
+    pub machine_integers: bool,
     /// True if a schema with `properties` but without `type` describes an object.
     pub implied_objects: bool,
     /// The schemas whose unsupported pattern is not checked.
@@ -65,6 +67,7 @@ impl SchemaOptions {
     pub fn from_types(types: &TypeOptions) -> Self {
         Self {
             exact_integers: types.unbounded_integers == UnboundedIntegerType::Exact,
+            machine_integers: types.machine_integers,
             implied_objects: types.implied_objects,
             ..Self::default()
         }
@@ -86,6 +89,7 @@ impl SchemaOptions {
             replace,
             areas,
             exact_integers,
+            machine_integers,
             implied_objects,
             unchecked,
             views,
@@ -106,6 +110,7 @@ impl SchemaOptions {
             replace: moved.remap_keys(replace),
             areas: moved.remap_keys(areas),
             exact_integers,
+            machine_integers,
             implied_objects,
             unchecked: moved.remap_set(unchecked),
             views: views.into_iter().map(|view| moved.remap_list(view)).collect(),

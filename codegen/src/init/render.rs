@@ -188,6 +188,10 @@ fn write_types(page: &mut TomlPage, found: &InitFindings) {
         }
     }
     page.add_comment("unbounded-integers = \"i64\"");
+    page.add_comment(
+        "Use `i32`, `u32` and `u64` for the formats `int32`, `uint32` and `uint64` of integers.",
+    );
+    page.add_comment("machine-integers = false");
     let implied = match found.implied_objects {
         0 => String::new(),
         count => format!("; {} here", count_noun(count, "schema")),

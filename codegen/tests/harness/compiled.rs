@@ -163,6 +163,8 @@ pub mod number_bounds;
 pub mod number_decimals;
 #[path = "../cases/number_huge_bounds/expected/root.rs"]
 pub mod number_huge_bounds;
+#[path = "../cases/number_machine/expected/root.rs"]
+pub mod number_machine;
 #[path = "../cases/number_whole/expected/root.rs"]
 pub mod number_whole;
 #[path = "../cases/openapi_30/expected/root.rs"]
@@ -424,6 +426,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "number_bounds" => models!(number_bounds: Byte, Digit, Input),
         "number_decimals" => models!(number_decimals: Input),
         "number_huge_bounds" => models!(number_huge_bounds: Input),
+        "number_machine" => models!(number_machine: Input, InputListed, InputText, Level, Port),
         "number_whole" => models!(number_whole: Input, InputKind, InputTag),
         "openapi_30" => models!(openapi_30: Berth, BerthShip, BerthState, Keeper, Problem),
         "openapi_30_nullable" => models!(openapi_30_nullable: Berth, BerthCargo, BerthLoad, BerthState, Boxes, Bulk, Maybe, MaybeValue, Ship),

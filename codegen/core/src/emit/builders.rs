@@ -1,14 +1,14 @@
 //! Generates builders, which have a setter for each field and check the value when it is built.
 
 use contract_runtime::Json;
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
 
 use super::{
     ModelEmitter, ident,
     records::{macro_section, visible_fields},
 };
-use crate::shape::{StructBody, StructField, TypeBody, TypeDef, TypeRef};
+use crate::shape::{IntKind, StructBody, StructField, TypeBody, TypeDef, TypeRef};
 
 impl ModelEmitter<'_> {
     pub(super) fn builder_macro(&self, def: &TypeDef, body: &StructBody) -> TokenStream {
@@ -71,8 +71,12 @@ impl ModelEmitter<'_> {
         let constant = f.constant.as_ref().filter(|_| f.required)?;
         match (&f.ty, constant) {
             (TypeRef::String, Json::String(text)) => Some(quote!(#text.into())),
-            (TypeRef::Bool, Json::Bool(_)) | (TypeRef::Int(_), Json::Number(_)) => {
+            (TypeRef::Bool, Json::Bool(_)) | (TypeRef::Int(IntKind::I64), Json::Number(_)) => {
                 Some(self.constant_expression(constant))
+            }
+            (TypeRef::Int(kind), Json::Number(number)) => {
+                let value = Literal::i128_unsuffixed(kind.value_of(number)?);
+                Some(quote!(#value))
             }
             (TypeRef::Named(id), Json::String(text)) => {
                 let def = self.shapes.get(*id);

@@ -12,7 +12,7 @@ use crate::{
     constraint_text::{describe_default, find_default},
     rust_types::{DefaultValue, RustTypes},
     schema::Schema,
-    shape::{IntKind, StructBody, TypeBody, TypeRef, integer_constants},
+    shape::{StructBody, TypeBody, TypeRef, integer_constants},
     tables::number_tokens,
 };
 
@@ -28,12 +28,8 @@ impl ModelEmitter<'_> {
         let own = || print_type(ty);
         Some(match (ty, default) {
             (TypeRef::Bool, Json::Bool(value)) => DefaultValue::Copied(own(), quote!(#value)),
-            (TypeRef::Int(IntKind::I64), Json::Number(number)) => {
-                let value = Literal::i64_unsuffixed(number.as_i64()?);
-                DefaultValue::Copied(own(), quote!(#value))
-            }
-            (TypeRef::Int(IntKind::U64), Json::Number(number)) => {
-                let value = Literal::u64_unsuffixed(number.as_u64()?);
+            (TypeRef::Int(kind), Json::Number(number)) => {
+                let value = Literal::i128_unsuffixed(kind.value_of(number)?);
                 DefaultValue::Copied(own(), quote!(#value))
             }
             (TypeRef::Number, Json::Number(number)) => {

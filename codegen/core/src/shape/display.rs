@@ -1,6 +1,6 @@
 //! Formats types for messages and explanations.
 
-use super::{IntKind, Shapes, TypeRef};
+use super::{Shapes, TypeRef};
 
 /// Formats a type in Rust notation, such as `Vec<Ship>`.
 #[must_use]
@@ -9,8 +9,7 @@ pub fn display_type(shapes: &Shapes, ty: &TypeRef) -> String {
     match ty {
         TypeRef::Json => "Json".to_owned(),
         TypeRef::Bool => "bool".to_owned(),
-        TypeRef::Int(IntKind::I64) => "i64".to_owned(),
-        TypeRef::Int(IntKind::U64) => "u64".to_owned(),
+        TypeRef::Int(kind) => kind.name().to_owned(),
         TypeRef::Number => "Number".to_owned(),
         TypeRef::String => "String".to_owned(),
         TypeRef::Secret => "Secret".to_owned(),
