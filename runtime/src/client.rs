@@ -56,6 +56,8 @@ pub use http::HeaderMap;
 pub use self::call::{Call, PendingCall, StoredRequest};
 pub use self::default_headers::DefaultHeaders;
 pub use self::error::{Error, SendError, UnexpectedReason, UnexpectedResponse};
+pub use self::raw_response::ResponseFields;
+use self::raw_response::ShownFields;
 pub use self::raw_response::{DecodedBody, RawResponse};
 pub use self::request::RequestBuilder;
 #[cfg(feature = "reqwest")]
@@ -86,7 +88,7 @@ pub struct ApiClient {
     transport: Arc<dyn Transport>,
     checks: RequestChecks,
     base_url_only: bool,
-    shown_fields: &'static [&'static str],
+    shown_fields: ShownFields,
     random: RandomSource,
     #[cfg(feature = "stream")]
     stream_limits: crate::stream::StreamLimits,
@@ -104,7 +106,7 @@ impl ApiClient {
             transport: Arc::new(transport),
             checks: RequestChecks::default(),
             base_url_only: false,
-            shown_fields: &[],
+            shown_fields: ShownFields::default(),
             random: RandomSource::default(),
             #[cfg(feature = "stream")]
             stream_limits: crate::stream::StreamLimits::default(),
@@ -124,7 +126,14 @@ impl ApiClient {
     /// may contain secrets.
     #[must_use]
     pub const fn with_shown_fields(mut self, names: &'static [&'static str]) -> Self {
-        self.shown_fields = names;
+        self.shown_fields.names = names;
+        self
+    }
+
+    /// Returns the client with these fields shown in addition, each only for some responses.
+    #[must_use]
+    pub const fn with_response_fields(mut self, responses: &'static [ResponseFields]) -> Self {
+        self.shown_fields.responses = responses;
         self
     }
 

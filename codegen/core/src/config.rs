@@ -517,7 +517,8 @@ pub struct ClientConfig {
     /// default, it is treated as a fault.
     pub skip_unsupported: Option<bool>,
     /// The properties of error responses, such as `code` or an id, that the `Display` output of an error
-    /// shows. The default is none, because error responses may contain secrets.
+    /// shows: a name applies to every error response, and a selector, which contains `#`, only to the responses
+    /// whose property it selects. The default is none, because error responses may contain secrets.
     pub shown: Vec<String>,
     /// Whether the module `credentials` is generated. It has a setter for each of the `securitySchemes`, and
     /// a transport that adds the credentials that the `security` of an operation requires. The default is

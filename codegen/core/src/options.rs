@@ -57,6 +57,8 @@ pub struct SchemaOptions {
     pub wire: BTreeMap<SchemaId, WireSettings>,
     /// The selectors of `wire`, with the schemas that they match.
     pub wire_selectors: BTreeMap<String, Vec<SchemaId>>,
+    /// The selectors of `client.shown`, with the schemas that they match.
+    pub shown: BTreeMap<String, Vec<SchemaId>>,
     /// The traits that every type derives; `Default` is derived only if that is possible.
     pub common_derives: Vec<String>,
 }
@@ -98,8 +100,12 @@ impl SchemaOptions {
             attributes,
             wire,
             wire_selectors,
+            shown,
             common_derives: everywhere,
         } = self;
+        let remap_selectors = |selectors: BTreeMap<String, Vec<SchemaId>>| {
+            selectors.into_iter().map(|(selector, ids)| (selector, moved.remap_list(ids))).collect()
+        };
         Self {
             names: moved.remap_keys(names),
             value_names: moved.remap_keys(value_names),
@@ -118,10 +124,8 @@ impl SchemaOptions {
             formats,
             attributes: moved.remap_keys(attributes),
             wire: moved.remap_keys(wire),
-            wire_selectors: wire_selectors
-                .into_iter()
-                .map(|(selector, ids)| (selector, moved.remap_list(ids)))
-                .collect(),
+            wire_selectors: remap_selectors(wire_selectors),
+            shown: remap_selectors(shown),
             common_derives: everywhere,
         }
     }

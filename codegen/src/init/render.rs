@@ -295,7 +295,7 @@ fn write_operations(page: &mut TomlPage, found: &InitFindings) {
         "Generate credentials: a setter for each entry of `securitySchemes`, and a transport that adds them.",
     );
     page.add_comment("credentials = true");
-    page.add_comment("Fields of error responses that the messages of errors show, such as a code or an id.");
+    page.add_comment("Fields of error responses that the messages of errors show, such as a code or an id: names, or selectors.");
     page.add_comment("shown = []");
     page.add_comment("A client for the operations of each tag: `client.issues().list(…)`.");
     if found.operations > MANY_OPERATIONS && !found.tags.is_empty() {
