@@ -16,6 +16,7 @@ mod object_form;
 mod tags;
 #[cfg(test)]
 mod tests;
+mod type_aliases;
 mod unions;
 mod unused_types;
 
@@ -23,9 +24,10 @@ pub(crate) use build::MAX_ENUM_VARIANTS;
 pub use build::build_shapes;
 pub(crate) use containment::ContainmentIndex;
 pub(crate) use defaults::{DefaultableTypes, is_default_path};
-pub use display::display_type;
+pub use display::{display_place_type, display_type};
 pub(crate) use enum_annotations::{integer_constants, named_constants};
 pub use object_form::{MemberRule, ObjectForm};
+pub use type_aliases::{find_aliases, place_alias};
 pub use unions::is_tagged_union;
 
 use std::collections::{BTreeMap, BTreeSet};

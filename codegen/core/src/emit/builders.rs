@@ -47,7 +47,7 @@ impl ModelEmitter<'_> {
 
     /// Returns the row of a setter in the macro call: field, kind of argument, type and name in JSON.
     fn setter_row(&self, body: &StructBody, f: &StructField) -> TokenStream {
-        let (field, wire, ty) = (ident(&f.name), &f.wire, self.type_tokens(&f.ty));
+        let (field, wire, ty) = (ident(&f.name), &f.wire, self.place_type_tokens(&f.ty, &f.conj));
         let kind = ident(match &f.ty {
             TypeRef::Vec(_) => "list",
             TypeRef::Boxed(_) => "boxed",
