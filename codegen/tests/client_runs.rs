@@ -15,6 +15,9 @@ pub mod calls;
 #[path = "cases/hangar/expected/client.rs"]
 pub mod client;
 #[rustfmt::skip]
+#[path = "cases/hangar/expected/headers.rs"]
+pub mod headers;
+#[rustfmt::skip]
 #[path = "cases/hangar/expected/models.rs"]
 pub mod models;
 #[rustfmt::skip]

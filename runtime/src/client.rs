@@ -62,7 +62,7 @@ pub use self::raw_response::{DecodedBody, RawResponse};
 pub use self::request::RequestBuilder;
 #[cfg(feature = "reqwest")]
 pub use self::reqwest::{ReqwestTransport, ReqwestUpgrade};
-pub use self::response::Response;
+pub use self::response::{NoHeaders, Response};
 pub use self::response_headers::{InvalidHeader, ReceivedHeaders, ResponseHeaders};
 pub use self::retry::RetryAfter;
 pub use self::server_url::server_url;

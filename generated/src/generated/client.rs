@@ -711,6 +711,8 @@ impl Call for super::calls::ServiceDocumentCall {
 
     type ErrorBody = super::types::Problem;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client)
     }
@@ -744,6 +746,8 @@ impl Call for super::calls::InstallationLabelCall {
     type Success = super::types::Installation;
 
     type ErrorBody = super::types::Problem;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.body)
@@ -779,6 +783,8 @@ impl Call for super::calls::AccountCheckCall {
 
     type ErrorBody = super::types::Problem;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.body)
     }
@@ -813,6 +819,8 @@ impl Call for super::calls::CatalogResolveCall {
 
     type ErrorBody = super::types::Problem;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.body)
     }
@@ -842,6 +850,8 @@ impl Call for super::calls::CatalogLocationsCall {
     type Success = super::types::LocationList;
 
     type ErrorBody = super::types::Problem;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client)
@@ -877,6 +887,8 @@ impl Call for super::calls::BlueprintsReadCall {
     type Success = super::types::BlueprintPage;
 
     type ErrorBody = super::types::Problem;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.options)
@@ -914,6 +926,8 @@ impl Call for super::calls::BlueprintsWriteCall {
 
     type ErrorBody = super::types::Problem;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.idempotency_key, &self.body)
     }
@@ -948,6 +962,8 @@ impl Call for super::calls::StockReadCall {
     type Success = super::types::StockPage;
 
     type ErrorBody = super::types::Problem;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.options)
@@ -985,6 +1001,8 @@ impl Call for super::calls::StockWriteCall {
 
     type ErrorBody = super::types::Problem;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.idempotency_key, &self.body)
     }
@@ -1019,6 +1037,8 @@ impl Call for super::calls::ShipsReadCall {
     type Success = super::types::ShipPage;
 
     type ErrorBody = super::types::Problem;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.options)
@@ -1056,6 +1076,8 @@ impl Call for super::calls::ShipsWriteCall {
 
     type ErrorBody = super::types::Problem;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.idempotency_key, &self.body)
     }
@@ -1085,6 +1107,8 @@ impl Call for super::calls::OrgUnitsReadCall {
     type Success = super::types::OrgUnitList;
 
     type ErrorBody = super::types::Problem;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client)
@@ -1121,6 +1145,8 @@ impl Call for super::calls::OrgStockReadCall {
 
     type ErrorBody = super::types::Problem;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.options)
     }
@@ -1154,6 +1180,8 @@ impl Call for super::calls::OrgStockMembersCall {
     type Success = super::types::OrgStockMembers;
 
     type ErrorBody = super::types::Problem;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.unit)
@@ -1191,6 +1219,8 @@ impl Call for super::calls::OrgStockWriteCall {
 
     type ErrorBody = super::types::Problem;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.idempotency_key, &self.body)
     }
@@ -1220,6 +1250,8 @@ impl Call for super::calls::DemandReadCall {
     type Success = super::types::OrgDemand;
 
     type ErrorBody = super::types::Problem;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client)
@@ -1257,6 +1289,8 @@ impl Call for super::calls::DraftsBlueprintsCall {
 
     type ErrorBody = super::types::Problem;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.idempotency_key, &self.body)
     }
@@ -1293,6 +1327,8 @@ impl Call for super::calls::DraftsRefineryCall {
 
     type ErrorBody = super::types::Problem;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.idempotency_key, &self.body)
     }
@@ -1326,6 +1362,8 @@ impl Call for super::calls::ContractOpenapiCall {
     type Success = super::responses::ContractOpenapiResponse;
 
     type ErrorBody = super::types::Problem;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.options)
@@ -1373,6 +1411,8 @@ impl Call for super::calls::ContractSchemaCall {
     type Success = super::responses::ContractSchemaResponse;
 
     type ErrorBody = super::types::Problem;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.name, &self.options)

@@ -87,6 +87,7 @@ impl Call for Write {
     const OPERATION: &'static Operation = &WRITE;
     type Success = Option<Json>;
     type ErrorBody = ();
+    type Headers = NoHeaders;
 
     fn build_request(&self, core: &ApiClient) -> RequestBuilder {
         core.request(Self::OPERATION).json_value("application/json", self)
@@ -107,6 +108,7 @@ macro_rules! silent {
             const OPERATION: &'static Operation = &$operation;
             type Success = ();
             type ErrorBody = ();
+            type Headers = NoHeaders;
 
             fn build_request(&self, client: &ApiClient) -> RequestBuilder {
                 client.request(Self::OPERATION)

@@ -290,6 +290,8 @@ impl Call for super::calls::ListTicketsCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.options)
     }
@@ -328,6 +330,8 @@ impl Call for super::calls::ReadTicketCall {
 
     type ErrorBody = super::types::Problem;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.path_id, &self.options)
     }
@@ -363,6 +367,8 @@ impl Call for super::calls::WriteTicketCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.id, &self.body)
     }
@@ -390,6 +396,8 @@ impl Call for super::calls::DropTicketCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.id)
     }
@@ -416,6 +424,8 @@ impl Call for super::calls::ReadScanCall {
     type Success = ::contract_runtime::multipart::Bytes;
 
     type ErrorBody = ();
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.id)
@@ -458,6 +468,8 @@ impl Call for super::calls::AddScanCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.id, &self.body)
     }
@@ -484,6 +496,8 @@ impl Call for super::calls::WatchEventsCall {
     type Success = String;
 
     type ErrorBody = ();
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client)
@@ -515,6 +529,8 @@ impl Call for super::calls::CompletionsCall {
     type Success = ();
 
     type ErrorBody = ();
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client)

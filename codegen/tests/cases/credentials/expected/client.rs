@@ -139,6 +139,8 @@ impl Call for super::calls::OpenCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client)
     }
@@ -165,6 +167,8 @@ impl Call for super::calls::KeyedCall {
     type Success = ();
 
     type ErrorBody = super::types::Refused;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client)
@@ -193,6 +197,8 @@ impl Call for super::calls::MaybeCall {
     type Success = ();
 
     type ErrorBody = ();
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client)
@@ -224,6 +230,8 @@ impl Call for super::calls::BothCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.options)
     }
@@ -250,6 +258,8 @@ impl Call for super::calls::MachineCall {
     type Success = ();
 
     type ErrorBody = ();
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client)
@@ -278,6 +288,8 @@ impl Call for super::calls::WithTokenCall {
     type Success = ();
 
     type ErrorBody = ();
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client)

@@ -134,6 +134,8 @@ impl Call for super::calls::TwiceCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client)
     }
@@ -162,6 +164,8 @@ impl Call for super::calls::PostACall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client)
     }
@@ -188,6 +192,8 @@ impl Call for super::calls::ReadBCall {
     type Success = super::types::Name;
 
     type ErrorBody = ();
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client)
@@ -228,6 +234,8 @@ impl Call for super::calls::BodiesCall {
     type Success = super::responses::BodiesResponse;
 
     type ErrorBody = super::responses::BytesOrEmpty;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.shape, &self.options)
@@ -292,6 +300,8 @@ impl Call for super::calls::NamedCall {
     type Success = ();
 
     type ErrorBody = ();
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client)

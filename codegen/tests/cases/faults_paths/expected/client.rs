@@ -193,6 +193,8 @@ impl Call for super::calls::ReadImageCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.digest)
     }
@@ -219,6 +221,8 @@ impl Call for super::calls::RemoveImageCall {
     type Success = ();
 
     type ErrorBody = ();
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, self.id)
@@ -247,6 +251,8 @@ impl Call for super::calls::SameImageCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.id)
     }
@@ -273,6 +279,8 @@ impl Call for super::calls::UndeclaredCall {
     type Success = ();
 
     type ErrorBody = ();
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.name)
@@ -301,6 +309,8 @@ impl Call for super::calls::DoubledCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.id, &self.id2)
     }
@@ -327,6 +337,8 @@ impl Call for super::calls::OptionalCall {
     type Success = ();
 
     type ErrorBody = ();
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.id)
@@ -355,6 +367,8 @@ impl Call for super::calls::IdleCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client)
     }
@@ -381,6 +395,8 @@ impl Call for super::calls::RootlessCall {
     type Success = ();
 
     type ErrorBody = ();
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client)

@@ -299,6 +299,8 @@ impl Call for super::calls::ShipsReadCall {
 
     type ErrorBody = super::responses::EmptyOrProblem;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.ship_id, &self.type_, &self.options)
     }
@@ -351,6 +353,8 @@ impl Call for super::calls::ShipsWriteCall {
 
     type ErrorBody = super::types::Problem;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.idempotency_key, &self.body, &self.options)
     }
@@ -381,6 +385,8 @@ impl Call for super::calls::ShipRemoveCall {
     type Success = ();
 
     type ErrorBody = super::responses::OtherOrProblem;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.path_body)
@@ -426,6 +432,8 @@ impl Call for super::calls::PictureCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.options)
     }
@@ -460,6 +468,8 @@ impl Call for super::calls::ImportCall {
 
     type ErrorBody = super::types::Problem;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.body)
     }
@@ -490,6 +500,8 @@ impl Call for super::calls::ResolveCall {
     type Success = super::types::Ship;
 
     type ErrorBody = ();
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.body)
@@ -531,6 +543,8 @@ impl Call for super::calls::ManualCall {
     type Success = ::contract_runtime::multipart::Bytes;
 
     type ErrorBody = super::types::Problem;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(

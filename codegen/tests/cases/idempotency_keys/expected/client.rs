@@ -158,6 +158,8 @@ impl Call for super::calls::ListChargesCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client)
     }
@@ -192,6 +194,8 @@ impl Call for super::calls::ChargeCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.body, &self.options)
     }
@@ -221,6 +225,8 @@ impl Call for super::calls::RefundCall {
     type Success = ();
 
     type ErrorBody = ();
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.options)
@@ -252,6 +258,8 @@ impl Call for super::calls::ReplaceRefundCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.options)
     }
@@ -278,6 +286,8 @@ impl Call for super::calls::PayOutCall {
     type Success = ();
 
     type ErrorBody = ();
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.idempotency_key)

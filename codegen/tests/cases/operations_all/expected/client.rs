@@ -298,6 +298,8 @@ impl Call for super::calls::FindCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.ids, &self.range, &self.tags, &self.options)
     }
@@ -327,6 +329,8 @@ impl Call for super::calls::JobCall {
     type Success = super::responses::JobResponse;
 
     type ErrorBody = super::responses::ProblemOrTextOrWait;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.id)
@@ -395,6 +399,8 @@ impl Call for super::calls::PartsCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.body)
     }
@@ -427,6 +433,8 @@ impl Call for super::calls::UploadCall {
     type Success = String;
 
     type ErrorBody = ();
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.body)
@@ -468,6 +476,8 @@ impl Call for super::calls::NoteCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.options)
     }
@@ -498,6 +508,8 @@ impl Call for super::calls::FormCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.body)
     }
@@ -527,6 +539,8 @@ impl Call for super::calls::BytesCall {
     type Success = ::contract_runtime::multipart::Bytes;
 
     type ErrorBody = super::types::Problem;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, self.body.clone())
@@ -563,6 +577,8 @@ impl Call for super::calls::ExportCall {
     type Success = super::responses::ExportResponse;
 
     type ErrorBody = ();
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client)

@@ -198,6 +198,8 @@ impl Call for super::calls::SendEitherCall {
 
     type ErrorBody = super::types::Problem;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.body)
     }
@@ -235,6 +237,8 @@ impl Call for super::calls::SendWordsCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.body)
     }
@@ -270,6 +274,8 @@ impl Call for super::calls::MaybeSendCall {
     type Success = ::contract_runtime::Json;
 
     type ErrorBody = super::types::Problem;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, self.body.as_ref())
@@ -310,6 +316,8 @@ impl Call for super::calls::SearchCall {
 
     type ErrorBody = super::types::Problem;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.core, &self.options)
     }
@@ -341,6 +349,8 @@ impl Call for super::calls::ReadSessionCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.options)
     }
@@ -370,6 +380,8 @@ impl Call for super::calls::UploadCall {
     type Success = ();
 
     type ErrorBody = ();
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.body)

@@ -196,6 +196,8 @@ impl Call for super::calls::CreateItemCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, self.body.as_ref(), &self.options)
     }
@@ -230,6 +232,8 @@ impl Call for super::calls::UpdateItemCall {
     type Success = ();
 
     type ErrorBody = ();
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.id, self.body.as_ref())
@@ -266,6 +270,8 @@ impl Call for super::calls::ReplaceItemCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.id, &self.options)
     }
@@ -301,6 +307,8 @@ impl Call for super::calls::DeleteItemCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.id, &self.options)
     }
@@ -334,6 +342,8 @@ impl Call for super::calls::AddPhotoCall {
     type Success = ();
 
     type ErrorBody = ();
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, self.body.as_ref())

@@ -604,6 +604,8 @@ impl Call for super::calls::ListParcelsCall {
 
     type ErrorBody = super::types::Problem;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(
             api_client,
@@ -663,6 +665,8 @@ impl Call for super::calls::SearchParcelsCall {
 
     type ErrorBody = super::types::Problem;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.body, &self.options)
     }
@@ -714,6 +718,8 @@ impl Call for super::calls::ChargesCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.options)
     }
@@ -763,6 +769,8 @@ impl Call for super::calls::ChargesItemsCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client)
     }
@@ -795,6 +803,8 @@ impl Call for super::calls::ListEventsCall {
     type Success = Option<Vec<super::types::Event>>;
 
     type ErrorBody = ();
+
+    type Headers = super::headers::ListEventsHeaders<'static>;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.options)
@@ -836,6 +846,8 @@ impl Call for super::calls::ListKindsCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client)
     }
@@ -868,6 +880,8 @@ impl Call for super::calls::ListPeopleCall {
     type Success = super::types::People;
 
     type ErrorBody = ();
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.options)
@@ -924,6 +938,8 @@ impl Call for super::calls::ListRowsCall {
     type Success = super::types::Rows;
 
     type ErrorBody = ();
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.options)
@@ -982,6 +998,8 @@ impl Call for super::calls::ReadLogCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.options)
     }
@@ -1029,6 +1047,8 @@ impl Call for super::calls::ListHooksCall {
     type Success = ::contract_runtime::Nullable<super::types::Hooks>;
 
     type ErrorBody = ();
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client)
@@ -1079,6 +1099,8 @@ impl Call for super::calls::ListBooksCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.options)
     }
@@ -1128,6 +1150,8 @@ impl Call for super::calls::ListShelvesCall {
     type Success = super::types::Shelves;
 
     type ErrorBody = ();
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.options)

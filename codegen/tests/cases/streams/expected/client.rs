@@ -233,6 +233,7 @@ impl Client {
     ) -> ::contract_runtime::client::PendingStreamCall<
         ::contract_runtime::stream::EventReader<String>,
         (),
+        super::headers::TickerHeaders<'static>,
     > {
         let request = super::calls::TickerCall::request_for(&self.inner)
             .accept("text/event-stream");
@@ -461,6 +462,8 @@ impl Call for super::calls::CreateChatCall {
 
     type ErrorBody = super::types::Problem;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.body)
     }
@@ -501,6 +504,8 @@ impl Call for super::calls::WatchThreadCall {
 
     type ErrorBody = super::types::Problem;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.thread, &self.options)
     }
@@ -535,6 +540,8 @@ impl Call for super::calls::WatchMovesCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client)
     }
@@ -566,6 +573,8 @@ impl Call for super::calls::TickerCall {
 
     type ErrorBody = ();
 
+    type Headers = super::headers::TickerHeaders<'static>;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client)
     }
@@ -596,6 +605,8 @@ impl Call for super::calls::UsageCall {
     type Success = super::responses::UsageResponse;
 
     type ErrorBody = ();
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client)
@@ -635,6 +646,8 @@ impl Call for super::calls::JournalCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client)
     }
@@ -669,6 +682,8 @@ impl Call for super::calls::CreateBatchCall {
 
     type ErrorBody = super::types::Problem;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, self.body.clone())
     }
@@ -699,6 +714,8 @@ impl Call for super::calls::ReadFileCall {
     type Success = ::contract_runtime::multipart::Bytes;
 
     type ErrorBody = super::types::Problem;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.name)
@@ -746,6 +763,8 @@ impl Call for super::calls::WriteFileCall {
     type Success = ();
 
     type ErrorBody = super::types::Problem;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.name, &self.body)

@@ -241,6 +241,8 @@ impl Call for super::calls::CreateMessageCall {
 
     type ErrorBody = super::responses::ErrorResponseOrRatelimitedResponse;
 
+    type Headers = super::headers::CreateMessageHeaders<'static>;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.channel_id, &self.body)
     }
@@ -292,6 +294,8 @@ impl Call for super::calls::UpdateMessageCall {
 
     type ErrorBody = super::responses::ErrorResponseOrRatelimitedResponse;
 
+    type Headers = super::headers::UpdateMessageHeaders<'static>;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.channel_id, &self.message_id, &self.body)
     }
@@ -340,6 +344,8 @@ impl Call for super::calls::CreateGuildChannelCall {
     type Success = super::types::GuildChannelResponse;
 
     type ErrorBody = super::responses::ErrorResponseOrRatelimitedResponse;
+
+    type Headers = super::headers::CreateGuildChannelHeaders<'static>;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.guild_id, &self.body)
@@ -390,6 +396,8 @@ impl Call for super::calls::ListGuildMembersCall {
     type Success = Vec<super::types::GuildMemberResponse>;
 
     type ErrorBody = super::responses::ErrorResponseOrRatelimitedResponse;
+
+    type Headers = super::headers::ListGuildMembersHeaders<'static>;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.guild_id, &self.options)

@@ -7,9 +7,9 @@ use ::contract_runtime::parameters::{Parameter, ScalarType, ValueShape};
 
 /// The headers of success responses of `POST /channels/{channel_id}/messages`.
 #[derive(Clone, Debug)]
-pub struct CreateMessageHeaders(ReceivedHeaders);
+pub struct CreateMessageHeaders<'a>(ReceivedHeaders<'a>);
 
-impl CreateMessageHeaders {
+impl CreateMessageHeaders<'_> {
     /// Header `X-RateLimit-Limit`: at least 0.
     ///
     /// # Errors
@@ -61,17 +61,19 @@ impl CreateMessageHeaders {
     }
 }
 
-impl ResponseHeaders for CreateMessageHeaders {
-    fn from_received(headers: ReceivedHeaders) -> Self {
-        Self(headers)
+impl ResponseHeaders for CreateMessageHeaders<'_> {
+    type Borrowed<'a> = CreateMessageHeaders<'a>;
+
+    fn from_received(headers: ReceivedHeaders<'_>) -> CreateMessageHeaders<'_> {
+        CreateMessageHeaders(headers)
     }
 }
 
 /// The headers of success responses of `PATCH /channels/{channel_id}/messages/{message_id}`.
 #[derive(Clone, Debug)]
-pub struct UpdateMessageHeaders(ReceivedHeaders);
+pub struct UpdateMessageHeaders<'a>(ReceivedHeaders<'a>);
 
-impl UpdateMessageHeaders {
+impl UpdateMessageHeaders<'_> {
     /// Header `X-RateLimit-Limit`: at least 0.
     ///
     /// # Errors
@@ -123,17 +125,19 @@ impl UpdateMessageHeaders {
     }
 }
 
-impl ResponseHeaders for UpdateMessageHeaders {
-    fn from_received(headers: ReceivedHeaders) -> Self {
-        Self(headers)
+impl ResponseHeaders for UpdateMessageHeaders<'_> {
+    type Borrowed<'a> = UpdateMessageHeaders<'a>;
+
+    fn from_received(headers: ReceivedHeaders<'_>) -> UpdateMessageHeaders<'_> {
+        UpdateMessageHeaders(headers)
     }
 }
 
 /// The headers of success responses of `POST /guilds/{guild_id}/channels`.
 #[derive(Clone, Debug)]
-pub struct CreateGuildChannelHeaders(ReceivedHeaders);
+pub struct CreateGuildChannelHeaders<'a>(ReceivedHeaders<'a>);
 
-impl CreateGuildChannelHeaders {
+impl CreateGuildChannelHeaders<'_> {
     /// Header `X-RateLimit-Limit`: at least 0.
     ///
     /// # Errors
@@ -185,17 +189,19 @@ impl CreateGuildChannelHeaders {
     }
 }
 
-impl ResponseHeaders for CreateGuildChannelHeaders {
-    fn from_received(headers: ReceivedHeaders) -> Self {
-        Self(headers)
+impl ResponseHeaders for CreateGuildChannelHeaders<'_> {
+    type Borrowed<'a> = CreateGuildChannelHeaders<'a>;
+
+    fn from_received(headers: ReceivedHeaders<'_>) -> CreateGuildChannelHeaders<'_> {
+        CreateGuildChannelHeaders(headers)
     }
 }
 
 /// The headers of success responses of `GET /guilds/{guild_id}/members`.
 #[derive(Clone, Debug)]
-pub struct ListGuildMembersHeaders(ReceivedHeaders);
+pub struct ListGuildMembersHeaders<'a>(ReceivedHeaders<'a>);
 
-impl ListGuildMembersHeaders {
+impl ListGuildMembersHeaders<'_> {
     /// Header `X-RateLimit-Limit`: at least 0.
     ///
     /// # Errors
@@ -247,17 +253,19 @@ impl ListGuildMembersHeaders {
     }
 }
 
-impl ResponseHeaders for ListGuildMembersHeaders {
-    fn from_received(headers: ReceivedHeaders) -> Self {
-        Self(headers)
+impl ResponseHeaders for ListGuildMembersHeaders<'_> {
+    type Borrowed<'a> = ListGuildMembersHeaders<'a>;
+
+    fn from_received(headers: ReceivedHeaders<'_>) -> ListGuildMembersHeaders<'_> {
+        ListGuildMembersHeaders(headers)
     }
 }
 
 /// The headers of error responses. Each response has only some of them.
 #[derive(Clone, Debug)]
-pub struct ErrorHeaders(ReceivedHeaders);
+pub struct ErrorHeaders<'a>(ReceivedHeaders<'a>);
 
-impl ErrorHeaders {
+impl ErrorHeaders<'_> {
     /// Header `X-RateLimit-Limit`: at least 0.
     ///
     /// # Errors
@@ -309,8 +317,10 @@ impl ErrorHeaders {
     }
 }
 
-impl ResponseHeaders for ErrorHeaders {
-    fn from_received(headers: ReceivedHeaders) -> Self {
-        Self(headers)
+impl ResponseHeaders for ErrorHeaders<'_> {
+    type Borrowed<'a> = ErrorHeaders<'a>;
+
+    fn from_received(headers: ReceivedHeaders<'_>) -> ErrorHeaders<'_> {
+        ErrorHeaders(headers)
     }
 }

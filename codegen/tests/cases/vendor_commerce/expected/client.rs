@@ -178,6 +178,8 @@ impl Call for super::calls::ListCustomersCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.options)
     }
@@ -227,6 +229,8 @@ impl Call for super::calls::CreateCustomerCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.body)
     }
@@ -260,6 +264,8 @@ impl Call for super::calls::CreateOrderCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.body)
     }
@@ -292,6 +298,8 @@ impl Call for super::calls::CreatePaymentCall {
     type Success = super::types::CreatePaymentResponse;
 
     type ErrorBody = ();
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.body)

@@ -318,6 +318,8 @@ impl Call for super::calls::GetDnsZonesCall {
 
     type ErrorBody = super::types::Error;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.options)
     }
@@ -351,6 +353,8 @@ impl Call for super::calls::CreateDnsZoneCall {
     type Success = super::types::DnsZone;
 
     type ErrorBody = super::types::Error;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.body)
@@ -388,6 +392,8 @@ impl Call for super::calls::CreateDnsRecordCall {
 
     type ErrorBody = super::types::Error;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.zone_id, &self.body)
     }
@@ -423,6 +429,8 @@ impl Call for super::calls::DeleteDnsRecordCall {
     type Success = ();
 
     type ErrorBody = super::types::Error;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.zone_id, &self.dns_record_id)
@@ -460,6 +468,8 @@ impl Call for super::calls::ListSiteDeploysCall {
     type Success = Vec<super::types::Deploy>;
 
     type ErrorBody = super::types::Error;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.site_id, &self.options)
@@ -514,6 +524,8 @@ impl Call for super::calls::UploadDeployFileCall {
     type Success = super::types::File;
 
     type ErrorBody = super::types::Error;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(

@@ -197,6 +197,8 @@ impl Call for super::calls::ListMessageCall {
 
     type ErrorBody = ();
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.account_sid, &self.options)
     }
@@ -252,6 +254,8 @@ impl Call for super::calls::CreateMessageCall {
 
     type ErrorBody = super::types::Error;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.account_sid, self.body.as_ref())
     }
@@ -292,6 +296,8 @@ impl Call for super::calls::UpdateMessageCall {
     type Success = super::types::Message;
 
     type ErrorBody = ();
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.account_sid, &self.sid, &self.options)

@@ -260,6 +260,8 @@ impl Call for super::calls::GetCustomersCall {
 
     type ErrorBody = super::types::Error;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.options)
     }
@@ -320,6 +322,8 @@ impl Call for super::calls::PostCustomersCall {
 
     type ErrorBody = super::types::Error;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.options)
     }
@@ -355,6 +359,8 @@ impl Call for super::calls::PostPaymentIntentsCall {
     type Success = super::types::PaymentIntent;
 
     type ErrorBody = super::types::Error;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.body, &self.options)
@@ -396,6 +402,8 @@ impl Call for super::calls::PostPaymentIntentsIntentCall {
 
     type ErrorBody = super::types::Error;
 
+    type Headers = ::contract_runtime::client::NoHeaders;
+
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.intent, &self.options)
     }
@@ -431,6 +439,8 @@ impl Call for super::calls::PostFilesCall {
     type Success = super::types::File;
 
     type ErrorBody = super::types::Error;
+
+    type Headers = ::contract_runtime::client::NoHeaders;
 
     fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
         Self::request_for(api_client, &self.body, &self.options)
