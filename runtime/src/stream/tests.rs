@@ -457,7 +457,7 @@ async fn error_responses_are_complete() {
     let fake = Fake::new([Ok((200, "application/json", vec![Ok("{}")]))]);
     match open(&fake.core(), &Watch).await.unwrap_err() {
         Error::UnexpectedResponse(answer) => {
-            assert_eq!((answer.status, &answer.body[..]), (StatusCode::OK, &b"{}"[..]))
+            assert_eq!((answer.status(), &answer.body()[..]), (StatusCode::OK, &b"{}"[..]))
         }
         other => panic!("{other}"),
     }
